@@ -35,8 +35,7 @@ type auditFlags struct {
 func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) runner {
 	return func(ctx context.Context, in invocation) error {
 		flags := auditFlags{last: 50}
-		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json},
-			map[string]func(string) error{"--last": flags.setLast, "--expect": flags.setExpected})
+		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json}, []valueFlag{{"--last", flags.setLast}, {"--expect", flags.setExpected}})
 		if err != nil {
 			return err
 		}

@@ -200,24 +200,40 @@ func printVersion(_ context.Context, in invocation) error {
 	return err
 }
 
+// valueFlag is a flag of a command's own that has a value.
+type valueFlag struct {
+	name string
+	set  func(value string) error
+}
+
+// textFlag is a flag whose value must not be empty.
+func textFlag(name string, to *string, allowed string) valueFlag {
+	return valueFlag{name, func(value string) error {
+		if *to = value; value == "" {
+			return fault.Missing(name, allowed)
+		}
+		return nil
+	}}
+}
+
 // cutFlags sets the flags of a command's own and returns the other arguments. A value stands
-// behind its flag, after = or as the next argument.
-func cutFlags(args []string, switches map[string]*bool, values map[string]func(string) error) (rest []string, err error) {
+// behind its flag, after = or as the next argument, which then is no flag.
+func cutFlags(args []string, switches map[string]*bool, values []valueFlag) (rest []string, err error) {
 	for len(args) > 0 && err == nil {
 		arg := args[0]
 		args = args[1:]
 		name, value, assigned := strings.Cut(arg, "=")
-		on, set := switches[arg], values[name]
-		switch {
+		i := slices.IndexFunc(values, func(f valueFlag) bool { return f.name == name })
+		switch on := switches[arg]; {
 		case on != nil:
 			*on = true
-		case set == nil:
+		case i < 0:
 			rest = append(rest, arg)
 		default:
-			if !assigned && len(args) > 0 {
+			if !assigned && len(args) > 0 && !strings.HasPrefix(args[0], "--") {
 				value, args = args[0], args[1:]
 			}
-			err = set(value)
+			err = values[i].set(value)
 		}
 	}
 	return rest, err

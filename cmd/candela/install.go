@@ -16,7 +16,13 @@ func changeClient(command string, remove bool) runner {
 	return func(_ context.Context, in invocation) error {
 		client, args := cutWord(in.args)
 		want := install.Installation{Name: "candela", Client: client, Remove: remove, Environ: in.environ, Parts: app.Parts()}
-		if err := parseInstallFlags(args, &want); err != nil {
+		var err error
+		want.Flags, err = cutFlags(args, map[string]*bool{"--dry-run": &want.DryRun, "--remove": &want.Remove}, []valueFlag{
+			textFlag("--url", &want.URL, "the address of a candela server"),
+			textFlag("--name", &want.Name, "the name of the server in the client"),
+			textFlag("--file", &want.File, "the file to edit, such as one of a project"),
+		}) // all others are passed to candela
+		if err != nil {
 			return err
 		}
 		if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
@@ -28,41 +34,6 @@ func changeClient(command string, remove bool) runner {
 		}
 		return printInstalled(in.Stdout, want, done)
 	}
-}
-
-// parseInstallFlags reads the flags of the command; all others are passed to candela.
-func parseInstallFlags(args []string, want *install.Installation) error {
-	values := map[string]struct {
-		to      *string
-		allowed string
-	}{
-		"--url":  {&want.URL, "the address of a candela server"},
-		"--name": {&want.Name, "the name of the server in the client"},
-		"--file": {&want.File, "the file to edit, such as one of a project"},
-	}
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		name, value, assigned := strings.Cut(arg, "=")
-		flag, known := values[name]
-		switch {
-		case arg == "--dry-run":
-			want.DryRun = true
-		case arg == "--remove":
-			want.Remove = true
-		case !known:
-			want.Flags = append(want.Flags, arg)
-		default:
-			if !assigned && len(args) > 0 && !strings.HasPrefix(args[0], "--") {
-				value, args = args[0], args[1:]
-			}
-			if value == "" {
-				return fault.Missing(name, flag.allowed)
-			}
-			*flag.to = value
-		}
-	}
-	return nil
 }
 
 // printInstalled prints the result and the next step.

@@ -14,12 +14,12 @@ import (
 // migrateState copies the state to NATS servers or back.
 func migrateState(ctx context.Context, in invocation) error {
 	how := migrate.Plan{}
-	rest, _ := cutFlags(in.args, map[string]*bool{"--replace": &how.Replace}, map[string]func(string) error{"--to": func(to string) error {
-		how.To = to
-		return nil
-	}})
-	if how.To == "" {
-		return fault.Missing("--to", "nats, local")
+	rest, err := cutFlags(in.args, map[string]*bool{"--replace": &how.Replace}, []valueFlag{textFlag("--to", &how.To, "nats, local")})
+	if err == nil && how.To == "" {
+		err = fault.Missing("--to", "nats, local")
+	}
+	if err != nil {
+		return err
 	}
 	cfg, err := in.config(rest)
 	if err != nil {

@@ -80,7 +80,11 @@ func (s *successor) run(ctx context.Context, rt Runtime, ready func()) error {
 	for {
 		held, err := statedir.SucceedEngine(ctx, rt.Config.Home)
 		if err != nil {
-			return s.charting(ctx, rt, err)
+			if ctx.Err() == nil {
+				rt.Log.ErrorContext(ctx, "trading takeover failed", "error", err)
+			}
+			<-ctx.Done() // without trading
+			return nil
 		}
 		err = s.trade(ctx, rt)
 		held.Release()
@@ -110,15 +114,6 @@ func (s *successor) trade(ctx context.Context, rt Runtime) error {
 		<-ctx.Done()
 		return nil
 	}}), rt.Config.ShutdownTimeout, rt.Log)
-}
-
-// charting continues without trading.
-func (*successor) charting(ctx context.Context, rt Runtime, err error) error {
-	if ctx.Err() == nil {
-		rt.Log.ErrorContext(ctx, "trading takeover failed", "error", err)
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // lateStream is a stream of an inbox that opens later. One goroutine uses it.
