@@ -3,9 +3,17 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
 
 	"candela/internal/config"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/sample"
+	"candela/internal/operate/demo"
 	"candela/internal/operate/doctor"
 	"candela/internal/store/replica/conn"
 )
@@ -37,4 +45,27 @@ func checkPolicy(cfg *config.Config) (found bool, problems []error) {
 		return found, bad.Problems()
 	}
 	return found, nil
+}
+
+// Demo runs candela as a local client would start it, with paper trading and live sample
+// prices, and takes the tour of its tools over MCP. It needs no network and keeps its
+// state in a folder that it removes.
+func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
+	room, err := os.MkdirTemp("", "candela-demo-")
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
+	home := filepath.Join(room, "state")
+	// No variable and no file of the user's decides anything here.
+	cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--trade", "--home", home, "--shutdown-timeout", "30s"}})
+	if err != nil {
+		return err
+	}
+	// The only source is sample bars that move with the clock.
+	deps.Venues, deps.Halts = []provider.Descriptor{sample.Descriptor(sample.Config{Seed: 7, Now: time.Now})}, nil
+	return tour.Run(ctx, func(ctx context.Context, in io.Reader, out, log io.Writer) error {
+		deps.Stdin, deps.Stdout, deps.Stderr = in, out, log
+		return Run(ctx, cfg, deps)
+	})
 }

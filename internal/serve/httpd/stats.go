@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -37,21 +38,13 @@ func (t *tallies) prepare(routes []route) {
 }
 
 func (t *tallies) refuse(status int) {
-	count := t.refused[status]
-	if count == nil {
-		count = t.refused[0]
-	}
-	count.Add(1)
+	cmp.Or(t.refused[status], t.refused[0]).Add(1)
 }
 
 // end counts the end of a stream.
 func (t *tallies) end(reason error) {
 	t.streams.Add(-1)
-	count := t.ended[reason]
-	if count == nil {
-		count = t.ended[errClientLeft]
-	}
-	count.Add(1)
+	cmp.Or(t.ended[reason], t.ended[errClientLeft]).Add(1)
 }
 
 // Stats holds the counters and gauges of the server.

@@ -1,6 +1,9 @@
 package mcp
 
 import (
+	"cmp"
+	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -62,11 +65,7 @@ func (t *counters) add(e *logRecord, took time.Duration) {
 	case e.code != 0:
 		o = rejected
 	}
-	method := t.methods[e.method]
-	if method == nil {
-		method = t.methods[otherMethod]
-	}
-	method.add(o, took)
+	cmp.Or(t.methods[e.method], t.methods[otherMethod]).add(o, took)
 	if tool := t.tools[e.tool]; tool != nil {
 		tool.add(o, took)
 	}
@@ -105,3 +104,43 @@ func readAll(tallies map[string]*counter) map[string]Counts {
 	}
 	return all
 }
+
+// logRecord holds the log attributes of a message.
+type logRecord struct {
+	method, tool, client string
+	code                 int // of a JSON-RPC error
+	toolError            bool
+	cancelled            bool
+	outcome              outcome // of a call that reached a tool
+}
+
+// logMessage logs one message. Values chosen by the client are shortened, and neither
+// arguments nor results are logged.
+func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took time.Duration) {
+	if !s.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	add := func(known bool, a slog.Attr) {
+		if known {
+			attrs = append(attrs, a)
+		}
+	}
+	add(true, slog.String("method", shorten(e.method)))
+	add(e.tool != "", slog.String("tool", shorten(e.tool)))
+	add(e.client != "", slog.String("client", shorten(e.client)))
+	add(e.code != 0, slog.Int("error_code", e.code))
+	add(e.toolError, slog.Bool("tool_error", true))
+	add(e.cancelled, slog.Bool("cancelled", true))
+	add(true, slog.Bool("authorization", from.Authorization))
+	add(true, slog.Duration("took", took))
+	add(from.RequestID != "", slog.String("request_id", from.RequestID))
+	log := s.log
+	if from.Caller.Key == "" {
+		log = s.limitedLog
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "[MCP] request", attrs...)
+}
+
+// shorten bounds a text chosen by the client before it is logged or echoed.
+func shorten(text string) string { return fault.Truncate(text, 64) }

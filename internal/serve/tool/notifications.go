@@ -87,7 +87,7 @@ func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 	if fired.Left > 0 {
 		left = &more{Left: fired.Left}
 	}
-	return arrayResult(name, "notifications", array, left, "")
+	return arrayResult(name, "notifications", array, left, ""), nil
 }
 
 // maxFilterSymbols is the number of symbols in one subscription.

@@ -104,3 +104,80 @@ func listProp(name, description string, items *schema) prop {
 func enumProp(name, description string, values ...string) prop {
 	return prop{name, &schema{Type: "string", Description: description, Enum: values}}
 }
+
+// The output schemas of the chart tools. Those of the trading tools are next to the
+// types they describe.
+
+func catalogSchema() *schema {
+	param := object("",
+		typedProp("name", "string", ""),
+		enumProp("type", "", "integer", "number", "string", "boolean"),
+		prop{"default", &schema{
+			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
+			Description: "Null when unset by default.",
+		}},
+		typedProp("min?", "number", ""), typedProp("max?", "number", ""),
+		listProp("enum?", "", &schema{Type: "string"}),
+		typedProp("description", "string", ""),
+	)
+	item := object("",
+		typedProp("name", "string", ""),
+		typedProp("description", "string", ""),
+		enumProp("type", "external needs data beyond bars.", "overlay", "panel", "external"),
+		typedProp("overlay", "boolean", "Drawn over the price."),
+		listProp("aliases?", "", &schema{Type: "string"}),
+		listProp("configurable_params?", "", param),
+		listProp("signals?", "", &schema{Type: "string"}),
+		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
+	)
+	return object("", typedProp("total", "integer", ""), listProp("indicators", "", item))
+}
+
+// computedSchema describes the result of get_indicators.
+func computedSchema() *schema {
+	return object("",
+		typedProp("symbol", "string", ""),
+		typedProp("interval", "string", ""),
+		enumProp("source", "engine_cache: the engine's window.", "engine_cache", "fetched", "sample"),
+		typedProp("provider", "string", "Source of the bars."),
+		prop{"as_of", &schema{AnyOf: []*schema{{Type: "string", Format: "date-time"}, {Type: "null"}}, Description: "When the newest bar was read."}},
+		typedProp("last_bar_closed", "boolean", "False: its values may change."),
+		typedProp("stale", "boolean", "The provider did not respond; these are older bars."),
+		typedProp("warmup_ok", "boolean", "False: too little history for exact values."),
+		typedProp("built_from?", "string", "Interval these bars were built from, if not the provider's own."),
+		typedProp("calendar?", "string", "Trading hours."),
+		typedProp("calendar_guessed?", "boolean", "Derived from the file's bars."),
+		typedProp("holes?", "integer", "Missing bars, without holidays."),
+		typedProp("bars", "integer", "Bars used; signals count from the oldest."),
+		prop{"indicators", &schema{Type: "object", AdditionalProperties: summarySchema()}},
+	)
+}
+
+// summarySchema describes the summary of one indicator.
+func summarySchema() *schema {
+	maybe := &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}
+	when := &schema{AnyOf: []*schema{{Type: "integer"}, {Type: "null"}}} // only the first time has a description
+	first := &schema{AnyOf: when.AnyOf, Description: "Unix seconds; null for sample data."}
+	value := object("", typedProp("index", "integer", ""), typedProp("label", "string", ""), prop{"last_value", maybe})
+	return object("",
+		typedProp("label", "string", ""),
+		typedProp("is_overlay", "boolean", ""),
+		typedProp("anchored_at?", "string", "Bar at which a sum such as OBV starts."),
+		prop{"y_range?", &schema{Type: "array", Items: &schema{Type: "number"}, MinItems: 2, MaxItems: 2}},
+		listProp("lines?", "", value),
+		listProp("histogram?", "", value),
+		listProp("signals?", "Newest last.", object("",
+			typedProp("x", "integer", "Bar it is drawn at, counted from the oldest."), prop{"t", first},
+			typedProp("confirmed_x", "integer", "Bar whose close confirmed it; later than x for divergences."), prop{"confirmed_t", when},
+			typedProp("y", "number", ""), typedProp("label", "string", ""))),
+		listProp("hlines?", "Levels.", object("", typedProp("y", "number", ""), typedProp("label?", "string", ""))),
+		listProp("divergences?", "", object("",
+			typedProp("x1", "integer", ""), prop{"t1", when}, typedProp("y1", "number", ""),
+			typedProp("x2", "integer", ""), prop{"t2", when}, typedProp("y2", "number", ""), typedProp("dashed", "boolean", ""))),
+		typedProp("fills_count?", "integer", ""),
+		listProp("hbars_top?", "The widest bars of a profile.", object("", typedProp("y", "number", "Price."), typedProp("weight", "number", "Fraction of the width."))),
+		typedProp("hbars_count?", "integer", ""),
+		typedProp("signals_count?", "integer", "Including older ones."),
+		typedProp("truncated?", "boolean", "Older signals or levels are omitted."),
+	)
+}
