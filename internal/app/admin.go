@@ -38,7 +38,7 @@ func (rt Runtime) admin(w *watched) []Part {
 		return nil
 	}
 	cfg := admin.Config{
-		Version: rt.release(), Log: rt.Log, Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
+		Version: rt.release(), Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
 		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats, Cluster: rt.node.cluster,
 	}
 	if w.trading != nil {

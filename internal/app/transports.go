@@ -34,12 +34,9 @@ func instructions(trade bool) string {
 		"Trading results state mode: paper or live."
 }
 
-// Authorizers returns the part that validates tokens.
-type Authorizers func(Runtime) (httpd.Authorizer, error)
-
 // ServeMCP returns a service for callers with tokens from elsewhere, which the authorizer
 // validates.
-func ServeMCP(authorizers Authorizers) Service {
+func ServeMCP(authorizers func(Runtime) (httpd.Authorizer, error)) Service {
 	return func(rt Runtime) ([]Part, error) {
 		auth, err := authorizers(rt)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +44,7 @@ func ParseSecret(text string) ([]byte, error) {
 	if len(secret) < MinSecret {
 		return nil, fmt.Errorf("it has %d bytes and needs %d: make one with openssl rand -hex 32", len(secret), MinSecret)
 	}
-	distinct := make(map[byte]bool)
-	for _, b := range secret {
-		distinct[b] = true
-	}
-	if len(distinct) < minDistinct {
+	if distinct := slices.Compact(slices.Sorted(slices.Values(secret))); len(distinct) < minDistinct {
 		return nil, errors.New("it is not random: make one with openssl rand -hex 32")
 	}
 	return secret, nil

@@ -3,7 +3,6 @@ package admin
 import (
 	"encoding/json"
 	"io"
-	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -35,7 +34,7 @@ func now() time.Time { return time.Unix(1_800_000_000, 0) }
 func full() Config {
 	tally := func() mcp.Counts { return mcp.Counts{Outcomes: map[string]uint64{"ok": 3, "internal": 1}} }
 	return Config{
-		Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Now: now, LocalOnly: true,
+		Version: "v1.2.3", Now: now, LocalOnly: true,
 		Listening: func() bool { return true },
 		Messages: func() mcp.Stats {
 			s := mcp.Stats{Methods: map[string]mcp.Counts{"ping": tally()}, Tools: map[string]mcp.Counts{"get_indicators": tally()}}

@@ -73,6 +73,13 @@ func (s scrape) count(name string, value uint64, values ...string) {
 	s.put(name, float64(value), values...)
 }
 
+// counts adds a sample for each key, which is the last label.
+func (s scrape) counts(name string, counted map[string]uint64, values ...string) {
+	for key, n := range counted {
+		s.count(name, n, append(slices.Clone(values), key)...)
+	}
+}
+
 // took adds a histogram.
 func (s scrape) took(name string, r meter.Reading, values ...string) {
 	plain, names := labels(s.labels[name], values), slices.Concat(s.labels[name], []string{"le"})
@@ -100,26 +107,18 @@ func number(on bool) float64 {
 
 func (s scrape) messages(m mcp.Stats) {
 	for method, t := range m.Methods {
-		for outcome, n := range t.Outcomes {
-			s.count("candela_mcp_messages_total", n, method, outcome)
-		}
+		s.counts("candela_mcp_messages_total", t.Outcomes, method)
 		s.took("candela_mcp_message_seconds", t.Took, method)
 	}
 	for tool, t := range m.Tools {
-		for outcome, n := range t.Outcomes {
-			s.count("candela_tool_calls_total", n, tool, outcome)
-		}
+		s.counts("candela_tool_calls_total", t.Outcomes, tool)
 		s.took("candela_tool_call_seconds", t.Took, tool)
 	}
 }
 
 func (s scrape) http(h httpd.Stats) {
-	for path, n := range h.Requests {
-		s.count("candela_http_requests_total", n, path)
-	}
-	for status, n := range h.Refused {
-		s.count("candela_http_refused_total", n, status)
-	}
+	s.counts("candela_http_requests_total", h.Requests)
+	s.counts("candela_http_refused_total", h.Refused)
 	for reason, n := range h.Ended {
 		s.count("candela_streams_ended_total", n, strings.ReplaceAll(reason, " ", "_"))
 	}
@@ -159,9 +158,9 @@ func (s scrape) feed(f *feed.Status, behind bool) {
 	}
 	s.count("candela_feed_bars_total", f.Streamed, f.Venue, "streamed")
 	s.count("candela_feed_bars_total", f.Backfilled, f.Venue, "filled")
-	for what, n := range map[string]uint64{"lost_stream": f.StreamsLost, "failed_read": f.Failed, "gap": f.Gaps, "hole": f.Holes, "off_grid": f.OffGrid} {
-		s.count("candela_feed_faults_total", n, f.Venue, what)
-	}
+	s.counts("candela_feed_faults_total", map[string]uint64{
+		"lost_stream": f.StreamsLost, "failed_read": f.Failed, "gap": f.Gaps, "hole": f.Holes, "off_grid": f.OffGrid,
+	}, f.Venue)
 }
 
 // notifications sums the sinks by name: there is one per owner.
@@ -201,9 +200,7 @@ func (s scrape) store(t *Trading) {
 	}
 	s.took("candela_store_commit_seconds", l.Commits)
 	s.count("candela_store_writes_total", l.Writes)
-	for code, n := range l.Errors {
-		s.count("candela_store_errors_total", n, code)
-	}
+	s.counts("candela_store_errors_total", l.Errors)
 	s.put("candela_store_bytes", float64(l.Bytes), "store")
 	s.put("candela_store_bytes", float64(l.Log), "log")
 }
@@ -213,12 +210,8 @@ func (s scrape) cluster(c *Cluster) {
 	s.put("candela_cluster_connected", number(conn.Connected))
 	s.count("candela_cluster_reconnects_total", conn.Reconnects)
 	s.count("candela_cluster_refused_writes_total", conn.Conflicts)
-	for kind, n := range conn.Forged {
-		s.count("candela_cluster_forged_total", n, kind)
-	}
-	for outcome, n := range conn.Calls {
-		s.count("candela_cluster_calls_total", n, outcome)
-	}
+	s.counts("candela_cluster_forged_total", conn.Forged)
+	s.counts("candela_cluster_calls_total", conn.Calls)
 	beat := 0.0
 	if !now.Beat.IsZero() {
 		beat = s.cfg.Now().Sub(now.Beat).Seconds()

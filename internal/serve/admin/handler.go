@@ -7,7 +7,6 @@ package admin
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -183,7 +182,6 @@ func because(ready bool, reason string) Part {
 // use and return immediately, even before its component has started.
 type Config struct {
 	Version   string
-	Log       *slog.Logger
 	Now       func() time.Time
 	LocalOnly bool // require a loopback Host: see local
 

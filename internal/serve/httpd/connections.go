@@ -259,16 +259,15 @@ func setUnfinished(ctx context.Context, since time.Time) {
 	one.since = since
 }
 
-// count returns the number of open connections, of those closed to make room, and the
-// connection budgets.
-func (c *connections) count() (open int, cut uint64, budgets []Budget) {
+// count returns the number of open connections and their budgets.
+func (c *connections) count() (open int, budgets []Budget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	most := 0
 	for _, n := range c.addresses {
 		most = max(most, n)
 	}
-	return len(c.open), c.cut, []Budget{
+	return len(c.open), []Budget{
 		{"connections", "all", float64(c.most), float64(len(c.open)), c.cut},
 		{"connections", "address", float64(c.perAddress), float64(most), c.refused},
 	}

@@ -50,8 +50,7 @@ func (t *tallies) end(reason error) {
 // Stats holds the counters and gauges of the server.
 type Stats struct {
 	Connections int64
-	Cut         uint64 // connections closed to make room
-	Streams     int64  // open
+	Streams     int64 // open
 	Budgets     []Budget
 	Ended       map[string]uint64 // streams, by reason
 	Requests    map[string]uint64 // by path, "other" for unknown paths
@@ -61,9 +60,9 @@ type Stats struct {
 // Stats returns the current statistics.
 func (s *Server) Stats() Stats {
 	t := &s.tallies
-	open, cut, budgets := s.connections.count()
+	open, budgets := s.connections.count()
 	stats := Stats{
-		Connections: int64(open), Cut: cut, Streams: t.streams.Load(), Budgets: append(budgets, s.budgets.report()...),
+		Connections: int64(open), Streams: t.streams.Load(), Budgets: append(budgets, s.budgets.report()...),
 		Ended: map[string]uint64{}, Requests: map[string]uint64{}, Refused: map[string]uint64{},
 	}
 	for path, count := range t.paths {

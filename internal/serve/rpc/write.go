@@ -39,17 +39,13 @@ func AppendResult(dst []byte, id, result json.RawMessage) []byte {
 // AppendResultOpen appends a response up to its result. The caller appends the result and
 // a closing brace, so that a large result is not copied.
 func AppendResultOpen(dst []byte, id json.RawMessage) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = appendID(dst, id)
-	return append(dst, `,"result":`...)
+	return append(appendID(dst, id), `,"result":`...)
 }
 
 // AppendError appends the error response to id. A nil id is written as null, for requests
 // whose id could not be read.
 func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = appendID(dst, id)
-	dst = append(dst, `,"error":{"code":`...)
+	dst = append(appendID(dst, id), `,"error":{"code":`...)
 	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
 	dst = strictjson.AppendString(dst, e.Message)
@@ -81,7 +77,9 @@ func (b *Body) AppendRefusal(dst []byte, e *Error) []byte {
 	return dst
 }
 
+// appendID appends a response up to its id.
 func appendID(dst []byte, id json.RawMessage) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	if id == nil {
 		return append(dst, "null"...)
 	}

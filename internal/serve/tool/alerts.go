@@ -169,10 +169,6 @@ func alertSchema(first ...prop) *schema {
 		prop{"condition", conditionSchema(func(string) string { return "" })}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
 }
 
-func (t *Trading) alertSpecs() []toolSpec {
-	return []toolSpec{t.setAlert(), t.listAlerts(), t.cancelAlert()}
-}
-
 func declareAlert() (*alert.Alert, args) {
 	r := &alert.Alert{}
 	return r, args{

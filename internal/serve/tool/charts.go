@@ -61,10 +61,6 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 	return shown, err
 }
 
-func (c *charts) specs() []toolSpec {
-	return []toolSpec{c.generateChart(), c.listIndicators(), c.getIndicators()}
-}
-
 // ChartRequest describes the content of a chart, for generate_chart, get_indicators and
 // the command line.
 type ChartRequest struct {

@@ -29,10 +29,6 @@ type Subscriptions interface {
 	Subscription(ctx context.Context, caller principal.Caller) (notify.Subscription, error)
 }
 
-func (t *Trading) notificationSpecs() []toolSpec {
-	return []toolSpec{t.getNotifications(), t.subscribe(), t.unsubscribe(), t.listSubscriptions()}
-}
-
 // maxWait is below the five minutes after which clients time out.
 const maxWait = 240
 

@@ -34,10 +34,6 @@ type Positions interface {
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
-func (t *Trading) orderSpecs() []toolSpec {
-	return []toolSpec{t.placeOrder(), t.cancelOrder(), t.getOrders(), t.getPositions(), getBalance()}
-}
-
 // orderArgs holds the arguments of place_order.
 type orderArgs struct {
 	order.Request
@@ -269,7 +265,7 @@ func getBalance() toolSpec {
 		description: "Not supported; always returns an error. Use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {
-			return mcp.Result{}, &fault.Error{Kind: fault.Unsupported, Code: "not_supported", Message: "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page"}
+			return mcp.Result{}, fault.New(fault.Unsupported, "not_supported", "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page")
 		}),
 	}
 }

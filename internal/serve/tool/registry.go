@@ -77,8 +77,12 @@ func New(cfg Config) (*Registry, error) {
 		trading = &Trading{}
 	}
 	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
-	specs := slices.Concat(charts.specs(), trading.orderSpecs(), trading.alertSpecs(), trading.notificationSpecs())
-	for _, s := range specs {
+	for _, s := range []toolSpec{
+		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
+		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(),
+		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
+		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
+	} {
 		d, err := s.build()
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
