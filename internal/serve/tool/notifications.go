@@ -112,13 +112,6 @@ func subscribedProps() []prop {
 	}
 }
 
-func orEmpty[T any](values []T) []T {
-	if values == nil {
-		return []T{}
-	}
-	return values
-}
-
 func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
@@ -133,7 +126,7 @@ func (t *Trading) subscribe() toolSpec {
 				Status     string          `json:"status"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
-			}{"subscribed", orEmpty(f.Symbols), orEmpty(f.Types)}, t.Subscriptions.Subscribe(ctx, caller, *f))
+			}{"subscribed", append([]market.Symbol{}, f.Symbols...), append([]string{}, f.Types...)}, t.Subscriptions.Subscribe(ctx, caller, *f))
 		}),
 	}
 }
@@ -178,7 +171,7 @@ func (t *Trading) listSubscriptions() toolSpec {
 				AlertTypes []string        `json:"alert_types"`
 				Queued     int             `json:"offline_queue_size"`
 				Connected  bool            `json:"connected"`
-			}{true, orEmpty(s.Filter.Symbols), orEmpty(s.Filter.Types), s.Queued, s.Connected}, nil)
+			}{true, append([]market.Symbol{}, s.Filter.Symbols...), append([]string{}, s.Filter.Types...), s.Queued, s.Connected}, nil)
 		}),
 	}
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // schema is the part of JSON Schema that the tools need. It marshals deterministically,
@@ -76,7 +77,7 @@ func marshalPlain(v any) ([]byte, error) {
 func object(description string, properties ...prop) *schema {
 	s := &schema{Type: "object", Description: description, AdditionalProperties: false}
 	for _, p := range properties {
-		if name, optional := cutOptional(p.name); optional {
+		if name, optional := strings.CutSuffix(p.name, "?"); optional {
 			p.name = name
 		} else {
 			s.Required = append(s.Required, p.name)
@@ -84,13 +85,6 @@ func object(description string, properties ...prop) *schema {
 		s.Properties = append(s.Properties, p)
 	}
 	return s
-}
-
-func cutOptional(name string) (string, bool) {
-	if n := len(name) - 1; name[n] == '?' {
-		return name[:n], true
-	}
-	return name, false
 }
 
 func typedProp(name, kind, description string) prop {
