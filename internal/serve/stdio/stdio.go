@@ -212,7 +212,7 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) error {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the input has ended as it should
 			}
 			return fmt.Errorf("read from the client: %w", err)
 		}
