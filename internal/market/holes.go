@@ -31,6 +31,17 @@ func (c Calendar) Missed(gaps []Gap) (bars int) {
 	return bars
 }
 
+// GapsWithin returns the gaps that overlap the time from open to end, nil for none.
+func GapsWithin(gaps []Gap, open, end int64) []Gap {
+	var within []Gap
+	for _, g := range gaps {
+		if g.To > open && g.From < end {
+			within = append(within, g)
+		}
+	}
+	return within
+}
+
 // Holes lists what is missing from a run of bars.
 type Holes struct {
 	Gaps    []Gap   // ascending

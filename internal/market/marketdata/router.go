@@ -112,7 +112,7 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 		return nil, fault.Field("symbol", s.String(), "a venue that is set up here: "+strings.Join(names, ", "), fault.Nearest(s.Venue, names)...)
 	}
 	var found []provider.Provider
-	for _, name := range append(slices.Clone(r.routes.Preferred), r.defaultVenue(s.Name)) {
+	for _, name := range append(slices.Clone(r.routes.Preferred), r.routes.venue(s.Name)) {
 		if p := r.named(name); p != nil && !p.Capabilities().Synthetic {
 			found = append(found, p)
 		}
@@ -122,8 +122,6 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 	}
 	return found, nil
 }
-
-func (r *router) defaultVenue(name string) string { return r.routes.venue(name) }
 
 func (r *router) noSource(s market.Symbol) error {
 	message := fmt.Sprintf("there is no source of bars for %s: ", s)

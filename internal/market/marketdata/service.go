@@ -5,10 +5,12 @@
 package marketdata
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -23,11 +25,7 @@ import (
 const (
 	// maxBarsPerRequest exceeds the most bars of a chart with the longest warm-up.
 	maxBarsPerRequest = 20_000
-
-	defaultMaxBars   = 1_000_000
-	defaultMaxPoints = 1_000_000
-	defaultFresh     = 1500 * time.Millisecond
-	defaultTimeout   = 30 * time.Second
+	maxPoints         = 1_000_000 // of all cached external series
 )
 
 // errStopping is returned after Close.
@@ -107,22 +105,15 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil || cfg.Log == nil {
 		return nil, errors.New("marketdata: Now and Log are required")
 	}
-	set := func(dst *time.Duration, value time.Duration) {
-		if *dst == 0 {
-			*dst = value
-		}
-	}
-	set(&cfg.MaxAge, defaultFresh)
-	set(&cfg.Timeout, defaultTimeout)
-	if cfg.MaxBars == 0 {
-		cfg.MaxBars = defaultMaxBars
-	}
+	cfg.MaxAge = cmp.Or(cfg.MaxAge, 1500*time.Millisecond)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Second)
+	cfg.MaxBars = cmp.Or(cfg.MaxBars, 1_000_000)
 	s := &Service{cfg: cfg}
 	for _, p := range cfg.Providers {
 		s.router.providers = append(s.router.providers, aggregate.Over(p, cfg.Now))
 	}
 	s.router.routes = cfg.Routes
-	s.bars.Limit, s.points.Limit = cfg.MaxBars, defaultMaxPoints
+	s.bars.Limit, s.points.Limit = cfg.MaxBars, maxPoints
 	s.reads.spawn, s.joins.spawn = s.spawn, s.spawn
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -246,11 +237,7 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	if h.synthetic {
 		set.Symbol = market.Symbol{Name: h.name}
 	}
-	for _, g := range h.holes {
-		if g.To > set.Bars.T[0] {
-			set.Holes = append(set.Holes, g)
-		}
-	}
+	set.Holes = market.GapsWithin(h.holes, bars.T[0], math.MaxInt64)
 	return set, nil
 }
 

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -240,8 +241,6 @@ type EventFilter struct{ last map[Sub]lastSent }
 type lastSent struct {
 	at              time.Time
 	closed, forming int64 // open times
-	hasClosed       bool
-	hasForming      bool
 }
 
 // Allow reports whether the event may be sent after those admitted before. An
@@ -250,21 +249,22 @@ func (s *EventFilter) Allow(e *Event) bool {
 	if e.Kind == Ending || e.Kind == Alive {
 		return true
 	}
-	t := s.last[e.Sub]
+	t, ok := s.last[e.Sub]
+	if !ok {
+		t = lastSent{closed: math.MinInt64, forming: math.MinInt64}
+	}
 	switch e.Kind {
 	case Closed:
-		if t.hasClosed && e.Bar.T <= t.closed {
+		if e.Bar.T <= t.closed {
 			return false
 		}
-		t.closed, t.hasClosed = e.Bar.T, true
+		t.closed = e.Bar.T
 	case Forming:
-		if t.hasClosed && e.Bar.T <= t.closed || t.hasForming && e.Bar.T < t.forming {
+		olderState := e.Bar.T == t.forming && e.At.Before(t.at)
+		if e.Bar.T <= t.closed || e.Bar.T < t.forming || olderState {
 			return false
 		}
-		if t.hasForming && e.Bar.T == t.forming && e.At.Before(t.at) {
-			return false // an older state of the bar than the one sent
-		}
-		t.forming, t.hasForming = e.Bar.T, true
+		t.forming = e.Bar.T
 	default:
 	}
 	if e.At.Before(t.at) {

@@ -81,14 +81,19 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 		return p.Provider.Bars(ctx, q)
 	}
 	b := build{p: p, q: q, from: from}
-	if p.caps.Sessions {
-		instrument, err := p.Instrument(ctx, q.Symbol)
-		if err != nil {
-			return provider.BarPage{}, err
-		}
-		b.cal = instrument.Calendar
+	if b.cal, err = p.calendar(ctx, q.Symbol); err != nil {
+		return provider.BarPage{}, err
 	}
 	return b.page(ctx)
+}
+
+// calendar returns when a symbol trades. It asks only a venue that has sessions.
+func (p *Provider) calendar(ctx context.Context, s market.Symbol) (market.Calendar, error) {
+	if !p.caps.Sessions {
+		return market.Calendar{}, nil
+	}
+	instrument, err := p.Instrument(ctx, s)
+	return instrument.Calendar, err
 }
 
 // build makes one page.
@@ -173,11 +178,7 @@ func (b *build) cut(pages provider.BarPage, built market.Aggregated, headless bo
 	}
 	end := b.close(page.Bars.T[n-1])
 	page.Running = last == bars.Len() && (pages.Running || b.p.now().Unix() < end)
-	for _, g := range built.Gaps {
-		if g.To > page.Bars.T[0] && g.From < end {
-			page.Holes = append(page.Holes, g)
-		}
-	}
+	page.Holes = market.GapsWithin(built.Gaps, page.Bars.T[0], end)
 	return page
 }
 

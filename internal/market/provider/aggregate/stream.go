@@ -126,15 +126,11 @@ func (r *relay) add(ctx context.Context, subs []provider.Sub) ([]provider.Sub, e
 		if slices.ContainsFunc(r.fans[under], func(b *builder) bool { return b.sub == sub }) {
 			continue
 		}
-		b := &builder{sub: sub, from: from}
-		if r.p.caps.Sessions {
-			instrument, err := r.p.Instrument(ctx, sub.Symbol)
-			if err != nil {
-				return nil, err
-			}
-			b.cal = instrument.Calendar
+		cal, err := r.p.calendar(ctx, sub.Symbol)
+		if err != nil {
+			return nil, err
 		}
-		r.fans[under] = append(r.fans[under], b)
+		r.fans[under] = append(r.fans[under], &builder{sub: sub, from: from, cal: cal})
 	}
 	return venue, nil
 }

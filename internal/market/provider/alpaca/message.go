@@ -2,7 +2,6 @@ package alpaca
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -74,16 +73,7 @@ func readMessage(j *strictjson.Reader) message {
 }
 
 func (m *message) readBar(j *strictjson.Reader) {
-	m.bar.TakerBuy = math.NaN()
-	seen := 0
-	j.Object(func(key []byte) {
-		if string(key) == "S" {
-			m.symbol = j.Text()
-			return
-		}
-		seen |= field(j, key, &m.bar)
-	})
-	checkBar(j, m.bar, seen)
+	m.bar, m.symbol = readBar(j)
 	if m.symbol == "" {
 		j.Failf("a bar without S")
 	}

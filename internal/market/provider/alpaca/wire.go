@@ -60,22 +60,23 @@ func instant(j *strictjson.Reader) time.Time {
 	return at
 }
 
-func readBar(j *strictjson.Reader) market.Bar {
-	b := market.Bar{TakerBuy: math.NaN()}
+// readBar reads a bar, and its symbol where it has one, as in the stream.
+func readBar(j *strictjson.Reader) (b market.Bar, symbol string) {
+	b.TakerBuy = math.NaN()
 	seen := 0
-	j.Object(func(key []byte) { seen |= field(j, key, &b) })
-	checkBar(j, b, seen)
-	return b
-}
-
-func checkBar(j *strictjson.Reader, b market.Bar, seen int) {
+	j.Object(func(key []byte) {
+		if string(key) == "S" {
+			symbol = j.Text()
+			return
+		}
+		seen |= field(j, key, &b)
+	})
 	if seen != wholeBar {
 		j.Failf("a bar without all of o, h, l, c, v, t")
-		return
-	}
-	if err := b.Check(); err != nil {
+	} else if err := b.Check(); err != nil {
 		j.Failf("%v", err)
 	}
+	return b, symbol
 }
 
 // readBars reads one page of bars of one symbol and the token of the next, ""
@@ -96,7 +97,10 @@ func readBars(body []byte, symbol string) (rows []market.Bar, next string, err e
 					j.Failf("it is about %q", key)
 					return
 				}
-				j.Array(func(int) { rows = append(rows, readBar(j)) })
+				j.Array(func(int) {
+					row, _ := readBar(j)
+					rows = append(rows, row)
+				})
 			})
 		case "next_page_token":
 			seen |= 2
@@ -130,7 +134,8 @@ func readLatest(body []byte, symbol string) (float64, error) {
 				j.Failf("it is about %q", key)
 				return
 			}
-			price = readBar(j).C
+			bar, _ := readBar(j)
+			price = bar.C
 		})
 	})
 	if !seen {

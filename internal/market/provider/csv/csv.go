@@ -22,7 +22,9 @@ package csv
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"candela/internal/kit/fault"
@@ -119,7 +121,10 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	page := q.PageFromAll(&series.bars, series.unfinished || p.runs(c, &series.bars, q.Interval))
 	if from != q.Interval {
 		page.Built = from
-		page.Holes = holesWithin(c, series.gaps, &page.Bars, q.Interval)
+		if n := page.Bars.Len(); n > 0 {
+			last, _ := c.Bucket(q.Interval, page.Bars.T[n-1])
+			page.Holes = market.GapsWithin(series.gaps, page.Bars.T[0], last.Close)
+		}
 	}
 	return page, nil
 }
@@ -135,7 +140,7 @@ func (p *Provider) files(ctx context.Context, s market.Symbol) (string, files, e
 	}
 	spelled, ok := all.spelled(s.Name)
 	if !ok || s.Venue != "" && s.Venue != name {
-		return "", nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, all.names())...)
+		return "", nil, provider.UnknownSymbol(name, s, fault.Nearest(s.Name, slices.Sorted(maps.Keys(all)))...)
 	}
 	return spelled, all[spelled], nil
 }
@@ -147,19 +152,4 @@ func (p *Provider) runs(c market.Calendar, bars *market.Bars, i market.Interval)
 	}
 	span, ok := c.Bucket(i, bars.T[bars.Len()-1])
 	return ok && span.Close > p.config.Now().Unix()
-}
-
-// holesWithin returns the gaps that lie in the time of the page's bars.
-func holesWithin(c market.Calendar, gaps []market.Gap, bars *market.Bars, i market.Interval) []market.Gap {
-	if bars.Len() == 0 {
-		return nil
-	}
-	last, _ := c.Bucket(i, bars.T[bars.Len()-1])
-	var within []market.Gap
-	for _, g := range gaps {
-		if g.To > bars.T[0] && g.From < last.Close {
-			within = append(within, g)
-		}
-	}
-	return within
 }

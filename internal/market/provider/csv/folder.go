@@ -42,8 +42,6 @@ func (f files) String() string {
 // symbols are all files of the folder, by symbol name.
 type symbols map[string]files
 
-func (s symbols) names() []string { return slices.Sorted(maps.Keys(s)) }
-
 // spelled returns how the files spell a symbol: as it is, or as the same pair with
 // another sign between its halves, or none. Where two files fit it is neither.
 func (s symbols) spelled(symbol string) (string, bool) {
@@ -132,19 +130,14 @@ func regular(root *os.Root, e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// FileName returns the name of the file that holds a symbol's bars.
-func FileName(s market.Symbol, i market.Interval) string {
-	return escape(s.Name) + "_" + i.String() + extension
-}
-
 // escape writes the two characters of a symbol that a file name had better not
 // have.
 func escape(symbol string) string {
 	return strings.NewReplacer("/", "%2F", "^", "%5E").Replace(symbol)
 }
 
-// parseName reads a file name. Only names that FileName gives, and 1mo for a
-// month, are taken.
+// parseName reads a file name. Only the escaped symbol, an underscore and
+// the interval are taken, and 1mo for a month.
 func parseName(file string) (symbol string, interval market.Interval, ok bool) {
 	base, isCSV := strings.CutSuffix(file, extension)
 	at := strings.LastIndexByte(base, '_')

@@ -3,6 +3,7 @@ package csv
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"candela/internal/market"
@@ -86,19 +87,14 @@ func guessFrom(all []int64, i market.Interval) market.Calendar {
 		return market.Calendar{}
 	}
 	for _, hours := range []market.Hours{market.USEquities(), market.UTCWeekdays()} {
-		if c, err := market.NewCalendar(hours); err == nil && fits(c, all, i) {
+		c, err := market.NewCalendar(hours)
+		misfit := func(t int64) bool {
+			span, ok := c.Bucket(i, t)
+			return !ok || span.Open != t
+		}
+		if err == nil && !slices.ContainsFunc(all, misfit) {
 			return c
 		}
 	}
 	return market.Calendar{}
-}
-
-// fits reports whether every time is the open of a bar.
-func fits(c market.Calendar, all []int64, i market.Interval) bool {
-	for _, t := range all {
-		if span, ok := c.Bucket(i, t); !ok || span.Open != t {
-			return false
-		}
-	}
-	return true
 }

@@ -18,7 +18,7 @@ func FuzzParseName(f *testing.F) {
 		if !ok {
 			return
 		}
-		name := FileName(market.Symbol{Name: symbol}, interval)
+		name := escape(symbol) + "_" + interval.String() + extension
 		if name != file && interval != market.Month1 {
 			t.Fatalf("%q is %q of %v, whose file is %q", file, symbol, interval, name)
 		}

@@ -74,7 +74,7 @@ func (r *reader) read(ctx context.Context, from io.Reader) (market.Bars, error) 
 	}
 }
 
-// begin reads up to the first row of values.
+// begin reads up to the first row of values and finds the columns.
 func (r *reader) begin(from io.Reader) error {
 	buffered := bufio.NewReaderSize(from, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
@@ -82,11 +82,6 @@ func (r *reader) begin(from io.Reader) error {
 	}
 	r.rows = rows.NewReader(buffered)
 	r.rows.ReuseRecord = true
-	return r.header()
-}
-
-// header finds the columns.
-func (r *reader) header() error {
 	row, err := r.rows.Read()
 	if errors.Is(err, io.EOF) {
 		return badFile("csv: %s is empty; the first line must name time,open,high,low,close,volume", r.file)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"candela/internal/market"
@@ -139,11 +140,7 @@ func readTradingPeriods(raw json.RawMessage) ([]period, error) {
 	} else if err := json.Unmarshal(raw, &days); err != nil {
 		return nil, fmt.Errorf("tradingPeriods: %w", err)
 	}
-	var all []period
-	for _, d := range days {
-		all = append(all, d...)
-	}
-	return all, nil
+	return slices.Concat(days...), nil
 }
 
 // readRows puts the columns together. A row with a hole in it is left out, and
@@ -153,7 +150,7 @@ func readTradingPeriods(raw json.RawMessage) ([]period, error) {
 func readRows(times []*int64, q quote, round func(float64) float64) ([]market.Bar, error) {
 	n := len(times)
 	volumes := q.Volume
-	if allNull(volumes) {
+	if !slices.ContainsFunc(volumes, func(v *float64) bool { return v != nil }) {
 		volumes = nil // an index has no volume, and the venue says so in two ways
 	}
 	for name, column := range map[string][]*float64{"open": q.Open, "high": q.High, "low": q.Low, "close": q.Close, "volume": volumes} {
@@ -186,15 +183,6 @@ func readRows(times []*int64, q quote, round func(float64) float64) ([]market.Ba
 		return nil, fmt.Errorf("%d of %d rows contradict themselves", unsound, n)
 	}
 	return rows, nil
-}
-
-func allNull(column []*float64) bool {
-	for _, v := range column {
-		if v != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // maxHint is more decimals than any price here has.

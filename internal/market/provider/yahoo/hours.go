@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	daySeconds = 24 * 60 * 60
+	day = 24 * 60 * 60
 	// nearlyDay is how the venue writes a whole day: from 00:00 to 23:59.
-	nearlyDay = daySeconds - 60
+	nearlyDay = day - 60
 
 	typeCrypto = "CRYPTOCURRENCY"
 )
