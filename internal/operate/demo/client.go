@@ -125,17 +125,19 @@ func (c *client) request(ctx context.Context, method, params string) (json.RawMe
 
 // toolResult is the result of a tool call.
 type toolResult struct {
-	Content []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-		Data string `json:"data"`
-	} `json:"content"`
-	IsError bool `json:"isError"`
+	Content []content `json:"content"`
+	IsError bool      `json:"isError"`
 }
 
-// call calls a tool. A result with isError is an error.
-func (c *client) call(ctx context.Context, name string, arguments map[string]any) (toolResult, error) {
-	var r toolResult
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	Data string `json:"data"` // in base64
+}
+
+// call calls a tool and decodes the text of its result into read, unless that is nil. A result
+// with isError is an error.
+func (c *client) call(ctx context.Context, name string, arguments map[string]any, read any) (r toolResult, err error) {
 	given, err := json.Marshal(arguments)
 	if err != nil {
 		return r, err
@@ -150,37 +152,27 @@ func (c *client) call(ctx context.Context, name string, arguments map[string]any
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return r, err
 	}
+	text := r.first("text").Text
 	if r.IsError {
-		return r, &fault.Error{Kind: fault.Conflict, Code: "tool_refused", Message: name + ": " + r.text()}
+		return r, &fault.Error{Kind: fault.Conflict, Code: "tool_refused", Message: name + ": " + text}
+	}
+	if read == nil {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), read); err != nil {
+		return r, fmt.Errorf("the result is not JSON: %w", err)
 	}
 	return r, nil
 }
 
-func (r toolResult) text() string {
+// first returns the first content of a type, empty for none.
+func (r toolResult) first(kind string) content {
 	for _, c := range r.Content {
-		if c.Type == "text" {
-			return c.Text
+		if c.Type == kind {
+			return c
 		}
 	}
-	return ""
-}
-
-// image returns the first image, in base64.
-func (r toolResult) image() string {
-	for _, c := range r.Content {
-		if c.Type == "image" {
-			return c.Data
-		}
-	}
-	return ""
-}
-
-// decode reads the text as JSON.
-func (r toolResult) decode(into any) error {
-	if err := json.Unmarshal([]byte(r.text()), into); err != nil {
-		return fmt.Errorf("the result is not JSON: %w", err)
-	}
-	return nil
+	return content{}
 }
 
 // event waits for a notification.

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -81,10 +80,6 @@ type priceSeries struct {
 
 func (t *Tour) readIndicators(ctx context.Context, c *client) error {
 	t.Say("It reads indicators of %s, a sample market with made-up minute bars.", symbol)
-	result, err := c.call(ctx, "get_indicators", map[string]any{"symbol": symbol, "interval": "1m", "indicators": []string{"rsi", "macd"}})
-	if err != nil {
-		return err
-	}
 	var read struct {
 		Source     string `json:"source"`
 		Bars       int    `json:"bars"`
@@ -94,7 +89,7 @@ func (t *Tour) readIndicators(ctx context.Context, c *client) error {
 			} `json:"lines"`
 		} `json:"indicators"`
 	}
-	if err := result.decode(&read); err != nil {
+	if _, err := c.call(ctx, "get_indicators", map[string]any{"symbol": symbol, "interval": "1m", "indicators": []string{"rsi", "macd"}}, &read); err != nil {
 		return err
 	}
 	if lines := read.Indicators["rsi"].Lines; len(lines) > 0 && lines[0].Last != nil {
@@ -106,13 +101,12 @@ func (t *Tour) readIndicators(ctx context.Context, c *client) error {
 // setAlerts sets an alert just above the price and one just below: one of them fires with the
 // next movement.
 func (t *Tour) setAlerts(ctx context.Context, c *client) error {
-	result, err := c.call(ctx, "generate_chart", map[string]any{"symbol": symbol, "interval": "1m", "bars": 30, "format": "series"})
-	if err != nil {
+	var seen priceSeries
+	if _, err := c.call(ctx, "generate_chart", map[string]any{"symbol": symbol, "interval": "1m", "bars": 30, "format": "series"}, &seen); err != nil {
 		return err
 	}
-	var seen priceSeries
-	if err := result.decode(&seen); err != nil || len(seen.Bars) == 0 {
-		return fmt.Errorf("the series has no bars: %w", err)
+	if len(seen.Bars) == 0 {
+		return errors.New("the series has no bars")
 	}
 	var reach float64
 	for _, b := range seen.Bars {
@@ -122,14 +116,14 @@ func (t *Tour) setAlerts(ctx context.Context, c *client) error {
 	// Small enough for a calm minute, large enough for four decimals.
 	move := max(reach/1000, 0.0001)
 	t.Say("The last price is %s. It sets alerts just above and below, and subscribes.", shortPrice(last))
-	if _, err := c.call(ctx, "subscribe_notifications", map[string]any{}); err != nil {
+	if _, err := c.call(ctx, "subscribe_notifications", map[string]any{}, nil); err != nil {
 		return err
 	}
 	t.setAt = time.Now()
 	for _, condition := range []map[string]any{
 		{"price_above": json.Number(shortPrice(last + move))}, {"price_below": json.Number(shortPrice(last - move))},
 	} {
-		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": symbol, "condition": condition, "note": "demo"}); err != nil {
+		if _, err := c.call(ctx, "set_alert", map[string]any{"symbol": symbol, "condition": condition, "note": "demo"}, nil); err != nil {
 			return err
 		}
 	}
@@ -140,27 +134,20 @@ func shortPrice(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
 func (t *Tour) trade(ctx context.Context, c *client) error {
 	t.Say("It buys %d on a paper account, after the order policy allowed it.", quantity)
-	result, err := c.call(ctx, "place_order", map[string]any{"symbol": symbol, "side": "buy", "type": "market", "quantity": quantity})
-	if err != nil {
-		return err
-	}
 	var order struct {
 		Status string `json:"status"`
 		Filled string `json:"filled_quantity"`
 		Mode   string `json:"mode"`
 	}
-	if err := result.decode(&order); err != nil {
+	if _, err := c.call(ctx, "place_order", map[string]any{"symbol": symbol, "side": "buy", "type": "market", "quantity": quantity}, &order); err != nil {
 		return err
 	}
 	t.Say("Order %s, %s filled, mode %s.", order.Status, order.Filled, order.Mode)
-	if result, err = c.call(ctx, "get_positions", map[string]any{}); err != nil {
-		return err
-	}
 	var held []struct {
 		Entry      float64 `json:"entry_price"`
 		Unrealized float64 `json:"unrealized_pnl"`
 	}
-	if err := result.decode(&held); err != nil {
+	if _, err := c.call(ctx, "get_positions", map[string]any{}, &held); err != nil {
 		return err
 	}
 	for _, p := range held {
@@ -174,11 +161,11 @@ func (t *Tour) draw(ctx context.Context, c *client) error {
 	t.Say("It draws a chart with averages, RSI and MACD.")
 	result, err := c.call(ctx, "generate_chart", map[string]any{
 		"symbol": symbol, "interval": "1m", "bars": 150, "indicators": []string{"ema_stack", "rsi", "macd"}, "format": "png",
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}
-	png, err := base64.StdEncoding.DecodeString(result.image())
+	png, err := base64.StdEncoding.DecodeString(result.first("image").Data)
 	if err != nil || len(png) == 0 {
 		return errors.Join(errors.New("the result has no image"), err)
 	}
