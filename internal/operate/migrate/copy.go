@@ -201,8 +201,7 @@ func (m *migration) copyMarks(ctx context.Context) error {
 	return m.to.SaveMarks(ctx, marks)
 }
 
-// copyOrders copies the events of orders and positions. The destination's events must be a
-// prefix of them: two histories cannot be merged.
+// copyOrders copies the events of orders and positions.
 func (m *migration) copyOrders(ctx context.Context) error {
 	owners, err := m.from.OrderOwners(ctx)
 	if err != nil {
@@ -210,46 +209,15 @@ func (m *migration) copyOrders(ctx context.Context) error {
 	}
 	d := m.begin("events of orders", 0)
 	for _, owner := range owners {
-		found, err := collect(m.from.OrderEvents(ctx, owner))
-		if err != nil {
+		add := func(step []order.Event) error {
+			_, err := m.to.AppendEvents(ctx, principal.Caller{Subject: owner}, step)
 			return err
 		}
-		there, err := collect(m.to.OrderEvents(ctx, owner))
-		if err != nil {
+		if err := copyHistory(m, d, "the orders of "+owner, m.from.OrderEvents(ctx, owner), m.to.OrderEvents(ctx, owner), sameEvent, add); err != nil {
 			return err
-		}
-		if !begins(found, there, sameEvent) {
-			return diverged("the orders of "+owner, m.To)
-		}
-		d.Found += len(found)
-		for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
-			if _, err := m.to.AppendEvents(ctx, principal.Caller{Subject: owner}, step); err != nil {
-				return err
-			}
-			d.Copied += len(step)
-			m.report(d, d.Copied)
 		}
 	}
 	return nil
-}
-
-// begins reports whether all begins with part.
-func begins[T any](all, part []T, same func(a, b T) bool) bool {
-	return len(part) <= len(all) && slices.EqualFunc(part, all[:len(part)], same)
-}
-
-func sameEvent(a, b order.Event) bool {
-	x, err := json.Marshal(a)
-	y, other := json.Marshal(b)
-	return err == nil && other == nil && bytes.Equal(x, y)
-}
-
-func diverged(what, to string) error {
-	return &fault.Error{
-		Kind: fault.Conflict, Code: "destination_differs", Field: "--to", Value: to,
-		Message: fmt.Sprintf("%s at the destination are not the beginning of those at the source: both were used on their own, and two histories cannot be made one. "+
-			"Choose another --nats-prefix or --home as destination", what),
-	}
 }
 
 func (m *migration) copyJournals(ctx context.Context) error {
@@ -260,28 +228,49 @@ func (m *migration) copyJournals(ctx context.Context) error {
 	d := m.begin("entries of paper accounts", 0)
 	for owner, names := range journals {
 		for _, name := range names {
-			found, err := collect(m.from.Journal(ctx, owner, name))
-			if err != nil {
+			add := func(step [][]byte) error { return m.to.AppendJournal(ctx, owner, name, step) }
+			what := "the entries of the paper account of " + owner
+			if err := copyHistory(m, d, what, m.from.Journal(ctx, owner, name), m.to.Journal(ctx, owner, name), bytes.Equal, add); err != nil {
 				return err
-			}
-			there, err := collect(m.to.Journal(ctx, owner, name))
-			if err != nil {
-				return err
-			}
-			if !begins(found, there, bytes.Equal) {
-				return diverged("the entries of the paper account of "+owner, m.To)
-			}
-			d.Found += len(found)
-			for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
-				if err := m.to.AppendJournal(ctx, owner, name, step); err != nil {
-					return err
-				}
-				d.Copied += len(step)
-				m.report(d, d.Copied)
 			}
 		}
 	}
 	return nil
+}
+
+// copyHistory adds what the destination lacks of a history. What it has must be the beginning of
+// the source's: two histories cannot be merged.
+func copyHistory[T any](m *migration, d *Count, what string, from, to iter.Seq2[T, error], same func(a, b T) bool, add func([]T) error) error {
+	found, err := collect(from)
+	if err != nil {
+		return err
+	}
+	there, err := collect(to)
+	if err != nil {
+		return err
+	}
+	if len(there) > len(found) || !slices.EqualFunc(there, found[:len(there)], same) {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "destination_differs", Field: "--to", Value: m.To,
+			Message: fmt.Sprintf("%s at the destination are not the beginning of those at the source: both were used on their own, and two histories cannot be made one. "+
+				"Choose another --nats-prefix or --home as destination", what),
+		}
+	}
+	d.Found += len(found)
+	for step := range slices.Chunk(found[len(there):], m.inOneWrite) {
+		if err := add(step); err != nil {
+			return err
+		}
+		d.Copied += len(step)
+		m.report(d, d.Copied)
+	}
+	return nil
+}
+
+func sameEvent(a, b order.Event) bool {
+	x, err := json.Marshal(a)
+	y, other := json.Marshal(b)
+	return err == nil && other == nil && bytes.Equal(x, y)
 }
 
 func (m *migration) copyStates(ctx context.Context) error {
