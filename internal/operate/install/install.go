@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/loopback"
 )
 
 // Installation is a request to add candela to a client's file, or to remove it.
@@ -341,4 +343,26 @@ func (f *clientFile) write(path, text string, mode fs.FileMode) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
+}
+
+const urlAllowed = "the https address of a candela server, such as https://charts.example.com; http only on this machine"
+
+// remoteAddress returns the MCP endpoint of a remote server. An address without a path gets
+// that of the endpoint.
+func remoteAddress(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return "", fault.Field("--url", text, urlAllowed)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		// Hidden, because it may contain a password or a key.
+		return "", fault.Field("--url", "(hidden)", urlAllowed+"; without a password, a query or a fragment")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(strings.ToLower(u.Hostname()))) {
+		return "", fault.Field("--url", text, urlAllowed)
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = "/mcp"
+	}
+	return u.String(), nil
 }

@@ -1,3 +1,14 @@
+// Package conn connects a replica to NATS JetStream servers and publishes with
+// compare-and-set. The packages beside it store the state of an installation there, so that
+// several replicas can serve it; they implement the same interfaces as the local stores and
+// pass the same contract suites.
+//
+// Three rules hold in all of them. A write that depends on stored state names the revision it
+// read, and the servers refuse it if that is not the latest. A reader that must see everything
+// writes a barrier and reads up to it, because its server may lag behind. A write without an
+// acknowledgement is looked up by its change ID, never assumed.
+//
+// The servers are not trusted: every message is sealed with a secret that they do not know.
 package conn
 
 import (
@@ -16,6 +27,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
+	"candela/internal/kit/retry"
 	"candela/internal/kit/seal"
 )
 
@@ -239,3 +251,23 @@ func (c *Conn) Close() { c.nc.Close() }
 
 // NATS returns the client's connection.
 func (c *Conn) NATS() *nats.Conn { return c.nc }
+
+const (
+	// maxConnectWait bounds the wait for servers that start at the same time as candela.
+	maxConnectWait    = 30 * time.Second
+	connectRetryEvery = time.Second
+)
+
+// ConnectWait is Connect with retries while no server answers.
+func ConnectWait(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
+	for began := time.Now(); ; {
+		conn, err := Connect(ctx, cfg, log)
+		if err == nil || fault.KindOf(err) != fault.Unavailable || time.Since(began) > maxConnectWait {
+			return conn, err
+		}
+		log.WarnContext(ctx, "waiting for NATS", "error", err)
+		if err := retry.Sleep(ctx, connectRetryEvery); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,3 +1,5 @@
+// Package inbox stores the records that the inboxes of all replicas share: subscriptions,
+// cursors and polling queues.
 package inbox
 
 import (

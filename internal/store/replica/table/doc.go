@@ -1,2 +1,0 @@
-// Package table reads, writes and follows streams that keep one message per subject.
-package table
