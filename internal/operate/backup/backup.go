@@ -96,7 +96,6 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	return disk.SyncDir(to)
 }
 
-// copyStore copies the store and reports progress.
 func copyStore(ctx context.Context, store *ledger.Audit, to string, progress func(done, total int64)) error {
 	if progress == nil {
 		return store.CopyTo(ctx, to)
@@ -124,7 +123,6 @@ func copyStore(ctx context.Context, store *ledger.Audit, to string, progress fun
 	}
 }
 
-// verify checks the whole copy of the store.
 func (c *Copied) verify(ctx context.Context, dir string) error {
 	store, err := ledger.OpenAudit(ctx, dir)
 	if err != nil {

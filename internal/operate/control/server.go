@@ -180,7 +180,6 @@ func (s Server) handleTrading(mux *http.ServeMux) {
 	})
 }
 
-// answer sends the result of a command.
 func (s Server) answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 	if err != nil {
 		s.fail(w, r, err)

@@ -95,13 +95,11 @@ func readMessages(ctx context.Context, from io.Reader, answers chan<- wireMessag
 	}
 }
 
-// notify sends a notification.
 func (c *client) notify(method string) error {
 	_, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","method":%q}`+"\n", method)
 	return err
 }
 
-// request sends a request and waits for its response.
 func (c *client) request(ctx context.Context, method, params string) (json.RawMessage, error) {
 	c.last++
 	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.last, method, params); err != nil {
@@ -123,7 +121,6 @@ func (c *client) request(ctx context.Context, method, params string) (json.RawMe
 	}
 }
 
-// toolResult is the result of a tool call.
 type toolResult struct {
 	Content []content `json:"content"`
 	IsError bool      `json:"isError"`
@@ -175,7 +172,6 @@ func (r toolResult) first(kind string) content {
 	return content{}
 }
 
-// event waits for a notification.
 func (c *client) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
 	began := time.Now()
 	deadline := time.NewTimer(longest)

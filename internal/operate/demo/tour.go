@@ -156,7 +156,6 @@ func (t *Tour) trade(ctx context.Context, c *client) error {
 	return nil
 }
 
-// draw saves a chart.
 func (t *Tour) draw(ctx context.Context, c *client) error {
 	t.Say("It draws a chart with averages, RSI and MACD.")
 	result, err := c.call(ctx, "generate_chart", map[string]any{

@@ -55,7 +55,6 @@ type answer struct {
 	tls    *tls.ConnectionState
 }
 
-// ask sends one request and reads the answer.
 func (s *Server) ask(ctx context.Context, method, address string, header http.Header, body string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, askServer)
 	defer cancel()

@@ -32,7 +32,6 @@ type Options struct {
 	Waiting func(what string) // called before a slow check; may be nil
 }
 
-// examination is one run.
 type examination struct {
 	Options
 	cfg     *config.Config
@@ -84,7 +83,6 @@ func (x *examination) badConfiguration(err error) {
 	x.Report(NewWarning("everything else", "correct the configuration and run candela doctor again", "not checked: it depends on the configuration"))
 }
 
-// policy checks the order policy.
 func (x *examination) policy() {
 	const check = "policy"
 	path := x.cfg.Trading.Policy

@@ -101,7 +101,6 @@ func dialable(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv6Loopback(), a.Port())
 }
 
-// isCandela reports whether candela listens on an address.
 func isCandela(ctx context.Context, address netip.AddrPort, check string) bool {
 	path := "/"
 	if check != "port" {
@@ -170,7 +169,6 @@ func (x *examination) tokens(ctx context.Context) map[string]bool {
 	return all
 }
 
-// revoke revokes the token that was obtained.
 func (x *examination) revoke(ctx context.Context, before map[string]bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

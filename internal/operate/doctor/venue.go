@@ -56,7 +56,6 @@ func (x *examination) venues(ctx context.Context) {
 	}
 }
 
-// venue checks one venue by reading one bar.
 func (x *examination) venue(ctx context.Context, p provider.Provider, v provider.Descriptor) Finding {
 	check := "venue " + v.Name
 	ctx, cancel := context.WithTimeout(ctx, venueTimeout)
@@ -85,7 +84,6 @@ func public(err error) string {
 	return err.Error()
 }
 
-// venueFix says what to do when a venue fails.
 func (x *examination) venueFix(err error, v provider.Descriptor) string {
 	bad, _ := errors.AsType[*upstream.Error](err)
 	switch {
@@ -106,7 +104,6 @@ func (x *examination) venueFix(err error, v provider.Descriptor) string {
 	return "try again later; docs/venues.md lists the limits of each venue"
 }
 
-// others lists the other venues of the same kind.
 func (x *examination) others(v provider.Descriptor) []string {
 	var names []string
 	for _, other := range x.Venues {

@@ -106,7 +106,6 @@ func Install(want Installation) (Installed, error) {
 	return done, err
 }
 
-// env returns an environment variable, "" when it is not set.
 func (want Installation) env(name string) string {
 	for _, entry := range slices.Backward(want.Environ) {
 		if key, text, _ := strings.Cut(entry, "="); key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name) {

@@ -24,7 +24,6 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
-// syntaxError returns a SyntaxError for an offset.
 func syntaxError(text string, offset int, format string, args ...any) *SyntaxError {
 	before := text[:max(0, min(offset, len(text)))]
 	start := strings.LastIndexByte(before, '\n') + 1
@@ -127,7 +126,6 @@ func member(o *hujson.Object, key string) (*hujson.Value, int) {
 	return nil, -1
 }
 
-// setJSON is Set for a JSON file.
 func (c Client) setJSON(text, name string, s Server) (string, error) {
 	d, err := parseJSON(text, c.format == plainJSON)
 	if err != nil {
@@ -154,7 +152,6 @@ func (c Client) setJSON(text, name string, s Server) (string, error) {
 	return d.result(c, name, c.meant(want))
 }
 
-// removeJSON is Remove for a JSON file.
 func (c Client) removeJSON(text, name string) (string, error) {
 	d, err := parseJSON(text, c.format == plainJSON)
 	if err != nil {

@@ -62,7 +62,6 @@ func statements(text string) []statement {
 	return all
 }
 
-// setTOML is Set for a TOML file.
 func (c Client) setTOML(text, name string, s Server) (string, error) {
 	before, _, err := decodeTOML(text)
 	if err != nil {
@@ -76,7 +75,6 @@ func (c Client) setTOML(text, name string, s Server) (string, error) {
 	return after, c.checkTOML(before, after, name, c.meant(want))
 }
 
-// removeTOML is Remove for a TOML file.
 func (c Client) removeTOML(text, name string) (string, error) {
 	before, _, err := decodeTOML(text)
 	if err != nil {
@@ -110,7 +108,6 @@ func (c Client) removeTOML(text, name string) (string, error) {
 	return after, c.checkTOML(before, after, name, func(map[string]any) map[string]any { return nil })
 }
 
-// withoutBlankLine drops the blank line before a table.
 func withoutBlankLine(s string) string {
 	if nl := newline(s); strings.HasSuffix(s, nl+nl) {
 		return strings.TrimSuffix(s, nl)

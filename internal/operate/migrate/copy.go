@@ -22,7 +22,6 @@ import (
 	"candela/internal/trading/order"
 )
 
-// collect reads all of a sequence.
 func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for one, err := range seq {

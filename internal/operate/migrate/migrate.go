@@ -111,7 +111,6 @@ func quietReplicas(ctx context.Context, conn *conn.Conn) error {
 	}
 }
 
-// side is one end of a migration.
 type side interface {
 	alertSide
 	orderSide
@@ -149,7 +148,6 @@ type orderSide interface {
 	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
 }
 
-// migration is one run.
 type migration struct {
 	Plan
 	from, to side
@@ -183,7 +181,6 @@ func (m *migration) report(d *Count, done int) {
 	}
 }
 
-// openBoth opens both sides.
 func openBoth(ctx context.Context, kind store.Descriptor, home string, conn *conn.Conn) (local, shared side, err error) {
 	l, err := kind.Open(ctx, home, time.Now)
 	if err != nil {

@@ -45,7 +45,6 @@ func column[T any](scan scanner) (value T, err error) {
 	return value, err
 }
 
-// collect returns all rows.
 func collect[T any](rows iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for row, err := range rows {

@@ -22,7 +22,6 @@ const (
 // snapshotKind is the kind of event that has the hash of a snapshot.
 const snapshotKind = "snapshot_kept"
 
-// snapshotBody is the body of that event.
 type snapshotBody struct {
 	Last uint64 `json:"last"`
 	Hash Hash   `json:"sha256"`

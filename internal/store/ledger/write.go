@@ -189,7 +189,6 @@ func (t *tx) prepared(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	stmt, err := t.prepared(query)
 	if err != nil {
@@ -202,7 +201,6 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// row runs a query of one row and scans it.
 func (t *tx) row(query string, args []any, dest ...any) error {
 	stmt, err := t.prepared(query)
 	if err != nil {

@@ -113,7 +113,6 @@ func (t *ChangeFeed) Close() {
 	<-t.done
 }
 
-// apply handles a message of the stream.
 func (t *ChangeFeed) apply(ctx context.Context, m conn.Message) {
 	entry, fired := t.applyMessage(ctx, m)
 	if fired {

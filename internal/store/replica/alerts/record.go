@@ -33,7 +33,6 @@ type alertRecord struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// alertData is the stored form of an alert.
 type alertData struct {
 	ID         string          `json:"id"`
 	Owner      string          `json:"owner"`

@@ -119,7 +119,6 @@ type number struct {
 	knownThrough  uint64 // of a watermark; 0 for no limit
 }
 
-// number decodes a message.
 func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 	tokens := strings.Split(strings.TrimPrefix(m.Subject, s.states.Subject(kind, "")), ".")
 	if len(tokens) != 2 {

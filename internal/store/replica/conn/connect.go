@@ -107,7 +107,6 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	return c, nil
 }
 
-// validate checks the configuration.
 func (cfg Config) validate() error {
 	if cfg.URL == "" {
 		return fault.Missing("nats-url", "comma-separated nats:// or tls:// addresses")

@@ -109,7 +109,6 @@ func (c *Conn) Publish(ctx context.Context, stream string, changes ...Change) (f
 	return 0, nil
 }
 
-// ack is the acknowledgement of a write.
 type ack struct {
 	Error *jetstream.APIError `json:"error"`
 	Seq   uint64              `json:"seq"`

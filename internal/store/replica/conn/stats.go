@@ -40,7 +40,6 @@ func (c *Conn) CountCall(outcome string) {
 	}
 }
 
-// counters counts by kind.
 type counters map[string]*atomic.Uint64
 
 func newCounters(kinds ...string) counters {

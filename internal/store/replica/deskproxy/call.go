@@ -192,7 +192,6 @@ func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
 // method returns the name of a method for this account.
 func (d *Desk) method(name string) string { return name + " " + d.cfg.Account }
 
-// call calls a method at the trading replica.
 func call[A any](ctx context.Context, d *Desk, method string, request any) (a A, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {

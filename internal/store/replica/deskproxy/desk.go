@@ -108,7 +108,6 @@ func (d *Desk) runTerm(ctx, hard context.Context) error {
 	return err
 }
 
-// runDesk runs a desk for one term.
 func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 	running, end, err := d.cfg.Open(ctx, orders)
 	if err != nil {

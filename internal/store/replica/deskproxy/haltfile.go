@@ -113,7 +113,6 @@ func (d *Desk) waitHaltFiles(ctx context.Context) []string {
 	}
 }
 
-// haltFileAt asks another replica for its halt file.
 func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err error) {
 	data, err := d.members.CallReplica(ctx, id, d.method(methodHaltFile), nil)
 	switch {
@@ -125,7 +124,6 @@ func (d *Desk) haltFileAt(ctx context.Context, id string) (file string, err erro
 	return file, json.Unmarshal(data, &file)
 }
 
-// peerHaltFile is the halt-file status of another replica.
 type peerHaltFile struct {
 	member.Peer
 	file         string // its halt file
@@ -139,7 +137,6 @@ func (d *Desk) halted(ctx context.Context) bool {
 	return err == nil && haltedByOwner(s)
 }
 
-// haltedByOwner reports whether a status includes the owner's halt.
 func haltedByOwner(s desk.Status) bool {
 	return slices.ContainsFunc(s.State.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 }

@@ -77,7 +77,6 @@ func (k *RecordStore) subject(kind records.Kind, name string) string {
 	return k.table.Subject(string(kind), name)
 }
 
-// record decodes a message.
 func (k *RecordStore) record(m conn.Message) (records.Record, error) {
 	kind, token, ok := strings.Cut(strings.TrimPrefix(m.Subject, k.table.Subject("")), ".")
 	if !ok {

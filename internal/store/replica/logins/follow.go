@@ -131,7 +131,6 @@ func (t *Store) set(kind string, hash oauth.Hash, m conn.Message, followed bool)
 	return applyRow(&t.codes, hash, m, followed, func(c codeRecord) bool { return c.Code.Generation == now })
 }
 
-// endedLogin records that a token or code has ended.
 type endedLogin struct {
 	seq  uint64    // of its tombstone
 	ends time.Time // when it would have expired
@@ -167,7 +166,6 @@ func (t *Store) isReplayed(h oauth.Hash, kind string, m conn.Message) bool {
 	return json.Unmarshal(m.Data, &c) == nil && !c.used()
 }
 
-// knownEnded reports whether a token or code is known to have ended.
 func (t *Store) knownEnded(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -175,7 +173,6 @@ func (t *Store) knownEnded(h oauth.Hash) bool {
 	return gone
 }
 
-// knownUsed reports whether a code is known to have been used.
 func (t *Store) knownUsed(h oauth.Hash) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -194,12 +191,10 @@ func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, followed bool, h
 	return row.cleared, nil
 }
 
-// subjects returns the filters of all subjects.
 func (t *Store) subjects() []string {
 	return []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.generationSubject()}
 }
 
-// parseSubject returns the kind and hash of a subject.
 func (t *Store) parseSubject(subject string) (kind string, h oauth.Hash, ok bool) {
 	rest, ok := strings.CutPrefix(subject, t.table.Subject(""))
 	kind, text, dot := strings.Cut(rest, ".")

@@ -273,7 +273,6 @@ func (t *Store) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	return ended, nil
 }
 
-// count returns the number of known tokens that match.
 func (t *Store) count(counts func(oauth.Token) bool) int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -71,7 +71,6 @@ type Store struct {
 	endedLogins map[oauth.Hash]endedLogin // tokens and codes that have ended
 }
 
-// codeRecord is the stored form of a code.
 type codeRecord struct {
 	Code oauth.Code `json:"code"`
 	// Token is the hash of the token it was redeemed for, zero before that.
@@ -130,7 +129,6 @@ func (t *Store) change(kind string, h oauth.Hash, value any, ttl time.Duration) 
 	return ch, err
 }
 
-// write writes changes atomically and applies them.
 func (t *Store) write(ctx context.Context, changes ...conn.Change) error {
 	first, err := t.table.Write(ctx, changes...)
 	if err != nil {

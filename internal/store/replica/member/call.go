@@ -232,7 +232,6 @@ func (m *Group) onCall(msg *nats.Msg) {
 	}
 }
 
-// serve executes a call and replies.
 func (m *Group) serve(call incoming) {
 	wait := time.Duration(call.Wait) * time.Millisecond
 	if wait <= 0 || wait > replyTimeout {

@@ -27,7 +27,6 @@ const (
 	maxRemembered = 1 << 18
 )
 
-// callHead is the head of a call.
 type callHead struct {
 	seal.Try
 	Name   string `json:"name,omitempty"`
@@ -36,13 +35,11 @@ type callHead struct {
 	Token  string `json:"token,omitempty"` // key of the caller's token, "" for the service
 }
 
-// answerHead is the head of a reply.
 type answerHead struct {
 	Kind string `json:"kind"`
 	Why  string `json:"why,omitempty"` // reason of a refusal: busy or ""
 }
 
-// incoming is a verified call.
 type incoming struct {
 	callHead
 	reply string
@@ -60,7 +57,6 @@ func frame(head any, body []byte) ([]byte, error) {
 	return append(append(data, '\n'), body...), nil
 }
 
-// unframe splits the result of frame.
 func unframe(data []byte, head any) (body []byte, err error) {
 	first, body, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
@@ -69,7 +65,6 @@ func unframe(data []byte, head any) (body []byte, err error) {
 	return body, json.Unmarshal(first, head)
 }
 
-// sealCall returns the message of a call.
 func (m *Group) sealCall(subject string, head callHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
@@ -93,7 +88,6 @@ func (m *Group) openCall(msg *nats.Msg) (call incoming, at time.Time, err error)
 
 func answerPlace(id seal.ID) seal.Place { return seal.Place{Name: hex.EncodeToString(id[:])} }
 
-// sealAnswer returns the message of a reply.
 func (m *Group) sealAnswer(call incoming, head answerHead, body []byte) (*nats.Msg, error) {
 	data, err := frame(head, body)
 	if err != nil {
@@ -104,7 +98,6 @@ func (m *Group) sealAnswer(call incoming, head answerHead, body []byte) (*nats.M
 	return msg, nil
 }
 
-// openAnswer opens the reply to a call.
 func (m *Group) openAnswer(id seal.ID, msg *nats.Msg) (head answerHead, body []byte, err error) {
 	data, _, err := m.table.Seals.Answers.Open(answerPlace(id), msg.Data)
 	if err != nil {

@@ -104,7 +104,6 @@ type heartbeat struct {
 	Orders conn.OrderPosition `json:"orders,omitzero"`
 }
 
-// peer is another live replica.
 type peer struct {
 	heartbeat
 	missed int // own heartbeats received since its last one
@@ -236,7 +235,6 @@ func (m *Group) runHeartbeats() {
 	}
 }
 
-// heartbeatOnce sends one heartbeat.
 func (m *Group) heartbeatOnce() {
 	m.heartbeatMu.RLock()
 	defer m.heartbeatMu.RUnlock()

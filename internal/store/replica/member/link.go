@@ -10,7 +10,6 @@ type link struct {
 	localReconnects, remoteReconnects uint64
 }
 
-// linkTo returns the present link to a replica.
 func (m *Group) linkTo(id string) link {
 	local := m.reconnects() // before locking: the client holds its own lock while it dials
 	m.mu.Lock()

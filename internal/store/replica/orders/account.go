@@ -27,8 +27,8 @@ type accountState struct {
 	archive archive                // all others
 }
 
-// archiveReader returns an owner's first order in the given ranges that matches.
-type archiveReader func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error)
+// archiveReader returns the order of an owner that is archived under a name.
+type archiveReader func(owner string, in archive, kind, name string) (archivedOrder, bool, error)
 
 // archivedOrder is an order read from the stream, with its message range.
 type archivedOrder struct {
@@ -76,7 +76,6 @@ func (a *accountSet) of(owner string) *accountState {
 	return emptyAccount()
 }
 
-// set replaces the account of an owner.
 func (a *accountSet) set(owner string, with *accountState) {
 	maps.DeleteFunc(a.owners, func(_, of string) bool { return of == owner })
 	for id := range with.orders {
@@ -120,7 +119,6 @@ func (a *accountState) compactTo(b *order.Book) (*accountState, error) {
 	return newAccountState(b, spans, a.archive.with(evicted, segmentSize))
 }
 
-// enclosing returns the range that contains all others.
 func enclosing(all []seqRange) seqRange {
 	in := all[0]
 	for _, one := range all {
@@ -258,7 +256,7 @@ func (d *draft) orderByKey(key string) (string, error) {
 	if id := cmp.Or(d.next.keys[key], d.base.keys[key]); id != "" {
 		return id, nil
 	}
-	found, _, err := d.readArchived(d.owner, d.base.archive.lookup(keyName, key), func(o order.Order) bool { return o.Key == key })
+	found, _, err := d.readArchived(d.owner, d.base.archive, keyName, key)
 	return found.ID, err
 }
 
@@ -268,7 +266,7 @@ func (d *draft) idInUse(id string) (bool, error) {
 		return true, nil
 	}
 	for owner, a := range d.all.all {
-		_, found, err := d.readArchived(owner, a.archive.lookup(idName, id), func(o order.Order) bool { return o.ID == id })
+		_, found, err := d.readArchived(owner, a.archive, idName, id)
 		if found || err != nil {
 			return found, err
 		}
@@ -284,7 +282,7 @@ func (d *draft) order(id string) (order.Order, bool, error) {
 	if o, ok := d.base.orders[id]; ok {
 		return o, true, nil
 	}
-	found, ok, err := d.readArchived(d.owner, d.base.archive.lookup(idName, id), func(o order.Order) bool { return o.ID == id })
+	found, ok, err := d.readArchived(d.owner, d.base.archive, idName, id)
 	if !ok || err != nil {
 		return order.Order{}, false, err
 	}
@@ -310,9 +308,7 @@ func (d *draft) tradeSeen(o order.Order, f order.Fill) (bool, error) {
 	if d.tradesReset {
 		return false, nil
 	}
-	_, found, err := d.readArchived(d.owner, d.base.archive.lookupTrade(key), func(o order.Order) bool {
-		return slices.ContainsFunc(o.Fills, func(one order.Fill) bool { return one.Key() == key })
-	})
+	_, found, err := d.readArchived(d.owner, d.base.archive, tradeName, key)
 	return found, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+
+	"candela/internal/trading/order"
 )
 
 // segmentSize bounds the orders of a segment.
@@ -36,6 +38,17 @@ const (
 	keyName   = "key"
 	tradeName = "trade"
 )
+
+func hasName(o order.Order, kind, name string) bool {
+	switch kind {
+	case idName:
+		return o.ID == name
+	case keyName:
+		return o.Key == name
+	default:
+		return slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.Key() == name })
+	}
+}
 
 func hashName(kind, text string) uint64 {
 	sum := sha256.Sum256([]byte(kind + " " + text))
@@ -72,7 +85,6 @@ func (s *segment) with(evicted []evictedOrder) *segment {
 	return next
 }
 
-// encode encodes the segment.
 func (s *segment) encode() []byte {
 	data := make([]byte, 0, 12+16*len(s.spans)+12*(len(s.names)+len(s.trades)))
 	for _, n := range []int{len(s.spans), len(s.names), len(s.trades)} {
@@ -91,7 +103,6 @@ func (s *segment) encode() []byte {
 
 var errCorruptSegment = errors.New("invalid archive segment")
 
-// decodeSegment decodes the result of encode.
 func decodeSegment(data []byte) (*segment, error) {
 	if len(data) < 12 {
 		return nil, errCorruptSegment
@@ -123,18 +134,13 @@ type archive []*segment
 
 // lookup returns the possible ranges of a named order, newest first.
 func (c archive) lookup(kind, text string) []seqRange {
-	return c.find(hashName(kind, text), func(s *segment) []hashRef { return s.names })
-}
-
-// lookupTrade returns the possible ranges of the order of a trade, newest first.
-func (c archive) lookupTrade(key string) []seqRange {
-	return c.find(hashName(tradeName, key), func(s *segment) []hashRef { return s.trades })
-}
-
-func (c archive) find(hash uint64, in func(*segment) []hashRef) []seqRange {
+	hash := hashName(kind, text)
 	var found []seqRange
 	for _, s := range c {
-		refs := in(s)
+		refs := s.names
+		if kind == tradeName {
+			refs = s.trades
+		}
 		from, _ := slices.BinarySearchFunc(refs, hash, func(r hashRef, h uint64) int { return cmp.Compare(r.hash, h) })
 		for _, r := range refs[from:] {
 			if r.hash != hash {

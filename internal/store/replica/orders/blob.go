@@ -104,7 +104,6 @@ func (b *blobStore) put(ctx context.Context, timeout time.Duration, value []byte
 // maxPages bounds the pages of a blob that a reference may claim.
 const maxPages = 1 << 16
 
-// get returns the value of a reference.
 func (b *blobStore) get(ctx context.Context, ref blobRef) ([]byte, error) {
 	if ref.Pages < 1 || ref.Pages > maxPages {
 		return nil, errCorruptBlob

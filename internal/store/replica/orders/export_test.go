@@ -53,10 +53,10 @@ func FindArchived(orders, steps, size int) (found, missed, segments int) {
 	untraded := c.withoutTrades()
 	for i := range orders {
 		n, want := strconv.Itoa(i), []seqRange{{uint64(i), uint64(i) + 2}}
-		if slices.Equal(c.lookup(idName, n), want) && slices.Equal(c.lookup(keyName, "k"+n), want) && slices.Equal(c.lookupTrade("t"+n), want) {
+		if slices.Equal(c.lookup(idName, n), want) && slices.Equal(c.lookup(keyName, "k"+n), want) && slices.Equal(c.lookup(tradeName, "t"+n), want) {
 			found++
 		}
-		missed += len(c.lookup(idName, "k"+n)) + len(c.lookup(keyName, n)) + len(untraded.lookupTrade("t"+n))
+		missed += len(c.lookup(idName, "k"+n)) + len(c.lookup(keyName, n)) + len(untraded.lookup(tradeName, "t"+n))
 	}
 	return found, missed, len(c)
 }

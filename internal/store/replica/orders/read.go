@@ -26,7 +26,6 @@ type page[T any] struct {
 	Items []T             `json:"items,omitempty"`
 }
 
-// pages splits items into messages.
 func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
 	limit := o.size
 	if maxPayload := int(o.NATS().MaxPayload()); maxPayload > 0 {
@@ -204,7 +203,6 @@ func (o *Store) replayEvents(ctx context.Context, from uint64, token string, aft
 	return nil
 }
 
-// applyMessage applies the events of a message.
 func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[string]uint64) error {
 	owner, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
 	if err != nil || m.Seq <= after[owner] {
@@ -324,37 +322,32 @@ func (o *Store) OrderOwners(context.Context) ([]string, error) {
 
 // Order returns an order of an owner.
 func (o *Store) Order(ctx context.Context, owner, id string) (order.Order, error) {
+	return o.findOrder(ctx, owner, idName, id)
+}
+
+// OrderByKey returns the order with an owner's idempotency key.
+func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+	return o.findOrder(ctx, owner, keyName, key)
+}
+
+func (o *Store) findOrder(ctx context.Context, owner, kind, name string) (order.Order, error) {
 	o.mu.RLock()
 	a := o.orders.of(owner)
+	id := name
+	if kind == keyName {
+		id = a.keys[name]
+	}
 	found, ok := a.orders[id]
 	rest := a.archive
 	o.mu.RUnlock()
 	if ok {
 		return found, nil
 	}
-	return o.readArchived(ctx, owner, id, rest.lookup(idName, id), func(one order.Order) bool { return one.ID == id })
-}
-
-// OrderByKey returns the order with an owner's idempotency key.
-func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
-	o.mu.RLock()
-	a := o.orders.of(owner)
-	found, ok := a.orders[a.keys[key]]
-	rest := a.archive
-	o.mu.RUnlock()
-	if ok {
-		return found, nil
-	}
-	return o.readArchived(ctx, owner, key, rest.lookup(keyName, key), func(one order.Order) bool { return one.Key == key })
-}
-
-// readArchived returns an order that is not in memory.
-func (o *Store) readArchived(ctx context.Context, owner, name string, in []seqRange, match func(order.Order) bool) (order.Order, error) {
-	found, ok, err := o.archiveReader(ctx)(owner, in, match)
+	archived, ok, err := o.archiveReader(ctx)(owner, rest, kind, name)
 	if err == nil && !ok {
 		err = orderMissing(name)
 	}
-	return found.Order, err
+	return archived.Order, err
 }
 
 // States returns the values of all owners, by owner and name, without snapshot references.
@@ -393,7 +386,6 @@ func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
 	return all, nil
 }
 
-// parseSubject returns the owner and name of a subject.
 func (o *Store) parseSubject(kind, subject string) (owner, name string, err error) {
 	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
 	if owner, err = conn.DecodeToken(first); ok && err == nil {

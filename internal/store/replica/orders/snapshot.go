@@ -22,7 +22,6 @@ import (
 // follows.
 const snapshotName = "snapshot"
 
-// snapshotRef refers to the blobs of a snapshot.
 type snapshotRef struct {
 	Value blobRef   `json:"value"`
 	Spans blobRef   `json:"spans,omitzero"` // of a book: the message ranges of its orders by ID
@@ -35,7 +34,6 @@ type committedSnapshot struct {
 	seq uint64 // of the message that commits it; 0 if the reference is unreadable
 }
 
-// blobNames lists the names of the blobs of a snapshot.
 func (f snapshotRef) blobNames() []string {
 	names := []string{f.Value.Name}
 	if f.Spans.Name != "" {
@@ -273,9 +271,9 @@ func (o *Store) referencedBlobs() (used map[string]bool, known bool) {
 
 // archiveReader returns a reader of orders that are not in memory.
 func (o *Store) archiveReader(ctx context.Context) archiveReader {
-	return func(owner string, in []seqRange, match func(order.Order) bool) (archivedOrder, bool, error) {
+	return func(owner string, in archive, kind, name string) (archivedOrder, bool, error) {
 		const op = "read order"
-		for _, at := range in {
+		for _, at := range in.lookup(kind, name) {
 			orders := make(map[string]order.Order)
 			for m, err := range o.readRange(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(owner))) {
 				if err != nil {
@@ -286,7 +284,7 @@ func (o *Store) archiveReader(ctx context.Context) archiveReader {
 				}
 			}
 			for _, found := range orders {
-				if match(found) {
+				if hasName(found, kind, name) {
 					return archivedOrder{found, at}, true, nil
 				}
 			}

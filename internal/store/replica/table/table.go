@@ -87,7 +87,6 @@ func (t *Table) Latest(ctx context.Context, subject string) (conn.Message, bool,
 	return found, true, nil
 }
 
-// matches reports whether a subject matches a filter with wildcards.
 func matches(filter, subject string) bool {
 	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
 	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || w == "*" })
@@ -194,7 +193,6 @@ func SkipCorrupt[T any](ctx context.Context, t *Table, op string, read func(conn
 	}
 }
 
-// row is a decoded message.
 type row[T any] struct {
 	seq   uint64
 	value T
