@@ -72,9 +72,18 @@ func retryUntil(ctx context.Context, final func(error) bool, try func(context.Co
 	}
 }
 
-// isFinal reports whether an error is a fault, or the connection was closed.
+// finalError is the result of Final.
+type finalError struct{ error }
+
+// Final returns an error that ends the retries. The caller of those receives err itself.
+func Final(err error) error { return finalError{err} }
+
+func (e finalError) Unwrap() error { return e.error }
+
+// isFinal reports whether an error is final or a fault, or the connection was closed.
 func isFinal(err error) bool {
-	return fault.Of(err) != nil || errors.Is(err, nats.ErrConnectionClosed)
+	_, final := errors.AsType[finalError](err)
+	return final || fault.Of(err) != nil || errors.Is(err, nats.ErrConnectionClosed)
 }
 
 // noPeers is the error of a leader that does not know enough servers yet. Its status looks like
@@ -93,6 +102,9 @@ func isPermanent(err error) bool {
 // Unavailable turns an error of the servers into a fault. A cancelled context is returned
 // unchanged.
 func Unavailable(op string, err error) error {
+	if final, ok := errors.AsType[finalError](err); ok {
+		return final.error
+	}
 	if err == nil || fault.Of(err) != nil || errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -45,29 +45,27 @@ func (k *RecordStore) Close() {
 // Watch calls apply with the stored records and then with every change by any replica. It must be
 // called once.
 func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) error {
-	filters := []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")}
-	note := func(ctx context.Context, m conn.Message) {
-		if k.table.IsBarrier(m) {
-			return
-		}
-		r, err := k.record(m)
-		if err != nil {
-			k.log.ErrorContext(ctx, "shared record skipped: invalid subject", "subject", m.Subject, "error", err)
-			return
-		}
-		apply(r)
+	follower := &table.Follower{
+		Table: k.table, Name: "subscriptions", Log: k.log,
+		Filters: []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")},
+		Apply: func(ctx context.Context, m conn.Message) {
+			if k.table.IsBarrier(m) {
+				return
+			}
+			r, err := k.record(m)
+			if err != nil {
+				k.log.ErrorContext(ctx, "shared record skipped: invalid subject", "subject", m.Subject, "error", err)
+				return
+			}
+			apply(r)
+		},
 	}
-	last := uint64(0)
-	for m, err := range k.table.ReadToBarrier(ctx, 0, filters...) {
-		if err != nil {
-			return conn.Unavailable("read subscriptions", err)
-		}
-		note(ctx, m)
-		last = m.Seq
+	last, err := follower.Load(ctx, "read subscriptions")
+	if err != nil {
+		return err
 	}
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop = stop
-	follower := &table.Follower{Table: k.table, Filters: filters, Name: "subscriptions", Log: k.log, Apply: note}
 	k.wg.Go(func() { follower.Run(following, last) })
 	return nil
 }

@@ -21,14 +21,18 @@ func (t *Store) Close() {
 	<-t.done
 }
 
-// follow applies the writes of all replicas until ctx ends.
+// follow applies the messages after last until ctx ends.
 func (t *Store) follow(ctx context.Context, last uint64) {
 	defer close(t.done)
-	follower := &table.Follower{
-		Table: t.table, Filters: t.subjects(), Name: "tokens", Log: t.log,
-		Apply: t.applyMessage, LostData: t.detectReset,
+	t.follower().Run(ctx, last)
+}
+
+// follower returns the follower that applies the writes of all replicas.
+func (t *Store) follower() *table.Follower {
+	return &table.Follower{
+		Table: t.table, Name: "tokens", Log: t.log, Apply: t.applyMessage, LostData: t.detectReset,
+		Filters: []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.generationSubject()},
 	}
-	follower.Run(ctx, last)
 }
 
 // applyMessage applies a message of the table. Messages that cannot be decoded are skipped.
@@ -189,10 +193,6 @@ func applyRow[V any](v *cache[V], h oauth.Hash, m conn.Message, followed bool, h
 	}
 	v.set(h, row, followed)
 	return row.cleared, nil
-}
-
-func (t *Store) subjects() []string {
-	return []string{t.table.Subject(codeKind, "*"), t.table.Subject(tokenKind, "*"), t.generationSubject()}
 }
 
 func (t *Store) parseSubject(subject string) (kind string, h oauth.Hash, ok bool) {

@@ -102,13 +102,9 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, limit int,
 	if err := t.initGeneration(ctx); err != nil {
 		return nil, err
 	}
-	last := uint64(0)
-	for m, err := range table.ReadToBarrier(ctx, 0, t.subjects()...) {
-		if err != nil {
-			return nil, conn.Unavailable("read tokens", err)
-		}
-		t.applyMessage(ctx, m)
-		last = m.Seq
+	last, err := t.follower().Load(ctx, "read tokens")
+	if err != nil {
+		return nil, err
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t.stop = stop
@@ -177,9 +173,7 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 		return err
 	}
 	ch.CompareAndSet = true
-	var answer error
-	err = t.table.RetryWrite(ctx, "store code", func(ctx context.Context) error {
-		answer = nil
+	return t.table.RetryWrite(ctx, "store code", func(ctx context.Context) error {
 		m, ok, err := t.table.Latest(ctx, ch.Subject)
 		switch {
 		case err != nil:
@@ -187,12 +181,10 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 		case ok && bytes.Equal(m.Data, ch.Data): // by an earlier attempt that was not acknowledged
 			return t.written(m.Seq, ch)
 		case ok:
-			answer = oauth.ErrReplayed
-			return nil
+			return conn.Final(oauth.ErrReplayed)
 		}
 		return t.write(ctx, ch)
 	})
-	return cmp.Or(err, answer)
 }
 
 // PutToken stores a new token that was not redeemed from a code.
@@ -231,14 +223,14 @@ func (t *Store) loadCode(ctx context.Context, h oauth.Hash, now time.Time) (code
 		return codeRecord{}, 0, conn.ErrConflict // the answering server lags behind
 	}
 	if !ok || len(m.Data) == 0 {
-		return codeRecord{}, 0, oauth.ErrNotFound
+		return codeRecord{}, 0, conn.Final(oauth.ErrNotFound)
 	}
 	var c codeRecord
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		return codeRecord{}, 0, conn.Corrupted("read code", err)
 	}
 	if c.Code.Generation != t.generation.Load().name || !c.used() && !now.Before(c.Code.Expires) || t.knownEnded(h) {
-		return codeRecord{}, 0, oauth.ErrNotFound
+		return codeRecord{}, 0, conn.Final(oauth.ErrNotFound)
 	}
 	if !c.used() && t.knownUsed(h) {
 		return codeRecord{}, 0, conn.ErrConflict // the answering server lags behind, or it is a replay
@@ -262,19 +254,13 @@ func (t *Store) knownLive(h oauth.Hash, now time.Time) bool {
 // Code returns a live code that was neither redeemed nor dropped.
 func (t *Store) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Code, error) {
 	var c codeRecord
-	var answer error
 	err := t.table.RetryRead(ctx, func(ctx context.Context) (err error) {
-		if c, _, err = t.loadCode(ctx, h, now); errors.Is(err, oauth.ErrNotFound) {
-			answer = err
-			return nil
-		}
+		c, _, err = t.loadCode(ctx, h, now)
 		return err
 	})
 	switch {
 	case err != nil:
 		return oauth.Code{}, conn.Unavailable("read code", err)
-	case answer != nil:
-		return oauth.Code{}, answer
 	case c.used():
 		return oauth.Code{}, oauth.ErrReplayed
 	}
@@ -287,20 +273,14 @@ func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, no
 	if err := t.makeRoom(ctx, now); err != nil {
 		return err
 	}
-	var answer error
 	err := t.table.RetryWrite(ctx, "redeem code", func(ctx context.Context) error {
 		c, seq, err := t.loadCode(ctx, code, now)
-		if answer = nil; errors.Is(err, oauth.ErrNotFound) {
-			answer = err
-			return nil
-		}
 		if err != nil {
 			return err
 		}
 		done := c.Token == tok.Hash // by an earlier attempt that was not acknowledged
 		if c.used() && !done {
-			answer = oauth.ErrReplayed
-			return nil
+			return conn.Final(oauth.ErrReplayed)
 		}
 		c.Token, c.ForgetAt = tok.Hash, tok.Expires
 		tok.Generation = c.Code.Generation
@@ -318,10 +298,10 @@ func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, no
 		used.CompareAndSet, used.Revision, fresh.CompareAndSet = true, seq, true
 		return t.write(ctx, used, fresh)
 	})
-	if errors.Is(answer, oauth.ErrReplayed) {
-		err = t.RevokeReplayed(ctx, code)
+	if errors.Is(err, oauth.ErrReplayed) {
+		err = cmp.Or(t.RevokeReplayed(ctx, code), err)
 	}
-	return cmp.Or(err, answer)
+	return err
 }
 
 // RevokeReplayed revokes the token of a redeemed code.

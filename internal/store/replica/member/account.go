@@ -78,8 +78,8 @@ func Names(ctx context.Context, c *conn.Conn) ([]string, error) {
 		return nil, err
 	}
 	names := make([]string, len(heartbeats))
-	for i := range heartbeats {
-		names[i] = heartbeats[i].Name
+	for i, h := range heartbeats {
+		names[i] = h.Name
 	}
 	return names, nil
 }

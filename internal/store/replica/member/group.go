@@ -148,13 +148,13 @@ func join(ctx context.Context, c *conn.Conn, self Info, log *slog.Logger) (*Grou
 		stop()
 		return nil, conn.Unavailable("subscribe to calls", err)
 	}
-	last, err := m.start(ctx)
+	follower := &table.Follower{
+		Table: heartbeats, Filters: []string{m.subject("*")}, Name: "heartbeats", Log: log, Apply: m.apply, Restart: m.restart,
+	}
+	last, err := m.start(ctx, follower)
 	if err != nil {
 		m.Close() //nolint:contextcheck // announces the departure even if ctx has ended
 		return nil, err
-	}
-	follower := &table.Follower{
-		Table: heartbeats, Filters: []string{m.subject("*")}, Name: "heartbeats", Log: log, Apply: m.apply, Restart: m.restart,
 	}
 	m.ackedUnseen.Store(0) // heartbeats sent during a long first read arrive later
 	select {
@@ -166,19 +166,12 @@ func join(ctx context.Context, c *conn.Conn, self Info, log *slog.Logger) (*Grou
 }
 
 // start starts heartbeats and reads those of other replicas.
-func (m *Group) start(ctx context.Context) (last uint64, err error) {
+func (m *Group) start(ctx context.Context, from *table.Follower) (last uint64, err error) {
 	if err := m.table.RetryWrite(ctx, "send heartbeat", m.announce); err != nil {
 		return 0, err
 	}
 	m.wg.Go(m.runHeartbeats) // first, or others would declare this replica dead
-	for one, err := range m.table.ReadToBarrier(ctx, 0, m.subject("*")) {
-		if err != nil {
-			return 0, conn.Unavailable("read heartbeats", err)
-		}
-		m.apply(ctx, one)
-		last = one.Seq
-	}
-	return last, nil
+	return from.Load(ctx, "read heartbeats")
 }
 
 func (m *Group) subject(id string) string { return m.table.Subject(memberKind, id) }

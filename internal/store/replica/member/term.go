@@ -18,19 +18,26 @@ const maxRestartDelay = time.Minute
 // longer does. It returns ctx's error when ctx has ended and work has returned. Work that returns
 // early restarts after a delay that grows each time, because its start may be expensive.
 func (m *Group) RunWhileOwner(ctx context.Context, shard string, work func(ctx context.Context) error) error {
-	wait := heartbeatEvery
-	for {
-		changed := m.Changed()
-		if _, mine := m.ShardOwner(shard); mine {
-			wait = m.runTerm(ctx, shard, wait, work)
-		} else {
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-		}
+	for wait := heartbeatEvery; ; {
+		m.awaitOwner(ctx, shard, true)
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		wait = m.runTerm(ctx, shard, wait, work)
+	}
+}
+
+// awaitOwner returns when this replica owns a shard, or owns it no longer, or ctx ends.
+func (m *Group) awaitOwner(ctx context.Context, shard string, owns bool) {
+	for {
+		changed := m.Changed()
+		if _, mine := m.ShardOwner(shard); mine == owns {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -44,17 +51,7 @@ func (m *Group) runTerm(ctx context.Context, shard string, wait time.Duration, w
 	go func() {
 		defer close(watched)
 		defer cancel()
-		for {
-			changed := m.Changed()
-			if _, mine := m.ShardOwner(shard); !mine {
-				return
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return
-			}
-		}
+		m.awaitOwner(ctx, shard, false)
 	}()
 	defer func() { cancel(); <-watched }()
 	m.log.InfoContext(ctx, "shard acquired", "shard", shard)

@@ -31,6 +31,18 @@ type Follower struct {
 	Restart <-chan struct{}
 }
 
+// Load applies the stored messages and returns the sequence number of the last one, for Run.
+func (f *Follower) Load(ctx context.Context, op string) (last uint64, err error) {
+	for m, err := range f.Table.ReadToBarrier(ctx, 0, f.Filters...) {
+		if err != nil {
+			return 0, conn.Unavailable(op, err)
+		}
+		f.Apply(ctx, m)
+		last = m.Seq
+	}
+	return last, nil
+}
+
 // Run applies the messages after last until ctx ends.
 func (f *Follower) Run(ctx context.Context, last uint64) {
 	back := f.Table.NATS().StatusChanged(nats.CONNECTED)
