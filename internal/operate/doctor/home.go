@@ -16,33 +16,37 @@ import (
 
 // home checks the state directory and its locks.
 func (x *examination) home() {
-	const check = "state directory"
 	path := x.cfg.Home
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		x.Report(newHome(path))
-		return
-	case err != nil:
-		x.Report(NewProblem(check, "let the user that runs candela enter it, or choose another --home", "%s", err))
-		return
-	case !info.IsDir():
-		x.Report(NewProblem(check, "move it away, or choose another --home", "%s is not a directory", path))
+	found, usable := checkHome(path)
+	x.Report(found)
+	if !usable {
 		return
 	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		x.Report(NewProblem(check, "chmod 700 "+path, "%s is open to other users (%v)", path, info.Mode()))
-		return
-	}
-	if fix, what := unwritable(path, info); what != "" {
-		x.Report(NewProblem(check, fix, "%s", what))
-		return
-	}
-	x.Report(NewOK(check, "%s is writable, by its owner alone", path))
 	if free, err := freeBytes(path); err == nil {
 		x.Report(diskSpace(path, free))
 	}
-	x.lock()
+	x.Report(x.lock())
+}
+
+// checkHome judges a state directory and reports whether it exists and is usable.
+func checkHome(path string) (found Finding, usable bool) {
+	const check = "state directory"
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return newHome(path), false
+	case err != nil:
+		return NewProblem(check, "let the user that runs candela enter it, or choose another --home", "%s", err), false
+	case !info.IsDir():
+		return NewProblem(check, "move it away, or choose another --home", "%s is not a directory", path), false
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return NewProblem(check, "chmod 700 "+path, "%s is open to other users (%v)", path, info.Mode()), false
+	}
+	if fix, what := unwritable(path, info); what != "" {
+		return NewProblem(check, fix, "%s", what), false
+	}
+	return NewOK(check, "%s is writable, by its owner alone", path), true
 }
 
 // A backup needs as much space again as the store has.
@@ -104,48 +108,44 @@ func unwritable(path string, info fs.FileInfo) (fix, what string) {
 		fmt.Sprintf("%s is not writable: %s", path, err)
 }
 
-// lock reports which program runs in the state directory.
-func (x *examination) lock() {
+// lock says which program runs in the state directory.
+func (x *examination) lock() Finding {
 	const check = "lock"
 	held, err := statedir.Holder(x.cfg.Home)
 	switch {
 	case err != nil:
-		x.Report(NewProblem(check, "chown the files in "+x.cfg.Home+" to the user that runs candela", "%s", err))
+		return NewProblem(check, "chown the files in "+x.cfg.Home+" to the user that runs candela", "%s", err)
 	case held == "":
-		x.Report(NewOK(check, "no candela runs in this state directory"))
+		return NewOK(check, "no candela runs in this state directory")
 	case x.running:
-		x.Report(NewOK(check, "the running server holds it"))
+		return NewOK(check, "the running server holds it")
 	case held == statedir.EngineLock:
-		x.Report(NewWarning(check, "stop the program that holds it before starting another with --trade, or start that one with its own --home",
-			"a program that trades, such as candela --mcp --trade in a client, runs in %s", x.cfg.Home))
-	default:
-		x.Report(NewWarning(check, "stop that process; its log says why it does not answer", "a server holds %s and does not answer on its control socket", held))
+		return NewWarning(check, "stop the program that holds it before starting another with --trade, or start that one with its own --home",
+			"a program that trades, such as candela --mcp --trade in a client, runs in %s", x.cfg.Home)
 	}
+	return NewWarning(check, "stop that process; its log says why it does not answer", "a server holds %s and does not answer on its control socket", held)
 }
 
 // store reads the whole store, as candela audit verify does.
-func (x *examination) store(ctx context.Context) {
+func (x *examination) store(ctx context.Context) Finding {
 	const (
 		check = "store"
 		fix   = "stop candela, keep " + ledger.FileName + " for analysis, and restore the last good backup: candela restore FOLDER; candela audit verify shows details"
 	)
 	log, err := ledger.OpenAudit(ctx, x.cfg.Home)
 	if fault.KindOf(err) == fault.NotFound {
-		x.Report(NewOK(check, "it does not exist yet; the first start with --trade creates it"))
-		return
+		return NewOK(check, "it does not exist yet; the first start with --trade creates it")
 	}
 	if err != nil {
-		x.Report(NewProblem(check, fix, "it cannot be opened: %s", err))
-		return
+		return NewProblem(check, fix, "it cannot be opened: %s", err)
 	}
 	x.wait("reading the store")
 	report, err := log.Verify(ctx)
 	switch err = errors.Join(err, log.Close()); {
 	case err != nil:
-		x.Report(NewProblem(check, fix, "it cannot be read: %s", err))
+		return NewProblem(check, fix, "it cannot be read: %s", err)
 	case len(report.Breaks) > 0:
-		x.Report(NewProblem(check, fix, "its audit log was changed: %s", report.Breaks[0]))
-	default:
-		x.Report(NewOK(check, "%d events, unbroken", report.Events))
+		return NewProblem(check, fix, "its audit log was changed: %s", report.Breaks[0])
 	}
+	return NewOK(check, "%d events, unbroken", report.Events)
 }

@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) {
 	}
 	x.running = control.Answers(ctx, x.cfg.Home)
 	x.home()
-	x.store(ctx)
+	x.Report(x.store(ctx))
 	x.policy()
 	if x.cfg.Serve {
 		x.server(ctx)

@@ -21,15 +21,15 @@ import (
 
 // server checks what --serve needs, and a running server from outside.
 func (x *examination) server(ctx context.Context) {
-	x.passphrase()
+	x.Report(x.passphrase())
 	if err := CheckFileLimit(x.cfg.HTTP.MaxConnections); err != nil {
 		x.Report(NewProblem("file limit", "LimitNOFILE=65536 in the systemd unit, ulimit -n 65536 in a shell, or a smaller --max-connections", "%s", err))
 	} else {
 		x.Report(NewOK("file limit", "enough for %d connections", x.cfg.HTTP.MaxConnections))
 	}
-	x.port(ctx, "port", x.cfg.HTTP.Address(), "--port")
+	x.Report(x.port(ctx, "port", x.cfg.HTTP.Address(), "--port"))
 	if admin := x.cfg.HTTP.AdminListen; admin.IsValid() {
-		x.port(ctx, "admin port", admin, "--admin-listen")
+		x.Report(x.port(ctx, "admin port", admin, "--admin-listen"))
 	}
 	if !x.running {
 		for _, check := range []string{"base URL", "OAuth", "events"} {
@@ -41,52 +41,48 @@ func (x *examination) server(ctx context.Context) {
 }
 
 // passphrase checks how the owner approves clients.
-func (x *examination) passphrase() {
+func (x *examination) passphrase() Finding {
 	const (
 		check = "passphrase"
 		fix   = "candela auth hash-password > FILE, chmod 600 FILE, and --owner-password-file FILE"
 	)
 	base, err := url.Parse(x.cfg.HTTP.BaseURL)
 	local := err == nil && loopback.Host(strings.ToLower(base.Hostname()))
-	switch given := x.cfg.OAuth.OwnerPassword; {
+	given := x.cfg.OAuth.OwnerPassword
+	switch {
 	case x.cfg.OAuth.AutoApprove:
-		x.Report(NewWarning(check, "remove --oauth-auto-approve except for experiments", "every client on this machine is approved without one"))
+		return NewWarning(check, "remove --oauth-auto-approve except for experiments", "every client on this machine is approved without one")
 	case given.IsZero() && local:
-		x.Report(NewWarning(check, fix, "none is set: every start generates one and prints it"))
+		return NewWarning(check, fix, "none is set: every start generates one and prints it")
 	case given.IsZero():
-		x.Report(NewProblem(check, fix, "none is set, and others can reach %s: every start generates one, and only its log shows it", x.cfg.HTTP.BaseURL))
-	default:
-		if _, err := oauth.NewOwner(given.Reveal(), oauth.Cost{Memory: 8, Passes: 1, Threads: 1}); err != nil {
-			x.Report(NewProblem(check, fix, "it cannot be used: %s", err))
-			return
-		}
-		x.Report(NewOK(check, "it is set"))
+		return NewProblem(check, fix, "none is set, and others can reach %s: every start generates one, and only its log shows it", x.cfg.HTTP.BaseURL)
 	}
+	if _, err := oauth.NewOwner(given.Reveal(), oauth.Cost{Memory: 8, Passes: 1, Threads: 1}); err != nil {
+		return NewProblem(check, fix, "it cannot be used: %s", err)
+	}
+	return NewOK(check, "it is set")
 }
 
 // port checks an address to listen on. It listens on a free one for a moment.
-func (x *examination) port(ctx context.Context, check string, address netip.AddrPort, flag string) {
+func (x *examination) port(ctx context.Context, check string, address netip.AddrPort, flag string) Finding {
 	var listen net.ListenConfig
 	ln, err := listen.Listen(ctx, "tcp", address.String())
 	if err == nil {
 		_ = ln.Close() // nobody has connected
-		if x.running {
-			x.Report(NewProblem(check, "run candela doctor with the settings of the server", "a server runs in %s and does not listen on %s", x.cfg.Home, address))
-			return
-		}
-		x.Report(NewOK(check, "%s is free", address))
-		return
 	}
 	switch {
+	case err == nil && x.running:
+		return NewProblem(check, "run candela doctor with the settings of the server", "a server runs in %s and does not listen on %s", x.cfg.Home, address)
+	case err == nil:
+		return NewOK(check, "%s is free", address)
 	case x.running && isCandela(ctx, address, check):
-		x.Report(NewOK(check, "candela listens on %s", address))
+		return NewOK(check, "candela listens on %s", address)
 	case errors.Is(err, fs.ErrPermission):
-		x.Report(NewProblem(check, "choose a port of 1024 or more and leave the small ones to the proxy", "this user may not listen on %s", address))
+		return NewProblem(check, "choose a port of 1024 or more and leave the small ones to the proxy", "this user may not listen on %s", address)
 	case AddressInUse(err):
-		x.Report(NewProblem(check, fmt.Sprintf("stop the program that has it (ss -ltnp, lsof -i :%d or netstat -abno shows which), or choose another %s", address.Port(), flag), "%s is taken by another program", address))
-	default:
-		x.Report(NewProblem(check, "choose an address of this machine", "cannot listen on %s: %s", address, err))
+		return NewProblem(check, fmt.Sprintf("stop the program that has it (ss -ltnp, lsof -i :%d or netstat -abno shows which), or choose another %s", address.Port(), flag), "%s is taken by another program", address)
 	}
+	return NewProblem(check, "choose an address of this machine", "cannot listen on %s: %s", address, err)
 }
 
 // dialable returns the address at which this machine reaches a listener: loopback for
