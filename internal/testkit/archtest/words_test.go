@@ -44,7 +44,7 @@ func wordExceptions() []wordException {
 		{"internal/alerting/notify/records/store.go", "seat", "subject of stored records"},
 		{"internal/store/replica/logins/generation*.go", "era", "subject of a stored record"},
 		{"internal/store/replica/replicatest/hostile_test.go", "era", "subject of a stored record"},
-		{"internal/store/replica/table/schema.go", "seat", "subject of stored records"},
+		{"internal/store/replica/table/table.go", "seat", "subject of stored records"},
 		{"docs/adr/0018-*.md", "seat", "subject of stored records"},
 		{"docs/adr/0020-*.md", "era", "subject of a stored record"},
 	}
