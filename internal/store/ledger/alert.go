@@ -209,14 +209,13 @@ func newWords() *words {
 func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var created int64
-	var expires, since stamp
+	var created, expires, since int64 // as a stamp, each would take memory
 	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since)
 	if err != nil {
 		return alert.Alert{}, err
 	}
 	a.Owner, a.Condition.Indicator, a.Condition.Signal = w.text(a.Owner), w.text(a.Condition.Indicator), w.text(a.Condition.Signal)
-	a.Created, a.Expires, a.BarOpen = time.UnixMicro(created).UTC(), expires.time(), since.time()
+	a.Created, a.Expires, a.BarOpen = time.UnixMicro(created).UTC(), stamp(expires).time(), stamp(since).time()
 	var errs [5]error
 	a.Symbol, errs[0] = w.symbol(symbol)
 	a.Instrument, errs[1] = w.symbol(instrument)
