@@ -62,8 +62,9 @@ type CoordinatorConfig struct {
 // evaluates its alerts; Run keeps this replica's engine informed of all alerts and of
 // those it owns. It is safe for concurrent use.
 type Coordinator struct {
-	cfg    CoordinatorConfig
-	engine atomic.Pointer[Engine] // nil until Run has indexed all alerts
+	cfg     CoordinatorConfig
+	engine  Engine        // valid once indexed is closed
+	indexed chan struct{} // closed when Run has indexed all alerts
 	// appliedCandidates is the group by which the engine last adopted alerts; empty before
 	// that and while it adopts.
 	appliedCandidates atomic.Pointer[member.Candidates]
@@ -71,7 +72,7 @@ type Coordinator struct {
 
 // NewCoordinator returns a coordinator without an engine, which Run adds.
 func NewCoordinator(cfg CoordinatorConfig) *Coordinator {
-	a := &Coordinator{cfg: cfg}
+	a := &Coordinator{cfg: cfg, indexed: make(chan struct{})}
 	a.appliedCandidates.Store(&member.Candidates{})
 	return a
 }
@@ -127,11 +128,12 @@ func (a *Coordinator) Balanced() bool {
 
 // reconcile brings the engine up to date. A failed pass is completed by the next.
 func (a *Coordinator) reconcile(ctx context.Context, e Engine) error {
-	if a.engine.Load() == nil {
+	if a.engine == nil {
 		if err := a.indexAll(ctx, e); err != nil {
 			return err
 		}
-		a.engine.Store(&e)
+		a.engine = e
+		close(a.indexed)
 	}
 	if now := a.cfg.Group.Candidates(); !now.Equal(*a.appliedCandidates.Load()) {
 		if err := a.rebalance(ctx, e, now); err != nil {
@@ -329,7 +331,7 @@ func (a *Coordinator) Alerts(ctx context.Context, caller principal.Caller) ([]al
 	if err := a.cfg.ChangeFeed.awaitDelivered(ctx); err != nil {
 		return nil, err
 	}
-	e, err := a.running()
+	e, err := a.running(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -339,21 +341,24 @@ func (a *Coordinator) Alerts(ctx context.Context, caller principal.Caller) ([]al
 // AlertsOn lists the active alerts of the caller's on one instrument, as far as this
 // replica knows them. Charts show them and do not wait for other replicas.
 func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
-	e, err := a.running()
+	e, err := a.running(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return e.AlertsOn(ctx, caller, s)
 }
 
-// errStarting means that Run has not indexed the stored alerts yet.
-var errStarting = errors.New("alerts are still being read")
-
-func (a *Coordinator) running() (Engine, error) {
-	if e := a.engine.Load(); e != nil {
-		return *e, nil
+// running returns the engine when Run has indexed all alerts. It waits for that at the start
+// of a replica.
+func (a *Coordinator) running(ctx context.Context) (Engine, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.ChangeFeed.store.alerts.RetryFor)
+	defer cancel()
+	select {
+	case <-a.indexed:
+		return a.engine, nil
+	case <-ctx.Done():
+		return nil, conn.Unavailable("wait until all alerts are read", ctx.Err())
 	}
-	return nil, conn.Unavailable("list alerts", errStarting)
 }
 
 // Store returns the store of this replica's engine.
