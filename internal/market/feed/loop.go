@@ -95,7 +95,11 @@ func (l *loop) syncSubscriptions() {
 	}
 	l.f.mu.Unlock()
 	for _, t := range dropped {
-		l.drop(t)
+		t.gone = true
+		delete(l.subscriptions, t.sub)
+		if t.group != nil {
+			t.group.remove(t.sub)
+		}
 	}
 	if len(dropped) > 0 {
 		l.order = slices.DeleteFunc(l.order, func(t *subscription) bool { return t.gone })
@@ -127,14 +131,6 @@ func (l *loop) start(t *subscription, now time.Time) {
 	t.schedule(l.f.cfg.Rand())
 	if t.group == nil && t.hasClosed(now) {
 		t.due = now // with a stream, after it is connected
-	}
-}
-
-func (l *loop) drop(t *subscription) {
-	t.gone = true
-	delete(l.subscriptions, t.sub)
-	if t.group != nil {
-		t.group.remove(t.sub)
 	}
 }
 
@@ -206,11 +202,8 @@ func (l *loop) handleClosed(t *subscription, e *provider.Event, now time.Time) {
 
 // catchUp delivers the buffered bars after a gap that is closed. They were received live.
 func (l *loop) catchUp(t *subscription) {
-	for {
-		bar, ok := t.nextBuffered()
-		if !ok {
-			return
-		}
+	for len(t.ahead) > 0 && t.ahead[0].T == t.next.Open && l.ctx.Err() == nil {
+		bar := t.ahead[0]
 		end := time.Unix(t.next.Close, 0).UTC()
 		l.emit(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: end}})
 	}

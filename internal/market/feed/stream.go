@@ -79,17 +79,6 @@ func (ln *streamGroup) remove(sub provider.Sub) {
 // idle reports whether the group has nothing to stream.
 func (ln *streamGroup) idle() bool { return len(ln.subs) == ln.refused }
 
-// streamed returns the subscriptions of a new stream.
-func (ln *streamGroup) streamed() []provider.Sub {
-	subs := make([]provider.Sub, 0, len(ln.subs))
-	for sub, refused := range ln.subs {
-		if !refused {
-			subs = append(subs, sub)
-		}
-	}
-	return subs
-}
-
 // manageStreams opens, replaces and closes the streams of all groups.
 func (l *loop) manageStreams(now time.Time) {
 	for _, ln := range l.groups {
@@ -121,14 +110,11 @@ func (l *loop) manageStreams(now time.Time) {
 	})
 }
 
+// shouldReplace reports whether a stream ends soon or has been silent for too long. While
+// events are queued, because the loop was delayed, its silence is unknown.
 func (l *loop) shouldReplace(c *conn, now time.Time) bool {
-	return c.ending || now.Sub(c.began) > maxStreamAge || l.isDead(c, now)
-}
-
-// isDead reports whether a stream has been silent for too long. While events are queued,
-// because the loop was delayed, that is unknown.
-func (l *loop) isDead(c *conn, now time.Time) bool {
-	return now.Sub(c.heard) > maxSilence && len(l.inbox) == 0 && l.expectsEvents(c.group, now)
+	dead := now.Sub(c.heard) > maxSilence && len(l.inbox) == 0 && l.expectsEvents(c.group, now)
+	return dead || c.ending || now.Sub(c.began) > maxStreamAge
 }
 
 // expectsEvents reports whether silence means a dead stream. It does not while every
@@ -237,13 +223,16 @@ func (l *loop) replace(ln *streamGroup, now time.Time) {
 
 func (l *loop) open(ln *streamGroup, now time.Time) {
 	ctx, stop := context.WithCancel(l.ctx)
-	subs := ln.streamed()
 	c := &conn{
 		group: ln, stop: stop, began: now, heard: now,
-		inbox: l.inbox, room: make(chan struct{}, 1), subscribed: make(map[provider.Sub]bool, len(subs)),
+		inbox: l.inbox, room: make(chan struct{}, 1), subscribed: make(map[provider.Sub]bool, len(ln.subs)),
 	}
-	for _, sub := range subs {
-		c.subscribed[sub] = true
+	subs := make([]provider.Sub, 0, len(ln.subs))
+	for sub, refused := range ln.subs {
+		if !refused {
+			subs = append(subs, sub)
+			c.subscribed[sub] = true
+		}
 	}
 	ln.next, ln.subsChanged = c, false
 	l.count.Streams++

@@ -103,25 +103,13 @@ func (t *subscription) bufferAhead(bar market.Bar) {
 func (t *subscription) advance(bar market.Bar) {
 	t.next = t.cal.Next(t.sub.Interval, bar.T)
 	t.emptyReads = 0
-	n := 0
-	for n < len(t.ahead) && t.ahead[n].T <= bar.T {
-		n++
-	}
-	t.ahead = slices.Delete(t.ahead, 0, n)
+	t.ahead = slices.DeleteFunc(t.ahead, func(b market.Bar) bool { return b.T <= bar.T })
 	if len(t.ahead) == 0 {
 		t.ahead = nil
 	}
 	if t.latest.Bar.T <= bar.T {
 		t.hasLatest = false
 	}
-}
-
-// nextBuffered returns the buffered bar that has become the next one.
-func (t *subscription) nextBuffered() (market.Bar, bool) {
-	if len(t.ahead) == 0 || t.ahead[0].T != t.next.Open {
-		return market.Bar{}, false
-	}
-	return t.ahead[0], true
 }
 
 // confirmHole reports whether the missing bar is a real hole. A recent one must be seen
