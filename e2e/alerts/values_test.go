@@ -11,6 +11,7 @@ import (
 
 	"candela/e2e/build"
 	"candela/e2e/tape"
+	"candela/internal/access/oauth"
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
@@ -41,11 +42,11 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Con
 	for _, def := range indicator.All() {
 		for _, label := range def.Labels() {
 			a := alert.Alert{
-				ID: id.New(made), Owner: "local", Created: made, Interval: market.Minute1,
+				ID: id.New(made), Owner: oauth.SoleOwner, Created: made, Interval: market.Minute1,
 				Symbol: market.Symbol{Name: watched}, Instrument: market.Symbol{Venue: "binance", Name: watched},
 				Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: def.Name, Signal: label},
 			}
-			if err := store.PutAlert(t.Context(), principal.Caller{Subject: "local", Key: "local"}, a); err != nil {
+			if err := store.PutAlert(t.Context(), principal.Caller{Subject: oauth.SoleOwner, Key: "local"}, a); err != nil {
 				t.Fatal(err)
 			}
 			all[a.ID] = a.Condition

@@ -172,7 +172,8 @@ func (s *Server) sendBack(w http.ResponseWriter, to destination, pairs ...string
 func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q request) {
 	u, err := url.Parse(q.Redirect)
 	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		s.writeErrorPage(w, r, refuse(http.StatusForbidden, "access_denied", "automatic approval is for programs on this machine: redirect_uri must be http on localhost, and no website may start the request"))
+		s.writeErrorPage(w, r, refuse(http.StatusForbidden, "access_denied",
+			"automatic approval is for programs on this machine: redirect_uri must be http on localhost, and no website may start the request"))
 		return
 	}
 	q.Nonce = randomText(16)

@@ -12,7 +12,8 @@ import (
 
 const formPurpose = "form"
 
-// replacedWait is the Retry-After of a replica whose passphrase was replaced.
+// replacedWait is the Retry-After of a replica whose passphrase was replaced: by then
+// another one may answer.
 const replacedWait = 5 * time.Second
 
 // ServeConsent answers POST /consent: the owner's decision.
@@ -104,7 +105,8 @@ func staleForm() *Error {
 	return invalidRequest("the form has expired or belongs to another browser; start again in the program that sent you here")
 }
 
-// authenticate checks a passphrase after the rate limits, so that guesses cost nothing.
+// authenticate checks a passphrase. The rate limits come first, so that guesses cost the
+// server nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
 	address := s.cfg.Address(r)
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {

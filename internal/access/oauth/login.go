@@ -20,7 +20,7 @@ const (
 // loginPaths returns the paths that receive the login cookie: the page and its form action.
 func loginPaths() []string { return []string{"/authorize", "/consent"} }
 
-// cookie returns a cookie that neither scripts nor other sites can use.
+// cookie returns a cookie that scripts cannot read and that other sites' posts do not carry.
 func (s *Server) cookie(name, path, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // G124: Secure follows the base URL, and a browser drops such a cookie over http
 		Name: s.cookieName(name, path), Value: value, Path: path, MaxAge: int(age.Seconds()),

@@ -53,7 +53,9 @@ func (m *Memory) OnRevoke(ended func(...Hash)) { m.ended.Add(ended) }
 
 // RevokeAll revokes every code and token and changes the key.
 func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
+	defer m.ended.Notify() // without the lock
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.evict(now)
 	live := 0
 	for _, t := range m.tokens {
@@ -65,8 +67,6 @@ func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
 	clear(m.redeemed)
 	clear(m.tokens)
 	m.seal = NewSealKey()
-	m.mu.Unlock()
-	m.ended.Notify()
 	return live, nil
 }
 
@@ -128,9 +128,12 @@ func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) er
 
 // change runs a function under the lock, and then reports the tokens that ended.
 func (m *Memory) change(f func() (gone []Hash, err error)) error {
-	m.mu.Lock()
-	gone, err := f()
-	m.mu.Unlock()
+	locked := func() ([]Hash, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return f()
+	}
+	gone, err := locked()
 	if len(gone) > 0 {
 		m.ended.Notify(gone...)
 	}

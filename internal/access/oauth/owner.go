@@ -61,7 +61,8 @@ func HashPassphrase(passphrase string, c Cost) (string, error) {
 	return fmt.Sprintf("%sv=%d$m=%d,t=%d,p=%d$%s$%s", hashPrefix, argon2.Version, c.Memory, c.Passes, c.Threads, text(salt), text(key)), nil
 }
 
-// NewPassphrase returns a random 128-bit passphrase in eight groups of four characters.
+// NewPassphrase returns a random 128-bit passphrase in eight groups of four characters,
+// for a server without a configured one.
 func NewPassphrase() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // documented never to fail

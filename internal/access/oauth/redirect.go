@@ -79,7 +79,8 @@ func checkRedirect(raw string, extra []string) string {
 	return "scheme " + u.Scheme + " is not allowed: use https, http on loopback, a scheme with a dot or that of a known client"
 }
 
-// carriesAnswer reports whether an address already has parameters of the response.
+// carriesAnswer reports whether an address already has parameters of the response: a
+// client could confuse the two.
 func carriesAnswer(u *url.URL) bool {
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")

@@ -78,7 +78,8 @@ var (
 // tokens; beyond that the oldest is dropped. A restart may empty the store. storetest
 // checks this contract.
 type Store interface {
-	// Seal returns the current seal key. A new key invalidates everything sealed before.
+	// Seal returns the current seal key, shared by all servers with the same store. A
+	// new key invalidates everything sealed before.
 	Seal() SealKey
 
 	// RevokeAll revokes every code and token of every owner and changes the key. It

@@ -144,7 +144,8 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	return t, secret, nil
 }
 
-// refuseCode maps a store's error and revokes the token of a replayed code. RFC 6749 4.1.2.
+// refuseCode maps a store's error. A replayed code may be stolen, so its token is revoked.
+// RFC 6749 4.1.2.
 func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	switch {
 	case errors.Is(err, ErrNotFound):

@@ -209,7 +209,7 @@ func newWords() *words {
 func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var created, expires, since int64 // as a stamp, each would take memory
+	var created, expires, since int64 // database/sql scans named types by reflection, which allocates
 	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since)
 	if err != nil {
 		return alert.Alert{}, err

@@ -272,7 +272,7 @@ func (l *Ledger) findOrder(ctx context.Context, owner, by, name string) (order.O
 	var body []byte
 	err = tx.QueryRowContext(ctx, "SELECT body FROM orders WHERE owner = ? AND "+by+" = ?", owner, name).Scan(&body)
 	if err != nil {
-		return order.Order{}, orderFailure(name, failure("read", err))
+		return order.Order{}, orderFailure(name, err)
 	}
 	o, err := parseOrder(body)
 	if err != nil {

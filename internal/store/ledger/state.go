@@ -158,7 +158,8 @@ func (l *Ledger) Journal(ctx context.Context, owner, name string) iter.Seq2[[]by
 
 // journal yields the entries of a journal after one.
 func (l *Ledger) journal(ctx context.Context, owner, name string, after uint64) iter.Seq2[[]byte, error] {
-	return rows(ctx, l.read, "read a journal", column[[]byte], "SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after)
+	return rows(ctx, l.read, "read a journal", column[[]byte],
+		"SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after)
 }
 
 // Journals returns the names of the journals of all owners, by owner.

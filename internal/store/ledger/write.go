@@ -189,6 +189,7 @@ func (t *tx) prepared(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
+// exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	stmt, err := t.prepared(query)
 	if err != nil {

@@ -67,7 +67,8 @@ type Market interface {
 	LaggingVenues() []string
 }
 
-// Config configures a desk. OwnerAliases, HaltFile, Replica and the flags are optional.
+// Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile and
+// Replica are optional.
 type Config struct {
 	Owner        string   // subject that owns the account
 	OwnerAliases []string // other subjects of the same person, such as the one on stdio
@@ -215,7 +216,8 @@ func saveGuard(ctx context.Context, s Store, by principal.Caller, state guard.St
 	return s.SaveState(ctx, by, guardName, data)
 }
 
-// revocations records revoked tokens while their orders may wait to be sent.
+// revocations records revoked tokens while their orders may wait to be sent. It is safe for
+// concurrent use.
 type revocations struct {
 	mu     sync.Mutex
 	tokens map[string]time.Time // revocation time by token key

@@ -292,7 +292,8 @@ func resetMismatches(a venueState) []mismatch {
 // errTooRecent delays the acceptance of a reset.
 var errTooRecent = errors.New("a recent order is missing; the time of the venue reset is not yet known")
 
-// fetchSurvivors returns the IDs of the orders since the newest that a reset deleted.
+// fetchSurvivors returns the IDs of the orders that survived a reset. Orders placed before
+// a missing one are gone, too.
 func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 	var kept []string
 	for _, o := range q.submitted {

@@ -51,7 +51,10 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 		return d.awaitSubmit(ctx, t)
 	}
 	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
-	if err = cmp.Or(err, checkSymbolSpelling(symbol, inst)); err != nil {
+	if err != nil {
+		return order.Order{}, err
+	}
+	if err := checkSymbolSpelling(symbol, inst); err != nil {
 		return order.Order{}, err
 	}
 	// Without a price the guard decides.
@@ -237,18 +240,18 @@ func (l *loop) resultForKey(r order.Request) *callResult {
 
 func keyResult(o order.Order, r order.Request) *callResult {
 	used := func(allowed, format string, args ...any) *callResult {
-		return failed(fault.New(fault.Conflict, "idempotency_key_used", "idempotency_key %q was used for order %s (%s",
-			r.Key, o.ID, fmt.Sprintf(format, args...)).About("idempotency_key", r.Key, allowed))
+		return failed(fault.New(fault.Conflict, "idempotency_key_used", format, args...).About("idempotency_key", r.Key, allowed))
 	}
 	switch {
 	case r.DryRun: // it does not return the existing order
 		return used("a key that was not used before, or none",
-			"%v); nothing was checked. Omit the key in a dry run, or use a new one.", o.Status)
+			"idempotency_key %q was used for order %s (%v); nothing was checked. Omit the key in a dry run, or use a new one.", r.Key, o.ID, o.Status)
 	case r.Matches(o):
 		return &callResult{order: o, err: orderError(o), done: true}
 	default:
 		return used("a key that was not used before",
-			"%v %v %v %v). Repeat that order exactly, or use a new key.", o.Side, o.Quantity, o.Symbol, o.Type)
+			"idempotency_key %q was used for order %s (%v %v %v %v). Repeat that order exactly, or use a new key.",
+			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type)
 	}
 }
 
@@ -313,7 +316,8 @@ func persistError(err error) error {
 	if errors.Is(err, ErrFenced) {
 		return fencedError(err)
 	}
-	return fault.New(fault.Unavailable, "store_failed", "The order could not be saved and was not sent. Trading is halted until the owner runs candela resume.").Because(err)
+	return fault.New(fault.Unavailable, "store_failed",
+		"The order could not be saved and was not sent. Trading is halted until the owner runs candela resume.").Because(err)
 }
 
 // origin builds the order of a request.

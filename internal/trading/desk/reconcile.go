@@ -101,7 +101,8 @@ func (l *loop) startReconciliation(now time.Time) {
 	})
 }
 
-// checkReconcileAge restricts trading when positions may be outdated.
+// checkReconcileAge restricts trading when the last reconciliation is too old: limits
+// would be checked against outdated positions.
 func (l *loop) checkReconcileAge(now time.Time) {
 	if c := &l.reconciliation; c.succeededOnce && now.Sub(c.lastSuccess) >= maxReconcileAge {
 		l.restrict(l.systemCaller(), guard.Restriction{

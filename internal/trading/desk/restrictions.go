@@ -38,7 +38,8 @@ func (l *loop) liftRestriction(k guard.RestrictionKind, subject string) {
 	}
 }
 
-// setState sets and saves the trading state. If saving fails, onTick retries.
+// setState sets and saves the trading state. It is in force even if saving fails; then
+// onTick retries.
 func (l *loop) setState(by principal.Caller, next guard.State) {
 	l.state = next
 	l.saveState(by)

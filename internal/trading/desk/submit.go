@@ -25,7 +25,8 @@ func (l *loop) queueSubmit(caller principal.Caller, o order.Order, requestedAt t
 	}, func() bool { return l.shouldSend(caller, o.ID, requestedAt) })
 }
 
-// submit sends an order, unless a standstill let another process take over the account.
+// submit sends an order, unless the process stood still since it was queued: another
+// process may have taken over the account.
 func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time) (order.Report, error) {
 	if waited := l.now().Sub(requestedAt); waited > maxSubmitDelay {
 		return order.Report{}, staleOrderError(waited)
@@ -179,7 +180,8 @@ func closed(o order.Order) error {
 	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
 		return nil
 	}
-	return fault.New(fault.Conflict, "order_closed", "Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status).
+	return fault.New(fault.Conflict, "order_closed",
+		"Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status).
 		About("order_id", o.ID, "an order that is open")
 }
 

@@ -64,8 +64,8 @@ type Denial struct {
 }
 
 // deny returns the denial of an order, without the rule. field is the argument to change.
-func deny(field, limit, value, format string, args ...any) *Denial {
-	return &Denial{Limit: limit, Value: value, Field: field, Text: fmt.Sprintf(format, args...)}
+func deny(field, value, limit, format string, args ...any) *Denial {
+	return &Denial{Field: field, Value: value, Limit: limit, Text: fmt.Sprintf(format, args...)}
 }
 
 // Record returns the denial as it is stored with the order, without Text.

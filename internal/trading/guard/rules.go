@@ -161,11 +161,11 @@ func checkAmounts(q *orderCheck) *Denial {
 	const limit = "greater than 0 with at most 24 digits on each side of the point"
 	switch {
 	case !order.Bounded(q.Quantity), !q.Quantity.IsPositive():
-		return deny("quantity", limit, formatNumber(q.Quantity), "quantity must be %s (got %s).", limit, formatNumber(q.Quantity))
+		return deny("quantity", formatNumber(q.Quantity), limit, "quantity must be %s (got %s).", limit, formatNumber(q.Quantity))
 	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
-		return deny("price", limit, formatNumber(q.Price), "price must be %s (got %s).", limit, formatNumber(q.Price))
+		return deny("price", formatNumber(q.Price), limit, "price must be %s (got %s).", limit, formatNumber(q.Price))
 	case q.Type == order.Market && !q.Price.IsZero():
-		return deny("price", "no price", formatNumber(q.Price), "A market order has no price. Omit price.")
+		return deny("price", formatNumber(q.Price), "no price", "A market order has no price. Omit price.")
 	}
 	return nil
 }
@@ -182,18 +182,19 @@ func checkHalted(q *orderCheck) *Denial {
 	if q.state.Level() != Halted {
 		return nil
 	}
-	return deny("", "no orders", q.state.Level().String(), "Trading is halted: %s", q.state.Explain())
+	return deny("", q.state.Level().String(), "no orders", "Trading is halted: %s", q.state.Explain())
 }
 
 func checkAllowed(q *orderCheck) *Denial {
 	if q.Mode == order.Live && len(q.policy.AllowedSymbols) == 0 {
-		return deny("symbol", "the symbols of allowed_symbols", q.Symbol.String(), "The policy allows no symbol for live trading. The owner must set allowed_symbols.")
+		return deny("symbol", q.Symbol.String(), "the symbols of allowed_symbols",
+			"The policy allows no symbol for live trading. The owner must set allowed_symbols.")
 	}
 	if q.policy.Allows(q.Symbol) {
 		return nil
 	}
 	list := joinSymbols(q.policy.AllowedSymbols)
-	return deny("symbol", list, q.Symbol.String(), "symbol %v is not allowed by the policy. Allowed: %s.", q.Symbol, list)
+	return deny("symbol", q.Symbol.String(), list, "symbol %v is not allowed by the policy. Allowed: %s.", q.Symbol, list)
 }
 
 // minute is the window of max_orders_per_minute.
@@ -214,7 +215,8 @@ func checkRate(q *orderCheck) *Denial {
 	if !limit.exceeded(decimal.NewFromInt(int64(count + 1))) {
 		return nil
 	}
-	d := deny("", limit.String()+" per minute", strconv.Itoa(count+1), "%d orders in the last minute; the limit is %v. Wait, and check get_orders first.", count, limit)
+	d := deny("", strconv.Itoa(count+1), limit.String()+" per minute",
+		"%d orders in the last minute; the limit is %v. Wait, and check get_orders first.", count, limit)
 	d.RetryAfter = max(minute-q.Now.Sub(oldest), time.Second)
 	return d
 }
@@ -240,7 +242,7 @@ func checkOpen(limit Limit, open int, where string) *Denial {
 	if !limit.exceeded(decimal.NewFromInt(int64(open + 1))) {
 		return nil
 	}
-	return deny("", limit.String(), strconv.Itoa(open+1), "%d orders are open%s; the limit is %v. Cancel one first.", open, where, limit)
+	return deny("", strconv.Itoa(open+1), limit.String(), "%d orders are open%s; the limit is %v. Cancel one first.", open, where, limit)
 }
 
 func checkQuantity(q *orderCheck) *Denial {
@@ -248,7 +250,7 @@ func checkQuantity(q *orderCheck) *Denial {
 	if !limit.exceeded(q.Quantity) {
 		return nil
 	}
-	return deny("quantity", limit.String(), q.Quantity.String(), "quantity %v is above the limit of %v per order.", q.Quantity, limit)
+	return deny("quantity", q.Quantity.String(), limit.String(), "quantity %v is above the limit of %v per order.", q.Quantity, limit)
 }
 
 // perCent formats a limit in percent.
@@ -267,12 +269,12 @@ func checkQuoteAge(q *orderCheck) *Denial {
 	case q.fresh(), q.reduces():
 		return nil
 	case !q.Quote.Last.IsPositive():
-		d := deny("", limit.String(), "no price", "No current price for %v. Retry in 1 s.", q.Symbol)
+		d := deny("", "no price", limit.String(), "No current price for %v. Retry in 1 s.", q.Symbol)
 		d.RetryAfter = time.Second
 		return d
 	}
 	age := q.Now.Sub(q.Quote.At).Round(time.Millisecond)
-	d := deny("", limit.String(), age.String(), "The last price of %v, %v, is %v old; the limit is %v.", q.Symbol, q.Quote.Last, age, limit)
+	d := deny("", age.String(), limit.String(), "The last price of %v, %v, is %v old; the limit is %v.", q.Symbol, q.Quote.Last, age, limit)
 	if q.Quote.Stalled(q.Now) {
 		d.Text += " Its market may be closed, its feed lost or its file old, so a retry soon does not help."
 	} else {
@@ -297,7 +299,7 @@ func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 		return nil
 	}
 	off := q.Price.Sub(last).Abs().Shift(2).DivRound(last, 2) // rounded for display
-	d := deny("price", perCent(limit), off.String()+" %", "price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit))
+	d := deny("price", off.String()+" %", perCent(limit), "price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit))
 	if nearest := q.onTick(edge, above); nearest.IsPositive() {
 		d.Nearest = []string{nearest.String()}
 		d.Text += " The nearest allowed price is " + nearest.String() + "."
@@ -323,7 +325,8 @@ func checkNotional(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) {
 		return nil
 	}
-	return deny("quantity", limit.String(), worth.String(), "quantity %v at up to %v is worth %s; the limit per order is %v.", q.Quantity, q.worst(), money(worth), limit)
+	return deny("quantity", worth.String(), limit.String(),
+		"quantity %v at up to %v is worth %s; the limit per order is %v.", q.Quantity, q.worst(), money(worth), limit)
 }
 
 func checkSymbolExposure(q *orderCheck) *Denial {
@@ -332,7 +335,8 @@ func checkSymbolExposure(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || !q.grows() {
 		return nil
 	}
-	return deny("quantity", limit.String(), worth.String(), "Exposure in %v could reach %v, worth %s; the limit per symbol is %v.", q.Symbol, after.Abs(), money(worth), limit)
+	return deny("quantity", worth.String(), limit.String(),
+		"Exposure in %v could reach %v, worth %s; the limit per symbol is %v.", q.Symbol, after.Abs(), money(worth), limit)
 }
 
 func checkExposure(q *orderCheck) *Denial {
@@ -341,7 +345,7 @@ func checkExposure(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || !q.grows() {
 		return nil
 	}
-	return deny("quantity", limit.String(), worth.String(), "Total exposure could reach %s; the limit is %v.", money(worth), limit)
+	return deny("quantity", worth.String(), limit.String(), "Total exposure could reach %s; the limit is %v.", money(worth), limit)
 }
 
 func checkDailyNotional(q *orderCheck) *Denial {
@@ -349,7 +353,7 @@ func checkDailyNotional(q *orderCheck) *Denial {
 	if !limit.exceeded(worth) || q.reduces() {
 		return nil
 	}
-	d := deny("", limit.String(), worth.String(), "The notional traded since midnight UTC could reach %s; the limit per day is %v.", money(worth), limit)
+	d := deny("", worth.String(), limit.String(), "The notional traded since midnight UTC could reach %s; the limit per day is %v.", money(worth), limit)
 	d.RetryAfter = 24*time.Hour - q.Now.Sub(q.Now.Truncate(24*time.Hour)) // at midnight UTC
 	return d
 }

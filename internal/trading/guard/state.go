@@ -87,7 +87,8 @@ func Restrictions(p Policy) []RestrictionInfo {
 	}
 }
 
-// info returns the row of a kind. An unknown one halts trading until the owner resumes.
+// info returns the row of a kind. An unknown one, stored by another version, halts trading
+// until the owner resumes.
 func (k RestrictionKind) info() RestrictionInfo {
 	for _, r := range Restrictions(Policy{}) {
 		if r.Kind == k {
@@ -167,7 +168,8 @@ func compareRestrictions(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
 }
 
-// Lift removes a restriction that not only the owner can lift, and reports whether it did.
+// Lift removes a restriction and reports whether it did. Restrictions that only the owner
+// can lift stay.
 func (s State) Lift(k RestrictionKind, subject string) (State, bool) {
 	if k.info().byOwner {
 		return s, false

@@ -52,7 +52,8 @@ func checkReducing(q *orderCheck) *Denial {
 		return nil
 	}
 	value := fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held)
-	return deny("", "orders that only reduce a position", value, "Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain())
+	return deny("", value, "orders that only reduce a position",
+		"Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain())
 }
 
 // holding describes the position and the open orders against it.
@@ -76,7 +77,8 @@ func checkShort(q *orderCheck) *Denial {
 	if q.Quantity.LessThanOrEqual(free) {
 		return nil
 	}
-	d := deny("quantity", free.String(), q.Quantity.String(), "Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding())
+	d := deny("quantity", q.Quantity.String(), free.String(),
+		"Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding())
 	if most := q.floor(free); most.IsPositive() {
 		d.Nearest = []string{most.String()}
 	}
@@ -90,7 +92,8 @@ func checkCurrency(q *orderCheck) *Denial {
 	}
 	list := strings.Join(q.policy.Currencies, ", ")
 	quote := cmp.Or(q.Instrument.Quote, "an unknown currency")
-	return deny("symbol", list, quote, "symbol %v is priced in %s, which has no known rate to the account's currency. Accepted currencies: %s.", q.Symbol, quote, list)
+	return deny("symbol", quote, list,
+		"symbol %v is priced in %s, which has no known rate to the account's currency. Accepted currencies: %s.", q.Symbol, quote, list)
 }
 
 func checkTick(q *orderCheck) *Denial {
@@ -127,7 +130,7 @@ func checkMultiple(field string, v, step, least, most decimal.Decimal) *Denial {
 	for _, d := range near {
 		names = append(names, d.String())
 	}
-	d := deny(field, "multiples of "+step.String(), v.String(), "%s %v is not a multiple of the venue's step %v.", field, v, step)
+	d := deny(field, v.String(), "multiples of "+step.String(), "%s %v is not a multiple of the venue's step %v.", field, v, step)
 	if d.Nearest = names; len(names) > 0 {
 		d.Text += " The nearest are " + strings.Join(names, " and ") + "."
 	}
@@ -148,7 +151,7 @@ func checkMinQuantity(q *orderCheck) *Denial {
 	if q.Quantity.GreaterThanOrEqual(least) {
 		return nil
 	}
-	d := deny("quantity", least.String(), q.Quantity.String(), "quantity %v is below the venue's minimum of %v.", q.Quantity, least)
+	d := deny("quantity", q.Quantity.String(), least.String(), "quantity %v is below the venue's minimum of %v.", q.Quantity, least)
 	d.Nearest = []string{d.Limit}
 	return d
 }
@@ -158,7 +161,7 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 	if !most.IsPositive() || q.Quantity.LessThanOrEqual(most) {
 		return nil
 	}
-	d := deny("quantity", most.String(), q.Quantity.String(), "quantity %v is above the venue's maximum of %v.", q.Quantity, most)
+	d := deny("quantity", q.Quantity.String(), most.String(), "quantity %v is above the venue's maximum of %v.", q.Quantity, most)
 	d.Nearest = []string{d.Limit}
 	return d
 }
@@ -173,7 +176,7 @@ func checkMinNotional(q *orderCheck) *Denial {
 	if !price.IsPositive() || worth.GreaterThanOrEqual(least) {
 		return nil
 	}
-	d := deny("quantity", least.String(), worth.String(), "quantity %v at %v is worth %v; the venue's minimum is %s.",
+	d := deny("quantity", worth.String(), least.String(), "quantity %v at %v is worth %v; the venue's minimum is %s.",
 		q.Quantity, price, worth, strings.TrimSpace(least.String()+" "+q.Instrument.Quote))
 	if enough, rest := least.QuoRem(price, 12); q.Instrument.Step.IsPositive() {
 		if rest.IsPositive() {

@@ -61,7 +61,8 @@ func proportion(cost, part, whole decimal.Decimal) decimal.Decimal {
 	return cost.Mul(part).DivRound(whole, max(minPlaces, places(cost)))
 }
 
-// places counts the decimals without trailing zeros, which a stored number loses.
+// places counts the decimals without trailing zeros, which a stored number loses: it must
+// still round as before.
 func places(d decimal.Decimal) int32 {
 	if d.Exponent() >= -minPlaces {
 		return 0 // fewer than minPlaces

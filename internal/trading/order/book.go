@@ -72,7 +72,8 @@ func (b *Book) Check(e Event) error {
 	return err
 }
 
-// Apply adds an event. A rejected event or a known trade, no error, changes nothing.
+// Apply adds an event. A rejected event changes nothing, nor does a trade that is already
+// known, which is no error.
 func (b *Book) Apply(e Event) error {
 	o, err := b.next(e)
 	switch {

@@ -173,7 +173,8 @@ type Order struct {
 // Remaining returns the quantity that is not filled.
 func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
 
-// Average returns the rounded average price of the fills, and false without fills.
+// Average returns the average price of the fills, and false without fills. It may be
+// rounded and is for display only.
 func (o Order) Average() (decimal.Decimal, bool) {
 	if o.Filled.IsZero() {
 		return decimal.Decimal{}, false
@@ -185,6 +186,7 @@ func (o Order) Average() (decimal.Decimal, bool) {
 func (o Order) Doubtful() bool { return o.Doubt != "" && !o.Doubted.Before(o.Seen) }
 
 // MissingFills reports whether the venue counts more than the known fills.
+// Missing ones are queried, never made up.
 func (o Order) MissingFills() bool { return o.Claimed.GreaterThan(o.Filled) }
 
 // NeedsQuery reports whether the venue must be queried: the outcome is open or unknown,

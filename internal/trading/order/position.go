@@ -43,7 +43,8 @@ func (p Position) Side() Side {
 	}
 }
 
-// Average returns the rounded average entry price, and false without a position.
+// Average returns the average entry price, and false without a position. It may be
+// rounded and is for display only.
 func (p Position) Average() (decimal.Decimal, bool) {
 	if p.Quantity.IsZero() {
 		return decimal.Decimal{}, false

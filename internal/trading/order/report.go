@@ -205,7 +205,7 @@ func Disagreement(o Order, fresh Report) string {
 		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", o.Claimed, o.Filled)
 	case fresh.Filled.LessThan(o.Filled):
 		return fmt.Sprintf("the venue counts %v filled, the known fills sum to %v", fresh.Filled, o.Filled)
-	case o.Status.Final() == open:
+	case o.Status.Final() == open: // one is open, the other is not
 		return fmt.Sprintf("the order is %v here and %v at the venue", o.Status, fresh.Status)
 	}
 	return ""

@@ -15,10 +15,11 @@ import (
 	"candela/internal/market"
 )
 
-// snapshotVersion is the version of snapshotJSON. Without it the events are read.
+// snapshotVersion is the version of snapshotJSON. Other versions are not read; the events are.
 const snapshotVersion = 1
 
-// snapshotJSON is the stored form of a Book, without what follows from the orders.
+// snapshotJSON is the stored form of a Book, without what follows from the orders
+// except for the effects of a venue reset.
 type snapshotJSON struct {
 	Version  int                      `json:"version"`
 	Owner    string                   `json:"owner"`
@@ -129,7 +130,7 @@ func (s *snapshotJSON) book() (*Book, error) {
 		b.store(o)
 		switch {
 		case !unnamed[o.ID]:
-		case other: // that has the venue's ID since a reset
+		case other: // another order has had the ID since a reset
 			b.venueIDs[venue] = named
 		default:
 			delete(b.venueIDs, venue)

@@ -339,18 +339,34 @@ func (a *Coordinator) Alerts(ctx context.Context, caller principal.Caller) ([]al
 }
 
 // AlertsOn lists the active alerts of the caller's on one instrument, as far as this
-// replica knows them. Charts show them and do not wait for other replicas.
+// replica knows them. Charts show them and do not wait, neither for other replicas nor for
+// the start of this one.
 func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
-	e, err := a.running(ctx)
+	e, err := a.indexedEngine()
 	if err != nil {
 		return nil, err
 	}
 	return e.AlertsOn(ctx, caller, s)
 }
 
-// running returns the engine when Run has indexed all alerts. It waits for that at the start
-// of a replica.
+// errStarting means that Run has not indexed the stored alerts yet.
+var errStarting = errors.New("alerts are still being read")
+
+// indexedEngine returns the engine if Run has indexed all alerts.
+func (a *Coordinator) indexedEngine() (Engine, error) {
+	select {
+	case <-a.indexed:
+		return a.engine, nil
+	default:
+		return nil, conn.Unavailable("list alerts", errStarting)
+	}
+}
+
+// running is indexedEngine, but waits at the start of a replica.
 func (a *Coordinator) running(ctx context.Context) (Engine, error) {
+	if e, err := a.indexedEngine(); err == nil {
+		return e, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.ChangeFeed.store.alerts.RetryFor)
 	defer cancel()
 	select {

@@ -58,6 +58,14 @@ type failure struct {
 	Failure *member.WireError `json:",omitempty"`
 }
 
+// failing is a reply with a failure.
+type failing interface {
+	encode(err error) error
+	decode() error
+}
+
+var _, _ failing = (*orderReply)(nil), (*stateReply)(nil)
+
 // encode adds a fault to the reply. Other errors are returned instead.
 func (f *failure) encode(err error) error {
 	if fault.Of(err) == nil {
@@ -146,7 +154,7 @@ func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, run
 			return nil, fmt.Errorf("decode call %s: %w", name, err)
 		}
 		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return run(ctx, running, c) })
-		if f, ok := any(&a).(interface{ encode(err error) error }); ok {
+		if f, ok := any(&a).(failing); ok {
 			err = f.encode(err)
 		}
 		if err != nil {
@@ -204,7 +212,7 @@ func call[A any](ctx context.Context, d *Desk, method string, request any) (a A,
 	if err := decodeReply(data, &a); err != nil {
 		return *new(A), member.OutcomeUnknown(fmt.Errorf("decode reply to %s: %w", method, err))
 	}
-	if f, ok := any(&a).(interface{ decode() error }); ok {
+	if f, ok := any(&a).(failing); ok {
 		err = f.decode()
 	}
 	return a, err

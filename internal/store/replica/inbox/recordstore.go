@@ -47,7 +47,10 @@ func (k *RecordStore) Close() {
 func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) error {
 	follower := &table.Follower{
 		Table: k.table, Name: "subscriptions", Log: k.log,
-		Filters: []string{k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"), k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*")},
+		Filters: []string{
+			k.subject(records.SubscriptionKind, "*"), k.subject(records.AttachmentKind, "*"),
+			k.subject(records.QueueKind, "*"), k.subject(records.CursorKind, "*"),
+		},
 		Apply: func(ctx context.Context, m conn.Message) {
 			if k.table.IsBarrier(m) {
 				return

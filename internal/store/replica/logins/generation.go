@@ -424,7 +424,7 @@ func (t *Store) supersedes(ctx context.Context, before *currentGeneration, e log
 		return true, nil
 	}
 	ours, err := t.matchesPassphrase(ctx, e.Owner)
-	return !ours, err
+	return err == nil && !ours, err
 }
 
 // purgeRevoked removes codes and tokens written before a generation. Those that remain expire.

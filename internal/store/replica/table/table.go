@@ -267,7 +267,7 @@ func (t *Table) follow(ctx context.Context, after uint64, filters ...string) ite
 const (
 	CursorKind = "cursor" // cursor.<owner>.<reader>
 	SeriesKind = "series" // series.<instrument>.<interval>
-	StateKind  = "state"  // state.<owner>.<name>
+	StateKind  = "state"  // state.<owner>.<name>; no longer written; existing streams have it
 )
 
 // InboxKinds returns the subject kinds of the inbox's records.

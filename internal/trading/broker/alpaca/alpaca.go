@@ -52,7 +52,7 @@ type Config struct {
 	Keys stocks.Keys // required
 	Live bool        // real money
 	URL  string      // of the trading API; by Live when empty
-	// DataURL and Feed have the last price of a stock, for its tick; may be empty.
+	// DataURL and Feed have the last price of a stock, for its tick; as for bars when empty.
 	DataURL string
 	Feed    string
 	Now     func() time.Time // required
@@ -170,11 +170,15 @@ func (b *Broker) pair(ctx context.Context, s market.Symbol) (provider.Instrument
 // Skew measures how far the venue's clock is ahead of ours.
 func (b *Broker) Skew(ctx context.Context) (time.Duration, error) {
 	sent := b.config.Now()
-	at, err := fetch(ctx, b, upstream.Request{Path: "/v2/clock", Subject: "clock"}, readClock)
+	var received time.Time
+	at, err := fetch(ctx, b, upstream.Request{Path: "/v2/clock", Subject: "clock"}, func(body []byte) (time.Time, error) {
+		received = b.config.Now()
+		return readClock(body)
+	})
 	if err != nil {
 		return 0, err
 	}
-	return at.Sub(sent.Add(b.config.Now().Sub(sent) / 2)), nil
+	return at.Sub(sent.Add(received.Sub(sent) / 2)), nil
 }
 
 // fetch asks the venue and reads its answer.

@@ -193,7 +193,8 @@ func fate(subject string, err error) error {
 // unknown is the error of a request that may have been carried out. It is not
 // retryable, whatever its cause is: to send an order again may double it.
 func unknown(subject, why string, cause error) error {
-	return fault.New(fault.Unavailable, "outcome_unknown", "%s %s: it is not known whether the venue did this: %s; look at the order before sending another", name, subject, why).
+	return fault.New(fault.Unavailable, "outcome_unknown",
+		"%s %s: it is not known whether the venue did this: %s; look at the order before sending another", name, subject, why).
 		Because(fmt.Errorf("%w: %w", broker.ErrUnknown, cause))
 }
 

@@ -66,7 +66,8 @@ func (l *listener) open(ctx context.Context, b *Broker) error {
 		return err
 	}
 	if m.status != "authorized" {
-		return fault.New(fault.Unauthorized, "keys_refused", "alpaca stream: the venue refuses the keys: those of a paper account are not known to the live host, nor the other way round").
+		return fault.New(fault.Unauthorized, "keys_refused",
+			"alpaca stream: the venue refuses the keys: those of a paper account are not known to the live host, nor the other way round").
 			Because(fmt.Errorf("authorization status %q", m.status))
 	}
 	if err := l.send(ctx, "listen", map[string][]string{"streams": {updates}}); err != nil {

@@ -88,7 +88,8 @@ type Broker struct {
 	rules  *rules.Provider
 	sign   signer
 	clock  *clock
-	// full is until when the venue takes no new orders, in unix nanoseconds.
+	// full is until when the venue takes no new orders, in unix nanoseconds. Cancels
+	// and reads go on.
 	full atomic.Int64
 }
 

@@ -15,7 +15,8 @@ const (
 	// clockJump is how far the wall clock may part from the time that passed before
 	// the measurement is doubted: somebody has set the clock, or the machine slept.
 	clockJump = 250 * time.Millisecond
-	// clockTrip is how long a trusted answer takes: a second ahead is refused.
+	// clockTrip is how long an answer may take to be trusted at once. The venue refuses
+	// what is a second ahead of it.
 	clockTrip = time.Second
 )
 

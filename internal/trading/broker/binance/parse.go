@@ -128,12 +128,12 @@ func parseOrders(data []byte) ([]order.Report, error) {
 }
 
 // parseOrder reads an order of a REST answer.
-func parseOrder(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an order") }
+func parseOrder(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an order", false) }
 
 // parseAnyOrder reads an order, in any of the shapes in which the venue sends one: with
 // long names over REST, with single letters in the stream.
-func parseAnyOrder(j *strictjson.Reader, what string) order.Report {
-	x := wireOrder{r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
+func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Report {
+	x := wireOrder{execution: execution, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
 	j.Object(func(key []byte) { x.field(j, string(key)) })
 	r := x.r
 	if x.has != hasAll {
@@ -156,12 +156,13 @@ func parseAnyOrder(j *strictjson.Reader, what string) order.Report {
 
 // wireOrder is an order as it comes.
 type wireOrder struct {
-	r        order.Report
-	fill     order.Fill // of an execution report
-	original string     // the order's id, when the other is that of its cancel
-	word     string     // the status
-	happened string     // in an execution report
-	has      int        // which fields came
+	execution bool // it is an execution report
+	r         order.Report
+	fill      order.Fill // of an execution report
+	original  string     // the order's id, when the other is that of its cancel
+	word      string     // the status
+	happened  string     // in an execution report
+	has       int        // which fields came
 }
 
 // field reads one field.
@@ -195,7 +196,9 @@ func (x *wireOrder) field(j *strictjson.Reader, key string) {
 	case "fills":
 		j.Array(func(int) { r.Fills = append(r.Fills, parseTrade(j)) })
 	default:
-		x.executionField(j, key)
+		if x.execution {
+			x.executionField(j, key)
+		}
 	}
 }
 

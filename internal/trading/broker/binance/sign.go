@@ -73,7 +73,8 @@ func (b *Broker) signed(params url.Values) func() string {
 	}
 }
 
-// subscription returns the signed request for the account's reports, sorted by name.
+// subscription returns the signed request for the account's reports. Over the
+// WebSocket API the payload is sorted by name.
 func (b *Broker) subscription(id string) []byte {
 	key, at := b.config.Key.Reveal(), b.stamp()
 	signature := b.sign("apiKey=" + key + "&recvWindow=" + recvWindow + "&timestamp=" + at)

@@ -165,7 +165,7 @@ func parseEvent(j *strictjson.Reader) (kind string, r order.Report) {
 		return kind, r
 	}
 	second := strictjson.NewReader(raw)
-	r = parseAnyOrder(second, "an execution report")
+	r = parseAnyOrder(second, "an execution report", true)
 	if err := second.End(); err != nil {
 		j.Failf("an execution report: %v", err)
 	}

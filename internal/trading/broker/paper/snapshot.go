@@ -75,6 +75,9 @@ func (b *book) readSnapshot(data []byte) error {
 		}
 	}
 	for _, t := range s.Tickets {
+		if t == nil {
+			return errSnapshot
+		}
 		b.tickets[t.ID] = t
 		b.trades = append(b.trades, t.Fills...)
 		if !t.Status.Final() {

@@ -113,7 +113,11 @@ func TestSnapshot_OfNoUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range [][]byte{kept, kept[:len(kept)/2], []byte("x"), nil} {
+	withoutTicket, err := order.Compress(map[string]any{"version": 1, "tickets": []any{nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]byte{kept, kept[:len(kept)/2], []byte("x"), withoutTicket, nil} {
 		j.Spoil(bad)
 		again, err := v.Again(t.Context(), j)
 		if err != nil {

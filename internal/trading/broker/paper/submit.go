@@ -93,7 +93,8 @@ func (b *Broker) fresh(o order.Spec, q order.Quote) error {
 	if age <= MaxQuoteAge && q.Last.IsPositive() {
 		return nil
 	}
-	f := fault.New(fault.Unavailable, "stale_quote", "the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
+	f := fault.New(fault.Unavailable, "stale_quote",
+		"the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
 		o.Symbol, age.Round(time.Second), MaxQuoteAge).About("symbol", o.Symbol.String(), "")
 	if q.Last.IsPositive() && q.Stalled(now) {
 		return f
@@ -120,7 +121,8 @@ func (b *Broker) take(ctx context.Context, o order.Spec, inst provider.Instrumen
 	}
 	now := b.cfg.Now()
 	o.Owner = ""
-	entries := []entry{{At: now, Taken: &taken{Spec: o, VenueID: b.book.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: currency, Step: inst.Step}}}
+	asset := cmp.Or(inst.Base, inst.Symbol.Name)
+	entries := []entry{{At: now, Taken: &taken{Spec: o, VenueID: b.book.id(1), Asset: asset, Currency: currency, Step: inst.Step}}}
 	if !rests {
 		f := b.trade(o, b.book.id(1), b.book.id(2), o.Quantity, price, currency, now)
 		entries = append(entries, entry{At: now, Fill: &f})

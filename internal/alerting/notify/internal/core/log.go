@@ -131,7 +131,7 @@ func (l *Log) Owner(name string) *Owner {
 func (l *Log) Owners() []*Owner {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return slices.Collect(maps.Values(l.owners))
+	return slices.AppendSeq(make([]*Owner, 0, len(l.owners)), maps.Values(l.owners))
 }
 
 // Prune drops expired entries.
