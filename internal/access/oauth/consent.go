@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -34,8 +33,10 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.writeErrorPage(w, r, invalidRequest("decision must be approve or deny"))
 		return
 	}
-	if code := s.seal.derive(codePurpose, q.Nonce); s.issued(r.Context(), code) {
-		// A double click sends the form twice, and the browser follows the second response.
+	code := s.seal.derive(codePurpose, q.Nonce)
+	if _, err := s.store.Code(r.Context(), HashOf(code), time.Now()); err == nil {
+		// It was issued and is unused. A double click sends the form twice, and the browser
+		// follows the second response.
 		s.sendBack(w, q.destination(), "code", code)
 		return
 	}
@@ -67,12 +68,6 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 	}
 	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, Address: s.cfg.Address(r).String()})
 	return subject, s.logIn(w, r, subject)
-}
-
-// issued reports whether a code was issued and is still unused.
-func (s *Server) issued(ctx context.Context, code string) bool {
-	_, err := s.store.Code(ctx, HashOf(code), time.Now())
-	return err == nil
 }
 
 // readDecision opens the form, which must be ours, from the same browser and not expired.

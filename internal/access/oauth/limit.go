@@ -33,9 +33,7 @@ type limiter struct {
 }
 
 func newLimiter(l Limits) *limiter {
-	if l.Addresses == 0 {
-		l.Addresses = 4096
-	}
+	l.Addresses = cmp.Or(l.Addresses, 4096)
 	return &limiter{
 		register: bucket.NewSet[netip.Addr](cmp.Or(l.Register, Rate{Burst: 60, Every: time.Second}), l.Addresses),
 		guess:    bucket.NewSet[netip.Addr](cmp.Or(l.Guess, Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),

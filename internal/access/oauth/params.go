@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"candela/internal/kit/fault"
 )
 
 // maxBody bounds a request's body, in bytes.
@@ -39,15 +41,7 @@ func (p *params) set(name, value string) bool {
 }
 
 func repeated(name string) *Error {
-	return invalidRequest("the parameter " + shown(name) + " is repeated")
-}
-
-// shown bounds a name chosen by the client.
-func shown(name string) string {
-	if name = cleanName(name); len(name) > 40 {
-		name = strings.ToValidUTF8(name[:40], "") + "..."
-	}
-	return name
+	return invalidRequest("the parameter " + fault.Truncate(cleanName(name), 40) + " is repeated")
 }
 
 // parseForm reads a query or a form.

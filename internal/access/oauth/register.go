@@ -39,9 +39,10 @@ func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, e)
 		return
 	}
-	c := s.newClient(client{
-		Name: cleanName(asked.Name), Redirects: asked.Redirects, Method: authMethod(asked.Method), Issued: time.Now().Unix(),
-	})
+	c := client{
+		Name: cleanName(asked.Name), Redirects: asked.Redirects, Method: authMethod(asked.Method), Issued: time.Now().Unix(), Nonce: randomText(9),
+	}
+	c.id = s.seal.seal(clientPurpose, c)
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client registered",
 		slog.String("client", c.fingerprint()), slog.String("client_name", c.Name),
 		slog.Int("redirect_uris", len(c.Redirects)), slog.String("first_redirect", shownRedirect(c.Redirects[0])))
@@ -126,13 +127,6 @@ type client struct {
 }
 
 const clientPurpose, secretPurpose = "client", "client secret"
-
-// newClient seals a registration into an id.
-func (s *Server) newClient(c client) client {
-	c.Nonce = randomText(9)
-	c.id = s.seal.seal(clientPurpose, c)
-	return c
-}
 
 // findClient returns the registration sealed into a client id.
 func (s *Server) findClient(id string) (client, bool) {

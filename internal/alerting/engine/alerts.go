@@ -46,7 +46,7 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	}
 	var q *priceRead
 	for reads := 0; ; reads++ {
-		set, err := e.tryCreate(ctx, caller, want, q)
+		set, err := ask(ctx, e, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
 		switch {
 		case !errors.Is(err, errNoPrice):
 			return set, err
@@ -82,10 +82,6 @@ func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
 
 // errNoPrice means that no price is known, or that it is too old.
 var errNoPrice = errors.New("no fresh price")
-
-func (e *Engine) tryCreate(ctx context.Context, caller principal.Caller, want alert.Alert, q *priceRead) (alert.Alert, error) {
-	return ask(ctx, e, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
-}
 
 // checkInterval checks that the venue has bars at the interval. A price is checked when
 // it is read.

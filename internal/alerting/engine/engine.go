@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -92,9 +93,7 @@ type Engine struct {
 
 // New returns an engine. It does nothing until Run.
 func New(cfg Config) *Engine {
-	if cfg.Depth == 0 {
-		cfg.Depth = defaultDepth
-	}
+	cfg.Depth = cmp.Or(cfg.Depth, defaultDepth)
 	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
 	e.status.Store(&Status{})
 	return e

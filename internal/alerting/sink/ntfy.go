@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
 )
 
@@ -82,7 +82,7 @@ func parseFiring(e *notify.Entry) firing {
 // time on the day of now has no date.
 func (f *firing) text(now time.Time) string {
 	if f.raw != "" {
-		return cut(f.raw)
+		return fault.Truncate(f.raw, maxText)
 	}
 	var b strings.Builder
 	b.WriteString(f.Symbol)
@@ -108,7 +108,7 @@ func (f *firing) text(now time.Time) string {
 	if f.Note != "" {
 		b.WriteString("\n" + f.Note)
 	}
-	return cut(b.String())
+	return fault.Truncate(b.String(), maxText)
 }
 
 // tags returns the emoji names that ntfy shows.
@@ -128,18 +128,6 @@ func (f *firing) priority() string {
 		return "default"
 	}
 	return "high"
-}
-
-// cut shortens a text to the limit, at a character boundary.
-func cut(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
 }
 
 // readable formats a value with ten significant digits, without an exponent where that stays

@@ -1,6 +1,6 @@
-// Package disk hides what differs between file systems when a name must last: making
-// it durable, and moving a file to it while somebody else has it open. It knows
-// nothing of what the files hold.
+// Package disk makes files and names durable, and hides what differs between file systems
+// when a file moves to a name that somebody else has open. It knows nothing of what the
+// files hold.
 package disk
 
 import (
@@ -20,4 +20,17 @@ func SyncDir(path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Create makes a new file that its owner alone can read, calls fill to write it and makes its
+// content durable. If that fails, it removes the file.
+func Create(path string, fill func(*os.File) error) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: the caller's own directory
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(file), file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }

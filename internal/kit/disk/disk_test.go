@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,4 +64,26 @@ func pair(t *testing.T) (from, to string) {
 		}
 	}
 	return from, to
+}
+
+func TestCreate_LeavesAWholeFileOrNone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new")
+	broken := errors.New("broken")
+	if err := disk.Create(path, func(*os.File) error { return broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	fill := func(file *os.File) error {
+		_, err := file.WriteString("text")
+		return err
+	}
+	if err := disk.Create(path, fill); err != nil {
+		t.Fatal("the broken file is still there:", err)
+	}
+	if err := disk.Create(path, func(*os.File) error { return broken }); !os.IsExist(err) {
+		t.Error("an existing file:", err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "text" {
+		t.Errorf("%q, %v", data, err)
+	}
 }

@@ -1,4 +1,4 @@
-// Package meter counts durations for monitoring. It knows neither a monitoring format nor a
+// Package meter counts durations and events for monitoring. It knows neither a monitoring format nor a
 // clock.
 package meter
 
@@ -65,4 +65,35 @@ func (h *Histogram) Read() Reading {
 	}
 	r.Sum = time.Duration(h.sum.Load())
 	return r
+}
+
+// Counters counts events by kind, of those that NewCounters was given. It is safe for
+// concurrent use.
+type Counters map[string]*atomic.Uint64
+
+// NewCounters returns a counter for each kind.
+func NewCounters(kinds ...string) Counters {
+	c := make(Counters, len(kinds))
+	for _, kind := range kinds {
+		c[kind] = new(atomic.Uint64)
+	}
+	return c
+}
+
+// Add counts one event and reports whether its kind is known.
+func (c Counters) Add(kind string) bool {
+	n := c[kind]
+	if n != nil {
+		n.Add(1)
+	}
+	return n != nil
+}
+
+// Read returns the counts.
+func (c Counters) Read() map[string]uint64 {
+	values := make(map[string]uint64, len(c))
+	for kind, n := range c {
+		values[kind] = n.Load()
+	}
+	return values
 }

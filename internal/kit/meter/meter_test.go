@@ -1,6 +1,7 @@
 package meter_test
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -47,5 +48,16 @@ func BenchmarkObserve(b *testing.B) {
 	var h meter.Histogram
 	for b.Loop() {
 		h.Observe(3 * time.Millisecond)
+	}
+}
+
+func TestCounters_CountKnownKinds(t *testing.T) {
+	t.Parallel()
+	c := meter.NewCounters("read", "write")
+	if !c.Add("read") || !c.Add("read") || c.Add("other") {
+		t.Error("a kind is not as known as it should be")
+	}
+	if got := c.Read(); !maps.Equal(got, map[string]uint64{"read": 2, "write": 0}) {
+		t.Errorf("%v", got)
 	}
 }

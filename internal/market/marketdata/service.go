@@ -228,7 +228,10 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	}
 	bars, running := h.newest(r.total(), s.cfg.Now())
 	if bars.Len() == 0 {
-		return BarSet{}, noBars(p.Name(), r)
+		return BarSet{}, &fault.Error{
+			Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: r.Symbol.String(),
+			Message: fmt.Sprintf("%s has no %s bars of %s; try another interval", p.Name(), r.Interval, r.Symbol),
+		}
 	}
 	set := BarSet{
 		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
@@ -239,13 +242,6 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	}
 	set.Holes = market.GapsWithin(h.holes, bars.T[0], math.MaxInt64)
 	return set, nil
-}
-
-func noBars(name string, r Request) error {
-	return &fault.Error{
-		Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: r.Symbol.String(),
-		Message: fmt.Sprintf("%s has no %s bars of %s; try another interval", name, r.Interval, r.Symbol),
-	}
 }
 
 // CacheSize returns the number of cached bars, with room and overhead, and of series.

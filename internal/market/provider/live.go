@@ -171,20 +171,16 @@ func (c *StreamConn) write(ctx context.Context, keys []string, changes <-chan Ch
 	if err := c.request(ctx, keys, true); err != nil {
 		return err
 	}
-	late := time.NewTimer(confirmWithin)
-	defer late.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-late.C:
+	case <-time.After(confirmWithin):
 		return fault.Unreachable(nil, 0, "%s: the subscriptions were not confirmed within %v", c.wire.Venue, confirmWithin)
 	case <-c.inForce:
 	}
 	var ending <-chan time.Time
 	if c.wire.MaxAge > 0 {
-		age := time.NewTimer(c.wire.MaxAge)
-		defer age.Stop()
-		ending = age.C
+		ending = time.After(c.wire.MaxAge)
 	}
 	for {
 		var err error

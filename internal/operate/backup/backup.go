@@ -222,11 +222,9 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()                                     // opened for reading: nothing is lost
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: as above
-	if err != nil {
+	defer func() { _ = in.Close() }() // opened for reading: nothing is lost
+	return disk.Create(to, func(out *os.File) error {
+		_, err := io.Copy(out, in)
 		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
+	})
 }

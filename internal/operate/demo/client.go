@@ -174,8 +174,7 @@ func (r toolResult) first(kind string) content {
 
 func (c *client) event(ctx context.Context, longest time.Duration, waiting func(time.Duration)) (json.RawMessage, error) {
 	began := time.Now()
-	deadline := time.NewTimer(longest)
-	defer deadline.Stop()
+	deadline := time.After(longest)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -184,7 +183,7 @@ func (c *client) event(ctx context.Context, longest time.Duration, waiting func(
 			return params, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-deadline.C:
+		case <-deadline:
 			return nil, fmt.Errorf("no alert fired in %v", longest)
 		case <-tick.C:
 			if waiting != nil {

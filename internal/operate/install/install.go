@@ -329,19 +329,13 @@ func (f *clientFile) replace(text string, now time.Time) (backup string, err err
 
 // write creates a file with the owner of the one that was read, and syncs it to disk.
 func (f *clientFile) write(path, text string, mode fs.FileMode) error {
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: beside the client's file
-	if err != nil {
-		return err
-	}
-	if f.info != nil {
-		keepOwner(out, f.info)
-	}
-	_, err = out.WriteString(text)
-	err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close())
-	if err != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
+	return disk.Create(path, func(out *os.File) error {
+		if f.info != nil {
+			keepOwner(out, f.info)
+		}
+		_, err := out.WriteString(text)
+		return errors.Join(err, out.Chmod(mode))
+	})
 }
 
 const urlAllowed = "the https address of a candela server, such as https://charts.example.com; http only on this machine"

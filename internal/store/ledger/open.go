@@ -25,6 +25,7 @@ import (
 
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/meter"
 	"candela/internal/store"
 )
 
@@ -74,7 +75,7 @@ func Open(ctx context.Context, dir string, now func() time.Time) (*Ledger, error
 		return nil, failure("open", err)
 	}
 	l := &Ledger{now: now, turn: make(chan struct{}, 1), stmts: make(statements), path: path}
-	l.tally.prepare()
+	l.tally.errors = meter.NewCounters("store_full", "store_read_only", "store_damaged", "store_busy", "store_failed")
 	if err := l.open(ctx, path); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -136,11 +137,7 @@ func create(path string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: below the operator's own directory
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+	if err := disk.Create(path, func(*os.File) error { return nil }); err != nil {
 		return err
 	}
 	return disk.SyncDir(filepath.Dir(path))

@@ -10,28 +10,19 @@ import (
 	"candela/internal/store"
 )
 
-// tally counts commits. The map is never changed.
+// tally counts commits.
 type tally struct {
 	took    meter.Histogram
 	writes  atomic.Uint64
-	errors  map[string]*atomic.Uint64 // by code
-	failing atomic.Pointer[string]    // the code of the last commit's failure, nil when it did not fail
-}
-
-// prepare makes room for every code that a failure can have.
-func (t *tally) prepare() {
-	t.errors = map[string]*atomic.Uint64{}
-	for _, code := range []string{"store_full", "store_read_only", "store_damaged", "store_busy", "store_failed"} {
-		t.errors[code] = &atomic.Uint64{}
-	}
+	errors  meter.Counters         // by code
+	failing atomic.Pointer[string] // the code of the last commit's failure, nil when it did not fail
 }
 
 // add counts a commit of so many writes. A change that the store refuses, because
 // its key is taken for one, is no failure of the store.
 func (t *tally) add(writes int, took time.Duration, err error) {
 	if e := fault.Of(err); e != nil {
-		if count := t.errors[e.Code]; count != nil {
-			count.Add(1)
+		if t.errors.Add(e.Code) {
 			t.failing.Store(&e.Code)
 		}
 		return
@@ -46,10 +37,7 @@ func (t *tally) add(writes int, took time.Duration, err error) {
 
 // Stats returns what was counted so far.
 func (l *Ledger) Stats() store.Stats {
-	s := store.Stats{Commits: l.tally.took.Read(), Writes: l.tally.writes.Load(), Errors: make(map[string]uint64, len(l.tally.errors))}
-	for code, count := range l.tally.errors {
-		s.Errors[code] = count.Load()
-	}
+	s := store.Stats{Commits: l.tally.took.Read(), Writes: l.tally.writes.Load(), Errors: l.tally.errors.Read()}
 	if code := l.tally.failing.Load(); code != nil {
 		s.Failing = *code
 	}

@@ -86,11 +86,9 @@ func (d *Desk) awaitReconciled(ctx context.Context) {
 	if d.Status().Reconciled {
 		return
 	}
-	timer := time.NewTimer(startTimeout)
-	defer timer.Stop()
 	select {
 	case <-d.reconciled:
-	case <-timer.C:
+	case <-time.After(startTimeout):
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
@@ -129,12 +127,10 @@ func submitFinished(l *loop, o order.Order) bool {
 
 // await waits up to resultTimeout for the venue's answer and returns the current order.
 func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
-	timer := time.NewTimer(resultTimeout)
-	defer timer.Stop()
 	select {
 	case <-t.waiter.done:
 		return t.waiter.result
-	case <-timer.C:
+	case <-time.After(resultTimeout):
 	case <-ctx.Done():
 	case <-d.stopped:
 	}

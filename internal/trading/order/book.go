@@ -55,17 +55,6 @@ func NewBook(owner string) *Book {
 	}
 }
 
-// Replay returns the book of stored events, in their stored order.
-func Replay(owner string, events []Event) (*Book, error) {
-	b := NewBook(owner)
-	for i, e := range events {
-		if err := b.Apply(e); err != nil {
-			return nil, fmt.Errorf("event %d: %w", i, err)
-		}
-	}
-	return b, nil
-}
-
 // Check returns the error that Apply would return and changes nothing.
 func (b *Book) Check(e Event) error {
 	_, err := b.next(e)
@@ -193,9 +182,6 @@ func (b *Book) track(s market.Symbol) *track {
 	}
 	return b.positions[s]
 }
-
-// Owner returns the owner.
-func (b *Book) Owner() string { return b.owner }
 
 // Order returns the order with one of our IDs.
 func (b *Book) Order(id string) (Order, bool) {

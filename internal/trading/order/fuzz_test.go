@@ -104,7 +104,7 @@ func FuzzEvents(f *testing.F) {
 				taken = append(taken, e)
 			}
 		}
-		if _, err := order.Replay("me", taken); err != nil {
+		if _, err := replay(taken); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range b.Orders() {

@@ -197,11 +197,11 @@ func TestBook_AnyOrderOfFills(t *testing.T) {
 				fills = append(fills, filled(f))
 			}
 		}
-		as, err := order.Replay("me", append(opening, fills...))
+		as, err := replay(append(opening, fills...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := order.Replay("me", append(opening, shuffled(rng, twice(rng, fills))...))
+		other, err := replay(append(opening, shuffled(rng, twice(rng, fills))...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -119,12 +120,7 @@ func (l *reportReader) doubt(why string) {
 // fill adds a trade. The venue may leave out fields that the order has.
 func (l *reportReader) fill(f Fill) {
 	f.OrderID = l.order.ID
-	if f.Symbol.IsZero() {
-		f.Symbol = l.order.Symbol
-	}
-	if f.Side == 0 {
-		f.Side = l.order.Side
-	}
+	f.Symbol, f.Side = cmp.Or(f.Symbol, l.order.Symbol), cmp.Or(f.Side, l.order.Side)
 	i := slices.IndexFunc(l.order.Fills, func(known Fill) bool { return known.TradeID == f.TradeID })
 	if i < 0 || !within(maxFactDigits, f.Quantity, f.Price) {
 		l.must(Event{Kind: KindFill, Fill: &f})

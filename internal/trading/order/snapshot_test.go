@@ -101,7 +101,7 @@ func TestSnapshot_IsTheReplay(t *testing.T) {
 			}
 		}
 		events := lines(t, s.log)
-		whole, err := order.Replay("me", events)
+		whole, err := replay(events)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestSnapshot_OfAnAccountThatForgets(t *testing.T) {
 			}
 			s.live = b
 		}
-		whole, err := order.Replay("me", lines(t, s.log))
+		whole, err := replay(lines(t, s.log))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,25 +200,17 @@ func writeFileAtomic(path string, data []byte) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeSynced(temp, data); err != nil {
-		return errors.Join(err, os.Remove(temp))
+	fill := func(file *os.File) error {
+		_, err := file.Write(data)
+		return err
+	}
+	if err := disk.Create(temp, fill); err != nil {
+		return err
 	}
 	if err := disk.Rename(temp, path); err != nil {
 		return err
 	}
 	return disk.SyncDir(filepath.Dir(path))
-}
-
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the path is in the state directory
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 const (

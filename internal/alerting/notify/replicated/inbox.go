@@ -11,6 +11,7 @@
 package replicated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,12 +102,8 @@ var _ notify.Inbox = (*Inbox)(nil)
 
 // Open returns an inbox without entries and with the readers of all replicas.
 func Open(ctx context.Context, cfg Config) (*Inbox, error) {
-	if cfg.MaxSubscriptions == 0 {
-		cfg.MaxSubscriptions = MaxSubscriptions
-	}
-	if cfg.FilterTimeout == 0 {
-		cfg.FilterTimeout = filterTimeout
-	}
+	cfg.MaxSubscriptions = cmp.Or(cfg.MaxSubscriptions, MaxSubscriptions)
+	cfg.FilterTimeout = cmp.Or(cfg.FilterTimeout, filterTimeout)
 	b := &Inbox{
 		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLog(cfg.Now, cfg.Log),
 		writeNow: make(chan struct{}, 1), openTurn: make(chan struct{}, 1),

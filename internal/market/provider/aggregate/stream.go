@@ -19,7 +19,7 @@ func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-ch
 	if !ok {
 		return &fault.Error{Kind: fault.Unsupported, Code: "not_live", Message: p.Name() + " does not stream"}
 	}
-	r := newRelay(p, emit)
+	r := &relay{p: p, emit: emit, lock: make(chan struct{}, 1), fans: map[provider.Sub][]*builder{}, plain: map[provider.Sub]bool{}}
 	change, err := r.change(ctx, provider.Change{Add: subs})
 	if err != nil {
 		return err
@@ -51,10 +51,6 @@ type relay struct {
 	lock  chan struct{}
 	fans  map[provider.Sub][]*builder // by the venue's subscription
 	plain map[provider.Sub]bool       // subscriptions that are the venue's own
-}
-
-func newRelay(p *Provider, emit provider.Emit) *relay {
-	return &relay{p: p, emit: emit, lock: make(chan struct{}, 1), fans: map[provider.Sub][]*builder{}, plain: map[provider.Sub]bool{}}
 }
 
 // acquire takes the lock. The caller releases it unless an error is returned.

@@ -46,14 +46,6 @@ type builder struct {
 	from     time.Time       // the subscription sees everything after this time
 }
 
-func (p *product) add(key string) {
-	p.builders = append(p.builders, &builder{key: key, interval: intervalOf(key), from: p.now})
-}
-
-func (p *product) drop(key string) {
-	p.builders = slices.DeleteFunc(p.builders, func(b *builder) bool { return b.key == key })
-}
-
 // begin takes the last trade before the subscription.
 func (p *product) begin(m message) {
 	if p.last == 0 {

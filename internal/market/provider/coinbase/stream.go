@@ -59,13 +59,14 @@ func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confir
 				d.products[id] = p
 				ids = append(ids, id)
 			}
-			p.add(key)
+			p.builders = append(p.builders, &builder{key: key, interval: intervalOf(key), from: p.now})
 			continue
 		}
 		if p == nil {
 			continue
 		}
-		if p.drop(key); len(p.builders) == 0 {
+		p.builders = slices.DeleteFunc(p.builders, func(b *builder) bool { return b.key == key })
+		if len(p.builders) == 0 {
 			delete(d.products, id)
 			ids = append(ids, id)
 		}

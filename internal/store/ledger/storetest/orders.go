@@ -354,17 +354,16 @@ func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 
 func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner string) {
 	ctx := context.Background()
-	var events []order.Event
+	replayed := order.NewBook(owner)
 	for e, err := range s.OrderEvents(ctx, owner) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		events = append(events, e)
+		if err := replayed.Apply(e); err != nil {
+			rt.Fatal(err)
+		}
 	}
-	replayed, err := order.Replay(owner, events)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	var err error
 	projected := make([]order.Order, len(book.Orders()))
 	for i, o := range book.Orders() {
 		if projected[i], err = s.Order(ctx, owner, o.ID); err != nil {

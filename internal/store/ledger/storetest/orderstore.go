@@ -24,7 +24,7 @@ type OrderStore interface {
 	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
 
 	// OrderEvents yields the events of an owner in the order in which they were
-	// persisted. order.Replay of them is the owner's book. After an error it ends.
+	// persisted. Applied to a new book, they make the owner's. After an error it ends.
 	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
 
 	// OrderOwners returns who has events of orders, for the start.

@@ -451,3 +451,12 @@ func TestWatermark_HidesNoBarsFromAnUnknownAlert(t *testing.T) {
 		})
 	}
 }
+
+func TestAlertsOn_DoesNotWaitForTheStart(t *testing.T) {
+	t.Parallel()
+	c := alerts.NewCoordinator(alerts.CoordinatorConfig{})
+	_, err := c.AlertsOn(t.Context(), principal.Caller{Subject: "ann"}, market.Symbol{Name: "S1"})
+	if fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("before the alerts are read: %v", err)
+	}
+}

@@ -173,6 +173,3 @@ func yieldAll[T any](read func() ([]T, error)) iter.Seq2[T, error] {
 		}
 	}
 }
-
-// Close does nothing: the caller of Open owns the connection.
-func (s *Store) Close() error { return nil }

@@ -20,7 +20,7 @@ func TestStore_PassesTheAlertSuite(t *testing.T) {
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
 		t.Helper()
-		return replicatest.OpenStore(t, replicatest.Servers(), dirs.Prefix(dir))
+		return replicatest.SuiteStore{Store: replicatest.OpenStore(t, replicatest.Servers(), dirs.Prefix(dir))}
 	})
 }
 
@@ -29,7 +29,7 @@ func TestStore_PassesTheAlertSuiteOnOneServer(t *testing.T) {
 	dirs := replicatest.NewDirs()
 	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
 		t.Helper()
-		return replicatest.OpenStore(t, replicatest.Lone(), dirs.Prefix(dir))
+		return replicatest.SuiteStore{Store: replicatest.OpenStore(t, replicatest.Lone(), dirs.Prefix(dir))}
 	})
 }
 

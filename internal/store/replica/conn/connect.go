@@ -27,6 +27,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
+	"candela/internal/kit/meter"
 	"candela/internal/kit/retry"
 	"candela/internal/kit/seal"
 )
@@ -66,7 +67,7 @@ type Conn struct {
 	prefix    string
 	replicas  int
 	conflicts atomic.Uint64
-	calls     counters // by outcome
+	calls     meter.Counters // by outcome
 	Seals     *Seals
 	History   OrderHistory  // of orders
 	RetryFor  time.Duration // how long a request is retried while the servers elect a leader
@@ -95,7 +96,8 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "Cannot connect to NATS at %s.", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, RetryFor: writeTimeout, Log: log, Seals: seals, calls: newCounters(CallDone, CallFailed, CallRefused, CallUnanswered)}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, RetryFor: writeTimeout, Log: log, Seals: seals}
+	c.calls = meter.NewCounters(CallDone, CallFailed, CallRefused, CallUnanswered)
 	if err := c.checkServer(cfg); err != nil {
 		nc.Close()
 		return nil, err

@@ -56,8 +56,8 @@ func (c *Conn) RetryRead(ctx context.Context, try func(context.Context) error) e
 	return retryUntil(ctx, isFinal, try)
 }
 
-// backoff returns short delays: a new leader serves the next attempt at once.
-func backoff() retry.Backoff {
+// Backoff returns short delays: a new leader serves the next attempt at once.
+func Backoff() retry.Backoff {
 	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
 }
 
@@ -66,7 +66,7 @@ func backoff() retry.Backoff {
 func retryUntil(ctx context.Context, final func(error) bool, try func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := try(ctx)
-		if err == nil || final(err) || retry.Sleep(ctx, backoff().Delay(failures, nil)) != nil {
+		if err == nil || final(err) || retry.Sleep(ctx, Backoff().Delay(failures, nil)) != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/kit/lograte"
+	"candela/internal/kit/meter"
 	"candela/internal/kit/seal"
 )
 
@@ -37,11 +38,11 @@ type Seals struct {
 	fingerprint          string           // of the secret
 	Now                  func() time.Time // the clock for sealing messages
 	log                  *slog.Logger     // rate-limited: strangers can cause entries
-	refusals             counters
+	refusals             meter.Counters
 }
 
 func newSeals(cfg Config, log *slog.Logger) (*Seals, error) {
-	t := &Seals{log: lograte.New(log), refusals: newCounters(ForgedRow, ReplayedRow, ForgedCall, ForgedAnswer), Now: cfg.Now}
+	t := &Seals{log: lograte.New(log), refusals: meter.NewCounters(ForgedRow, ReplayedRow, ForgedCall, ForgedAnswer), Now: cfg.Now}
 	if t.Now == nil {
 		t.Now = time.Now
 	}
@@ -56,7 +57,7 @@ func newSeals(cfg Config, log *slog.Logger) (*Seals, error) {
 
 // Refuse counts and logs an ignored message.
 func (t *Seals) Refuse(ctx context.Context, kind, subject string, err error) {
-	t.refusals[kind].Add(1)
+	t.refusals.Add(kind)
 	t.log.WarnContext(ctx, "message ignored: not from a replica, or too old", "kind", kind, "subject", subject, "error", err)
 }
 

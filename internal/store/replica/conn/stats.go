@@ -1,7 +1,5 @@
 package conn
 
-import "sync/atomic"
-
 // Stats is what is known of a connection. The counters only grow.
 type Stats struct {
 	Connected  bool
@@ -29,31 +27,9 @@ const (
 func (c *Conn) Stats() Stats {
 	return Stats{
 		Connected: c.nc.IsConnected(), Server: c.nc.ConnectedServerName(), Reconnects: c.nc.Stats().Reconnects, Conflicts: c.conflicts.Load(),
-		Forged: c.Seals.refusals.values(), Calls: c.calls.values(),
+		Forged: c.Seals.refusals.Read(), Calls: c.calls.Read(),
 	}
 }
 
 // CountCall counts a call by its outcome.
-func (c *Conn) CountCall(outcome string) {
-	if n := c.calls[outcome]; n != nil {
-		n.Add(1)
-	}
-}
-
-type counters map[string]*atomic.Uint64
-
-func newCounters(kinds ...string) counters {
-	c := make(counters, len(kinds))
-	for _, kind := range kinds {
-		c[kind] = new(atomic.Uint64)
-	}
-	return c
-}
-
-func (c counters) values() map[string]uint64 {
-	values := make(map[string]uint64, len(c))
-	for kind, n := range c {
-		values[kind] = n.Load()
-	}
-	return values
-}
+func (c *Conn) CountCall(outcome string) { c.calls.Add(outcome) }

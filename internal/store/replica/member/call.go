@@ -51,11 +51,6 @@ var (
 	errBusy = fmt.Errorf("%w: too many calls in progress", ErrNotShardOwner)
 )
 
-// backoff returns the delay between two attempts of a call that was not executed.
-func backoff() retry.Backoff {
-	return retry.Backoff{First: 5 * time.Millisecond, Max: 250 * time.Millisecond}
-}
-
 // Handler answers a call. The caller receives a fault whole, and only the text of other errors.
 type Handler = func(ctx context.Context, body []byte) ([]byte, error)
 
@@ -98,8 +93,7 @@ func outcome(err error) string {
 }
 
 func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []byte) ([]byte, error) {
-	deadline := time.NewTimer(ownerTimeout)
-	defer deadline.Stop()
+	deadline := time.After(ownerTimeout)
 	// All attempts share one ID, so a replica that executed one refuses the others, even if
 	// this replica believes that none was delivered.
 	try := seal.Try{ID: seal.NewID()}
@@ -113,16 +107,12 @@ func (m *Group) callWithRetry(ctx context.Context, shard, method string, body []
 		if !NotExecuted(err) {
 			return answer, err
 		}
-		timer := time.NewTimer(backoff().Bound(int(try.Number)))
 		select {
-		case <-timer.C:
+		case <-time.After(conn.Backoff().Bound(int(try.Number))):
 		case <-changed:
-			timer.Stop()
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
-		case <-deadline.C:
-			timer.Stop()
+		case <-deadline:
 			return nil, fault.Unreachable(err, heartbeatEvery, "No replica is ready; nothing was executed. Retry in a moment.")
 		}
 	}

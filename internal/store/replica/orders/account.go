@@ -36,10 +36,6 @@ type archivedOrder struct {
 	span seqRange
 }
 
-func newAccounts() accountSet {
-	return accountSet{owners: make(map[string]string), all: make(map[string]*accountState)}
-}
-
 func emptyAccount() *accountState {
 	return &accountState{
 		orders: make(map[string]order.Order), spans: make(map[string]seqRange), keys: make(map[string]string), trades: make(map[string]string),

@@ -41,10 +41,6 @@ type blobStore struct {
 	opened jetstream.Stream
 }
 
-func newBlobs(c *conn.Conn) *blobStore {
-	return &blobStore{Conn: c, name: c.StreamName("BOOKS")}
-}
-
 // stream returns the stream and creates it if it does not exist: small accounts need none.
 func (b *blobStore) stream(ctx context.Context) (jetstream.Stream, error) {
 	b.mu.Lock()

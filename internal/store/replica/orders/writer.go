@@ -74,8 +74,9 @@ var _ desk.Store = (*Store)(nil)
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	o := &Store{
 		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), closed: make(chan struct{}),
-		orders: newAccounts(), states: make(map[string][]byte), snapshots: make(map[string]committedSnapshot), lastWritten: make(map[string]uint64),
-		loadedValues: make(map[string][]byte), loadedEvents: make(map[string][]order.Event), blobs: newBlobs(c),
+		orders: accountSet{owners: make(map[string]string), all: make(map[string]*accountState)},
+		states: make(map[string][]byte), snapshots: make(map[string]committedSnapshot), lastWritten: make(map[string]uint64),
+		loadedValues: make(map[string][]byte), loadedEvents: make(map[string][]order.Event), blobs: &blobStore{Conn: c, name: c.StreamName("BOOKS")},
 	}
 	o.wantConfig = jetstream.StreamConfig{
 		Name: "ORDERS", Storage: jetstream.FileStorage, AllowAtomicPublish: true,

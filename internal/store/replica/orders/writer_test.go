@@ -93,7 +93,7 @@ func TestTwoServersOfThree_PassTheSuites(t *testing.T) {
 		t.Parallel()
 		storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
 			t.Helper()
-			return replicatest.OpenStore(t, three, alertDirs.Prefix(dir))
+			return replicatest.SuiteStore{Store: replicatest.OpenStore(t, three, alertDirs.Prefix(dir))}
 		})
 	})
 }

@@ -71,6 +71,13 @@ func OwnedShard(tb testing.TB, m *member.Group) string {
 	return ""
 }
 
+// SuiteStore is a store for storetest.RunAlerts. Closing it does nothing: the test closes
+// the connection.
+type SuiteStore struct{ *alerts.Store }
+
+// Close does nothing.
+func (SuiteStore) Close() error { return nil }
+
 // OpenStore opens the store of a prefix, on a connection of its own.
 func OpenStore(tb testing.TB, to *natstest.Cluster, prefix string) *alerts.Store {
 	tb.Helper()

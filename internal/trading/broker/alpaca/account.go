@@ -59,7 +59,7 @@ func (b *Broker) since(ctx context.Context, s market.Symbol, after string) ([]ac
 	var cursor *activity
 	q := url.Values{"direction": {"desc"}, "page_size": {strconv.Itoa(fillPage)}}
 	for {
-		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name}, readActivities)
+		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/account/activities/FILL", Query: q, Subject: s.Name}, listOf("a page of activities", activityAt))
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func oldest(found []activity, cursor *activity) []activity {
 
 // Holdings lists the positions and the money of the account.
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
-	all, err := fetch(ctx, b, upstream.Request{Path: "/v2/positions", Subject: "positions"}, readPositions)
+	all, err := fetch(ctx, b, upstream.Request{Path: "/v2/positions", Subject: "positions"}, listOf("a list of positions", positionAt))
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,6 @@ func (a activity) stamp() string {
 func (a activity) tradeID() string {
 	_, id, _ := strings.Cut(a.id, "::")
 	return id
-}
-
-// readActivities reads one page of the account's trades.
-func readActivities(body []byte) ([]activity, error) {
-	return decode(body, "a page of activities", list(activityAt))
 }
 
 func activityAt(j *strictjson.Reader) (a activity) {
@@ -177,11 +172,6 @@ func (a activity) fill(s market.Symbol) (order.Fill, error) {
 	return order.Fill{
 		TradeID: a.tradeID(), VenueID: a.orderID, Symbol: s, Side: a.side, Quantity: a.quantity, Price: a.price, At: a.at,
 	}, nil
-}
-
-// readPositions reads what the account holds.
-func readPositions(body []byte) ([]order.Holding, error) {
-	return decode(body, "a list of positions", list(positionAt))
 }
 
 func positionAt(j *strictjson.Reader) (h order.Holding) {

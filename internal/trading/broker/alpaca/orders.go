@@ -140,7 +140,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	seen := make(map[string]bool)
 	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}}
 	for {
-		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, readTickets)
+		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, listOf("a list of orders", orderAt))
 		if err != nil {
 			return nil, err
 		}

@@ -30,11 +30,6 @@ type ticket struct {
 // readTicket reads the answer to an order or a query.
 func readTicket(body []byte) (ticket, error) { return decode(body, "an order", orderAt) }
 
-// readTickets reads a list of orders.
-func readTickets(body []byte) ([]ticket, error) {
-	return decode(body, "a list of orders", list(orderAt))
-}
-
 // decode reads a whole document. what names it in the error.
 func decode[T any](body []byte, what string, read func(*strictjson.Reader) T) (T, error) {
 	j := strictjson.NewReader(body)
@@ -46,11 +41,13 @@ func decode[T any](body []byte, what string, read func(*strictjson.Reader) T) (T
 	return v, nil
 }
 
-// list returns a reader of an array of items.
-func list[T any](item func(*strictjson.Reader) T) func(*strictjson.Reader) []T {
-	return func(j *strictjson.Reader) (all []T) {
-		j.Array(func(int) { all = append(all, item(j)) })
-		return all
+// listOf returns a function that reads an array of items. what names it in the error.
+func listOf[T any](what string, item func(*strictjson.Reader) T) func(body []byte) ([]T, error) {
+	return func(body []byte) ([]T, error) {
+		return decode(body, what, func(j *strictjson.Reader) (all []T) {
+			j.Array(func(int) { all = append(all, item(j)) })
+			return all
+		})
 	}
 }
 

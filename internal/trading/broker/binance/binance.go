@@ -5,6 +5,7 @@
 package binance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,9 +123,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.MaxAge == 0 {
-		c.MaxAge = 24*time.Hour - 10*time.Minute
-	}
+	c.MaxAge = cmp.Or(c.MaxAge, 24*time.Hour-10*time.Minute)
 	b := &Broker{config: c, mode: order.Paper, hosts: hosts, sign: sign, rules: rules.New(hosts, rules.Config{URL: c.URL})}
 	if c.Environment == Live {
 		b.mode = order.Live
@@ -140,7 +139,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	b.orders = client(upstream.Limit{Weight: weightPerMinute, MaxWait: patienceOrder})
 	b.reads = client(upstream.Limit{Weight: readsPerMinute})
 	b.trades = client(upstream.Limit{Weight: readsPerMinute, MaxWait: patienceTrades})
-	b.clock = newClock(b.askTime)
+	b.clock = &clock{ask: b.askTime, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
 	return b, nil
 }
 

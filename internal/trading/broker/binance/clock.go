@@ -36,10 +36,6 @@ type reading struct {
 	age   int64 // of the clock, when it was made
 }
 
-func newClock(ask func(context.Context) (venue, sent time.Time, err error)) *clock {
-	return &clock{ask: ask, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
-}
-
 // ready makes sure that now is known. A measurement that fails does no harm
 // when there is an older one that nothing speaks against.
 func (c *clock) ready(ctx context.Context) error {

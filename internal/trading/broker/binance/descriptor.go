@@ -18,14 +18,8 @@ func Descriptor() broker.Descriptor {
 				},
 				{Name: "binance-api-key", Arg: "TEXT", Kind: setting.Secret(), Doc: "the API key itself"},
 				{Name: "binance-api-secret", Arg: "TEXT", Kind: setting.Secret(), Doc: "the secret that belongs to the API key"},
-				{
-					Name: "binance-trade-url", Arg: "URL", Kind: setting.URL(),
-					Doc: "Binance's REST API for orders; by --binance-network when not given",
-				},
-				{
-					Name: "binance-trade-stream-url", Arg: "URL", Kind: setting.StreamURL(),
-					Doc: "Binance's stream of order reports; follows --binance-trade-url when not given",
-				},
+				setting.Address("binance-trade-url", "Binance's REST API for orders; by --binance-network when not given"),
+				setting.StreamAddress("binance-trade-stream-url", "Binance's stream of order reports; follows --binance-trade-url when not given"),
 			},
 		},
 		Assets: true,

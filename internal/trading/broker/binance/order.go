@@ -28,7 +28,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	}
 	params := url.Values{
 		"symbol": {spelled}, "newClientOrderId": {o.ID}, "quantity": {o.Quantity.String()}, "newOrderRespType": {"FULL"},
-		"side": {wordOf(o.Side)}, "type": {"MARKET"},
+		"side": {strings.ToUpper(o.Side.String())}, "type": {"MARKET"},
 	}
 	if o.Type == order.Limit {
 		params.Set("type", "LIMIT")

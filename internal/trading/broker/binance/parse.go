@@ -25,13 +25,6 @@ func parseID(text string) (int64, error) {
 	return n, nil
 }
 
-func wordOf(s order.Side) string {
-	if s == order.Buy {
-		return "BUY"
-	}
-	return "SELL"
-}
-
 // sideOf reads a side, without which a report is of no use.
 func sideOf(j *strictjson.Reader) order.Side {
 	switch word := j.Text(); word {

@@ -85,7 +85,7 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 		before, _ := a.book.Order(e.OrderID)
 		if err := s.apply(a, by.Subject, e); err != nil {
 			book := a.book
-			a.book, _ = order.Replay(by.Subject, a.events) // valid before, so valid now
+			a.book = replay(by.Subject, a.events)
 			return nil, refusal(err, e, book)
 		}
 		if after, _ := a.book.Order(e.OrderID); e.Kind == order.KindFill && len(after.Fills) == len(before.Fills) {
@@ -239,9 +239,16 @@ func found(o order.Order, ok bool) (order.Order, error) {
 func (s *Store) Book(owner string) *order.Book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, err := order.Replay(owner, s.of(owner).events)
-	if err != nil {
-		panic(err)
+	return replay(owner, s.of(owner).events)
+}
+
+// replay returns the book of events that were valid when they were stored.
+func replay(owner string, events []order.Event) *order.Book {
+	b := order.NewBook(owner)
+	for _, e := range events {
+		if err := b.Apply(e); err != nil {
+			panic(err)
+		}
 	}
 	return b
 }
