@@ -54,10 +54,10 @@ func BenchmarkObserve(b *testing.B) {
 func TestCounters_CountKnownKinds(t *testing.T) {
 	t.Parallel()
 	c := meter.NewCounters("read", "write")
-	if !c.Add("read") || !c.Add("read") || c.Add("other") {
-		t.Error("a kind is not as known as it should be")
+	if !c.Add("read") || c.Add("other") {
+		t.Error("only read and write are known")
 	}
-	if got := c.Read(); !maps.Equal(got, map[string]uint64{"read": 2, "write": 0}) {
+	if got := c.Read(); !maps.Equal(got, map[string]uint64{"read": 1, "write": 0}) {
 		t.Errorf("%v", got)
 	}
 }
