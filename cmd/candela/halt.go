@@ -51,7 +51,8 @@ const cancelWait = 3 * time.Second
 
 // printOpen prints how many orders a halt cancelled and how many are still open.
 func printOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
-	for began := time.Now(); ; {
+	began := time.Now()
+	for {
 		s, err := app.ReadStatus(ctx, home)
 		if err != nil {
 			fmt.Fprintf(in.Stdout, "Open orders are unknown: %v\n", err)

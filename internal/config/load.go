@@ -32,7 +32,12 @@ type Error struct {
 }
 
 // Error returns one problem per line.
-func (e *Error) Error() string { return errors.Join(e.Problems...).Error() }
+func (e *Error) Error() string {
+	if len(e.Problems) == 0 {
+		return ""
+	}
+	return errors.Join(e.Problems...).Error()
+}
 
 // Unwrap returns the problems.
 func (e *Error) Unwrap() []error { return e.Problems }

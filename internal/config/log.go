@@ -48,6 +48,7 @@ func (h componentHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.lines == nil {
 		return h.Handler.Handle(ctx, r)
 	}
+	// LogValue, String and Error of the fields run under this lock: they must not log.
 	h.lines.mu.Lock()
 	defer h.lines.mu.Unlock()
 	h.lines.prefix = prefix

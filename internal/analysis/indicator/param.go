@@ -178,7 +178,10 @@ func (v Values) index(name string) int {
 func (v Values) get(name string) any { return v.values[v.index(name)] }
 
 // isSet reports whether a parameter differs from its default.
-func (v Values) isSet(name string) bool { return v.get(name) != v.params[v.index(name)].Default }
+func (v Values) isSet(name string) bool {
+	i := v.index(name)
+	return v.values[i] != v.params[i].Default
+}
 
 // setText returns a text parameter that differs from its default, else "".
 func (v Values) setText(name string) string {

@@ -144,7 +144,7 @@ func (s *series) Sums() bool { return s.sum }
 func (s *series) Compute(in Input) *Result {
 	n := in.Bars.Len()
 	columns := makeColumns(s.columns, n)
-	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange}
+	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange} // shared by all results: read only
 	if s.batch != nil {
 		s.batch(in, columns)
 		s.detectAll(in, columns, r)

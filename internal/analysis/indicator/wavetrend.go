@@ -33,7 +33,8 @@ func waveTrend() Def {
 			const wt1, wt2, difference, zero = 0, 1, 2, 3
 			return &series{
 				label: fmt.Sprintf("WaveTrend(%d, %d)", channel, average),
-				first: waveFirst(channel, average), stable: waveStable(channel, average) + second, columns: 4, lines: solid("WT1", "WT2"), yRange: &[2]float64{-105, 105},
+				first: waveFirst(channel, average), stable: waveStable(channel, average) + second, columns: 4,
+				lines: solid("WT1", "WT2"), yRange: &[2]float64{-105, 105},
 				levels: []HLine{{Y: top, Label: "overbought"}, {Y: bottom, Label: "oversold"}, {Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, _ Env) step {
 					w := newWave(m, channel, average, second)

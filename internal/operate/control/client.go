@@ -123,11 +123,15 @@ func call[T any](ctx context.Context, home, method, path string) (answer T, err 
 // errNotFound means that the server does not know a command, or what it names.
 var errNotFound = errors.New("control socket: not found")
 
+// maxAnswer bounds an answer, in bytes. A list of clients is the longest.
+const maxAnswer = 64 << 20
+
 // read returns the body of an answer, or the error that it reports.
 func read(answer *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(answer.Body)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	var text string
-	switch _ = answer.Body.Close(); {
+	switch {
 	case err != nil:
 		return nil, fmt.Errorf("control socket: %w", err)
 	case answer.StatusCode == http.StatusNotFound:

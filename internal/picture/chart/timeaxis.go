@@ -142,11 +142,12 @@ func timeTicks(dst []timeTick, times []int64, per, gap float64, cal []civil) ([]
 	for _, t := range times {
 		cal = append(cal, civilOf(t))
 	}
-	fits := false
+	var fits bool
+search:
 	for _, steps := range timeSteps {
 		for _, count := range steps.counts {
-			if !fits {
-				dst, fits = timeStep{steps.unit, count}.ticks(dst[:0], times, cal, per, gap)
+			if dst, fits = (timeStep{steps.unit, count}).ticks(dst[:0], times, cal, per, gap); fits {
+				break search
 			}
 		}
 	}

@@ -76,9 +76,9 @@ func (s *Server) local(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Handler returns the handler of all routes. It matches the path exactly. http.ServeMux would redirect an unclean path, and a
-// redirected POST loses its body or method; its "GET" patterns would also match HEAD and
-// open a stream that is never read.
+// Handler returns the handler of all routes. It matches the path exactly. http.ServeMux
+// would redirect an unclean path, and a redirected POST loses its body or method; its "GET"
+// patterns would also match HEAD and open a stream that is never read.
 func (s *Server) Handler() http.Handler {
 	table := map[string]http.HandlerFunc{}
 	for _, r := range s.routes() {

@@ -166,7 +166,8 @@ func prefixField(path string, err error) error {
 func alertSchema(first ...prop) *schema {
 	return object("", append(first,
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionSchema(func(string) string { return "" })}, typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
+		prop{"condition", conditionSchema(func(string) string { return "" })},
+		typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
 }
 
 func declareAlert() (*alert.Alert, args) {
@@ -214,7 +215,8 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
-		output:      object("", listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()), hints: hints{readOnly: true, idempotent: true},
+		output:      object("", listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()),
+		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
 			if err != nil {
@@ -239,10 +241,11 @@ func (t *Trading) cancelAlert() toolSpec {
 		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(idFrom("alert_id", "set_alert or list_alerts"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
+			err := t.Alerts.Cancel(ctx, caller, *id)
 			return jsonResult(struct {
 				OK      bool   `json:"ok"`
 				AlertID string `json:"alert_id"`
-			}{true, *id}, t.Alerts.Cancel(ctx, caller, *id))
+			}{true, *id}, err)
 		}),
 	}
 }

@@ -181,7 +181,7 @@ func intervalArg(name string, dst *market.Interval, doc string) arg {
 	return newArg(name, dst, names, s, func(raw json.RawMessage) (market.Interval, error) {
 		value, ok := strictjson.Text(raw)
 		if !ok {
-			return *dst, fault.Field(name, quoteValue(raw), names, minutes(raw)...)
+			return 0, fault.Field(name, quoteValue(raw), names, minutes(raw)...)
 		}
 		return market.ParseInterval(value)
 	})
@@ -220,11 +220,13 @@ func amountArg(name string, dst *decimal.Decimal, doc string) arg {
 // zero.
 func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
 	const allowed = "a number"
-	return newArg(name, dst, allowed+", without quotes", &schema{Type: "number", Description: doc}, func(raw json.RawMessage) (value decimal.Decimal, err error) {
-		if value, *given = parseExact(raw); !*given {
-			err = wrongNumber(name, raw, allowed)
+	return newArg(name, dst, allowed+", without quotes", &schema{Type: "number", Description: doc}, func(raw json.RawMessage) (decimal.Decimal, error) {
+		value, ok := parseExact(raw)
+		if !ok {
+			return value, wrongNumber(name, raw, allowed)
 		}
-		return value, err
+		*given = true
+		return value, nil
 	})
 }
 

@@ -122,11 +122,12 @@ func (t *Trading) subscribe() toolSpec {
 			subscribedProps()...)...),
 		hints: hints{idempotent: true},
 		call: calling(declareFilter, func(ctx context.Context, caller principal.Caller, f *notify.Filter) (mcp.Result, error) {
+			err := t.Subscriptions.Subscribe(ctx, caller, *f)
 			return jsonResult(struct {
 				Status     string          `json:"status"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
-			}{"subscribed", append([]market.Symbol{}, f.Symbols...), append([]string{}, f.Types...)}, t.Subscriptions.Subscribe(ctx, caller, *f))
+			}{"subscribed", append([]market.Symbol{}, f.Symbols...), append([]string{}, f.Types...)}, err)
 		}),
 	}
 }

@@ -23,9 +23,10 @@ const (
 	freeTrades = 30
 )
 
-// Stream sends bars and trades. The account may have one connection, so that a second stream waits for the end of the first. Symbols
-// are not looked up: one that does not exist never trades. Trades of more than 30
-// symbols are not sent on the iex feed; their bars are.
+// Stream sends bars and trades until ctx ends or the connection is lost. The account may
+// have one connection, so that a second stream waits for the end of the first. Symbols are
+// not looked up: one that does not exist never trades. Trades of more than 30 symbols are
+// not sent on the iex feed; their bars are.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
 	if p.config.Keys == (Keys{}) {
 		return noKeys()

@@ -45,7 +45,8 @@ func field(j *strictjson.Reader, key []byte, b *market.Bar) int {
 	case key[0] == 't':
 		b.T = instant(j).Unix()
 	default:
-		*[...]*float64{&b.O, &b.H, &b.L, &b.C, &b.V}[at] = j.Number()
+		columns := [...]*float64{&b.O, &b.H, &b.L, &b.C, &b.V} // in the order of barKeys
+		*columns[at] = j.Number()
 	}
 	return 1 << at
 }

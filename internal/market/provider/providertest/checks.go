@@ -39,6 +39,8 @@ func capabilities(_ context.Context, p provider.Provider, t Target) error {
 		return fmt.Errorf("the target's interval %v is not among %v", t.Interval, caps.Intervals)
 	case caps.Live && !streams:
 		return errors.New("claims to be live and is no Streamer")
+	case caps.Dynamic && !caps.Live:
+		return errors.New("claims to follow changes of a stream that it does not have")
 	}
 	return nil
 }
