@@ -128,7 +128,6 @@ const maxAnswer = 64 << 20
 
 // read returns the body of an answer, or the error that it reports.
 func read(answer *http.Response) ([]byte, error) {
-	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	var text string
 	switch {
@@ -172,5 +171,6 @@ func send(ctx context.Context, home, method, path string) ([]byte, error) {
 			Message: fmt.Sprintf("no server answers in state directory %s: is candela --serve running, with this --home? Start it with candela --serve", home),
 		}
 	}
+	defer func() { _ = answer.Body.Close() }()
 	return read(answer)
 }
