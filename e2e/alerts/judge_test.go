@@ -3,7 +3,6 @@ package alerts
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -211,20 +210,11 @@ func (s *scene) judgeSignal(id string, f *fate, fired *firing, end *final, c *co
 		s.Errorf("MISSED: alert %s, %+v, made %v: the chart shows it at %v", id, f.want, f.made, at)
 	case !found && f.fires > 0 && fired.Triggered.Before(end.at):
 		s.Errorf("alert %s, %+v, made %v: the chart does not show %s", id, f.want, f.made, f.record)
-	case found && (!fired.Triggered.Equal(at) || eight(fired.Value) != y):
+	case found && (!fired.Triggered.Equal(at) || fired.Value != y):
 		s.Errorf("alert %s, %+v: %s, the chart shows %v at %v", id, f.want, f.record, y, at)
 	case found:
 		c.signals++
 	}
-}
-
-// eight rounds to the digits of charts.
-func eight(v float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 7, 64), 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return rounded
 }
 
 // count sums up for the log.
