@@ -23,14 +23,16 @@ const (
 	openBatch = 4        // messages; the response to each may be the list of tools
 )
 
+const sessionHeader = "Mcp-Session-Id"
+
 // message answers POST /mcp and its aliases. The order of the checks is part of the
 // contract: general checks come before the token, and nothing runs before the token is
 // verified.
 func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	x := s.begin(w, r)
-	if session := r.Header.Get("Mcp-Session-Id"); session != "" {
-		w.Header().Set("Mcp-Session-Id", session)
+	if session := r.Header.Get(sessionHeader); session != "" {
+		w.Header().Set(sessionHeader, session)
 	}
 	data, refusal := s.receive(w, r)
 	if refusal != nil {
@@ -99,6 +101,11 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 
 // reply dispatches the body and sends the response.
 func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp.Origin, began time.Time) {
+	if mcp.Initializes(body) && x.w.Header().Get(sessionHeader) == "" {
+		// Several clients open the stream only if they were given a session id. This one is
+		// never looked up: no state is kept between requests.
+		x.w.Header().Set(sessionHeader, x.id)
+	}
 	job := s.mcp.Receive(ctx, from, body)
 	reply := job.Append(make([]byte, 0, 1<<10))
 	// A call may outlast WriteTimeout, which counts from the request's header.

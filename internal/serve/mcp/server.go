@@ -203,7 +203,7 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 
 func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) []byte {
 	mark, s := len(dst), j.server
-	failure := unsupportedVersion(m)
+	failure := newerRevision(m)
 	switch {
 	case principal.TokenEnded(ctx):
 		failure = errNotBegun
@@ -336,21 +336,19 @@ func invalidParams(reason string) *rpc.Error {
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// unsupportedVersion rejects requests of revisions without initialize, which name their
-// revision in each request. The error code makes such a client fall back to initialize.
-func unsupportedVersion(m rpc.Message) *rpc.Error {
-	requested := ""
-	switch {
-	case bytes.Contains(m.Params, []byte(metaVersion)):
-		requested = textIn(m.Params, "_meta", metaVersion)
-	case m.Method != "server/discover":
+// newerRevision rejects requests of revisions without initialize, which name their
+// revision in each request. Clients of such a revision fall back to initialize only if the
+// error does not look like one of a newer server.
+func newerRevision(m rpc.Message) *rpc.Error {
+	newer := m.Method == "server/discover"
+	if !newer && bytes.Contains(m.Params, []byte(metaVersion)) {
+		requested := textIn(m.Params, "_meta", metaVersion)
+		newer = requested != "" && requested != ProtocolVersion
+	}
+	if !newer {
 		return nil
 	}
-	if m.Method != "server/discover" && (requested == "" || requested == ProtocolVersion) {
-		return nil
-	}
-	data := append([]byte(`{"supported":["`+ProtocolVersion+`"],"requested":`), strictjson.AppendString(nil, shorten(requested))...)
-	return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: "unsupported protocol version: this server speaks " + ProtocolVersion + " and starts with initialize", Data: append(data, '}')}
+	return &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; this server speaks %s and begins with initialize", m.Method, ProtocolVersion)}
 }
 
 // textIn returns the text of a member of an object that params contain, or "".
@@ -370,6 +368,11 @@ func textIn(params json.RawMessage, object, name string) string {
 }
 
 func clientName(params json.RawMessage) string { return textIn(params, "clientInfo", "name") }
+
+// Initializes reports whether a body is an initialize request.
+func Initializes(body rpc.Body) bool {
+	return !body.Batch && body.Calls[0].Err == nil && body.Calls[0].Kind == rpc.Request && body.Calls[0].Method == methodInitialize
+}
 
 // ClientName returns the client's unverified name in an initialize request, shortened,
 // and "" for any other body.

@@ -9,14 +9,13 @@ import (
 
 // The error codes: JSON-RPC 2.0 section 5.1, and from -32000 the server's own.
 const (
-	CodeParse              = -32700
-	CodeInvalidRequest     = -32600
-	CodeMethodNotFound     = -32601
-	CodeInvalidParams      = -32602
-	CodeInternal           = -32603
-	CodeUnauthorized       = -32000 // no valid bearer token
-	CodeRefused            = -32001 // refused before it was read: size, type, host, load
-	CodeUnsupportedVersion = -32022 // unsupported protocol revision
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+	CodeUnauthorized   = -32000 // no valid bearer token
+	CodeRefused        = -32001 // refused before it was read: size, type, host, load
 )
 
 // Error is a JSON-RPC error object.
