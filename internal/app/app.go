@@ -56,7 +56,6 @@ type Runtime struct {
 	node *node // opened before any part is made
 
 	noTrading func() error // why trading tools are unavailable in spite of --trade; else nil
-	waiting   *waiting     // of a process that waits to take over trading; else nil
 }
 
 // Run runs the configured mode. It returns after a chart is written, or when ctx ends or a
@@ -81,7 +80,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	if err := statedir.Open(home); err != nil {
 		return err
 	}
-	rt, release, err := rt.lockEngine(ctx, mode)
+	release, err := rt.lockEngine(ctx, mode)
 	if err != nil {
 		return err
 	}
@@ -98,33 +97,17 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 	return runParts(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
 }
 
-// lockEngine acquires the engine lock of the state directory. A client starts a program
-// for each of its windows: on stdio, if another process has the lock, the program serves
-// charts without an engine until the lock is free, and its trading tools say why.
-func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (Runtime, func(), error) {
-	none := func() {}
-	if !rt.Config.Trade {
-		return rt, none, nil
+// lockEngine acquires the engine lock of the state directory for a server that trades. On
+// stdio a window acquires it.
+func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (release func(), err error) {
+	if !rt.Config.Trade || mode == config.ModeMCP {
+		return func() {}, nil
 	}
-	role := statedir.Server
-	if mode == config.ModeMCP {
-		role = statedir.Window
+	held, err := statedir.AwaitEngine(ctx, rt.Config.Home, statedir.Server)
+	if err != nil {
+		return nil, err
 	}
-	held, err := statedir.AwaitEngine(ctx, rt.Config.Home, role)
-	if err == nil {
-		return rt, held.Release, nil
-	}
-	if mode != config.ModeMCP || !statedir.IsLocked(err) {
-		return rt, none, err
-	}
-	rt.waiting = &waiting{config: rt.Config}
-	rt.noTrading = rt.waiting.refusal
-	process, _ := statedir.EngineProcess(rt.Config.Home)
-	rt.Log.WarnContext(ctx, "trading unavailable until the other candela of this state directory ends", "home", rt.Config.Home, "pid", process)
-	withoutEngine := *rt.Config
-	withoutEngine.Trade = false
-	rt.Config = &withoutEngine
-	return rt, none, nil
+	return held.Release, nil
 }
 
 func absent(mode config.Mode) error {

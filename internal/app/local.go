@@ -79,12 +79,9 @@ func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about
 // one desk trades.
 func (rt Runtime) localSide(t *trading) (side, error) {
 	l := &localStore{}
-	inbox, err := local.Open(local.Config{
+	inbox := local.New(local.Config{
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log,
 	})
-	if err != nil {
-		return side{}, err
-	}
 	t.newEngine(rt, l, inbox.Append)
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
@@ -122,8 +119,11 @@ func (rt Runtime) localSide(t *trading) (side, error) {
 	}, nil
 }
 
-// restoreInbox loads the stored notifications into the inbox.
+// restoreInbox loads the subscriptions and the stored notifications into the inbox.
 func restoreInbox(ctx context.Context, inbox *local.Inbox, l *localStore) error {
+	if err := inbox.Load(); err != nil {
+		return err
+	}
 	last, err := l.LastEntry(ctx)
 	if err != nil {
 		return err

@@ -82,28 +82,34 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 
 // speakMCP is the service behind --mcp.
 func speakMCP(rt Runtime) ([]Part, error) {
-	tools, err := rt.tools()
+	// A quarter of the shutdown time is left to the parts that stop after this one.
+	cfg := stdio.Config{DrainGrace: rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4, Log: rt.Log}
+	if !rt.Config.Trade {
+		tools, err := rt.tools()
+		if err != nil {
+			return nil, err
+		}
+		return append(tools.parts, rt.session(tools.server, cfg)), nil
+	}
+	w, err := rt.openWindow()
 	if err != nil {
 		return nil, err
 	}
-	// A quarter of the shutdown time is left to the parts that stop after this one.
-	drain := rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4
-	switch {
-	case tools.trading != nil:
-		tools.parts = append(tools.parts, tools.control(rt))
-	case rt.waiting != nil:
-		next := newSuccessor(tools)
-		tools.streams = next
-		if tools.server, err = rt.server(next, true); err != nil {
-			return nil, err
-		}
-		tools.parts = append(tools.parts, Part{Name: "successor", Run: func(ctx, _ context.Context, ready func()) error { return next.run(ctx, rt, ready) }})
+	server, err := rt.server(w, true)
+	if err != nil {
+		return nil, err
 	}
-	session := stdio.New(tools.server, rt.Stdin, rt.Stdout, stdio.Config{Streams: tools.streams, DrainGrace: drain, Log: rt.Log})
-	return append(tools.parts, Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
+	cfg.Streams, cfg.Begin = w, w.begin
+	return append(w.charts.parts, Part{Name: "window", Run: func(ctx, _ context.Context, ready func()) error { return w.run(ctx, ready) }}, rt.session(server, cfg)), nil
+}
+
+// session serves the client on standard input and output.
+func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
+	session := stdio.New(server, rt.Stdin, rt.Stdout, cfg)
+	return Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
-	}, Ending: session.Ending}), nil
+	}, Ending: session.Ending}
 }
 
 // control serves the owner's commands on the control socket.

@@ -39,6 +39,7 @@ type Config struct {
 	Log        *slog.Logger
 	Streams    notify.Streams // nil: no notifications
 	DrainGrace time.Duration  // for calls running when the input ends; 10 s
+	Begin      func()         // called before each initialize and tool call; may be nil
 }
 
 // Session serves one client on one pair of streams. Run it once.
@@ -147,6 +148,9 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	if name := mcp.ClientName(body); name != "" {
 		s.client = name
 	}
+	if s.cfg.Begin != nil && slices.ContainsFunc(body.Calls, begins) {
+		s.cfg.Begin()
+	}
 	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller()}, body)
 	if job.CallsTool() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" }) {
 		push.start(calls)
@@ -163,6 +167,10 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		job.ReportSent(s.write(job.Append(nil)))
 	})
 }
+
+// begins reports whether a message is from a client that stays, not from one that asks
+// which protocol the program speaks.
+func begins(c rpc.Call) bool { return c.Method == "initialize" || c.Method == "tools/call" }
 
 // drain waits for running calls and their notifications, and cancels both after the grace
 // period.

@@ -54,27 +54,31 @@ type SavedQueue struct {
 	Back   []uint64 `json:"back,omitempty"` // undelivered entries up to the cursor
 }
 
-// Open returns an inbox without entries and with the readers of the file. A file that cannot
-// be decoded is renamed and logged; one that cannot be read or renamed is an error, because
-// writing would destroy it.
+// Open returns an inbox without entries and with the readers of the file.
 func Open(cfg Config) (*Inbox, error) {
-	b := newInbox(cfg)
-	if cfg.Path == "" {
-		return b, nil
+	b := New(cfg)
+	return b, b.Load()
+}
+
+// Load reads the file. One that cannot be decoded is renamed and logged; one that cannot be
+// read or renamed is an error, because writing would destroy it.
+func (b *Inbox) Load() error {
+	if b.cfg.Path == "" {
+		return nil
 	}
-	data, err := os.ReadFile(cfg.Path)
+	data, err := os.ReadFile(b.cfg.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read subscriptions file: %w", err)
+		return fmt.Errorf("read subscriptions file: %w", err)
 	}
 	saved, err := Parse(data)
 	if err != nil {
-		return b, b.quarantine(err)
+		return b.quarantine(err)
 	}
 	b.load(saved)
-	return b, nil
+	return nil
 }
 
 // Parse decodes the content of subscriptions.json.

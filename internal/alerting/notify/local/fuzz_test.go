@@ -48,7 +48,7 @@ func read(data []byte) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newInbox(Config{Now: now, Log: slog.New(slog.DiscardHandler)})
+	b := New(Config{Now: now, Log: slog.New(slog.DiscardHandler)})
 	b.load(f)
 	return b, nil
 }

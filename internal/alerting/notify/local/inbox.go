@@ -47,7 +47,8 @@ type subscriber struct {
 	cachedJSON  string // for the file: everything but cursor and last seen; empty after a change
 }
 
-func newInbox(cfg Config) *Inbox {
+// New returns an empty inbox. Load reads its file.
+func New(cfg Config) *Inbox {
 	return &Inbox{cfg: cfg, Log: core.NewLog(cfg.Now, cfg.Log), file: fileWriter{dirty: make(chan struct{}, 1)}}
 }
 

@@ -15,7 +15,7 @@ import (
 
 func TestInbox_RemovesIdleSubscribers(t *testing.T) {
 	t.Parallel()
-	b := newInbox(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	b := New(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	for i := range 300 {
 		c := principal.Caller{Subject: "owner", Key: fmt.Sprint("key-", i), ClientKey: "client"}
 		first, err := b.Open(t.Context(), c, "")
@@ -47,7 +47,7 @@ func TestInbox_RemovesIdleSubscribers(t *testing.T) {
 // BenchmarkFlush writes the file of ten thousand subscribers and reports the memory of one.
 func BenchmarkFlush(b *testing.B) {
 	before := heap()
-	log := newInbox(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log := New(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	const n = 10_000
 	for i := range n {
 		c := principal.Caller{Subject: "owner", Key: fmt.Sprintf("%064d", i), ClientKey: fmt.Sprintf("%032d", i), Expires: time.Now()}

@@ -98,7 +98,7 @@ func runPollTrace(t *testing.T, seed uint64) *pollTrace {
 // begin starts a process from the file and the store.
 func (p *pollTrace) begin() {
 	p.t.Helper()
-	p.Inbox = newInbox(Config{Now: func() time.Time { return start }, Log: slog.New(slog.DiscardHandler)})
+	p.Inbox = New(Config{Now: func() time.Time { return start }, Log: slog.New(slog.DiscardHandler)})
 	if len(p.data) > 0 {
 		f, err := Parse(p.data)
 		if err != nil {
