@@ -149,21 +149,10 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // who finds the lock taken waits two seconds for it
 		home := filepath.Join(t.TempDir(), "state")
-		traded := true
-		seen := func(rt Runtime) ([]Part, error) {
-			traded = rt.Config.Trade
-			if traded {
-				return ending(nil)(rt)
-			}
-			if f := fault.Of(rt.noTrading()); f == nil || f.Code != "trading_elsewhere" || !strings.Contains(f.Message, home) {
-				t.Errorf("why there is no trading: %v", rt.noTrading())
-			}
-			return ending(nil)(rt)
-		}
 		nested := func(mode ...string) Service {
 			return func(Runtime) ([]Part, error) {
 				cfg := configure(t, append(mode, "--home", home)...)
-				return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{MCP: seen, Serve: ending(nil)}})
+				return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: ending(nil)}})
 			}
 		}
 		run := func(inner Service) error {
@@ -174,9 +163,6 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 		}
 		if err := run(nested("--serve", "--trade")); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "another trading engine") {
 			t.Errorf("second engine: %v", err)
-		}
-		if err := run(nested("--mcp", "--trade")); err != nil || traded {
-			t.Errorf("a second window of a client: %v, with trading %v", err, traded)
 		}
 		if err := run(ending(nil)); err != nil {
 			t.Errorf("the lock outlived its owner: %v", err)

@@ -51,13 +51,16 @@ func talk(t *testing.T, home string, environ []string, args ...string) *session 
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, done, read := make(chan struct{}), make(chan error, 1), make(chan struct{})
 	go func() {
-		done <- Run(ctx, cfg, Deps{Version: "test", Stdin: stdin, Stdout: stdout, Stderr: &signalOn{text: "msg=ready", found: ready}, Halts: s.halts, Services: Wired()})
+		done <- Run(ctx, cfg, Deps{Version: "test", Stdin: stdin, Stdout: stdout, Stderr: &signalOn{text: `msg=ready of=trading`, found: ready}, Halts: s.halts, Services: Wired()})
 		_ = stdout.Close()
 	}()
 	go func() {
 		defer close(read)
 		s.read(out)
 	}()
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-ready:
 	case err := <-done:

@@ -147,11 +147,10 @@ func (w *window) trade(ctx context.Context, set *toolset) error {
 		w.trading.Store(set)
 		w.wake <- struct{}{}
 		w.settle()
-		w.rt.Log.InfoContext(ctx, "trading", "home", w.rt.Config.Home)
 		ready()
 		<-ctx.Done()
 		return nil
-	}}), w.rt.Config.ShutdownTimeout, w.rt.Log)
+	}}), w.rt.Config.ShutdownTimeout, w.rt.Log.With("of", "trading"))
 }
 
 // lateStream is a stream of an inbox that opens later. One goroutine uses it.

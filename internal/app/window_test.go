@@ -156,3 +156,23 @@ func TestTakeover_OneThatFailsGivesTheLockBack(t *testing.T) {
 	second.until("get_positions", `"structuredContent":{"positions":`)
 	second.close()
 }
+
+// TestWindow_AProbeDoesNotTrade starts a process that only asks for the protocol, as
+// clients do before they start the one they use. It must not keep that one from trading.
+func TestWindow_AProbeDoesNotTrade(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "state")
+	probe := openWindow(t, home)
+	if _, err := io.WriteString(probe.in, `{"jsonrpc":"2.0","id":"p","method":"server/discover","params":{}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if !probe.lines.Scan() || !strings.Contains(probe.lines.Text(), `"code":-32601`) {
+		t.Fatalf("the probe is answered %s", probe.lines.Text())
+	}
+	used := openWindow(t, home)
+	if line := used.call("get_orders", `{}`); strings.Contains(line, `"isError":true`) {
+		t.Errorf("the second process does not trade: %s", line)
+	}
+	probe.close()
+	used.close()
+}
