@@ -35,7 +35,7 @@ func floors() [][]room {
 		}}},
 		{
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
-			{"access", "who may do what", []string{"access/oauth"}},
+			{"access", "who may do what", []string{"access/oauth", "access/cimd"}},
 		},
 		{
 			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
@@ -46,7 +46,7 @@ func floors() [][]room {
 			{"config", "settings and their sources", []string{"config"}},
 		},
 		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/provider/*", "market/provider", "market market/upstream"}}},
-		{{"kit", "knows nothing about markets", []string{"kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 	}
 }
 
