@@ -1,9 +1,7 @@
 package sink
 
 import (
-	"encoding/binary"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,36 +11,6 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/market"
 )
-
-// FuzzKindOf holds that an address which the standard library knows to be no public
-// one is none here, and that an IPv4 address is the same in every disguise.
-func FuzzKindOf(f *testing.F) {
-	for _, seed := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "8.8.8.8", "224.0.0.1", "0.0.0.0", "2606:4700::1", "fe80::1", "fd00:ec2::254", "::ffff:10.0.0.1"} {
-		addr := netip.MustParseAddr(seed).As16()
-		f.Add(binary.BigEndian.Uint64(addr[:8]), binary.BigEndian.Uint64(addr[8:]))
-	}
-	f.Fuzz(func(t *testing.T, high, low uint64) {
-		var raw [16]byte
-		binary.BigEndian.PutUint64(raw[:8], high)
-		binary.BigEndian.PutUint64(raw[8:], low)
-		addr := netip.AddrFrom16(raw)
-		plain := addr.Unmap()
-		if kindOf(addr) == public && (!plain.IsGlobalUnicast() || plain.IsPrivate() || plain.IsLoopback()) {
-			t.Errorf("%s counts as public", addr)
-		}
-		if kindOf(addr) == loopback && !inner(addr).IsLoopback() || kindOf(addr) == private && inner(addr).IsLinkLocalUnicast() {
-			t.Errorf("%s is of kind %d", addr, kindOf(addr))
-		}
-		v4 := netip.AddrFrom4([4]byte(raw[12:]))
-		translated := netip.MustParseAddr("64:ff9b::").As16()
-		copy(translated[12:], raw[12:])
-		for _, disguised := range []netip.Addr{netip.AddrFrom16(v4.As16()), netip.AddrFrom16(translated)} {
-			if kindOf(disguised) != kindOf(v4) {
-				t.Errorf("%s is of kind %d, %s of kind %d", disguised, kindOf(disguised), v4, kindOf(v4))
-			}
-		}
-	})
-}
 
 // FuzzNtfy holds that whatever a record says becomes a message that can be sent.
 func FuzzNtfy(f *testing.F) {

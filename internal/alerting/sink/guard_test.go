@@ -3,46 +3,16 @@ package sink
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"candela/internal/kit/secret"
-
-	"golang.org/x/net/dns/dnsmessage"
+	"candela/internal/testkit/dnstest"
 )
-
-func TestKindOf(t *testing.T) {
-	t.Parallel()
-	for want, addresses := range map[kind][]string{
-		public: {
-			"1.1.1.1", "8.8.8.8", "11.0.0.1", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "169.253.0.1", "192.167.0.1", "223.255.255.255",
-			"2606:4700::1", "2a00:1450::1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1",
-		},
-		loopback: {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"},
-		private: {
-			"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255",
-			"fc00::1", "fd12:3456::1", "::ffff:10.0.0.1", "::ffff:192.168.1.1", "64:ff9b::10.1.2.3",
-		},
-		special: {
-			"0.0.0.0", "0.1.2.3", "::", "169.254.0.1", "169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192", "192.0.2.1",
-			"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "192.88.99.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
-			"fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1", "fd00:ec2::254", "fd20:ce::254", "::127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::169.254.169.254",
-			"64:ff9b:1::1", "100::1", "2001::1", "2001:db8::1", "2002:7f00:1::", "3fff::1", "5f00::1", "4000::1",
-		},
-	} {
-		for _, text := range addresses {
-			if got := kindOf(netip.MustParseAddr(text)); got != want {
-				t.Errorf("%s is of kind %d, want %d", text, got, want)
-			}
-		}
-	}
-}
 
 func TestGuard_ByURLAndAddress(t *testing.T) {
 	t.Parallel()
@@ -108,95 +78,13 @@ func TestNewReceiver_RefusalsDoNotQuoteTheURL(t *testing.T) {
 	}
 }
 
-// zone holds the addresses of a DNS name. It is safe for concurrent use.
-type zone struct {
-	mu    sync.Mutex
-	addrs []netip.Addr
-	asked int // since they were set
-}
-
-// set makes the first question from now on be answered with the first address and so
-// on, and all further ones with the last.
-func (z *zone) set(addrs ...string) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.addrs, z.asked = nil, 0
-	for _, text := range addrs {
-		z.addrs = append(z.addrs, netip.MustParseAddr(text))
-	}
-}
-
-func (z *zone) answer() netip.Addr {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.asked++
-	return z.addrs[min(z.asked, len(z.addrs))-1]
-}
-
-// questions returns how many there were. One whose answer is late is asked again.
-func (z *zone) questions() int {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.asked
-}
-
-// resolver returns scripted answers to IPv4 lookups, as a hostile name server would.
-func resolver(t *testing.T) (*net.Resolver, *zone) {
-	t.Helper()
-	records := new(zone)
-	serve := func(conn net.PacketConn) {
-		buf := make([]byte, 512)
-		for {
-			n, from, err := conn.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			var m dnsmessage.Message
-			if m.Unpack(buf[:n]) != nil {
-				return
-			}
-			m.Response = true
-			m.Additionals = nil
-			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				m.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: records.answer().As4()},
-				}}
-			}
-			packed, err := m.Pack()
-			if err != nil {
-				return
-			}
-			_, _ = conn.WriteTo(packed, from)
-		}
-	}
-	var listen net.ListenConfig
-	conn, err := listen.ListenPacket(t.Context(), "udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		serve(conn)
-	}()
-	t.Cleanup(func() {
-		_ = conn.Close()
-		<-done
-	})
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}, records
-}
-
 // receiver returns a webhook whose host name is what a zone says, at the port of a
 // server on this machine. Nothing leaves it: a connection that is allowed to another
 // address fails.
-func receiver(t *testing.T, private bool) (_ *Receiver, records *zone, reached <-chan got) {
+func receiver(t *testing.T, private bool) (_ *Receiver, records *dnstest.Zone, reached <-chan got) {
 	t.Helper()
 	address, arrived := listen(t, nil)
-	names, records := resolver(t)
+	names, records := dnstest.Resolver(t)
 	r, err := NewWebhook("https://hooks.example"+address[strings.LastIndex(address, ":"):]+"/x", secret.New("secret"), private)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +125,7 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 			r, records, reached := receiver(t, tc.private)
 			delivered := 0
 			for i, want := range tc.want {
-				records.set(tc.answers[i])
+				records.Set(tc.answers[i])
 				_, err := r.Test(t.Context(), time.Now())
 				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 					t.Errorf("request %d: %v, want %q", i, err, want)
@@ -245,7 +133,7 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 				if want == "" {
 					delivered++
 				}
-				if records.questions() == 0 {
+				if records.Questions() == 0 {
 					t.Errorf("request %d does not ask for the name", i)
 				}
 			}
@@ -262,11 +150,11 @@ func TestReceiver_ConnectsToTheAddressItChecked(t *testing.T) {
 	t.Parallel()
 	r, records, reached := receiver(t, false)
 	for range 3 {
-		records.set("1.1.1.1", "127.0.0.1")
+		records.Set("1.1.1.1", "127.0.0.1")
 		if _, err := r.Test(t.Context(), time.Now()); err == nil {
 			t.Error("a request succeeds")
 		}
-		if records.questions() == 0 {
+		if records.Questions() == 0 {
 			t.Error("a request does not ask for the name")
 		}
 	}
