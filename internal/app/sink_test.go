@@ -47,6 +47,9 @@ func openConsole(t *testing.T, args ...string) *console {
 		c.done <- Run(context.WithoutCancel(t.Context()), cfg, deps)
 		_ = stdout.Close()
 	}()
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"); err != nil || !c.out.Scan() {
+		t.Fatalf("initialize: %v, %v", err, c.out.Err())
+	}
 	return c
 }
 
