@@ -101,7 +101,11 @@ func (w *window) run(ctx context.Context, ready func()) error {
 	held, err := statedir.AwaitEngine(ctx, home, statedir.Window)
 	if err == nil {
 		defer held.Release()
-		return w.trade(ctx, w.first)
+		if err = w.trade(ctx, w.first); err != nil && w.trading.Load() == nil {
+			w.fail(err)
+			w.settle() // calls that wait get the reason, then the program ends
+		}
+		return err
 	}
 	if !statedir.IsLocked(err) {
 		return err
