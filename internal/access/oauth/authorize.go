@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"candela/internal/access/cimd"
 )
 
 const maxState = 2 << 10
@@ -25,6 +27,10 @@ type destination struct {
 type request struct {
 	Client    string `json:"c"` // fingerprint of the client id
 	Name      string `json:"n,omitempty"`
+	Document  string `json:"d,omitempty"` // the client id, if it is a URL
+	Digest    string `json:"g,omitempty"` // of the document
+	Local     bool   `json:"l,omitempty"` // the document has loopback redirects only
+	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
 	Key       string `json:"k"`
 	Redirect  string `json:"r"`
 	State     []byte `json:"s,omitempty"`
@@ -41,11 +47,22 @@ func (q request) destination() destination { return destination{q.Redirect, stri
 // the client.
 func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
-	q, e := s.readRequest(r)
+	if s.needsLogin(r) {
+		s.askLogin(w, r)
+		return
+	}
+	s.authorize(w, r, r.URL.RawQuery, "")
+}
+
+// authorize shows the consent page of a request. approver is the owner who has entered the
+// passphrase for it, or "".
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request, query, approver string) {
+	q, e := s.readRequest(r, query)
 	if e != nil {
 		s.writeErrorPage(w, r, e)
 		return
 	}
+	q.Approver = approver
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization requested",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("redirect", shownRedirect(q.Redirect)))
 	if s.cfg.AutoApprove {
@@ -56,18 +73,16 @@ func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s.writePage(w, http.StatusOK, s.consentPage(r, q))
 }
 
-func (s *Server) readRequest(r *http.Request) (request, *Error) {
-	p, e := parseForm(r.URL.RawQuery)
+func (s *Server) readRequest(r *http.Request, query string) (request, *Error) {
+	p, e := parseForm(query)
 	if e != nil {
 		return request{}, e
 	}
 	if len(p.get("state")) > maxState {
 		return request{}, invalidRequest("state is longer than 2 KiB")
 	}
-	c, ok := s.findClient(p.get("client_id"))
-	if !ok {
-		e := invalidClient(http.StatusBadRequest, unknownClient)
-		e.heal = s.healLink(p)
+	c, e := s.clientOf(r, p)
+	if e != nil {
 		return request{}, e
 	}
 	redirect, e := chooseRedirect(c, p.get("redirect_uri"))
@@ -82,10 +97,30 @@ func (s *Server) readRequest(r *http.Request) (request, *Error) {
 		}
 		return request{}, e
 	}
-	return request{
+	q := request{
 		Client: c.fingerprint(), Name: c.Name, Key: c.key(),
 		Redirect: redirect, State: []byte(p.get("state")), Challenge: challenge,
-	}, nil
+	}
+	if c.digest != "" {
+		q.Document, q.Digest = c.id, c.digest
+		q.Local = !slices.ContainsFunc(c.Redirects, func(uri string) bool { _, ok := withoutLoopbackPort(uri); return !ok })
+	}
+	return q, nil
+}
+
+// clientOf returns the client that an authorization request names.
+func (s *Server) clientOf(r *http.Request, p params) (client, *Error) {
+	id := p.get("client_id")
+	if cimd.IsID(id) {
+		return s.documentClient(r, id)
+	}
+	c, ok := s.findClient(id)
+	if !ok {
+		e := invalidClient(http.StatusBadRequest, unknownClient)
+		e.heal, e.remedy = s.healLink(p), remedy(claimedName(id))
+		return client{}, e
+	}
+	return c, nil
 }
 
 // chooseRedirect returns the redirect URI, never an invalid one. RFC 6749 3.1.2.4.
@@ -210,7 +245,7 @@ func (s *Server) issueCode(ctx context.Context, q request, subject string) (stri
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
-		Grant:      Grant{Subject: subject, ClientName: q.Name, ClientKey: q.Key},
+		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key},
 		Generation: s.seal.key().Generation(),
 		Expires:    now.Add(CodeTTL),
 	}, now)

@@ -18,7 +18,15 @@ const replacedWait = 5 * time.Second
 // ServeConsent answers POST /consent: the owner's decision.
 func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
-	q, p, e := s.readDecision(w, r)
+	p, e := s.readForm(w, r)
+	if e == nil && p.get("login") != "" {
+		s.continueLogin(w, r, p)
+		return
+	}
+	var q request
+	if e == nil {
+		q, e = s.openRequest(r, p)
+	}
 	if e != nil {
 		s.writeErrorPage(w, r, e)
 		return
@@ -40,9 +48,15 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.sendBack(w, q.destination(), "code", code)
 		return
 	}
-	subject, e := s.decider(w, r, p.get("passphrase"))
-	if e != nil {
-		s.askAgain(w, r, q, e)
+	subject := q.Approver
+	if subject == "" {
+		if subject, e = s.decider(w, r, p.get("passphrase")); e != nil {
+			s.askAgain(w, r, s.consentPage(r, q), e)
+			return
+		}
+	}
+	if !s.unchanged(r, q) {
+		s.writeErrorPage(w, r, invalidClient(http.StatusBadRequest, "the document of the client has changed; connect again from the program that sent you here"))
 		return
 	}
 	s.approve(w, r, q, subject)
@@ -70,30 +84,34 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 	return subject, s.logIn(w, r, subject)
 }
 
-// readDecision opens the form, which must be ours, from the same browser and not expired.
-func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (request, params, *Error) {
-	var q request
+// readForm reads a form that this server's page must have sent.
+func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (params, *Error) {
 	if s.origin.Check(r) != nil {
-		return q, params{}, refuse(http.StatusForbidden, "invalid_request", "the form was sent by another site")
+		return params{}, refuse(http.StatusForbidden, "invalid_request", "the form was sent by another site")
 	}
 	if mediaType(r) != "application/x-www-form-urlencoded" {
-		return q, params{}, invalidRequest("the form must be application/x-www-form-urlencoded")
+		return params{}, invalidRequest("the form must be application/x-www-form-urlencoded")
 	}
 	body, e := readBody(w, r)
 	if e != nil {
-		return q, params{}, e
+		return params{}, e
 	}
-	p, e := parseForm(string(body))
-	if e != nil {
-		return q, params{}, e
+	return parseForm(string(body))
+}
+
+// openRequest opens the request of a consent form.
+func (s *Server) openRequest(r *http.Request, p params) (request, *Error) {
+	var q request
+	if s.seal.open(formPurpose, p.get("request"), &q) != nil || !s.fresh(r, q.Browser, q.Expires) {
+		return request{}, staleForm()
 	}
-	if s.seal.open(formPurpose, p.get("request"), &q) != nil || time.Now().Unix() >= q.Expires {
-		return request{}, params{}, staleForm()
-	}
-	if browser := s.browserValue(r); browser == "" || fingerprint(browser) != q.Browser {
-		return request{}, params{}, staleForm()
-	}
-	return q, p, nil
+	return q, nil
+}
+
+// fresh reports whether a form has not expired and comes from the browser it was made for.
+func (s *Server) fresh(r *http.Request, browser string, expires int64) bool {
+	value := s.browserValue(r)
+	return time.Now().Unix() < expires && value != "" && fingerprint(value) == browser
 }
 
 func staleForm() *Error {
@@ -127,10 +145,9 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 }
 
 // askAgain shows the form again with the error.
-func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, q request, e *Error) {
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, data pageData, e *Error) {
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] login refused", slog.Int("status", e.Status),
 		slog.String("reason", e.Description), slog.String("address", s.cfg.Address(r).String()))
-	data := s.consentPage(r, q)
 	data.Mistake = e.Description
 	if e.RetryAfter > 0 {
 		setRetryAfter(w, e.RetryAfter)

@@ -19,6 +19,8 @@ type Error struct {
 	page bool         // render a page if a browser asks
 	back *destination // redirect the error to the client
 	heal string       // link that makes a client of an earlier run register again
+	// remedy says what the owner can do in the program; "" if nothing
+	remedy string
 }
 
 // Error returns code and description, for logs.

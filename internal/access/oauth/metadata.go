@@ -23,13 +23,14 @@ func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
 		AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
 		Logo          string   `json:"logo_uri"`
 		Iss           bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 3
+		Documents     bool     `json:"client_id_metadata_document_supported,omitempty"`
 	}{
 		base, base + "/authorize", base + "/token", base + "/register",
 		[]string{"code"},
 		[]string{"authorization_code"},
 		[]string{"S256"},
 		[]string{methodNone, methodPost},
-		base + "/favicon.svg", true,
+		base + "/favicon.svg", true, s.cfg.Documents != nil,
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"candela/internal/access/cimd"
 )
 
 //go:embed page.html
@@ -27,6 +29,10 @@ type pageData struct {
 	Host    string // of this server
 
 	Client   string // its own name, unverified
+	Document string // the host of the client's document, verified; "" for a registration
+	Anyone   bool   // the document has loopback redirects only
+	Stranger bool   // the browser goes to another host than the document's
+	Login    string // sealed; asks for the passphrase before the document is fetched
 	Target   string // where the browser goes next: a host, or the scheme of an app
 	Kind     string // of the target: loopback, app or site
 	Trading  string // "", paper or live
@@ -37,6 +43,7 @@ type pageData struct {
 
 	Problem *Error
 	Heal    template.URL // link for a client of an earlier run
+	Remedy  string
 }
 
 // parsePage returns the page and its content security policy, which allows the inline
@@ -56,13 +63,18 @@ func parsePage() (*template.Template, string, error) {
 func (s *Server) consentPage(r *http.Request, q request) pageData {
 	data := pageData{
 		Client: q.Name, Target: shownRedirect(q.Redirect), Kind: "site",
-		Days: int(TokenTTL.Hours() / 24), LoggedIn: s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
+		Days: int(TokenTTL.Hours() / 24), LoggedIn: q.Approver != "" || s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
 	}
-	switch u, err := url.Parse(q.Redirect); {
+	u, err := url.Parse(q.Redirect)
+	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		data.Kind = "app"
 	case loopback(u.Hostname()):
 		data.Kind = "loopback"
+	}
+	if q.Document != "" {
+		data.Document, data.Anyone = cimd.HostOf(q.Document), q.Local
+		data.Stranger = data.Kind == "site" && u.Host != data.Document
 	}
 	switch s.cfg.Trading {
 	case PaperTrading:
@@ -80,6 +92,7 @@ func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
 	data.Service = s.cfg.Name
 	_, data.Host, _ = strings.Cut(s.cfg.BaseURL, "://")
 	if data.Problem != nil {
+		data.Remedy = data.Problem.remedy
 		data.Heal = template.URL(data.Problem.heal) //nolint:gosec // G203: healLink admits http on loopback only
 	}
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -123,7 +124,8 @@ type client struct {
 	Issued    int64    `json:"t"` // unix seconds
 	Nonce     string   `json:"x"` // makes equal registrations differ
 
-	id string
+	id     string
+	digest string // of the document; "" for a registration
 }
 
 const clientPurpose, secretPurpose = "client", "client secret"
@@ -153,6 +155,9 @@ func (c client) fingerprint() string { return fingerprint(c.id) }
 // that registers again after a restart is recognised. The port of a loopback address is
 // ignored, because it changes between runs.
 func (c client) key() string {
+	if c.digest != "" {
+		return c.fingerprint()
+	}
 	uris := make([]string, 0, len(c.Redirects))
 	for _, uri := range c.Redirects {
 		if plain, ok := withoutLoopbackPort(uri); ok {
@@ -184,4 +189,30 @@ func cleanName(name string) string {
 		b.WriteRune(r)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// claimedName returns the name in a client id of an earlier run, whose seal cannot be
+// verified any more.
+func claimedName(id string) string {
+	data, _, _ := strings.Cut(id, ".")
+	raw, err := base64.RawURLEncoding.DecodeString(data)
+	var c client
+	if err != nil || json.Unmarshal(raw, &c) != nil {
+		return ""
+	}
+	return cleanName(c.Name)
+}
+
+// remedy says how a program drops its registration of an earlier run.
+func remedy(name string) string {
+	for _, r := range []struct{ name, text string }{
+		{"Claude Code", "In a terminal run claude mcp logout NAME and then claude mcp login NAME, with the name that this server has there."},
+		{"Codex", "In a terminal run codex mcp logout NAME and then codex mcp login NAME, with the name that this server has there."},
+		{"MCP CLI Proxy", "Stop mcp-remote and start it again."},
+	} {
+		if strings.Contains(name, r.name) {
+			return r.text
+		}
+	}
+	return "Log out from this server in the settings of the program, or remove the server there and add it again."
 }

@@ -41,12 +41,13 @@ const (
 
 // Config configures a Server.
 type Config struct {
-	BaseURL         string   // prefix of every published address, without a trailing slash
-	Name            string   // of the service, shown to people
-	Trading         Trading  // shown on the consent page
-	AutoApprove     bool     // approve every client; needs a loopback base URL
-	RedirectSchemes []string // app schemes besides the known ones
-	Limits          Limits   // zero fields mean defaults
+	BaseURL         string    // prefix of every published address, without a trailing slash
+	Name            string    // of the service, shown to people
+	Trading         Trading   // shown on the consent page
+	AutoApprove     bool      // approve every client; needs a loopback base URL
+	RedirectSchemes []string  // app schemes besides the known ones
+	Documents       Documents // nil: client ids that are URLs are refused
+	Limits          Limits    // zero fields mean defaults
 	Log             *slog.Logger
 
 	// Pass redeems a one-time passphrase issued on the owner's machine. It cannot be

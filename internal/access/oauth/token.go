@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"candela/internal/access/cimd"
 )
 
 // ServeToken answers POST /token: it exchanges a code and its verifier for a token. RFC
@@ -93,6 +95,12 @@ func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) 
 	}
 	if id == "" {
 		return client{}, invalidRequest("client_id is missing")
+	}
+	if cimd.IsID(id) && s.cfg.Documents != nil {
+		if secret != "" {
+			return client{}, invalidClient(http.StatusUnauthorized, "client_secret is wrong: this client has none")
+		}
+		return client{id: id, Method: methodNone}, nil // the code names the client; its document was read before
 	}
 	c, ok := s.findClient(id)
 	switch {
