@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
+	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
@@ -50,6 +52,9 @@ func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
+	}
+	if cfg.AcceptsDocuments() {
+		front.Documents = cimd.New(cimd.Config{AllowPrivate: cfg.OAuth.PrivateDocuments, Now: time.Now})
 	}
 	store, owner, err := rt.node.logins()
 	if err != nil {

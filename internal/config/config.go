@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"log/slog"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
+	"candela/internal/kit/ipkind"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
 	"candela/internal/market"
@@ -80,6 +84,33 @@ type OAuth struct {
 	OwnerPasswordFile string      // where OwnerPassword was read from, "" when it was not
 	AutoApprove       bool        // loopback development only
 	RedirectSchemes   []string    // of apps that clients may name besides the known ones
+	ClientDocuments   string      // auto, on or off: client ids that are URLs
+	PrivateDocuments  bool        // such URLs may lead to private networks
+}
+
+// AcceptsDocuments reports whether client ids may be URLs. Without a decision of the operator
+// they may be if this server has a public address, because one without internet access could
+// not read the documents, and a client that was offered this way tries no other.
+func (c *Config) AcceptsDocuments() bool {
+	switch c.OAuth.ClientDocuments {
+	case "on":
+		return true
+	case "off":
+		return false
+	}
+	u, err := url.Parse(c.HTTP.BaseURL)
+	if err != nil || u.Scheme != "https" {
+		return false
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return ipkind.Of(addr) == ipkind.Public
+	}
+	return strings.Contains(strings.TrimSuffix(u.Hostname(), "."), ".") && !hasSuffix(u.Hostname(), ".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test")
+}
+
+func hasSuffix(host string, suffixes ...string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(host, s) })
 }
 
 // Sinks describes where fired alerts are sent besides the clients of MCP.

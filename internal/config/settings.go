@@ -162,6 +162,14 @@ func (c *Config) serverSettings() []Setting {
 			Doc: "approve every client; refused unless listener and base URL are loopback",
 		},
 		{
+			Name: "cimd", Arg: "WHEN", Default: "auto", value: textField(&c.OAuth.ClientDocuments, setting.Choice("auto", "on", "off")),
+			Doc: "accept clients whose id is the https URL of a document that describes them: auto, on or off; auto is on if --base-url is a public https address",
+		},
+		{
+			Name: "cimd-allow-private", value: boolField(&c.OAuth.PrivateDocuments),
+			Doc: "read such documents from private networks and this machine, too; only for a laboratory",
+		},
+		{
 			Name: "redirect-schemes", Arg: "LIST", value: schemesField(&c.OAuth.RedirectSchemes),
 			Doc: "schemes of apps that clients may send the browser back to, besides those known",
 		},
