@@ -30,11 +30,12 @@ export class Provider {
 
 // connect tries, and finishes the flow with what follow makes of the address
 // that the SDK wants opened. It returns a client that is connected, which prepare
-// may change before.
-export async function connect(base, provider, follow, prepare = () => {}) {
+// may change before. Another library of the same form may take the place of the SDK.
+const sdk = { Client, StreamableHTTPClientTransport, UnauthorizedError };
+export async function connect(base, provider, follow, prepare = () => {}, library = sdk) {
   for (let tries = 0; tries < 3; tries++) {
-    const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: provider });
-    const client = new Client({ name: "e2e", version: "1" });
+    const transport = new library.StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: provider });
+    const client = new library.Client({ name: "e2e", version: "1" });
     prepare(client);
     provider.asked = undefined;
     try {
@@ -42,11 +43,11 @@ export async function connect(base, provider, follow, prepare = () => {}) {
       await client.callTool({ name: "list_indicators", arguments: {} });
       return client;
     } catch (error) {
-      if (!(error instanceof UnauthorizedError) || !provider.asked) throw error;
+      if (!(error instanceof library.UnauthorizedError) || !provider.asked) throw error;
       const answer = await follow(provider.asked);
       assert.equal(answer.searchParams.get("state"), "a state & more");
       assert.equal(answer.searchParams.get("iss"), base);
-      await transport.finishAuth(answer.searchParams.get("code")).catch((error) => console.log(`sdk oauth: ${error.errorCode ?? error.message}`));
+      await transport.finishAuth(answer.searchParams.get("code"), answer.searchParams.get("iss")).catch((error) => console.log(`sdk oauth: ${error.errorCode ?? error.message}`));
     }
   }
   throw new Error("not let in after three tries");

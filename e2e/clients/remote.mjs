@@ -1,0 +1,62 @@
+// mcp-remote, which turns a remote server into a local one, under the TypeScript SDK. It
+// finds no browser and prints the address that the owner has to open.
+import { readFileSync } from "node:fs";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { action, Alarm, alert, caller, chart, finish, open, restart, seen, url } from "./talk.mjs";
+
+const folder = new URL("../node_modules/mcp-remote/", import.meta.url);
+const { version } = JSON.parse(readFileSync(new URL("package.json", folder)));
+const alarm = new Alarm();
+
+// begin starts mcp-remote and returns the connected client, or undefined when it waits for
+// an answer that cannot come.
+async function begin() {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [new URL("dist/proxy.js", folder).pathname, url, "--transport", "http-only"],
+    stderr: "pipe",
+    env: { ...process.env, PATH: "/nonexistent" },
+  });
+  const client = new Client({ name: "e2e", version: "1" });
+  client.fallbackNotificationHandler = alarm.receive;
+  let text = "", opened, stuck;
+  const waits = new Promise((resolve) => { stuck = resolve; });
+  transport.stderr.on("data", async (chunk) => {
+    text += chunk;
+    // After a restart of the server this version registers again, treats its own second
+    // request as a duplicate, and waits for a response to the first.
+    if (/not starting another.*Waiting for authorization/s.test(text)) stuck();
+    const address = /.*visiting:\s+(http:\/\/\S+\/authorize\?\S+)\s.*open a browser automatically/s.exec(text)?.[1];
+    if (!address || address === opened) return;
+    opened = address;
+    await open(address, true);
+  });
+  const connected = client.connect(transport, { timeout: 120_000 }).then(() => client);
+  const first = await Promise.race([connected, waits]);
+  if (!first) {
+    connected.catch(() => {}); // it is closed before it answers
+    await transport.close();
+  }
+  return first;
+}
+
+const client = await begin();
+const call = caller(client);
+const row = { version, connects: "yes", tools: (await client.listTools()).tools.length, call: await chart(call), oauth: "yes", push: "no" };
+// It never closes the session with which it tries the server. Where a token has one stream,
+// that session and the client's take turns, and the first notification may reach the wrong
+// one; later ones are resumed.
+for (let tries = 0; row.push === "no" && tries < 12; tries++) row.push = await alert(call, alarm, 5);
+const third = await seen({ stream: 3 }, process.env.E2E_STREAMS === "lasting" ? 3 : 60);
+row.streams = third.entry ? "two take turns" : "lasting";
+await client.close();
+await restart();
+let again = await begin();
+if (!again) {
+  await action("start it again");
+  again = await begin();
+}
+row.back = again ? await chart(caller(again)) : "no";
+await again?.close();
+finish(row);
