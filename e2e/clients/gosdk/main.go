@@ -62,7 +62,7 @@ func (d *driver) login() (auth.OAuthHandler, error) {
 }
 
 // transport returns how candela is reached.
-func (d *driver) transport() (mcp.Transport, error) {
+func (d *driver) transport(ctx context.Context) (mcp.Transport, error) {
 	if address := os.Getenv("E2E_URL"); address != "" {
 		handler, err := d.login()
 		return &mcp.StreamableClientTransport{Endpoint: address, OAuthHandler: handler}, err
@@ -71,7 +71,7 @@ func (d *driver) transport() (mcp.Transport, error) {
 	if err := json.Unmarshal([]byte(os.Getenv("E2E_COMMAND")), &command); err != nil {
 		return nil, err
 	}
-	return &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)}, nil
+	return &mcp.CommandTransport{Command: exec.CommandContext(ctx, command[0], command[1:]...)}, nil
 }
 
 // call calls a tool and decodes its text.
@@ -136,7 +136,7 @@ func run(ctx context.Context, d *driver, row map[string]any) error {
 			return next(ctx, method, request)
 		}
 	})
-	transport, err := d.transport()
+	transport, err := d.transport(ctx)
 	if err != nil {
 		return err
 	}
