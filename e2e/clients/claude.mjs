@@ -42,11 +42,12 @@ if (transport === "http") {
   row.back = "yes";
   if (!(await login())) {
     await action("claude mcp login again");
-    if (!(await login())) {
-      await action("claude mcp logout, claude mcp login");
-      await run("mcp", "logout", "candela");
-      row.back = (await login()) ? "yes" : "no";
-    }
+    row.back = (await login()) ? "yes" : "no";
   }
+  await restart();
+  await action("claude mcp logout");
+  await run("mcp", "logout", "candela");
+  await action("claude mcp login");
+  row.remedy = (await login()) ? "yes" : "no";
 }
 finish(row);

@@ -16,7 +16,9 @@
 //	{"restart": true}             the server restarts: {}
 //	{"action": TEXT}              the user has to do something else: {}
 //	{"seen": ENTRY, "seconds": N} waits until the tap has seen such an entry: {"entry": ENTRY}
-//	{"row": {...}}                the result
+//	{"row": {...}}                the result; back and remedy say whether the client is back
+//	                              after the first restart, and after a second one by the
+//	                              shorter way that docs/oauth.md names
 //
 // usage: drive.mjs CANDELA VENUE_URL FOLDER RUNNERS [-update]
 // RUNNERS is JSON: the command of each runner that is to run, by name.
@@ -73,14 +75,14 @@ class Server {
 // Desk is where a runner's requests are served: the owner with a browser, the server and
 // the tap.
 class Desk {
-  actions = []; // of the user since the last restart
+  rounds = [[]]; // the user's actions before the first restart and after each
   #owner = new Owner();
   constructor(server, entries) { Object.assign(this, { server, entries }); }
 
   async open({ open: address, visit }) {
     const link = await this.#owner.heal(address).catch(() => null);
     const to = link ?? (await this.#owner.decide(address).catch(() => ""));
-    this.actions.push(link ? "follow the link back" : to ? "approve" : "page without a way back");
+    this.action({ action: link ? "follow the link back" : to ? "approve" : "page without a way back" });
     if (visit && to) await this.#owner.visit(to);
     return { to: String(to) };
   }
@@ -88,13 +90,12 @@ class Desk {
   async restart() {
     await this.server.stop();
     await this.server.start();
-    this.restarted = true;
-    this.actions = [];
+    this.rounds.push([]);
     return {};
   }
 
   action({ action }) {
-    this.actions.push(action);
+    this.rounds.at(-1).push(action);
     return {};
   }
 
@@ -160,7 +161,7 @@ async function measure(row, index) {
     ? { E2E_URL: `http://localhost:${server.port}/mcp`, E2E_PORT: String(freePort()) }
     : { E2E_COMMAND: JSON.stringify([process.execPath, join(import.meta.dirname, "tap.mjs"), log, candela, "--mcp", ...trading(join(folder, "state"))]) };
   const began = performance.now(), desk = new Desk(server, entries);
-  const { error, back, ...result } = await converse(row, folder, environment, desk);
+  const { error, back, remedy, ...result } = await converse(row, folder, environment, desk);
   await server?.end();
   if (http) writeFileSync(log, heard.map((entry) => JSON.stringify(entry) + "\n").join(""));
   const { runner, arguments: given, client, mode, transport } = row;
@@ -169,7 +170,9 @@ async function measure(row, index) {
     opens: opening(entries()) || "-", connects: "no", tools: "-", call: "-", oauth: "-", push: "-", restart: "-", ...result,
   };
   if (measured.push === "no" && entries().some((e) => e.pushed)) measured.push = "not shown"; // it reached the client
-  if (back) measured.restart = back === "yes" ? desk.actions.join(", ") || "nothing" : `not back: ${desk.actions.join(", ")}`;
+  const round = (outcome, number) => (outcome === "yes" ? "" : "not back: ") + (desk.rounds[number].join(", ") || "nothing");
+  if (back) measured.restart = round(back, 1);
+  if (remedy) measured.remedy = round(remedy, 2);
   if (measured.connects === "no") {
     measured.sentence = refusal.test(error) ? "shown" : entries().some((e) => refusal.test(e.error)) ? "sent" : "no";
     assert.ok(!entries().some((e) => e.method === "tools/call" && !e.error), `${client}: did not connect, but called a tool`);

@@ -27,8 +27,8 @@ async function inspect(...args) {
   return JSON.parse(out);
 }
 
-const chart = async () => {
-  const answer = await inspect("--method", "tools/call", "--tool-name", "generate_chart", "--tool-args-json", JSON.stringify({ symbol: "BTCUSDT", format: "summary", bars: 60 }));
+const chart = async (...args) => {
+  const answer = await inspect(...args, "--method", "tools/call", "--tool-name", "generate_chart", "--tool-args-json", JSON.stringify({ symbol: "BTCUSDT", format: "summary", bars: 60 }));
   return JSON.parse((answer.result ?? answer).content[0].text).price.bars === 60 ? "yes" : "no";
 };
 
@@ -41,5 +41,7 @@ if (transport === "http") {
     await action("run it again");
     return chart();
   });
+  await restart();
+  row.remedy = await chart("--relogin");
 }
 finish(row);
