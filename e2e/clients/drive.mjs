@@ -136,7 +136,7 @@ async function converse(row, folder, environment, desk) {
   clearTimeout(hang);
   await ended;
   writeFileSync(join(folder, "runner.log"), `${log}\n${JSON.stringify(result)}\n`);
-  return result ?? { error: `the runner reported no row:\n${log.slice(-3000)}` };
+  return { log, ...(result ?? { error: "the runner reported no row" }) };
 }
 
 // opening lists how the client began, as the tap saw it.
@@ -161,7 +161,7 @@ async function measure(row, index) {
     ? { E2E_URL: `http://localhost:${server.port}/mcp`, E2E_PORT: String(freePort()) }
     : { E2E_COMMAND: JSON.stringify([process.execPath, join(import.meta.dirname, "tap.mjs"), log, candela, "--mcp", ...trading(join(folder, "state"))]) };
   const began = performance.now(), desk = new Desk(server, entries);
-  const { error, back, remedy, ...result } = await converse(row, folder, environment, desk);
+  const { log: said, error, back, remedy, ...result } = await converse(row, folder, environment, desk);
   await server?.end();
   if (http) writeFileSync(log, heard.map((entry) => JSON.stringify(entry) + "\n").join(""));
   const { runner, arguments: given, client, mode, transport } = row;
@@ -177,7 +177,7 @@ async function measure(row, index) {
     measured.sentence = refusal.test(error) ? "shown" : entries().some((e) => refusal.test(e.error)) ? "sent" : "no";
     assert.ok(!entries().some((e) => e.method === "tools/call" && !e.error), `${client}: did not connect, but called a tool`);
   }
-  return { measured, error, seconds: (performance.now() - began) / 1000, initialize: size(entries(), "initialize"), list: size(entries(), "tools/list") };
+  return { measured, error, log: said, seconds: (performance.now() - began) / 1000, initialize: size(entries(), "initialize"), list: size(entries(), "tools/list") };
 }
 
 const table = new URL("expected.jsonl", import.meta.url);

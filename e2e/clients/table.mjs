@@ -23,7 +23,7 @@ export function compare(results, expected) {
   expected.forEach(({ why, ...row }, i) => {
     const wanted = JSON.stringify(row), got = JSON.stringify(results[i].measured);
     const name = `${row.client} ${row.mode} ${row.transport}`;
-    if (wanted !== got) complain(`clients: ${name} is not as expected.jsonl says\n- ${wanted}\n+ ${got}\n${results[i].error ?? ""}`);
+    if (wanted !== got) complain(`clients: ${name} is not as expected.jsonl says\n- ${wanted}\n+ ${got}\n${results[i].error ?? ""}\n${results[i].log?.slice(-3000) ?? ""}`);
     if (!why && (Object.values(row).some((value) => /^(no|not shown|needs a model)$/.test(value)) || row.restart.includes(",") || row.streams === "two take turns")) {
       complain(`clients: ${name} has a no, or more than one action after a restart, without a reason in "why"`);
     }
