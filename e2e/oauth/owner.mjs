@@ -20,8 +20,15 @@ export class Owner {
 
   // decide opens an authorization request and returns where the answer leads.
   async decide(url, decision = "approve") {
-    const page = await this.#fetch(url);
-    const html = await page.text();
+    let page = await this.#fetch(url);
+    let html = await page.text();
+    const login = /name="login" value="([^"]+)"/.exec(html)?.[1];
+    if (login) {
+      // The document of the client is read only after the owner has logged in.
+      const body = new URLSearchParams({ login, passphrase });
+      page = await this.#fetch(new URL("/consent", url), { method: "POST", body, headers: { Origin: new URL(url).origin } });
+      html = await page.text();
+    }
     const request = /name="request" value="([^"]+)"/.exec(html)?.[1];
     if (!request) throw new Error(`no form but ${page.status}: ${html}`);
     const body = new URLSearchParams({ request, decision });
