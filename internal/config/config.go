@@ -24,6 +24,8 @@ type Config struct {
 	Serve bool // speak MCP over HTTP
 	Trade bool // run the trading engine
 
+	ClaudeChannel bool // wake Claude Code on stdio when an alert fires
+
 	Chart   Chart
 	Data    Data
 	Trading Trading

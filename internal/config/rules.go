@@ -31,7 +31,7 @@ func rules(p Parts) []rule {
 		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
 		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
 		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
-		sinkNeedsTrade("webhook-url"), sinkNeedsTrade("ntfy-url"),
+		sinkNeedsTrade("claude-channel"), sinkNeedsTrade("webhook-url"), sinkNeedsTrade("ntfy-url"),
 	})
 }
 

@@ -163,11 +163,11 @@ func (c *Config) serverSettings() []Setting {
 		},
 		{
 			Name: "cimd", Arg: "WHEN", Default: "auto", value: textField(&c.OAuth.ClientDocuments, setting.Choice("auto", "on", "off")),
-			Doc: "accept clients whose id is the https URL of a document that describes them: auto, on or off; auto is on if --base-url is a public https address",
+			Doc: "client ids that are URLs: auto, on or off; auto is on with a public https --base-url",
 		},
 		{
 			Name: "cimd-allow-private", value: boolField(&c.OAuth.PrivateDocuments),
-			Doc: "read such documents from private networks and this machine, too; only for a laboratory",
+			Doc: "read the documents at such URLs from private networks, too; for tests",
 		},
 		{
 			Name: "redirect-schemes", Arg: "LIST", value: schemesField(&c.OAuth.RedirectSchemes),
@@ -181,6 +181,10 @@ func (c *Config) serverSettings() []Setting {
 func (c *Config) sinkSettings() []Setting {
 	webhook, ntfy := &c.Sinks.Webhook, &c.Sinks.Ntfy
 	return section("Alerts for people (--trade)", anyService, []Setting{
+		{
+			Name: "claude-channel", Modes: ModeMCP, value: boolField(&c.ClaudeChannel),
+			Doc: "wake Claude Code over stdio when an alert fires; see docs/clients.md",
+		},
 		{
 			Name: "webhook-url", Arg: "URL", value: endpointField(&webhook.URL),
 			Doc: "where every fired alert is sent as signed JSON; https, or http on this machine",

@@ -40,6 +40,7 @@ type Config struct {
 	Title        string
 	Version      string
 	Instructions string // for the model: the purpose of the tools and where to start
+	Channel      bool   // announce a Claude Code channel
 	Log          *slog.Logger
 }
 
@@ -73,12 +74,16 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 		Title   string `json:"title,omitempty"`
 		Version string `json:"version"`
 	}
+	capabilities := `{"tools":{}}`
+	if cfg.Channel {
+		capabilities = `{"tools":{},"experimental":{"claude/channel":{}}}`
+	}
 	hello, err := json.Marshal(struct {
 		ProtocolVersion string          `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"capabilities"`
 		ServerInfo      info            `json:"serverInfo"`
 		Instructions    string          `json:"instructions,omitempty"`
-	}{ProtocolVersion, json.RawMessage(`{"tools":{}}`), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
+	}{ProtocolVersion, json.RawMessage(capabilities), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the initialize result: %w", err)
 	}

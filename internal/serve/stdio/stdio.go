@@ -40,6 +40,7 @@ type Config struct {
 	Streams    notify.Streams // nil: no notifications
 	DrainGrace time.Duration  // for calls running when the input ends; 10 s
 	Begin      func()         // called before each initialize and tool call; may be nil
+	Channel    bool           // send a frame of a Claude Code channel for fired alerts
 }
 
 // Session serves one client on one pair of streams. Run it once.
@@ -186,6 +187,9 @@ func (s *Session) write(message []byte) bool {
 	return len(message) == 0 || s.send(append(message, '\n'))
 }
 
+// sendOptional is send, unless the line is empty.
+func (s *Session) sendOptional(line []byte) bool { return len(line) == 0 || s.send(line) }
+
 // send writes a line. A failed write ends the session.
 func (s *Session) send(line []byte) bool {
 	s.mu.Lock()
@@ -278,6 +282,8 @@ func (n *notifier) start(ctx context.Context) {
 // write fails.
 func (n *notifier) carry(ctx context.Context, events notify.Stream) {
 	var batch []notify.Event
+	var wakes channel
+	var flush <-chan time.Time
 	for last := false; !last; {
 		select {
 		case <-ctx.Done():
@@ -286,13 +292,20 @@ func (n *notifier) carry(ctx context.Context, events notify.Stream) {
 			last = true
 		case _, open := <-events.Ready():
 			last = !open
+		case now := <-flush:
+			if flush = nil; !n.session.send(wakes.flush(now)) {
+				return
+			}
 		}
 		for batch = events.Take(batch[:0]); len(batch) > 0 && ctx.Err() == nil; batch = events.Take(batch[:0]) {
 			for _, e := range batch {
-				if !n.session.send(e.Line()) {
+				if !n.session.send(e.Line()) || n.session.cfg.Channel && !n.session.sendOptional(wakes.frame(e, time.Now())) {
 					return
 				}
 			}
+		}
+		if wait, held := wakes.wait(time.Now()); held && flush == nil {
+			flush = time.After(wait)
 		}
 	}
 }

@@ -328,7 +328,7 @@ func TestSession_GoesOnWithoutNotifications(t *testing.T) {
 }
 
 // pushing is a session over a log of notifications.
-func pushing(t *testing.T) (*session, *local.Inbox) {
+func pushing(t *testing.T, change ...func(*stdio.Config)) (*session, *local.Inbox) {
 	t.Helper()
 	log, err := local.Open(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -340,7 +340,36 @@ func pushing(t *testing.T) (*session, *local.Inbox) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startOver(t, tools, func(c *stdio.Config) { c.Streams = log }), log
+	return startOver(t, tools, func(c *stdio.Config) {
+		c.Streams = log
+		for _, f := range change {
+			f(c)
+		}
+	}), log
+}
+
+// TestSession_ChannelFollowsTheNotification reads a frame of the channel after each
+// notification, and one for all that came too fast.
+func TestSession_ChannelFollowsTheNotification(t *testing.T) {
+	t.Parallel()
+	s, log := pushing(t, func(c *stdio.Config) { c.Channel = true })
+	s.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"subscribe_notifications"}}`)
+	s.read(t)
+	for seq := range uint64(3) {
+		log.Append(fired(1 + seq))
+	}
+	var got []string
+	for range 5 {
+		got = append(got, s.read(t))
+	}
+	for i, want := range []string{"alert_triggered", "claude/channel", "alert_triggered", "alert_triggered", "2 more alerts fired"} {
+		if !strings.Contains(got[i], want) {
+			t.Errorf("line %d is %s, want %s", i, got[i], want)
+		}
+	}
+	if rest, err := s.end(t); rest != "" || err != nil {
+		t.Fatalf("%q, %v", rest, err)
+	}
 }
 
 func fired(seq uint64) []notify.Entry {

@@ -1,0 +1,103 @@
+package stdio
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"candela/internal/alerting/notify"
+)
+
+// channelEvery is the least time between two frames of a channel. Each frame wakes the
+// model of the client.
+const channelEvery = time.Second
+
+// channel turns fired alerts into frames of a Claude Code channel, which wake the model.
+// Frames contain identifiers and numbers of candela only: a note or a name from elsewhere
+// could give orders to the model. Nothing depends on a frame; get_notifications has every
+// alert. One goroutine uses it.
+type channel struct {
+	last time.Time // of the last frame
+	held int       // alerts without a frame since then
+}
+
+// frame returns the frame of an event, or nil if it comes too soon after the last one.
+func (c *channel) frame(e notify.Event, now time.Time) []byte {
+	if now.Sub(c.last) < channelEvery {
+		c.held++
+		return nil
+	}
+	c.last = now
+	return channelFrame(readFiring(e.Params()))
+}
+
+// wait returns when flush has something to send, and false if nothing is held.
+func (c *channel) wait(now time.Time) (time.Duration, bool) {
+	return max(c.last.Add(channelEvery).Sub(now), 0), c.held > 0
+}
+
+// flush returns one frame for all alerts that had none.
+func (c *channel) flush(now time.Time) []byte {
+	content := fmt.Sprintf("%d more alerts fired. Call get_notifications to read them.", c.held)
+	if c.held == 1 {
+		content = "Another alert fired. Call get_notifications to read it."
+	}
+	c.last, c.held = now, 0
+	return channelFrame(content, nil)
+}
+
+// channelFrame encodes a frame. Its meta maps text to text.
+func channelFrame(content string, meta map[string]string) []byte {
+	frame, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "method": "notifications/claude/channel",
+		"params": struct {
+			Content string            `json:"content"`
+			Meta    map[string]string `json:"meta,omitempty"`
+		}{content, meta},
+	})
+	if err != nil {
+		panic("stdio: text cannot be marshalled: " + err.Error())
+	}
+	return append(frame, '\n')
+}
+
+// plainName matches identifiers that cannot be read as markup or as a sentence.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9:=._/-]{1,64}$`)
+
+// readFiring describes the params of a notification in a sentence and in fields. It falls
+// back to a general sentence if one of them is not plain.
+func readFiring(params []byte) (content string, meta map[string]string) {
+	var fired struct {
+		AlertID   string      `json:"alert_id"`
+		Symbol    string      `json:"symbol"`
+		Value     json.Number `json:"value"`
+		At        string      `json:"triggered_at"`
+		Condition struct {
+			Type      string      `json:"type"`
+			Threshold json.Number `json:"threshold"`
+			Indicator string      `json:"indicator"`
+			Signal    string      `json:"signal"`
+		} `json:"condition"`
+	}
+	err := json.Unmarshal(params, &fired)
+	when := fired.Condition
+	meta = map[string]string{"alert_id": fired.AlertID, "symbol": fired.Symbol, "type": when.Type, "value": fired.Value.String(), "triggered_at": fired.At}
+	switch {
+	case when.Indicator != "":
+		meta["indicator"], meta["signal"] = when.Indicator, when.Signal
+		content = fmt.Sprintf("Alert fired: %s %s %s, value %s.", fired.Symbol, when.Indicator, when.Signal, fired.Value)
+	default:
+		meta["threshold"] = when.Threshold.String()
+		content = fmt.Sprintf("Alert fired: %s %s %s, price %s.", fired.Symbol, strings.ReplaceAll(when.Type, "_", " "), when.Threshold, fired.Value)
+	}
+	plain := err == nil
+	for _, text := range meta {
+		plain = plain && plainName.MatchString(text)
+	}
+	if !plain {
+		return "An alert fired. Call get_notifications to read it.", nil
+	}
+	return content, meta
+}
