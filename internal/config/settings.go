@@ -163,7 +163,7 @@ func (c *Config) serverSettings() []Setting {
 		},
 		{
 			Name: "cimd", Arg: "WHEN", Default: "auto", value: textField(&c.OAuth.ClientDocuments, setting.Choice("auto", "on", "off")),
-			Doc: "client ids that are URLs: auto, on or off; auto is on with a public https --base-url",
+			Doc: "client ids that are URLs: auto, on or off; auto: with a public https base URL",
 		},
 		{
 			Name: "cimd-allow-private", value: boolField(&c.OAuth.PrivateDocuments),
