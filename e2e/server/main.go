@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: server TOKEN [flags of candela]")
 	}
-	tokens := httpdtest.Tokens{args[0]: principal.Caller{Subject: "owner", Key: "e2e"}}
+	tokens := httpdtest.Tokens{args[0]: principal.Caller{Subject: "owner", Key: "e2e", Scope: principal.Trade}}
 	cfg, err := app.LoadConfig(config.Input{Args: args[1:], Environ: os.Environ()})
 	if err != nil {
 		return err

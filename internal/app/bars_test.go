@@ -111,7 +111,7 @@ func call(t *testing.T, r *tool.Registry, name string, arguments any) (text stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := r.Call(t.Context(), principal.Caller{Subject: "local", Key: "local"}, name, raw)
+	result, err := r.Call(t.Context(), principal.Caller{Subject: "local", Key: "local", Scope: principal.Trade}, name, raw)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -172,7 +172,7 @@ func placeOne(b *testing.B, tools *tool.Registry, n int) string {
 	b.Helper()
 	side := []string{"buy", "sell"}[n%2]
 	arguments := fmt.Sprintf(`{"symbol":"BTCUSDT","side":%q,"type":"market","quantity":1}`, side)
-	r, err := tools.Call(b.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
+	r, err := tools.Call(b.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent", Scope: principal.Trade}, "place_order", json.RawMessage(arguments))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 // startTrading runs the program with --serve --trade for one client with a token.
 func startTrading(t *testing.T, home, venue, token string) (url string, stop func()) {
 	t.Helper()
-	caller := principal.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Expires: time.Now().Add(time.Hour)}
+	caller := principal.Caller{Subject: "owner", Key: oauth.HashOf(token).Hex(), ClientKey: "the same client", Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
 	return startTradingFor(t, home, venue, httpdtest.Tokens{token: caller})
 }
 

@@ -90,7 +90,7 @@ func openCounter(t *testing.T, live bool) *counter {
 // place calls place_order.
 func (c *counter) place(arguments string) (text string, isError bool) {
 	c.t.Helper()
-	result, err := c.tools.Call(c.t.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent"}, "place_order", json.RawMessage(arguments))
+	result, err := c.tools.Call(c.t.Context(), principal.Caller{Subject: "owner", Key: "token", Client: "agent", Scope: principal.Trade}, "place_order", json.RawMessage(arguments))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -91,7 +91,9 @@ func (t *trading) auditLogins(rt Runtime, logins *oauth.Server) {
 		body, err := json.Marshal(struct {
 			Client  string `json:"client,omitempty"`
 			Address string `json:"address,omitempty"`
-		}{e.Client, e.Address})
+			Scope   string `json:"scope,omitempty"`
+			Expires int    `json:"expires_in,omitempty"` // seconds
+		}{e.Client, e.Address, e.Scope, int(e.TTL.Seconds())})
 		if err == nil {
 			err = t.audit(ctx, principal.Caller{Subject: e.Subject, Key: e.Key, Client: e.Client}, e.Kind, e.About, body)
 		}

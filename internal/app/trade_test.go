@@ -107,7 +107,9 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 
 var btc = market.Symbol{Name: "BTCUSDT"}
 
-func localCaller() principal.Caller { return principal.Caller{Subject: "owner", Key: "local"} }
+func localCaller() principal.Caller {
+	return principal.Caller{Subject: "owner", Key: "local", Scope: principal.Trade}
+}
 
 func onSignal(i market.Interval, name, label string) alert.Alert {
 	return alert.Alert{Symbol: btc, Interval: i, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: name, Signal: label}}

@@ -31,6 +31,7 @@ type request struct {
 	Digest    string `json:"g,omitempty"` // of the document
 	Local     bool   `json:"l,omitempty"` // the document has loopback redirects only
 	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
+	Most      string `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
 	Key       string `json:"k"`
 	Redirect  string `json:"r"`
 	State     []byte `json:"s,omitempty"`
@@ -70,7 +71,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, query, approv
 		return
 	}
 	q.Browser, q.Nonce, q.Expires = s.browserCookie(w, r), randomText(16), time.Now().Add(FormTTL).Unix()
-	s.writePage(w, http.StatusOK, s.consentPage(r, q))
+	s.writePage(w, http.StatusOK, s.consentPage(r, q, s.preselected(q)))
 }
 
 func (s *Server) readRequest(r *http.Request, query string) (request, *Error) {
@@ -100,6 +101,7 @@ func (s *Server) readRequest(r *http.Request, query string) (request, *Error) {
 	q := request{
 		Client: c.fingerprint(), Name: c.Name, Key: c.key(),
 		Redirect: redirect, State: []byte(p.get("state")), Challenge: challenge,
+		Most: askedScope(p.get("scope")).String(),
 	}
 	if c.digest != "" {
 		q.Document, q.Digest = c.id, c.digest
@@ -212,12 +214,12 @@ func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q reques
 		return
 	}
 	q.Nonce = randomText(16)
-	s.approve(w, r, q, SoleOwner)
+	s.approve(w, r, q, SoleOwner, s.all(q))
 }
 
 // approve issues a code for a request that subject agreed to.
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string) {
-	code, err := s.issueCode(r.Context(), q, subject)
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string, c choice) {
+	code, err := s.issueCode(r.Context(), q, subject, c)
 	if errors.Is(err, ErrReplayed) {
 		// A double click sends the form twice, and the browser follows the second response.
 		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
@@ -233,19 +235,23 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client approved",
 		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", subject),
+		slog.String("scope", c.scope.String()), slog.Duration("ttl", c.ttl),
 		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
-	s.audit.note(r.Context(), Event{Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String()})
+	s.audit.note(r.Context(), Event{
+		Kind: "client_approved", Subject: subject, About: q.Client, Client: q.Name, Address: s.cfg.Address(r).String(),
+		Scope: c.scope.String(), TTL: c.ttl,
+	})
 	s.sendBack(w, q.destination(), "code", code)
 }
 
 const codePurpose = "code"
 
-func (s *Server) issueCode(ctx context.Context, q request, subject string) (string, error) {
+func (s *Server) issueCode(ctx context.Context, q request, subject string, c choice) (string, error) {
 	// One form yields one code, however often it is sent.
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
-		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key},
+		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl},
 		Generation: s.seal.key().Generation(),
 		Expires:    now.Add(CodeTTL),
 	}, now)

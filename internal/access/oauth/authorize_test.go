@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
 )
 
@@ -257,12 +259,15 @@ func TestAuthorize_IssOnSuccessAndError(t *testing.T) {
 	}
 }
 
-func TestAuthorize_ScopeIgnored(t *testing.T) {
+func TestAuthorize_UnknownScopesIgnored(t *testing.T) {
 	t.Parallel()
-	s := New(t, nil)
+	s := New(t, trading(oauth.PaperTrading))
 	r := program(t, s, Query(s.Known(), "scope", "openid email profile", "prompt", "consent", "audience", "x"))
 	if bytes.Contains(r.Body, []byte("openid")) {
 		t.Error("the page speaks of a scope that does not exist")
+	}
+	if got := offered(r); !slices.Equal(got, []string{"charts", "read", "trade"}) {
+		t.Errorf("offered are %v", got)
 	}
 }
 

@@ -41,6 +41,11 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.writeErrorPage(w, r, invalidRequest("decision must be approve or deny"))
 		return
 	}
+	granted, e := s.readChoice(p, q)
+	if e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
 	code := s.seal.derive(codePurpose, q.Nonce)
 	if _, err := s.store.Code(r.Context(), HashOf(code), time.Now()); err == nil {
 		// It was issued and is unused. A double click sends the form twice, and the browser
@@ -51,7 +56,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	subject := q.Approver
 	if subject == "" {
 		if subject, e = s.decider(w, r, p.get("passphrase")); e != nil {
-			s.askAgain(w, r, s.consentPage(r, q), e)
+			s.askAgain(w, r, s.consentPage(r, q, granted), e)
 			return
 		}
 	}
@@ -59,7 +64,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.writeErrorPage(w, r, invalidClient(http.StatusBadRequest, "the document of the client has changed; connect again from the program that sent you here"))
 		return
 	}
-	s.approve(w, r, q, subject)
+	s.approve(w, r, q, subject, granted)
 }
 
 // decider returns the owner who approves: one who is logged in, unless trading is live,

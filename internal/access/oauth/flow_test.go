@@ -125,7 +125,7 @@ func TestMetadata(t *testing.T) {
 		"issuer": Base, "authorization_endpoint": Base + "/authorize", "token_endpoint": Base + "/token", "registration_endpoint": Base + "/register",
 		"response_types_supported": []any{"code"}, "grant_types_supported": []any{"authorization_code"}, "code_challenge_methods_supported": []any{"S256"},
 		"token_endpoint_auth_methods_supported": []any{"none", "client_secret_post"}, "logo_uri": Base + "/favicon.svg",
-		"authorization_response_iss_parameter_supported": true,
+		"authorization_response_iss_parameter_supported": true, "scopes_supported": []any{"charts", "read", "trade"},
 	}
 	if diff := cmp.Diff(want, r.JSON(t)); diff != "" {
 		t.Error(diff)

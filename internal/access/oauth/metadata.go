@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+
+	"candela/internal/kit/principal"
 )
 
 const resourceMetadataPath = "/.well-known/oauth-protected-resource"
@@ -23,6 +25,7 @@ func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
 		AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
 		Logo          string   `json:"logo_uri"`
 		Iss           bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 3
+		Scopes        []string `json:"scopes_supported"`
 		Documents     bool     `json:"client_id_metadata_document_supported,omitempty"`
 	}{
 		base, base + "/authorize", base + "/token", base + "/register",
@@ -30,7 +33,7 @@ func (s *Server) ServeMetadata(w http.ResponseWriter, r *http.Request) {
 		[]string{"authorization_code"},
 		[]string{"S256"},
 		[]string{methodNone, methodPost},
-		base + "/favicon.svg", true, s.cfg.Documents != nil,
+		base + "/favicon.svg", true, scopeNames(), s.cfg.Documents != nil,
 	})
 }
 
@@ -42,13 +45,23 @@ func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
 		Resource string   `json:"resource"`
 		Servers  []string `json:"authorization_servers"`
 		Methods  []string `json:"bearer_methods_supported"`
+		Scopes   []string `json:"scopes_supported"`
 		Name     string   `json:"resource_name"`
 	}{
 		s.cfg.BaseURL + strings.TrimPrefix(r.URL.Path, resourceMetadataPath),
 		[]string{s.cfg.BaseURL},
 		[]string{"header"},
+		scopeNames(),
 		s.cfg.Name,
 	})
+}
+
+func scopeNames() []string {
+	var names []string
+	for _, scope := range principal.Scopes() {
+		names = append(names, scope.String())
+	}
+	return names
 }
 
 func (s *Server) logDiscovery(r *http.Request) {

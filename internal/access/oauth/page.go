@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/access/cimd"
+	"candela/internal/kit/principal"
 )
 
 //go:embed page.html
@@ -28,15 +29,16 @@ type pageData struct {
 	Service string
 	Host    string // of this server
 
-	Client   string // its own name, unverified
-	Document string // the host of the client's document, verified; "" for a registration
-	Anyone   bool   // the document has loopback redirects only
-	Stranger bool   // the browser goes to another host than the document's
-	Login    string // sealed; asks for the passphrase before the document is fetched
-	Target   string // where the browser goes next: a host, or the scheme of an app
-	Kind     string // of the target: loopback, app or site
-	Trading  string // "", paper or live
-	Days     int
+	Client   string   // its own name, unverified
+	Document string   // the host of the client's document, verified; "" for a registration
+	Anyone   bool     // the document has loopback redirects only
+	Stranger bool     // the browser goes to another host than the document's
+	Login    string   // sealed; asks for the passphrase before the document is fetched
+	Target   string   // where the browser goes next: a host, or the scheme of an app
+	Kind     string   // of the target: loopback, app or site
+	Scopes   []option // to choose from; none without trading
+	Narrow   bool     // the client asks for less than trade
+	TTLs     []option
 	Request  string // sealed
 	LoggedIn bool
 	Mistake  string // error of the passphrase
@@ -59,11 +61,12 @@ func parsePage() (*template.Template, string, error) {
 		"'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'", nil
 }
 
-// consentPage describes a request to the owner.
-func (s *Server) consentPage(r *http.Request, q request) pageData {
+// consentPage describes a request to the owner, with a choice preselected.
+func (s *Server) consentPage(r *http.Request, q request, c choice) pageData {
 	data := pageData{
 		Client: q.Name, Target: shownRedirect(q.Redirect), Kind: "site",
-		Days: int(TokenTTL.Hours() / 24), LoggedIn: q.Approver != "" || s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
+		Scopes: s.scopeOptions(q, c), Narrow: s.limit(q) < principal.Trade, TTLs: ttlOptions(c),
+		LoggedIn: q.Approver != "" || s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
 	}
 	u, err := url.Parse(q.Redirect)
 	switch {
@@ -75,13 +78,6 @@ func (s *Server) consentPage(r *http.Request, q request) pageData {
 	if q.Document != "" {
 		data.Document, data.Anyone = cimd.HostOf(q.Document), q.Local
 		data.Stranger = data.Kind == "site" && u.Host != data.Document
-	}
-	switch s.cfg.Trading {
-	case PaperTrading:
-		data.Trading = "paper"
-	case LiveTrading:
-		data.Trading = "live"
-	case NoTrading:
 	}
 	return data
 }

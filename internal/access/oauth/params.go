@@ -41,8 +41,11 @@ func (p *params) set(name, value string) bool {
 }
 
 func repeated(name string) *Error {
-	return invalidRequest("the parameter " + fault.Truncate(cleanName(name), 40) + " is repeated")
+	return invalidRequest("the parameter " + shown(name) + " is repeated")
 }
+
+// shown bounds text that a client has sent, to quote it.
+func shown(text string) string { return fault.Truncate(cleanName(text), 40) }
 
 // parseForm reads a query or a form.
 func parseForm(encoded string) (params, *Error) {

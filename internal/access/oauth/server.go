@@ -29,7 +29,7 @@ import (
 	"candela/internal/kit/principal"
 )
 
-// Trading is what an approved client can do with orders; the consent page shows it.
+// Trading is the kind of trading that clients can be granted; the consent page shows it.
 type Trading uint8
 
 // The kinds of trading.
@@ -134,7 +134,7 @@ func (s *Server) Authorize(ctx context.Context, token string) (principal.Caller,
 	}
 	return principal.Caller{
 		Subject: t.Grant.Subject, Key: t.Key, Expires: t.Expires,
-		Client: t.Grant.ClientName, ClientKey: t.Grant.ClientKey,
+		Client: t.Grant.ClientName, ClientKey: t.Grant.ClientKey, Scope: t.Grant.Access(),
 	}, nil
 }
 
@@ -209,6 +209,9 @@ type Event struct {
 	Client  string // the client's own name, unverified
 	Key     string // identifies the token, "" for none
 	Address string // of the request, "" for this machine
+
+	Scope string        // of an approval or a token, else ""
+	TTL   time.Duration // the same, else 0
 }
 
 // audit forwards events to the audit log.

@@ -11,8 +11,8 @@ import (
 // Lifetimes and limits. The limits bound memory however often an owner approves.
 const (
 	CodeTTL   = 5 * time.Minute
-	FormTTL   = 10 * time.Minute // of the consent form
-	TokenTTL  = 7 * 24 * time.Hour
+	FormTTL   = 10 * time.Minute   // of the consent form
+	TokenTTL  = 7 * 24 * time.Hour // at most
 	MaxCodes  = 256
 	MaxTokens = 1024 // default of a store
 )
@@ -37,6 +37,9 @@ type Grant struct {
 	Subject    string `json:"Subject"`         // the owner
 	ClientName string `json:"ClientName"`      // chosen by the client, not verified
 	ClientKey  string `json:"ClientKey"`       // equal for registrations with the same name and redirect URIs
+
+	Scope string        `json:"Scope,omitempty"` // what the client may do; "" for trade, as earlier versions granted
+	TTL   time.Duration `json:"TTL,omitempty"`   // of the token; 0 for TokenTTL
 }
 
 // Code is a stored authorization code.

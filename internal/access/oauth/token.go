@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candela/internal/access/cimd"
+	"candela/internal/kit/principal"
 )
 
 // ServeToken answers POST /token: it exchanges a code and its verifier for a token. RFC
@@ -26,15 +27,21 @@ func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] token issued", slog.Bool("pkce_verified", true),
 		slog.String("token_id", t.ID), slog.String("client_name", t.Grant.ClientName),
-		slog.String("subject", t.Grant.Subject), slog.Time("expires", t.Expires))
+		slog.String("subject", t.Grant.Subject), slog.String("scope", t.Grant.Access().String()), slog.Time("expires", t.Expires))
 	s.audit.note(r.Context(), Event{
 		Kind: "token_issued", Subject: t.Grant.Subject, About: t.ID, Client: t.Grant.ClientName, Key: t.Key, Address: s.cfg.Address(r).String(),
+		Scope: t.Grant.Access().String(), TTL: t.Grant.lifetime(),
 	})
+	scope := "" // RFC 6749 5.1: a client must learn of a scope that is narrower than it asked for
+	if access := t.Grant.Access(); access < principal.Trade {
+		scope = access.String()
+	}
 	writeJSON(w, http.StatusOK, struct {
 		Token   string `json:"access_token"`
 		Type    string `json:"token_type"`
 		Expires int    `json:"expires_in"`
-	}{secret, "Bearer", int(TokenTTL.Seconds())})
+		Scope   string `json:"scope,omitempty"`
+	}{secret, "Bearer", int(t.Grant.lifetime().Seconds()), scope})
 }
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) (t Token, secret string, e *Error) {
@@ -145,7 +152,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 		return Token{}, "", e
 	}
 	secret := newSecret()
-	t := newToken(secret, code.Grant, code.Generation, now, TokenTTL)
+	t := newToken(secret, code.Grant, code.Generation, now, code.Grant.lifetime())
 	if err := s.store.Redeem(ctx, hash, t, now); err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)
 	}

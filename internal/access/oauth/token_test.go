@@ -14,13 +14,14 @@ import (
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 const postClient = `{"redirect_uris":["` + Redirect + `"],"token_endpoint_auth_method":"client_secret_post"}`
 
 func TestToken_Happy(t *testing.T) {
 	t.Parallel()
-	s := New(t, nil)
+	s := New(t, trading(oauth.PaperTrading))
 	c := s.Known()
 	r := s.Redeem(TokenForm(c, s.Code(c)))
 	Documented(t, r)
@@ -29,7 +30,7 @@ func TestToken_Happy(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 	caller, err := s.Server.Authorize(t.Context(), r.Text(t, "access_token"))
-	if err != nil || caller.Subject != "owner" || caller.Client != "A Client" || caller.ClientKey == "" || caller.Key == "" {
+	if err != nil || caller.Subject != "owner" || caller.Scope != principal.Trade || caller.Client != "A Client" || caller.ClientKey == "" || caller.Key == "" {
 		t.Errorf("%+v, %v", caller, err)
 	}
 	if left := time.Until(caller.Expires); left < 7*24*time.Hour-time.Minute || left > 7*24*time.Hour {

@@ -17,6 +17,10 @@ type Caller struct {
 
 	Client    string // the client's own name for itself, unverified; "" when unknown
 	ClientKey string // the same for a client that returns with a new token; "" when unknown
+
+	// Scope is what the token may do. It is checked where a call arrives, so it is neither
+	// stored nor sent.
+	Scope Scope `json:"-"`
 }
 
 // ErrTokenEnded is the cause of a context that ended because its token was revoked or

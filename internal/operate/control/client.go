@@ -22,6 +22,7 @@ type Client struct {
 	ID       string    `json:"id"`
 	Token    string    `json:"token"` // what stands for it in the audit log
 	Name     string    `json:"name"`  // as the client calls itself
+	Scope    string    `json:"scope"` // what it may do; none for a browser session
 	Approved time.Time `json:"approved"`
 	Expires  time.Time `json:"expires"`
 }

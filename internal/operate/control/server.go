@@ -145,7 +145,7 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 		tokens, err := s.Door.Tokens(r.Context(), oauth.SoleOwner)
 		clients := make([]Client, 0, len(tokens))
 		for _, t := range tokens {
-			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Issued, t.Expires})
+			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Grant.Access().String(), t.Issued, t.Expires})
 		}
 		s.answer(w, r, clients, err)
 	})

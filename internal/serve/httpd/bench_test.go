@@ -42,7 +42,7 @@ func BenchmarkToolCall(b *testing.B) {
 	})
 	registry := tooltest.Registry(b, &tooltest.Trading{})
 	dispatcher := mcptest.ServerLogging(b, registry, io.Discard)
-	full := newServerOver(b, dispatcher, httpdtest.Tokens{"good": principal.Caller{Subject: "owner", Key: "k"}}, func(c *httpd.Config) {
+	full := newServerOver(b, dispatcher, httpdtest.Tokens{"good": principal.Caller{Subject: "owner", Key: "k", Scope: principal.Trade}}, func(c *httpd.Config) {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil)) //nolint:sloglint // what a line costs is part of the measurement
 	})
 	floor, stopFloor := listen(b, func(ctx context.Context, ln net.Listener) error {

@@ -21,7 +21,7 @@ import (
 
 func twoTokens() httpdtest.Tokens {
 	tokens := httpdtest.One()
-	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other"}
+	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other", Scope: principal.Trade}
 	return tokens
 }
 

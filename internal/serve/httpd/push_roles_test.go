@@ -273,7 +273,7 @@ func serveOurs(ln net.Listener, clients, slow int) (func(string), error) {
 	failed := make(chan error, clients)
 	for i := range clients {
 		hash := oauth.HashOf(token(i))
-		caller := principal.Caller{Subject: "owner", Key: hash.Hex(), Expires: time.Now().Add(oauth.TokenTTL)}
+		caller := principal.Caller{Subject: "owner", Key: hash.Hex(), Scope: principal.Trade, Expires: time.Now().Add(oauth.TokenTTL)}
 		tokens.tokens[hash] = caller
 		var f notify.Filter
 		if i >= clients-slow {

@@ -38,7 +38,7 @@ func pushing(t *testing.T, body func(p *pushed)) {
 	t.Helper()
 	p := &pushed{}
 	tokens := httpdtest.One()
-	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other"}
+	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other", Scope: principal.Trade}
 	p.tokens = httpdtest.NewRevocable(tokens)
 	tools := func(t *testing.T) mcp.ToolSet {
 		t.Helper()

@@ -233,7 +233,7 @@ func TestStream_StopSaysWhenToComeBack(t *testing.T) {
 func TestStream_SecondOfAKindTakesOver(t *testing.T) {
 	t.Parallel()
 	tokens := httpdtest.One()
-	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other"}
+	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other", Scope: principal.Trade}
 	serving(t, tokens, nil, func(s *scene) {
 		t, p := s.t, s.p
 		open := func(token string) (*bufio.Reader, net.Conn) {
@@ -263,7 +263,7 @@ func TestStream_EndsWithItsToken(t *testing.T) {
 	tokens := httpdtest.One()
 	serving(t, tokens, nil, func(s *scene) {
 		t, p := s.t, s.p
-		tokens["good"] = principal.Caller{Subject: "owner", Key: "k", Expires: time.Now().Add(40 * time.Second)}
+		tokens["good"] = principal.Caller{Subject: "owner", Key: "k", Scope: principal.Trade, Expires: time.Now().Add(40 * time.Second)}
 		conn, began := p.dial(t), time.Now()
 		send(t, conn, openStream)
 		stream := readHead(t, conn).body

@@ -47,7 +47,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	ctx, leave := s.takeovers.claim(held, *caller)
 	defer leave()
-	events, err := s.cfg.Streams.Open(ctx, *caller, r.Header.Get("Last-Event-ID"))
+	events, err := s.streamsOf(*caller).Open(ctx, *caller, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; retry")
 		refusal.cause = err
@@ -63,6 +63,15 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
 		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
 		slog.Duration("took", time.Since(began)), slog.String("request_id", x.id))
+}
+
+// streamsOf returns the streams that a caller may open. A token for charts alone gets no
+// events: a subscription of an earlier token of the client would else come back with it.
+func (s *Server) streamsOf(caller principal.Caller) notify.Streams {
+	if caller.Scope < principal.Read {
+		return silence{}
+	}
+	return s.cfg.Streams
 }
 
 // silence opens streams without events, and is one.

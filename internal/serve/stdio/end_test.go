@@ -137,7 +137,7 @@ func TestSession_CallerHasTheNameThatTheClientGave(t *testing.T) {
 		s.read(t)
 		return <-tools.callers
 	}
-	if got := call(); got != (principal.Caller{Subject: "owner", Key: "local"}) {
+	if got := call(); got != (principal.Caller{Subject: "owner", Key: "local", Scope: principal.Trade}) {
 		t.Errorf("before initialize the caller is %+v", got)
 	}
 	s.send(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"`+strings.Repeat("n", 200)+`","version":"1"}}}`)

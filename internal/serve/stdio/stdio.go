@@ -73,7 +73,7 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 
 // caller returns the client of the session.
 func (s *Session) caller() principal.Caller {
-	return principal.Caller{Subject: Owner, Key: "local", Client: s.client}
+	return principal.Caller{Subject: Owner, Key: "local", Client: s.client, Scope: principal.Trade}
 }
 
 // Run serves until the input or ctx ends. Running calls may then finish and queued

@@ -183,7 +183,7 @@ func declareAlert() (*alert.Alert, args) {
 
 func (t *Trading) setAlert() toolSpec {
 	return toolSpec{
-		name: "set_alert", title: "Set an alert", trading: true,
+		name: "set_alert", title: "Set an alert", trading: true, scope: principal.Trade,
 		description: "Create a one-shot alert on a price or an indicator signal. " +
 			"A price condition that is already true fires immediately; a signal fires when a bar that closes after creation confirms it. " +
 			"To wait for it, call get_notifications with wait_seconds.",
@@ -213,7 +213,7 @@ func setInterval(a *alert.Alert) error {
 func (t *Trading) listAlerts() toolSpec {
 	const name = "list_alerts"
 	return toolSpec{
-		name: name, title: "List alerts", trading: true,
+		name: name, title: "List alerts", trading: true, scope: principal.Read,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
 		output:      object("", listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
@@ -236,7 +236,7 @@ func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.U
 
 func (t *Trading) cancelAlert() toolSpec {
 	return toolSpec{
-		name: "cancel_alert", title: "Cancel an alert", trading: true,
+		name: "cancel_alert", title: "Cancel an alert", trading: true, scope: principal.Trade,
 		description: "Cancel an active alert by alert_id. Returns {ok, alert_id}.",
 		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},

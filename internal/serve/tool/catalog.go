@@ -51,7 +51,7 @@ type catalogParam struct {
 func (c *charts) listIndicators() toolSpec {
 	written, err := jsonResult(catalog(), nil)
 	return toolSpec{
-		name: "list_indicators", title: "List indicators",
+		name: "list_indicators", title: "List indicators", scope: principal.Charts,
 		description: "List all indicators with descriptions, aliases, parameters, defaults, bounds and signals. " +
 			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},

@@ -188,7 +188,7 @@ func (c *charts) getIndicators() toolSpec {
 		}
 	}
 	return toolSpec{
-		name: "get_indicators", title: "Compute indicators",
+		name: "get_indicators", title: "Compute indicators", scope: principal.Charts,
 		description: "Compute indicators and return the latest values, newest signals and levels as JSON. " +
 			"Use it for questions about numbers, such as whether RSI is oversold or MACD has crossed. " +
 			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
@@ -262,7 +262,7 @@ func declareChart() (*chartArguments, args) {
 // generateChart has no output schema: see docs/adr/0005.
 func (c *charts) generateChart() toolSpec {
 	return toolSpec{
-		name: "generate_chart", title: "Draw a chart",
+		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
 		description: "Draw a candlestick chart with indicators, or return its data as JSON. " +
 			"Set format: png to see the chart (80 to 140 KB of base64), summary for the key figures (2 to 8 KB), " +
 			"both, or series for every value of every bar (about 90 KB for 200 bars). Prefer summary when you need numbers only. " +

@@ -48,7 +48,7 @@ func (t *Trading) getNotifications() toolSpec {
 		typedProp("value", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
 		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found later, in bars that were missed when they closed."))
 	return toolSpec{
-		name: name, title: "Fetch notifications", trading: true,
+		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
 		description: "Fetch fired alerts and remove them from the queue. Each is returned once, to the first client that asks. " +
 			"Set wait_seconds to wait for the next one. About 0.3 KB per notification.",
 		output: object("", listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
@@ -114,7 +114,7 @@ func subscribedProps() []prop {
 
 func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
-		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true,
+		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true, scope: principal.Read,
 		description: "Push fired alerts to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
 			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
 			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
@@ -134,7 +134,7 @@ func (t *Trading) subscribe() toolSpec {
 
 func (t *Trading) unsubscribe() toolSpec {
 	return toolSpec{
-		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true,
+		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true, scope: principal.Read,
 		description: "Remove this client's push subscription and its queue. Returns status unsubscribed, or not_found if there was none.",
 		output:      object("", enumProp("status", "", "unsubscribed", "not_found")),
 		hints:       hints{destructive: true, idempotent: true},
@@ -156,7 +156,7 @@ func (t *Trading) listSubscriptions() toolSpec {
 	output.Properties = append(output.Properties, subscribedProps()...)
 	output.Properties = append(output.Properties, typedProp("offline_queue_size", "integer", ""), typedProp("connected", "boolean", "A stream is open."))
 	return toolSpec{
-		name: "list_subscriptions", title: "Show the subscription", trading: true,
+		name: "list_subscriptions", title: "Show the subscription", trading: true, scope: principal.Read,
 		description: "Show this client's push filters, queue length and whether its stream is open.",
 		output:      output, hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {

@@ -72,7 +72,7 @@ func (p *orderArgs) request() (order.Request, error) {
 
 func (t *Trading) placeOrder() toolSpec {
 	return toolSpec{
-		name: "place_order", title: "Place an order", trading: true,
+		name: "place_order", title: "Place an order", trading: true, scope: principal.Trade,
 		description: "Place a market or limit order. Returns order_id, status and mode: read mode (paper or live) before you mention real money. " +
 			"A denied order is not sent; the error names the rule, the limit and the value. " +
 			"Use dry_run to check an order without sending it, and idempotency_key to retry safely. About 0.5 KB.",
@@ -115,7 +115,7 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 
 func (t *Trading) cancelOrder() toolSpec {
 	return toolSpec{
-		name: "cancel_order", title: "Cancel an order", trading: true,
+		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
 		description: "Cancel an open order by order_id. Returns {ok, order_id, status, filled_quantity, mode}. Check status: the order may have filled first, and pending_cancel means the venue has not confirmed yet.",
 		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
@@ -151,7 +151,7 @@ func (t *Trading) getOrders() toolSpec {
 		}
 	}
 	return toolSpec{
-		name: name, title: "List orders", trading: true,
+		name: name, title: "List orders", trading: true, scope: principal.Read,
 		description: "List orders, newest first. external: true marks orders placed outside candela. About 0.5 KB per order.",
 		output:      object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
@@ -240,7 +240,7 @@ func olderThan(all []order.Order, key string) []order.Order {
 func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
 	return toolSpec{
-		name: name, title: "List positions", trading: true,
+		name: name, title: "List positions", trading: true, scope: principal.Read,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null until a price is known. About 0.3 KB per position.",
 		output:      object("", listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
@@ -261,7 +261,7 @@ func (t *Trading) modeField() string { return `,"mode":"` + string(t.Mode) + `"`
 // getBalance exists because clients expect it. It always returns an error.
 func getBalance() toolSpec {
 	return toolSpec{
-		name: "get_balance", title: "Balance (not supported)",
+		name: "get_balance", title: "Balance (not supported)", scope: principal.Read,
 		description: "Not supported; always returns an error. Use get_positions instead.",
 		output:      object(""), hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {

@@ -33,9 +33,9 @@ type overlay struct {
 }
 
 // loadOverlay adds the caller's alerts, position and orders to the chart data and
-// returns the marks to draw.
+// returns the marks to draw. A caller who may see charts only gets none.
 func (c *charts) loadOverlay(ctx context.Context, caller principal.Caller, s market.Symbol, shown *payload.Chart) overlay {
-	if c.alerts == nil || s.IsZero() || shown.Source == payload.Sample {
+	if c.alerts == nil || caller.Scope < principal.Read || s.IsZero() || shown.Source == payload.Sample {
 		return overlay{}
 	}
 	o := c.loadAccountOverlay(ctx, caller, s, shown)

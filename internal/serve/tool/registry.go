@@ -9,6 +9,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -62,8 +63,9 @@ type Registry struct {
 
 // registeredTool is a tool that is ready to run.
 type registeredTool struct {
-	tool mcp.Tool
-	run  runner
+	tool  mcp.Tool
+	scope principal.Scope // that a caller needs
+	run   runner
 }
 
 // runner runs a tool with its arguments, a valid JSON object.
@@ -90,6 +92,9 @@ func New(cfg Config) (*Registry, error) {
 		if s.trading && cfg.Trading == nil {
 			d.run = tradingDisabled(cfg.TradingDisabled)
 		}
+		if cfg.Trading == nil {
+			d.scope = principal.Charts // there is no account: what is missing is --trade, not access
+		}
 		r.tools = append(r.tools, d)
 		r.names = append(r.names, s.name)
 	}
@@ -105,12 +110,15 @@ func (r *Registry) Tools() []mcp.Tool {
 	return tools
 }
 
-// Call runs a tool. A failure of the tool is a Result; only an unknown name is an
-// error.
+// Call runs a tool if the caller's scope allows it, which is checked here and nowhere
+// else. A failure of the tool is a Result; only an unknown name is an error.
 func (r *Registry) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
 	i := slices.Index(r.names, name)
 	if i < 0 {
 		return mcp.Result{}, r.unknown(name)
+	}
+	if need := r.tools[i].scope; caller.Scope < need {
+		return newToolError(ctx, outOfScope(name, need, caller.Scope)).result(), nil
 	}
 	result, err := r.tools[i].run(ctx, caller, arguments)
 	if err == nil {
@@ -120,6 +128,12 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
 	return newToolError(ctx, r.suggest(err)).result(), nil
+}
+
+// outOfScope is the error of a call that the caller's token does not allow.
+func outOfScope(tool string, need, has principal.Scope) error {
+	return fault.New(fault.Unauthorized, "insufficient_scope", "%s needs the scope %s, and the token of this client has %s; "+
+		"the owner can connect the client again and approve it with more access", tool, need, has)
 }
 
 // suggest replaces a venue's suggestions for an unknown symbol with better ones: a
@@ -166,6 +180,7 @@ type toolSpec struct {
 	hints       hints
 	meta        json.RawMessage
 	trading     bool
+	scope       principal.Scope // that a caller needs
 	call        call
 }
 
@@ -195,11 +210,14 @@ func noArgs() (*struct{}, args) { return nil, nil }
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
 func (s toolSpec) build() (registeredTool, error) {
+	if s.scope == principal.NoScope {
+		return registeredTool{}, errors.New("no scope is declared; it must be principal.Charts, Read or Trade")
+	}
 	input, err := marshalPlain(s.call.input.schema())
 	if err != nil {
 		return registeredTool{}, err
 	}
-	d := registeredTool{run: s.call.run, tool: mcp.Tool{
+	d := registeredTool{run: s.call.run, scope: s.scope, tool: mcp.Tool{
 		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,

@@ -26,7 +26,9 @@ import (
 	"candela/internal/serve/tool/tooltest"
 )
 
-func caller() principal.Caller { return principal.Caller{Subject: "owner", Key: "k"} }
+func caller() principal.Caller {
+	return principal.Caller{Subject: "owner", Key: "k", Scope: principal.Trade}
+}
 
 // call runs a tool through the checks that every transport runs.
 func call(t *testing.T, r *tool.Registry, name, arguments string) mcp.Result {

@@ -192,7 +192,7 @@ func TestCall_ThatTheClientGaveUpIsNoFailureInTheLog(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	result, err := registry.Call(ctx, principal.Caller{Subject: "owner"}, "get_notifications", json.RawMessage(`{}`))
+	result, err := registry.Call(ctx, principal.Caller{Subject: "owner", Scope: principal.Trade}, "get_notifications", json.RawMessage(`{}`))
 	if err != nil || !strings.Contains(string(result.Content[0].Text), `"code":"cancelled"`) || log.Len() > 0 {
 		t.Errorf("%+v, %v, and the log says %q", result, err, log.String())
 	}

@@ -51,7 +51,7 @@ func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 func code(name string, at time.Time) oauth.Code {
 	return oauth.Code{
 		Hash: oauth.HashOf("code " + name), Client: "client", Redirect: "https://client.example/cb", Challenge: oauth.HashOf("verifier"),
-		Grant: oauth.Grant{Subject: "owner", ClientName: "a client", ClientKey: "key"}, Expires: at.Add(oauth.CodeTTL),
+		Grant: oauth.Grant{Subject: "owner", ClientName: "a client", ClientKey: "key", Scope: "read", TTL: time.Hour}, Expires: at.Add(oauth.CodeTTL),
 	}
 }
 
@@ -59,7 +59,7 @@ func token(name, subject string, at time.Time) oauth.Token {
 	h := oauth.HashOf("token " + name)
 	return oauth.Token{
 		Hash: h, Key: h.Hex(), ID: name, Issued: at, Expires: at.Add(oauth.TokenTTL),
-		Grant: oauth.Grant{Subject: subject, ClientName: "a client", ClientKey: "key"},
+		Grant: oauth.Grant{Subject: subject, ClientName: "a client", ClientKey: "key", Scope: "charts", TTL: 24 * time.Hour},
 	}
 }
 

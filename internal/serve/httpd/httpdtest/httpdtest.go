@@ -77,4 +77,6 @@ func (r *Revocable) Revoke(token string) {
 }
 
 // One returns Tokens with one good token "good" of the subject "owner".
-func One() Tokens { return Tokens{"good": {Subject: "owner", Key: "key-of-good"}} }
+func One() Tokens {
+	return Tokens{"good": {Subject: "owner", Key: "key-of-good", Scope: principal.Trade}}
+}

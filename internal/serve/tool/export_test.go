@@ -1,0 +1,17 @@
+package tool
+
+import (
+	"context"
+
+	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
+)
+
+// BuildWithScope builds a tool that does nothing.
+func BuildWithScope(scope principal.Scope) error {
+	_, err := toolSpec{
+		name: "nothing", scope: scope,
+		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) { return mcp.Result{}, nil }),
+	}.build()
+	return err
+}

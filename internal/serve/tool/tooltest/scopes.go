@@ -1,0 +1,17 @@
+package tooltest
+
+import "candela/internal/kit/principal"
+
+// Scopes returns the scope that each tool needs.
+func Scopes() map[string]principal.Scope {
+	return map[string]principal.Scope{
+		"generate_chart": principal.Charts, "list_indicators": principal.Charts, "get_indicators": principal.Charts,
+
+		"get_orders": principal.Read, "get_positions": principal.Read, "get_balance": principal.Read,
+		"list_alerts": principal.Read, "list_subscriptions": principal.Read, "get_notifications": principal.Read,
+		"subscribe_notifications": principal.Read, "unsubscribe_notifications": principal.Read,
+
+		"place_order": principal.Trade, "cancel_order": principal.Trade,
+		"set_alert": principal.Trade, "cancel_alert": principal.Trade,
+	}
+}
