@@ -37,6 +37,9 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(clients) != 2 || clients[0].Scope != "trade" || clients[1].Scope != "none" {
+		t.Errorf("a client and the browser of the owner are listed as %+v", clients)
+	}
 	if err := control.Revoke(t.Context(), home, clients[0].ID); err != nil {
 		t.Error(err)
 	}
@@ -62,6 +65,10 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 			kinds = append(kinds, e.Kind)
 			if e.Owner != oauth.SoleOwner || strings.Contains(string(e.Body), token) {
 				t.Errorf("%+v", e)
+			}
+			granted := e.Kind == "client_approved" || e.Kind == "token_issued"
+			if strings.Contains(string(e.Body), `"scope":"trade","expires_in":604800`) != granted {
+				t.Errorf("%s has the body %s", e.Kind, e.Body)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/stdio"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -25,8 +26,8 @@ func TestOwners_SeeNothingOfEachOther(t *testing.T) {
 	expires := time.Now().Add(time.Hour)
 	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, httpdtest.Tokens{
 		// The same client by name and redirect URIs.
-		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Expires: expires},
-		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Expires: expires},
+		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
+		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
 	})
 	defer stop()
 	call := func(token, tool, arguments string) string {
@@ -95,7 +96,7 @@ func TestOwner_IsTheSameOverStdioAndHTTP(t *testing.T) {
 		t.Fatal(line)
 	}
 	w.close()
-	url, stop := startTradingFor(t, home, venue.URL, httpdtest.Tokens{"ann": {Subject: oauth.SoleOwner, Key: "ann's", Expires: time.Now().Add(time.Hour)}})
+	url, stop := startTradingFor(t, home, venue.URL, httpdtest.Tokens{"ann": {Subject: oauth.SoleOwner, Key: "ann's", Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}})
 	defer stop()
 	call := func(tool, arguments string) string {
 		t.Helper()

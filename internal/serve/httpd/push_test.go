@@ -36,10 +36,15 @@ type pushed struct {
 
 func pushing(t *testing.T, body func(p *pushed)) {
 	t.Helper()
-	p := &pushed{}
 	tokens := httpdtest.One()
 	tokens["other"] = principal.Caller{Subject: "owner", Key: "key-of-other", Scope: principal.Trade}
-	p.tokens = httpdtest.NewRevocable(tokens)
+	pushingTo(t, tokens, body)
+}
+
+// pushingTo is pushing with other tokens.
+func pushingTo(t *testing.T, tokens httpdtest.Tokens, body func(p *pushed)) {
+	t.Helper()
+	p := &pushed{tokens: httpdtest.NewRevocable(tokens)}
 	tools := func(t *testing.T) mcp.ToolSet {
 		t.Helper()
 		var err error
