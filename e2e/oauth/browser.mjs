@@ -1,5 +1,5 @@
-// Chromium at the consent page: approve, deny, wrong passphrase, throttle,
-// framing and posts from elsewhere. Screenshots go to a folder when one is named.
+// Chromium at the consent page of a server that trades on paper: approve, deny, choices,
+// wrong passphrase, throttle, framing and posts from elsewhere. Screenshots go to a folder when one is named.
 // usage: browser.mjs BASE_URL [FOLDER]
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -73,6 +73,7 @@ for (const [name, options] of Object.entries({
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
   phone: { colorScheme: "light", viewport: { width: 390, height: 844 } },
+  small: { colorScheme: "light", viewport: { width: 320, height: 640 } },
   "phone-dark": { colorScheme: "dark", viewport: { width: 390, height: 844 } },
 })) {
   const { page, complaints, close } = await visitor(options);
@@ -82,7 +83,7 @@ for (const [name, options] of Object.entries({
   assert.equal(await page.locator("h1").evaluate((h) => getComputedStyle(h).fontSize), "24px", "the style does not apply");
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: the page scrolls sideways`);
   assert.ok(await page.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0), "the icon does not load");
-  if (folder) await page.screenshot({ path: `${folder}/consent-${name}.png` });
+  if (folder) await page.screenshot({ path: `${folder}/consent-${name}.png`, fullPage: true });
   assert.deepEqual(complaints, []);
   await close();
 }
@@ -94,15 +95,42 @@ for (const [name, options] of Object.entries({
   console.log("browser: deny reaches the client, without a passphrase");
 
   await page.goto(ask());
+  const checked = () => page.locator("input[type=radio]:checked").evaluateAll((all) => all.map((one) => one.value));
+  assert.deepEqual(await checked(), ["trade", "7d"]);
+  await page.click("text=Read");
+  await page.click("text=1 hour");
+  assert.deepEqual(await checked(), ["read", "1h"]);
   await page.fill("#passphrase", "wrong-passphrase-of-the-browser");
   secret("wrong-passphrase-of-the-browser");
   await page.keyboard.press("Enter");
   await page.waitForSelector('[role="alert"]');
   assert.match(await page.textContent('[role="alert"]'), /Wrong passphrase/);
   if (folder) await page.screenshot({ path: `${folder}/consent-wrong.png` });
+  assert.deepEqual(await checked(), ["read", "1h"], "the choices are lost with a wrong passphrase");
   await page.fill("#passphrase", passphrase);
-  assert.ok((await answerOf(() => Promise.all([page.waitForURL(/\/callback/), page.keyboard.press("Enter")]))).get("code"));
+  const code = (await answerOf(() => Promise.all([page.waitForURL(/\/callback/), page.keyboard.press("Enter")]))).get("code");
   console.log("browser: a wrong passphrase is reported, the right one approves");
+
+  const token = await (
+    await fetch(`${base}/token`, {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "authorization_code", client_id: registered.client_id, code, redirect_uri: redirect,
+        code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+      }),
+    })
+  ).json();
+  secret(token.access_token);
+  assert.deepEqual([token.scope, token.expires_in], ["read", 3600]);
+  const outside = await (
+    await fetch(`${base}/mcp`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token.access_token}` },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "cancel_order", arguments: { order_id: "x" } } }),
+    })
+  ).json();
+  assert.equal(JSON.parse(outside.result.content[0].text).code, "insufficient_scope");
+  console.log("browser: the token has the scope and the duration that were chosen");
 
   await page.goto(ask());
   assert.equal(await page.locator("#passphrase").count(), 0);
