@@ -57,9 +57,10 @@ func (s *Server) ServeResource(w http.ResponseWriter, r *http.Request) {
 }
 
 func scopeNames() []string {
-	var names []string
-	for _, scope := range principal.Scopes() {
-		names = append(names, scope.String())
+	all := principal.Scopes()
+	names := make([]string, len(all))
+	for i, scope := range all {
+		names[i] = scope.String()
 	}
 	return names
 }

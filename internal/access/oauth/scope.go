@@ -141,9 +141,10 @@ func (s *Server) scopeOptions(q request, c choice) []option {
 }
 
 func ttlOptions(c choice) []option {
-	var all []option
-	for _, l := range lifetimes() {
-		all = append(all, option{Value: l.name, Label: l.label, Checked: l.ttl == c.ttl})
+	lives := lifetimes()
+	all := make([]option, len(lives))
+	for i, l := range lives {
+		all[i] = option{Value: l.name, Label: l.label, Checked: l.ttl == c.ttl}
 	}
 	return all
 }

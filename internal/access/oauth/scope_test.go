@@ -23,12 +23,13 @@ func trading(kind oauth.Trading) func(*oauth.Config) {
 
 // radios returns the values of the page's radio buttons of a name, and the checked one.
 func radios(page Response, name string) (values []string, checked string) {
+	var marked []string
 	for _, found := range regexp.MustCompile(`type="radio" name="`+name+`" value="([^"]*)"( checked)?`).FindAllSubmatch(page.Body, -1) {
 		if values = append(values, string(found[1])); len(found[2]) > 0 {
-			checked += string(found[1])
+			marked = append(marked, string(found[1]))
 		}
 	}
-	return values, checked
+	return values, strings.Join(marked, " and ")
 }
 
 func offered(page Response) []string {

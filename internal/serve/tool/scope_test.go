@@ -224,7 +224,7 @@ func TestScopes_AChartsTokenChangesNothing(t *testing.T) {
 			t.Parallel()
 			account := &tooltest.Account{}
 			registry := over(t, account, blank{})
-			c := &calls{random: rand.New(rand.NewPCG(7, 19)), good: good()} //nolint:gosec // G404: repeatable
+			c := &calls{random: rand.New(rand.NewPCG(7, 19)), good: good()}
 			for _, each := range registry.Tools() {
 				c.names = append(c.names, each.Name)
 			}
