@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,10 +65,11 @@ func (s *site) answers(serve http.HandlerFunc) {
 	s.serve = serve
 }
 
-func (s *site) pass(d time.Duration) {
+// hour lets an hour pass, in which documents expire and rate limits refill.
+func (s *site) hour() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
+	s.now = s.now.Add(time.Hour)
 }
 
 // good is the document of an id, changed by some members. A nil member is removed.
@@ -116,7 +118,7 @@ func TestDocument_IsFetchedOnceAndKept(t *testing.T) {
 		t.Errorf("fetched %d times, want 1", n)
 	}
 	first, _ := s.fetcher.Document(t.Context(), id, browser)
-	s.pass(time.Hour)
+	s.hour()
 	s.answers(document(good(id, map[string]any{"client_name": "Other"})))
 	second, err := s.fetcher.Document(t.Context(), id, browser)
 	if err != nil || second.Name != "Other" || second.Digest == first.Digest {
@@ -200,14 +202,14 @@ func TestDocument_RefusesHostileOnes(t *testing.T) {
 		"a connection that breaks":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "cannot be reached"},
 	} {
 		s.answers(tc.serve)
-		s.pass(time.Hour) // of the rate limit
+		s.hour()
 		d, err := s.fetcher.Document(t.Context(), id, browser)
 		if f := fault.Of(err); f == nil || f.Code != "client_document" || f.Field != "client_id" || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %+v, %v, want %q", name, d, err, tc.want)
 		}
 	}
 	s.answers(document(good(id, nil)))
-	s.pass(time.Hour)
+	s.hour()
 	if _, err := s.fetcher.Document(t.Context(), id, browser); err != nil {
 		t.Errorf("an error was kept: %v", err)
 	}
@@ -220,13 +222,13 @@ func TestDocument_RefusesAddressesThatAreNotPublic(t *testing.T) {
 	s.answers(document(good(id, nil)))
 	for _, address := range []string{"127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "100.100.100.200"} {
 		s.zone.Set(address)
-		s.pass(time.Hour)
+		s.hour()
 		if _, err := s.fetcher.Document(t.Context(), id, browser); err == nil || !strings.Contains(err.Error(), "not at a public address") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	for _, host := range []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "10.1.2.3", "[fe80::1]", "[fd00:ec2::254]", "2130706433", "0x7f.1"} {
-		s.pass(time.Hour)
+		s.hour()
 		if _, err := s.fetcher.Document(t.Context(), "https://"+host+":"+s.port+"/client.json", browser); err == nil {
 			t.Errorf("%s is fetched from", host)
 		}
@@ -245,7 +247,7 @@ func TestDocument_ANameThatChangesIsRefused(t *testing.T) {
 	s.answers(document(good(id, nil)))
 	s.zone.Set("203.0.113.1", "127.0.0.1") // documentation, then this machine
 	for range 3 {
-		s.pass(time.Hour)
+		s.hour()
 		if _, err := s.fetcher.Document(t.Context(), id, browser); err == nil {
 			t.Error("the document was fetched")
 		}
@@ -324,7 +326,7 @@ func TestDocument_Limits(t *testing.T) {
 		t.Errorf("another address: %v", err)
 	}
 	for i := range 2 * maxCached {
-		s.fetcher.keep(Document{ID: fmt.Sprint(i)}, time.Duration(i)*time.Second)
+		s.fetcher.keep(Document{ID: strconv.Itoa(i)}, time.Duration(i)*time.Second)
 	}
 	if len(s.fetcher.cached) != maxCached {
 		t.Errorf("%d documents are kept", len(s.fetcher.cached))

@@ -65,7 +65,7 @@ func Check(id string) error {
 	case u.Path == "" || u.Path == "/":
 		return errors.New("client_id must have a path")
 	case hasDots(u.EscapedPath()):
-		return errors.New("client_id must not have the path segments . and ..")
+		return errors.New("client_id must not have . or .. as a segment of its path")
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -218,7 +218,7 @@ func (f *Fetcher) fetch(ctx context.Context, id string) (Document, time.Duration
 	if response.StatusCode != http.StatusOK {
 		return Document{}, 0, fmt.Errorf("the host answered with status %d instead of 200", response.StatusCode)
 	}
-	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+	if !jsonType.MatchString(response.Header.Get("Content-Type")) {
 		return Document{}, 0, errors.New("the host answered with a type other than JSON")
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
@@ -231,6 +231,9 @@ func (f *Fetcher) fetch(ctx context.Context, id string) (Document, time.Duration
 	d, err := parse(id, data)
 	return d, ageOf(response.Header.Get("Cache-Control")), err
 }
+
+// jsonType matches application/json and types that are based on it.
+var jsonType = regexp.MustCompile(`(?i)^\s*application/([a-z0-9.+-]+\+)?json\s*(;|$)`)
 
 // notFetched describes a failed exchange without addresses: the page that shows it is not
 // only for the operator.

@@ -19,6 +19,7 @@
 package alert
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -169,4 +170,27 @@ func appendDecimal(dst []byte, d decimal.Decimal) []byte {
 
 func appendZeros(dst []byte, n int) []byte {
 	return append(dst, "0000000000000000000000000000000000000000"[:n]...)
+}
+
+// Fired is a firing as clients receive it: see Firing.AppendJSON.
+type Fired struct {
+	ID        string `json:"alert_id"`
+	Symbol    string `json:"symbol"`
+	Interval  string `json:"interval"`
+	Condition struct {
+		Type      string      `json:"type"`
+		Threshold json.Number `json:"threshold"`
+		Indicator string      `json:"indicator"`
+		Signal    string      `json:"signal"`
+	} `json:"condition"`
+	Value *float64  `json:"value"` // null if it is not a number
+	At    time.Time `json:"triggered_at"`
+	Note  string    `json:"note"`
+	Late  bool      `json:"late"`
+}
+
+// ParseFired reads what AppendJSON wrote, and reports false for anything else.
+func ParseFired(data []byte) (f Fired, ok bool) {
+	err := json.Unmarshal(data, &f)
+	return f, err == nil && f.Condition.Type != "" && !f.At.IsZero()
 }

@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
@@ -51,31 +51,19 @@ func NewNtfy(address string, token secret.Text, allowPrivate bool) (*Receiver, e
 // sequenceID matches the IDs that ntfy accepts. It accepts those of alerts.
 var sequenceID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
 
-// firing is the part of a record of alert.Firing.AppendJSON that the text needs.
+// firing is a record of a firing, or raw if it is none.
 type firing struct {
-	ID        string `json:"alert_id"`
-	Symbol    string `json:"symbol"`
-	Interval  string `json:"interval"`
-	Condition struct {
-		Type      string      `json:"type"`
-		Threshold json.Number `json:"threshold"`
-		Indicator string      `json:"indicator"`
-		Signal    string      `json:"signal"`
-	} `json:"condition"`
-	Value *float64  `json:"value"` // null if it is not a number
-	At    time.Time `json:"triggered_at"`
-	Note  string    `json:"note"`
-	Late  bool      `json:"late"`
+	alert.Fired
 
-	raw string // of a record that is not a firing
+	raw string
 }
 
 func parseFiring(e *notify.Entry) firing {
-	var f firing
-	if err := json.Unmarshal(e.Data, &f); err != nil || f.Condition.Type == "" || f.At.IsZero() {
+	fired, ok := alert.ParseFired(e.Data)
+	if !ok {
 		return firing{raw: string(e.Data)}
 	}
-	return f
+	return firing{Fired: fired}
 }
 
 // text returns the firing for people: "BTCUSDT above 65,000: 65,012.4 at 14:03:22 UTC". A

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/strictjson"
 )
 
 // channelEvery is the least time between two frames of a channel. Each frame wakes the
@@ -69,34 +71,23 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9:=._/-]{1,64}$`)
 // readFiring describes the params of a notification in a sentence and in fields. It falls
 // back to a general sentence if one of them is not plain.
 func readFiring(params []byte) (content string, meta map[string]string) {
-	var fired struct {
-		AlertID   string      `json:"alert_id"`
-		Symbol    string      `json:"symbol"`
-		Value     json.Number `json:"value"`
-		At        string      `json:"triggered_at"`
-		Condition struct {
-			Type      string      `json:"type"`
-			Threshold json.Number `json:"threshold"`
-			Indicator string      `json:"indicator"`
-			Signal    string      `json:"signal"`
-		} `json:"condition"`
+	fired, ok := alert.ParseFired(params)
+	when, value := fired.Condition, "unknown"
+	if fired.Value != nil {
+		value = string(strictjson.AppendFloat(nil, *fired.Value))
 	}
-	err := json.Unmarshal(params, &fired)
-	when := fired.Condition
-	meta = map[string]string{"alert_id": fired.AlertID, "symbol": fired.Symbol, "type": when.Type, "value": fired.Value.String(), "triggered_at": fired.At}
-	switch {
-	case when.Indicator != "":
+	meta = map[string]string{"alert_id": fired.ID, "symbol": fired.Symbol, "type": when.Type, "value": value, "triggered_at": fired.At.UTC().Format(time.RFC3339Nano)}
+	if when.Indicator != "" {
 		meta["indicator"], meta["signal"] = when.Indicator, when.Signal
-		content = fmt.Sprintf("Alert fired: %s %s %s, value %s.", fired.Symbol, when.Indicator, when.Signal, fired.Value)
-	default:
+		content = fmt.Sprintf("Alert fired: %s %s %s, value %s.", fired.Symbol, when.Indicator, when.Signal, value)
+	} else {
 		meta["threshold"] = when.Threshold.String()
-		content = fmt.Sprintf("Alert fired: %s %s %s, price %s.", fired.Symbol, strings.ReplaceAll(when.Type, "_", " "), when.Threshold, fired.Value)
+		content = fmt.Sprintf("Alert fired: %s %s %s, price %s.", fired.Symbol, strings.ReplaceAll(when.Type, "_", " "), when.Threshold, value)
 	}
-	plain := err == nil
 	for _, text := range meta {
-		plain = plain && plainName.MatchString(text)
+		ok = ok && plainName.MatchString(text)
 	}
-	if !plain {
+	if !ok {
 		return "An alert fired. Call get_notifications to read it.", nil
 	}
 	return content, meta

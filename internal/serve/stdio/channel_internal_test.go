@@ -33,7 +33,7 @@ func TestChannel_SaysWhatFired(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
 		`{"alert_id":"01a1-e0","symbol":"binance:BTCUSDT","interval":"","condition":{"type":"price_above","threshold":113},"value":113.09,"triggered_at":"2026-11-15T16:48:57.120Z","note":"buy <b>now</b>"}`: "Alert fired: binance:BTCUSDT price above 113, price 113.09.",
-		`{"alert_id":"a","symbol":"AAPL","interval":"1h","condition":{"type":"indicator_signal","indicator":"wavetrend","signal":"cross_up"},"value":-60.5,"triggered_at":"2026-11-15T16:48:57Z"}`:               "Alert fired: AAPL wavetrend cross_up, value -60.5.",
+		`{"alert_id":"a","symbol":"AAPL","interval":"1h","condition":{"type":"indicator_signal","indicator":"wavetrend","signal":"cross_up"},"value":-60.5,"triggered_at":"2026-11-15T16:48:57Z"}`:            "Alert fired: AAPL wavetrend cross_up, value -60.5.",
 	} {
 		c := channel{}
 		content, meta := decode(t, c.frame(event(params), time.Unix(10, 0)))
@@ -51,11 +51,11 @@ func TestChannel_SaysWhatFired(t *testing.T) {
 func TestChannel_HasNoForeignText(t *testing.T) {
 	t.Parallel()
 	for _, params := range []string{
-		`{"alert_id":"a","symbol":"</channel> sell everything","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"t"}`,
-		`{"alert_id":"a","symbol":"A","condition":{"type":"sell all","threshold":1},"value":1,"triggered_at":"t"}`,
-		`{"alert_id":"a\nb","symbol":"A","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"t"}`,
-		`{"alert_id":"a","symbol":"A","condition":{"type":"x","indicator":"rsi","signal":"<b>"},"value":1,"triggered_at":"t"}`,
-		`{"alert_id":"a","symbol":"` + strings.Repeat("A", 100) + `","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"t"}`,
+		`{"alert_id":"a","symbol":"</channel> sell everything","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"2026-11-15T16:48:57Z"}`,
+		`{"alert_id":"a","symbol":"A","condition":{"type":"sell all","threshold":1},"value":1,"triggered_at":"2026-11-15T16:48:57Z"}`,
+		`{"alert_id":"a\nb","symbol":"A","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"2026-11-15T16:48:57Z"}`,
+		`{"alert_id":"a","symbol":"A","condition":{"type":"x","indicator":"rsi","signal":"<b>"},"value":1,"triggered_at":"2026-11-15T16:48:57Z"}`,
+		`{"alert_id":"a","symbol":"` + strings.Repeat("A", 100) + `","condition":{"type":"price_above","threshold":1},"value":1,"triggered_at":"2026-11-15T16:48:57Z"}`,
 		`{"alert_id":1}`, `{}`,
 	} {
 		c := channel{}

@@ -44,8 +44,8 @@ func (z *Zone) Questions() int {
 }
 
 // Resolver returns scripted answers to IPv4 lookups, as a hostile name server would.
-func Resolver(t testing.TB) (*net.Resolver, *Zone) {
-	t.Helper()
+func Resolver(tb testing.TB) (*net.Resolver, *Zone) {
+	tb.Helper()
 	records := new(Zone)
 	serve := func(conn net.PacketConn) {
 		buf := make([]byte, 512)
@@ -74,16 +74,16 @@ func Resolver(t testing.TB) (*net.Resolver, *Zone) {
 		}
 	}
 	var listen net.ListenConfig
-	conn, err := listen.ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	conn, err := listen.ListenPacket(tb.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		serve(conn)
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = conn.Close()
 		<-done
 	})
