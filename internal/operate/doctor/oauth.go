@@ -66,7 +66,7 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 	verifier, state := randomText(), randomText()
 	sum := sha256.Sum256([]byte(verifier))
 	code, err := s.consent(ctx, meta.Authorize+"?"+url.Values{
-		"client_id": {registered.ID}, "redirect_uri": {redirectTo}, "response_type": {"code"}, "state": {state},
+		"client_id": {registered.ID}, "redirect_uri": {redirectTo}, "response_type": {"code"}, "state": {state}, "scope": {"charts"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}.Encode(), passphrase, state)
 	if err != nil {
