@@ -155,9 +155,23 @@ func (r *running) returned() bool {
 func failures(started []*running) error {
 	var errs []error
 	for _, r := range started {
-		if r.returned() && r.err != nil && !errors.Is(r.err, context.Canceled) {
-			errs = append(errs, fmt.Errorf("%s: %w", r.name, r.err))
+		if !r.returned() || r.err == nil || errors.Is(r.err, context.Canceled) {
+			continue
 		}
+		if _, named := errors.AsType[*partError](r.err); !named {
+			r.err = &partError{r.name, r.err}
+		}
+		errs = append(errs, r.err)
 	}
 	return errors.Join(errs...)
 }
+
+// partError is the error of a part. The error of a part that runs others names these alone.
+type partError struct {
+	part string
+	err  error
+}
+
+func (e *partError) Error() string { return e.part + ": " + e.err.Error() }
+
+func (e *partError) Unwrap() error { return e.err }
