@@ -126,8 +126,11 @@ func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) { //nolint:tpara
 	slices.Sort(names)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			before, _ := tg.charts(t, modest, func(n int) bool { return n < 10 })
-			allowed := time.Duration(float64(slowest) * max(1, before[len(before)/2].Seconds()/usual.Seconds()))
+			quiet := func() time.Duration {
+				took, _ := tg.charts(t, modest, func(n int) bool { return n < 10 })
+				return took[len(took)/2]
+			}
+			before := quiet()
 			ctx, cancel := context.WithTimeout(t.Context(), longtest.Pick(4*time.Second, 30*time.Second))
 			defer cancel()
 			flooded := make(chan struct{})
@@ -137,9 +140,11 @@ func TestFlood_OneClientTakesNothingFromTheOthers(t *testing.T) { //nolint:tpara
 			}()
 			took, memory := tg.charts(t, modest, func(int) bool { return ctx.Err() == nil })
 			<-flooded
+			after := quiet() // other tests share the machine, before, meanwhile and after
 			p99 := took[len(took)*99/100]
-			t.Logf("%d charts of another client: median %v, before the attack %v, 99 %% within %v; %d MB",
-				len(took), took[len(took)/2], before[len(before)/2], p99, memory>>20)
+			allowed := time.Duration(float64(slowest) * max(1, max(before, after).Seconds()/usual.Seconds()))
+			t.Logf("%d charts of another client: median %v, before the attack %v and after it %v, 99 %% within %v; %d MB",
+				len(took), took[len(took)/2], before, after, p99, memory>>20)
 			if p99 > allowed {
 				t.Errorf("99 %% of another client's charts took up to %v, which must be under %v", p99, allowed)
 			}
