@@ -54,17 +54,21 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	messages, err := rt.server(tools.registry, rt.Config.Trade)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	cfg := rt.Config.HTTP
 	front := httpd.Config{
 		BaseURL: cfg.BaseURL, AllowedOrigins: cfg.AllowedOrigins, OAuth: logins,
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
-	server, err := httpd.New(tools.server, auth, front)
+	server, err := httpd.New(messages, auth, front)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	seen := &watched{messages: tools.server, server: server, trading: tools.trading}
+	seen := &watched{messages: messages, server: server, trading: tools.trading}
 	parts := append(append(rt.admin(seen), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
@@ -89,7 +93,11 @@ func speakMCP(rt Runtime) ([]Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		return append(tools.parts, rt.session(tools.server, cfg)), nil
+		server, err := rt.server(tools.registry, false)
+		if err != nil {
+			return nil, err
+		}
+		return append(tools.parts, rt.session(server, cfg)), nil
 	}
 	w, err := rt.openWindow()
 	if err != nil {
@@ -127,7 +135,6 @@ func (rt Runtime) release() string {
 
 // toolset is the tools with what stands behind them.
 type toolset struct {
-	server   *mcp.Server
 	registry *tool.Registry
 	streams  notify.Streams // nil without push notifications
 	trading  *trading       // nil without --trade
@@ -162,13 +169,8 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		cfg.Trading, t.streams = t.trading.tools(), t.trading.inbox
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
-	if t.registry, err = tool.New(cfg); err != nil {
-		return nil, err
-	}
-	if t.server, err = rt.server(t.registry, rt.Config.Trade); err != nil {
-		return nil, err
-	}
-	return t, nil
+	t.registry, err = tool.New(cfg)
+	return t, err
 }
 
 // server returns the protocol server of the tools.

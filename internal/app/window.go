@@ -101,20 +101,26 @@ func (w *window) run(ctx context.Context, ready func()) error {
 	held, err := statedir.AwaitEngine(ctx, home, statedir.Window)
 	if err == nil {
 		defer held.Release()
-		if err = w.trade(ctx, w.first); err != nil && w.trading.Load() == nil {
-			w.fail(err)
-			w.settle() // calls that wait get the reason, then the program ends
-		}
-		return err
+		return w.giveUp(w.trade(ctx, w.first))
 	}
 	if !statedir.IsLocked(err) {
-		return err
+		return w.giveUp(err)
 	}
+	w.first.trading.bars.close()
 	w.first = nil // it has read settings that may change
 	process, _ := statedir.EngineProcess(home)
 	log.WarnContext(ctx, "trading unavailable until the other candela of this state directory ends", "home", home, "pid", process)
 	w.settle()
 	return w.succeed(ctx)
+}
+
+// giveUp ends the program with an error. Calls that wait for trading get the reason.
+func (w *window) giveUp(err error) error {
+	if err != nil {
+		w.fail(err)
+		w.settle()
+	}
+	return err
 }
 
 // succeed waits until no other process trades in the state directory, and then trades. If

@@ -328,8 +328,8 @@ func TestDocument_Limits(t *testing.T) {
 	for i := range 2 * maxCached {
 		s.fetcher.keep(Document{ID: strconv.Itoa(i)}, time.Duration(i)*time.Second)
 	}
-	if len(s.fetcher.cached) != maxCached {
-		t.Errorf("%d documents are kept", len(s.fetcher.cached))
+	if _, count := s.fetcher.cached.Size(); count != maxCached {
+		t.Errorf("%d documents are kept", count)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"candela/internal/kit/bucket"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/ipkind"
+	"candela/internal/kit/lru"
 )
 
 // Limits of fetches.
@@ -56,9 +57,10 @@ type Fetcher struct {
 	rate   *bucket.Set[netip.Addr]
 	slots  chan struct{}
 
-	mu     sync.Mutex
-	cached map[string]cachedDocument
-	hosts  map[string]chan struct{} // closed when the fetch from the host ends
+	cached lru.Cache[string, cachedDocument]
+
+	mu    sync.Mutex
+	hosts map[string]chan struct{} // closed when the fetch from the host ends
 }
 
 type cachedDocument struct {
@@ -70,7 +72,7 @@ type cachedDocument struct {
 func New(cfg Config) *Fetcher {
 	f := &Fetcher{
 		cfg: cfg, rate: bucket.NewSet[netip.Addr](bucket.Rate{Burst: 30, Every: 2 * time.Minute}, addresses),
-		slots: make(chan struct{}, maxAtOnce), cached: map[string]cachedDocument{}, hosts: map[string]chan struct{}{},
+		slots: make(chan struct{}, maxAtOnce), cached: lru.Cache[string, cachedDocument]{Limit: maxCached}, hosts: map[string]chan struct{}{},
 	}
 	dialer := &net.Dialer{Resolver: cfg.Resolver, ControlContext: f.control}
 	f.client = &http.Client{
@@ -136,30 +138,12 @@ func refuse(id string, err error) error {
 }
 
 func (f *Fetcher) lookUp(id string) (Document, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c, ok := f.cached[id]
-	if ok && !f.cfg.Now().Before(c.until) {
-		delete(f.cached, id)
-		return Document{}, false
-	}
-	return c.Document, ok
+	c, ok := f.cached.Get(id)
+	return c.Document, ok && f.cfg.Now().Before(c.until)
 }
 
-// keep stores a document. If there are too many, the one that expires first is dropped.
 func (f *Fetcher) keep(d Document, age time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.cached[d.ID]; !ok && len(f.cached) >= maxCached {
-		first := ""
-		for id, c := range f.cached {
-			if first == "" || c.until.Before(f.cached[first].until) {
-				first = id
-			}
-		}
-		delete(f.cached, first)
-	}
-	f.cached[d.ID] = cachedDocument{d, f.cfg.Now().Add(age)}
+	f.cached.Put(d.ID, cachedDocument{d, f.cfg.Now().Add(age)}, 1)
 }
 
 // enter waits for the fetch of another document from the same host, and for a slot.
