@@ -333,15 +333,13 @@ func (s *scene) settle() *final {
 		}
 	}
 	f.fired = s.awaitDelivery(l.client)
-	var list struct {
-		Alerts []struct {
-			ID string `json:"alert_id"`
-		} `json:"alerts"`
+	var list []struct {
+		ID string `json:"alert_id"`
 	}
 	if err := json.Unmarshal(must(s.T, l.client, "list_alerts", `{}`), &list); err != nil {
 		s.Fatal(err)
 	}
-	for _, a := range list.Alerts {
+	for _, a := range list {
 		f.active[a.ID] = true
 	}
 	for _, symbol := range symbols()[:3] {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { answer } from "../check.mjs";
 import { connect, Provider } from "../oauth/client.mjs";
 import { Owner } from "../oauth/owner.mjs";
 
@@ -36,7 +37,7 @@ class Stream {
 const call = async (client, name, args = {}) => {
   const result = await client.callTool({ name, arguments: args });
   assert.ok(!result.isError, `${name}: ${result.content[0]?.text}`);
-  return result.structuredContent;
+  return answer(result);
 };
 
 // above sets an alert whose price is reached, so that it fires at once.
@@ -65,7 +66,7 @@ const post = async (name, args = {}) => {
   });
   const { result } = await response.json();
   assert.ok(!result.isError, JSON.stringify(result));
-  return result.structuredContent;
+  return answer(result);
 };
 while ((await post("list_subscriptions")).connected) await sleep(20);
 await post("get_notifications");
@@ -74,7 +75,7 @@ let next = 1;
 await Promise.all(Array.from({ length: 8 }, async () => { while (next <= wanted) await post("set_alert", above(next++ / 1000)); }));
 const fired = [];
 while (fired.length < wanted) {
-  const { notifications } = await post("get_notifications", { wait_seconds: 60 });
+  const notifications = await post("get_notifications", { wait_seconds: 60 });
   assert.ok(notifications.length, `${fired.length} of ${wanted} have fired`);
   fired.push(...notifications);
 }

@@ -66,17 +66,15 @@ func (n *notes) push(record json.RawMessage) { n.record(n.pushed, record) }
 
 // poll takes a result of get_notifications and returns how many it holds.
 func (n *notes) poll(result json.RawMessage) int {
-	var got struct {
-		Notifications []json.RawMessage `json:"notifications"`
-	}
+	var got []json.RawMessage
 	if err := json.Unmarshal(result, &got); err != nil {
 		n.fail(err)
 		return 0
 	}
-	for _, record := range got.Notifications {
+	for _, record := range got {
 		n.record(n.polled, record)
 	}
-	return len(got.Notifications)
+	return len(got)
 }
 
 // delivered reports whether alerts were delivered both ways.

@@ -70,16 +70,14 @@ func (p *people) ownBook(c *remote.Client) (b ownBook, err error) {
 	if err != nil {
 		return b, err
 	}
-	var list struct {
-		Positions []struct {
-			Symbol, Side string
-			Quantity     decimal.Decimal
-		} `json:"positions"`
+	var list []struct {
+		Symbol, Side string
+		Quantity     decimal.Decimal
 	}
 	if err := json.Unmarshal(answer, &list); err != nil {
 		return b, err
 	}
-	for _, one := range list.Positions {
+	for _, one := range list {
 		if one.Side == "sell" {
 			one.Quantity = one.Quantity.Neg()
 		}

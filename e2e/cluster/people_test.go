@@ -299,17 +299,15 @@ func (p *people) poll(n int) {
 }
 
 func (p *people) takePolled(answer json.RawMessage) {
-	var got struct {
-		Notifications []struct {
-			ID string `json:"alert_id"`
-		} `json:"notifications"`
+	var got []struct {
+		ID string `json:"alert_id"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
 		p.Error(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, n := range got.Notifications {
+	for _, n := range got {
 		p.polls[n.ID] = append(p.polls[n.ID], time.Now())
 	}
 }

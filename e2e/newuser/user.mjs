@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { answer } from "../check.mjs";
 import { fences } from "../fence.mjs";
 
 const [origin, folder, cache, venue] = process.argv.slice(2);
@@ -70,8 +71,8 @@ const call = async (name, given) => {
 const picture = await call("generate_chart", { symbol: "BTCUSDT", interval: "4h", indicators: ["rsi", "macd"] });
 assert.ok(isPNG(Buffer.from(picture.content[0].data, "base64")));
 const drawn = since();
-const { alert_id } = (await call("set_alert", { symbol: "BTCUSDT", condition: { price_above: 1 } })).structuredContent;
-const { notifications } = (await call("get_notifications", { wait_seconds: 60 })).structuredContent;
+const { alert_id } = answer(await call("set_alert", { symbol: "BTCUSDT", condition: { price_above: 1 } }));
+const notifications = answer(await call("get_notifications", { wait_seconds: 60 }));
 assert.deepEqual(notifications.map((n) => n.alert_id), [alert_id]);
 const alerted = since();
 await client.close();

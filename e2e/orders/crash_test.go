@@ -214,17 +214,12 @@ type record struct {
 
 func (s *scene) orders() []record {
 	s.Helper()
-	var all struct {
-		Orders []record `json:"orders"`
-	}
+	var all []record
 	text := s.program.must("get_orders", `{}`).text
-	if strings.HasPrefix(text, "[") {
-		text = `{"orders":` + text + `}`
-	}
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		s.Fatalf("%v: %s", err, text)
 	}
-	return all.Orders
+	return all
 }
 
 // order is the arguments of the order.

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { answer } from "../check.mjs";
 import { connect, Provider } from "../oauth/client.mjs";
 import { Owner } from "../oauth/owner.mjs";
 
@@ -18,9 +19,9 @@ const call = async (name, args = {}) => {
 };
 // trade is call for a tool about money: its reply says the mode.
 const trade = async (name, args = {}) => {
-  const { structuredContent } = await call(name, args);
-  assert.equal(structuredContent.mode, mode, `${name} says mode ${structuredContent.mode}`);
-  return structuredContent;
+  const said = answer(await call(name, args));
+  for (const each of [said].flat()) assert.equal(each.mode, mode, `${name} says mode ${each.mode}`);
+  return said;
 };
 const refused = async (args) => {
   const result = await client.callTool({ name: "place_order", arguments: args });
@@ -29,11 +30,11 @@ const refused = async (args) => {
 };
 
 const chart = { symbol: "BTCUSDT", interval: "1m", bars: 120, indicators: ["ema_stack"] };
-const summary = async () => (await call("generate_chart", { ...chart, format: "summary" })).structuredContent;
+const summary = async () => answer(await call("generate_chart", { ...chart, format: "summary" }));
 const before = await summary();
 const last = before.price.last.close;
-assert.deepEqual((await trade("get_orders")).orders, []);
-assert.deepEqual((await trade("get_positions")).positions, []);
+assert.deepEqual(await trade("get_orders"), []);
+assert.deepEqual(await trade("get_positions"), []);
 
 // The account is compared with the venue at the start; until then nothing passes.
 const half = Number((1000 / last).toFixed(5));
@@ -45,7 +46,7 @@ for (let tries = 0; ; tries++) {
   await sleep(50);
 }
 assert.equal((await trade("place_order", { ...buy, dry_run: true })).dry_run, true);
-assert.deepEqual((await trade("get_orders")).orders, []);
+assert.deepEqual(await trade("get_orders"), []);
 
 const bought = await trade("place_order", { ...buy, idempotency_key: "first" });
 assert.equal(bought.status, "filled");
@@ -57,11 +58,11 @@ assert.equal(waits.status, "accepted");
 const target = await trade("place_order", { symbol: "BTCUSDT", side: "sell", type: "limit", quantity: half, price: near(1.02) });
 assert.equal(target.status, "accepted");
 
-const { orders } = await trade("get_orders");
+const orders = await trade("get_orders");
 assert.deepEqual(orders.map((o) => o.order_id), [target.order_id, waits.order_id, bought.order_id]);
 assert.ok(orders.every((o) => o.mode === mode && o.client_order_id && o.created_at));
-assert.equal((await trade("get_orders", { filter: "open" })).orders.length, 2);
-const [position] = (await trade("get_positions")).positions;
+assert.equal((await trade("get_orders", { filter: "open" })).length, 2);
+const [position] = await trade("get_positions");
 assert.equal(position.symbol, "BTCUSDT");
 assert.equal(position.side, "buy");
 assert.equal(position.mode, mode);
@@ -84,12 +85,12 @@ assert.equal((await refused({ ...buy, quantity: "1,000" })).field, "quantity");
 const gone = await trade("cancel_order", { order_id: waits.order_id });
 assert.deepEqual([gone.ok, gone.status], [true, "canceled"]);
 await trade("cancel_order", { order_id: target.order_id });
-assert.deepEqual((await trade("get_orders", { filter: "open" })).orders, []);
+assert.deepEqual(await trade("get_orders", { filter: "open" }), []);
 // A venue that takes its fee in what was bought leaves less than it takes orders for.
 // The little that is added is less than a step, and makes up for binary fractions.
 const rest = Number((Math.floor(position.quantity * 1e5 + 1e-4) / 1e5).toFixed(5));
 const sold = await trade("place_order", { ...buy, side: "sell", quantity: rest, idempotency_key: "last" });
 assert.equal(sold.status, "filled");
-assert.ok((await trade("get_positions")).positions.every((p) => p.quantity < 1e-5));
+assert.ok((await trade("get_positions")).every((p) => p.quantity < 1e-5));
 await client.close();
 console.log(`orders: placed, seen, drawn, cancelled and sold again at ${broker}, mode ${mode}`);

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { answer } from "../check.mjs";
 import { judge } from "./judge.mjs";
 import { connect, Provider } from "../oauth/client.mjs";
 import { Owner } from "../oauth/owner.mjs";
@@ -26,7 +27,7 @@ const call = async (name, args = {}) => {
   assert.equal(response.status, 200, `${name}: ${response.status}`);
   const { result } = await response.json();
   assert.ok(!result.isError, JSON.stringify(result));
-  return result.structuredContent;
+  return answer(result);
 };
 const fires = (note) => call("set_alert", { symbol: "BTCUSDT", condition: { price_above: 0.5 }, note });
 
@@ -150,7 +151,7 @@ async function restarts() {
   assert.equal((await post("{}")).status, 401, "a token outlived the process");
   await letIn();
   await call("subscribe_notifications");
-  assert.ok((await call("list_alerts")).alerts.some((a) => a.alert_id === waits.alert_id), "an alert did not outlive the restart");
+  assert.ok((await call("list_alerts")).some((a) => a.alert_id === waits.alert_id), "an alert did not outlive the restart");
   const again = new Stream(base, provider.saved.access_token);
   await again.opened;
   await fires("after");
@@ -172,7 +173,7 @@ const modes = {
     await call("get_notifications");
     const wait = long ? 240 : 1;
     const began = Date.now();
-    assert.deepEqual((await call("get_notifications", { wait_seconds: wait })).notifications, []);
+    assert.deepEqual(await call("get_notifications", { wait_seconds: wait }), []);
     say(`get_notifications waited ${((Date.now() - began) / 1000).toFixed(0)} s for nothing`);
     await restarts();
   },

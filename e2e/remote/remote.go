@@ -40,8 +40,7 @@ type Message struct {
 	Params json.RawMessage `json:"params"`
 	Error  json.RawMessage `json:"error"`
 	Result struct {
-		Structured json.RawMessage `json:"structuredContent"`
-		Content    []struct {
+		Content []struct {
 			Text string `json:"text"`
 		} `json:"content"`
 		IsError bool `json:"isError"`
@@ -60,7 +59,7 @@ func (m *Message) Outcome() (json.RawMessage, error) {
 		}
 		return nil, r
 	}
-	return m.Result.Structured, nil
+	return json.RawMessage(m.Result.Content[0].Text), nil
 }
 
 // Request returns a call of a tool as it is sent.

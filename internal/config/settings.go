@@ -95,6 +95,10 @@ func (c *Config) mainSettings() []Setting {
 		{Name: "mcp", value: boolField(&c.MCP), Doc: "speak MCP on stdin and stdout"},
 		{Name: "serve", value: boolField(&c.Serve), Doc: "speak MCP over HTTP, with OAuth"},
 		{Name: "trade", Modes: anyService, value: boolField(&c.Trade), Doc: "run the trading engine; without --mcp it means --serve --trade"},
+		{
+			Name: "structured-content", Modes: anyService, value: boolField(&c.StructuredContent),
+			Doc: "also write JSON results as structuredContent and list outputSchema; doubles them",
+		},
 	})
 	chart := section("One chart (neither --mcp nor --serve)", ModeChart, []Setting{
 		{

@@ -99,12 +99,12 @@ func TestBudget_UnreadAnswers(t *testing.T) {
 				return r.status
 			}
 		}
-		unread, read := ask("good", 40_000) // the answer has it twice
+		unread, read := ask("good", 80_000)
 		refused, status := ask("good", 10)
 		if got := status(); got != http.StatusTooManyRequests {
 			t.Errorf("more than the token may leave unread: %d", got)
 		}
-		other, _ := ask("other", 30_000)
+		other, _ := ask("other", 60_000)
 		third, status := ask("other", 10)
 		if got := status(); got != http.StatusServiceUnavailable {
 			t.Errorf("more than all may leave unread: %d", got)
@@ -114,7 +114,7 @@ func TestBudget_UnreadAnswers(t *testing.T) {
 		}
 		// Where all is held for long, the slowest reader goes.
 		time.Sleep(time.Second) // so that one of the two is the slower
-		again, _ := ask("good", 40_000)
+		again, _ := ask("good", 80_000)
 		time.Sleep(3 * time.Second)
 		fourth, status := ask("other", 10)
 		if got := status(); got != http.StatusServiceUnavailable {

@@ -105,7 +105,7 @@ func (p *pushed) event(stream *bufio.Reader, seq uint64) {
 	}
 }
 
-// call runs a tool and returns its structured result.
+// call runs a tool and returns the text of its result.
 func (p *pushed) call(token, name, arguments string) string {
 	p.t.Helper()
 	conn := p.p.dial(p.t)
@@ -128,13 +128,13 @@ func (p *pushed) result(conn net.Conn) string {
 	}
 	var answer struct {
 		Result struct {
-			Structured json.RawMessage `json:"structuredContent"`
+			Content []struct{ Text string }
 		}
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		p.t.Fatalf("%v: %s", err, data)
 	}
-	return string(answer.Result.Structured)
+	return answer.Result.Content[0].Text
 }
 
 func (p *pushed) expect(got, want string) {
@@ -185,7 +185,7 @@ func TestPush_ExampleFlow(t *testing.T) {
 		if polled != 1505 {
 			p.t.Fatalf("the polling queue had %d, want all that fired", polled)
 		}
-		p.expect(p.call("good", "get_notifications", `{}`), `{"notifications":[]}`)
+		p.expect(p.call("good", "get_notifications", `{}`), `[]`)
 		_ = conn.Close()
 	})
 }
@@ -270,11 +270,11 @@ func TestPoll_WaitsAndGivesEachOnce(t *testing.T) {
 	pushing(t, func(p *pushed) {
 		began := time.Now()
 		time.AfterFunc(100*time.Second, func() { p.fire("AAPL", 2) })
-		p.expect(p.call("good", "get_notifications", `{"wait_seconds":240}`), `{"notifications":[{"alert_id":"a-1"},{"alert_id":"a-2"}]}`)
+		p.expect(p.call("good", "get_notifications", `{"wait_seconds":240}`), `[{"alert_id":"a-1"},{"alert_id":"a-2"}]`)
 		if took := time.Since(began); took != 100*time.Second {
 			p.t.Fatalf("after %s", took)
 		}
-		p.expect(p.call("good", "get_notifications", `{"wait_seconds":5}`), `{"notifications":[]}`)
+		p.expect(p.call("good", "get_notifications", `{"wait_seconds":5}`), `[]`)
 	})
 }
 
@@ -293,7 +293,7 @@ func TestPoll_RevokedTokenGetsNothingMore(t *testing.T) {
 			p.t.Fatalf("%d %s", answer.status, body)
 		}
 		_ = conn.Close()
-		p.expect(p.call("other", "get_notifications", `{}`), `{"notifications":[{"alert_id":"a-1"}]}`)
+		p.expect(p.call("other", "get_notifications", `{}`), `[{"alert_id":"a-1"}]`)
 	})
 }
 
@@ -333,9 +333,9 @@ func TestPoll_AnswerThatIsLostGoesBack(t *testing.T) {
 				got := leave(p, conn)
 				synctest.Wait()
 				if strings.Contains(got, "a-1") {
-					p.expect(p.call("other", "get_notifications", `{}`), `{"notifications":[]}`)
+					p.expect(p.call("other", "get_notifications", `{}`), `[]`)
 				} else {
-					p.expect(p.call("other", "get_notifications", `{}`), `{"notifications":[{"alert_id":"a-1"}]}`)
+					p.expect(p.call("other", "get_notifications", `{}`), `[{"alert_id":"a-1"}]`)
 				}
 			})
 		})

@@ -41,6 +41,7 @@ type Config struct {
 	Version      string
 	Instructions string // for the model: the purpose of the tools and where to start
 	Channel      bool   // announce a Claude Code channel
+	Structured   bool   // list output schemas and write each JSON result as structured content, too
 	Log          *slog.Logger
 }
 
@@ -51,6 +52,7 @@ type Server struct {
 	limitedLog *slog.Logger // rate-limited, for messages that anyone can cause
 	initialize json.RawMessage
 	list       json.RawMessage
+	structured bool
 	active     activeCalls
 	counters   counters
 }
@@ -65,7 +67,7 @@ type Origin struct {
 // NewServer returns a Server over tools. It fails only if they cannot be marshalled.
 func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	offered := tools.Tools()
-	list, err := listTools(offered)
+	list, err := listTools(offered, cfg.Structured)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("marshal the initialize result: %w", err)
 	}
 	return &Server{
-		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list,
+		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list, structured: cfg.Structured,
 		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered),
 	}, nil
 }
@@ -274,7 +276,7 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 		j.onSent = append(j.onSent, result.OnSent)
 	}
 	dst = rpc.AppendResultOpen(dst, m.ID)
-	dst = appendResult(dst, &result)
+	dst = appendResult(dst, &result, s.structured)
 	return append(dst, '}'), nil
 }
 

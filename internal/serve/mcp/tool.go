@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -59,8 +60,9 @@ type ToolSet interface {
 	Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (Result, error)
 }
 
-// appendResult appends r as the result of tools/call.
-func appendResult(dst []byte, r *Result) []byte {
+// appendResult appends r as the result of tools/call, with its structured content if
+// structured is set.
+func appendResult(dst []byte, r *Result, structured bool) []byte {
 	dst = append(dst, `{"content":[`...)
 	for i, c := range r.Content {
 		if i > 0 {
@@ -81,7 +83,7 @@ func appendResult(dst []byte, r *Result) []byte {
 		dst = append(dst, '}')
 	}
 	dst = append(dst, ']')
-	if r.Structured != nil {
+	if structured && r.Structured != nil {
 		dst = append(dst, `,"structuredContent":`...)
 		dst = append(dst, r.Structured...)
 	}
@@ -91,8 +93,15 @@ func appendResult(dst []byte, r *Result) []byte {
 	return append(dst, '}')
 }
 
-// listTools marshals the result of tools/list.
-func listTools(tools []Tool) (json.RawMessage, error) {
+// listTools marshals the result of tools/list. An output schema describes structured
+// content, so it is listed only with it.
+func listTools(tools []Tool, structured bool) (json.RawMessage, error) {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		if !structured {
+			tools[i].OutputSchema = nil
+		}
+	}
 	data, err := json.Marshal(struct {
 		Tools []Tool `json:"tools"`
 	}{tools})

@@ -36,7 +36,7 @@ func TestSDKClient(t *testing.T) {
 		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "get_indicators", Arguments: map[string]any{"symbol": "BTCUSDT", "indicators": []any{"rsi"}}})
-	if err != nil || result.IsError || result.StructuredContent == nil {
+	if err != nil || result.IsError || result.StructuredContent != nil {
 		t.Fatalf("%+v %v", result, err)
 	}
 	if err := session.Close(); err != nil {

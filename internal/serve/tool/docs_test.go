@@ -19,8 +19,8 @@ import (
 
 const toolsHead = `# Tools
 
-The tools as clients see them, with example calls and results over sample bars. Results are also structured content where this page
-describes it. The first three tools always work; the others are listed, but need ` + "`--trade`" + `.
+The tools as clients see them, with example calls and results over sample bars. With ` + "`--structured-content`" + ` results
+are also structured content where this page describes it. The first three tools always work; the others are listed, but need ` + "`--trade`" + `.
 
 A tool that fails returns ` + "`isError: true`" + ` and one JSON object; its [codes](#error-codes) are at the end of this page, and
 [errors.md](errors.md) lists mistakes that models make with the messages they get.
