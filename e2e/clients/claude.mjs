@@ -39,15 +39,6 @@ if (transport === "http") {
   if ((await seen({ stream: 1 })).entry) row.push = "opens the stream";
   await restart();
   await action("claude mcp login");
-  row.back = "yes";
-  if (!(await login())) {
-    await action("claude mcp login again");
-    row.back = (await login()) ? "yes" : "no";
-  }
-  await restart();
-  await action("claude mcp logout");
-  await run("mcp", "logout", "candela");
-  await action("claude mcp login");
-  row.remedy = (await login()) ? "yes" : "no";
+  row.back = (await login()) ? "yes" : "no";
 }
 finish(row);

@@ -72,10 +72,7 @@ await session.end();
 if (transport === "http") {
   await restart();
   await action("codex mcp login");
-  if (!(await login("login", "candela"))) {
-    await action("codex mcp login again");
-    await login("login", "candela");
-  }
+  await login("login", "candela");
   const again = await begin();
   row.back = await chart(again.call);
   await again.end();

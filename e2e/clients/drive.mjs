@@ -13,12 +13,11 @@
 // and writes lines of JSON, each of which but the last is answered by one:
 //
 //	{"open": URL, "visit": BOOL}  the owner decides there: {"to": URL}, "" for nowhere
-//	{"restart": true}             the server restarts: {}
+//	{"restart": true}             the server is killed and starts again: {}
 //	{"action": TEXT}              the user has to do something else: {}
 //	{"seen": ENTRY, "seconds": N} waits until the tap has seen such an entry: {"entry": ENTRY}
-//	{"row": {...}}                the result; back and remedy say whether the client is back
-//	                              after the first restart, and after a second one by the
-//	                              shorter way that docs/oauth.md names
+//	{"row": {...}}                the result; back says whether the client is back after
+//	                              the restart
 //
 // usage: drive.mjs CANDELA VENUE_URL FOLDER RUNNERS [-update]
 // RUNNERS is JSON: the command of each runner that is to run, by name.
@@ -60,8 +59,8 @@ class Server {
     });
   }
 
-  async stop() {
-    this.process.kill("SIGTERM");
+  async stop(signal = "SIGTERM") {
+    this.process.kill(signal);
     await this.ended;
   }
 
@@ -75,27 +74,26 @@ class Server {
 // Desk is where a runner's requests are served: the owner with a browser, the server and
 // the tap.
 class Desk {
-  rounds = [[]]; // the user's actions before the first restart and after each
+  actions = []; // of the user, since the server started
   #owner = new Owner();
   constructor(server, entries) { Object.assign(this, { server, entries }); }
 
   async open({ open: address, visit }) {
-    const link = await this.#owner.heal(address).catch(() => null);
-    const to = link ?? (await this.#owner.decide(address).catch(() => ""));
-    this.action({ action: link ? "follow the link back" : to ? "approve" : "page without a way back" });
+    const to = await this.#owner.decide(address).catch(() => "");
+    this.action({ action: to ? "approve" : "page without a form" });
     if (visit && to) await this.#owner.visit(to);
     return { to: String(to) };
   }
 
   async restart() {
-    await this.server.stop();
+    await this.server.stop("SIGKILL"); // a crash; a stop says goodbye to the streams
     await this.server.start();
-    this.rounds.push([]);
+    this.actions = [];
     return {};
   }
 
   action({ action }) {
-    this.rounds.at(-1).push(action);
+    this.actions.push(action);
     return {};
   }
 
@@ -161,7 +159,7 @@ async function measure(row, index) {
     ? { E2E_URL: `http://localhost:${server.port}/mcp`, E2E_PORT: String(freePort()) }
     : { E2E_COMMAND: JSON.stringify([process.execPath, join(import.meta.dirname, "tap.mjs"), log, candela, "--mcp", ...trading(join(folder, "state"))]) };
   const began = performance.now(), desk = new Desk(server, entries);
-  const { log: said, error, back, remedy, ...result } = await converse(row, folder, environment, desk);
+  const { log: said, error, back, ...result } = await converse(row, folder, environment, desk);
   await server?.end();
   if (http) writeFileSync(log, heard.map((entry) => JSON.stringify(entry) + "\n").join(""));
   const { runner, arguments: given, client, mode, transport } = row;
@@ -170,9 +168,7 @@ async function measure(row, index) {
     opens: opening(entries()) || "-", connects: "no", tools: "-", call: "-", oauth: "-", push: "-", restart: "-", ...result,
   };
   if (measured.push === "no" && entries().some((e) => e.pushed)) measured.push = "not shown"; // it reached the client
-  const round = (outcome, number) => (outcome === "yes" ? "" : "not back: ") + (desk.rounds[number].join(", ") || "nothing");
-  if (back) measured.restart = round(back, 1);
-  if (remedy) measured.remedy = round(remedy, 2);
+  if (back) measured.restart = (back === "yes" ? "" : "not back: ") + (desk.actions.join(", ") || "nothing");
   if (measured.connects === "no") {
     measured.sentence = refusal.test(error) ? "shown" : entries().some((e) => refusal.test(e.error)) ? "sent" : "no";
     assert.ok(!entries().some((e) => e.method === "tools/call" && !e.error), `${client}: did not connect, but called a tool`);

@@ -3,14 +3,13 @@
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { action, Alarm, alert, caller, chart, finish, open, restart, seen, url } from "./talk.mjs";
+import { Alarm, alert, caller, chart, finish, open, restart, seen, url } from "./talk.mjs";
 
 const folder = new URL("../node_modules/mcp-remote/", import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL("package.json", folder)));
 const alarm = new Alarm();
 
-// begin starts mcp-remote and returns the connected client, or undefined when it waits for
-// an answer that cannot come.
+// begin starts mcp-remote and returns the connected client.
 async function begin() {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -20,25 +19,16 @@ async function begin() {
   });
   const client = new Client({ name: "e2e", version: "1" });
   client.fallbackNotificationHandler = alarm.receive;
-  let text = "", opened, stuck;
-  const waits = new Promise((resolve) => { stuck = resolve; });
+  let text = "", opened;
   transport.stderr.on("data", async (chunk) => {
     text += chunk;
-    // After a restart of the server this version registers again, treats its own second
-    // request as a duplicate, and waits for a response to the first.
-    if (/not starting another.*Waiting for authorization/s.test(text)) stuck();
     const address = /.*visiting:\s+(http:\/\/\S+\/authorize\?\S+)\s.*open a browser automatically/s.exec(text)?.[1];
     if (!address || address === opened) return;
     opened = address;
     await open(address, true);
   });
-  const connected = client.connect(transport, { timeout: 120_000 }).then(() => client);
-  const first = await Promise.race([connected, waits]);
-  if (!first) {
-    connected.catch(() => {}); // it is closed before it answers
-    await transport.close();
-  }
-  return first;
+  await client.connect(transport, { timeout: 120_000 });
+  return client;
 }
 
 const client = await begin();
@@ -52,11 +42,7 @@ const third = await seen({ stream: 3 }, process.env.E2E_STREAMS === "lasting" ? 
 row.streams = third.entry ? "two take turns" : "lasting";
 await client.close();
 await restart();
-let again = await begin();
-if (!again) {
-  await action("start it again");
-  again = await begin();
-}
-row.back = again ? await chart(caller(again)) : "no";
-await again?.close();
+const again = await begin();
+row.back = await chart(caller(again));
+await again.close();
 finish(row);

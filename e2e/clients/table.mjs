@@ -1,6 +1,6 @@
 // The table of clients: how it is printed, and compared with the expected one.
 
-const columns = ["client", "version", "mode", "transport", "opens", "connects", "tools", "call", "oauth", "push", "restart", "remedy"];
+const columns = ["client", "version", "mode", "transport", "opens", "connects", "tools", "call", "oauth", "push", "restart"];
 
 // print writes the table, the sizes of the first answers and the reasons.
 export function print(results, expected) {

@@ -40,15 +40,6 @@ export class Owner {
     return to;
   }
 
-  // heal opens an authorization request of a client that a restart forgot and
-  // returns the link of the page, null when the page asks for consent instead.
-  async heal(url) {
-    const page = await this.#fetch(url);
-    const html = await page.text();
-    const link = /<a [^>]*href="([^"]+)"/.exec(html)?.[1];
-    return link ? new URL(link.replaceAll("&amp;", "&")) : null;
-  }
-
   // visit opens an address at the client's own listener.
   async visit(url) {
     await (await fetch(url)).text();

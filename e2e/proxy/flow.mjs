@@ -34,7 +34,7 @@ const fires = (note) => call("set_alert", { symbol: "BTCUSDT", condition: { pric
 // letIn goes through OAuth with the TypeScript SDK. The connection of that client
 // is closed: one stream of a token takes over from another.
 async function letIn(who = provider) {
-  const client = await connect(base, who, async (url) => (await owner.heal(url)) ?? owner.decide(url));
+  const client = await connect(base, who, (url) => owner.decide(url));
   await judge(client);
   await client.close();
 }

@@ -30,6 +30,7 @@ type request struct {
 	Document  string `json:"d,omitempty"` // the client id, if it is a URL
 	Digest    string `json:"g,omitempty"` // of the document
 	Local     bool   `json:"l,omitempty"` // the document has loopback redirects only
+	Renewed   bool   `json:"w,omitempty"` // the registration is of an earlier run
 	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
 	Most      string `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
 	Key       string `json:"k"`
@@ -88,18 +89,22 @@ func (s *Server) readRequest(r *http.Request, query string) (request, *Error) {
 	}
 	redirect, e := chooseRedirect(c, p.get("redirect_uri"))
 	if e != nil {
+		if c.renewed {
+			e.remedy = remedy(c.Name) // it changed its address since it registered
+		}
 		return request{}, e
 	}
 	challenge, e := s.checkRequest(p)
 	if e != nil {
 		// Anyone may register any address: without a login this would be an open redirect.
-		if s.loggedIn(r) != "" {
+		// RFC 6749 4.1.2.1: nothing goes to the address of an unknown client by itself.
+		if s.loggedIn(r) != "" && !c.renewed {
 			e.back = &destination{redirect, p.get("state")}
 		}
 		return request{}, e
 	}
 	q := request{
-		Client: c.fingerprint(), Name: c.Name, Key: c.key(),
+		Client: c.fingerprint(), Name: c.Name, Key: c.key(), Renewed: c.renewed,
 		Redirect: redirect, State: []byte(p.get("state")), Challenge: challenge,
 		Most: askedScope(p.get("scope")).String(),
 	}
@@ -116,13 +121,21 @@ func (s *Server) clientOf(r *http.Request, p params) (client, *Error) {
 	if cimd.IsID(id) {
 		return s.documentClient(r, id)
 	}
-	c, ok := s.findClient(id)
-	if !ok {
-		e := invalidClient(http.StatusBadRequest, unknownClient)
-		e.heal, e.remedy = s.healLink(p), remedy(claimedName(id))
-		return client{}, e
+	if c, ok := s.findClient(id); ok {
+		return c, nil
 	}
-	return c, nil
+	// Clients keep their id, and do not learn what their browser shows. So the owner decides
+	// on what the id says. The error is not invalid_client: a client that asks before it
+	// opens the browser would drop the id then.
+	if c, ok := claimedClient(id, s.cfg.RedirectSchemes); ok && !s.cfg.AutoApprove {
+		if !wantsHTML(r) {
+			return client{}, invalidRequest("client_id is not registered; open this address in a browser for the owner's approval, or register again")
+		}
+		return c, nil
+	}
+	e := invalidClient(http.StatusBadRequest, unknownClient)
+	e.heal, e.remedy = s.healLink(p), remedy(claimedName(id))
+	return client{}, e
 }
 
 // chooseRedirect returns the redirect URI, never an invalid one. RFC 6749 3.1.2.4.

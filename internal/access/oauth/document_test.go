@@ -208,15 +208,21 @@ func TestDocument_Off(t *testing.T) {
 	}
 }
 
-// TestRemedy_NamesWhatToDoInTheProgram shows the page of a registration that a restart ended.
+// TestRemedy_NamesWhatToDoInTheProgram shows the page of a registration that a restart ended
+// and that the owner cannot approve: the program changed its address, or approval is automatic.
 func TestRemedy_NamesWhatToDoInTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"Claude Code (candela)": "claude mcp logout NAME", "Codex": "codex mcp logout NAME", "MCP CLI Proxy": "Stop mcp-remote", "Another": "in the settings of the program",
 	} {
 		old := New(t, nil).Register(fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%q,"https://client.example/callback"]}`, name, Redirect))
-		for _, redirect := range []string{Redirect, "https://client.example/callback"} {
-			page := New(t, nil).Browser().Open(Query(old, "redirect_uri", redirect))
+		for redirect, s := range map[string]*Scene{
+			Redirect + "/2":                   New(t, nil),
+			"https://client.example/other":    New(t, nil),
+			Redirect:                          New(t, func(c *oauth.Config) { c.AutoApprove = true }),
+			"https://client.example/callback": New(t, func(c *oauth.Config) { c.AutoApprove = true }),
+		} {
+			page := s.Browser().Open(Query(old, "redirect_uri", redirect))
 			if page.Status != http.StatusBadRequest || !strings.Contains(string(page.Body), want) {
 				t.Errorf("%s, %s: %d %s", name, redirect, page.Status, page.Body)
 			}

@@ -30,6 +30,7 @@ type pageData struct {
 	Host    string // of this server
 
 	Client   string   // its own name, unverified
+	Renewed  bool     // the client connected before a restart
 	Document string   // the host of the client's document, verified; "" for a registration
 	Anyone   bool     // the document has loopback redirects only
 	Stranger bool     // the browser goes to another host than the document's
@@ -64,7 +65,7 @@ func parsePage() (*template.Template, string, error) {
 // consentPage describes a request to the owner, with a choice preselected.
 func (s *Server) consentPage(r *http.Request, q request, c choice) pageData {
 	data := pageData{
-		Client: q.Name, Target: shownRedirect(q.Redirect), Kind: "site",
+		Client: q.Name, Renewed: q.Renewed, Target: shownRedirect(q.Redirect), Kind: "site",
 		Scopes: s.scopeOptions(q, c), Narrow: s.limit(q) < principal.Trade, TTLs: ttlOptions(c),
 		LoggedIn: q.Approver != "" || s.loggedIn(r) != "" && s.cfg.Trading != LiveTrading, Request: s.seal.seal(formPurpose, q),
 	}

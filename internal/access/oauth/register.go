@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
@@ -124,8 +125,9 @@ type client struct {
 	Issued    int64    `json:"t"` // unix seconds
 	Nonce     string   `json:"x"` // makes equal registrations differ
 
-	id     string
-	digest string // of the document; "" for a registration
+	id      string
+	digest  string // of the document; "" for a registration
+	renewed bool   // the registration of an earlier run, see claimedClient
 }
 
 const clientPurpose, secretPurpose = "client", "client secret"
@@ -138,6 +140,26 @@ func (s *Server) findClient(id string) (client, bool) {
 	}
 	c.id = id
 	return c, true
+}
+
+// maxClaim bounds the client id of an earlier run: more than any registration needs.
+const maxClaim = 20 << 10
+
+// claimedClient returns the registration in a client id of an earlier run, whose seal
+// cannot be verified any more. It is worth as much as a registration: a claim that
+// anyone can make, and that grants nothing before the owner approves it.
+func claimedClient(id string, schemes []string) (client, bool) {
+	data, tag, _ := strings.Cut(id, ".")
+	mac, err := base64.RawURLEncoding.Strict().DecodeString(tag)
+	if err != nil || len(mac) != sha256.Size || len(id) > maxClaim || strings.ContainsAny(id, "\r\n") {
+		return client{}, false
+	}
+	var c client
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(data)
+	if err != nil || json.Unmarshal(raw, &c) != nil || checkRedirects(c.Redirects, schemes) != nil {
+		return client{}, false
+	}
+	return client{Name: cleanName(c.Name), Redirects: c.Redirects, Method: methodNone, id: id, renewed: true}, true
 }
 
 // secretOf derives the client's secret from its id.

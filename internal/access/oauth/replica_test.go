@@ -68,8 +68,11 @@ func TestEndAll_EndsWhatWasSealed(t *testing.T) {
 	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusUnauthorized {
 		t.Errorf("a code of before: %d %s", r.Status, r.Body)
 	}
-	if r := browser.Open(Query(c)); r.Status != http.StatusBadRequest {
+	if r := s.Do(http.MethodGet, "/authorize?"+Query(c).Encode(), "", "", nil); r.Status != http.StatusBadRequest {
 		t.Errorf("a client of before: %d", r.Status)
+	}
+	if r := browser.Decide(browser.Open(Query(c)), "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("a client of before, without the passphrase: %d", r.Status)
 	}
 	if r := browser.Decide(page); r.Status != http.StatusBadRequest {
 		t.Errorf("a form of before: %d", r.Status)
@@ -123,8 +126,13 @@ func TestEndAll_EndsWhatIsBeingApproved(t *testing.T) {
 
 func TestStores_KnowNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	if r := New(t, nil).Browser().Open(Query(New(t, nil).Known())); r.Status != http.StatusBadRequest {
+	s, c := New(t, nil), New(t, nil).Known()
+	if r := s.Do(http.MethodGet, "/authorize?"+Query(c).Encode(), "", "", nil); r.Status != http.StatusBadRequest {
 		t.Errorf("another server's client: %d", r.Status)
+	}
+	b := s.Browser()
+	if r := b.Decide(b.Open(Query(c)), "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("another server's client, without the passphrase: %d", r.Status)
 	}
 }
 

@@ -111,6 +111,8 @@ func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) 
 	}
 	c, ok := s.findClient(id)
 	switch {
+	case !ok && s.renewed(r, id, p.get("code")):
+		return client{id: id, Method: methodNone}, nil // its secret was of an earlier run
 	case !ok:
 		return client{}, invalidClient(http.StatusUnauthorized, unknownClient)
 	case secret == "" && c.Method == methodPost:
@@ -119,6 +121,16 @@ func (s *Server) authenticateClient(r *http.Request, p params) (client, *Error) 
 		return client{}, invalidClient(http.StatusUnauthorized, "client_secret is wrong")
 	}
 	return c, nil
+}
+
+// renewed reports whether the owner has approved a client of an earlier run: then a code
+// names it. A code that was used before is left to redeem, which revokes its token.
+func (s *Server) renewed(r *http.Request, id, code string) bool {
+	if code == "" {
+		return false
+	}
+	c, err := s.store.Code(r.Context(), HashOf(code), time.Now())
+	return err == nil && c.Client == fingerprint(id) || errors.Is(err, ErrReplayed)
 }
 
 // basicAuth reads HTTP Basic credentials, which are form-encoded. RFC 6749 2.3.1.

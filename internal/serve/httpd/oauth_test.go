@@ -242,12 +242,27 @@ func TestRestart_EphemeralInvalidates(t *testing.T) {
 	}
 }
 
-// TestRestart_ReturnLinkHeals does what a client with a stored registration does:
-// the browser page, the link, the token request, and then a new registration.
-func TestRestart_ReturnLinkHeals(t *testing.T) {
+// TestRestart_ApprovalRenews does what a client with a stored registration does after a
+// restart: its token and its code requests are refused, until the owner approves.
+func TestRestart_ApprovalRenews(t *testing.T) {
 	t.Parallel()
 	before, after := open(t), open(t)
 	client := before.Known()
+	answer := after.Redeem(oauthtest.TokenForm(client, after.Code(client)))
+	oauthtest.Documented(t, answer)
+	if r := call(after, "/mcp", answer.Text(t, "access_token"), ping); r.Status != http.StatusOK {
+		t.Errorf("with the token: %d %s", r.Status, r.Body)
+	}
+	if r := after.Redeem(oauthtest.TokenForm(client, "x")); r.Text(t, "error") != "invalid_client" {
+		t.Errorf("the registration outlives the approval: %s", r.Body)
+	}
+}
+
+// TestRestart_ReturnLinkHeals does what a client does whose id says nothing about it:
+// the browser page, the link, the token request, and then a new registration.
+func TestRestart_ReturnLinkHeals(t *testing.T) {
+	t.Parallel()
+	after, client := open(t), oauthtest.Client{ID: "of a former run"}
 	page := after.Browser().Open(oauthtest.Query(client))
 	found := regexp.MustCompile(`<a [^>]*href="([^"]*)"`).FindSubmatch(page.Body)
 	if page.Status != http.StatusBadRequest || found == nil {
