@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -67,7 +66,7 @@ func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
 		return nil, err
 	}
 	defer r.release(p)
-	p.out, err = p.EncodePNG(p.out[:0], cmp.Or(spec.Level, raster.DefaultLevel))
+	p.out, err = p.EncodePNG(p.out[:0])
 	if err != nil {
 		return nil, fmt.Errorf("encode chart: %w", err)
 	}

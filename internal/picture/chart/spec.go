@@ -57,11 +57,6 @@ type Spec struct {
 	Theme         Theme
 	Log           bool // logarithmic price; ignored with a note when a price is not positive
 
-	// Level is the deflate level of the PNG, 1 to 9; zero is raster.DefaultLevel,
-	// the fastest. At 6 a picture is a seventh smaller and takes a few
-	// milliseconds more.
-	Level int
-
 	// Sample marks synthetic bars: the picture shows the word SAMPLE and numbers bars
 	// instead of showing times.
 	Sample bool
@@ -120,8 +115,6 @@ func (s *Spec) Check() error {
 		return fault.Field("height", strconv.Itoa(s.Height), between)
 	case s.Scale < 0 || s.Scale > MaxScale:
 		return fault.Field("scale", strconv.Itoa(s.Scale), "1 to "+strconv.Itoa(MaxScale))
-	case s.Level < 0 || s.Level > 9:
-		return fault.Field("level", strconv.Itoa(s.Level), "1 to 9")
 	case int(s.Theme) >= len(themes):
 		return fault.Field("theme", strconv.Itoa(int(s.Theme)), strings.Join(themeNames(), " "))
 	}

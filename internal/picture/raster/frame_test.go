@@ -15,7 +15,7 @@ func TestFrame_RoundTripsThroughImagePNG(t *testing.T) {
 	}
 	defer f.Release()
 	f.Rect(1, 1, 3, 2, Hex(0x26A69A))
-	b, err := f.EncodePNG(nil, DefaultLevel)
+	b, err := f.EncodePNG(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

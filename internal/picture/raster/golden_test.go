@@ -98,7 +98,7 @@ func TestGolden_Bytes(t *testing.T) {
 
 func encode(t *testing.T, f *Frame) []byte {
 	t.Helper()
-	b, err := f.EncodePNG(nil, DefaultLevel)
+	b, err := f.EncodePNG(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestFrame_UsesAll256Colours(t *testing.T) {
 	if !f.Overflowed() {
 		t.Fatal("257 colours fit")
 	}
-	if _, err := f.EncodePNG(nil, DefaultLevel); !errors.Is(err, ErrOverflow) {
+	if _, err := f.EncodePNG(nil); !errors.Is(err, ErrOverflow) {
 		t.Fatalf("error %v, want ErrOverflow", err)
 	}
 }

@@ -29,8 +29,8 @@ type Stock struct {
 	idle  []*Frame
 	bytes int // of pix, over idle
 
-	writers [10]sync.Pool // *compressor by level
-	fonts   [weights]font
+	encoders sync.Pool // of *deflate.Encoder
+	fonts    [weights]font
 }
 
 // NewStock returns an empty Stock. Fonts are parsed and masks built at first

@@ -35,7 +35,7 @@ func renderBytes(t *testing.T, s *scene) []byte {
 		return nil
 	}
 	defer f.Release()
-	b, err := f.EncodePNG(nil, DefaultLevel)
+	b, err := f.EncodePNG(nil)
 	if err != nil {
 		t.Error(err)
 	}
@@ -131,7 +131,7 @@ func TestScene_AllocatesLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err = f.EncodePNG(out[:0], DefaultLevel); err != nil {
+		if out, err = f.EncodePNG(out[:0]); err != nil {
 			t.Fatal(err)
 		}
 		f.Release()

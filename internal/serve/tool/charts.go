@@ -225,10 +225,6 @@ const (
 	seriesLimit = 480_000
 )
 
-// pictureLevel is the deflate level of pictures. Their size costs network and model
-// context, which is worth a few milliseconds.
-const pictureLevel = 6
-
 func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
 
 // chartArguments holds the arguments of generate_chart.
@@ -312,7 +308,7 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 func (a *chartArguments) style(drawn overlay) chart.Spec {
 	spec := chart.Spec{
 		Width: a.width, Height: a.height, Scale: a.scale, Log: a.log,
-		Level: pictureLevel, Levels: drawn.levels, Trades: drawn.trades,
+		Levels: drawn.levels, Trades: drawn.trades,
 	}
 	if a.theme == "light" {
 		spec.Theme = chart.Light

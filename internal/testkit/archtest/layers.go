@@ -39,7 +39,7 @@ func floors() [][]room {
 		},
 		{
 			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
-			{"picture", "what is shown", []string{"picture/chart picture/payload", "picture/raster"}},
+			{"picture", "what is shown", []string{"picture/chart picture/payload", "picture/raster", "picture/deflate"}},
 		},
 		{
 			{"analysis", "what is computed", []string{"analysis/indicator", "analysis/calc"}},

@@ -1,11 +1,11 @@
-package raster
+package deflate
 
 import "encoding/binary"
 
-// adler32 is the checksum of RFC 1950 8.2. hash/adler32 would take a quarter of the
+// Checksum returns the Adler-32 of RFC 1950 8.2. hash/adler32 would take a quarter of the
 // encoding time. Most of a frame is background, index 0, and zeros change only the
 // second sum, by a multiple of the first, so 32 at a time cost one test.
-func adler32(p []byte) uint32 {
+func Checksum(p []byte) uint32 {
 	const (
 		modulus = 65521
 		// block keeps both sums within 64 bits by a wide margin and the 16-bit

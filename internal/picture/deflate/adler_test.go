@@ -1,11 +1,11 @@
-package raster
+package deflate
 
 import (
-	stdadler "hash/adler32"
+	"hash/adler32"
 	"testing"
 )
 
-func FuzzAdler32(f *testing.F) {
+func FuzzChecksum(f *testing.F) {
 	f.Add([]byte("Wikipedia"), uint16(1))
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255}, uint16(9000))
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, uint16(700))
@@ -17,28 +17,24 @@ func FuzzAdler32(f *testing.F) {
 			}
 			long = append(long, p...)
 		}
-		if got, want := adler32(long), stdadler.Checksum(long); got != want {
-			t.Fatalf("adler32 of %d bytes: %08x, want %08x", len(long), got, want)
+		if got, want := Checksum(long), adler32.Checksum(long); got != want {
+			t.Fatalf("checksum of %d bytes: %08x, want %08x", len(long), got, want)
 		}
 	})
 }
 
-func BenchmarkAdler32(b *testing.B) {
-	s := newScene(NewStock(), 1920, 1080, 200)
-	f, err := s.stock.Render(s.w, s.h, s.background(), s.draw)
-	if err != nil {
-		b.Fatal(err)
-	}
+func BenchmarkChecksum(b *testing.B) {
+	p := golden(b, "../chart/testdata/golden/default.png").rows
 	b.Run("ours", func(b *testing.B) {
-		b.SetBytes(int64(len(f.pix)))
+		b.SetBytes(int64(len(p)))
 		for b.Loop() {
-			adler32(f.pix)
+			Checksum(p)
 		}
 	})
 	b.Run("standard library", func(b *testing.B) {
-		b.SetBytes(int64(len(f.pix)))
+		b.SetBytes(int64(len(p)))
 		for b.Loop() {
-			stdadler.Checksum(f.pix)
+			adler32.Checksum(p)
 		}
 	})
 }
