@@ -11,12 +11,13 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/internal/serve/resource"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
 )
 
 // window holds the tools of a process that a client started on stdio with --trade. Its
-// trading side starts with the first initialize or tool call, because clients also start
+// trading side starts with the first initialize or slow call, because clients also start
 // processes only to ask which protocol they speak. While another process trades in the
 // state directory the window serves charts, and it takes over when that process ends. It
 // is safe for concurrent use.
@@ -53,14 +54,38 @@ func (w *window) Tools() []mcp.Tool { return w.charts.registry.Tools() }
 
 // Call calls a tool. It waits until the window trades or knows that it cannot.
 func (w *window) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
+	if t := w.await(ctx); t != nil {
+		return t.registry.Call(ctx, caller, name, arguments)
+	}
+	return w.charts.registry.Call(ctx, caller, name, arguments)
+}
+
+// await waits until the window trades or knows that it cannot; then it returns nil.
+func (w *window) await(ctx context.Context) *toolset {
 	select {
 	case <-w.settled:
 	case <-ctx.Done():
 	}
-	if t := w.trading.Load(); t != nil {
-		return t.registry.Call(ctx, caller, name, arguments)
+	return w.trading.Load()
+}
+
+// Resources describes the resources, which are the same with and without trading.
+func (w *window) Resources() []mcp.Resource { return resource.List() }
+
+// Read reads a resource, once this process trades.
+func (w *window) Read(ctx context.Context, caller principal.Caller, uri string) ([]byte, error) {
+	if t := w.await(ctx); t != nil {
+		return t.resources.Read(ctx, caller, uri)
 	}
-	return w.charts.registry.Call(ctx, caller, name, arguments)
+	return nil, w.refusal()
+}
+
+// Watch watches a resource, once this process trades.
+func (w *window) Watch(ctx context.Context, caller principal.Caller, uri string) (mcp.Watch, error) {
+	if t := w.await(ctx); t != nil {
+		return t.resources.Watch(ctx, caller, uri)
+	}
+	return nil, w.refusal()
 }
 
 // Open returns a stream that is empty until this process trades.

@@ -24,8 +24,9 @@ type Config struct {
 	Serve bool // speak MCP over HTTP
 	Trade bool // run the trading engine
 
-	ClaudeChannel     bool // wake Claude Code on stdio when an alert fires
-	StructuredContent bool // write JSON results as structured content, too
+	MCPRevision       string // the newest revision of MCP that is served
+	ClaudeChannel     bool   // wake Claude Code on stdio when an alert fires
+	StructuredContent bool   // write JSON results as structured content, too
 
 	Chart   Chart
 	Data    Data

@@ -31,6 +31,7 @@ func rules(p Parts) []rule {
 		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
 		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
 		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
+		{ModeMCP, []string{"claude-channel", "mcp-revision"}, channelNeedsHandshake},
 		sinkNeedsTrade("claude-channel"), sinkNeedsTrade("webhook-url"), sinkNeedsTrade("ntfy-url"),
 	})
 }
@@ -48,6 +49,15 @@ func oneMode(c *Config) error {
 	}
 	return refused("mcp", "--mcp (%s) and --serve (%s) exclude each other: stdout carries one protocol, a port another",
 		c.origins["mcp"], c.origins["serve"])
+}
+
+// channelNeedsHandshake refuses a channel that would never carry anything: Claude Code
+// learns of it in the handshake, which the newer revision does not have.
+func channelNeedsHandshake(c *Config) error {
+	if !c.ClaudeChannel || c.MCPRevision == "2025-03-26" {
+		return nil
+	}
+	return refused("claude-channel", "--claude-channel needs the handshake of 2025-03-26, and with --mcp-revision %s Claude Code begins without it: leave one of the two out", c.MCPRevision)
 }
 
 // publicNeedsHTTPS refuses a listener that others can reach unless clients come

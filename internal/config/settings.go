@@ -99,6 +99,10 @@ func (c *Config) mainSettings() []Setting {
 			Name: "structured-content", Modes: anyService, value: boolField(&c.StructuredContent),
 			Doc: "also write JSON results as structuredContent and list outputSchema; doubles them",
 		},
+		{
+			Name: "mcp-revision", Arg: "REVISION", Default: "2025-03-26", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
+			Doc: "newest MCP revision served, also 2026-07-28; see docs/clients.md",
+		},
 	})
 	chart := section("One chart (neither --mcp nor --serve)", ModeChart, []Setting{
 		{

@@ -71,7 +71,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 		x.refuse(ctx, nil, &httpRefusal{status: http.StatusBadRequest, err: failure})
 		return
 	}
-	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization}
+	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization, Header: mcp.Header(x.r.Header)}
 	if caller == nil {
 		if refusal := s.relieve(s.budgets.beginOpen()); refusal != nil {
 			x.refuse(ctx, &body, refusal)
@@ -101,12 +101,20 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 
 // reply dispatches the body and sends the response.
 func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp.Origin, began time.Time) {
-	if mcp.Initializes(body) && x.w.Header().Get(sessionHeader) == "" {
+	job := s.mcp.Receive(ctx, from, body)
+	if job.Modern() {
+		x.w.Header().Del(sessionHeader) // the newer revision knows no sessions
+	} else if mcp.Initializes(body) && x.w.Header().Get(sessionHeader) == "" {
 		// Several clients open the stream only if they were given a session id. This one is
 		// never looked up: no state is kept between requests.
 		x.w.Header().Set(sessionHeader, x.id)
 	}
-	job := s.mcp.Receive(ctx, from, body)
+	if job.Listens() {
+		if sub := job.Subscribe(); sub != nil {
+			s.listen(x, &body, sub)
+			return
+		}
+	}
 	reply := job.Append(make([]byte, 0, 1<<10))
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
@@ -125,7 +133,7 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	s.budgets.hold(from.Caller.Key, len(reply))
 	defer s.budgets.hold(from.Caller.Key, -len(reply))
 	setUnfinished(ctx, time.Now())
-	err := x.write(statusOf(body, reply), reply)
+	err := x.write(statusOf(body, job.Refusal(), reply), reply)
 	if job.NeedsSentReport() {
 		// Without Flush a short response stays in the buffer until the handler returns.
 		job.ReportSent(err == nil && http.NewResponseController(x.w).Flush() == nil)
@@ -148,11 +156,18 @@ func (s *Server) relieve(refusal *httpRefusal) *httpRefusal {
 }
 
 // statusOf returns 202 for an empty response, 400 for a single invalid message, and 200
-// otherwise, also for an error response.
-func statusOf(body rpc.Body, reply []byte) int {
+// otherwise, also for an error response. Only the newer revision has statuses for its
+// refusals.
+func statusOf(body rpc.Body, refusal *rpc.Error, reply []byte) int {
 	switch {
 	case len(reply) == 0:
 		return http.StatusAccepted
+	case refusal != nil && refusal.Code == rpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case refusal != nil && refusal.Code == rpc.CodeRefused:
+		return http.StatusTooManyRequests
+	case refusal != nil:
+		return http.StatusBadRequest
 	case !body.Batch && body.Calls[0].Err != nil && body.Calls[0].Err.Code == rpc.CodeInvalidRequest:
 		return http.StatusBadRequest
 	}

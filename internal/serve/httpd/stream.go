@@ -86,33 +86,37 @@ func (silence) Close()                                 {}
 
 // pump writes events and keep-alives until the stream ends, and returns the reason.
 func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events notify.Stream) error {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer the frames
-	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
-	// ReadTimeout would end the request's context during the stream.
-	_ = out.control.SetReadDeadline(time.Time{})
-	err := out.write([]byte(": connected\n\n"))
-	quiet := time.NewTicker(s.cfg.KeepAlive)
-	defer quiet.Stop()
-	// Ten thousand streams wait here, so there are few cases: all other ends cancel ctx.
-	for err == nil {
-		select {
-		case <-ctx.Done():
-			err = ended(ctx)
-		case _, open := <-events.Ready():
-			if err = errTakenOver; open {
-				err = s.deliver(ctx, events, out)
-			}
-		case <-quiet.C:
-			err = out.write([]byte(": keep-alive\n\n"))
+	out := s.openFrames(w)
+	err := s.carry(ctx, out, []byte(": connected\n\n"), events.Ready, func(open bool) error {
+		if !open {
+			return errTakenOver
 		}
-	}
+		return s.deliver(ctx, events, out)
+	})
 	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
 		// Randomised, so that the clients do not reconnect all at once.
 		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: not a secret
 		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream ends either way
+	}
+	return err
+}
+
+// carry writes the first frame, then calls send whenever ready receives and writes
+// keep-alives, until the stream ends. It returns the reason. Ten thousand streams wait
+// here, so there are few cases: all other ends cancel ctx.
+func (s *Server) carry(ctx context.Context, out *frameWriter, first []byte, ready func() <-chan struct{}, send func(open bool) error) error {
+	quiet := time.NewTicker(s.cfg.KeepAlive)
+	defer quiet.Stop()
+	err := out.write(first)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			err = ended(ctx)
+		case _, open := <-ready():
+			err = send(open)
+		case <-quiet.C:
+			err = out.write([]byte(": keep-alive\n\n"))
+		}
 	}
 	return err
 }
@@ -173,6 +177,18 @@ type frameWriter struct {
 	control *http.ResponseController
 	timeout time.Duration
 	renewed time.Time // when the deadline was set
+}
+
+// openFrames begins a response of server-sent events.
+func (s *Server) openFrames(w http.ResponseWriter) *frameWriter {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the frames
+	out := &frameWriter{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
+	// ReadTimeout would end the request's context during the stream.
+	_ = out.control.SetReadDeadline(time.Time{})
+	return out
 }
 
 func (f *frameWriter) write(frames []byte) error {

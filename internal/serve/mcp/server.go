@@ -1,5 +1,6 @@
-// Package mcp implements the Model Context Protocol (revision 2025-03-26) without a
-// transport. HTTP and stdio pass message bodies to one Server. It keeps no sessions.
+// Package mcp implements the Model Context Protocol without a transport: revision
+// 2025-03-26, and beside it 2026-07-28 if that is configured. HTTP and stdio pass message
+// bodies to one Server. It keeps no sessions.
 package mcp
 
 import (
@@ -39,9 +40,11 @@ type Config struct {
 	Name         string
 	Title        string
 	Version      string
-	Instructions string // for the model: the purpose of the tools and where to start
-	Channel      bool   // announce a Claude Code channel
-	Structured   bool   // list output schemas and write each JSON result as structured content, too
+	Instructions string      // for the model: the purpose of the tools and where to start
+	Channel      bool        // announce a Claude Code channel
+	Modern       bool        // also serve ModernVersion
+	Resources    ResourceSet // for ModernVersion; nil for none
+	Structured   bool        // list output schemas and write each JSON result as structured content, too
 	Log          *slog.Logger
 }
 
@@ -52,7 +55,8 @@ type Server struct {
 	limitedLog *slog.Logger // rate-limited, for messages that anyone can cause
 	initialize json.RawMessage
 	list       json.RawMessage
-	structured bool
+	legacy     rendering
+	modern     *modernServer // nil if only legacy requests are served
 	active     activeCalls
 	counters   counters
 }
@@ -62,6 +66,7 @@ type Origin struct {
 	Caller        principal.Caller
 	RequestID     string // of the HTTP request, for the log and internal errors
 	Authorization bool   // the request had an Authorization header
+	Header        Header // of the HTTP request; nil on stdio
 }
 
 // NewServer returns a Server over tools. It fails only if they cannot be marshalled.
@@ -71,11 +76,6 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	type info struct {
-		Name    string `json:"name"`
-		Title   string `json:"title,omitempty"`
-		Version string `json:"version"`
-	}
 	capabilities := `{"tools":{}}`
 	if cfg.Channel {
 		capabilities = `{"tools":{},"experimental":{"claude/channel":{}}}`
@@ -83,16 +83,27 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	hello, err := json.Marshal(struct {
 		ProtocolVersion string          `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"capabilities"`
-		ServerInfo      info            `json:"serverInfo"`
+		ServerInfo      serverInfo      `json:"serverInfo"`
 		Instructions    string          `json:"instructions,omitempty"`
-	}{ProtocolVersion, json.RawMessage(capabilities), info{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
+	}{ProtocolVersion, json.RawMessage(capabilities), serverInfo{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the initialize result: %w", err)
 	}
-	return &Server{
-		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list, structured: cfg.Structured,
-		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered),
-	}, nil
+	s := &Server{
+		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
+		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered, cfg.Modern),
+	}
+	if cfg.Modern {
+		s.modern, err = newModernServer(offered, cfg)
+	}
+	return s, err
+}
+
+// serverInfo identifies the server to clients.
+type serverInfo struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
 }
 
 // Job is a received body that is not yet answered.
@@ -101,18 +112,25 @@ type Job struct {
 	ctx    context.Context // of the request; a job lives no longer
 	from   Origin
 	body   rpc.Body
-	active []*activeCall // of the tool calls, in order
+	modern *envelope     // of a single modern request
+	active []*activeCall // of the slow calls, in order
 	full   bool          // the answers are so long that no more is done
 	onSent []func(sent bool)
+
+	refusal *rpc.Error // of a single modern request that was not executed
+	failed  *rpc.Error // of Subscribe
 }
 
-// Receive registers the tool calls of a body, which can be cancelled from then on. So a
+// Receive registers the slow calls of a body, which can be cancelled from then on. So a
 // transport must receive bodies in the order of arrival, even if it answers them
 // concurrently. Append must be called once.
 func (s *Server) Receive(ctx context.Context, from Origin, body rpc.Body) *Job {
 	job := &Job{server: s, ctx: ctx, from: from, body: body}
+	if !body.Batch {
+		job.modern = s.modernEnvelope(from, body.Calls[0])
+	}
 	for _, call := range body.Calls {
-		if isToolCall(call) {
+		if s.IsSlow(call) {
 			job.active = append(job.active, s.active.add(ctx, from.Caller.Key, call.ID))
 		}
 	}
@@ -131,15 +149,20 @@ func (j *Job) ReportSent(sent bool) {
 // NeedsSentReport reports whether a tool waits for ReportSent.
 func (j *Job) NeedsSentReport() bool { return len(j.onSent) > 0 }
 
-// CallsTool reports whether the job runs a tool and may be slow.
-func (j *Job) CallsTool() bool { return len(j.active) > 0 }
+// IsSlow reports whether the job may be slow.
+func (j *Job) IsSlow() bool { return len(j.active) > 0 }
 
 // TokenEnded reports whether the token of the job has ended, so that the remaining calls
 // were not executed.
 func (j *Job) TokenEnded() bool { return principal.TokenEnded(j.ctx) }
 
-func isToolCall(call rpc.Call) bool {
-	return call.Err == nil && call.Kind == rpc.Request && call.Method == methodCallTool
+// IsSlow reports whether a call may be slow, because it calls a tool or reads or watches
+// a resource.
+func (s *Server) IsSlow(call rpc.Call) bool {
+	if call.Err != nil || call.Kind != rpc.Request {
+		return false
+	}
+	return call.Method == methodCallTool || s.modern != nil && (call.Method == methodReadResource || call.Method == methodListen)
 }
 
 // maxBatchReply is the size of a batch response after which no further call is executed:
@@ -184,7 +207,7 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 	began, s := time.Now(), j.server
 	line := logRecord{method: call.Method}
 	switch {
-	case isToolCall(call):
+	case s.IsSlow(call):
 		fl := j.active[0]
 		j.active = j.active[1:]
 		dst = j.appendAnswer(fl.ctx, dst, call.Message, &line)
@@ -209,30 +232,19 @@ func (j *Job) appendCall(dst []byte, call rpc.Call) []byte {
 }
 
 func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) []byte {
-	mark, s := len(dst), j.server
-	failure := newerRevision(m)
+	mark := len(dst)
+	var failure *rpc.Error
 	switch {
 	case principal.TokenEnded(ctx):
 		failure = errNotBegun
 	case j.full:
 		failure = errBatchFull
-	}
-	if failure == nil {
-		switch m.Method {
-		case methodInitialize:
-			line.client = clientName(m.Params)
-			return rpc.AppendResult(dst, m.ID, s.initialize)
-		case "ping":
-			return rpc.AppendResult(dst, m.ID, json.RawMessage("{}"))
-		case methodListTools:
-			if failure = checkCursor(m.Params); failure == nil {
-				return rpc.AppendResult(dst, m.ID, s.list)
-			}
-		case methodCallTool:
-			dst, failure = j.appendToolCall(ctx, dst, m, line)
-		default:
-			failure = &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
-		}
+	case j.modern != nil:
+		dst, failure = j.appendModern(ctx, dst, m, line)
+	case j.body.Batch && j.server.modernEnvelope(j.from, rpc.Call{Message: m}) != nil:
+		failure = errModernBatch
+	default:
+		dst, failure = j.appendLegacy(ctx, dst, m, line)
 	}
 	if failure != nil {
 		line.code = failure.Code
@@ -241,7 +253,29 @@ func (j *Job) appendAnswer(ctx context.Context, dst []byte, m rpc.Message, line 
 	return dst
 }
 
-func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
+func (j *Job) appendLegacy(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
+	if failure := newerRevision(m); failure != nil {
+		return dst, failure
+	}
+	s := j.server
+	switch m.Method {
+	case methodInitialize:
+		line.client = clientName(m.Params)
+		return rpc.AppendResult(dst, m.ID, s.initialize), nil
+	case "ping":
+		return rpc.AppendResult(dst, m.ID, json.RawMessage("{}")), nil
+	case methodListTools:
+		if failure := checkCursor(m.Params); failure != nil {
+			return dst, failure
+		}
+		return rpc.AppendResult(dst, m.ID, s.list), nil
+	case methodCallTool:
+		return j.appendToolCall(ctx, dst, m, line, s.legacy)
+	}
+	return dst, &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
+}
+
+func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *logRecord, as rendering) ([]byte, *rpc.Error) {
 	name, arguments, failure := callParams(m.Params)
 	if failure != nil {
 		return dst, failure
@@ -276,7 +310,7 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 		j.onSent = append(j.onSent, result.OnSent)
 	}
 	dst = rpc.AppendResultOpen(dst, m.ID)
-	dst = appendResult(dst, &result, s.structured)
+	dst = appendResult(dst, &result, as)
 	return append(dst, '}'), nil
 }
 
@@ -327,7 +361,7 @@ func callParams(params json.RawMessage) (name string, arguments json.RawMessage,
 	return name, arguments, nil
 }
 
-// checkCursor rejects any cursor, because the list has one page.
+// checkCursor rejects any cursor, because each list has one page.
 func checkCursor(params json.RawMessage) *rpc.Error {
 	for key, value := range strictjson.Fields(params) {
 		if key == "cursor" && value[0] != 'n' {
@@ -340,8 +374,6 @@ func checkCursor(params json.RawMessage) *rpc.Error {
 func invalidParams(reason string) *rpc.Error {
 	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: "invalid params: " + reason}
 }
-
-const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // newerRevision rejects requests of revisions without initialize, which name their
 // revision in each request. Clients of such a revision fall back to initialize only if the
@@ -361,14 +393,8 @@ func newerRevision(m rpc.Message) *rpc.Error {
 // textIn returns the text of a member of an object that params contain, or "".
 func textIn(params json.RawMessage, object, name string) string {
 	for key, value := range strictjson.Fields(params) {
-		if key != object || value[0] != '{' {
-			continue
-		}
-		for key, value := range strictjson.Fields(value) {
-			if key == name {
-				text, _ := strictjson.Text(value)
-				return text
-			}
+		if key == object && value[0] == '{' {
+			return textField(value, name)
 		}
 	}
 	return ""
@@ -381,12 +407,18 @@ func Initializes(body rpc.Body) bool {
 	return !body.Batch && body.Calls[0].Err == nil && body.Calls[0].Kind == rpc.Request && body.Calls[0].Method == methodInitialize
 }
 
-// ClientName returns the client's unverified name in an initialize request, shortened,
-// and "" for any other body.
-func ClientName(body rpc.Body) string {
+// ClientName returns the client's unverified name, shortened, from an initialize or
+// modern request, and "" for any other body.
+func (s *Server) ClientName(body rpc.Body) string {
 	for _, call := range body.Calls {
-		if call.Err == nil && call.Kind == rpc.Request && call.Method == methodInitialize {
+		switch {
+		case call.Err != nil || call.Kind != rpc.Request:
+		case call.Method == methodInitialize:
 			return shorten(clientName(call.Params))
+		case s.modern != nil:
+			if e := readEnvelope(call.Params); e.client != "" {
+				return shorten(e.client)
+			}
 		}
 	}
 	return ""

@@ -45,9 +45,13 @@ type counters struct {
 
 const otherMethod = "other"
 
-func newCounters(tools []Tool) counters {
+func newCounters(tools []Tool, modern bool) counters {
 	t := counters{methods: map[string]*counter{}, tools: map[string]*counter{}}
-	for _, name := range []string{methodInitialize, "ping", methodListTools, methodCallTool, otherMethod} {
+	names := []string{methodInitialize, "ping", methodListTools, methodCallTool, otherMethod}
+	if modern {
+		names = append(names, methodDiscover, methodListResources, methodListTemplates, methodReadResource, methodListen)
+	}
+	for _, name := range names {
 		t.methods[name] = &counter{}
 	}
 	for _, tool := range tools {
@@ -108,7 +112,8 @@ func readAll(tallies map[string]*counter) map[string]Counts {
 // logRecord holds the log attributes of a message.
 type logRecord struct {
 	method, tool, client string
-	code                 int // of a JSON-RPC error
+	revision             string // of a modern request
+	code                 int    // of a JSON-RPC error
 	toolError            bool
 	cancelled            bool
 	outcome              outcome // of a call that reached a tool
@@ -120,7 +125,7 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 11)
 	add := func(known bool, a slog.Attr) {
 		if known {
 			attrs = append(attrs, a)
@@ -129,6 +134,7 @@ func (s *Server) logMessage(ctx context.Context, from Origin, e logRecord, took 
 	add(true, slog.String("method", shorten(e.method)))
 	add(e.tool != "", slog.String("tool", shorten(e.tool)))
 	add(e.client != "", slog.String("client", shorten(e.client)))
+	add(e.revision != "", slog.String("revision", e.revision))
 	add(e.code != 0, slog.Int("error_code", e.code))
 	add(e.toolError, slog.Bool("tool_error", true))
 	add(e.cancelled, slog.Bool("cancelled", true))

@@ -60,10 +60,15 @@ type ToolSet interface {
 	Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (Result, error)
 }
 
-// appendResult appends r as the result of tools/call, with its structured content if
-// structured is set.
-func appendResult(dst []byte, r *Result, structured bool) []byte {
-	dst = append(dst, `{"content":[`...)
+// rendering is how results are written for legacy or modern requests.
+type rendering struct {
+	open       []byte // a result up to its own members
+	structured bool   // with structured content
+}
+
+// appendResult appends r as the result of tools/call.
+func appendResult(dst []byte, r *Result, as rendering) []byte {
+	dst = append(append(dst, as.open...), `"content":[`...)
 	for i, c := range r.Content {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -83,7 +88,7 @@ func appendResult(dst []byte, r *Result, structured bool) []byte {
 		dst = append(dst, '}')
 	}
 	dst = append(dst, ']')
-	if structured && r.Structured != nil {
+	if as.structured && r.Structured != nil {
 		dst = append(dst, `,"structuredContent":`...)
 		dst = append(dst, r.Structured...)
 	}

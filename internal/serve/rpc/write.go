@@ -18,6 +18,14 @@ const (
 	CodeRefused        = -32001 // refused before it was read: size, type, host, load
 )
 
+// The error codes of MCP since revision 2026-07-28. One of them proves to a client that
+// the server knows that revision, so no older request may get one.
+const (
+	CodeHeaderMismatch     = -32020 // the HTTP header differs from the body
+	CodeMissingCapability  = -32021 // the client lacks what the call needs
+	CodeUnsupportedVersion = -32022
+)
+
 // Error is a JSON-RPC error object.
 type Error struct {
 	Code    int

@@ -58,6 +58,7 @@ type Session struct {
 	waiting chan struct{}
 	client  string // its own name; owned by the receiving goroutine
 	ending  atomic.Pointer[time.Time]
+	over    chan struct{} // closed when no more messages are accepted
 }
 
 // New returns a session that reads messages from in and writes only messages to out.
@@ -67,7 +68,7 @@ func New(m *mcp.Server, in io.Reader, out io.Writer, cfg Config) *Session {
 	}
 	return &Session{
 		mcp: m, cfg: cfg, in: in, out: out,
-		running: make(chan struct{}, maxRunning), waiting: make(chan struct{}, maxWaiting),
+		running: make(chan struct{}, maxRunning), waiting: make(chan struct{}, maxWaiting), over: make(chan struct{}),
 	}
 }
 
@@ -97,6 +98,7 @@ func (s *Session) Run(ctx, hard context.Context) error {
 	}
 	now := time.Now()
 	s.ending.Store(&now)
+	close(s.over)
 	s.drain(abort, &push)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,22 +144,27 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		return
 	}
 	full := len(s.waiting) == maxWaiting
-	if full && slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "tools/call" }) {
+	if full && slices.ContainsFunc(body.Calls, s.mcp.IsSlow) {
 		s.write(body.AppendRefusal(nil, &rpc.Error{Code: rpc.CodeRefused, Message: "too many calls are waiting; try again when some have been answered"}))
 		return
 	}
-	if name := mcp.ClientName(body); name != "" {
+	if name := s.mcp.ClientName(body); name != "" {
 		s.client = name
 	}
-	if s.cfg.Begin != nil && slices.ContainsFunc(body.Calls, begins) {
+	if s.cfg.Begin != nil && slices.ContainsFunc(body.Calls, s.begins) {
 		s.cfg.Begin()
 	}
 	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller()}, body)
-	if job.CallsTool() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" }) {
+	// The newer revision has no such notifications.
+	if !job.Modern() && (job.IsSlow() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" })) {
 		push.start(calls)
 	}
-	if !job.CallsTool() {
+	if !job.IsSlow() {
 		s.write(job.Append(nil))
+		return
+	}
+	if job.Listens() {
+		s.calls.Go(func() { s.listen(job) })
 		return
 	}
 	s.waiting <- struct{}{} // never blocks: only this goroutine adds
@@ -171,7 +178,28 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 
 // begins reports whether a message is from a client that stays, not from one that asks
 // which protocol the program speaks.
-func begins(c rpc.Call) bool { return c.Method == "initialize" || c.Method == "tools/call" }
+func (s *Session) begins(c rpc.Call) bool { return c.Method == "initialize" || s.mcp.IsSlow(c) }
+
+// listen serves a subscription until the client cancels it or the session ends.
+func (s *Session) listen(job *mcp.Job) {
+	sub := job.Subscribe()
+	if sub == nil {
+		s.write(job.Append(nil))
+		return
+	}
+	defer sub.Close()
+	for ok := s.write(sub.Acknowledgement()); ok; {
+		select {
+		case <-sub.Changed():
+			ok = s.write(sub.Update())
+		case <-sub.Context().Done():
+			ok = false
+		case <-s.over:
+			ok = false
+		}
+	}
+	s.write(sub.Completion())
+}
 
 // drain waits for running calls and their notifications, and cancels both after the grace
 // period.

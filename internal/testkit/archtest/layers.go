@@ -25,7 +25,7 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/tool", "serve/mcp", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
 		{{"store", "what survives a restart", []string{

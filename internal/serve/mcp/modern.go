@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"candela/internal/serve/rpc"
+)
+
+// Methods of modern requests, beside tools/list and tools/call.
+const (
+	methodDiscover      = "server/discover"
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodReadResource  = "resources/read"
+	methodListen        = "subscriptions/listen"
+)
+
+// listTTL is how long clients may cache what changes only with the program, in
+// milliseconds.
+const listTTL = 3_600_000
+
+// modernServer is the part of a Server that answers modern requests.
+type modernServer struct {
+	as        rendering
+	constant  map[string]json.RawMessage // results of the methods that have no arguments
+	resources ResourceSet                // nil for none
+	offered   string                     // the methods, for errors
+
+	mu        sync.Mutex
+	listening map[string]int // open subscriptions by token
+}
+
+func newModernServer(tools []Tool, cfg Config) (*modernServer, error) {
+	meta, err := json.Marshal(map[string]any{metaServer: serverInfo{cfg.Name, cfg.Title, cfg.Version}})
+	if err != nil {
+		return nil, fmt.Errorf("marshal the server info: %w", err)
+	}
+	m := &modernServer{
+		as:        rendering{open: []byte(`{"resultType":"complete","_meta":` + string(meta) + `,`), structured: true},
+		constant:  map[string]json.RawMessage{},
+		resources: cfg.Resources, listening: map[string]int{},
+	}
+	m.offered = strings.Join([]string{methodDiscover, methodListTools, methodCallTool}, ", ")
+	capabilities := `{"tools":{}}`
+	results := map[string]any{
+		methodListTools: struct {
+			Tools []Tool `json:"tools"`
+			cacheHint
+		}{tools, publicHint()},
+	}
+	if m.resources != nil {
+		m.offered += ", " + strings.Join([]string{methodListResources, methodListTemplates, methodReadResource, methodListen}, ", ")
+		capabilities = `{"tools":{},"resources":{"subscribe":true}}`
+		results[methodListResources] = struct {
+			Resources []Resource `json:"resources"`
+			cacheHint
+		}{m.resources.Resources(), publicHint()}
+		results[methodListTemplates] = struct {
+			Templates []struct{} `json:"resourceTemplates"`
+			cacheHint
+		}{[]struct{}{}, publicHint()}
+	}
+	results[methodDiscover] = struct {
+		Versions     []string        `json:"supportedVersions"`
+		Capabilities json.RawMessage `json:"capabilities"`
+		Instructions string          `json:"instructions,omitempty"`
+		cacheHint
+	}{supportedVersions(), json.RawMessage(capabilities), cfg.Instructions, publicHint()}
+	for method, result := range results {
+		data, err := json.Marshal(result)
+		if err != nil {
+			return nil, fmt.Errorf("marshal the result of %s: %w", method, err)
+		}
+		m.constant[method] = append(append(json.RawMessage{}, m.as.open...), data[1:]...)
+	}
+	return m, nil
+}
+
+// cacheHint says how long a client may keep a result, and for whom.
+type cacheHint struct {
+	TTL   int    `json:"ttlMs"`
+	Scope string `json:"cacheScope"`
+}
+
+// publicHint is the hint of results that are the same for every caller.
+func publicHint() cacheHint { return cacheHint{listTTL, "public"} }
+
+// errModernBatch is the answer to a modern request in a batch.
+var errModernBatch = &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "invalid request: revision " + ModernVersion + " has no batches; send each request on its own"}
+
+// modernEnvelope returns the envelope of a modern request, and nil for any other message.
+func (s *Server) modernEnvelope(from Origin, call rpc.Call) *envelope {
+	if s.modern == nil || call.Err != nil || call.Kind != rpc.Request {
+		return nil
+	}
+	if e := readEnvelope(call.Params); e.isModern(from.Header, call.Method) {
+		return &e
+	}
+	return nil
+}
+
+// Modern reports whether the job answers a modern request.
+func (j *Job) Modern() bool { return j.modern != nil }
+
+// Refusal returns the error of a modern request that was not executed, or nil. Over HTTP
+// it has a status of its own.
+func (j *Job) Refusal() *rpc.Error { return j.refusal }
+
+func (j *Job) appendModern(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
+	line.revision, line.client = ModernVersion, j.modern.client
+	if j.refusal = j.modern.check(j.from.Header, m); j.refusal != nil {
+		return dst, j.refusal
+	}
+	dst, failure := j.dispatchModern(ctx, dst, m, line)
+	if failure != nil && slices.Contains([]int{rpc.CodeMethodNotFound, rpc.CodeMissingCapability, rpc.CodeRefused}, failure.Code) {
+		j.refusal = failure
+	}
+	return dst, failure
+}
+
+func (j *Job) dispatchModern(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
+	s := j.server.modern
+	if result := s.constant[m.Method]; result != nil {
+		if failure := checkCursor(m.Params); failure != nil {
+			return dst, failure
+		}
+		return rpc.AppendResult(dst, m.ID, result), nil
+	}
+	switch {
+	case m.Method == methodCallTool:
+		return j.appendToolCall(ctx, dst, m, line, s.as)
+	case m.Method == methodReadResource && s.resources != nil:
+		return j.appendResource(ctx, dst, m)
+	case m.Method == methodListen && j.failed != nil:
+		return dst, j.failed
+	}
+	return dst, &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; revision %s offers %s", m.Method, ModernVersion, s.offered)}
+}

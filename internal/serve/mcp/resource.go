@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
+	"candela/internal/serve/rpc"
+)
+
+// Resource describes a resource to clients.
+type Resource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mimeType"`
+}
+
+// ResourceSet is the set of resources behind a Server. It must be safe for concurrent use.
+// An error that is a fault is sent to the client, any other is logged.
+type ResourceSet interface {
+	Resources() []Resource
+
+	// Read returns the text of a resource that Resources lists, as the caller sees it.
+	Read(ctx context.Context, caller principal.Caller, uri string) ([]byte, error)
+
+	// Watch reports changes of a resource that Resources lists, from now on.
+	Watch(ctx context.Context, caller principal.Caller, uri string) (Watch, error)
+}
+
+// A Watch reports changes of one resource. One goroutine uses it.
+type Watch interface {
+	Ready() <-chan struct{} // receives after changes
+	Close()
+}
+
+// find returns the resource with an address.
+func (m *modernServer) find(uri string) (Resource, bool) {
+	for _, r := range m.resources.Resources() {
+		if r.URI == uri {
+			return r, true
+		}
+	}
+	return Resource{}, false
+}
+
+// appendResource answers resources/read. What a resource contains depends on the caller
+// and may change at any time, so clients must not cache it.
+func (j *Job) appendResource(ctx context.Context, dst []byte, m rpc.Message) ([]byte, *rpc.Error) {
+	s := j.server.modern
+	uri := textField(m.Params, "uri")
+	resource, ok := s.find(uri)
+	if !ok {
+		return dst, unknownResource(uri)
+	}
+	var text []byte
+	failure := j.server.guarded(ctx, j.from, "resource failed", func() (err error) {
+		text, err = s.resources.Read(ctx, j.from.Caller, resource.URI)
+		return err
+	})
+	if failure != nil {
+		return dst, failure
+	}
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		return dst, nil
+	}
+	dst = append(rpc.AppendResultOpen(dst, m.ID), s.as.open...)
+	dst = append(dst, `"contents":[{"uri":`...)
+	dst = strictjson.AppendString(dst, resource.URI)
+	dst = append(dst, `,"mimeType":`...)
+	dst = strictjson.AppendString(dst, resource.MIME)
+	dst = append(dst, `,"text":`...)
+	dst = strictjson.AppendString(dst, text)
+	return append(dst, `}],"ttlMs":0,"cacheScope":"private"}}`...), nil
+}
+
+func unknownResource(uri string) *rpc.Error {
+	data, _ := json.Marshal(map[string]string{"uri": shorten(uri)}) // a text always can be
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: fmt.Sprintf("resource not found: %q; use an address from %s", shorten(uri), methodListResources), Data: data}
+}
+
+// guarded runs work and converts its failure, also a panic, into an error for the client.
+func (s *Server) guarded(ctx context.Context, from Origin, message string, work func() error) (failure *rpc.Error) {
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if err == nil {
+			return
+		}
+		f := fault.Of(err)
+		if f == nil || f.Kind == fault.Internal {
+			s.log.LogAttrs(ctx, slog.LevelError, "[MCP] "+message, slog.String("request_id", from.RequestID), slog.Any("error", err))
+			failure = internalError(from.RequestID)
+			return
+		}
+		failure = &rpc.Error{Code: rpc.CodeInternal, Message: f.Public()}
+		if f.Kind == fault.Unauthorized {
+			failure.Code = rpc.CodeInvalidParams
+		}
+		failure.Data, _ = json.Marshal(struct {
+			Code      string `json:"code"`
+			Retryable bool   `json:"retryable"`
+		}{f.Code, f.Retryable})
+	}()
+	err = work()
+	return nil
+}
