@@ -117,7 +117,11 @@ func TestHTTP(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			handler := newServer(t, func(c *httpd.Config) {
+			dispatcher := mcptest.Server(t, mcptest.Toolbox{})
+			if strings.HasPrefix(filepath.Base(file), "modern") {
+				dispatcher = mcptest.ModernServer(t, mcptest.Toolbox{}, &mcptest.Shelf{})
+			}
+			handler := newServerOver(t, dispatcher, httpdtest.One(), func(c *httpd.Config) {
 				c.AllowedOrigins = []string{"https://friend.example"}
 				c.MaxBody = 4096
 				if strings.HasPrefix(filepath.Base(file), "public") {

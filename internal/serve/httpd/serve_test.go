@@ -77,8 +77,17 @@ func serving(t *testing.T, auth httpd.Authorizer, change func(*httpd.Config), bo
 // servingOver is serving with tools that are made inside the bubble.
 func servingOver(t *testing.T, tools func(*testing.T) mcp.ToolSet, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
 	t.Helper()
+	servingMCP(t, func(t *testing.T) *mcp.Server {
+		t.Helper()
+		return mcptest.Server(t, tools(t))
+	}, auth, change, body)
+}
+
+// servingMCP is serving with a dispatcher that is made inside the bubble.
+func servingMCP(t *testing.T, dispatcher func(*testing.T) *mcp.Server, auth httpd.Authorizer, change func(*httpd.Config), body func(*scene)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := newServerOver(t, mcptest.Server(t, tools(t)), auth, change)
+		server := newServerOver(t, dispatcher(t), auth, change)
 		ctx, cancel := context.WithCancel(t.Context())
 		hard, kill := context.WithCancel(t.Context())
 		defer kill()

@@ -82,6 +82,9 @@ func (j *Job) appendResource(ctx context.Context, dst []byte, m rpc.Message) ([]
 }
 
 func unknownResource(uri string) *rpc.Error {
+	if uri == "" {
+		return invalidParams("uri is required: an address from " + methodListResources)
+	}
 	data, _ := json.Marshal(map[string]string{"uri": shorten(uri)}) // a text always can be
 	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: fmt.Sprintf("resource not found: %q; use an address from %s", shorten(uri), methodListResources), Data: data}
 }

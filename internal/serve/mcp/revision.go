@@ -127,7 +127,7 @@ func supportedVersions() []string { return []string{ModernVersion, ProtocolVersi
 
 // sameVersion compares the revision in the header with that of the body.
 func sameVersion(values []string, version string) *rpc.Error {
-	return sameText("MCP-Protocol-Version", values, "_meta", version, false)
+	return sameText("MCP-Protocol-Version", values, "the revision in _meta", version, false)
 }
 
 // sameNames compares the method and the name in the header with those of the body.
@@ -153,6 +153,8 @@ func sameNames(header Header, m rpc.Message) *rpc.Error {
 func sameText(name string, values []string, field, want string, encoded bool) *rpc.Error {
 	reason := "is missing"
 	switch {
+	case len(values) == 0 && want == "":
+		return nil // the method reports what the body lacks
 	case len(values) > 1:
 		reason = "occurs more than once"
 	case len(values) == 1:
