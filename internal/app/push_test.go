@@ -31,10 +31,10 @@ func startTrading(t *testing.T, home, venue, token string) (url string, stop fun
 }
 
 // startTradingFor is startTrading for many.
-func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens) (url string, stop func()) {
+func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens, flags ...string) (url string, stop func()) {
 	t.Helper()
 	port := porttest.Free(t)
-	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}})
+	cfg, err := LoadConfig(config.Input{Args: append([]string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}, flags...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,6 +48,9 @@ func TestLoad_SinkRefusals(t *testing.T) {
 		"a topic over http":                {file: `ntfy_url = "http://ntfy.example/hunter2"`, args: []string{trade}, want: "candela.toml: ntfy_url is http"},
 		"a topic without an engine":        {args: []string{"--mcp", topic}, want: "has no effect without --trade"},
 		"a topic without an engine, named": {file: `ntfy_url = "https://ntfy.example/x"`, args: []string{"--mcp"}},
+		"a channel":                        {args: []string{trade, "--mcp", "--claude-channel"}},
+		"a channel without a handshake":    {args: []string{trade, "--mcp", "--claude-channel", "--mcp-revision=2026-07-28"}, want: "needs the handshake of 2025-03-26"},
+		"a revision that is not served":    {args: []string{"--mcp", "--mcp-revision=2025-11-25"}, want: "2025-03-26, 2026-07-28"},
 	}
 	cases.check(t)
 }

@@ -46,6 +46,11 @@ func start(t *testing.T, change func(*stdio.Config)) *session {
 
 func startOver(t *testing.T, tools mcp.ToolSet, change func(*stdio.Config)) *session {
 	t.Helper()
+	return startServer(t, mcptest.Server(t, tools), change)
+}
+
+func startServer(t *testing.T, server *mcp.Server, change func(*stdio.Config)) *session {
+	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	cfg := stdio.Config{Log: slog.New(slog.DiscardHandler)}
@@ -53,7 +58,7 @@ func startOver(t *testing.T, tools mcp.ToolSet, change func(*stdio.Config)) *ses
 		change(&cfg)
 	}
 	s := &session{in: inWrite, out: bufio.NewReaderSize(outRead, 1<<21), outEnd: outRead, done: make(chan error, 1)}
-	run := stdio.New(mcptest.Server(t, tools), inRead, outWrite, cfg)
+	run := stdio.New(server, inRead, outWrite, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
@@ -97,23 +102,28 @@ const marker = `{"jsonrpc":"2.0","id":"marker","method":"ping"}`
 // proves that the session goes on and that nothing more was said.
 func TestTranscripts(t *testing.T) {
 	for dir, tools := range map[string]mcp.ToolSet{"../mcp": mcptest.Toolbox{}, "../tool": tooltest.Registry(t, nil)} {
-		s := startOver(t, tools, nil)
-		mcptest.Transcripts(t, dir+"/testdata/transcript", func(t *testing.T, body []byte) []byte {
-			t.Helper()
-			s.send(t, string(body))
-			var got []byte
-			if answered(body) {
-				got = []byte(s.read(t))
-			}
-			s.send(t, marker)
-			if line := s.read(t); line != `{"jsonrpc":"2.0","id":"marker","result":{}}` {
-				t.Fatalf("after %s came %s", body, line)
-			}
-			return got
-		})
-		if rest, err := s.end(t); rest != "" || err != nil {
-			t.Fatalf("%q, %v at the end", rest, err)
+		replay(t, startOver(t, tools, nil), dir+"/testdata/transcript")
+	}
+}
+
+// replay sends the transcripts of a folder.
+func replay(t *testing.T, s *session, dir string) {
+	t.Helper()
+	mcptest.Transcripts(t, dir, func(t *testing.T, body []byte) []byte {
+		t.Helper()
+		s.send(t, string(body))
+		var got []byte
+		if answered(body) {
+			got = []byte(s.read(t))
 		}
+		s.send(t, marker)
+		if line := s.read(t); line != `{"jsonrpc":"2.0","id":"marker","result":{}}` {
+			t.Fatalf("after %s came %s", body, line)
+		}
+		return got
+	})
+	if rest, err := s.end(t); rest != "" || err != nil {
+		t.Fatalf("%q, %v at the end", rest, err)
 	}
 }
 
