@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	nats "github.com/nats-io/nats-server/v2/server"
-	"go.yaml.in/yaml/v2"
+	"go.yaml.in/yaml/v3"
 
 	"candela/internal/app"
 	"candela/internal/config"

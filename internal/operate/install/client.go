@@ -14,10 +14,13 @@ type Client struct {
 	Title string
 
 	format format
-	key    string // the object or table of servers
-	stdio  string // the value of "type" for a local server, "" for no such key
-	remote string // the same for a remote server
-	urlKey string // "" when the file cannot have remote servers
+	key    string // the object, table or mapping of servers
+	files  func(System) []string
+	// local and remote return the entry of a server. remote is nil when the file cannot
+	// have remote servers.
+	local, remote func(name string, s Server) []field
+	lowerNames    bool   // it changes a name with capital letters
+	later         string // an object of this name among the servers has those of a later layout of the file
 
 	NoURL    string // why --url is not supported, and the alternative
 	After    string // the next step after the file was written
@@ -30,42 +33,88 @@ const (
 	plainJSON     format = iota
 	commentedJSON        // with comments and trailing commas
 	tomlFile
+	yamlFile
 )
 
 // Clients lists the clients in the order of --help.
 func Clients() []Client {
 	return []Client{
 		{
-			Name: "claude-code", Title: "Claude Code", format: plainJSON,
-			key: "mcpServers", stdio: "stdio", remote: "http", urlKey: "url",
+			Name: "claude-code", Title: "Claude Code", format: plainJSON, key: "mcpServers",
+			files: func(s System) []string { return []string{s.under(s.dir("CLAUDE_CONFIG_DIR"), ".claude.json")} },
+			local: typed("stdio", program), remote: typed("http", address("url")),
 			After:    "Restart Claude Code; /mcp lists its servers.",
 			AfterURL: "Restart Claude Code, run /mcp, choose the server and authenticate.",
 		},
 		{
 			Name: "claude-desktop", Title: "Claude Desktop", format: plainJSON, key: "mcpServers",
+			files: func(s System) []string {
+				return []string{s.under(s.settings(), "Claude", "claude_desktop_config.json")}
+			},
+			local: program,
 			NoURL: "Claude Desktop does not read remote servers from its file. Add the URL under Settings, Connectors, Add custom connector.",
 			After: "Quit and restart Claude Desktop; closing its window is not enough.",
 		},
 		{
-			Name: "cursor", Title: "Cursor", format: commentedJSON, key: "mcpServers", urlKey: "url",
+			Name: "cursor", Title: "Cursor", format: commentedJSON, key: "mcpServers",
+			files: func(s System) []string { return []string{s.under(s.Home, ".cursor", "mcp.json")} },
+			local: program, remote: address("url"),
 			After:    "Turn the server on in Cursor's settings, under MCP.",
 			AfterURL: "Turn the server on in Cursor's settings, under MCP, and sign in there.",
 		},
 		{
-			Name: "vscode", Title: "VS Code", format: commentedJSON,
-			key: "servers", stdio: "stdio", remote: "http", urlKey: "url",
+			Name: "vscode", Title: "VS Code", format: commentedJSON, key: "servers",
+			files: func(s System) []string { return []string{s.under(s.settings(), "Code", "User", "mcp.json")} },
+			local: typed("stdio", program), remote: typed("http", address("url")),
 			After:    "Run the command MCP: List Servers in VS Code and start it.",
 			AfterURL: "Run the command MCP: List Servers in VS Code, start it and sign in.",
 		},
 		{
-			Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", urlKey: "url",
+			Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers",
+			files: func(s System) []string { return []string{s.under(s.dir("CODEX_HOME", ".codex"), "config.toml")} },
+			local: program, remote: address("url"),
 			After:    "Restart Codex; /mcp lists its servers.",
 			AfterURL: "Run codex mcp login with the server's name to sign in.",
 		},
 		{
-			Name: "windsurf", Title: "Windsurf", format: commentedJSON, key: "mcpServers", urlKey: "serverUrl",
+			Name: "windsurf", Title: "Windsurf", format: commentedJSON, key: "mcpServers",
+			files: func(s System) []string { return []string{s.under(s.Home, ".codeium", "windsurf", "mcp_config.json")} },
+			local: program, remote: address("serverUrl"),
 			After:    "Refresh the servers in Windsurf's Cascade panel.",
 			AfterURL: "Refresh the servers in Windsurf's Cascade panel and sign in.",
+		},
+		{
+			Name: "gemini", Title: "Gemini CLI", format: commentedJSON, key: "mcpServers",
+			files: func(s System) []string {
+				return []string{s.under(s.dir("GEMINI_CLI_HOME"), ".gemini", "settings.json")}
+			},
+			local: program, remote: address("httpUrl"),
+			After:    "Restart Gemini CLI; /mcp lists its servers.",
+			AfterURL: "Restart Gemini CLI and run /mcp auth with the server's name to sign in.",
+		},
+		{
+			Name: "zed", Title: "Zed", format: commentedJSON, key: "context_servers",
+			files: func(s System) []string { return []string{s.under(s.zed(), "settings.json")} },
+			local: program, remote: address("url"),
+			After:    "Zed reads its settings again by itself; the settings of the Agent Panel list its servers.",
+			AfterURL: "Zed reads its settings again by itself; sign in with the button of the server, in the settings of the Agent Panel.",
+		},
+		{
+			Name: "opencode", Title: "OpenCode", format: commentedJSON, key: "mcp", later: "servers",
+			files: func(s System) []string { // it reads both, and the first one wins
+				dir := s.under(s.xdg(), "opencode")
+				return []string{s.under(dir, "opencode.jsonc"), s.under(dir, "opencode.json")}
+			},
+			local: typed("local", commandLine), remote: typed("remote", address("url")),
+			After:    "Restart OpenCode; opencode mcp list shows its servers.",
+			AfterURL: "Run opencode mcp auth with the server's name to sign in.",
+		},
+		{
+			Name: "goose", Title: "Goose", format: yamlFile, key: "extensions", lowerNames: true,
+			files: func(s System) []string { return []string{s.under(s.goose(), "config.yaml")} },
+			local: extension("stdio", gooseProgram), remote: extension("streamable_http", address("uri")),
+			After:    "Start a new session of Goose; goose configure turns extensions on and off.",
+			AfterURL: "Start a new session of Goose; a browser opens to sign in.",
 		},
 	}
 }
@@ -94,7 +143,7 @@ func Find(name string) (Client, error) {
 }
 
 // checkName refuses a server name that some client does not accept.
-func checkName(name string) error {
+func (c Client) checkName(name string) error {
 	const allowed = "letters, digits, - and _, at most 64"
 	other := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
@@ -102,114 +151,33 @@ func checkName(name string) error {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, other) {
 		return fault.Field("--name", name, allowed)
 	}
+	if c.lowerNames && name != strings.ToLower(name) {
+		return fault.Field("--name", name, allowed+"; for "+c.Title+" without capital letters", strings.ToLower(name))
+	}
 	return nil
-}
-
-// System determines the paths of files.
-type System struct {
-	OS   string // as in runtime.GOOS
-	Home string // the user's home directory
-	// Env returns an environment variable, "" when it is not set.
-	Env func(name string) string
-}
-
-// Path returns the path of the client's user-wide configuration file.
-func (c Client) Path(s System) string {
-	under := func(base string, rest ...string) string {
-		sep := "/"
-		if s.OS == "windows" {
-			sep = `\`
-		}
-		return strings.Join(append([]string{strings.TrimRight(base, sep)}, rest...), sep)
-	}
-	// settings returns the system's directory for configuration files.
-	settings := func() string {
-		switch s.OS {
-		case "darwin":
-			return under(s.Home, "Library", "Application Support")
-		case "windows":
-			if dir := s.Env("APPDATA"); dir != "" {
-				return dir
-			}
-			return under(s.Home, "AppData", "Roaming")
-		}
-		if dir := s.Env("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // the standard ignores a relative one
-			return dir
-		}
-		return under(s.Home, ".config")
-	}
-	switch c.Name {
-	case "claude-code":
-		if dir := s.Env("CLAUDE_CONFIG_DIR"); dir != "" {
-			return under(dir, ".claude.json")
-		}
-		return under(s.Home, ".claude.json")
-	case "claude-desktop":
-		return under(settings(), "Claude", "claude_desktop_config.json")
-	case "cursor":
-		return under(s.Home, ".cursor", "mcp.json")
-	case "vscode":
-		return under(settings(), "Code", "User", "mcp.json")
-	case "codex":
-		if dir := s.Env("CODEX_HOME"); dir != "" {
-			return under(dir, "config.toml")
-		}
-		return under(s.Home, ".codex", "config.toml")
-	default:
-		return under(s.Home, ".codeium", "windsurf", "mcp_config.json")
-	}
-}
-
-// Server is a command that the client runs, or a URL.
-type Server struct {
-	Command string
-	Args    []string
-	URL     string // if set, Command and Args are ignored
-}
-
-// field is one key of a server's entry.
-type field struct {
-	key  string
-	text string
-	list []string // if not nil, the value
-}
-
-// fields returns the server's entry, in the order of the client's documentation.
-func (c Client) fields(s Server) []field {
-	kind, rest := c.stdio, []field{{key: "command", text: s.Command}, {key: "args", list: append([]string{}, s.Args...)}}
-	if s.URL != "" {
-		kind, rest = c.remote, []field{{key: c.urlKey, text: s.URL}}
-	}
-	if kind == "" {
-		return rest
-	}
-	return append([]field{{key: "type", text: kind}}, rest...)
-}
-
-// owned returns the keys of an entry that define the server. All others are the user's.
-func (c Client) owned() []string {
-	keys := []string{"type", "command", "args", "url"}
-	if c.urlKey != "" && c.urlKey != "url" {
-		keys = append(keys, c.urlKey)
-	}
-	if c.format == tomlFile {
-		keys = slices.DeleteFunc(keys, func(k string) bool { return k == "type" }) // Codex has no such key
-	}
-	return keys
 }
 
 // Set returns text with the server under that name. An existing entry keeps the keys that
 // do not say how the server is reached, such as its environment. The text is returned
 // unchanged when nothing has to change.
 func (c Client) Set(text, name string, s Server) (string, error) {
-	if s.URL != "" && c.urlKey == "" {
+	entry := c.local
+	if s.URL != "" {
+		entry = c.remote
+	}
+	if entry == nil {
 		return "", &fault.Error{Kind: fault.Unsupported, Code: "no_remote_servers", Field: "--url", Message: c.NoURL}
 	}
+	want := entry(name, s)
 	return c.edit(text, func(text string) (string, error) {
-		if c.format == tomlFile {
-			return c.setTOML(text, name, s)
+		switch c.format {
+		case tomlFile:
+			return c.setTOML(text, name, want)
+		case yamlFile:
+			return c.setYAML(text, name, want)
+		case plainJSON, commentedJSON:
 		}
-		return c.setJSON(text, name, s)
+		return c.setJSON(text, name, want)
 	})
 }
 
@@ -217,8 +185,12 @@ func (c Client) Set(text, name string, s Server) (string, error) {
 // it does not have the server.
 func (c Client) Remove(text, name string) (string, error) {
 	return c.edit(text, func(text string) (string, error) {
-		if c.format == tomlFile {
+		switch c.format {
+		case tomlFile:
 			return c.removeTOML(text, name)
+		case yamlFile:
+			return c.removeYAML(text, name)
+		case plainJSON, commentedJSON:
 		}
 		return c.removeJSON(text, name)
 	})

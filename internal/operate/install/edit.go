@@ -2,9 +2,8 @@ package install
 
 import (
 	"errors"
+	"fmt"
 	"strings"
-
-	"github.com/tailscale/hujson"
 )
 
 // errUnexpectedEdit means that an edit changed more or less than intended; nothing is
@@ -13,51 +12,6 @@ var errUnexpectedEdit = errors.New("the edited file would not have the intended 
 
 // byteOrderMark is the first character of files that some Windows editors write.
 const byteOrderMark = "\uFEFF"
-
-// plain returns the value as a decoder would.
-func (f field) plain() any {
-	if f.list == nil {
-		return f.text
-	}
-	all := make([]any, len(f.list))
-	for i, s := range f.list {
-		all[i] = s
-	}
-	return all
-}
-
-// lay writes the value in one line.
-func (f field) lay(quote func(string) string) string {
-	if f.list == nil {
-		return quote(f.text)
-	}
-	all := make([]string, len(f.list))
-	for i, s := range f.list {
-		all[i] = quote(s)
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
-
-func (f field) json() string {
-	return f.lay(func(s string) string { return string(hujson.String(s)) })
-}
-
-// meant returns the change of a decoded entry that Set makes: the keys that candela owns
-// say what is wanted.
-func (c Client) meant(want []field) func(entry map[string]any) map[string]any {
-	return func(entry map[string]any) map[string]any {
-		if entry == nil {
-			entry = make(map[string]any)
-		}
-		for _, key := range c.owned() {
-			delete(entry, key)
-		}
-		for _, f := range want {
-			entry[f.key] = f.plain()
-		}
-		return entry
-	}
-}
 
 // apply makes a change to the entry of a server in a decoded file.
 func apply(root map[string]any, key, name string, change func(map[string]any) map[string]any) {
@@ -72,4 +26,32 @@ func apply(root map[string]any, key, name string, change func(map[string]any) ma
 		servers[name] = entry
 	}
 	root[key] = servers
+}
+
+// quote writes a string that TOML and YAML read alike. One with backslashes becomes a
+// literal string where that is possible, so that Windows paths stay readable.
+func quote(s string) string {
+	if strings.Contains(s, `\`) && !strings.ContainsFunc(s, func(r rune) bool { return r == '\'' || unprintable(r) }) {
+		return "'" + s + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// unprintable reports whether a character must be escaped in TOML or YAML.
+func unprintable(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }

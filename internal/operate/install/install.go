@@ -65,7 +65,7 @@ func Install(want Installation) (Installed, error) {
 		return Installed{}, err
 	}
 	done := Installed{Client: client}
-	if err := checkName(want.Name); err != nil {
+	if err := client.checkName(want.Name); err != nil {
 		return done, err
 	}
 	if done.Path, err = want.path(client); err != nil {
@@ -126,7 +126,7 @@ func (want Installation) path(client Client) (string, error) {
 	if home == "" {
 		return "", fault.Missing("--file", "the client's file, because the home directory is unknown")
 	}
-	return filepath.Abs(client.Path(System{OS: runtime.GOOS, Home: home, Env: want.env}))
+	return filepath.Abs(client.Path(System{OS: runtime.GOOS, Home: home, Env: want.env, Exists: exists}))
 }
 
 // server returns the command that the client should run, or the URL.
@@ -216,6 +216,11 @@ func ownPath() (string, error) {
 		}
 	}
 	return own, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func sameFile(a, b string) bool {

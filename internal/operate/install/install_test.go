@@ -75,6 +75,22 @@ func TestSet(t *testing.T) {
 			"{\n  \"mcpServers\": {\n    \"candela\": {\n      \"type\": \"stdio\",\n      \"command\": \"candela\",\n      \"args\": [],\n      \"env\": {\"A\": \"b\"}\n    }\n  }\n}\n",
 			"{\n  \"mcpServers\": {\n    \"candela\": {\n      \"type\": \"http\",\n      \"env\": {\"A\": \"b\"},\n      \"url\": \"https://charts.example.com/mcp\"\n    }\n  }\n}\n",
 		},
+		"gemini, remote": {
+			"gemini", remote, "{}",
+			"{\n  \"mcpServers\": {\n    \"candela\": {\n      \"httpUrl\": \"https://charts.example.com/mcp\"\n    }\n  }\n}",
+		},
+		"zed, beside a comment": {
+			"zed", local, "// Zed settings\n{\n  \"theme\": \"One\",\n}\n",
+			"// Zed settings\n{\n  \"theme\": \"One\",\n  \"context_servers\": {\n    \"candela\": {\n      \"command\": \"/usr/bin/candela\",\n      \"args\": [\"--mcp\", \"--trade\"]\n    }\n  },\n}\n",
+		},
+		"opencode, the program and its arguments are one list": {
+			"opencode", local, "",
+			"{\n  \"mcp\": {\n    \"candela\": {\n      \"type\": \"local\",\n      \"command\": [\"/usr/bin/candela\", \"--mcp\", \"--trade\"]\n    }\n  }\n}\n",
+		},
+		"opencode, a server named servers": {
+			"opencode", remote, "{\"mcp\": {\"servers\": {\"type\": \"local\"}}}",
+			"{\"mcp\": {\"servers\": {\"type\": \"local\"}, \"candela\": {\"type\": \"remote\", \"url\": \"https://charts.example.com/mcp\"}}}",
+		},
 		"codex, no file": {
 			"codex", local, "",
 			"[mcp_servers.candela]\ncommand = \"/usr/bin/candela\"\nargs = [\"--mcp\", \"--trade\"]\n",
@@ -163,6 +179,7 @@ func TestSet_RefusesUnreadableFilesWithThePlace(t *testing.T) {
 		"bytes that are no text":            {"cursor", "{\"a\": \"é\xff\"}", 1, 9, "not UTF-8"},
 		"a wrong escape":                    {"cursor", `{"a": "\q"}`, 1, 7, "invalid literal"},
 		"a comment without an end":          {"vscode", "{ /* }", 1, 3, "parsing comment: unexpected EOF"},
+		"opencode, a later layout":          {"opencode", "{\"mcp\": {\"servers\": {}}}", 1, 21, "a later OpenCode"},
 		"codex, a broken line":              {"codex", "a = 1\nb = \n", 2, 0, "expected value"},
 		"codex, an inline table":            {"codex", "a = 1\nmcp_servers = {x = {command = \"x\"}}\n", 2, 1, "table of its own"},
 		"codex, dots":                       {"codex", "[mcp_servers]\ncandela.command = \"x\"\n", 2, 1, "table of its own"},
@@ -193,7 +210,7 @@ func TestSet_ClaudeDesktopHasNoRemoteServers(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	if _, err := Find("claude"); err == nil || !strings.Contains(err.Error(), "claude-code, claude-desktop, cursor, vscode, codex, windsurf") {
+	if _, err := Find("claude"); err == nil || !strings.Contains(err.Error(), "claude-code, claude-desktop, cursor, vscode, codex, windsurf, gemini, zed, opencode, goose") {
 		t.Error(err)
 	}
 	if _, err := Find(""); err == nil || !strings.Contains(err.Error(), "CLIENT is required: one of claude-code") {
@@ -226,9 +243,27 @@ func TestPath(t *testing.T) {
 		{"codex", "windows", `C:\Users\a`, map[string]string{"CODEX_HOME": `D:\codex`}, `D:\codex\config.toml`},
 		{"windsurf", "linux", "/home/a", none, "/home/a/.codeium/windsurf/mcp_config.json"},
 		{"windsurf", "windows", `C:\Users\a`, none, `C:\Users\a\.codeium\windsurf\mcp_config.json`},
+		{"gemini", "linux", "/home/a", none, "/home/a/.gemini/settings.json"},
+		{"gemini", "windows", `C:\Users\a`, none, `C:\Users\a\.gemini\settings.json`},
+		{"gemini", "darwin", "/Users/a", map[string]string{"GEMINI_CLI_HOME": "/x"}, "/x/.gemini/settings.json"},
+		{"zed", "linux", "/home/a", map[string]string{"XDG_CONFIG_HOME": "/cfg"}, "/cfg/zed/settings.json"},
+		{"zed", "darwin", "/Users/a", map[string]string{"XDG_CONFIG_HOME": "/cfg"}, "/Users/a/.config/zed/settings.json"},
+		{"zed", "windows", `C:\Users\a`, none, `C:\Users\a\AppData\Roaming\Zed\settings.json`},
+		{"opencode", "linux", "/home/a", none, "/home/a/.config/opencode/opencode.json"},
+		{"opencode", "darwin", "/Users/a", map[string]string{"XDG_CONFIG_HOME": "/cfg"}, "/cfg/opencode/opencode.json"},
+		{"opencode", "windows", `C:\Users\a`, none, `C:\Users\a\.config\opencode\opencode.json`},
+		{"opencode", "linux", "/with", none, "/with/.config/opencode/opencode.jsonc"},
+		{"goose", "linux", "/home/a", none, "/home/a/.config/goose/config.yaml"},
+		{"goose", "darwin", "/Users/a", none, "/Users/a/.config/goose/config.yaml"},
+		{"goose", "windows", `C:\Users\a`, none, `C:\Users\a\AppData\Roaming\Block\goose\config\config.yaml`},
+		{"goose", "linux", "/home/a", map[string]string{"GOOSE_PATH_ROOT": "/g"}, "/g/config/config.yaml"},
+		{"goose", "linux", "/home/a", map[string]string{"GOOSE_PATH_ROOT": "g"}, "/home/a/.config/goose/config.yaml"},
 	}
 	for _, tt := range tests {
-		got := client(t, tt.client).Path(System{OS: tt.os, Home: tt.home, Env: func(name string) string { return tt.env[name] }})
+		got := client(t, tt.client).Path(System{
+			OS: tt.os, Home: tt.home, Env: func(name string) string { return tt.env[name] },
+			Exists: func(path string) bool { return path == "/with/.config/opencode/opencode.jsonc" },
+		})
 		if got != tt.want {
 			t.Errorf("%s on %s: %s, want %s", tt.client, tt.os, got, tt.want)
 		}
@@ -237,11 +272,15 @@ func TestPath(t *testing.T) {
 
 func TestCheckName(t *testing.T) {
 	t.Parallel()
-	if err := checkName("candela_2-x"); err != nil {
+	cursor, goose := client(t, "cursor"), client(t, "goose")
+	if err := cursor.checkName("Candela_2-x"); err != nil {
+		t.Error(err)
+	}
+	if err := goose.checkName("Candela"); err == nil || !strings.Contains(err.Error(), "without capital letters") {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "a b", "a.b", "é", strings.Repeat("a", 65)} {
-		if checkName(bad) == nil {
+		if cursor.checkName(bad) == nil {
 			t.Errorf("%q passes", bad)
 		}
 	}

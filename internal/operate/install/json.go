@@ -15,12 +15,15 @@ import (
 
 // SyntaxError is a file that cannot be read or edited, with the place.
 type SyntaxError struct {
-	Line, Column int // from 1; the column counts characters
+	Line, Column int // from 1; the column counts characters and is 0 when it is not known
 	Reason       string
 }
 
 // Error names the place before the reason.
 func (e *SyntaxError) Error() string {
+	if e.Column == 0 {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+	}
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
@@ -126,12 +129,14 @@ func member(o *hujson.Object, key string) (*hujson.Value, int) {
 	return nil, -1
 }
 
-func (c Client) setJSON(text, name string, s Server) (string, error) {
+func (c Client) setJSON(text, name string, want []field) (string, error) {
 	d, err := parseJSON(text, c.format == plainJSON)
 	if err != nil {
 		return "", err
 	}
-	want := c.fields(s)
+	if err := c.checkLayout(d); err != nil {
+		return "", err
+	}
 	to, missing := &d.root, []string{c.key, name}
 	for what := "the file"; ; missing = missing[1:] {
 		o, err := d.object(to, what)
@@ -139,7 +144,7 @@ func (c Client) setJSON(text, name string, s Server) (string, error) {
 			return "", err
 		}
 		if len(missing) == 0 {
-			d.change(to, o, c.owned(), want)
+			d.change(to, o, c.visited(want), want)
 			break
 		}
 		next, _ := member(o, missing[0])
@@ -150,6 +155,18 @@ func (c Client) setJSON(text, name string, s Server) (string, error) {
 		to, what = next, fmt.Sprintf("%q", missing[0])
 	}
 	return d.result(c, name, c.meant(want))
+}
+
+// checkLayout refuses a layout in which the client would not see the server.
+func (c Client) checkLayout(d *document) error {
+	if c.later == "" {
+		return nil
+	}
+	servers := d.root.Find("/" + c.key + "/" + c.later)
+	if servers == nil || servers.Find("/type") != nil {
+		return nil
+	}
+	return syntaxError(d.text, servers.StartOffset, "%q is the layout of a later %s, which candela does not edit; add the server there by hand", c.later, c.Title)
 }
 
 func (c Client) removeJSON(text, name string) (string, error) {
@@ -217,15 +234,15 @@ func decodeJSON(text string, to any) error {
 }
 
 // change makes the keys of an entry that candela owns say what is wanted.
-func (d *document) change(v *hujson.Value, o *hujson.Object, owned []string, want []field) {
-	for _, key := range owned {
+func (d *document) change(v *hujson.Value, o *hujson.Object, keys []string, want []field) {
+	for _, key := range keys {
 		w := slices.IndexFunc(want, func(f field) bool { return f.key == key })
 		switch old, i := member(o, key); {
 		case i < 0 && w >= 0:
 			d.add(v, o, key, func(style) string { return want[w].json() })
 		case i >= 0 && w < 0:
 			remove(o, i)
-		case i >= 0:
+		case i >= 0 && !want[w].first:
 			var got any
 			if decodeJSON(hujson.Value{Value: old.Value}.String(), &got) != nil || !reflect.DeepEqual(got, want[w].plain()) {
 				old.Value = hujson.Literal(want[w].json())

@@ -62,12 +62,11 @@ func statements(text string) []statement {
 	return all
 }
 
-func (c Client) setTOML(text, name string, s Server) (string, error) {
+func (c Client) setTOML(text, name string, want []field) (string, error) {
 	before, _, err := decodeTOML(text)
 	if err != nil {
 		return "", err
 	}
-	want := c.fields(s)
 	after, err := c.changeTable(text, name, want)
 	if err != nil {
 		return "", err
@@ -157,26 +156,26 @@ func (c Client) changeTable(text, name string, want []field) (string, error) {
 			var section strings.Builder
 			section.WriteString("[" + header + "]" + nl)
 			for _, f := range want {
-				section.WriteString(f.key + " = " + f.lay(quoteTOML) + nl)
+				section.WriteString(f.key + " = " + f.lay(quote) + nl)
 			}
 			text += section.String()
 		}
 	}
-	for _, key := range c.owned() {
+	for _, key := range c.visited(want) {
 		all = statements(text)
 		head := all[slices.IndexFunc(all, isHeader)]
 		i := slices.IndexFunc(all, func(st statement) bool { return !st.table && slices.Equal(st.path, toml.Key{c.key, name, key}) })
 		w := slices.IndexFunc(want, func(f field) bool { return f.key == key })
 		switch {
 		case i < 0 && w >= 0:
-			line := key + " = " + want[w].lay(quoteTOML) + nl
+			line := key + " = " + want[w].lay(quote) + nl
 			if !strings.HasSuffix(text[:head.end], "\n") {
 				line = nl + line
 			}
 			text = text[:head.end] + line + text[head.end:]
 		case i >= 0 && w < 0:
 			text = text[:all[i].start] + text[all[i].end:]
-		case i >= 0:
+		case i >= 0 && !want[w].first:
 			text = text[:all[i].start] + replaceValue(text[all[i].start:all[i].end], key, want[w]) + text[all[i].end:]
 		}
 	}
@@ -200,30 +199,7 @@ func replaceValue(line, key string, want field) string {
 			}
 		}
 	}
-	return line[:strings.IndexByte(line, '=')+1] + " " + want.lay(quoteTOML) + line[end:]
-}
-
-// quoteTOML writes a string. One with backslashes becomes a literal string where that is
-// possible, so that Windows paths stay readable.
-func quoteTOML(s string) string {
-	if strings.Contains(s, `\`) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == '\'' || r == 0x7f }) {
-		return "'" + s + "'"
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return line[:strings.IndexByte(line, '=')+1] + " " + want.lay(quote) + line[end:]
 }
 
 // checkTOML reads the edited text back and compares it with the file before.
