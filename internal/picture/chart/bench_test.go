@@ -53,10 +53,9 @@ func scanlines(tb testing.TB, file []byte) []byte {
 // compressor is the encoder alone on finished rows, as if drawing were free. Each figure
 // is the best of the run, which a busy machine disturbs least.
 func BenchmarkRender(b *testing.B) {
-	for name, spec := range map[string]*Spec{
-		"default size, 200 bars": rich(Dark), "1080p, 200 bars": wide(200), "1080p, 500 bars": wide(500), "1080p, 5000 bars": wide(5000),
-	} {
-		b.Run(name, func(b *testing.B) { benchmarkRender(b, spec) })
+	b.Run("default size, 200 bars", func(b *testing.B) { benchmarkRender(b, rich(Dark)) })
+	for _, n := range []int{200, 500, 5000} {
+		b.Run("1080p, "+notation{}.text(float64(n))+" bars", func(b *testing.B) { benchmarkRender(b, wide(n)) })
 	}
 }
 
@@ -164,4 +163,24 @@ func TestRender_StaysWithinBudget(t *testing.T) {
 	if allocs > mostAllocs {
 		t.Errorf("%.0f allocations, at most %d allowed", allocs, mostAllocs)
 	}
+}
+
+// BenchmarkFirst compares the first picture of a renderer, which makes its glyphs and
+// frames, with the next one. Each figure is the best of the run.
+func BenchmarkFirst(b *testing.B) {
+	spec := rich(Dark)
+	var first, next best
+	for b.Loop() {
+		r := NewRenderer()
+		for _, kept := range []*best{&first, &next} {
+			begin := time.Now()
+			if _, err := r.PNG(spec); err != nil {
+				b.Fatal(err)
+			}
+			kept.keep(time.Since(begin))
+		}
+	}
+	b.ReportMetric(first.ms(), "first-ms")
+	b.ReportMetric(next.ms(), "next-ms")
+	b.ReportMetric(first.ms()/next.ms(), "first/next")
 }

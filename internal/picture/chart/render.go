@@ -15,7 +15,7 @@ type Renderer struct {
 	scenes sync.Pool // of *pixels
 }
 
-// NewRenderer returns a Renderer. Type faces are built at first use.
+// NewRenderer returns a Renderer. Glyphs are made at first use.
 func NewRenderer() *Renderer { return &Renderer{stock: raster.NewStock()} }
 
 // pixels is a scene and the frame it is painted on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"eliasnaur.com/font/roboto/robotomedium"
 	"eliasnaur.com/font/roboto/robotoregular"
@@ -31,21 +32,31 @@ const (
 	asciiLen  = int(lastRune-firstRune) + 1
 )
 
-// font holds outlines, advances and kerning of one weight in font units, from
-// which faces of any size are built. Filled once, then read only.
+// font holds one weight in font units. Outlines and kerning are read when a text first
+// needs them: a chart uses a third of the characters and few of the 2,704 pairs of
+// letters. Safe for concurrent use.
 type font struct {
 	once    sync.Once
-	glyphs  []outline // by slot; the last is the box
-	kern    []int16   // slot*len(glyphs) + next slot
-	capital int       // height of H
+	capital int // height of H
 	extra   []rune
+	glyphs  []atomic.Pointer[glyph]         // by slot; the last is the box
+	kern    [letters * letters]atomic.Int32 // kernKnown plus the correction, or zero
 
-	mu    sync.Mutex
+	mu    sync.Mutex // of all below
+	src   *sfnt.Font
+	buf   sfnt.Buffer
+	ppem  fixed.Int26_6 // one unit per pixel, so nothing is rounded
 	faces [maxCap + 1]*Face
 }
 
-// outline is a glyph as closed quadratic curves, y growing downwards.
-type outline struct {
+const (
+	letters   = 2 * 26
+	kernKnown = 1 << 16
+)
+
+// glyph is a character as closed quadratic curves, y growing downwards.
+type glyph struct {
+	id      sfnt.GlyphIndex
 	advance int
 	curves  []curve
 }
@@ -55,32 +66,26 @@ type curve struct{ a, b, c point }
 
 type point struct{ x, y float64 }
 
-// load parses the embedded font. An error would be a defect of this build,
-// since the bytes are compiled in, so it panics.
-func (n *font) load(w Weight) {
+// open parses the embedded font. An error would be a defect of this build, since the
+// bytes are compiled in, so it panics, as do the functions below.
+func (n *font) open(w Weight) {
 	ttf := robotoregular.TTF
 	if w == Medium {
 		ttf = robotomedium.TTF
 	}
-	src, err := sfnt.Parse(ttf)
-	if err != nil {
+	var err error
+	if n.src, err = sfnt.Parse(ttf); err != nil {
 		panic(fmt.Sprintf("raster: embedded font: %v", err))
 	}
-	n.extra = []rune(extraRunes)
-	l := loader{src: src, ppem: fixed.Int26_6(src.UnitsPerEm()) << 6}
-	for r := rune(firstRune); r <= lastRune; r++ {
-		l.add(r)
-	}
-	for _, r := range n.extra {
-		l.add(r)
-	}
-	m, err := src.Metrics(&l.buf, l.ppem, 0)
+	n.ppem = fixed.Int26_6(n.src.UnitsPerEm()) << 6
+	m, err := n.src.Metrics(&n.buf, n.ppem, 0)
 	if err != nil {
 		panic(fmt.Sprintf("raster: embedded font metrics: %v", err))
 	}
 	n.capital = m.CapHeight.Round()
-	n.glyphs = append(l.glyphs, box(n.capital))
-	n.kern = l.kerning(len(n.glyphs))
+	n.extra = []rune(extraRunes)
+	n.glyphs = make([]atomic.Pointer[glyph], asciiLen+len(n.extra)+1)
+	n.glyphs[len(n.glyphs)-1].Store(box(n.capital))
 }
 
 // slot returns the position of r in glyphs.
@@ -94,30 +99,70 @@ func (n *font) slot(r rune) int {
 	return len(n.glyphs) - 1
 }
 
-// loader reads glyphs at one unit per pixel, so nothing is rounded.
-type loader struct {
-	src    *sfnt.Font
-	buf    sfnt.Buffer
-	ppem   fixed.Int26_6
-	ids    []sfnt.GlyphIndex
-	glyphs []outline
+// glyph returns the glyph of a slot.
+func (n *font) glyph(slot int) *glyph {
+	if g := n.glyphs[slot].Load(); g != nil {
+		return g
+	}
+	r := rune(firstRune + slot) //nolint:gosec // a character
+	if slot >= asciiLen {
+		r = n.extra[slot-asciiLen]
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	g := n.read(r)
+	n.glyphs[slot].Store(g)
+	return g
 }
 
-func (l *loader) add(r rune) {
-	id, err := l.src.GlyphIndex(&l.buf, r)
+// read reads a glyph. The caller holds the lock.
+func (n *font) read(r rune) *glyph {
+	id, err := n.src.GlyphIndex(&n.buf, r)
 	if err != nil || id == 0 {
 		panic(fmt.Sprintf("raster: embedded font lacks %U: %v", r, err))
 	}
-	advance, err := l.src.GlyphAdvance(&l.buf, id, l.ppem, 0)
+	advance, err := n.src.GlyphAdvance(&n.buf, id, n.ppem, 0)
 	if err != nil {
 		panic(fmt.Sprintf("raster: advance of %U: %v", r, err))
 	}
-	segs, err := l.src.LoadGlyph(&l.buf, id, l.ppem, nil)
+	segs, err := n.src.LoadGlyph(&n.buf, id, n.ppem, nil)
 	if err != nil {
 		panic(fmt.Sprintf("raster: outline of %U: %v", r, err))
 	}
-	l.ids = append(l.ids, id)
-	l.glyphs = append(l.glyphs, outline{advance: advance.Round(), curves: curves(segs)})
+	return &glyph{id: id, advance: advance.Round(), curves: curves(segs)}
+}
+
+// kerned returns the correction between two glyphs: of letters alone, so that prices of
+// equal length are equally wide. There is none before the first of a text, prev -1.
+func (n *font) kerned(prev, slot int) int {
+	i, j := letter(prev), letter(slot)
+	if i < 0 || j < 0 {
+		return 0
+	}
+	cell := &n.kern[i*letters+j]
+	if k := cell.Load(); k != 0 {
+		return int(k) - kernKnown
+	}
+	left, right := n.glyph(prev).id, n.glyph(slot).id
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k, err := n.src.Kern(&n.buf, left, right, n.ppem, 0)
+	if err != nil {
+		k = 0 // the font has none for the pair
+	}
+	cell.Store(int32(k.Round() + kernKnown)) //nolint:gosec // a fraction of 2048 units
+	return k.Round()
+}
+
+// letter returns the number of the letter in a slot, or -1.
+func letter(slot int) int {
+	switch c := firstRune + slot; {
+	case 'A' <= c && c <= 'Z':
+		return c - 'A'
+	case 'a' <= c && c <= 'z':
+		return c - 'a' + 26
+	}
+	return -1
 }
 
 // curves turns the segments of a TrueType outline into closed contours.
@@ -150,42 +195,20 @@ func curves(segs sfnt.Segments) []curve {
 	return out
 }
 
-// kerning reads the pairs of letters once. Digits and their separators keep
-// their advance, so that prices of equal length are equally wide.
-func (l *loader) kerning(n int) []int16 {
-	kern := make([]int16, n*n)
-	for i := range asciiLen {
-		for j := range asciiLen {
-			if !letter(i) || !letter(j) {
-				continue
-			}
-			if k, err := l.src.Kern(&l.buf, l.ids[i], l.ids[j], l.ppem, 0); err == nil {
-				kern[i*n+j] = int16(k.Round()) //nolint:gosec // a fraction of 2048 units
-			}
-		}
-	}
-	return kern
-}
-
-func letter(slot int) bool {
-	c := int(firstRune) + slot
-	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
-}
-
 // box is the sign for a character without a glyph: a hollow rectangle.
-func box(capital int) outline {
+func box(capital int) *glyph {
 	h := float64(capital)
 	w := float64(h * 0.6)
 	side, stroke := float64(h*0.12), float64(h*0.1)
-	o := outline{advance: int(w + 2*side)}
-	o.rectangle(side, -h, side+w, 0)
-	o.rectangle(side+w-stroke, stroke-h, side+stroke, -stroke) // the other way round: a hole
-	return o
+	g := &glyph{advance: int(w + 2*side)}
+	g.rectangle(side, -h, side+w, 0)
+	g.rectangle(side+w-stroke, stroke-h, side+stroke, -stroke) // the other way round: a hole
+	return g
 }
 
-func (o *outline) rectangle(x0, y0, x1, y1 float64) {
+func (g *glyph) rectangle(x0, y0, x1, y1 float64) {
 	p := [4]point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}
 	for i := range p {
-		o.curves = append(o.curves, curve{p[i], p[i], p[(i+1)%4]})
+		g.curves = append(g.curves, curve{p[i], p[i], p[(i+1)%4]})
 	}
 }

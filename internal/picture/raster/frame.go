@@ -19,6 +19,7 @@ type Frame struct {
 	plain  paint // the paint in use, in true colour
 	col    column
 	segs   []segment
+	scan   scan
 }
 
 type rect struct{ x0, y0, x1, y1 int }

@@ -10,25 +10,22 @@ type scan struct {
 	area []float64 // per cell, differences along the row
 }
 
-// mask scan-converts an outline at every phase.
-func (s *scan) mask(curves []curve, scale float64) mask {
+// mask scan-converts an outline at a phase.
+func (s *scan) mask(curves []curve, scale float64, phase int) *mask {
 	if len(curves) == 0 {
-		return mask{}
+		return new(mask)
 	}
 	x0, y0, x1, y1 := bounds(curves, scale)
-	m := mask{left: int(math.Floor(x0)), top: int(math.Floor(y0))}
-	// The last phase moves the outline by three quarters of a pixel.
-	m.w = int(math.Ceil(x1+0.75)) - m.left
+	m := &mask{left: int(math.Floor(x0)), top: int(math.Floor(y0))}
+	shift := float64(phase) / phases
+	m.w = int(math.Ceil(x1+shift)) - m.left
 	m.h = int(math.Ceil(y1)) - m.top
-	m.cells = make([]uint8, phases*m.w*m.h)
-	for ph := range phases {
-		s.begin(m.w, m.h)
-		dx := float64(ph)/phases - float64(m.left)
-		for _, c := range curves {
-			s.curve(c.place(scale, dx, -float64(m.top)))
-		}
-		s.levels(m.cells[ph*m.w*m.h : (ph+1)*m.w*m.h])
+	m.cells = make([]uint8, m.w*m.h)
+	s.begin(m.w, m.h)
+	for _, c := range curves {
+		s.curve(c.place(scale, shift-float64(m.left), -float64(m.top)))
 	}
+	s.levels(m.cells)
 	return m
 }
 
@@ -147,11 +144,17 @@ func (s *scan) levels(dst []uint8) {
 	}
 	for y := range s.h {
 		sum := 0.0
+		row := s.area[y*(s.w+1):]
 		for x := range s.w {
-			sum += s.area[y*(s.w+1)+x]
+			sum += row[x]
 			level := uint8(0)
-			for level < full && math.Abs(sum) >= least[level+1] {
-				level++
+			// Most cells are empty or full.
+			if c := math.Abs(sum); c >= least[full] {
+				level = full
+			} else {
+				for c >= least[level+1] {
+					level++
+				}
 			}
 			dst[y*s.w+x] = level
 		}

@@ -33,8 +33,7 @@ type Stock struct {
 	fonts    [weights]font
 }
 
-// NewStock returns an empty Stock. Fonts are parsed and masks built at first
-// use.
+// NewStock returns an empty Stock. Glyphs are made at first use.
 func NewStock() *Stock { return &Stock{} }
 
 // Render calls draw with an indexed frame and, if the picture has too many

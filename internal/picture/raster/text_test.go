@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -12,7 +14,7 @@ func TestFace_CapitalsFillWholePixels(t *testing.T) {
 	stock := NewStock()
 	for _, capPx := range []int{9, 12, 18, 24, 27, 36} {
 		for _, w := range []Weight{Regular, Medium} {
-			m := stock.Face(w, capPx).glyphs['H'-firstRune]
+			m := stock.Face(w, capPx).mask('H'-firstRune, 0, new(scan))
 			if m.top != -capPx || m.h != capPx {
 				t.Errorf("weight %d: H spans rows %d to %d, want %d to 0", w, m.top, m.top+m.h, -capPx)
 			}
@@ -105,8 +107,55 @@ func TestText_MatchesTarget(t *testing.T) {
 	}
 }
 
-func BenchmarkFace(b *testing.B) {
-	for b.Loop() {
-		NewStock().Face(Medium, 9)
+// Every character of the typeface has an outline and masks, made by many at once.
+func TestFace_AllGlyphs(t *testing.T) {
+	t.Parallel()
+	stock := NewStock()
+	var text strings.Builder
+	for r := rune(firstRune); r <= lastRune; r++ {
+		text.WriteRune(r)
 	}
+	text.WriteString(extraRunes)
+	draw := func(s *Stock) []byte {
+		f, err := s.Frame(1400, 40, Hex(0))
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		defer f.Release()
+		for _, w := range []Weight{Regular, Medium} {
+			f.Text(s.Face(w, 9), 0.25, 12+16*int(w), text.String(), Hex(0xFFFFFF))
+		}
+		return bytes.Clone(f.pix)
+	}
+	want := draw(NewStock())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if !bytes.Equal(draw(stock), want) {
+				t.Error("text drawn by several goroutines at once differs")
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BenchmarkText draws a first text, whose glyphs are made, and the next ones.
+func BenchmarkText(b *testing.B) {
+	const text = "BTCUSDT 4h 67,314.25"
+	f, err := NewStock().Frame(400, 40, Hex(0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			f.Text(NewStock().Face(Medium, 9), 5, 20, text, Hex(0xFFFFFF))
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		face := NewStock().Face(Medium, 9)
+		for b.Loop() {
+			f.Text(face, 5, 20, text, Hex(0xFFFFFF))
+		}
+	})
 }
