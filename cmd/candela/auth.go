@@ -65,11 +65,18 @@ func listClients(ctx context.Context, in invocation) error {
 		return err
 	}
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tAPPROVED\tEXPIRES\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
+	fmt.Fprintln(table, "ID\tAPPROVED\tEXPIRES\tSURVIVES A RESTART\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
 	for _, c := range clients {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), c.Scope, shortToken(c.Token), c.Name)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, shortToken(c.Token), c.Name)
 	}
 	return table.Flush()
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 func revokeClient(ctx context.Context, in invocation) error {

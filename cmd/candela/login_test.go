@@ -5,11 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/e2e/remote"
+	"candela/internal/access/oauth"
+	"candela/internal/operate/control"
 )
 
 // client returns a client of the server at an address, for as long as one may take to
@@ -59,4 +62,23 @@ func works(ts *testscript.TestScript, neg bool, args []string) {
 	case neg != (err != nil):
 		ts.Fatalf("the token works: %v", err == nil)
 	}
+}
+
+// revoke FILE revokes the client with the token in the file, in the default state directory.
+func revoke(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: revoke FILE")
+	}
+	_, ctx, done := client("")
+	defer done()
+	clients, err := control.Clients(ctx, filepath.Join(ts.Getenv("HOME"), ".candela"))
+	ts.Check(err)
+	key := oauth.HashOf(ts.ReadFile(args[0])).Hex()
+	for _, c := range clients {
+		if c.Token == key {
+			ts.Check(ts.Exec("candela", "auth", "revoke", c.ID))
+			return
+		}
+	}
+	ts.Fatalf("no client has the token")
 }

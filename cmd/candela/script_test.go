@@ -131,7 +131,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "exits": exits, "ispng": isPNG, "letin": letIn, "signal": sendSignal, "tamper": tamper, "works": works,
+			"await": await, "exits": exits, "ispng": isPNG, "letin": letIn, "revoke": revoke, "signal": sendSignal, "tamper": tamper, "works": works,
 		},
 	})
 }
@@ -179,9 +179,9 @@ func isPNG(ts *testscript.TestScript, neg bool, args []string) {
 // sendSignal sends INT or TERM to the program last started in the background;
 // the built-in kill knows no TERM.
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	known := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}
+	known := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}
 	if neg || len(args) != 1 || known[args[0]] == nil {
-		ts.Fatalf("usage: signal INT|TERM")
+		ts.Fatalf("usage: signal INT|TERM|KILL")
 	}
 	running := ts.BackgroundCmds()
 	if len(running) == 0 {

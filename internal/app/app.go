@@ -85,6 +85,13 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		return err
 	}
 	defer release()
+	if mode == config.ModeServe {
+		held, err := statedir.LockServer(home)
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+	}
 	if rt.node, err = rt.openNode(ctx); err != nil {
 		return err
 	}

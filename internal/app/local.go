@@ -10,6 +10,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/statedir"
@@ -17,16 +18,19 @@ import (
 )
 
 // openLocal returns the node of a single machine.
-func (rt Runtime) openLocal() *node {
+func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
+	if rt.Config.Mode() == config.ModeServe && rt.Config.OAuth.PersistLogins {
+		return rt.openPersistent(ctx)
+	}
 	return &node{
 		logins: func() (oauth.Store, oauth.OwnerAuth, error) {
 			owner, err := newOwner(rt)
-			// A client has one stream, so more tokens than connections have no use.
-			return oauth.NewMemory(rt.Config.HTTP.MaxConnections), owner, err
+			return oauth.NewMemory(rt.maxLocalTokens()), owner, err
 		},
-		trading: rt.localSide,
-		close:   func() {},
-	}
+		keepLogins: rt.removeLogins,
+		trading:    func(t *trading) (side, error) { return rt.localSide(t, nil) },
+		close:      func() {},
+	}, nil
 }
 
 // localStore is the store of the node, from when its part is ready until that part stops. Nothing is
@@ -76,11 +80,11 @@ func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about
 }
 
 // localSide builds the trading side on the store. One engine evaluates all alerts and
-// one desk trades.
-func (rt Runtime) localSide(t *trading) (side, error) {
+// one desk trades. tokenLive is that of local.Config.
+func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, error) {
 	l := &localStore{}
 	inbox := local.New(local.Config{
-		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log,
+		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
 	})
 	t.newEngine(rt, l, inbox.Append)
 	if err := t.prepareDesk(rt, l); err != nil {

@@ -22,6 +22,11 @@ type node struct {
 	// logins returns the store of codes and tokens and the check of the owner's
 	// passphrase.
 	logins func() (oauth.Store, oauth.OwnerAuth, error)
+	// keepLogins maintains the logins that are stored in the state directory, or ends them
+	// where none are to be stored.
+	keepLogins work
+	// survives reports whether a restart of this node leaves a token live; nil: none.
+	survives func(oauth.Token) bool
 	// trading builds the trading side on t, which has its bars. It is called under
 	// --trade only.
 	trading func(t *trading) (side, error)
@@ -62,7 +67,7 @@ func (rt Runtime) openNode(ctx context.Context) (*node, error) {
 	if rt.Config.Mode() == config.ModeServe && rt.Config.NATS.URL != "" {
 		return rt.openReplica(ctx)
 	}
-	return rt.openLocal(), nil
+	return rt.openLocal(ctx)
 }
 
 // inboxPart runs the inbox after prepare has filled it.

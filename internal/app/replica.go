@@ -91,12 +91,14 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 		}
 	}
 	return &node{
-		logins:    func() (oauth.Store, oauth.OwnerAuth, error) { return r.tokens, r.tokens, nil },
-		trading:   func(t *trading) (side, error) { return r.side(rt, t) },
-		reconnect: reconnectAfter,
-		cluster:   &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
-		last:      []Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
-		close:     r.close,
+		logins:     func() (oauth.Store, oauth.OwnerAuth, error) { return r.tokens, r.tokens, nil },
+		keepLogins: rt.removeLogins,
+		survives:   func(oauth.Token) bool { return true },
+		trading:    func(t *trading) (side, error) { return r.side(rt, t) },
+		reconnect:  reconnectAfter,
+		cluster:    &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
+		last:       []Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
+		close:      r.close,
 	}, nil
 }
 
@@ -296,12 +298,16 @@ func (r *replicaNode) now() admin.Replica {
 	return s
 }
 
-// RevokeAll revokes all logins: through the server of the state directory, or in the
-// store that replicas share.
+// RevokeAll revokes all logins: through the server of the state directory, in the store
+// that replicas share, or where no server runs, in the state directory.
 func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.Ended, error) {
 	ended, err := control.RevokeAll(ctx, cfg.Home)
-	if kind := fault.KindOf(err); cfg.NATS.URL == "" || err == nil || kind != fault.Unavailable && kind != fault.NotFound {
+	kind := fault.KindOf(err)
+	switch {
+	case err == nil || kind != fault.Unavailable && kind != fault.NotFound:
 		return ended, err
+	case cfg.NATS.URL == "":
+		return revokeStored(cfg.Home, err)
 	}
 	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
 	conn, err := rt.connect(ctx)

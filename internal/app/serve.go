@@ -33,8 +33,8 @@ func serveMCP(rt Runtime) ([]Part, error) {
 		logins.OnRevoke(side.endTokens)
 		side.auditLogins(rt, logins)
 	}
-	socket := control.Server{Home: rt.Config.Home, Door: logins, Pass: pass, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
-	return append([]Part{{Name: "control", Run: socket.Run}}, parts...), nil
+	socket := control.Server{Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
+	return append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...), nil
 }
 
 // newLogins returns the authorization server. It accepts the owner's passphrase and

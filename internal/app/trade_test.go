@@ -80,7 +80,11 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt.node = rt.openLocal()
+	node, err := rt.openLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.node = node
 	tr, err := rt.newTrading(b)
 	if err != nil {
 		t.Fatal(err)

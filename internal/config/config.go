@@ -90,6 +90,7 @@ type OAuth struct {
 	RedirectSchemes   []string    // of apps that clients may name besides the known ones
 	ClientDocuments   string      // auto, on or off: client ids that are URLs
 	PrivateDocuments  bool        // such URLs may lead to private networks
+	PersistLogins     bool        // clients stay let in when the server restarts
 }
 
 // AcceptsDocuments reports whether client ids may be URLs. Without a decision of the operator

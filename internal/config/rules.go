@@ -24,6 +24,7 @@ func rules(p Parts) []rule {
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
 		{ModeServe, []string{"oauth-auto-approve", "live"}, autoApproveIsForPaper},
+		{ModeServe, []string{"persist-logins", "owner-password", "owner-password-file", "oauth-auto-approve", "nats-url"}, persistentNeedsOwner},
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
 		{ModeServe, []string{"admin-listen", "allow-public-admin"}, adminStaysLocal},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
@@ -89,6 +90,23 @@ func autoApproveIsForPaper(c *Config) error {
 		return nil
 	}
 	return refused("oauth-auto-approve", "--oauth-auto-approve lets every program on this machine in, and --live lets it trade with real money: use one or the other")
+}
+
+// persistentNeedsOwner refuses logins that nothing would end: a new passphrase does.
+func persistentNeedsOwner(c *Config) error {
+	o, from := c.OAuth, c.origins["persist-logins"]
+	switch {
+	case !o.PersistLogins:
+		return nil
+	case c.NATS.URL != "":
+		return refused("persist-logins", "--persist-logins (%s) is for one node: with --nats-url logins survive a restart without it; remove it", from)
+	case o.AutoApprove:
+		return refused("persist-logins", "--persist-logins (%s) and --oauth-auto-approve exclude each other: clients that nobody approved would stay", from)
+	case o.OwnerPassword.IsZero() && o.OwnerPasswordFile == "":
+		return refused("persist-logins", "--persist-logins (%s) needs a passphrase of yours, because a new one ends all logins and without one a new one is made up "+
+			"at every start: set --owner-password-file or CANDELA_OWNER_PASSWORD", from)
+	}
+	return nil
 }
 
 // adminApart keeps health and metrics off the public port. An unspecified

@@ -170,6 +170,10 @@ func (c *Config) serverSettings() []Setting {
 			Doc: "approve every client; refused unless listener and base URL are loopback",
 		},
 		{
+			Name: "persist-logins", value: boolField(&c.OAuth.PersistLogins),
+			Doc: "keep approved clients across restarts, in the state directory; needs a passphrase",
+		},
+		{
 			Name: "cimd", Arg: "WHEN", Default: "auto", value: textField(&c.OAuth.ClientDocuments, setting.Choice("auto", "on", "off")),
 			Doc: "client ids that are URLs: auto, on or off; auto: with a public https base URL",
 		},

@@ -88,8 +88,9 @@ func FuzzParams(f *testing.F) {
 // FuzzSeal opens any text as a sealed client id: nothing opens but what was
 // sealed, for the purpose it was sealed for.
 func FuzzSeal(f *testing.F) {
-	s := &Server{seal: sealer{func() SealKey { return SealKey{1} }}}
-	good := s.seal.seal(clientPurpose, client{Name: "A", Redirects: []string{"https://a.example"}})
+	key := sealer{func() SealKey { return SealKey{1} }}
+	s := &Server{seal: key, clients: key}
+	good := s.clients.seal(clientPurpose, client{Name: "A", Redirects: []string{"https://a.example"}})
 	form := s.seal.seal(formPurpose, request{Client: "x"})
 	for _, text := range []string{good, form, "", ".", "a.b", good + "A", good[1:], strings.Replace(good, ".", "..", 1), good + "\n"} {
 		f.Add(text)

@@ -19,6 +19,7 @@ type Memory struct {
 	tokens    map[Hash]Token
 	maxTokens int // tokens
 	seal      SealKey
+	clients   SealKey // seals client ids
 	ended     Listeners
 }
 
@@ -38,7 +39,7 @@ type redemption struct {
 
 // NewMemory returns an empty store that holds at most this many tokens.
 func NewMemory(tokens int) *Memory {
-	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, maxTokens: tokens, seal: NewSealKey()}
+	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, maxTokens: tokens, seal: NewSealKey(), clients: NewSealKey()}
 }
 
 // Seal returns the current key.
@@ -48,10 +49,17 @@ func (m *Memory) Seal() SealKey {
 	return m.seal
 }
 
+// ClientKey returns the current key of client ids.
+func (m *Memory) ClientKey() SealKey {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.clients
+}
+
 // OnRevoke registers a function that is called when tokens end before they expire.
 func (m *Memory) OnRevoke(ended func(...Hash)) { m.ended.Add(ended) }
 
-// RevokeAll revokes every code and token and changes the key.
+// RevokeAll revokes every code and token and changes the keys.
 func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
 	defer m.ended.Notify() // without the lock
 	m.mu.Lock()
@@ -66,7 +74,7 @@ func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
 	clear(m.codes)
 	clear(m.redeemed)
 	clear(m.tokens)
-	m.seal = NewSealKey()
+	m.seal, m.clients = NewSealKey(), NewSealKey()
 	return live, nil
 }
 
@@ -207,16 +215,27 @@ func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) 
 func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Token, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	return m.list(func(t Token) bool { return t.Grant.Subject == subject && now.Before(t.Expires) }), nil
+}
+
+// ClientTokens lists the live tokens of the clients of all owners, newest first.
+func (m *Memory) ClientTokens(now time.Time) []Token {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.list(func(t Token) bool { return !t.Grant.Login && now.Before(t.Expires) })
+}
+
+func (m *Memory) list(wanted func(Token) bool) []Token {
 	var out []Token
 	for _, t := range m.tokens {
-		if t.Grant.Subject == subject && now.Before(t.Expires) {
+		if wanted(t) {
 			out = append(out, t)
 		}
 	}
 	slices.SortFunc(out, func(a, b Token) int {
 		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
 	})
-	return out, nil
+	return out
 }
 
 // Revoke revokes a token by its id.

@@ -44,7 +44,7 @@ func (s *Server) ServeRegister(w http.ResponseWriter, r *http.Request) {
 	c := client{
 		Name: cleanName(asked.Name), Redirects: asked.Redirects, Method: authMethod(asked.Method), Issued: time.Now().Unix(), Nonce: randomText(9),
 	}
-	c.id = s.seal.seal(clientPurpose, c)
+	c.id = s.clients.seal(clientPurpose, c)
 	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client registered",
 		slog.String("client", c.fingerprint()), slog.String("client_name", c.Name),
 		slog.Int("redirect_uris", len(c.Redirects)), slog.String("first_redirect", shownRedirect(c.Redirects[0])))
@@ -135,7 +135,7 @@ const clientPurpose, secretPurpose = "client", "client secret"
 // findClient returns the registration sealed into a client id.
 func (s *Server) findClient(id string) (client, bool) {
 	var c client
-	if id == "" || s.seal.open(clientPurpose, id, &c) != nil {
+	if id == "" || s.clients.open(clientPurpose, id, &c) != nil {
 		return client{}, false
 	}
 	c.id = id
@@ -163,7 +163,7 @@ func claimedClient(id string, schemes []string) (client, bool) {
 }
 
 // secretOf derives the client's secret from its id.
-func (s *Server) secretOf(c client) string { return s.seal.derive(secretPurpose, c.id) }
+func (s *Server) secretOf(c client) string { return s.clients.derive(secretPurpose, c.id) }
 
 // rightSecret compares in constant time.
 func (s *Server) rightSecret(c client, secret string) bool {

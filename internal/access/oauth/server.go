@@ -5,7 +5,8 @@
 // A registration is sealed into the client id and a pending request into the consent
 // form, so a flood of either uses no memory. The seal key ends with the process, with
 // the servers that replicas share it through, or when the owner revokes all logins; each
-// key starts a login generation. A [Store] keeps only SHA-256 hashes of codes and tokens.
+// key starts a login generation. A store may keep the key of client ids for longer. A
+// [Store] keeps only SHA-256 hashes of codes and tokens.
 //
 // The package starts no goroutines. httpd mounts its handlers and checks bearer tokens
 // with it.
@@ -69,6 +70,7 @@ type Server struct {
 	limitedLog *slog.Logger
 	audit      *audit // shared by copies
 	seal       sealer
+	clients    sealer // of client ids
 	limits     *limiter
 	origin     *http.CrossOriginProtection
 	page       *template.Template
@@ -92,7 +94,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, limitedLog: lograte.New(cfg.Log), audit: &audit{},
-		seal: sealer{store.Seal}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
+		seal: sealer{store.Seal}, clients: sealer{store.ClientKey}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
 	// A proxy may change the Host header.
@@ -105,12 +107,12 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// pinned returns a copy of the server with the current key. A request uses one
+// pinned returns a copy of the server with the current keys. A request uses one
 // generation throughout: otherwise an approval of a revoked generation could be sealed
 // with the new key.
 func (s *Server) pinned() *Server {
 	p := *s
-	p.seal = s.seal.pinned()
+	p.seal, p.clients = s.seal.pinned(), s.clients.pinned()
 	return &p
 }
 

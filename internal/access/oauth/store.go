@@ -76,7 +76,7 @@ var (
 	ErrRevoked  = errors.New("all logins were revoked meanwhile")
 )
 
-// Store keeps codes, tokens and the seal key. Implementations are safe for concurrent
+// Store keeps codes, tokens and the seal keys. Implementations are safe for concurrent
 // use, drop expired entries, and hold at most MaxCodes codes and a configured number of
 // tokens; beyond that the oldest is dropped. A restart may empty the store. storetest
 // checks this contract.
@@ -85,7 +85,12 @@ type Store interface {
 	// new key invalidates everything sealed before.
 	Seal() SealKey
 
-	// RevokeAll revokes every code and token of every owner and changes the key. It
+	// ClientKey returns the key that seals client ids. It changes with RevokeAll, as Seal
+	// does, but may outlive a restart: a client id grants nothing, while a form that is
+	// sealed with Seal may stand for an approval.
+	ClientKey() SealKey
+
+	// RevokeAll revokes every code and token of every owner and changes both keys. It
 	// returns the number of live client tokens revoked.
 	RevokeAll(ctx context.Context, now time.Time) (int, error)
 

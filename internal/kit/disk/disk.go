@@ -5,7 +5,9 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 )
 
@@ -33,4 +35,25 @@ func Create(path string, fill func(*os.File) error) error {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
+}
+
+// Replace writes a file that its owner alone can read. A crash leaves either the old or the
+// new content, and the new one once Replace has returned. One caller at a time may write a
+// path: the new content is first in a file beside it, which ends in .tmp.
+func Replace(path string, data []byte) error {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fill := func(file *os.File) error {
+		_, err := file.Write(data)
+		return err
+	}
+	if err := Create(temp, fill); err != nil {
+		return err
+	}
+	if err := Rename(temp, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }

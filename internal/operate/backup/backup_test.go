@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/operate/backup"
 	"candela/internal/store/ledger"
+	"candela/internal/store/loginfile"
 	"candela/internal/store/statedir"
 )
 
@@ -48,6 +49,33 @@ func TestMake_SaysHowFarItIs(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(base, ".*"))
 	if inside, _ := filepath.Glob(filepath.Join(again, ".*")); err != nil || len(left)+len(inside) > 0 {
 		t.Errorf("left behind: %v %v %v", left, inside, err)
+	}
+}
+
+// TestBackup_LeavesLoginsOut makes a backup, and restores a folder that has logins all the
+// same: a copy must not be a login.
+func TestBackup_LeavesLoginsOut(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	home, copied, again := filepath.Join(base, "home"), filepath.Join(base, "copy"), filepath.Join(base, "again")
+	if err := statedir.Open(home); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{loginfile.KeyName, loginfile.FileName, statedir.PolicyName} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, err := backup.Make(t.Context(), home, copied, nil); err != nil || len(made.Files) != 1 {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if _, err := backup.Restore(t.Context(), home, again, time.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{copied, again} {
+		if loginfile.Stored(dir) {
+			t.Errorf("%s has logins", dir)
+		}
 	}
 }
 

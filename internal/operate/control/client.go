@@ -25,6 +25,7 @@ type Client struct {
 	Scope    string    `json:"scope"` // what it may do; none for a browser session
 	Approved time.Time `json:"approved"`
 	Expires  time.Time `json:"expires"`
+	Survives bool      `json:"survives"` // a restart
 }
 
 // Clients returns the approved clients of the server, newest first.

@@ -42,11 +42,14 @@ const (
 // Server serves the owner's commands. Commands of nil fields are not served.
 type Server struct {
 	Home   string
-	Door   *oauth.Server                         // nil where nobody is let in
-	Pass   *Pass                                 // nil where nobody is let in
-	Trader Trader                                // nil without --trade
-	Status func(context.Context) (Status, error) // nil without --trade
-	Log    *slog.Logger
+	Locked bool          // the caller holds the lock of the server
+	Door   *oauth.Server // nil where nobody is let in
+	Pass   *Pass         // nil where nobody is let in
+	// Survives reports whether a restart leaves a token of the Door live; nil: none.
+	Survives func(oauth.Token) bool
+	Trader   Trader                                // nil without --trade
+	Status   func(context.Context) (Status, error) // nil without --trade
+	Log      *slog.Logger
 }
 
 // Trader halts and resumes trading.
@@ -58,11 +61,13 @@ type Trader interface {
 // Run serves until ctx ends; commands in progress may finish until hard ends. Another server in
 // the state directory is an error.
 func (s Server) Run(ctx, hard context.Context, ready func()) error {
-	lock, err := statedir.LockServer(s.Home)
-	if err != nil {
-		return err
+	if !s.Locked {
+		lock, err := statedir.LockServer(s.Home)
+		if err != nil {
+			return err
+		}
+		defer lock.Release()
 	}
-	defer lock.Release()
 	ln, err := s.listen(ctx)
 	if errors.Is(err, errNoFamily) {
 		return s.without(ctx, ready, err)
@@ -79,7 +84,7 @@ func (s Server) Run(ctx, hard context.Context, ready func()) error {
 }
 
 // listen opens the socket. It removes one that a killed server left behind, because this
-// process holds the lock.
+// process holds the lock of the server.
 func (s Server) listen(ctx context.Context) (net.Listener, error) {
 	path := filepath.Join(s.Home, socketName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +150,7 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 		tokens, err := s.Door.Tokens(r.Context(), oauth.SoleOwner)
 		clients := make([]Client, 0, len(tokens))
 		for _, t := range tokens {
-			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Grant.Access().String(), t.Issued, t.Expires})
+			clients = append(clients, Client{t.ID, t.Key, t.Grant.ClientName, t.Grant.Access().String(), t.Issued, t.Expires, s.Survives != nil && s.Survives(t)})
 		}
 		s.answer(w, r, clients, err)
 	})

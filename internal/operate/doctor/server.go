@@ -17,11 +17,15 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/kit/loopback"
 	"candela/internal/operate/control"
+	"candela/internal/store/loginfile"
 )
 
 // server checks what --serve needs, and a running server from outside.
 func (x *examination) server(ctx context.Context) {
 	x.Report(x.passphrase())
+	if x.cfg.OAuth.PersistLogins {
+		x.Report(x.logins())
+	}
 	if err := CheckFileLimit(x.cfg.HTTP.MaxConnections); err != nil {
 		x.Report(NewProblem("file limit", "LimitNOFILE=65536 in the systemd unit, ulimit -n 65536 in a shell, or a smaller --max-connections", "%s", err))
 	} else {
@@ -38,6 +42,19 @@ func (x *examination) server(ctx context.Context) {
 		return
 	}
 	x.fromOutside(ctx)
+}
+
+// logins reads the stored logins, as the next start does.
+func (x *examination) logins() Finding {
+	const check = "logins"
+	clients, err := loginfile.Count(x.cfg.Home, time.Now())
+	switch {
+	case err != nil:
+		return NewProblem(check, "as it says; candela auth revoke-all removes the files, too, while no server runs", "%s", err)
+	case !loginfile.Stored(x.cfg.Home):
+		return NewOK(check, "none are stored yet; the first start creates %s and %s", loginfile.KeyName, loginfile.FileName)
+	}
+	return NewOK(check, "%d approved clients survive a restart", clients)
 }
 
 // passphrase checks how the owner approves clients.

@@ -267,7 +267,7 @@ func capRedeemed(t *testing.T, s oauth.Store, most int) {
 
 func endAll(t *testing.T, s oauth.Store) {
 	t.Helper()
-	key := s.Seal()
+	key, clients := s.Seal(), s.ClientKey()
 	tok, foreign := issue(t, s, "a", "owner", start()), issue(t, s, "b", "someone else", start())
 	issue(t, s, "old", "owner", start().Add(-oauth.TokenTTL))
 	pending := put(t, s, code("c", start()), start())
@@ -289,6 +289,9 @@ func endAll(t *testing.T, s oauth.Store) {
 	want(t, s.Redeem(t.Context(), code("a", start()).Hash, token("d", "owner", start()), start()), oauth.ErrNotFound)
 	if s.Seal() == key || s.Seal().Generation() == key.Generation() {
 		t.Error("the key is the same")
+	}
+	if s.ClientKey() == clients {
+		t.Error("the key of client ids is the same")
 	}
 	// The next one is as good as the first.
 	next := issue(t, s, "e", "owner", start())

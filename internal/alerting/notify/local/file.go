@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -114,7 +113,7 @@ func (f File) Write(path string) error {
 	if err != nil {
 		return fmt.Errorf("encode subscriptions file: %w", err)
 	}
-	return writeFileAtomic(path, data)
+	return disk.Replace(path, data)
 }
 
 // quarantine renames a file that cannot be decoded, for the operator to inspect.
@@ -135,7 +134,7 @@ func (b *Inbox) load(f File) {
 				Owner: b.Owner(saved.Owner), Client: core.Client{Owner: saved.Owner, Key: saved.Client}, Key: key,
 				Cursor: saved.Cursor, LastSeen: saved.Seen, Expires: saved.Expires,
 			},
-			unconfirmed: true,
+			unconfirmed: b.cfg.TokenLive == nil || !b.cfg.TokenLive(key),
 		}
 		s.SetFilter(notify.Filter{Symbols: saved.Symbols, Types: saved.Types, Instruments: saved.Instruments}, saved.Since, saved.Kept)
 		b.subs.Add(s)
@@ -198,25 +197,6 @@ func (s *subscriber) appendJSON(data []byte) ([]byte, error) {
 	return append(data, "\"},\n"...), nil
 }
 
-// writeFileAtomic writes a file so that a crash leaves either the old or the new content.
-func writeFileAtomic(path string, data []byte) error {
-	temp := path + ".tmp"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	fill := func(file *os.File) error {
-		_, err := file.Write(data)
-		return err
-	}
-	if err := disk.Create(temp, fill); err != nil {
-		return err
-	}
-	if err := disk.Rename(temp, path); err != nil {
-		return err
-	}
-	return disk.SyncDir(filepath.Dir(path))
-}
-
 const (
 	// writeDelay gathers the changes of many readers into one write, and leaves the write
 	// half a second to stay within one second of the changes.
@@ -269,7 +249,7 @@ func (b *Inbox) Flush() error {
 	now := b.file.changes.Load()
 	data, err := b.encode()
 	if err == nil {
-		err = writeFileAtomic(b.cfg.Path, data)
+		err = disk.Replace(b.cfg.Path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("write subscriptions file: %w", err)

@@ -25,6 +25,10 @@ type Config struct {
 	Path string // of subscriptions.json; empty keeps nothing
 	Now  func() time.Time
 	Log  *slog.Logger
+
+	// TokenLive reports whether a token is live that was issued before the start. Nil:
+	// none is. The subscription of a live token does not pass to another one.
+	TokenLive func(key string) bool
 }
 
 // Inbox implements notify.Inbox.
@@ -43,7 +47,7 @@ var _ notify.Inbox = (*Inbox)(nil)
 
 type subscriber struct {
 	core.Subscriber
-	unconfirmed bool   // loaded from the file, and the token not seen since
+	unconfirmed bool   // loaded from the file, and the token is not live or not known to be
 	cachedJSON  string // for the file: everything but cursor and last seen; empty after a change
 }
 

@@ -75,3 +75,33 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// TestInbox_LiveTokenKeepsItsSubscription restarts with a token that is live and one that is
+// not. Another token of the client takes over the subscription of the second alone.
+func TestInbox_LiveTokenKeepsItsSubscription(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Path: filepath.Join(t.TempDir(), "subscriptions.json"), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	caller := func(key string) principal.Caller {
+		return principal.Caller{Subject: "owner", Key: key, ClientKey: "client", Expires: time.Now().Add(time.Hour)}
+	}
+	first := New(cfg)
+	for _, key := range []string{"live", "ended"} {
+		if err := first.Subscribe(t.Context(), caller(key), notify.Filter{Types: []string{key}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.TokenLive = func(key string) bool { return key == "live" }
+	again, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"new": "[ended]", "live": "[live]"} {
+		s, err := again.Subscription(t.Context(), caller(key))
+		if got := fmt.Sprint(s.Filter.Types); err != nil || got != want {
+			t.Errorf("%s has the subscription %s, %v", key, got, err)
+		}
+	}
+	if s, err := again.Subscription(t.Context(), caller("another")); err != nil || s.Active {
+		t.Errorf("a third token has a subscription: %+v, %v", s, err)
+	}
+}

@@ -95,6 +95,9 @@ func newCurrentGeneration(e loginGeneration, seq uint64, ours bool) *currentGene
 // Seal returns the current key of all replicas.
 func (t *Store) Seal() oauth.SealKey { return t.generation.Load().Key }
 
+// ClientKey returns the same key, as earlier versions expect.
+func (t *Store) ClientKey() oauth.SealKey { return t.Seal() }
+
 // Authenticate returns the owner of a passphrase. A replica with an outdated passphrase accepts
 // none. It is called after oauth.Server has pinned the key, so that a login from before a change
 // is not valid after it.

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/operate/control"
+	"candela/internal/store/loginfile"
+	"candela/internal/store/statedir"
+)
+
+// maxLocalTokens bounds the clients of one node. A client has one stream, so more tokens than
+// connections have no use.
+func (rt Runtime) maxLocalTokens() int { return rt.Config.HTTP.MaxConnections }
+
+// openPersistent returns the node of a single machine that keeps logins across restarts.
+func (rt Runtime) openPersistent(ctx context.Context) (*node, error) {
+	owner, err := newOwner(rt)
+	if err != nil {
+		return nil, err
+	}
+	cfg := loginfile.Config{Owner: owner, MaxTokens: rt.maxLocalTokens(), Now: time.Now, Log: rt.Log}
+	if rt.Config.Trade && rt.Config.Trading.Live {
+		cfg.Live = rt.account()
+	}
+	tokens, err := loginfile.Open(ctx, rt.Config.Home, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &node{
+		logins:     func() (oauth.Store, oauth.OwnerAuth, error) { return tokens, owner, nil },
+		keepLogins: func(ctx, _ context.Context, ready func()) error { return tokens.Run(ctx, ready) },
+		survives:   func(t oauth.Token) bool { return !t.Grant.Login },
+		trading:    func(t *trading) (side, error) { return rt.localSide(t, tokens.Live) },
+		close:      func() {},
+	}, nil
+}
+
+// removeLogins ends stored logins, because a server that does not store logins does not write
+// there which of them are revoked. Then it waits.
+func (rt Runtime) removeLogins(ctx, _ context.Context, ready func()) error {
+	if home := rt.Config.Home; loginfile.Stored(home) {
+		if err := loginfile.Remove(home); err != nil {
+			return err
+		}
+		rt.Log.WarnContext(ctx, "stored logins removed: the server runs without --persist-logins", "home", home)
+	}
+	ready()
+	<-ctx.Done()
+	return nil
+}
+
+// revokeStored ends the stored logins of a state directory in which no server runs. It returns
+// reason, why no server answered, if there are none or if a server runs after all.
+func revokeStored(home string, reason error) (control.Ended, error) {
+	if !loginfile.Stored(home) {
+		return control.Ended{}, reason
+	}
+	held, err := statedir.LockServer(home)
+	if statedir.IsLocked(err) {
+		return control.Ended{}, reason
+	}
+	if err != nil {
+		return control.Ended{}, err
+	}
+	defer held.Release()
+	clients, _ := loginfile.Count(home, time.Now()) // whatever is wrong with the file, it goes
+	return control.Ended{Clients: clients, Where: "in the state directory; no server runs there"}, loginfile.Remove(home)
+}
