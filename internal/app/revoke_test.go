@@ -25,6 +25,13 @@ func pings(t *testing.T, url, token string) bool {
 	return status == http.StatusOK
 }
 
+// registered reports whether a server knows a client id. In a browser the owner could
+// approve an unknown one, a program is refused.
+func registered(s *oauthtest.Scene, c oauthtest.Client) bool {
+	s.TB.Helper()
+	return s.Do(http.MethodGet, "/authorize?"+oauthtest.Query(c).Encode(), "", "", nil).Status == http.StatusOK
+}
+
 // streamEnds waits until the stream of a token that has ended is closed.
 func streamEnds(t *testing.T, log *oauthtest.Log) {
 	t.Helper()
@@ -62,8 +69,8 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 	if pings(t, url, first) || pings(t, url, second) {
 		t.Error("a token is still good")
 	}
-	if r := s.Browser().Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
-		t.Errorf("a registration is still good: %d", r.Status)
+	if registered(s, client) {
+		t.Error("a registration is still good")
 	}
 	if ended, err := RevokeAll(t.Context(), cfg, io.Discard); err != nil || ended.Clients != 0 {
 		t.Fatalf("again: %+v, %v", ended, err)
@@ -117,7 +124,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 		for _, r := range []*replica{a, b} {
 			waitFor(t, func() bool { return !pings(t, r.url, token) })
 			// Replica b reads the token from the store. Its own key shows that it has.
-			waitFor(t, func() bool { return r.Browser().Open(oauthtest.Query(client)).Status == http.StatusBadRequest })
+			waitFor(t, func() bool { return !registered(r.Scene, client) })
 		}
 		leave()
 	}
