@@ -105,9 +105,21 @@ type Input struct {
 	Env
 	Bars *market.Bars
 
+	// Shown is how many of the newest bars are shown, if not all. The result may then
+	// lack signals of earlier bars.
+	Shown int
+
 	// Series holds external values as of each bar's close: one per bar, NaN where none
 	// was known yet. A missing key means that the series is unavailable.
 	Series map[market.SeriesName][]float64
+}
+
+// first returns the first bar shown.
+func (in *Input) first() int {
+	if in.Shown <= 0 {
+		return 0
+	}
+	return max(0, in.Bars.Len()-in.Shown)
 }
 
 // Needs is implemented by instances that read outside series.

@@ -164,7 +164,12 @@ func (s *series) Compute(in Input) *Result {
 // stepAll runs the stream over the bars and keeps its rows as columns.
 func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
 	stream := s.Stream(in.Env)
+	stream.detect = nil // it has no state, so it may begin late
+	from := in.first()
 	for i := range in.Bars.Len() {
+		if i == from {
+			stream.detect = s.detect
+		}
 		row := stream.Step(in.Bars.At(i))
 		for c, x := range row.Values {
 			columns[c][i] = x
@@ -174,13 +179,19 @@ func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
 	}
 }
 
-// detectAll walks finished columns as if they were streamed.
+// detectAll walks finished columns as if they were streamed, from the first bar shown on.
 func (s *series) detectAll(in Input, columns [][]float64, r *Result) {
 	if s.detect == nil {
 		return
 	}
 	row := newRow(s.columns)
-	for i := range in.Bars.Len() {
+	from := in.first()
+	if from > 0 {
+		for c := range columns {
+			row.Prev[c] = columns[c][from-1]
+		}
+	}
+	for i := from; i < in.Bars.Len(); i++ {
 		row.begin(i, in.Bars.At(i))
 		for c := range columns {
 			row.Values[c] = columns[c][i]

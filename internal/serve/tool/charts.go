@@ -166,7 +166,7 @@ func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, show
 	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
-	in := indicator.Input{Env: env, Bars: &bars, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Series: make(map[market.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
