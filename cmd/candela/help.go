@@ -53,20 +53,26 @@ func installHelp() string {
 	return `
 Clients: ` + strings.Join(install.Names(), ", ") + `.
 
-Without --url the client starts candela itself. The rest of the client's file stays as it
-is, and the previous file is kept as a backup.
+Without --url the client starts candela itself, as it is installed now. The rest of the
+client's file stays as it is, and the previous file is kept beside it as a backup. A file
+that candela cannot edit safely is not changed; the error names the place in it.
 
 Flags:
-  --url URL    connect the client to the server at this address
-  --name NAME  name of the server in the client; candela by default
+  --url URL    connect the client to the server at this address: https, or http on this machine;
+               /mcp is added if there is no path
+  --name NAME  name of the server in the client, candela by default; two names make two servers
   --file FILE  edit this file, such as one of a project, instead of the client's own
-  --dry-run    show the changes and write nothing
+  --dry-run    show the changes as a diff and write nothing
   --remove     remove candela from the client, as uninstall does
-All other flags are passed to candela when the client starts it.
+
+All other flags are passed to candela when the client starts it. They are checked now, and
+paths are made absolute. The most useful one is --trade, for alerts and the paper account.
 
 Examples:
   candela install claude-code --trade
+  candela install goose --dry-run
   candela install cursor --url https://charts.example.com
+  candela install vscode --file .vscode/mcp.json --crypto-venue kraken
   candela uninstall cursor
 `
 }

@@ -60,7 +60,7 @@ type wordException struct {
 func wordRooms() []string {
 	return []string{
 		"internal/", "cmd/", "e2e/", "deploy/", ".ci/", "bench/",
-		"docs/", "CHANGELOG.md", "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt",
+		"docs/", "skills/", ".claude-plugin/", "CHANGELOG.md", "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt",
 	}
 }
 
