@@ -49,8 +49,8 @@ func bandLabels(short string) []string {
 
 func bbands() Def {
 	return Def{
-		Name: "bbands", Aliases: []string{"bollinger", "bb"}, Kind: Overlay,
-		Doc:     "Bollinger bands: moving average with bands at a number of standard deviations; wide when the market is volatile.",
+		Name: "bbands", Aliases: []string{"bollinger", "bb"}, Kind: Overlay, Group: GroupVolatility,
+		Doc:     "Bollinger bands: an average and its standard deviations; wide when the market is volatile.",
 		Formula: "Mid = SMA(close, period); bands = mid +- std_dev x population standard deviation over the period.",
 		Truth:   "TradingView ta.bb, TA-Lib BBANDS",
 		Params: []Param{
@@ -82,8 +82,8 @@ func bbands() Def {
 
 func keltner() Def {
 	return Def{
-		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay,
-		Doc:     "Keltner channel: moving average with bands at a multiple of the average true range.",
+		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay, Group: GroupVolatility,
+		Doc:     "Keltner channel: an average and multiples of the average true range.",
 		Formula: "Mid = EMA(close, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the Wilder average of high - low over the period.",
 		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2; Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
@@ -136,8 +136,8 @@ func keltnerWidth(m *calc.Slab, style string, n, atr int) func(*Row) float64 {
 
 func donchian() Def {
 	return Def{
-		Name: "donchian", Aliases: []string{"dc"}, Kind: Overlay,
-		Doc:     "Donchian channel: highest high and lowest low of the last bars; a close outside the channel of the bars before is a breakout.",
+		Name: "donchian", Aliases: []string{"dc"}, Kind: Overlay, Group: GroupVolatility,
+		Doc:     "Donchian channel: highest high and lowest low; a close outside the channel of the bars before is a breakout.",
 		Formula: "Upper = highest high, lower = lowest low of the last `period` bars including this one; mid = their mean.",
 		Truth:   "TradingView Donchian channels",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the channel").As("length")},

@@ -30,6 +30,9 @@ func TestCatalogue_EveryEntryIsDocumented(t *testing.T) {
 				t.Errorf("%s: doc, formula and truth must all be given", d.Name)
 			}
 		}
+		if !slices.Contains(Groups(), d.Group) || len(d.Summary()) > 80 {
+			t.Errorf("%s: group %q is not known, or the first clause of its doc has more than 80 bytes: %q", d.Name, d.Group, d.Summary())
+		}
 		for _, name := range append([]string{d.Name}, d.Aliases...) {
 			if other, taken := names[name]; taken {
 				t.Errorf("%s and %s both answer to %q", other, d.Name, name)

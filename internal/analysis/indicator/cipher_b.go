@@ -33,8 +33,8 @@ const (
 
 func cipherB() Def {
 	return Def{
-		Name: "cipher_b", Aliases: []string{"cipher", "cb"}, Kind: Panel,
-		Doc: "Cipher B: WaveTrend with money flow, RSI and stochastic RSI in one panel; dots for entries, divergences and the rare gold buy.",
+		Name: "cipher_b", Aliases: []string{"cipher", "cb"}, Kind: Panel, Group: GroupMomentum,
+		Doc: "Cipher B: WaveTrend, money flow, RSI and stochastic RSI; dots for entries, divergences and the rare gold buy.",
 		Formula: waveFormula + " WT2 = SMA(WT1, 3). Money flow = SMA((c-o)/(h-l) x 150, 60) - 2.5. Stochastic RSI: K = SMA(stochastic of RSI(ln close, 14) over 14, 3), D = SMA(K, 3); no value while the RSI stays within 1e-12 of itself. " +
 			"Fractals are tops and bottoms of WT2 with two lower (higher) bars on each side; a divergence compares a fractal beyond the limit (45 / -65, second set 15 / -40) with the previous one beyond it.",
 		Truth: "TradingView, after the public definition (VuManChu B)",

@@ -9,8 +9,8 @@ import (
 
 func obv() Def {
 	return Def{
-		Name: "obv", Kind: Panel,
-		Doc:     "On-balance volume: volume added on rising closes and taken off on falling ones. Only its direction matters, not its level.",
+		Name: "obv", Kind: Panel, Group: GroupVolume,
+		Doc:     "On-balance volume; volume added on rising closes and taken off on falling ones. Only its direction matters, not its level.",
 		Formula: "Sum of volume signed by the change of the close, from 0 at the first bar shown, whose time is `anchored_at` in answers.",
 		Truth:   "TradingView ta.obv (TA-Lib starts at the first bar's volume)",
 		Lines:   []string{"OBV"},
@@ -36,8 +36,8 @@ func obv() Def {
 
 func ad() Def {
 	return Def{
-		Name: "ad", Aliases: []string{"ad_line"}, Kind: Panel,
-		Doc:     "Accumulation/distribution line: volume weighted by where each bar closed in its range, added up. Only its direction matters, not its level.",
+		Name: "ad", Aliases: []string{"ad_line"}, Kind: Panel, Group: GroupVolume,
+		Doc:     "Accumulation/distribution; volume weighted by where each bar closed in its range, added up. Only its direction matters, not its level.",
 		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume from the first bar shown, whose time is `anchored_at` in answers; a bar without range adds nothing.",
 		Truth:   "TradingView ta.accdist, TA-Lib AD",
 		Lines:   []string{"A/D"},
@@ -60,8 +60,8 @@ func ad() Def {
 
 func atr() Def {
 	return Def{
-		Name: "atr", Kind: Panel,
-		Doc:     "Average true range: how far the price moves per bar, in price units; used for stops and position size.",
+		Name: "atr", Kind: Panel, Group: GroupVolatility,
+		Doc:     "Average true range: price movement per bar; used for stops and position size.",
 		Formula: "Wilder average of the true range max(h, previous c) - min(l, previous c); the first bar's is h - l and takes part in the seed.",
 		Truth:   "TradingView ta.atr (TA-Lib and Skender leave the first bar out and agree within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the average").As("length")},
@@ -80,8 +80,8 @@ func atr() Def {
 
 func histVol() Def {
 	return Def{
-		Name: "histvol", Aliases: []string{"hv"}, Kind: Panel,
-		Doc:     "Historical volatility: standard deviation of the log returns, as percent per year.",
+		Name: "histvol", Aliases: []string{"hv"}, Kind: Panel, Group: GroupVolatility,
+		Doc:     "Historical volatility: deviation of log returns, percent per year.",
 		Formula: "100 x population standard deviation of ln(close / previous close) over `period` returns x square root of the bars in a year of this interval and market (365 days round the clock, 252 sessions for stocks).",
 		Truth:   "TradingView historical volatility, with the market's own number of bars a year",
 		Params:  []Param{Int("period", 20, 1, 5000, "returns in the deviation").As("length")},
@@ -110,8 +110,8 @@ func logReturn(from, to float64) float64 {
 
 func adx() Def {
 	return Def{
-		Name: "adx", Kind: Panel,
-		Doc:     "Average directional index: strength of the trend whatever its direction (above 25 is a trend), with +DI and -DI for the direction.",
+		Name: "adx", Kind: Panel, Group: GroupTrend,
+		Doc:     "Average directional index: strength of the trend, +DI and -DI; above 25 is a trend, and the DI lines show its direction.",
 		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
 		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the averages").As("length")},

@@ -26,12 +26,31 @@ func (k Kind) String() string {
 	return [...]string{"overlay", "panel", "external"}[k]
 }
 
+// Group says what an indicator is about, for clients that list a part of the catalogue.
+type Group string
+
+// The groups.
+const (
+	GroupTrend      Group = "trend"
+	GroupMomentum   Group = "momentum"
+	GroupVolatility Group = "volatility"
+	GroupVolume     Group = "volume"
+	GroupLevels     Group = "levels"
+	GroupSentiment  Group = "sentiment"
+)
+
+// Groups returns the groups in the order that clients see.
+func Groups() []Group {
+	return []Group{GroupTrend, GroupMomentum, GroupVolatility, GroupVolume, GroupLevels, GroupSentiment}
+}
+
 // Def is one entry of the catalogue: everything a client may know about an indicator,
 // and how to make an instance of it.
 type Def struct {
 	Name    string   // the key clients use, never changed
 	Aliases []string // other spellings that mean the same
 	Kind    Kind
+	Group   Group
 	Doc     string // what it shows, for a model choosing between indicators
 	Formula string // how it is computed, for docs/indicators.md
 	Truth   string // whose numbers it agrees with
@@ -58,6 +77,17 @@ func (t Trigger) Sentence() string {
 	when := strings.ReplaceAll(t.When, "`", "")
 	first, size := utf8.DecodeRuneInString(when)
 	return string(unicode.ToUpper(first)) + when[size:] + "."
+}
+
+// Summary returns the first clause of Doc: what it shows, without how to read it.
+func (d *Def) Summary() string {
+	end := len(d.Doc)
+	for _, stop := range []string{"; ", ". "} {
+		if i := strings.Index(d.Doc, stop); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	return strings.TrimSuffix(d.Doc[:end], ".")
 }
 
 // Emits reports whether label is among the indicator's signals.

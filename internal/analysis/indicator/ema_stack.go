@@ -6,8 +6,8 @@ func emaStack() Def {
 	lengths := []int{8, 21, 50, 200}
 	names := []string{"EMA 8", "EMA 21", "EMA 50", "EMA 200"}
 	return Def{
-		Name: "ema_stack", Aliases: []string{"ema"}, Kind: Overlay,
-		Doc:     "Four exponential moving averages of the close (8, 21, 50, 200): trend at a glance, fast above slow in an uptrend.",
+		Name: "ema_stack", Aliases: []string{"ema"}, Kind: Overlay, Group: GroupTrend,
+		Doc:     "Four exponential moving averages of the close (8, 21, 50, 200); fast above slow is an uptrend.",
 		Formula: "EMA with factor 2/(n+1), seeded with the mean of the first n closes.",
 		Truth:   "TradingView ta.ema, TA-Lib EMA",
 		Lines:   names, Signals: crossTriggers("EMA 8", "EMA 21"),

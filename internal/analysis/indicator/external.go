@@ -11,8 +11,8 @@ import (
 
 func cvd() Def {
 	return Def{
-		Name: "cvd", Kind: External,
-		Doc:     "Cumulative volume delta: volume bought by takers minus volume sold by takers, added up since the start of the session. Needs a venue that reports taker-buy volume (Binance does).",
+		Name: "cvd", Kind: External, Group: GroupVolume,
+		Doc:     "Cumulative volume delta: taker buys minus taker sells; added up since the start of the session. Needs a venue that reports taker-buy volume (Binance does).",
 		Formula: "Sum of 2 x taker-buy volume - volume since the start of the anchor period. No value where the venue does not report taker-buy volume.",
 		Truth:   "definition of the kline field; second derivation in the tests",
 		Params:  []Param{anchor()},
@@ -53,8 +53,8 @@ const noData = " (no data)"
 
 func funding() Def {
 	return Def{
-		Name: "funding", Aliases: []string{"funding_rate"}, Kind: External,
-		Doc:     "Funding rate of the perpetual future in percent: positive when longs pay shorts.",
+		Name: "funding", Aliases: []string{"funding_rate"}, Kind: External, Group: GroupSentiment,
+		Doc:     "Funding rate of the perpetual future, percent; positive when longs pay shorts.",
 		Formula: "Last funding rate known at the bar's close, times 100. Times count in whole seconds: a rate stamped some milliseconds after the close counts as known. No value before the first known one.",
 		Truth:   "the venue's own series, joined as of the bar's close",
 		New: func(Values) Instance {
@@ -69,8 +69,8 @@ func funding() Def {
 
 func openInterest() Def {
 	return Def{
-		Name: "oi", Aliases: []string{"open_interest"}, Kind: External,
-		Doc:     "Open interest of the perpetual future in quote currency: how much money is in open positions. Venues keep about 30 days of it.",
+		Name: "oi", Aliases: []string{"open_interest"}, Kind: External, Group: GroupSentiment,
+		Doc:     "Open interest of the perpetual future, quote currency; the money in open positions. Venues keep about 30 days of it.",
 		Formula: "Last open interest value known at the bar's close.",
 		Truth:   "the venue's own series, joined as of the bar's close",
 		Lines:   []string{"OI"},
@@ -86,8 +86,8 @@ func openInterest() Def {
 
 func longShort() Def {
 	return Def{
-		Name: "long_short", Aliases: []string{"ls_ratio"}, Kind: External,
-		Doc:     "Share of futures accounts that are long and short: crowd positioning, from 0 to 1.",
+		Name: "long_short", Aliases: []string{"ls_ratio"}, Kind: External, Group: GroupSentiment,
+		Doc:     "Shares of futures accounts long and short, 0 to 1; how the crowd is positioned.",
 		Formula: "Last share of long accounts known at the bar's close; the short share is the rest.",
 		Truth:   "the venue's own series, joined as of the bar's close",
 		Lines:   []string{"Long", "Short"},
@@ -106,8 +106,8 @@ func longShort() Def {
 
 func fearGreed() Def {
 	return Def{
-		Name: "fear_greed", Aliases: []string{"fng"}, Kind: External,
-		Doc:     "Crypto fear and greed index: 0 is extreme fear, 100 extreme greed. One value a day for the whole market.",
+		Name: "fear_greed", Aliases: []string{"fng"}, Kind: External, Group: GroupSentiment,
+		Doc:     "Crypto fear and greed index, 0 to 100; 0 is extreme fear. One value a day for the whole market.",
 		Formula: "Last index value known at the bar's close.",
 		Truth:   "the publisher's own series, joined as of the bar's close",
 		Lines:   []string{"F&G"},

@@ -8,8 +8,8 @@ import (
 
 func heikinAshi() Def {
 	return Def{
-		Name: "heikin_ashi", Aliases: []string{"ha"}, Kind: Overlay,
-		Doc:     "Heikin-Ashi candles: averaged candles that show the trend and hide small reversals. Their prices are not traded prices.",
+		Name: "heikin_ashi", Aliases: []string{"ha"}, Kind: Overlay, Group: GroupTrend,
+		Doc:     "Heikin-Ashi: averaged candles, not traded prices; they show the trend and hide small reversals.",
 		Formula: "Close = (o+h+l+c)/4. Open = mean of the previous Heikin-Ashi open and close, at first (o+c)/2. High and low include both.",
 		Truth:   "TradingView, Skender",
 		Lines:   []string{"HA Open", "HA High", "HA Low", "HA Close"},

@@ -8,8 +8,8 @@ import (
 
 func hvnLVN() Def {
 	return Def{
-		Name: "hvn_lvn", Aliases: []string{"vp_nodes", "volume_nodes"}, Kind: Overlay,
-		Doc: "High and low volume nodes: prices where trading clustered (often support or resistance) and prices it moved through quickly.",
+		Name: "hvn_lvn", Aliases: []string{"vp_nodes", "volume_nodes"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "High and low volume nodes; prices where trading clustered, often support or resistance, and prices it moved through quickly.",
 		Formula: "Rows of a volume profile. HVN: a row above all `neighborhood` rows on both sides, by at least `min_prominence` of the heaviest row over the highest of them. " +
 			"LVN: a row below all of them, by at least that much under the highest of them. Sorted by prominence.",
 		Truth: "own definition; second derivation in the tests",

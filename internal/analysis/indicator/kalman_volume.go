@@ -16,8 +16,8 @@ const (
 
 func kalmanVolume() Def {
 	return Def{
-		Name: "kalman_volume", Aliases: []string{"kalman", "kvf"}, Kind: Panel,
-		Doc: "Kalman volume filter: signed volume, smoothed and scaled; crosses with its signal line give entries, beyond 0.6 is extreme.",
+		Name: "kalman_volume", Aliases: []string{"kalman", "kvf"}, Kind: Panel, Group: GroupVolume,
+		Doc: "Kalman volume filter: signed volume, smoothed; crosses with its signal line give entries, beyond 0.6 is extreme.",
 		Formula: "v = volume, negative when the close is not above that of two bars before (the first two count as up); " +
 			"z = HMA(v, vzo_length) / HMA(volume, vzo_length), divided by its population standard deviation over 200 bars; KVF moves to z by k of the distance, from 0; " +
 			"Signal = SMA(KVF, sig_length). Volume bars are volume / its deviation over 200 bars / 10, at most 0.8. No value before 200 bars.",

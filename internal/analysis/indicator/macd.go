@@ -8,8 +8,8 @@ import (
 
 func macd() Def {
 	return Def{
-		Name: "macd", Kind: Panel,
-		Doc:     "MACD: distance of a fast from a slow moving average, its signal line and their difference as a histogram.",
+		Name: "macd", Kind: Panel, Group: GroupMomentum,
+		Doc:     "MACD: fast minus slow average, signal line, histogram; the histogram is their difference.",
 		Formula: "MACD = EMA(close, fast) - EMA(close, slow), each seeded at its own length; Signal = EMA(MACD, signal); histogram = MACD - Signal.",
 		Truth:   "TradingView ta.macd, Skender (TA-Lib starts the fast average where the slow one starts and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{

@@ -9,8 +9,8 @@ import (
 
 func nakedPOC() Def {
 	return Def{
-		Name: "naked_poc", Aliases: []string{"npoc"}, Kind: Overlay,
-		Doc: "Points of control of past sessions that the price has not revisited; it often returns to them.",
+		Name: "naked_poc", Aliases: []string{"npoc"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Points of control of past sessions not revisited; the price often returns to them.",
 		Formula: "POC of each session's volume profile. It stays naked until a later bar touches it; a gap through the level is a touch. " +
 			"Drawn from the end of its session; `dPOC` is the developing POC of the current session.",
 		Truth: "own definition; second derivation in the tests",

@@ -57,8 +57,8 @@ func zoneTriggers(name, top, bottom string) []Trigger {
 
 func cci() Def {
 	return Def{
-		Name: "cci", Kind: Panel,
-		Doc:     "Commodity channel index: distance of the typical price from its average in mean deviations; beyond 100 is a strong move.",
+		Name: "cci", Kind: Panel, Group: GroupMomentum,
+		Doc:     "Commodity channel index: distance from the average in mean deviations; beyond 100 is a strong move.",
 		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch()},
@@ -82,8 +82,8 @@ func cci() Def {
 
 func roc() Def {
 	return Def{
-		Name: "roc", Kind: Panel,
-		Doc:     "Rate of change: percent the close has moved over the last bars.",
+		Name: "roc", Kind: Panel, Group: GroupMomentum,
+		Doc:     "Rate of change: percent moved over the last bars.",
 		Formula: "100 x (close - close n bars ago) / close n bars ago.",
 		Truth:   "TradingView ta.roc, TA-Lib ROC",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars to look back").As("length")},
@@ -106,8 +106,8 @@ func roc() Def {
 
 func williamsR() Def {
 	return Def{
-		Name: "williams_r", Aliases: []string{"willr"}, Kind: Panel,
-		Doc:     "Williams %R: where the close lies in the range of the last bars, from 0 at the top to -100 at the bottom.",
+		Name: "williams_r", Aliases: []string{"willr"}, Kind: Panel, Group: GroupMomentum,
+		Doc:     "Williams %R: the close within the recent range, 0 at the top to -100.",
 		Formula: "100 x (close - highest high) / (highest high - lowest low). No value while the range is zero.",
 		Truth:   "TradingView Williams %R, TA-Lib WILLR",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length"), zoneSwitch()},
@@ -130,8 +130,8 @@ func williamsR() Def {
 
 func mfi() Def {
 	return Def{
-		Name: "mfi", Kind: Panel,
-		Doc:     "Money flow index: a volume-weighted RSI from 0 to 100; below 20 oversold, above 80 overbought.",
+		Name: "mfi", Kind: Panel, Group: GroupVolume,
+		Doc:     "Money flow index: volume-weighted RSI, 0 to 100; below 20 oversold, above 80 overbought.",
 		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
 		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
 		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length"), zoneSwitch()},
@@ -171,8 +171,8 @@ func moneyFlow(m *calc.Slab, n int) func(*Row) float64 {
 
 func cmf() Def {
 	return Def{
-		Name: "cmf", Kind: Panel,
-		Doc:     "Chaikin money flow: volume weighted by where each bar closed in its range, -1 to 1; above zero is buying.",
+		Name: "cmf", Kind: Panel, Group: GroupVolume,
+		Doc:     "Chaikin money flow, -1 to 1; volume weighted by where each bar closed in its range, above zero is buying.",
 		Formula: "Sum of ((c-l)-(h-c))/(h-l) x volume over sum of volume, over `period` bars; a bar without range counts as zero. No value without volume.",
 		Truth:   "TradingView Chaikin money flow",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the sums").As("length")},

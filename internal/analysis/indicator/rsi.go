@@ -9,8 +9,8 @@ import (
 
 func rsi() Def {
 	return Def{
-		Name: "rsi", Kind: Panel,
-		Doc:     "Relative strength index: momentum from 0 to 100; below 30 oversold, above 70 overbought.",
+		Name: "rsi", Kind: Panel, Group: GroupMomentum,
+		Doc:     "Relative strength index, 0 to 100; below 30 oversold, above 70 overbought.",
 		Formula: "100 x mean rise / (mean rise + mean fall) of the close, both Wilder averages of `length` changes. Where the price has not fallen, also where it has not moved at all, it is 100.",
 		Truth:   "TradingView ta.rsi, TA-Lib RSI (TA-Lib gives 0 for an unchanged price)",
 		Params: []Param{

@@ -9,8 +9,8 @@ import (
 
 func rsiMFIStoch() Def {
 	return Def{
-		Name: "rsi_mfi_stoch", Aliases: []string{"rsi_combo", "combo"}, Kind: Panel,
-		Doc:     "RSI, money flow index and stochastic in one panel, with a strip that shows where momentum and money flow agree.",
+		Name: "rsi_mfi_stoch", Aliases: []string{"rsi_combo", "combo"}, Kind: Panel, Group: GroupMomentum,
+		Doc:     "RSI, money flow index and stochastic in one panel; a strip shows where momentum and money flow agree.",
 		Formula: "RSI, MFI and stochastic as in their own entries. The strip is +1 where RSI and MFI are both above 50, -1 where both are below, else 0.",
 		Truth:   "as rsi, mfi and stoch",
 		Params: []Param{

@@ -10,8 +10,8 @@ import (
 
 func sessionVP() Def {
 	return Def{
-		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay,
-		Doc: "Volume profile of each session: point of control and value area day by day (or week by week), as three stepped lines.",
+		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Volume profile of each session; point of control and value area day by day (or week by week), as three stepped lines.",
 		Formula: "A volume profile, with its rules, per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
 			"Each session's final levels are drawn over the whole of it, so those of the current session change with every bar; with `developing` each bar shows the levels at its close.",
 		Truth: "own definition; second derivation in the tests",

@@ -8,8 +8,8 @@ import (
 
 func stoch() Def {
 	return Def{
-		Name: "stoch", Aliases: []string{"stochastic"}, Kind: Panel,
-		Doc:     "Stochastic oscillator: where the close lies in the range of the last bars, 0 to 100, smoothed.",
+		Name: "stoch", Aliases: []string{"stochastic"}, Kind: Panel, Group: GroupMomentum,
+		Doc:     "Stochastic oscillator: the close within the recent range, 0 to 100; smoothed.",
 		Formula: "Raw = 100 x (close - lowest low) / (highest high - lowest low) over `period`; %K = SMA(raw, k_smooth); %D = SMA(%K, d_smooth). No value while the range is zero.",
 		Truth:   "TradingView ta.stoch with SMA smoothing",
 		Params: []Param{

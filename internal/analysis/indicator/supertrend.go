@@ -9,8 +9,8 @@ import (
 
 func supertrend() Def {
 	return Def{
-		Name: "supertrend", Aliases: []string{"st"}, Kind: Overlay,
-		Doc: "Supertrend: a trailing stop at a multiple of the average true range, below the price in an uptrend and above it in a downtrend.",
+		Name: "supertrend", Aliases: []string{"st"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Supertrend: a trailing stop in average true ranges; below the price in an uptrend and above it in a downtrend.",
 		Formula: "Bands = (h+l)/2 +- multiplier x ATR(period). The lower band only rises while the close stays above it, the upper only falls while the close stays below. " +
 			"The line is the upper band until a close above it, then the lower band until a close below it. It starts down.",
 		Truth: "TradingView ta.supertrend (Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",

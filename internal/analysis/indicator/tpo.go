@@ -7,8 +7,8 @@ const bracketSeconds = 30 * 60
 
 func tpo() Def {
 	return Def{
-		Name: "tpo", Aliases: []string{"market_profile"}, Kind: Overlay,
-		Doc: "Market Profile: how much time the price spent at each level (time price opportunities), with POC and the 70 % value area.",
+		Name: "tpo", Aliases: []string{"market_profile"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Market Profile: time spent at each price; with the point of control and the 70 % value area.",
 		Formula: "One count per 30-minute bracket for every row the bracket's range touches; a bar longer than that is one bracket. " +
 			pocRule + " The value area grows two rows at a time.",
 		Truth: "own definition after the public one; second derivation in the tests",

@@ -4,8 +4,8 @@ import "fmt"
 
 func volumeProfile() Def {
 	return Def{
-		Name: "volume_profile", Aliases: []string{"vp", "vpvr"}, Kind: Overlay,
-		Doc: "Volume by price over the visible bars: where trading took place, with the point of control and the 70 % value area.",
+		Name: "volume_profile", Aliases: []string{"vp", "vpvr"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Volume by price over the visible bars; where trading took place, with the point of control and the 70 % value area.",
 		Formula: "The range from lowest low to highest high is divided into `bins` rows; a bar's volume is spread over its own range by overlap " +
 			"(a bar without range counts where it closed). " + pocRule + " The value area grows from the POC by `va_step` rows " +
 			"towards the heavier side, down where both are equal, until it holds 70 %.",

@@ -9,8 +9,8 @@ import (
 
 func vwap() Def {
 	return Def{
-		Name: "vwap", Kind: Overlay,
-		Doc:     "Volume-weighted average price since the start of the session: the average price paid today.",
+		Name: "vwap", Kind: Overlay, Group: GroupVolume,
+		Doc:     "Volume-weighted average price of the session; the average price paid today.",
 		Formula: "Sum of source x volume over sum of volume, both from the start of the anchor period (session days of the market's own calendar, weeks from Monday).",
 		Truth:   "TradingView ta.vwap",
 		Params:  []Param{anchor(), source("hlc3")},
@@ -24,8 +24,8 @@ func vwap() Def {
 
 func vwapBands() Def {
 	return Def{
-		Name: "vwap_bands", Kind: Overlay,
-		Doc:     "VWAP with bands at a number of volume-weighted standard deviations: how far the price is from the average paid.",
+		Name: "vwap_bands", Kind: Overlay, Group: GroupVolume,
+		Doc:     "VWAP with volume-weighted standard deviations; how far the price is from the average paid.",
 		Formula: "VWAP as in `vwap`; deviation = square root of the volume-weighted variance of the source around it since the anchor.",
 		Truth:   "TradingView ta.vwap with bands",
 		Params: []Param{

@@ -9,7 +9,7 @@ import (
 
 func waveTrend() Def {
 	return Def{
-		Name: "wavetrend", Aliases: []string{"wt"}, Kind: Panel,
+		Name: "wavetrend", Aliases: []string{"wt"}, Kind: Panel, Group: GroupMomentum,
 		Doc:     "WaveTrend oscillator: a smoothed channel index; crosses of its two lines in the extreme zones mark turns.",
 		Formula: waveFormula + " WT2 = SMA(WT1, ma_len).",
 		Truth:   "TradingView, after the public WaveTrend definition",

@@ -161,7 +161,7 @@ func boolArg(name string, dst *bool, doc string) arg {
 // symbolArg is an instrument.
 func symbolArg(dst *market.Symbol, doc string) arg {
 	const name, allowed = "symbol", "an instrument such as BTCUSDT, AAPL or binance:BTCUSDT"
-	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: 40}
+	s := &schema{Type: "string", Description: doc}
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (market.Symbol, error) {
 		value, ok := strictjson.Text(raw)
 		if !ok {
@@ -174,7 +174,7 @@ func symbolArg(dst *market.Symbol, doc string) arg {
 // intervalArg is the length of a bar. The initial value of dst is the default.
 func intervalArg(name string, dst *market.Interval, doc string) arg {
 	names := strings.Join(market.IntervalNames(), " ")
-	s := &schema{Type: "string", Description: doc + " One of " + names + "; spellings such as 15min, 60, 1D and 1wk work too. 1M is a month."}
+	s := &schema{Type: "string", Description: doc + " One of " + names + " (a month)."}
 	if dst.Valid() {
 		s.Default = dst.String()
 	}

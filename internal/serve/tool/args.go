@@ -43,7 +43,7 @@ func (f arg) alias(names ...string) arg {
 }
 
 // schema returns the input schema. An alias is a separate property, so that clients
-// that validate arguments accept it.
+// that validate arguments accept it; its details are those of the argument.
 func (fs args) schema() *schema {
 	// Some clients require properties even if it is empty.
 	s := &schema{Type: "object", Properties: props{}, AdditionalProperties: false}
@@ -55,9 +55,11 @@ func (fs args) schema() *schema {
 	}
 	for _, f := range fs {
 		for _, alias := range f.aliases {
-			same := *f.schema
-			same.Description, same.Default = "Another name for "+f.name+".", nil
-			s.Properties = append(s.Properties, prop{alias, &same})
+			same := &schema{Type: f.schema.Type, Description: "Same as " + f.name + "."}
+			if same.Type == "array" {
+				same.Items = &schema{} // some clients require it
+			}
+			s.Properties = append(s.Properties, prop{alias, same})
 		}
 	}
 	return s

@@ -2,8 +2,11 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
@@ -11,14 +14,15 @@ import (
 
 // catalogItem is one indicator in list_indicators.
 type catalogItem struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Type        string         `json:"type"`
-	Overlay     bool           `json:"overlay"`
-	Aliases     []string       `json:"aliases,omitempty"`
-	Params      []catalogParam `json:"configurable_params,omitempty"`
-	Signals     []string       `json:"signals,omitempty"`
-	Meanings    signalMeanings `json:"signal_descriptions,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Type        string          `json:"type"`
+	Overlay     bool            `json:"overlay"`
+	Group       indicator.Group `json:"group,omitempty"`
+	Aliases     []string        `json:"aliases,omitempty"`
+	Params      []catalogParam  `json:"configurable_params,omitempty"`
+	Signals     []string        `json:"signals,omitempty"`
+	Meanings    signalMeanings  `json:"signal_descriptions,omitempty"`
 }
 
 // signalMeanings describes each signal; it marshals to an object in label order.
@@ -39,44 +43,125 @@ func (m signalMeanings) MarshalJSON() ([]byte, error) {
 
 type catalogParam struct {
 	Name        string   `json:"name"`
-	Type        string   `json:"type"`
+	Type        string   `json:"type,omitempty"`
 	Default     any      `json:"default"`
 	Min         *float64 `json:"min,omitempty"`
 	Max         *float64 `json:"max,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
-	Description string   `json:"description"`
+	Description string   `json:"description,omitempty"`
 }
 
-// listIndicators marshals its constant result once.
+// catalogQuery selects a part of the catalogue, and how much to say about it.
+type catalogQuery struct {
+	brief bool
+	group string
+	name  *indicator.Def
+}
+
+func catalogArgs() (*catalogQuery, args) {
+	q := &catalogQuery{}
+	groups := make([]string, 0, len(indicator.Groups()))
+	for _, g := range indicator.Groups() {
+		groups = append(groups, string(g))
+	}
+	return q, args{
+		boolArg("brief", &q.brief, "Names only."),
+		enumArg("group", &q.group, "Only this group, in full.", groups...),
+		catalogNameArg(&q.name),
+	}
+}
+
+// catalogNameArg is the name or an alias of an indicator.
+func catalogNameArg(dst **indicator.Def) arg {
+	const allowed = "a name or alias, such as rsi"
+	s := &schema{Type: "string", Description: "Only this indicator, in full."}
+	return newArg("name", dst, allowed, s, func(raw json.RawMessage) (*indicator.Def, error) {
+		value, ok := strictjson.Text(raw)
+		if !ok {
+			return nil, fault.Field("name", quoteValue(raw), allowed)
+		}
+		d, err := indicator.Find(truncate(value))
+		return d, withField(err, "name")
+	})
+}
+
+// listIndicators marshals the whole catalogue once.
 func (c *charts) listIndicators() toolSpec {
-	written, err := jsonResult(catalog(), nil)
+	whole, err := jsonResult((&catalogQuery{}).answer(), nil)
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
-		description: "List all indicators with descriptions, aliases, parameters, defaults, bounds and signals. " +
-			"Call it once before generate_chart, get_indicators or an indicator alert to find valid names, parameters and signal labels. About 31 KB.",
+		description: "List all indicators with descriptions, aliases, parameters with their defaults, and signals. " +
+			"Call it once before generate_chart, get_indicators or an indicator alert. About 13 KB; " +
+			"brief returns names alone. group or name also describe each parameter, its bounds, and when each signal fires.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
-		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) { return written, err }),
+		call: calling(catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
+			if *q == (catalogQuery{}) {
+				return whole, err
+			}
+			return jsonResult(q.answer(), nil)
+		}),
 	}
 }
 
-func catalog() any {
-	items := make([]catalogItem, 0, len(indicator.All()))
-	for _, d := range indicator.All() {
-		item := catalogItem{
-			Name: d.Name, Description: d.Doc, Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
-			Aliases: d.Aliases, Signals: d.Labels(), Meanings: d.Signals,
-		}
-		for _, p := range d.Params {
-			param := catalogParam{Name: p.Name, Type: p.Kind.String(), Default: p.Default, Enum: p.Enum, Description: p.Doc}
-			if p.Kind == indicator.IntParam || p.Kind == indicator.NumParam {
-				param.Min, param.Max = &p.Min, &p.Max
-			}
-			item.Params = append(item.Params, param)
-		}
-		items = append(items, item)
+// answer is the part of the catalogue that q selects.
+func (q *catalogQuery) answer() any {
+	type groupNames struct {
+		Group indicator.Group `json:"group"`
+		Names []string        `json:"names"`
 	}
-	return struct {
+	var a struct {
 		Total      int           `json:"total"`
-		Indicators []catalogItem `json:"indicators"`
-	}{len(items), items}
+		Groups     []groupNames  `json:"groups,omitempty"`
+		Indicators []catalogItem `json:"indicators,omitempty"`
+	}
+	for i := range indicator.All() {
+		d := &indicator.All()[i]
+		if q.group != "" && q.group != string(d.Group) || q.name != nil && q.name != d {
+			continue
+		}
+		a.Total++
+		switch {
+		case q.brief:
+			i := slices.IndexFunc(a.Groups, func(g groupNames) bool { return g.Group == d.Group })
+			if i < 0 {
+				i, a.Groups = len(a.Groups), append(a.Groups, groupNames{Group: d.Group})
+			}
+			a.Groups[i].Names = append(a.Groups[i].Names, d.Name)
+		case q.group != "" || q.name != nil:
+			a.Indicators = append(a.Indicators, fullItem(d))
+		default:
+			a.Indicators = append(a.Indicators, shortItem(d))
+		}
+	}
+	return a
+}
+
+// shortItem is an indicator in the whole catalogue: enough to ask for it.
+func shortItem(d *indicator.Def) catalogItem {
+	item := catalogItem{
+		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
+		Aliases: d.Aliases, Signals: d.Labels(),
+	}
+	for _, p := range d.Params {
+		param := catalogParam{Name: p.Name, Default: p.Default, Enum: p.Enum}
+		if p.Default == nil { // any other default shows the type
+			param.Type = p.Kind.String()
+		}
+		item.Params = append(item.Params, param)
+	}
+	return item
+}
+
+// fullItem is an indicator with everything a client may know about it.
+func fullItem(d *indicator.Def) catalogItem {
+	item := shortItem(d)
+	item.Description, item.Group, item.Meanings = d.Doc, d.Group, d.Signals
+	for i, p := range d.Params {
+		full := &item.Params[i]
+		full.Type, full.Description = p.Kind.String(), p.Doc
+		if p.Kind == indicator.IntParam || p.Kind == indicator.NumParam {
+			full.Min, full.Max = &p.Min, &p.Max
+		}
+	}
+	return item
 }

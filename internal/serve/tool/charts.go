@@ -183,7 +183,7 @@ func (c *charts) getIndicators() toolSpec {
 		q := &ChartRequest{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
-			indicatorsArg("indicators", &q.Indicators, "Indicators to compute: names from list_indicators, or objects with a name and parameters.", nil).require(),
+			indicatorsArg("indicators", &q.Indicators, "Indicators to compute.", nil).require(),
 			intervalArg("interval", &q.Interval, "Length of a bar."),
 		}
 	}
@@ -220,8 +220,8 @@ const (
 const (
 	defaultBars = 200
 
-	// seriesLimit keeps a result, which holds the series twice, below the
-	// 1,048,576 bytes at which clients truncate.
+	// seriesLimit keeps a result, which with structured content holds the series twice,
+	// below the 1,048,576 bytes at which clients truncate.
 	seriesLimit = 480_000
 )
 
@@ -243,13 +243,13 @@ func declareChart() (*chartArguments, args) {
 	return a, args{
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Omit it for sample data.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
-		indicatorsArg("indicators", &a.Indicators, "Indicators to draw: names from list_indicators, or objects with a name and parameters. An empty list draws the price alone.", defaultIndicators()).alias("panels"),
+		indicatorsArg("indicators", &a.Indicators, "Indicators to draw; an empty list draws the price alone.", defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show."),
-		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Width of the picture in pixels. Vision models scale down pictures wider than 1568."),
-		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Height of the picture in pixels."),
+		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down pictures wider than 1568."),
+		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Pixels."),
 		enumArg("format", &a.format, "Result format: picture or JSON.",
 			formatPNG, formatSummary, formatBoth, formatSeries),
-		enumArg("theme", &a.theme, "Colour theme of the picture.", "dark", "light"),
+		enumArg("theme", &a.theme, "", "dark", "light"),
 		intArg("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
 		boolArg("log", &a.log, "Logarithmic price axis."),
 	}

@@ -23,13 +23,10 @@ type NamedIndicator struct {
 // indicatorsArg is a list of names, or of objects with a name and parameters.
 func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{
-		{Type: "string", Description: "A name or alias from list_indicators, such as rsi."},
-		{
-			Type: "object", Description: `A name with parameters, such as {"name":"rsi","length":21}.`,
-			Properties: props{typedProp("name", "string", "A name or alias from list_indicators.")},
-			Required:   []string{"name"}, AdditionalProperties: true,
-		},
+		{Type: "string"},
+		{Type: "object", Properties: props{typedProp("name", "string", "")}, Required: []string{"name"}, AdditionalProperties: true},
 	}}
+	doc += ` Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}.`
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
 		s.MinItems = 1

@@ -76,7 +76,9 @@ func mistakes() []mistake {
 		m(chart, `{"indicators":[{"length":7}]}`, "name", `{"indicators":[{"name":"rsi","length":7}]}`),
 		m(chart, `{"indicators":[5]}`, `such as \"rsi\"`, `{"indicators":["rsi"]}`),
 		m(indicators, `{"symbol":"BTCUSDT","indicators":[]}`, "at least one", `{"symbol":"BTCUSDT","indicators":["rsi"]}`),
-		m("list_indicators", `{"category":"momentum"}`, "no arguments", `{}`),
+		m("list_indicators", `{"category":"momentum"}`, "brief, group, name", `{"group":"momentum"}`),
+		m("list_indicators", `{"name":"rsii"}`, "rsi", `{"name":"rsi"}`),
+		m("list_indicators", `{"group":"oscillators"}`, "momentum", `{"group":"momentum"}`),
 		// orders
 		m(place, `{"side":"buy","type":"market","quantity":1}`, "symbol is required", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
 		m(place, `{"symbol":"BTCUSDT","type":"market","quantity":1}`, "side is required: buy, sell", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),

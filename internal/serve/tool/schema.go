@@ -105,26 +105,28 @@ func enumProp(name, description string, values ...string) prop {
 func catalogSchema() *schema {
 	param := object("",
 		typedProp("name", "string", ""),
-		enumProp("type", "", "integer", "number", "string", "boolean"),
+		enumProp("type?", "Absent where the default shows it.", "integer", "number", "string", "boolean"),
 		prop{"default", &schema{
 			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
 			Description: "Null when unset by default.",
 		}},
 		typedProp("min?", "number", ""), typedProp("max?", "number", ""),
 		listProp("enum?", "", &schema{Type: "string"}),
-		typedProp("description", "string", ""),
+		typedProp("description?", "string", ""),
 	)
 	item := object("",
 		typedProp("name", "string", ""),
 		typedProp("description", "string", ""),
 		enumProp("type", "external needs data beyond bars.", "overlay", "panel", "external"),
 		typedProp("overlay", "boolean", "Drawn over the price."),
+		typedProp("group?", "string", ""),
 		listProp("aliases?", "", &schema{Type: "string"}),
 		listProp("configurable_params?", "", param),
 		listProp("signals?", "", &schema{Type: "string"}),
 		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
 	)
-	return object("", typedProp("total", "integer", ""), listProp("indicators", "", item))
+	names := object("", typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}))
+	return object("", typedProp("total", "integer", ""), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
 }
 
 // computedSchema describes the result of get_indicators.

@@ -126,7 +126,7 @@ func golden(t *testing.T, file string, got []byte) {
 func TestTools_DescribeThemselves(t *testing.T) {
 	t.Parallel()
 	registry := tooltest.Registry(t, nil)
-	seen, total := 0, 0
+	seen, total, plain := 0, 0, 0
 	for _, each := range registry.Tools() {
 		if each.Title == "" || each.Annotations.Title != each.Title {
 			t.Errorf("%s has no title, or two", each.Name)
@@ -158,13 +158,18 @@ func TestTools_DescribeThemselves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total += len(whole)
+		each.OutputSchema = nil
+		listed, err := json.Marshal(each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, plain = total+len(whole), plain+len(listed)
 		seen += len(each.Description) + len(each.InputSchema)
 	}
 	// Every client puts descriptions and input schemas into every conversation.
-	t.Logf("descriptions and input schemas %d bytes, list %d bytes", seen, total)
-	if seen > 14_000 || total > 28_000 {
-		t.Errorf("descriptions and input schemas have %d bytes, the list %d: more than the budget", seen, total)
+	t.Logf("descriptions and input schemas %d bytes, list %d bytes, %d with output schemas", seen, plain, total)
+	if plain > 13_900 || total > 28_000 {
+		t.Errorf("the list has %d bytes, and %d with output schemas: more than the budget", plain, total)
 	}
 }
 
@@ -401,39 +406,91 @@ func TestGetIndicators_DefaultInterval(t *testing.T) {
 	}
 }
 
-func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
-	t.Parallel()
-	result := call(t, tooltest.Registry(t, nil), "list_indicators", `{}`)
-	var got struct {
-		Total      int
-		Indicators []struct {
-			Name, Description, Type string
-			Overlay                 bool
-			Aliases                 []string
-			Params                  []struct{ Name, Type, Description string } `json:"configurable_params"`
-			Signals                 []string
-			Meanings                map[string]string `json:"signal_descriptions"`
-		}
+// catalogue is the answer of list_indicators.
+type catalogue struct {
+	Total  int
+	Groups []struct {
+		Group string
+		Names []string
 	}
-	if err := json.Unmarshal(result.Structured, &got); err != nil {
+	Indicators []struct {
+		Name, Description, Type, Group string
+		Overlay                        bool
+		Aliases                        []string
+		Params                         []struct {
+			Name, Type, Description string
+			Default                 any
+		} `json:"configurable_params"`
+		Signals  []string
+		Meanings map[string]string `json:"signal_descriptions"`
+	}
+}
+
+func listIndicators(t *testing.T, arguments string) (got catalogue, size int) {
+	t.Helper()
+	text := call(t, tooltest.Registry(t, nil), "list_indicators", arguments).Content[0].Text
+	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Total != len(indicator.All()) || len(got.Indicators) != got.Total {
-		t.Fatalf("%d of %d indicators", len(got.Indicators), len(indicator.All()))
+	return got, len(strictjson.AppendString(nil, text))
+}
+
+func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
+	t.Parallel()
+	got, size := listIndicators(t, `{}`)
+	if got.Total != len(indicator.All()) || len(got.Indicators) != got.Total || size > 14_000 {
+		t.Fatalf("%d of %d indicators in %d bytes", len(got.Indicators), len(indicator.All()), size)
 	}
 	for i, d := range indicator.All() {
 		item := got.Indicators[i]
-		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) || len(item.Params) != len(d.Params) {
+		if item.Name != d.Name || item.Description == "" || item.Overlay != (item.Type == "overlay") || !slices.Equal(item.Aliases, d.Aliases) ||
+			len(item.Params) != len(d.Params) || !slices.Equal(item.Signals, d.Labels()) {
 			t.Errorf("%s: %+v", d.Name, item)
 		}
-		if !slices.Equal(item.Signals, d.Labels()) || len(item.Meanings) != len(item.Signals) {
-			t.Errorf("%s has the signals %v and explains %v", d.Name, item.Signals, item.Meanings)
-		}
-		for _, label := range item.Signals {
-			if says := item.Meanings[label]; len(says) < 20 || !strings.HasSuffix(says, ".") || strings.Contains(says, "the same") {
-				t.Errorf("%s %s is explained by %q", d.Name, label, says)
+		for _, p := range item.Params {
+			if p.Default == nil && p.Type == "" {
+				t.Errorf("%s: nothing shows the type of %s", d.Name, p.Name)
 			}
 		}
+	}
+}
+
+// TestListIndicators_GroupsAndNames holds that the groups together are the catalogue, in
+// full, and that a name or an alias selects one entry of it.
+func TestListIndicators_GroupsAndNames(t *testing.T) {
+	t.Parallel()
+	brief, size := listIndicators(t, `{"brief":true}`)
+	if brief.Total != len(indicator.All()) || len(brief.Groups) != len(indicator.Groups()) || brief.Indicators != nil || size > 1000 {
+		t.Errorf("brief: %d in %d groups, %d bytes", brief.Total, len(brief.Groups), size)
+	}
+	seen := 0
+	for _, g := range brief.Groups {
+		group, _ := listIndicators(t, `{"group":"`+g.Group+`"}`)
+		seen += group.Total
+		for i, item := range group.Indicators {
+			d, err := indicator.Find(item.Name)
+			if err != nil || item.Name != g.Names[i] || item.Group != g.Group || item.Description != d.Doc || len(item.Meanings) != len(item.Signals) {
+				t.Errorf("%s: %+v %v", g.Group, item, err)
+			}
+			for _, label := range item.Signals {
+				if says := item.Meanings[label]; len(says) < 20 || !strings.HasSuffix(says, ".") || strings.Contains(says, "the same") {
+					t.Errorf("%s %s is explained by %q", item.Name, label, says)
+				}
+			}
+			for _, p := range item.Params {
+				if p.Type == "" || p.Description == "" {
+					t.Errorf("%s: %+v", item.Name, p)
+				}
+			}
+			for _, name := range append([]string{item.Name}, item.Aliases...) {
+				if one, _ := listIndicators(t, `{"name":"`+strings.ToUpper(name)+`"}`); one.Total != 1 || one.Indicators[0].Name != item.Name {
+					t.Errorf("%s selects %+v", name, one)
+				}
+			}
+		}
+	}
+	if seen != len(indicator.All()) {
+		t.Errorf("the groups have %d of %d indicators", seen, len(indicator.All()))
 	}
 }
 
