@@ -9,7 +9,7 @@ export async function judge(client, { symbol } = {}) {
   const { tools } = await client.listTools();
   assert.equal(tools.length, 15);
   for (const tool of tools) {
-    assert.ok(tool.title && tool.description && tool.annotations, tool.name);
+    assert.ok(tool.description && tool.annotations.title, tool.name);
   }
 
   const picture = await client.callTool({

@@ -22,6 +22,9 @@ var natsServers natstest.Shared
 
 func TestMain(m *testing.M) { os.Exit(natsServers.Main(m)) }
 
+// unquoted returns an answer in which the JSON of its texts can be searched as it is.
+func unquoted(answer string) string { return strings.ReplaceAll(answer, `\"`, `"`) }
+
 func configure(t *testing.T, args ...string) *config.Config {
 	t.Helper()
 	cfg, err := LoadConfig(config.Input{Args: args})

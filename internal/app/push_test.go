@@ -79,7 +79,7 @@ func useAgain(t *testing.T, url, token, name, arguments string) (text string) {
 		status, text = ask(t, http.MethodPost, url+"/mcp", token,
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
 		isError := strings.Contains(text, `"isError":true`)
-		if status != http.StatusOK || isError && !strings.Contains(text, `\"retryable\":true`) {
+		if status != http.StatusOK || isError && !strings.Contains(text, `"retryable":true`) {
 			t.Fatalf("%s: %d %s", name, status, text)
 		}
 		return !isError
@@ -153,7 +153,7 @@ func TestPush_FromAlertToStreamAndAcrossARestart(t *testing.T) {
 		wantNotice(t, next(), threshold, "")
 	}
 	leave()
-	if polled := use(t, url, "second", "get_notifications", `{"wait_seconds":0}`); strings.Count(polled, `\"alert_id\"`) != 7 {
+	if polled := use(t, url, "second", "get_notifications", `{"wait_seconds":0}`); strings.Count(polled, `"alert_id"`) != 7 {
 		t.Errorf("polled %s, want all seven", polled)
 	}
 	stop()

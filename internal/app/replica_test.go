@@ -126,7 +126,7 @@ func TestCluster_OneReplicaWorksEndToEnd(t *testing.T) {
 	}
 
 	second := c.start()
-	if list := use(t, second.url, token, "list_alerts", `{}`); strings.Count(list, `\"alert_id\"`) != 1 || !strings.Contains(list, "waits") {
+	if list := use(t, second.url, token, "list_alerts", `{}`); strings.Count(list, `"alert_id"`) != 1 || !strings.Contains(list, "waits") {
 		t.Errorf("the alerts are %s", list)
 	}
 	if polled := use(t, second.url, token, "get_notifications", `{"wait_seconds":0}`); !strings.Contains(polled, "fires") {
@@ -220,7 +220,7 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 		use(t, at, token, "set_alert", `{"symbol":"`+symbol+`","condition":{"price_above":99999999},"note":"waits"}`)
 	}
 	for i, r := range all {
-		if list := use(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `\"alert_id\"`) != len(symbols) {
+		if list := use(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `"alert_id"`) != len(symbols) {
 			t.Errorf("replica %d lists %s", i, list)
 		}
 		key := `"idempotency_key":"order ` + strconv.Itoa(i) + `"`
@@ -228,7 +228,7 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 	}
 	polled := 0
 	waitFor(t, func() bool {
-		polled += strings.Count(use(t, all[polled%3].url, token, "get_notifications", `{"wait_seconds":0}`), `\"alert_id\"`)
+		polled += strings.Count(use(t, all[polled%3].url, token, "get_notifications", `{"wait_seconds":0}`), `"alert_id"`)
 		return polled >= len(symbols)
 	})
 	if polled != len(symbols) {
@@ -239,12 +239,12 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 			// An order may be on its way for longer than a call waits for it.
 			waitFor(t, func() bool {
 				orders := useAgain(t, r.url, token, "get_orders", `{}`)
-				if n := strings.Count(orders, `\"order_id\"`); n != 3 {
+				if n := strings.Count(orders, `"order_id"`); n != 3 {
 					t.Fatalf("with %d left, %d lists %d orders: %s", left, i, n, orders)
 				}
-				return strings.Count(orders, `\"filled\"`) == 3
+				return strings.Count(orders, `"filled"`) == 3
 			})
-			if list := useAgain(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `\"note\":\"waits\"`) != len(symbols) {
+			if list := useAgain(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != len(symbols) {
 				t.Errorf("with %d left, %d lists %s", left, i, list)
 			}
 			// The order of before, and not another.

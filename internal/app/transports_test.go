@@ -36,7 +36,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, string(text)
+	return response.StatusCode, unquoted(string(text))
 }
 
 func TestServeMCP_AnswersToThoseTheAuthorizerKnows(t *testing.T) {

@@ -58,6 +58,9 @@ func (s *publishedMap[K, V]) remove(key K) {
 // read. It reports false if they must be fetched instead: they are not tracked, too few,
 // too old, or built from shorter ones.
 func (e *Engine) Bars(r marketdata.Request) (marketdata.BarSet, bool) {
+	if r.End != 0 {
+		return marketdata.BarSet{}, false // the window is of the newest bars
+	}
 	w := e.windows.get(provider.Sub{Symbol: r.Symbol, Interval: r.Interval})
 	total := r.Bars + r.Warmup
 	if w == nil || !w.hasForming || w.builtFrom.Valid() || len(r.Series) > 0 || e.cfg.Now().Sub(w.asOf) > maxPriceAge {

@@ -23,6 +23,8 @@ const (
 	// overhead is the cost of a series without bars, so that their number is bounded.
 	overhead = 64
 
+	// pastFresh is how long a series in the past is fresh: venues seldom revise it.
+	pastFresh = 10 * time.Minute
 	// idleFresh is how long cached bars are fresh while the market is closed.
 	idleFresh = time.Minute
 	// maxPause bounds the time before a failed read is repeated.
@@ -32,6 +34,7 @@ const (
 type seriesKey struct {
 	provider, symbol string
 	interval         market.Interval
+	end              int64 // of a series in the past; 0 for the newest bars
 }
 
 // cachedSeries holds the bars of a series. It is immutable; a read creates a new one, which
@@ -51,6 +54,7 @@ type cachedSeries struct {
 	synthetic bool
 
 	interval  market.Interval
+	end       int64
 	builtFrom market.Interval
 	holes     []market.Gap // ascending
 
@@ -73,6 +77,9 @@ func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) boo
 		return now.Before(h.retry)
 	case h.count() < want && !h.reachesStart:
 		return false
+	}
+	if h.end != 0 && !h.hasForming {
+		return now.Sub(h.readAt) < pastFresh
 	}
 	if !h.hasForming && !h.calendar.RoundTheClock() {
 		// Outside the session there is nothing new before the next one opens.
@@ -139,7 +146,7 @@ func (j *withForming) tail(h *cachedSeries, want int) market.Bars {
 func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (readResult, error) {
 	old, _ := s.bars.Get(key)
 	if old == nil {
-		old = &cachedSeries{interval: r.Interval}
+		old = &cachedSeries{interval: r.Interval, end: r.End}
 	}
 	next := *old
 	next.failed, next.withForming = nil, new(withForming)
@@ -174,10 +181,13 @@ func (s *Service) update(ctx context.Context, p provider.Provider, h *cachedSeri
 	if err := h.loadInstrument(ctx, p, r.Symbol); err != nil {
 		return err
 	}
-	query := provider.BarQuery{Symbol: r.Symbol, Interval: r.Interval}
-	appended, err := s.appendNew(ctx, p, h, query, r.total())
-	if err != nil {
-		return err
+	query := provider.BarQuery{Symbol: r.Symbol, Interval: r.Interval, To: r.End}
+	appended := false
+	if r.End == 0 {
+		var err error
+		if appended, err = s.appendNew(ctx, p, h, query, r.total()); err != nil {
+			return err
+		}
 	}
 	if !appended {
 		had := h.count()

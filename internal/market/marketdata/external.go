@@ -1,6 +1,7 @@
 package marketdata
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -16,6 +17,7 @@ const pointsFresh = time.Minute
 type pointsKey struct {
 	source, name, symbol string
 	interval             market.Interval
+	end                  int64
 }
 
 // cachedPoints is an external series. It is immutable.
@@ -70,8 +72,8 @@ func (s *Service) sourceOf(name market.SeriesName, set *BarSet) provider.SeriesS
 
 // pointsOf returns the points of a series for the bars of a set.
 func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, name market.SeriesName, set *BarSet, r Request) ([]provider.Point, error) {
-	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval}
-	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: s.cfg.Now().Unix()}
+	key := pointsKey{source.Name(), string(name), set.Instrument.Name, r.Interval, r.End}
+	query := provider.SeriesQuery{Name: string(name), Symbol: r.Symbol, Interval: r.Interval, From: set.Bars.T[0], To: cmp.Or(r.End, s.cfg.Now().Unix())}
 	if wholeMarket(name) {
 		key.symbol, query.Symbol = "", market.Symbol{}
 	}

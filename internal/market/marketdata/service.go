@@ -49,16 +49,44 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Request requests the newest bars of a symbol, or sample data without a symbol.
+// Request requests the newest bars of a symbol, or the newest before a time, or sample
+// data without a symbol.
 type Request struct {
 	Symbol   market.Symbol
 	Interval market.Interval
 	Bars     int // to show; at least 1
 	Warmup   int // before them, so that recursive values are stable
-	Series   []market.SeriesName
+	// Unix seconds; 0 means none. Bars that open at End or later are left out. Start only
+	// bounds how many bars are read: the caller cuts those that open before it.
+	Start, End int64
+	Series     []market.SeriesName
 }
 
 func (r Request) total() int { return r.Bars + r.Warmup }
+
+// within returns the request without an end that lies ahead, and with no more bars than
+// can open from its start on. A month has at least 28 days.
+func (r Request) within(now int64) Request {
+	if r.End > now {
+		r.End = 0
+	}
+	if r.Start != 0 {
+		length := r.Interval.Seconds()
+		if r.Interval == market.Month1 {
+			length = 28 * 86400
+		}
+		r.Bars = int(max(1, min(int64(r.Bars), (cmp.Or(r.End, now)-r.Start)/length+1)))
+	}
+	return r
+}
+
+// elsewhere continues the sentence that there are no bars.
+func (r Request) elsewhere() string {
+	if r.End != 0 {
+		return " before " + time.Unix(r.End, 0).UTC().Format(time.RFC3339) + "; try a later end, or another interval"
+	}
+	return "; try another interval"
+}
 
 // BarSet is the result of a Request. The bars are ascending and read-only; fewer than
 // requested means that the venue has no more.
@@ -153,6 +181,7 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	case !r.Interval.Valid():
 		return BarSet{}, fault.Missing("interval", "one of the intervals")
 	}
+	r = r.within(s.cfg.Now().Unix())
 	sources, err := s.router.candidates(r.Symbol)
 	if err != nil {
 		return BarSet{}, err
@@ -198,7 +227,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	default: // the venue does not respond; cached bars may serve
 		instrument = market.Symbol{Venue: p.Name(), Name: r.Symbol.Name}
 	}
-	key := seriesKey{p.Name(), instrument.Name, r.Interval}
+	key := seriesKey{p.Name(), instrument.Name, r.Interval, r.End}
 	for {
 		have, _ := s.bars.Get(key)
 		if have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
@@ -230,7 +259,7 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	if bars.Len() == 0 {
 		return BarSet{}, &fault.Error{
 			Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: r.Symbol.String(),
-			Message: fmt.Sprintf("%s has no %s bars of %s; try another interval", p.Name(), r.Interval, r.Symbol),
+			Message: fmt.Sprintf("%s has no %s bars of %s%s", p.Name(), r.Interval, r.Symbol, r.elsewhere()),
 		}
 	}
 	set := BarSet{

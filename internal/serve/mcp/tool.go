@@ -15,7 +15,7 @@ import (
 // Tool describes a tool to clients.
 type Tool struct {
 	Name         string          `json:"name"`
-	Title        string          `json:"title"`
+	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
@@ -98,13 +98,14 @@ func appendResult(dst []byte, r *Result, as rendering) []byte {
 	return append(dst, '}')
 }
 
-// listTools marshals the result of tools/list. An output schema describes structured
-// content, so it is listed only with it.
+// listTools marshals the result of tools/list. Without structured content a tool has no
+// output schema, which describes it, and no title but that of its annotations: both came
+// with later revisions.
 func listTools(tools []Tool, structured bool) (json.RawMessage, error) {
 	tools = slices.Clone(tools)
 	for i := range tools {
 		if !structured {
-			tools[i].OutputSchema = nil
+			tools[i].Title, tools[i].OutputSchema = "", nil
 		}
 	}
 	data, err := json.Marshal(struct {

@@ -36,6 +36,16 @@ func (f arg) allowing(allowed string) arg {
 	return f
 }
 
+// note sets given if the argument is present.
+func (f arg) note(given *bool) arg {
+	read := f.read
+	f.read = func(raw json.RawMessage) error {
+		*given = true
+		return read(raw)
+	}
+	return f
+}
+
 // alias adds other names for an argument. A call may use only one of the names.
 func (f arg) alias(names ...string) arg {
 	f.aliases = names

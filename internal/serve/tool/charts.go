@@ -67,7 +67,8 @@ type ChartRequest struct {
 	Symbol     market.Symbol
 	Interval   market.Interval
 	Indicators []NamedIndicator
-	Bars       int // at least 1
+	Bars       int // the newest to show; 0 with a start for all of the range
+	Range      TimeRange
 }
 
 // Compute reads the bars and runs the indicators. Each receives the visible bars and
@@ -83,12 +84,16 @@ func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Ch
 
 // read reads the bars that a request needs.
 func read(ctx context.Context, source BarSource, q ChartRequest) (marketdata.BarSet, error) {
+	if err := q.Range.check(q.Symbol); err != nil {
+		return marketdata.BarSet{}, err
+	}
 	env := indicator.Env{Interval: q.Interval}
-	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: q.Bars}
+	most := q.Range.most(q.Bars)
+	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: most, Start: q.Range.Start, End: q.Range.End}
 	for _, r := range q.Indicators {
 		_, stable := r.Selection.Warmup(env)
-		history := indicator.History{Interval: q.Interval, Shown: q.Bars, Stable: stable}
-		want.Warmup = max(want.Warmup, history.Len()-q.Bars)
+		history := indicator.History{Interval: q.Interval, Shown: most, Stable: stable}
+		want.Warmup = max(want.Warmup, history.Len()-most)
 		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
@@ -114,7 +119,10 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 // show runs the indicators over set.
 func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
-	shown := set.Bars.Tail(q.Bars)
+	shown, err := q.Range.shown(&set, q.Bars, q.Interval)
+	if err != nil {
+		return nil, err
+	}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),
@@ -185,6 +193,7 @@ func (c *charts) getIndicators() toolSpec {
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
 			indicatorsArg("indicators", &q.Indicators, "Indicators to compute.", nil).require(),
 			intervalArg("interval", &q.Interval, "Length of a bar."),
+			q.Range.startArg("Signals from here on: a date or RFC 3339 time, UTC."), q.Range.endArg("Values as of then. Default: now."),
 		}
 	}
 	return toolSpec{
@@ -194,6 +203,9 @@ func (c *charts) getIndicators() toolSpec {
 			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
 		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *ChartRequest) (mcp.Result, error) {
+			if q.Range.Start != 0 {
+				q.Bars = 0
+			}
 			chart, err := c.compute(ctx, caller, *q)
 			if err != nil {
 				return mcp.Result{}, err
@@ -233,6 +245,7 @@ type chartArguments struct {
 	width, height, scale int
 	format, theme        string
 	log                  bool
+	barsGiven            bool
 }
 
 func declareChart() (*chartArguments, args) {
@@ -244,7 +257,9 @@ func declareChart() (*chartArguments, args) {
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Omit it for sample data.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
 		indicatorsArg("indicators", &a.Indicators, "Indicators to draw; an empty list draws the price alone.", defaultIndicators()).alias("panels"),
-		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show."),
+		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
+		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
+		a.Range.endArg("Newest bar; a date includes its day. Default: now."),
 		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down pictures wider than 1568."),
 		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Pixels."),
 		enumArg("format", &a.format, "Result format: picture or JSON.",
@@ -269,6 +284,9 @@ func (c *charts) generateChart() toolSpec {
 		call: calling(declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
 			if a.Indicators == nil {
 				a.Indicators = resolveAll(defaultIndicators())
+			}
+			if a.Range.Start != 0 && !a.barsGiven {
+				a.Bars = 0
 			}
 			return c.generate(ctx, caller, a)
 		}),

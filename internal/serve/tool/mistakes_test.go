@@ -56,8 +56,8 @@ func mistakes() []mistake {
 		m(chart, `{"theme":"black"}`, "dark", `{"theme":"dark"}`),
 		m(chart, `{"log":"true"}`, "without quotes", `{"log":true}`),
 		m(chart, `{"log":1}`, "true or false", `{"log":true}`),
-		m(chart, `{"start":"2024-01-01"}`, "bars", `{"bars":300,"format":"summary"}`),
-		m(chart, `{"end":"2024-01-01"}`, "bars", `{"bars":300,"format":"summary"}`),
+		m(chart, `{"start":"2024-01-01"}`, "sample data has no dates", `{"symbol":"BTCUSDT","start":"2024-01-01","format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","end":"1 January 2024"}`, "2026-01-31", `{"symbol":"BTCUSDT","end":"2024-01-01","format":"summary"}`),
 		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"bars":500}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
 		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"from":1}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
 		// indicators

@@ -158,7 +158,7 @@ func TestTools_DescribeThemselves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		each.OutputSchema = nil
+		each.Title, each.OutputSchema = "", nil
 		listed, err := json.Marshal(each)
 		if err != nil {
 			t.Fatal(err)

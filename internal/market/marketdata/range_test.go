@@ -1,0 +1,71 @@
+package marketdata_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestBars_OfThePast asks for bars before random times, and compares them with those that
+// one request for everything returns.
+func TestBars_OfThePast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &venue{name: "binance"}
+		s := service(t, nil, v)
+		all := v.truth(t, btc(1, 0).Interval, 12_000).Bars
+		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same requests in each run
+		between := func(lo, hi int64) int64 { return lo + random.Int64N(hi-lo) }
+		for range 300 {
+			r := btc(1+random.IntN(2500), random.IntN(2500))
+			r.End = between(all.T[6000], all.T[all.Len()-1]+900)
+			end := all.Search(r.End)
+			if random.IntN(2) == 0 {
+				r.Start = between(all.T[5000], r.End)
+			}
+			set, err := s.Bars(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := set.Bars.T, all.T[:end]
+			if len(got) == 0 || len(got) > end || !slices.Equal(got, want[end-len(got):]) {
+				t.Fatalf("%d bars up to %d, want the newest up to %d", len(got), got[len(got)-1], want[end-1])
+			}
+			if r.Start == 0 && len(got) != r.Bars+r.Warmup {
+				t.Fatalf("%d bars, want %d and %d", len(got), r.Bars, r.Warmup)
+			}
+			if first := all.Search(r.Start); r.Start != 0 && r.Bars >= end-first && len(got) < end-first+r.Warmup {
+				t.Fatalf("%d bars, want the %d since the start and %d before them", len(got), end-first, r.Warmup)
+			}
+			if now := time.Now().Unix(); set.Forming != (r.End > now || end == all.Len()) {
+				t.Fatalf("forming %v with the end %d, at %d", set.Forming, r.End, now)
+			}
+		}
+	})
+}
+
+// TestBars_OfThePastAreKept asks twice, with other requests between.
+func TestBars_OfThePastAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &venue{name: "binance"}
+		s := service(t, nil, v)
+		past := btc(100, 50)
+		past.End = time.Now().Add(-1000 * time.Hour).Unix()
+		for range 3 {
+			if _, err := s.Bars(t.Context(), past); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if n := len(v.calls()); n != 1 {
+			t.Errorf("%d requests to the venue, want 1", n)
+		}
+		time.Sleep(time.Hour)
+		if _, err := s.Bars(t.Context(), past); err != nil || len(v.calls()) != 2 {
+			t.Errorf("after an hour %d requests, want 2; %v", len(v.calls()), err)
+		}
+	})
+}
