@@ -57,7 +57,7 @@ func (r *TimeRange) check(s market.Symbol) error {
 func openTime(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // most is the number of bars to read for a chart that shows up to bars of them, or all of
-// the range: one more than may be shown tells that there are too many.
+// the range: one more than may be shown, to see whether there are too many.
 func (r *TimeRange) most(bars int) int {
 	if r.Start != 0 && bars == 0 {
 		return chart.MaxBars + 1
