@@ -16,7 +16,7 @@ func TestBars_OfThePast(t *testing.T) {
 		v := &venue{name: "binance"}
 		s := service(t, nil, v)
 		all := v.truth(t, btc(1, 0).Interval, 12_000).Bars
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same requests in each run
+		random := rand.New(rand.NewPCG(1, 2)) // the same requests in each run
 		between := func(lo, hi int64) int64 { return lo + random.Int64N(hi-lo) }
 		for range 300 {
 			r := btc(1+random.IntN(2500), random.IntN(2500))

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func (d described) Tools() []mcp.Tool {
 func TestStructured_OnlyWhenConfigured(t *testing.T) {
 	t.Parallel()
 	for _, structured := range []bool{false, true} {
-		server, err := mcp.NewServer(described{}, mcp.Config{Name: "candela", Version: "test", Structured: structured, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		server, err := mcp.NewServer(described{}, mcp.Config{Name: "candela", Version: "test", Structured: structured, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
