@@ -47,11 +47,24 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 	return e.b
 }
 
-// AppendAbout appends the provenance of a picture: where the bars are from, how old
-// they are, whether they are synthetic.
+// AppendAbout appends what a client should know of a picture without reading it: the
+// instrument, where the bars are from, how old they are, whether they are synthetic, and
+// which were drawn, with the last close.
 func AppendAbout(dst []byte, c *Chart) []byte {
 	e := encoder{append(dst, '{')}
 	e.head(c)
+	last := c.Bars.Len() - 1
+	e.int("bars", int64(last+1))
+	for _, end := range []struct {
+		name  string
+		index int
+	}{{"first", 0}, {"last", last}} {
+		e.key(end.name)
+		e.open('{')
+		e.date(c, end.index)
+		e.number("close", c.Bars.C[end.index])
+		e.close('}')
+	}
 	e.close('}')
 	return e.b
 }

@@ -35,7 +35,8 @@ A tool that fails returns ` + "`isError: true`" + ` and one JSON object; its [co
 - ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, ` + "`anchored_at`" + `; their level depends on it.
 - A series that is too large is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results over all requested bars, such as volume
   profiles, then have ` + "`covers_omitted_bars`" + `: request fewer bars to get them for the returned ones.
-- ` + "`_meta`" + ` of a chart's image has the head of a summary: source, provider, as_of, stale, calendar.
+- ` + "`_meta`" + ` of a chart's image has the head of a summary (symbol, interval, source, provider, as_of, stale, calendar), the number of
+  bars, and date and close of the first and the last.
 
 ` + "`go test ./internal/serve/tool -update`" + ` writes this page.
 `

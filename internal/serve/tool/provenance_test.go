@@ -24,6 +24,11 @@ func TestGenerateChart_APictureSaysWhereItsBarsAreFrom(t *testing.T) {
 		Symbol, Source, Provider string
 		Stale                    *bool
 		AsOf                     *time.Time `json:"as_of"`
+		Bars                     int
+		First, Last              struct {
+			Date  string
+			Close float64
+		}
 	}
 	stale := given{marketdata.BarSet{Symbol: market.Symbol{Name: "OLD"}, Provider: "test", Stale: true, AsOf: time.Unix(1700000000, 0)}}
 	for i := range int64(50) {
@@ -54,6 +59,9 @@ func TestGenerateChart_APictureSaysWhereItsBarsAreFrom(t *testing.T) {
 		}
 		if got.Source != tc.source || got.Stale == nil || *got.Stale != tc.stale || got.Provider == "" || (got.AsOf == nil) != (name == "sample") {
 			t.Errorf("%s: %s", name, result.Content[0].Meta)
+		}
+		if got.Bars != 20 || got.First.Date == "" || got.Last.Date <= got.First.Date || got.Last.Close == 0 || name == "stale" && got.Last.Close != 1.5 {
+			t.Errorf("%s: which bars, and the last close: %s", name, result.Content[0].Meta)
 		}
 	}
 }
