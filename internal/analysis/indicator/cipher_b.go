@@ -70,21 +70,12 @@ func newCipherB(v Values) Instance {
 	channel, average := v.Int("wt_channel_length"), v.Int("wt_average_length")
 	top, bottom, strict := v.Num("wt_overbought"), v.Num("wt_oversold"), v.Text("dot_mode") == "strict"
 	zones := zoneDetector(v, cipherRSILine, cipherRSIBottom, "rsi_oversold", cipherRSITop, "rsi_overbought", "rsi_")
-	return &series{
+	s := &series{
 		label: "Cipher B(" + number(float64(channel)) + ", " + number(float64(average)) + ")",
 		first: min(waveFirst(channel, average), cipherRSI), columns: cipherColumns,
 		stable: max(waveStable(channel, average)+cipherSecond, wilderStable(cipherRSI)+cipherStoch+2*cipherSmooth, cipherFlow) + 500,
-		begin: func(m *calc.Slab, _ Env) step {
-			c := newCipher(m, channel, average)
-			if !v.Bool("show_divergences") {
-				return c.values
-			}
-			divs := newFractals(m)
-			return func(r *Row) {
-				c.values(r)
-				divs.next(r)
-			}
-		},
+		begin:  func(m *calc.Slab, _ Env) step { return newCipher(m, channel, average).values },
+		batch:  func(in Input, col [][]float64) { cipherBatch(in, col, channel, average) },
 		detect: func(r *Row) {
 			detectCipher(r, top, bottom, strict)
 			zones(r)
@@ -93,6 +84,10 @@ func newCipherB(v Values) Instance {
 		levels: []HLine{{Y: 60}, {Y: 100}, {Y: -60}, {Y: 0, Style: Zero}}, yRange: &[2]float64{-105, 105},
 		present: presentCipher,
 	}
+	if v.Bool("show_divergences") {
+		s.trace = func(m *calc.Slab) step { return newFractals(m).next }
+	}
+	return s
 }
 
 func presentCipher(r *Result, col [][]float64) {
@@ -145,16 +140,25 @@ func newCipher(m *calc.Slab, channel, average int) *cipher {
 }
 
 func (c *cipher) values(r *Row) {
-	b := r.Bar
 	wt1, wt2 := c.wave.next(r)
 	r.Values[cipherWT1], r.Values[cipherWT2] = wt1, wt2
-	r.Values[cipherDifference], r.Values[cipherZero] = wt1-wt2, 0*(wt1-wt2)
-	r.Values[cipherRSILine] = c.rsi.Step(b.C)
-	logClose := math.NaN()
-	if b.C > 0 {
-		logClose = math.Log(b.C)
+	r.Values[cipherRSILine] = c.rsi.Step(r.Bar.C)
+	c.windows(r, c.logRSI.Step(logarithm(r.Bar.C)))
+}
+
+// logarithm is NaN for prices without one.
+func logarithm(price float64) float64 {
+	if price > 0 {
+		return math.Log(price)
 	}
-	x := c.logRSI.Step(logClose)
+	return math.NaN()
+}
+
+// windows computes the values that depend on a few bars alone, from the waves and the
+// RSI x of the logarithm.
+func (c *cipher) windows(r *Row, x float64) {
+	b, d := r.Bar, r.Values[cipherWT1]-r.Values[cipherWT2]
+	r.Values[cipherDifference], r.Values[cipherZero] = d, 0*d
 	high, low := c.high.Step(x), c.low.Step(x)
 	raw := math.NaN()
 	if span := calc.Difference(high, low); span != 0 { // the last bits of the RSI of an unchanged price still move
@@ -167,4 +171,31 @@ func (c *cipher) values(r *Row) {
 		body = (b.C - b.O) / (b.H - b.L) * cipherFlowScale
 	}
 	r.Values[cipherArea] = c.flow.Step(r.Slot, body) - cipherFlowShift
+}
+
+// cipherLead is how many bars before the first one shown its windows begin: several
+// times the bars they reach back, so that they are settled.
+const cipherLead = 512
+
+// cipherBatch fills the columns with kernels where values depend on all bars before, and
+// those of windows from the bars shown on.
+func cipherBatch(in Input, col [][]float64, channel, average int) {
+	b := in.Bars
+	waveBatch(in, col[cipherWT1], col[cipherWT2], channel, average, cipherSecond)
+	calc.RSI(col[cipherRSILine], b.C, cipherRSI)
+	logs, logRSI := make([]float64, b.Len()), make([]float64, b.Len())
+	for i, price := range b.C {
+		logs[i] = logarithm(price)
+	}
+	calc.RSI(logRSI, logs, cipherRSI)
+	c, row := newCipher(calc.NewSlab(), channel, average), newRow(cipherColumns)
+	for i := max(0, in.first()-cipherLead); i < b.Len(); i++ {
+		row.begin(i, b.At(i))
+		row.Slot = slotOf(in.Interval, b.T[i])
+		row.Values[cipherWT1], row.Values[cipherWT2] = col[cipherWT1][i], col[cipherWT2][i]
+		c.windows(&row, logRSI[i])
+		for k := cipherK; k < cipherColumns; k++ {
+			col[k][i] = row.Values[k]
+		}
+	}
 }

@@ -136,7 +136,7 @@ type Input struct {
 	Bars *market.Bars
 
 	// Shown is how many of the newest bars are shown, if not all. The result may then
-	// lack signals of earlier bars.
+	// lack values and signals of earlier bars.
 	Shown int
 
 	// Series holds external values as of each bar's close: one per bar, NaN where none

@@ -21,18 +21,12 @@ func divergenceTriggers(prefix, name, when string) []Trigger {
 	}
 }
 
-// withDivergences adds the divergences between column c and the price. They need
-// state, so the series then has no batch kernel.
+// withDivergences adds the divergences between column c and the price.
 func (s *series) withDivergences(prefix string, c int) *series {
-	begin := s.begin
-	s.batch = nil
 	s.stable += farthest + 2*pivotSide // until both pivots of every divergence are settled
-	s.begin = func(m *calc.Slab, env Env) step {
-		next, d := begin(m, env), newDivergence(m, prefix)
-		return func(r *Row) {
-			next(r)
-			d.next(r, r.Values[c])
-		}
+	s.trace = func(m *calc.Slab) step {
+		d := newDivergence(m, prefix)
+		return func(r *Row) { d.next(r, r.Values[c]) }
 	}
 	return s
 }

@@ -104,8 +104,12 @@ type series struct {
 	begin func(m *calc.Slab, env Env) step
 
 	// detect raises the signals that follow from a row and the one before it. It has no
-	// state, so it works for streams and batches.
+	// state, so it may begin at any bar.
 	detect func(row *Row)
+
+	// trace returns a step that follows begin's and raises what needs state, such as
+	// divergences; it may be nil. It changes no values.
+	trace func(m *calc.Slab) step
 
 	// batch fills the columns with kernels that give the same bits as the steps.
 	// Without it Compute runs the steps.
@@ -147,7 +151,7 @@ func (s *series) Compute(in Input) *Result {
 	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange} // shared by all results: read only
 	if s.batch != nil {
 		s.batch(in, columns)
-		s.detectAll(in, columns, r)
+		s.walk(in, columns, r)
 	} else {
 		s.stepAll(in, columns, r)
 	}
@@ -179,25 +183,36 @@ func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
 	}
 }
 
-// detectAll walks finished columns as if they were streamed, from the first bar shown on.
-func (s *series) detectAll(in Input, columns [][]float64, r *Result) {
-	if s.detect == nil {
+// walk raises the signals of finished columns as if they were streamed: those without
+// state from the first bar shown on.
+func (s *series) walk(in Input, columns [][]float64, r *Result) {
+	from := in.first()
+	begin, trace, detect := from, step(nil), s.detect
+	if s.trace != nil {
+		begin, trace = 0, s.trace(calc.NewSlab())
+	}
+	if detect == nil && trace == nil {
 		return
 	}
 	row := newRow(s.columns)
-	from := in.first()
-	if from > 0 {
+	if begin > 0 {
 		for c := range columns {
-			row.Prev[c] = columns[c][from-1]
+			row.Prev[c] = columns[c][begin-1]
 		}
 	}
-	for i := from; i < in.Bars.Len(); i++ {
+	for i := begin; i < in.Bars.Len(); i++ {
 		row.begin(i, in.Bars.At(i))
 		for c := range columns {
 			row.Values[c] = columns[c][i]
 		}
-		s.detect(&row)
+		if trace != nil {
+			trace(&row)
+		}
+		if detect != nil && i >= from {
+			detect(&row)
+		}
 		r.Signals = append(r.Signals, row.Signals...)
+		r.DivLines = append(r.DivLines, row.DivLines...)
 		copy(row.Prev, row.Values)
 	}
 }
@@ -205,7 +220,15 @@ func (s *series) detectAll(in Input, columns [][]float64, r *Result) {
 // Stream returns a stream that has seen no bar yet.
 func (s *series) Stream(env Env) *Stream {
 	m := calc.NewSlab()
-	return &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
+	stream := &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
+	if s.trace != nil {
+		values, trace := stream.step, s.trace(m)
+		stream.step = func(r *Row) {
+			values(r)
+			trace(r)
+		}
+	}
+	return stream
 }
 
 // Stream computes an indicator bar by bar. Its whole memory is one slab, so a snapshot

@@ -34,7 +34,7 @@ func compareStream(t *testing.T, s *series, in Input) {
 	want := &Result{}
 	if s.batch != nil {
 		s.batch(in, columns)
-		s.detectAll(in, columns, want)
+		s.walk(in, columns, want)
 	} else {
 		s.stepAll(in, columns, want)
 	}

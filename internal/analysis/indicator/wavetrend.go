@@ -43,6 +43,13 @@ func waveTrend() Def {
 						r.Values[wt1], r.Values[wt2], r.Values[difference], r.Values[zero] = a, b, a-b, 0*(a-b)
 					}
 				},
+				batch: func(in Input, col [][]float64) {
+					waveBatch(in, col[wt1], col[wt2], channel, average, second)
+					for i, a := range col[wt1] {
+						d := a - col[wt2][i]
+						col[difference][i], col[zero][i] = d, 0*d
+					}
+				},
 				detect: func(r *Row) { detectWave(r, wt1, wt2, top, bottom) },
 				present: func(r *Result, col [][]float64) {
 					r.Fills = []Fill{
@@ -87,13 +94,42 @@ func newWave(m *calc.Slab, channel, average, second int) *wave {
 func (w *wave) next(r *Row) (wt1, wt2 float64) {
 	price := hlc3(r.Bar)
 	away := calc.Difference(price, w.esa.Step(price))
-	scale := float64(0.015 * w.deviation.Step(math.Abs(away)))
-	index := away / scale
-	if scale == 0 { // also for a nearly vanished spread, thousands of bars after the last move
-		index = 0
-	}
-	wt1 = w.first.Step(index)
+	wt1 = w.first.Step(waveIndex(away, w.deviation.Step(math.Abs(away))))
 	return wt1, w.second.Step(r.Slot, wt1)
+}
+
+// waveIndex is the channel index of a price that is away from its average.
+func waveIndex(away, deviation float64) float64 {
+	scale := float64(0.015 * deviation)
+	if scale == 0 { // also for a nearly vanished spread, thousands of bars after the last move
+		return 0
+	}
+	return away / scale
+}
+
+// waveBatch is next over all bars.
+func waveBatch(in Input, wt1, wt2 []float64, channel, average, second int) {
+	b := in.Bars
+	away := make([]float64, b.Len())
+	for i := range away {
+		away[i] = hlc3(b.At(i))
+	}
+	esa := wt1 // the two results hold other columns first
+	calc.EMA(esa, away, channel)
+	spread, deviation := wt2, wt1
+	for i, price := range away {
+		away[i] = calc.Difference(price, esa[i])
+		spread[i] = math.Abs(away[i])
+	}
+	calc.EMA(deviation, spread, channel)
+	for i, d := range deviation {
+		away[i] = waveIndex(away[i], d)
+	}
+	calc.EMA(wt1, away, average)
+	mean := calc.NewSlab().SMA(second)
+	for i, x := range wt1 {
+		wt2[i] = mean.Step(slotOf(in.Interval, b.T[i]), x)
+	}
 }
 
 func waveFirst(channel, average int) int { return 2*(channel-1) + average - 1 }
