@@ -18,15 +18,20 @@ func cvd() Def {
 		Params:  []Param{anchor()},
 		Lines:   []string{"CVD"},
 		New: func(v Values) Instance {
-			a := anchored{v}
+			const value, began = 0, 1
+			a := anchored{v, began}
 			return &series{
-				label: "CVD(" + v.Text("anchor") + ")", warm: a.warm, columns: 1, lines: solid("CVD"), levels: []HLine{{Y: 0, Style: Zero}},
+				label: "CVD(" + v.Text("anchor") + ")", warm: a.warm, columns: 2, lines: solid("CVD"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, env Env) step {
 					const period, delta, known, size = 0, 1, 2, 3
 					cells := m.Cells(size)
 					return func(r *Row) {
 						c := cells.Mem()
+						r.Values[began] = 0
 						if p := float64(periodOf(env.Calendar, v.Text("anchor"), r.Bar.T)); r.Index == 0 || p != c[period] {
+							if r.Index > 0 {
+								r.Values[began] = 1
+							}
 							c[period], c[delta], c[known] = p, 0, 0
 						}
 						if d := float64(2*r.Bar.TakerBuy) - r.Bar.V; d == d {
@@ -34,14 +39,15 @@ func cvd() Def {
 							c[known] = 1
 						}
 						if c[known] == 1 {
-							r.Values[0] = c[delta]
+							r.Values[value] = c[delta]
 						}
 					}
 				},
 				present: func(r *Result, col [][]float64) {
-					if !slices.ContainsFunc(col[0], func(v float64) bool { return v == v }) {
+					if !slices.ContainsFunc(col[value], func(v float64) bool { return v == v }) {
 						r.Label += noData
 					}
+					r.Restarts = restarts(col[began])
 				},
 			}
 		},
@@ -77,7 +83,7 @@ func openInterest() Def {
 		New: func(Values) Instance {
 			return outside("OI", []market.SeriesName{market.OpenInterest}, func(in Input, r *Result) {
 				interest := in.Series[market.OpenInterest]
-				r.Lines = []Line{{"OI", interest, Solid}}
+				r.Lines = []Line{{Label: "OI", Values: interest}}
 				r.Fills = []Fill{{Y1: interest, Y2: level(interest, 0), Style: Channel}}
 			})
 		},
@@ -95,7 +101,7 @@ func longShort() Def {
 			return outside("L/S", []market.SeriesName{market.LongAccounts}, func(in Input, r *Result) {
 				long := in.Series[market.LongAccounts]
 				short := mapped(long, func(x float64) float64 { return 1 - x })
-				r.Lines = []Line{{"Long", long, Solid}, {"Short", short, Solid}}
+				r.Lines = []Line{{Label: "Long", Values: long}, {Label: "Short", Values: short}}
 				r.Fills = []Fill{{Y1: long, Y2: short, Style: Cloud}}
 				r.HLines = []HLine{{Y: 0.5, Style: Reference}}
 				r.YRange = &[2]float64{0, 1}
@@ -113,7 +119,7 @@ func fearGreed() Def {
 		Lines:   []string{"F&G"},
 		New: func(Values) Instance {
 			return outside("F&G", []market.SeriesName{market.FearGreed}, func(in Input, r *Result) {
-				r.Lines = []Line{{"F&G", in.Series[market.FearGreed], Solid}}
+				r.Lines = []Line{{Label: "F&G", Values: in.Series[market.FearGreed]}}
 				r.HLines = []HLine{{Y: 25, Style: Reference}, {Y: 50, Style: Reference}, {Y: 75, Style: Reference}}
 				r.YRange = &[2]float64{0, 100}
 			})

@@ -12,7 +12,7 @@ func ichimoku() Def {
 		Name: "ichimoku", Aliases: []string{"ichi"}, Kind: Overlay, Group: GroupTrend,
 		Doc: "Ichimoku cloud: two lines, two spans drawn ahead, the close drawn back; the lines are conversion and base.",
 		Formula: "Tenkan, Kijun and Senkou B are midpoints of highest high and lowest low over their lengths; Senkou A is the mean of Tenkan and Kijun. " +
-			"The spans are drawn displacement - 1 bars ahead, Chikou (the close) displacement - 1 bars back. Span values beyond the last bar are not given.",
+			"The spans are drawn displacement - 1 bars ahead, Chikou (the close) displacement - 1 bars back. Span values beyond the last bar are drawn, not given.",
 		Truth: "TradingView Ichimoku cloud",
 		Params: []Param{
 			Int("tenkan", 9, 1, 5000, "bars of the conversion line"),
@@ -24,10 +24,10 @@ func ichimoku() Def {
 		Signals: crossTriggers("Tenkan", "Kijun"),
 		New: func(v Values) Instance {
 			n, ahead := [3]int{v.Int("tenkan"), v.Int("kijun"), v.Int("senkou_b")}, v.Int("displacement")-1
-			const tenkan, kijun, spanA, spanB, closes = 0, 1, 2, 3, 4
+			const tenkan, kijun, spanA, spanB, closes, nextA, nextB = 0, 1, 2, 3, 4, 5, 6
 			return &series{
 				label: fmt.Sprintf("Ichimoku(%d, %d, %d, %d)", n[0], n[1], n[2], ahead+1),
-				first: n[0] - 1, stable: max(n[0], n[1], n[2]) + ahead, columns: 5,
+				first: n[0] - 1, stable: max(n[0], n[1], n[2]) + ahead, columns: 7,
 				lines: append(solid("Tenkan", "Kijun"), styled(Band, "Senkou A", "Senkou B", "Chikou")...),
 				begin: func(m *calc.Slab, _ Env) step {
 					var high, low [3]calc.ExtremeState
@@ -41,13 +41,17 @@ func ichimoku() Def {
 							mid[i] = (high[i].Step(r.Bar.H) + low[i].Step(r.Bar.L)) / 2
 						}
 						r.Values[tenkan], r.Values[kijun], r.Values[closes] = mid[0], mid[1], r.Bar.C
-						r.Values[spanA], r.Values[spanB] = a.Step((mid[0]+mid[1])/2), b.Step(mid[2])
+						r.Values[nextA], r.Values[nextB] = (mid[0]+mid[1])/2, mid[2]
+						r.Values[spanA], r.Values[spanB] = a.Step(r.Values[nextA]), b.Step(r.Values[nextB])
 					}
 				},
 				detect: func(r *Row) { r.crosses(tenkan, kijun) },
 				present: func(r *Result, col [][]float64) {
 					drawBack(col[closes], ahead)
-					r.Fills = []Fill{{Y1: col[spanA], Y2: col[spanB], Style: Cloud}}
+					from := max(0, len(col[nextA])-ahead)
+					aheadA, aheadB := col[nextA][from:], col[nextB][from:]
+					r.Lines[spanA].Ahead, r.Lines[spanB].Ahead = aheadA, aheadB
+					r.Fills = []Fill{{Y1: col[spanA], Y2: col[spanB], Style: Cloud, Ahead1: aheadA, Ahead2: aheadB}}
 				},
 			}
 		},

@@ -204,6 +204,15 @@ func (p *profile) bars(a valueArea, left, split bool) []HBar {
 	return out
 }
 
+// rows draws the profile of a session, its heaviest row as wide as the session.
+func (p *profile) rows(a valueArea) []HBar {
+	out := p.bars(a, true, false)
+	for i := range out {
+		out[i].Width /= widest
+	}
+	return out
+}
+
 // levels are the three lines every profile draws.
 func (p *profile) levels(a valueArea) []HLine {
 	return []HLine{

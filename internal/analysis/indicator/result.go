@@ -16,6 +16,12 @@ type Result struct {
 	DivLines []DivLine
 	Look     *Look // the user's colours, instead of the theme's
 
+	// Restarts has the bars at which the lines and fills begin again, in order: the first
+	// bars of sessions. Only charts use it, as they do Profiles and the values ahead.
+	Restarts []int
+	// Profiles has one profile for each session.
+	Profiles []Profile
+
 	// Anchored is the open time of the bar at which a running sum begins, 0 for values
 	// that do not depend on it. The caller that chose the bar sets it.
 	Anchored int64
@@ -36,6 +42,7 @@ type Line struct {
 	Label  string
 	Values []float64
 	Style  LineStyle
+	Ahead  []float64 // values of the bars after the last one, which only charts show
 }
 
 // LineStyle is how a line is drawn.
@@ -103,8 +110,9 @@ const (
 
 // Fill is the area between two series.
 type Fill struct {
-	Y1, Y2 []float64
-	Style  FillStyle
+	Y1, Y2         []float64
+	Style          FillStyle
+	Ahead1, Ahead2 []float64 // values of the bars after the last one, which only charts show
 }
 
 // FillStyle is how an area is coloured.
@@ -125,6 +133,13 @@ type HBar struct {
 	Width, Offset float64
 	Left          bool
 	Style         HBarStyle
+}
+
+// Profile is the profile of bars [From, To). The Width of its bars is a fraction of the
+// width of these bars.
+type Profile struct {
+	From, To int
+	Bars     []HBar
 }
 
 // HBarStyle is the part of a profile that a bar belongs to.

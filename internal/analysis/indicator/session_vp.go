@@ -13,7 +13,7 @@ func sessionVP() Def {
 		Name: "session_vp", Aliases: []string{"svp", "session_volume_profile"}, Kind: Overlay, Group: GroupLevels,
 		Doc: "Volume profile of each session; point of control and value area day by day (or week by week), as three stepped lines.",
 		Formula: "A volume profile, with its rules, per session (day or week of the market's own calendar, weeks from Monday; or a fixed number of bars). " +
-			"Each session's final levels are drawn over the whole of it, so those of the current session change with every bar; with `developing` each bar shows the levels at its close.",
+			"Each session's final levels are drawn over the whole of it, beside its profile, so those of the current session change with every bar; with `developing` each bar shows the levels at its close.",
 		Truth: "own definition; second derivation in the tests",
 		Params: []Param{
 			Int("bins", 24, 1, 500, "rows each session's range is divided into"),
@@ -61,6 +61,7 @@ func computeSessionVP(in Input, v Values, r *Result) {
 		}
 		if p, a, ok := sessionProfile(in.Bars, s.from, s.to, bins); ok {
 			draw(s.from, s.to, &p, a)
+			r.Profiles = append(r.Profiles, Profile{From: s.from, To: s.to, Bars: p.rows(a)})
 		}
 	}
 	r.Lines = []Line{{Label: "POC", Values: poc, Style: Steps}}

@@ -16,8 +16,12 @@ func vwap() Def {
 		Params:  []Param{anchor(), source("hlc3")},
 		Lines:   []string{"VWAP"},
 		New: func(v Values) Instance {
-			a := anchored{v}
-			return &series{label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 1, lines: solid("VWAP"), begin: a.begin}
+			const mean, began = 0, 1
+			a := anchored{v, began}
+			return &series{
+				label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 2, lines: solid("VWAP"), begin: a.begin,
+				present: func(r *Result, col [][]float64) { r.Restarts = restarts(col[began]) },
+			}
 		},
 	}
 }
@@ -34,10 +38,10 @@ func vwapBands() Def {
 		},
 		Lines: []string{"VWAP Upper", "VWAP", "VWAP Lower"},
 		New: func(v Values) Instance {
-			a, k := anchored{v}, v.Num("std_dev")
-			const mean, deviation, upper, lower = 0, 1, 2, 3
+			const mean, began, deviation, upper, lower = 0, 1, 2, 3, 4
+			a, k := anchored{v, began}, v.Num("std_dev")
 			return &series{
-				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 4,
+				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 5,
 				begin: func(m *calc.Slab, env Env) step {
 					next := a.begin(m, env)
 					return func(r *Row) {
@@ -48,10 +52,11 @@ func vwapBands() Def {
 				},
 				present: func(r *Result, col [][]float64) {
 					r.Lines = []Line{
-						{"VWAP Upper", col[upper], Band},
-						{"VWAP", col[mean], Solid},
-						{"VWAP Lower", col[lower], Band},
+						{Label: "VWAP Upper", Values: col[upper], Style: Band},
+						{Label: "VWAP", Values: col[mean]},
+						{Label: "VWAP Lower", Values: col[lower], Style: Band},
 					}
+					r.Restarts = restarts(col[began])
 					r.Fills = []Fill{{Y1: col[upper], Y2: col[lower], Style: Channel}}
 				},
 			}
@@ -64,7 +69,21 @@ func anchor() Param {
 }
 
 // anchored is a volume-weighted mean that restarts with every period.
-type anchored struct{ v Values }
+type anchored struct {
+	v     Values
+	began int // the column that is 1 at the first bar of a period, else 0
+}
+
+// restarts returns the bars whose mark is 1.
+func restarts(marks []float64) []int {
+	var at []int
+	for i, mark := range marks {
+		if mark == 1 {
+			at = append(at, i)
+		}
+	}
+	return at
+}
 
 // warm: the mean is known from the first bar, and stable once a period has begun
 // inside the history.
@@ -73,14 +92,18 @@ func (a anchored) warm(env Env) (first, stable int) {
 }
 
 // begin returns a step that writes the mean to column 0 and, if the row has one,
-// the deviation to column 1. The variance is summed around the running mean
+// the deviation to column 2. The variance is summed around the running mean
 // (West 1979), because mean square minus squared mean cancels at high prices.
 func (a anchored) begin(m *calc.Slab, env Env) step {
 	const period, volume, amount, mean, squares, size = 0, 1, 2, 3, 4, 5
 	cells, src, unit := m.Cells(size), sourceOf(a.v.Text("source")), a.v.Text("anchor")
 	return func(r *Row) {
 		c := cells.Mem()
+		r.Values[a.began] = 0
 		if p := float64(periodOf(env.Calendar, unit, r.Bar.T)); r.Index == 0 || p != c[period] {
+			if r.Index > 0 {
+				r.Values[a.began] = 1
+			}
 			c[period], c[volume], c[amount], c[mean], c[squares] = p, 0, 0, 0, 0
 		}
 		x, w := src(r.Bar), r.Bar.V
@@ -93,8 +116,8 @@ func (a anchored) begin(m *calc.Slab, env Env) step {
 		}
 		if c[volume] > 0 {
 			r.Values[0] = c[amount] / c[volume]
-			if len(r.Values) > 1 {
-				r.Values[1] = math.Sqrt(max(c[squares], 0) / c[volume])
+			if len(r.Values) > 2 {
+				r.Values[2] = math.Sqrt(max(c[squares], 0) / c[volume])
 			}
 		}
 	}

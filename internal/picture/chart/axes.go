@@ -2,8 +2,153 @@ package chart
 
 import "math"
 
-// placeAxis sets the width of the value axis, that of its widest label, and with it
-// the width of the plot.
+// Shares of the picture's width.
+const (
+	namesShare = 0.065 // for the names beside the values of the axis
+	gutterMost = 0.34  // for an axis with names
+
+	shortNames = 36 // logical pixels that names may take in any case
+)
+
+// chooseTicks finds the values to mark on each axis: first the levels of a panel, then
+// round numbers, the denser the less room the pills leave. Where pills leave room for
+// fewer than minLabels even so, they give way: in a panel, whose legend has the same
+// values, before the ticks become uneven.
+func (l *layout) chooseTicks() {
+	for i := range l.Panes {
+		p := &l.Panes[i]
+		if p.span.empty() {
+			continue // without values there is nothing to measure
+		}
+		for l.markEven(i, p) < minLabels {
+			if i > 0 && l.dropPill(i) {
+				continue
+			}
+			if l.markUneven(i, p) >= minLabels || !l.dropPill(i) {
+				break
+			}
+		}
+	}
+}
+
+// markEven sets the ticks of a pane to its levels or to even steps and returns how many
+// of them have a label.
+func (l *layout) markEven(pane int, p *Pane) (labels int) {
+	levels, decimals := l.levelTicks(pane, p)
+	if len(levels) >= 2 {
+		if labels = l.markTicks(pane, p, levels, decimals); labels >= minLabels {
+			return labels
+		}
+	}
+	whole := l.wholeAxis(pane, p)
+	for _, gap := range tickGaps {
+		values, d := tickValues(levels, &whole, float64(gap*l.s))
+		l.values = values[:0]
+		if labels = l.markTicks(pane, p, values, max(d, decimals)); labels >= minLabels {
+			return labels
+		}
+	}
+	return labels
+}
+
+// markUneven sets the ticks of a pane to round values wherever there is room for a label.
+func (l *layout) markUneven(pane int, p *Pane) (labels int) {
+	levels, decimals := l.levelTicks(pane, p)
+	whole := l.wholeAxis(pane, p)
+	free := func(v float64) bool { return !l.covered(pane, p, p.axis.row(v)) }
+	for _, given := range [...][]float64{levels, levels[:0]} {
+		most := minLabels
+		for _, v := range given {
+			if free(v) {
+				most--
+			}
+		}
+		values, d := fillTicks(given, &whole, float64(labelPitch*l.s), most, free)
+		l.values = values[:0]
+		if labels = l.markTicks(pane, p, values, max(d, decimals)); labels >= minLabels {
+			break
+		}
+	}
+	return labels
+}
+
+// wholeAxis is the axis of a pane with its margins, within the bounds of its indicator.
+func (l *layout) wholeAxis(pane int, p *Pane) axis {
+	whole := p.whole()
+	if bounds := l.bounds(pane); bounds != nil {
+		whole = whole.within(bounds)
+	}
+	return whole
+}
+
+// bounds returns the bounds of the indicator in a pane, nil if it has none.
+func (l *layout) bounds(pane int) *[2]float64 {
+	for v := range l.each {
+		if v.pane == pane && pane > 0 {
+			return v.YRange
+		}
+	}
+	return nil
+}
+
+// levelTicks returns the levels of a panel that are far enough apart to have labels,
+// and the decimals they need.
+func (l *layout) levelTicks(pane int, p *Pane) (levels []float64, decimals int) {
+	levels = l.values[:0]
+	for v := range l.each {
+		if v.pane != pane || pane == 0 {
+			continue
+		}
+		for _, h := range v.HLines {
+			if finite(h.Y) && len(levels) < maxTicks && p.axis.apart(h.Y, levels, float64(labelPitch*l.s)) {
+				levels = append(levels, h.Y)
+				decimals = max(decimals, priceNotation(levels[len(levels)-1:]).shortest(h.Y))
+			}
+		}
+	}
+	return levels, decimals
+}
+
+// markTicks turns values into the ticks of a pane and returns how many of them have a
+// label: a tick has none where a pill or an edge of the pane would touch it.
+func (l *layout) markTicks(pane int, p *Pane, values []float64, decimals int) (labels int) {
+	p.Ticks = p.Ticks[:0]
+	n := p.notation.ticks(values, decimals)
+	for _, v := range values {
+		y := p.axis.row(v)
+		if y < p.Rect.Y0+4*l.s || y >= p.Rect.Y1-4*l.s {
+			continue // a grid line beside the border would look like a second one
+		}
+		text := "0" // whatever the decimals of the others
+		if v != 0 {
+			text = n.text(v)
+		}
+		t := Tick{Value: v, Y: y, Text: text, Hidden: l.covered(pane, p, y)}
+		if !t.Hidden {
+			labels++
+		}
+		p.Ticks = append(p.Ticks, t)
+	}
+	return labels
+}
+
+// covered reports whether a label at row y of an axis would touch a pill or an edge.
+func (l *layout) covered(pane int, p *Pane, y int) bool {
+	top, bottom := y-5*l.s, y+6*l.s
+	if top < p.Rect.Y0+l.s || bottom > p.Rect.Y1-l.s {
+		return true
+	}
+	half := pillHeight * l.s / 2
+	for i := range l.Pills {
+		if k := &l.Pills[i]; k.Pane == pane && k.y-half < bottom && k.y+half > top {
+			return true
+		}
+	}
+	return false
+}
+
+// placeAxis sets the width of the value axis: that of its widest number and of the
+// names beside it, as far as the picture has room for names.
 func (l *layout) placeAxis() {
 	widest := 0.0
 	for i := range l.Panes {
@@ -14,7 +159,12 @@ func (l *layout) placeAxis() {
 	for i := range l.Pills {
 		widest = max(widest, l.Pills[i].Label.Width)
 	}
+	l.valueWidth = widest
 	width := int(math.Ceil(widest)) + axisPadding*l.s
+	room := min(l.nameRoom(), float64(gutterMost*float64(l.Width))-float64(width+gapPill*l.s))
+	if names := l.namePills(room); names > 0 {
+		width += int(math.Ceil(names)) + gapPill*l.s
+	}
 	l.axisX = max(l.Width-width, l.Width/3)
 	for i := range l.Panes {
 		l.Panes[i].Rect.X1 = l.axisX
@@ -22,11 +172,38 @@ func (l *layout) placeAxis() {
 	l.Plot = Rect{0, 0, l.axisX, l.Height - timeAxisHeight*l.s}
 }
 
+// nameRoom is the width that names beside the values of the axis may take.
+func (l *layout) nameRoom() float64 {
+	return max(float64(namesShare*float64(l.Width)), float64(shortNames*l.s))
+}
+
+// placeColumns places the bars, and as many after them as lines reach ahead.
 func (l *layout) placeColumns() {
-	l.Columns = newColumns(l.n, l.axisX, l.s)
-	for i := range l.n {
+	ahead := 0
+	for v := range l.each {
+		for k := range v.Lines {
+			ahead = max(ahead, len(v.Lines[k].Ahead))
+		}
+	}
+	l.ahead = min(ahead, max(mostAhead, l.n/2))
+	l.Columns = newColumns(l.n, l.ahead, l.axisX, l.s)
+	for i := range l.n + l.ahead {
 		l.xs = append(l.xs, l.Columns.x(i))
 	}
+}
+
+// mostAhead is how many bars ahead are drawn in any case, and then half of the bars.
+const mostAhead = 30
+
+// extend returns values of the bars and of those ahead as one column.
+func (l *layout) extend(values, ahead []float64) []float64 {
+	values = values[:min(len(values), l.n)]
+	if len(ahead) == 0 || len(values) < l.n {
+		return values
+	}
+	from := len(l.joined)
+	l.joined = append(append(l.joined, values...), ahead[:min(len(ahead), l.ahead)]...)
+	return l.joined[from:]
 }
 
 // placeTimeTicks marks the time axis and draws the grid of every pane.
@@ -38,6 +215,7 @@ func (l *layout) placeTimeTicks() {
 		l.ticks, l.cal = timeTicks(l.ticks[:0], l.spec.Bars.T, per, gap, l.cal)
 	}
 	l.labelTimes()
+	l.drawBreaks()
 	for i := range l.Panes {
 		p := &l.Panes[i]
 		for _, t := range p.Ticks {
@@ -70,17 +248,10 @@ func (l *layout) labelTimes() {
 	l.ticks = kept
 }
 
-// labelTicks writes the ticks that neither a pill nor an edge of the pane touches.
+// labelTicks writes the labels of the value axes.
 func (l *layout) labelTicks() {
 	for i := range l.Panes {
-		p := &l.Panes[i]
-		for k := range p.Ticks {
-			t := &p.Ticks[k]
-			top, bottom := t.Y-4*l.s, t.Y+5*l.s
-			t.Hidden = top < p.Rect.Y0+3*l.s || bottom > p.Rect.Y1-3*l.s
-			for j := range l.Pills {
-				t.Hidden = t.Hidden || l.Pills[j].Y0 < bottom+l.s && l.Pills[j].Y1 > top-l.s
-			}
+		for _, t := range l.Panes[i].Ticks {
 			if !t.Hidden {
 				l.Labels = append(l.Labels, Label{
 					X: float64(l.axisX + labelInset*l.s), Width: l.measure(t.Text, Small, l.s),

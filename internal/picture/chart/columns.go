@@ -16,29 +16,29 @@ type Columns struct {
 
 const (
 	bodyShare  = 0.78
-	spareBars  = 4    // columns left free at the sides together
-	floorLoss  = 0.14 // share of the width that whole-pixel spacing may cost
-	widestStep = 64   // logical pixels
+	leftBars   = 1   // columns left free at the left, at least
+	rightBars  = 3   // and at the right, exactly
+	wholeLoss  = 2   // columns more at the left that whole-pixel spacing may cost
+	widestStep = 64  // logical pixels
+	bodyFrom   = 2.5 // device pixels of a step with a body of three
 )
 
-// newColumns fits n bars into width device pixels at the given scale.
-func newColumns(n, width, scale int) Columns {
+// newColumns fits n bars, and ahead more that have no bar yet, into width device
+// pixels at the given scale. Behind the last of them rightBars columns are free at
+// every zoom; what whole-pixel spacing costs is free at the left.
+func newColumns(n, ahead, width, scale int) Columns {
 	c := Columns{Bars: n, Per: 1, N: n}
 	room := float64(max(width, 1))
-	if float64(n+spareBars) > room {
-		c.Per = int(math.Ceil(float64(n) / max(room-spareBars, 1)))
+	all := func() float64 { return float64(c.N + (ahead+c.Per-1)/c.Per + leftBars + rightBars) }
+	for all() > room && c.N > 1 {
+		c.Per = max(c.Per+1, int(math.Ceil(float64(n+ahead)/max(room-leftBars-rightBars, 1))))
 		c.N = (n + c.Per - 1) / c.Per
 	}
-	c.Step = room / float64(c.N+spareBars)
-	if whole := math.Floor(c.Step); whole >= 1 && (c.Step-whole)/c.Step <= floorLoss {
+	c.Step = min(room/all(), float64(widestStep*scale))
+	if whole := math.Floor(c.Step); whole >= 1 && room-float64(whole*all()) <= float64(whole*wholeLoss) {
 		c.Step = whole
 	}
-	if widest := float64(widestStep * scale); c.Step > widest {
-		c.Step = widest
-		c.Left = math.Floor((room - float64(c.Step*float64(c.N))) / 2)
-	} else {
-		c.Left = math.Floor(float64(c.Step * spareBars / 2))
-	}
+	c.Left = math.Floor(room - float64(c.Step*(all()-leftBars)))
 	c.Wick = scale
 	if c.Step < float64(3*scale) {
 		c.Wick = 1
@@ -49,15 +49,22 @@ func newColumns(n, width, scale int) Columns {
 
 // bodyWidth is the width nearest to the share of the step that has the parity of
 // the wick, so that the wick stands in the middle, and leaves a gap: always on
-// whole-pixel steps, in most columns on fractional ones. Steps just below four
-// pixels would have no body otherwise.
+// whole-pixel steps, in most columns on fractional ones. On steps around three pixels
+// a body that is visible is worth more than a gap.
 func bodyWidth(step float64, wick int) int {
+	if wick == 1 && step >= bodyFrom && step < 4 {
+		return 3
+	}
 	body := wick + 2*int(math.Floor((float64(bodyShare*step)-float64(wick))/2+0.5))
-	if most := int(step+0.5) - 1; body > most {
+	if most := int(step) - 1; body > most {
 		body -= (body - most + 1) / 2 * 2
 	}
 	return max(body, wick)
 }
+
+// narrow reports whether columns are so near to each other that lines must leave the
+// candles visible.
+func (c *Columns) narrow(scale int) bool { return c.Step < bodyFrom*float64(scale) }
 
 // wickLeft returns the left pixel of column k's wick.
 func (c *Columns) wickLeft(k int) int {

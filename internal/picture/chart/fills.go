@@ -42,34 +42,41 @@ func (l *layout) guideBand(v *shown) {
 	if math.IsInf(below, 0) || math.IsInf(above, 0) {
 		return
 	}
-	color := l.theme.cycle[indigo]
-	if len(v.Lines) > 0 {
-		color = v.ink(0)
-	}
 	a := &l.Panes[v.pane].axis
-	l.Profile = append(l.Profile, Box{Rect{0, a.row(above), l.axisX, a.row(below)}, v.pane, color.Alpha(bandFill)})
+	l.Profile = append(l.Profile, Box{Rect{0, a.row(above), l.axisX, a.row(below)}, v.pane, v.color.Alpha(bandFill)})
 }
 
 func (l *layout) fill(v *shown, f *indicator.Fill) {
-	a := &l.Panes[v.pane].axis
-	area := Area{From: len(l.ax), Pane: v.pane}
-	area.Color, area.Below = l.fillColors(v, f)
-	n := min(len(f.Y1), len(f.Y2), l.n)
-	for k := range l.Columns.N {
-		from, to := l.Columns.bars(k)
-		i := to - 1 // the column's last bar represents it
-		if i >= n {
-			break
+	above, below := l.fillColors(v, f)
+	y1, y2 := l.extend(f.Y1, f.Ahead1), l.extend(f.Y2, f.Ahead2)
+	n := min(len(y1), len(y2))
+	from := 0
+	for _, at := range v.Restarts {
+		if at > from && at < n {
+			l.area(Area{Pane: v.pane, Color: above, Below: below}, y1, y2, from, at)
+			from = at
 		}
+	}
+	l.area(Area{Pane: v.pane, Color: above, Below: below}, y1, y2, from, n)
+}
+
+// area fills the space between two series over the bars [from, to), where the last bar
+// of a column represents it.
+func (l *layout) area(area Area, s1, s2 []float64, from, to int) {
+	a := &l.Panes[area.Pane].axis
+	area.From = len(l.ax)
+	for from < to {
+		i := min((l.Columns.column(from)+1)*l.Columns.Per, to) - 1
 		y1, y2 := math.NaN(), math.NaN()
-		if finite(f.Y1[i]) && finite(f.Y2[i]) {
-			y1, y2 = a.y(f.Y1[i]), a.y(f.Y2[i])
+		if finite(s1[i]) && finite(s2[i]) {
+			y1, y2 = a.y(s1[i]), a.y(s2[i])
 		}
 		x := l.xs[i]
 		if l.Columns.Per > 1 {
 			x = (l.xs[from] + l.xs[i]) / 2
 		}
 		l.ax, l.ay, l.by = append(l.ax, x), append(l.ay, y1), append(l.by, y2)
+		from = i + 1
 	}
 	area.To = len(l.ax)
 	if area.To-area.From > 1 {
@@ -93,11 +100,7 @@ func (l *layout) fillColors(v *shown, f *indicator.Fill) (above, below raster.Co
 		return color.Alpha(bandFill), color.Alpha(bandFill)
 	case indicator.Channel:
 	}
-	color := l.theme.cycle[blue]
-	if len(v.Lines) > 0 {
-		color = v.ink(0)
-	}
-	return color.Alpha(bandFill), color.Alpha(bandFill)
+	return v.color.Alpha(bandFill), v.color.Alpha(bandFill)
 }
 
 // middleOf returns the height of a fill at its first column that has one.
@@ -110,32 +113,89 @@ func middleOf(f *indicator.Fill) float64 {
 	return 0
 }
 
-// drawProfiles places the horizontal bars of profiles, a pixel apart.
+// profilesShare is the part of the plot that all profiles of one side may take.
+const profilesShare = 0.4
+
+// drawProfiles places the horizontal bars of profiles, a pixel apart. Profiles on one
+// side of the plot stand beside each other.
 func (l *layout) drawProfiles() {
-	for v, a := range l.each {
-		pitch := profilePitch(v.HBars)
-		for _, b := range v.HBars {
-			if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
-				continue
-			}
-			half := math.Abs(b.Height) / 2
-			if pitch < 3*half { // adjacent rows: leave a gap
-				half = pitch / 2
-			}
-			top, bottom := a.row(b.Y+half), a.row(b.Y-half)
-			if bottom-top > l.s+1 {
-				top += l.s
-			}
+	var reach, begin [2]float64 // of the left and the right side
+	for v := range l.each {
+		side, extent := profileExtent(v.HBars)
+		reach[side] += extent
+	}
+	for v := range l.each {
+		side, extent := profileExtent(v.HBars)
+		shrink := min(1, profilesShare/max(reach[side], 1e-9))
+		l.profile(v, v.HBars, func(b *indicator.HBar) (x0, x1 int) {
 			width := float64(l.axisX)
-			near := int(math.Floor(float64(unit(b.Offset)*width) + 0.5))
-			far := int(math.Floor(float64(unit(b.Offset+b.Width)*width) + 0.5))
-			r := Rect{near, top, far, max(bottom, top+1)}
-			if !b.Left {
-				r.X0, r.X1 = l.axisX-far, l.axisX-near
+			near := int(math.Floor(float64(unit(begin[side]+float64(b.Offset*shrink))*width) + 0.5))
+			far := int(math.Floor(float64(unit(begin[side]+float64((b.Offset+b.Width)*shrink))*width) + 0.5))
+			if b.Left {
+				return near, far
 			}
-			if r.X0 < r.X1 {
-				l.Profile = append(l.Profile, Box{r, v.pane, l.profileColor(b.Style, v.Look)})
-			}
+			return l.axisX - far, l.axisX - near
+		})
+		begin[side] += float64(extent * shrink)
+		for _, p := range v.Profiles {
+			l.sessionProfile(v, p)
+		}
+	}
+}
+
+// profileExtent returns the side of a profile, 0 for left, and how far it reaches.
+func profileExtent(bars []indicator.HBar) (side int, extent float64) {
+	for i := range bars {
+		if finite(bars[i].Offset) && finite(bars[i].Width) {
+			extent = max(extent, unit(bars[i].Offset+bars[i].Width))
+		}
+	}
+	if len(bars) > 0 && !bars[0].Left {
+		side = 1
+	}
+	return side, extent
+}
+
+// Sizes of the profile of a session.
+const (
+	sessionShare = 0.7 // of its width, for the longest bar
+	sessionLeast = 24  // logical pixels of a session with a profile
+)
+
+// sessionProfile places the profile of a session over its bars.
+func (l *layout) sessionProfile(v *shown, p indicator.Profile) {
+	if p.From < 0 || p.To > l.n || p.From >= p.To {
+		return
+	}
+	half := l.Columns.pixelsPerBar() / 2
+	left, right := l.xs[p.From]-half, l.xs[p.To-1]+half
+	if right-left < float64(sessionLeast*l.s) {
+		return
+	}
+	l.profile(v, p.Bars, func(b *indicator.HBar) (x0, x1 int) {
+		return int(left), int(left + float64(sessionShare*float64(unit(b.Width)*(right-left))))
+	})
+}
+
+// profile places the bars of one profile between the columns that place returns.
+func (l *layout) profile(v *shown, bars []indicator.HBar, place func(*indicator.HBar) (x0, x1 int)) {
+	a := &l.Panes[v.pane].axis
+	pitch := profilePitch(bars)
+	for i := range bars {
+		b := &bars[i]
+		if !finite(b.Y) || !finite(b.Height) || !finite(b.Width) || !finite(b.Offset) {
+			continue
+		}
+		half := math.Abs(b.Height) / 2
+		if pitch < 3*half { // adjacent rows: leave a gap
+			half = pitch / 2
+		}
+		top, bottom := a.row(b.Y+half), a.row(b.Y-half)
+		if bottom-top > l.s+1 {
+			top += l.s
+		}
+		if x0, x1 := place(b); x0 < x1 {
+			l.Profile = append(l.Profile, Box{Rect{x0, top, x1, max(bottom, top+1)}, v.pane, l.profileColor(b.Style, v)})
 		}
 	}
 }
@@ -154,16 +214,17 @@ func profilePitch(bars []indicator.HBar) float64 {
 
 func unit(v float64) float64 { return min(max(v, 0), 1) }
 
-func (l *layout) profileColor(style indicator.HBarStyle, look *indicator.Look) raster.Color {
+func (l *layout) profileColor(style indicator.HBarStyle, v *shown) raster.Color {
+	look := v.Look
 	if look == nil {
 		look = &indicator.Look{}
 	}
-	color, alpha := l.theme.profile, profileOut
+	color, alpha := v.color, profileOut
 	switch style {
 	case indicator.ValueArea:
 		alpha = profileArea
 	case indicator.POC:
-		color, alpha = l.theme.poc, profilePOC
+		alpha = profilePOC
 	case indicator.UpVolume:
 		color, alpha = asked(look.Up, l.theme.up), profileArea
 	case indicator.DownVolume:
@@ -185,36 +246,29 @@ func asked(text string, theme raster.Color) raster.Color {
 	return raster.Hex(uint32(rgb))
 }
 
-// drawRules places the levels of results. Those on the price show their name, if any.
+// drawRules places the levels of results that are in sight.
 func (l *layout) drawRules() {
 	for v, a := range l.each {
 		for _, h := range v.HLines {
-			if !finite(h.Y) {
+			if !finite(h.Y) || !a.shows(h.Y) {
 				continue
 			}
-			r := Rule{X1: l.axisX, Y: a.row(h.Y), Thick: l.s, Pane: v.pane}
-			switch h.Style {
-			case indicator.Zero:
-				r.Color = l.theme.border
-			case indicator.Primary:
-				r.Color = l.theme.cycle[yellow].Alpha(levelLine)
-			case indicator.Secondary:
-				r.Color, r.On, r.Off = l.theme.profile.Alpha(levelLine), 4*l.s, 4*l.s
-			case indicator.Reference:
-				r.Color, r.On, r.Off = l.theme.muted.Alpha(levelLine), 4*l.s, 4*l.s
+			r := Rule{X1: l.axisX, Y: a.row(h.Y), Thick: l.s, Pane: v.pane, Color: l.ruleColor(h.Style, v)}
+			if h.Style == indicator.Secondary || h.Style == indicator.Reference {
+				r.On, r.Off = 4*l.s, 4*l.s
 			}
 			l.Rules = append(l.Rules, r)
-			if v.pane == 0 && h.Label != "" {
-				l.nameRule(&r, h.Label)
-			}
 		}
 	}
 }
 
-// nameRule writes the name of a level above its line, near the right end, if there is
-// room.
-func (l *layout) nameRule(r *Rule, name string) {
-	w := l.measure(name, Small, l.s)
-	x := float64(l.axisX-8*l.s) - w
-	l.placeText(Label{X: x, Width: w, Baseline: r.Y - 4*l.s, Text: name, Face: Small, Color: r.Color.Alpha(1)}, r.Pane)
+func (l *layout) ruleColor(style indicator.HLineStyle, v *shown) raster.Color {
+	switch style {
+	case indicator.Primary, indicator.Secondary:
+		return v.color.Alpha(levelLine)
+	case indicator.Reference:
+		return l.theme.muted.Alpha(levelLine)
+	case indicator.Zero:
+	}
+	return l.theme.border
 }

@@ -10,13 +10,17 @@ const (
 	minus       = "\u2212" // as wide as a digit, unlike the hyphen
 	significant = 7        // digits of a price worth showing
 	longest     = 18       // characters of a fixed-point price before it turns to an exponent
+	longestTiny = 10       // the same for a price whose first digits are zeros
 )
+
+// units are the signs of the powers of a thousand.
+const units = " KMBT"
 
 // notation is how the numbers of one pane are written.
 type notation struct {
 	style    notationStyle
 	decimals int
-	round    bool // the numbers are ticks: an exponent drops the zeros before it
+	unit     int // compact ticks: all in this power of a thousand, if not 0
 }
 
 type notationStyle uint8
@@ -63,7 +67,7 @@ func priceNotation(columns ...[]float64) notation {
 		}
 	}
 	n := notation{decimals: decimals}
-	if len(n.append(nil, largest)) > longest {
+	if size := len(n.append(nil, largest)); size > longest || order < -1 && size > longestTiny {
 		return notation{style: expo, decimals: significant - 2}
 	}
 	return n
@@ -78,9 +82,9 @@ func valueNotation(r span) notation {
 	}
 	order := int(math.Floor(math.Log10(largest)))
 	switch {
-	case order >= 15 || order < -12:
+	case order >= 15 || order < -4:
 		return notation{style: expo, decimals: 3}
-	case order >= 6:
+	case largest >= 5e5: // a tick above it may be a million
 		return notation{style: compact, decimals: 2}
 	case order >= 0:
 		return notation{decimals: min(2, 5-order)}
@@ -88,11 +92,32 @@ func valueNotation(r span) notation {
 	return notation{decimals: 3 - order}
 }
 
-// with returns n with the decimals of a tick step, because ticks are round numbers.
-func (n notation) with(decimals int) notation {
-	n.round = true
-	if n.style == fixed {
+// ticks returns the form in which n writes the ticks of an axis: round numbers with
+// the same decimals and the same unit.
+func (n notation) ticks(values []float64, decimals int) notation {
+	switch n.style {
+	case fixed:
 		n.decimals = decimals
+	case compact:
+		largest := 0.0
+		for _, v := range values {
+			largest = max(largest, math.Abs(v))
+		}
+		for n.unit = 0; largest >= 1000 && n.unit < len(units)-1; n.unit++ {
+			largest /= 1000
+		}
+		n.decimals = 0
+		for _, v := range values {
+			n.decimals = max(n.decimals, notation{decimals: 3}.shortest(v/math.Pow10(3*n.unit)))
+		}
+	case expo:
+		n.decimals = 0
+		for _, v := range values {
+			if v != 0 {
+				mantissa := math.Abs(v) / pow10(int(math.Floor(math.Log10(math.Abs(v)))))
+				n.decimals = max(n.decimals, notation{decimals: significant - 2}.shortest(mantissa))
+			}
+		}
 	}
 	return n
 }
@@ -104,9 +129,12 @@ func (n notation) append(dst []byte, v float64) []byte {
 	}
 	switch n.style {
 	case compact:
+		if n.unit > 0 {
+			return append(appendFixed(dst, v/math.Pow10(3*n.unit), n.decimals), units[n.unit])
+		}
 		return appendCompact(dst, v)
 	case expo:
-		return appendExpo(dst, v, n.decimals, n.round)
+		return appendExpo(dst, v, n.decimals, false)
 	case fixed:
 	}
 	return appendFixed(dst, v, n.decimals)
@@ -139,7 +167,6 @@ func trimDecimals(text []byte) []byte {
 
 // appendCompact writes v with three significant digits and a unit: 1.38K.
 func appendCompact(dst []byte, v float64) []byte {
-	const units = " KMBT"
 	a, unit := math.Abs(v), 0
 	for a >= 999.5 && unit < len(units)-1 {
 		a, unit = a/1000, unit+1
@@ -195,11 +222,10 @@ func (n notation) text(v float64) string {
 	return string(n.append(room[:0], v))
 }
 
-// shortest returns the fewest decimals, up to n's own, that write v exactly.
+// shortest returns the fewest decimals, up to n's own, that write v, apart from rounding.
 func (n notation) shortest(v float64) int {
 	for d := range n.decimals {
-		scaled := float64(v * pow10(d))
-		if scaled == math.Round(scaled) {
+		if scaled := float64(v * pow10(d)); math.Abs(scaled-math.Round(scaled)) <= math.Abs(scaled)*1e-9 {
 			return d
 		}
 	}

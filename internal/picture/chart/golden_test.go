@@ -124,6 +124,17 @@ func lastBars(r *indicator.Result, all, n int) *indicator.Result {
 	for i := range out.Fills {
 		out.Fills[i].Y1, out.Fills[i].Y2 = out.Fills[i].Y1[from:], out.Fills[i].Y2[from:]
 	}
+	out.Restarts, out.Profiles = nil, nil
+	for _, x := range r.Restarts {
+		if x -= from; x > 0 {
+			out.Restarts = append(out.Restarts, x)
+		}
+	}
+	for _, p := range r.Profiles {
+		if p.From, p.To = max(p.From-from, 0), p.To-from; p.To > 0 {
+			out.Profiles = append(out.Profiles, p)
+		}
+	}
 	for _, s := range r.Signals {
 		if s.X -= from; s.X >= 0 {
 			out.Signals = append(out.Signals, s)

@@ -17,25 +17,28 @@ const (
 	labelInset     = 9  // from the axis border to a label
 	rowHeight      = 21 // of a legend
 	headerBaseline = 24
-	rowBaseline    = 20 // of a panel's legend, from its top
 	legendLeft     = 12
-	legendRows     = 6 // at most, then "+N"
+	legendFoot     = 5 // below the baseline of a legend
 	capHeight      = 9
 	pillHeight     = 18
 	pillPitch      = 19
-	priceTickGap   = 52
-	panelTickGap   = 38
-	panelTickLeast = 24
+	pillReach      = 12 // from a pill to its value, at most
+	lastReach      = 7  // the same for the last price
+	pillRoom       = 45 // height of the axis for each pill
 	timeTickGap    = 62
-	smallestPanel  = 40
+	smallestPanel  = 60
+	panelBaseline  = 14 // of a panel's legend, from its top
+	panelLegend    = panelBaseline + legendFoot + 2
+	panelFoot      = 8
+	tagRoom        = 18  // above the highest price and below the lowest
+	tagsFrom       = 240 // height of a price pane with such tags
 
-	panelShare   = 0.20 // of the plot, for one panel
-	panelsShare  = 0.50 // of the plot, for all of them
-	priceTop     = 0.06
-	priceBottom  = 0.20
-	volumeShare  = 0.16
-	levelReach   = 0.35 // how far outside the range a level still widens it
-	minUsedRange = 0.5  // of a panel's fixed range; a line that uses less, without guides, gets its own range
+	panelShare  = 0.20 // of the plot, for one panel
+	legendShare = 0.40 // of the price pane, at most
+	priceTop    = 0.06
+	priceBottom = 0.20
+	volumeShare = 0.16
+	levelReach  = 0.25 // how far outside the range a level still widens it
 )
 
 // layout is the shared state of the steps of one Layout.
@@ -50,10 +53,14 @@ type layout struct {
 	dropped   int     // panels without room
 	thinned   int     // signals without room
 	rows      int     // legend rows of the price pane, the header not counted
-	hidden    int     // results whose row did not fit
+	entries   int     // of the legends
+	walk      int     // colours of overlays in use
+	ahead     int     // bars after the last one that lines reach
 	linear    bool    // a requested logarithm is impossible
 	axisX     int     // device x of the value axis' border
 	lastPrice float64 // NaN when no bar has one
+
+	valueWidth float64 // the widest number of the value axes
 }
 
 // scratch is memory that the next Layout reuses.
@@ -67,8 +74,12 @@ type scratch struct {
 	head     []part
 	noteRoom []string
 	boxes    []Rect // taken by text or an arrow
+	legends  []Rect // those of them that are legends
 	arrows   []arrow
-	texts    int // marker texts placed
+	placed   []Pill
+	joined   []float64 // columns with the values ahead
+	breaks   []int     // the first bars of sessions
+	texts    int       // marker texts placed
 	kept     []indicator.Signal
 	candles  ohlc // substitute columns, or the bars themselves
 }
@@ -76,10 +87,12 @@ type scratch struct {
 // shown is a result in the picture.
 type shown struct {
 	*indicator.Result
-	pane  int
-	marks []indicator.Signal // those of its signals that are drawn
-	inks  [8]raster.Color    // of its first lines
-	value span
+	pane   int
+	marks  []indicator.Signal // those of its signals that are drawn
+	color  raster.Color       // of what is not a line
+	inks   [8]raster.Color    // of its first lines
+	dashed [8]bool            // those that share their colour with an earlier one
+	value  span
 }
 
 // each yields the results in the picture, with the axis of their pane.
@@ -108,9 +121,13 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.candles = ohlc{spec.Bars.O, spec.Bars.H, spec.Bars.L, spec.Bars.C}
 	l.stackPanes()
 	l.colorLines()
-	l.scalePanes()
+	l.spanPanes()
 	l.collectLegends()
+	l.flowLegend()
+	l.scalePanes()
 	l.collectPills()
+	l.spreadPills()
+	l.chooseTicks()
 	l.placeAxis()
 	l.placeColumns()
 	l.thinSignals()
@@ -125,6 +142,7 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.drawLines()
 	l.drawDivergences()
 	l.drawSignals()
+	l.drawTags()
 	l.drawLast()
 	l.placePills()
 	l.labelTicks()
@@ -139,6 +157,8 @@ func (c *scratch) reset() {
 	clear(c.noteRoom)
 	c.shown, c.xs, c.ticks, c.parts = c.shown[:0], c.xs[:0], c.ticks[:0], c.parts[:0]
 	clear(c.kept)
+	clear(c.placed)
+	c.legends, c.joined, c.breaks = c.legends[:0], c.joined[:0], c.breaks[:0]
 	c.boxes, c.arrows, c.texts, c.kept = c.boxes[:0], c.arrows[:0], 0, c.kept[:0]
 	c.candles = ohlc{}
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func textsOf(s *Scene) []string {
 		out = append(out, l.Text)
 	}
 	for _, p := range s.Pills {
-		out = append(out, p.Label.Text, p.Tag.Text)
+		out = append(out, p.Label.Text, p.Name.Text)
 	}
 	return out
 }
@@ -65,17 +66,11 @@ func checkLabels(t *testing.T, s *Scene) {
 	all := slices.Clone(s.Labels)
 	for _, p := range s.Pills {
 		all = append(all, p.Label)
-		if p.Tag.Text != "" {
-			all = append(all, p.Tag)
+		if p.Name.Text != "" {
+			all = append(all, p.Name)
 		}
 	}
-	box := func(l Label) Rect {
-		tall := capHeight
-		if l.Face == Title {
-			tall = 12
-		}
-		return Rect{int(math.Floor(l.X)), l.Baseline - tall*s.Scale, int(math.Ceil(l.X + l.Width)), l.Baseline}
-	}
+	box := func(l Label) Rect { return labelBox(&l, s.Scale) }
 	whole := Rect{0, 0, s.Width, s.Height}
 	for i, a := range all {
 		if !box(a).inside(whole) {
@@ -149,16 +144,10 @@ func TestLayout_OverlaysCountInTheRange(t *testing.T) {
 	}
 }
 
-func TestPills_LastPriceStaysAndTicksGiveWay(t *testing.T) {
+func TestPills_KeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	for name, scene := range scenes() {
-		spec := scene()
-		s := layoutOf(t, spec)
-		for _, p := range s.Pills {
-			if p.rank == rankLast && p.Y0+pillHeight*s.Scale/2 != s.Last.Y {
-				t.Errorf("%s: the last price is at %d, its pill around %d", name, s.Last.Y, p.Y0+pillHeight*s.Scale/2)
-			}
-		}
+		s := layoutOf(t, scene())
 		for i, a := range s.Pills {
 			for _, b := range s.Pills[:i] {
 				if a.Pane == b.Pane && (a.Y0 > b.Y0) != (a.value < b.value) && a.value != b.value {
@@ -173,29 +162,37 @@ func TestPills_LevelsStandAtTheirLine(t *testing.T) {
 	t.Parallel()
 	s := layoutOf(t, levels())
 	for _, p := range s.Pills {
-		if p.Tag.Text == "Sell 0.25" && p.y != s.Panes[0].axis.row(p.value) {
-			t.Errorf("the order at row %d has its pill at %d", s.Panes[0].axis.row(p.value), p.y)
+		if row := s.Panes[p.Pane].axis.row(p.value); abs(p.y-row) > pillReach {
+			t.Errorf("%q at row %d has its pill at %d", p.Name.Text, row, p.y)
 		}
 	}
-	for _, want := range []string{"Long 0.5", "Sell 0.25", "Buy 0.5", "Alert", "Alert (above)"} {
-		if !slices.Contains(textsOf(s), want) {
-			t.Errorf("no label %q in %q", want, textsOf(s))
+	texts := textsOf(s)
+	for _, want := range []string{"Long 0.5", "Sell 0.25", "Buy 0.5", "Alert"} {
+		if !slices.Contains(texts, want) {
+			t.Errorf("no label %q in %q", want, texts)
 		}
+	}
+	if !slices.ContainsFunc(texts, func(s string) bool { return strings.HasSuffix(s, "(above)") }) {
+		t.Errorf("the legend does not name the level out of sight: %q", texts)
 	}
 	if len(s.Levels) != 4 {
 		t.Errorf("%d level lines, want 4: one level is out of sight", len(s.Levels))
 	}
 }
 
-func TestLegend_ShowsSixRowsThenTheRest(t *testing.T) {
+func TestLegend_SharesRowsBeforeItHidesEntries(t *testing.T) {
 	t.Parallel()
 	texts := textsOf(layoutOf(t, overlays(9)))
-	if !slices.Contains(texts, "+4") || !slices.Contains(texts, "EMA 33") || slices.Contains(texts, "EMA 40") {
-		t.Errorf("rows: %q", texts)
+	for i := range 9 {
+		if want := "EMA " + strconv.Itoa(5+7*i); !slices.Contains(texts, want) {
+			t.Errorf("no %q in %q", want, texts)
+		}
 	}
-	texts = textsOf(layoutOf(t, overlays(6)))
-	if !slices.Contains(texts, "EMA 40") {
-		t.Errorf("six rows fit, got %q", texts)
+	spec := overlays(40)
+	spec.Width, spec.Height = 500, 300
+	texts = textsOf(layoutOf(t, spec))
+	if !slices.ContainsFunc(texts, func(s string) bool { return strings.HasPrefix(s, "+3") }) {
+		t.Errorf("the legend does not count what it hides: %q", texts)
 	}
 }
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 // part is a piece of a legend row or of the header.
 type part struct {
 	pane, row int
+	entry     int // of the legend: pieces of one result stay together
 	text      string
 	face      Face
 	color     raster.Color
@@ -25,47 +27,52 @@ const (
 	gapName  = 8
 	gapValue = 12
 	gapWord  = 5
+	gapEntry = 22
+	gapPill  = 7
 )
 
-// collectLegends builds the rows of every pane; placeLegends positions them.
+// maxListed bounds the levels of one result in the legend.
+const maxListed = 6
+
+// collectLegends builds the entries of every pane; flowLegend gives those over the
+// price their rows and placeLegends positions them.
 func (l *layout) collectLegends() {
-	row, hidden := 0, l.hidden
 	for v := range l.each {
-		if v.pane > 0 {
-			l.legendRow(v, 0)
-			continue
-		}
-		if hidden > 0 && row >= l.rows-1 {
-			continue
-		}
-		l.legendRow(v, row)
-		row++
+		l.entry(v)
+		l.entries++
 	}
-	if hidden > 0 && l.rows > 0 {
-		l.parts = append(l.parts, part{row: l.rows - 1, text: plusN(hidden, ""), color: l.theme.muted})
+	if len(l.spec.Levels) > 0 {
+		l.levelEntry()
+		l.entries++
 	}
+	// Entries that share a row must stand side by side.
+	slices.SortStableFunc(l.parts, func(a, b part) int { return a.pane - b.pane })
 }
 
-// legendRow writes name and last values of one result.
-func (l *layout) legendRow(v *shown, row int) {
+// add appends a piece to the entry that is being built.
+func (l *layout) add(pane int, text string, color raster.Color, gap int) {
+	l.parts = append(l.parts, part{pane: pane, entry: l.entries, text: text, color: color, gap: gap})
+}
+
+// entry writes name and last values of one result.
+func (l *layout) entry(v *shown) {
 	base, text := legendName(v.Label)
-	named := namedLines(v.Result)
+	named := namedValues(v.Result)
 	if named && namesParams(v.Result, base, text) {
 		text = base
 	}
-	add := func(text string, color raster.Color, gap int) {
-		l.parts = append(l.parts, part{pane: v.pane, row: row, text: text, color: color, gap: gap})
-	}
-	add(text, l.theme.text, 0)
+	l.add(v.pane, text, l.theme.text, 0)
 	n := l.Panes[v.pane].notation
 	gap := gapName
-	for k := range v.Hist {
-		h := &v.Hist[k]
-		if h.Style == indicator.State || len(h.Values) < l.n {
-			continue
+	value := func(name string, value float64, color raster.Color) {
+		if named && name != "" {
+			l.add(v.pane, name, l.theme.muted, gap)
+			gap = gapWord
 		}
-		last := h.Values[l.n-1]
-		add(n.text(last), l.sideColor(!(last < h.Base)), gap)
+		if !finite(value) {
+			color = l.theme.muted
+		}
+		l.add(v.pane, n.text(value), color, gap)
 		gap = gapValue
 	}
 	for k := range v.Lines {
@@ -73,26 +80,165 @@ func (l *layout) legendRow(v *shown, row int) {
 		if !listed(line) {
 			continue
 		}
-		last := math.NaN()
-		if len(line.Values) >= l.n {
-			last = line.Values[l.n-1]
+		if len(line.Values) < l.n {
+			value(subLabel(base, line.Label), math.NaN(), l.theme.muted)
+			continue
 		}
-		if named {
-			if sub := subLabel(base, line.Label); sub != "" {
-				add(sub, l.theme.muted, gap)
-				gap = gapWord
-			}
-		}
-		color := v.ink(k)
-		if line.Style == indicator.Trend || line.Style == indicator.Dots {
-			color = l.sideColor(last <= l.spec.Bars.C[l.n-1])
-		}
-		if !finite(last) {
-			color = l.theme.muted
-		}
-		add(n.text(last), color, gap)
-		gap = gapValue
+		value(subLabel(base, line.Label), line.Values[l.n-1], l.lastInk(v, k))
 	}
+	for k := range v.Hist {
+		h := &v.Hist[k]
+		if h.Style != indicator.State && len(h.Values) >= l.n {
+			last := h.Values[l.n-1]
+			value(subLabel(base, h.Label), last, l.sideColor(!(last < h.Base)))
+		}
+	}
+	if v.pane == 0 {
+		named = true
+		l.listLevels(v, value)
+	}
+	if words := dotWords(v.Signals); words != "" && !l.dense() {
+		l.add(v.pane, words, l.theme.muted, gapValue)
+	}
+}
+
+// listLevels writes the levels of a result over the price.
+func (l *layout) listLevels(v *shown, value func(string, float64, raster.Color)) {
+	for i, h := range v.HLines {
+		if i == maxListed {
+			l.add(0, plusN(len(v.HLines)-i, ""), l.theme.muted, gapValue)
+			break
+		}
+		value(h.Label, h.Y, l.ruleColor(h.Style, v).Alpha(1))
+	}
+}
+
+// levelEntry writes the levels of the account and of alerts, and which of them are out
+// of sight.
+func (l *layout) levelEntry() {
+	p := &l.Panes[0]
+	for i, v := range l.spec.Levels {
+		gap := gapEntry
+		if i == 0 {
+			gap = 0
+		}
+		l.add(0, v.Label, l.theme.text, gap)
+		text := p.notation.text(v.Price)
+		switch {
+		case v.Price > p.span.hi:
+			text += " (above)"
+		case v.Price < p.span.lo:
+			text += " (below)"
+		}
+		l.add(0, text, l.levelColor(v), gapWord)
+	}
+}
+
+// legendEnd returns the row below a legend of the price pane with the given rows.
+func (l *layout) legendEnd(rows int) int {
+	return (headerBaseline + rowHeight*rows + legendFoot) * l.s
+}
+
+// legendRows returns how many rows of a legend fit into a share of the price pane.
+func (l *layout) legendRows(share float64) int {
+	room := int(float64(share*float64(l.Panes[0].Rect.height()))) - l.legendEnd(0)
+	return max(0, room/(rowHeight*l.s))
+}
+
+// flowLegend gives the entries over the price their rows: one each while that takes a
+// quarter of the pane, else as many in a row as fit. Entries without room are counted.
+func (l *layout) flowLegend() {
+	total := 0
+	for range l.overlayEntries {
+		total++
+	}
+	if total <= l.legendRows(0.25) {
+		row := 0
+		for from, to := range l.overlayEntries {
+			l.assign(from, to, row, false)
+			row++
+		}
+		l.rows = row
+		return
+	}
+	most, room, x := l.legendRows(legendShare), l.legendRoom(), 0.0
+	row, shown := 0, 0
+	more := l.measure("+99", Small, l.s) + float64(gapEntry*l.s)
+	for from, to := range l.overlayEntries {
+		width, limit := l.widthOf(l.parts[from:to]), room
+		if row == most-1 && shown < total-1 {
+			limit -= more
+		}
+		if x > 0 && x+float64(gapEntry*l.s)+width > limit {
+			row, x = row+1, 0
+		}
+		if row >= most {
+			l.assign(from, to, -1, false)
+			continue
+		}
+		l.assign(from, to, row, x > 0)
+		x += width + float64(gapEntry*l.s)
+		shown++
+	}
+	l.rows = min(row+1, most)
+	if hidden := total - shown; hidden > 0 && l.rows > 0 {
+		l.more(plusN(hidden, ""))
+	}
+}
+
+// overlayEntries yields the parts [from, to) of each entry over the price.
+func (l *layout) overlayEntries(yield func(from, to int) bool) {
+	for from := 0; from < len(l.parts); {
+		to := from + 1
+		for to < len(l.parts) && l.parts[to].entry == l.parts[from].entry {
+			to++
+		}
+		if l.parts[from].pane == 0 && !yield(from, to) {
+			return
+		}
+		from = to
+	}
+}
+
+func (l *layout) assign(from, to, row int, follows bool) {
+	for i := from; i < to; i++ {
+		l.parts[i].row = row
+	}
+	if follows {
+		l.parts[from].gap = gapEntry
+	}
+}
+
+// more adds the count of omitted entries at the end of the last row, or what is left of
+// its first entry when that alone fills it.
+func (l *layout) more(text string) {
+	at := 0
+	for i := range l.parts {
+		if l.parts[i].pane == 0 && l.parts[i].row == l.rows-1 {
+			at = i + 1
+		}
+	}
+	l.parts = slices.Insert(l.parts, at, part{row: l.rows - 1, entry: -1, text: text, color: l.theme.muted, gap: gapEntry})
+}
+
+// legendRoom is the width of a row as far as it is known before the axis: the widest
+// number of the price pane and the names beside it may take their most.
+func (l *layout) legendRoom() float64 {
+	p := &l.Panes[0]
+	widest := max(l.measure(p.notation.text(p.span.hi), SmallBold, l.s), l.measure(p.notation.text(p.span.lo), SmallBold, l.s))
+	return float64(l.Width-(axisPadding+gapPill+2*legendLeft)*l.s) - widest - l.nameRoom()
+}
+
+// widthOf is the width of an entry.
+func (l *layout) widthOf(parts []part) float64 {
+	width := 0.0
+	for i := range parts {
+		if i > 0 {
+			width += float64(parts[i].gap * l.s)
+		}
+		width += l.measure(parts[i].text, parts[i].face, l.s)
+	}
+	return width
 }
 
 // listed reports whether a line has a value in the legend.
@@ -105,20 +251,21 @@ func listed(line *indicator.Line) bool {
 	}
 }
 
-// namedLines reports whether the values of a result need their names: colour
-// distinguishes two lines, and order those of a channel.
-func namedLines(r *indicator.Result) bool {
-	all, solid := 0, 0
+// namedValues reports whether the values of a result need their names: two of them
+// are distinguished by colour, or by order if they are the edges of a channel.
+func namedValues(r *indicator.Result) bool {
+	all := 0
 	for i := range r.Lines {
-		if !listed(&r.Lines[i]) {
-			continue
-		}
-		all++
-		if r.Lines[i].Style != indicator.Band {
-			solid++
+		if listed(&r.Lines[i]) {
+			all++
 		}
 	}
-	return solid > 2 || all > 3
+	for i := range r.Hist {
+		if r.Hist[i].Style != indicator.State {
+			all++
+		}
+	}
+	return all > 2
 }
 
 // namesParams reports whether the names of the lines are the parameters, so that
@@ -166,48 +313,67 @@ func (l *layout) placeLegends() {
 			to++
 		}
 		p := &l.parts[from]
-		baseline := l.Panes[p.pane].Rect.Y0 + rowBaseline*l.s
-		if p.pane == 0 {
-			baseline = (headerBaseline + rowHeight*(p.row+1)) * l.s
+		switch {
+		case p.row < 0: // no room
+		case p.pane == 0 && p.row >= l.rows:
+		case p.pane == 0:
+			l.placeRow(l.parts[from:to], 0, (headerBaseline+rowHeight*(p.row+1))*l.s)
+		default:
+			l.placeRow(l.parts[from:to], p.pane, l.Panes[p.pane].Rect.Y0+panelBaseline*l.s)
 		}
-		l.placeRow(l.parts[from:to], p.pane, baseline)
 		from = to
 	}
 }
 
-// placeRow writes pieces from the left edge and puts a backing behind them.
+// placeRow writes pieces from the left edge, as far as they fit, and puts a backing
+// behind them. A count of omitted entries at the end always has its place.
 func (l *layout) placeRow(parts []part, pane, baseline int) {
-	left := float64(legendLeft * l.s)
-	right := float64(l.axisX - legendLeft*l.s)
-	x := left
-	tall := capHeight
-	for i := range parts {
-		p := &parts[i]
-		start := x
-		if i > 0 {
-			start += float64(p.gap * l.s)
-		}
-		text := p.text
-		w := l.measure(text, p.face, l.s)
-		if start+w > right {
-			if i > 0 {
-				break
+	room := float64(l.axisX - 2*legendLeft*l.s)
+	var count []part
+	if last := len(parts) - 1; parts[last].entry < 0 {
+		parts, count = parts[:last], parts[last:]
+		room -= float64(gapEntry*l.s) + l.widthOf(count)
+	}
+	parts = parts[:max(1, l.fitting(parts, room))]
+	parts[0].text = l.fit(parts[0].text, parts[0].face, room)
+	parts[0].gap = 0
+	x, tall := float64(legendLeft*l.s), capHeight
+	for _, run := range [...][]part{parts, count} {
+		for i := range run {
+			p := &run[i]
+			x += float64(p.gap * l.s)
+			w := l.measure(p.text, p.face, l.s)
+			l.Labels = append(l.Labels, Label{X: x, Width: w, Baseline: baseline, Text: p.text, Face: p.face, Color: l.theme.readable(p.color)})
+			x += w
+			if p.face == Title {
+				tall = 12
 			}
-			text = l.fit(text, p.face, right-start)
-			w = l.measure(text, p.face, l.s)
 		}
-		if p.face == Title {
-			tall = 12
-		}
-		l.Labels = append(l.Labels, Label{X: start, Width: w, Baseline: baseline, Text: text, Face: p.face, Color: p.color})
-		x = start + w
 	}
 	box := Rect{
-		legendLeft*l.s - 4*l.s, baseline - (tall+5)*l.s,
-		int(math.Ceil(x)) + 5*l.s, baseline + 5*l.s,
+		legendLeft*l.s - 4*l.s, baseline - (tall+4)*l.s,
+		int(math.Ceil(x)) + 5*l.s, baseline + legendFoot*l.s,
 	}
-	l.boxes = append(l.boxes, box)
+	l.boxes, l.legends = append(l.boxes, box), append(l.legends, box)
 	l.Backings = append(l.Backings, Box{box, pane, l.theme.background.Alpha(backing)})
+}
+
+// fitting returns how many of the pieces fit into room. A name is not left without its
+// value.
+func (l *layout) fitting(parts []part, room float64) int {
+	x, fits := 0.0, 0
+	for i := range parts {
+		if i > 0 {
+			x += float64(parts[i].gap * l.s)
+		}
+		if x += l.measure(parts[i].text, parts[i].face, l.s); x > room {
+			break
+		}
+		if i+1 == len(parts) || parts[i+1].gap != gapWord {
+			fits = i + 1
+		}
+	}
+	return fits
 }
 
 // fit shortens text until it is no wider than room.

@@ -21,8 +21,13 @@ func (s *Scene) paint(on *pixels) {
 	p.fills()
 	p.rules(s.Rules)
 	p.boxes(s.Volume)
-	p.candles()
-	p.strokes(s.Lines)
+	if s.Columns.narrow(s.Scale) {
+		p.strokes(s.Lines)
+		p.candles()
+	} else {
+		p.candles()
+		p.strokes(s.Lines)
+	}
 	p.marks(s.Dots)
 	p.strokes(s.Divs)
 	p.marks(s.Marks)
@@ -125,9 +130,6 @@ func (p *painter) pills() {
 		k := &p.Pills[i]
 		p.RoundRect(float64(k.X0), float64(k.Y0), float64(k.X1), float64(k.Y1), r, k.Color)
 		p.Label(&k.Label)
-		if b := k.TagBox; b.X1 > b.X0 {
-			p.RoundRect(float64(b.X0), float64(b.Y0), float64(b.X1), float64(b.Y1), r, k.Color)
-			p.Label(&k.Tag)
-		}
+		p.Label(&k.Name)
 	}
 }

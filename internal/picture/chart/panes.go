@@ -6,27 +6,18 @@ import (
 	"candela/internal/analysis/indicator"
 )
 
-// stackPanes cuts the plot into panes and gives each result one.
+// stackPanes cuts the plot into panes and gives each result one. A panel has the same
+// height as every other, and the price at least that of two.
 func (l *layout) stackPanes() {
-	overlays, panels := 0, 0
+	panels := 0
 	for _, r := range l.spec.Results {
-		switch {
-		case r.Result == nil:
-		case r.Result.Overlay:
-			overlays++
-		default:
+		if r.Result != nil && !r.Result.Overlay {
 			panels++
 		}
 	}
 	plot := l.Height - timeAxisHeight*l.s
-	each := 0
-	if panels > 0 {
-		each = int(min(float64(panelShare*float64(plot)), panelsShare*float64(plot)/float64(panels)))
-		each = max(each, smallestPanel*l.s)
-		if most := max(1, int(float64(plot)*0.55)/each); panels > most {
-			l.dropped, panels = panels-most, most
-		}
-	}
+	panels, each, dropped := panelHeights(panels, plot, smallestPanel*l.s)
+	l.dropped = dropped
 	price := plot - panels*each
 	l.addPane(Rect{0, 0, 0, price})
 	for i := range panels {
@@ -44,11 +35,19 @@ func (l *layout) stackPanes() {
 			next++
 		}
 	}
-	most := min(legendRows, int((float64(price)*0.4-float64(16*l.s))/float64(rowHeight*l.s))-1)
-	l.rows = min(overlays, max(most, 0))
-	if overlays > l.rows {
-		l.hidden = overlays - max(l.rows-1, 0)
+}
+
+// panelHeights divides a plot among n panels: the share of one is at most panelShare,
+// and less where the price would get less than two of them. Panels that would be lower
+// than least are dropped.
+func panelHeights(n, plot, least int) (kept, each, dropped int) {
+	kept = min(n, max(1, plot/least-2))
+	if kept == 0 {
+		return 0, 0, 0
 	}
+	each = min(int(float64(panelShare*float64(plot))), plot/(kept+2))
+	each = min(max(each, least), plot/2)
+	return kept, each, n - kept
 }
 
 // addPane appends a pane, keeping the memory of one that was there before.
@@ -61,35 +60,50 @@ func (l *layout) addPane(r Rect) {
 	l.Panes = append(l.Panes, Pane{Rect: r})
 }
 
-// scalePanes finds the range of each pane and the values to mark on it.
-func (l *layout) scalePanes() {
-	l.scalePrice()
+// spanPanes finds the values each pane must show and how its numbers are written.
+func (l *layout) spanPanes() {
+	p := &l.Panes[0]
+	b := &l.spec.Bars
+	p.notation = priceNotation(tail(b.O), tail(b.H), tail(b.L), tail(b.C))
+	p.span, p.log = l.priceRange()
 	for v := range l.each {
 		if v.pane > 0 {
-			l.scalePanel(v)
+			l.spanPanel(v)
 		}
 	}
 }
 
-func (l *layout) scalePrice() {
-	p := &l.Panes[0]
-	r, logarithmic := l.priceRange()
-	p.notation = priceNotation(tail(l.spec.Bars.O), tail(l.spec.Bars.H), tail(l.spec.Bars.L), tail(l.spec.Bars.C))
-	height := float64(p.Rect.height())
-	top := max(float64(priceTop*height), float64((16+(1+l.rows)*rowHeight)*l.s))
-	top = min(top, float64(0.45*height))
-	bottom := float64(priceBottom * height)
-	if !l.hasVolume() {
-		bottom = float64(priceTop * height)
+// scalePanes maps the values of each pane to the rows below its legend.
+func (l *layout) scalePanes() {
+	for i := range l.Panes {
+		p := &l.Panes[i]
+		top, bottom := float64(p.Rect.Y0+panelLegend*l.s), float64(p.Rect.Y1-panelFoot*l.s)
+		if i == 0 {
+			top, bottom = l.priceEdges()
+		}
+		p.axis = newAxis(p.span.lo, p.span.hi, top, bottom, p.log)
 	}
-	p.axis = newAxis(r.lo, r.hi, float64(p.Rect.Y0)+top, float64(p.Rect.Y1)-bottom, logarithmic)
-	whole := p.whole()
-	l.values, p.ticked = tickValues(l.values[:0], &whole, float64(priceTickGap*l.s))
-	l.markTicks(p)
+}
+
+// priceEdges returns the rows between which prices are drawn: below the legend, above
+// the volume, with room for the tags of the highest and the lowest price.
+func (l *layout) priceEdges() (top, bottom float64) {
+	r := l.Panes[0].Rect
+	height := float64(r.height())
+	tag := float64(tagRoom * l.s)
+	if r.height() < tagsFrom*l.s {
+		tag = float64(4 * l.s)
+	}
+	top = max(float64(priceTop*height), float64(l.legendEnd(l.rows))+tag)
+	foot := float64(priceTop * height)
+	if l.hasVolume() {
+		foot = float64(volumeShare * height)
+	}
+	return top, float64(r.Y1) - max(foot+tag, float64(priceBottom*height))
 }
 
 // whole returns the axis of a pane including its margins, so that there are ticks
-// beside the volume too.
+// beside the volume and the legend too.
 func (p *Pane) whole() axis {
 	a := p.axis
 	a.top, a.bottom = float64(p.Rect.Y0), float64(p.Rect.Y1)
@@ -101,7 +115,8 @@ func (p *Pane) whole() axis {
 func tail(column []float64) []float64 { return column[max(0, len(column)-500):] }
 
 // priceRange returns the values the price pane must show, and whether they can
-// stand on a logarithmic axis.
+// stand on a logarithmic axis. Levels widen it only if they are near: one far away
+// would leave no height for the prices.
 func (l *layout) priceRange() (span, bool) {
 	r := newSpan()
 	for _, column := range [...][]float64{l.candles.o, l.candles.h, l.candles.l, l.candles.c} {
@@ -124,21 +139,41 @@ func (l *layout) priceRange() (span, bool) {
 		}
 	}
 	reach := float64(levelReach * (r.hi - r.lo))
-	lo, hi := r.lo-reach, r.hi+reach
-	for _, v := range l.spec.Levels {
-		if v.Price >= lo && v.Price <= hi && v.Price > floor {
-			r.add(v.Price)
+	near := span{max(r.lo-reach, floor), r.hi + reach}
+	for v := range l.each {
+		if v.pane == 0 {
+			addLevels(&r, v.Result, near)
 		}
+	}
+	for _, v := range l.spec.Levels {
+		r.addWithin(v.Price, near)
 	}
 	return r, logarithmic
 }
 
-// resultRange returns the span of everything a result draws at a value.
+// addLevels adds the levels of an overlay that are near.
+func addLevels(r *span, of *indicator.Result, near span) {
+	for i := range of.Lines {
+		if of.Lines[i].Style != indicator.Steps {
+			continue
+		}
+		for _, v := range of.Lines[i].Values {
+			r.addWithin(v, near)
+		}
+	}
+	for _, h := range of.HLines {
+		r.addWithin(h.Y, near)
+	}
+}
+
+// resultRange returns the span of what a result draws at a value, except the levels
+// of an overlay and zones, which reach to the edge of a panel.
 func resultRange(r *indicator.Result) span {
 	all := newSpan()
 	for i := range r.Lines {
-		if r.Lines[i].Style != indicator.Hidden {
+		if style := r.Lines[i].Style; style != indicator.Hidden && (style != indicator.Steps || !r.Overlay) {
 			all.addAll(r.Lines[i].Values)
+			all.addAll(r.Lines[i].Ahead)
 		}
 	}
 	for i := range r.Hist {
@@ -148,14 +183,18 @@ func resultRange(r *indicator.Result) span {
 		}
 	}
 	for i := range r.Fills {
-		if r.Fills[i].Style == indicator.Channel && len(r.Lines) > 0 {
-			continue // its edges are lines, or a floor far below them
+		if style := r.Fills[i].Style; style == indicator.Zone || style == indicator.Channel && len(r.Lines) > 0 {
+			continue // a channel's edges are lines, or a floor far below them
 		}
 		all.addAll(r.Fills[i].Y1)
 		all.addAll(r.Fills[i].Y2)
+		all.addAll(r.Fills[i].Ahead1)
+		all.addAll(r.Fills[i].Ahead2)
 	}
-	for _, h := range r.HLines {
-		all.add(h.Y)
+	if !r.Overlay {
+		for _, h := range r.HLines {
+			all.add(h.Y)
+		}
 	}
 	for _, h := range r.HBars {
 		all.add(h.Y - h.Height/2)
@@ -164,7 +203,9 @@ func resultRange(r *indicator.Result) span {
 	return all
 }
 
-func (l *layout) scalePanel(v *shown) {
+// spanPanel finds the range of a panel from its values and levels. The bounds of the
+// indicator limit it and do not widen it: a line between 40 and 60 needs its height.
+func (l *layout) spanPanel(v *shown) {
 	p := &l.Panes[v.pane]
 	r := resultRange(v.Result)
 	for _, s := range v.Signals {
@@ -175,63 +216,9 @@ func (l *layout) scalePanel(v *shown) {
 		r.add(d.Y2)
 	}
 	p.notation = valueNotation(r)
-	if v.YRange != nil && (r.empty() || len(v.HLines) > 1 || r.hi-r.lo >= float64(minUsedRange*(v.YRange[1]-v.YRange[0]))) {
+	if v.YRange != nil && r.empty() {
 		r.add(v.YRange[0])
 		r.add(v.YRange[1])
 	}
-	v.value = r
-	height := float64(p.Rect.height())
-	top := min(float64((9+rowHeight)*l.s), float64(0.35*height))
-	bottom := min(float64(9*l.s), float64(0.12*height))
-	p.axis = newAxis(r.lo, r.hi, float64(p.Rect.Y0)+top, float64(p.Rect.Y1)-bottom, false)
-	if l.levelTicks(v, p) || r.empty() {
-		return // without values there is nothing to measure
-	}
-	a := p.axis
-	if v.YRange == nil { // a bounded panel has no values beyond its bounds
-		a = p.whole()
-	}
-	l.values, p.ticked = tickValues(l.values[:0], &a, float64(panelTickGap*l.s))
-	if len(l.values) < 2 { // a small panel says more with narrower ticks
-		l.values, p.ticked = tickValues(l.values[:0], &a, float64(panelTickLeast*l.s))
-	}
-	l.markTicks(p)
-}
-
-// levelTicks uses the levels of a panel as its ticks, when it has more than one.
-func (l *layout) levelTicks(v *shown, p *Pane) bool {
-	if len(v.HLines) < 2 {
-		return false
-	}
-	l.values = l.values[:0]
-	decimals := 0
-	for _, h := range v.HLines {
-		near := !finite(h.Y)
-		for _, other := range l.values {
-			near = near || math.Abs(p.axis.y(h.Y)-p.axis.y(other)) < float64(14*l.s)
-		}
-		if !near && len(l.values) < maxTicks {
-			l.values = append(l.values, h.Y)
-			decimals = max(decimals, priceNotation(l.values[len(l.values)-1:]).shortest(h.Y))
-		}
-	}
-	p.ticked = decimals
-	l.markTicks(p)
-	return len(l.values) > 0
-}
-
-// markTicks turns l.values into ticks of p.
-func (l *layout) markTicks(p *Pane) {
-	n := p.notation.with(p.ticked)
-	for _, v := range l.values {
-		y := p.axis.row(v)
-		if y < p.Rect.Y0+4*l.s || y >= p.Rect.Y1-4*l.s {
-			continue // a grid line beside the border would look like a second one
-		}
-		text := "0" // whatever the decimals of the others
-		if v != 0 {
-			text = n.text(v)
-		}
-		p.Ticks = append(p.Ticks, Tick{Value: v, Y: y, Text: text})
-	}
+	p.span, v.value = r, r
 }

@@ -4,64 +4,71 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/picture/raster"
 )
 
-// Ranks of pills: the last price never moves; then levels of the account and alerts;
-// then lines in the order requested.
+// Ranks of pills: the last price, then levels of the account and alerts, then lines,
+// then the levels of indicators.
 const (
 	rankLast = iota
 	rankLevel
 	rankLine
+	rankRule
 )
 
-// collectPills finds the pills of every pane. placePills positions them later, because
-// their width decides the width of the axis.
+// collectPills finds the pills of every pane.
 func (l *layout) collectPills() {
 	l.lastPrice = math.NaN()
 	for i := l.n - 1; i >= 0 && !finite(l.lastPrice); i-- {
 		l.lastPrice = l.spec.Bars.C[i]
 	}
 	if finite(l.lastPrice) {
-		l.pill(0, l.lastPrice, l.lastColor(), rankLast, "")
+		l.pill(0, rankLast, l.lastPrice, l.lastColor(), "", "")
 	}
 	for _, v := range l.spec.Levels {
-		if finite(v.Price) {
-			l.pill(0, v.Price, l.levelColor(v), rankLevel, v.Label)
-		}
+		l.pill(0, rankLevel, v.Price, l.levelColor(v), v.Label, v.Label)
 	}
 	for v := range l.each {
+		base, _ := legendName(v.Label)
 		for k := range v.Lines {
 			line := &v.Lines[k]
-			if !hasPill(line.Style, v.pane) || len(line.Values) < l.n {
-				continue
+			rank, ok := pillRank(line.Style, v.pane)
+			if ok && len(line.Values) >= l.n {
+				l.pill(v.pane, rank, line.Values[l.n-1], l.lastInk(v, k), line.Label, cmp.Or(subLabel(base, line.Label), line.Label))
 			}
-			last := line.Values[l.n-1]
-			if !finite(last) {
-				continue
+		}
+		for _, h := range v.HLines {
+			if v.pane == 0 && h.Label != "" {
+				l.pill(0, rankRule, h.Y, l.ruleColor(h.Style, v).Alpha(1), h.Label, h.Label)
 			}
-			color := v.ink(k)
-			if line.Style == indicator.Trend {
-				color = l.sideColor(last <= l.spec.Bars.C[l.n-1])
-			}
-			l.pill(v.pane, last, color, rankLine+k, "")
 		}
 	}
 }
 
-// hasPill reports whether the last value of a line is shown on the axis. Levels over
-// the price are not: they are many, and the legend lists them.
-func hasPill(style indicator.LineStyle, pane int) bool {
+// pillRank returns the rank of a line's last value on the axis, if it is shown there.
+func pillRank(style indicator.LineStyle, pane int) (rank int, ok bool) {
 	switch style {
 	case indicator.Solid, indicator.Trend:
-		return true
+		return rankLine, true
 	case indicator.Steps:
-		return pane > 0
+		if pane == 0 {
+			return rankRule, true
+		}
+		return rankLine, true
 	default:
-		return false
+		return 0, false
 	}
+}
+
+// lastInk is the colour of line k at the last bar.
+func (l *layout) lastInk(v *shown, k int) raster.Color {
+	if style := v.Lines[k].Style; style == indicator.Trend || style == indicator.Dots {
+		return l.sideColor(v.Lines[k].Values[l.n-1] <= l.spec.Bars.C[l.n-1])
+	}
+	return v.ink(k)
 }
 
 // lastColor is that of the last candle.
@@ -77,23 +84,19 @@ func (l *layout) levelColor(v Level) raster.Color {
 		return l.sideColor(!v.Sell)
 	case AlertLevel:
 	}
-	return l.theme.cycle[orange]
+	return l.theme.warn
 }
 
-func (l *layout) pill(pane int, value float64, color raster.Color, rank int, tag string) {
+// pill adds a pill under a name and its short form, unless its value is out of sight:
+// the legend has it then.
+func (l *layout) pill(pane, rank int, value float64, color raster.Color, name, short string) {
 	p := &l.Panes[pane]
-	text := p.notation.text(value)
-	y := p.axis.row(value)
-	if tag != "" {
-		switch {
-		case y < p.Rect.Y0:
-			tag += " (above)"
-		case y >= p.Rect.Y1:
-			tag += " (below)"
-		}
+	if !finite(value) || !p.axis.shows(value) {
+		return
 	}
+	text, at := p.notation.text(value), p.axis.row(value)
 	l.Pills = append(l.Pills, Pill{
-		Pane: pane, Color: color, value: value, y: y, rank: rank, tag: tag,
+		Pane: pane, Color: color, value: value, at: at, y: at, rank: rank, order: len(l.Pills), names: [2]string{name, short},
 		Label: Label{Text: text, Width: l.measure(text, SmallBold, l.s), Face: SmallBold, Color: onPill(color)},
 	})
 }
@@ -105,8 +108,8 @@ func (l *layout) drawLast() {
 		l.Last = Rule{X1: l.axisX, Y: p.axis.row(l.lastPrice), Thick: l.s, Color: l.lastColor(), On: 2 * l.s, Off: 3 * l.s}
 	}
 	for _, v := range l.spec.Levels {
-		if y := p.axis.row(v.Price); finite(v.Price) && y >= p.Rect.Y0 && y < p.Rect.Y1 {
-			r := Rule{X1: l.axisX, Y: y, Thick: l.s, Color: l.levelColor(v)}
+		if finite(v.Price) && p.axis.shows(v.Price) {
+			r := Rule{X1: l.axisX, Y: p.axis.row(v.Price), Thick: l.s, Color: l.levelColor(v)}
 			if v.Kind != EntryLevel {
 				r.On, r.Off = 4*l.s, 4*l.s
 			}
@@ -115,162 +118,186 @@ func (l *layout) drawLast() {
 	}
 }
 
-// placePills spreads the pills of each pane so that none lies on another.
-func (l *layout) placePills() {
+// spreadPills gives the pills of each pane their rows.
+func (l *layout) spreadPills() {
 	slices.SortStableFunc(l.Pills, func(a, b Pill) int {
-		return cmp.Or(a.Pane-b.Pane, cmp.Compare(b.value, a.value))
+		return cmp.Or(a.Pane-b.Pane, a.rank-b.rank, a.order-b.order)
 	})
-	placed := l.Pills[:0]
+	kept := l.Pills[:0]
 	for from := 0; from < len(l.Pills); {
 		to := from + 1
 		for to < len(l.Pills) && l.Pills[to].Pane == l.Pills[from].Pane {
 			to++
 		}
-		kept := l.spread(l.Pills[from:to], &l.Panes[l.Pills[from].Pane])
-		placed = append(placed, kept...)
+		r := l.Panes[l.Pills[from].Pane].Rect
+		s := newSpread(r.Y0, r.Y1, l.s)
+		l.placed = s.place(l.placed[:0], l.Pills[from:to])
+		kept = append(kept, l.placed...) // no more than were read
 		from = to
 	}
-	clear(l.Pills[len(placed):])
-	l.Pills = placed
+	clear(l.Pills[len(kept):])
+	l.Pills = kept
+}
+
+// dropPill removes the least important pill of a pane, but never the last price.
+func (l *layout) dropPill(pane int) bool {
+	worst := -1
 	for i := range l.Pills {
-		l.boxPill(&l.Pills[i])
+		p := &l.Pills[i]
+		if p.Pane == pane && p.rank > rankLast && (worst < 0 || p.after(&l.Pills[worst])) {
+			worst = i
+		}
+	}
+	if worst >= 0 {
+		l.Pills = slices.Delete(l.Pills, worst, worst+1)
+	}
+	return worst >= 0
+}
+
+// after reports whether p is less important than o.
+func (p *Pill) after(o *Pill) bool { return cmp.Or(p.rank-o.rank, p.order-o.order) > 0 }
+
+// spread places the pills of one pane so that none lies on another and each stays
+// within reach of its value.
+type spread struct {
+	top, bottom int // rows of the middle of the first and the last that fit
+	pitch       int
+	reach, last int // distances that a pill, and that of the last price, may move
+	most        int // pills
+}
+
+func newSpread(top, bottom, scale int) spread {
+	half := pillHeight * scale / 2
+	return spread{
+		top: top + half, bottom: bottom - half, pitch: pillPitch * scale,
+		reach: pillReach * scale, last: lastReach * scale, most: max(1, (bottom-top)/(pillRoom*scale)),
 	}
 }
 
-// spread separates the pills of a pane, sorted by y, and returns those that fit, in the
-// same memory. Levels stay at their lines as far as possible; values of lines use the
-// remaining room.
-func (l *layout) spread(pills []Pill, p *Pane) []Pill {
-	half := pillHeight * l.s / 2
-	top, bottom := p.Rect.Y0+half, p.Rect.Y1-half
-	if bottom < top {
-		return pills[:0]
-	}
-	firm := 0
+// place appends to dst the pills that have a place, from top to bottom. They come in
+// order of importance: each is kept if all so far still fit. A line that does not fit
+// joins the nearest pill of a line within reach; anything else is left to the legend.
+func (s *spread) place(dst, pills []Pill) []Pill {
+	pinned := false
 	for i := range pills {
-		pills[i].y = min(max(pills[i].y, top), bottom)
-		if pills[i].firm() {
-			firm++
-		}
-	}
-	if firm < 2 {
-		return l.chain(pills, top, bottom)
-	}
-	// Levels first, among themselves, then the lines, the nearest to the last price first.
-	slices.SortStableFunc(pills, func(a, b Pill) int {
-		switch {
-		case a.firm() && b.firm():
-			return 0
-		case a.firm():
-			return -1
-		case b.firm():
-			return 1
-		}
-		return cmp.Compare(math.Abs(a.value-l.lastPrice), math.Abs(b.value-l.lastPrice))
-	})
-	placed := l.chain(pills[:firm], top, bottom)
-	for _, k := range pills[firm:] {
-		if l.squeeze(&k, placed, top, bottom) {
-			placed = append(placed, k)
-		}
-	}
-	return placed
-}
-
-// firm reports whether the pill belongs to the last price or to a level.
-func (p *Pill) firm() bool { return p.rank <= rankLevel }
-
-// chain spreads pills of equal rank. The last price, if any, stays, and the others are
-// pushed away from it; those that do not fit between it and the edge are dropped, the
-// least important first.
-func (l *layout) chain(pills []Pill, top, bottom int) []Pill {
-	pitch := pillPitch * l.s
-	pinned := slices.IndexFunc(pills, func(k Pill) bool { return k.rank == rankLast })
-	if pinned < 0 {
-		pills = thin(pills, (bottom-top)/pitch+1)
-		push(pills, top, pitch, 1)
-		push(pills, bottom, pitch, -1)
-		return pills
-	}
-	last := pills[pinned]
-	above := thin(pills[:pinned], (last.y-top)/pitch)
-	below := thin(pills[pinned+1:], (bottom-last.y)/pitch)
-	push(above, last.y-pitch, pitch, -1)
-	push(above, top, pitch, 1)
-	push(below, last.y+pitch, pitch, 1)
-	push(below, bottom, pitch, -1)
-	kept := above // begins at pills[0], so appending compacts in place
-	kept = append(kept, last)
-	return append(kept, below...)
-}
-
-// push moves pills downward (direction 1) from the first so that none is above limit or
-// nearer than pitch to the one before it, or upward (-1) from the last.
-func push(pills []Pill, limit, pitch, direction int) {
-	for i := range pills {
-		k := &pills[i]
-		if direction < 0 {
-			k = &pills[len(pills)-1-i]
-			k.y = min(k.y, limit)
-		} else {
-			k.y = max(k.y, limit)
-		}
-		limit = k.y + pitch*direction
-	}
-}
-
-// squeeze finds room for k among the placed pills, away from the last price. A pill
-// that would be far from its value, or on the wrong side of another, is dropped: the
-// legend has the number.
-func (l *layout) squeeze(k *Pill, placed []Pill, top, bottom int) bool {
-	pitch, direction := pillPitch*l.s, 1
-	if k.value >= l.lastPrice {
-		direction = -1
-	}
-	from := k.y
-	for i := 0; i < len(placed); i++ {
-		if gap := placed[i].y - k.y; gap > -pitch && gap < pitch {
-			k.y = placed[i].y + pitch*direction
-			i = -1 // the new place may touch one that was checked already
-		}
-	}
-	for i := range placed {
-		if (placed[i].value > k.value) != (placed[i].y < k.y) && placed[i].value != k.value {
-			return false
-		}
-	}
-	moved := (k.y - from) * direction
-	return k.y >= top && k.y <= bottom && moved <= 2*pitch
-}
-
-// thin removes the pills of the highest rank until at most room are left.
-func thin(pills []Pill, room int) []Pill {
-	for len(pills) > max(room, 0) {
-		worst := 0
-		for i := range pills {
-			if pills[i].rank >= pills[worst].rank {
-				worst = i
+		k := pills[i]
+		if k.rank > rankLevel && !pinned { // what follows must not move levels from their lines
+			pinned = true
+			s.settle(dst, true)
+			for j := range dst {
+				dst[j].pinned, dst[j].pin = true, dst[j].y
 			}
 		}
-		pills = slices.Delete(pills, worst, worst+1)
+		at, _ := slices.BinarySearchFunc(dst, &k, func(a Pill, b *Pill) int { return cmp.Or(cmp.Compare(b.value, a.value), a.order-b.order) })
+		if len(dst) < s.most {
+			if dst = slices.Insert(dst, at, k); s.settle(dst, k.rank == rankLevel) {
+				continue
+			}
+			dst = slices.Delete(dst, at, at+1)
+		}
+		if near := s.nearest(dst, &k); near >= 0 {
+			dst[near].merged++
+		}
 	}
-	return pills
+	s.settle(dst, true)
+	return dst
 }
 
-// boxPill gives a pill its rectangle, and its tag one in the plot beside it.
-func (l *layout) boxPill(p *Pill) {
-	top := p.y - pillHeight*l.s/2
-	left := l.axisX + l.s
-	p.Label.X = float64(l.axisX + labelInset*l.s)
-	p.Label.Baseline = top + 13*l.s
-	right := int(math.Ceil(p.Label.X+p.Label.Width)) + (labelInset-1)*l.s
-	p.Rect = Rect{left, top, min(right, l.Width), top + pillHeight*l.s}
-	if p.tag == "" {
-		return
+// nearest returns the pill of a line or level that k can join, or -1.
+func (s *spread) nearest(pills []Pill, k *Pill) int {
+	best := -1
+	for i := range pills {
+		p := &pills[i]
+		if p.rank == rankLast || p.rank != k.rank || abs(p.at-k.at) > s.reach {
+			continue
+		}
+		if best < 0 || abs(p.at-k.at) < abs(pills[best].at-k.at) {
+			best = i
+		}
 	}
-	text := l.fit(p.tag, Small, float64(l.axisX-40*l.s))
-	w := l.measure(text, Small, l.s)
-	x := float64(l.axisX-l.s-6*l.s) - math.Ceil(w)
-	p.Tag = Label{X: x, Width: w, Baseline: p.Label.Baseline, Text: text, Face: Small, Color: p.Label.Color}
-	p.TagBox = Rect{int(x) - 6*l.s, top, l.axisX - l.s, p.Y1}
+	return best
+}
+
+// settle sets the rows of pills sorted from top to bottom, each as near to its value as
+// the others allow, or returns false if they do not fit. The last price moves only if
+// yielding is set and nothing else helps.
+func (s *spread) settle(pills []Pill, yielding bool) bool {
+	return s.rows(pills, 0) || yielding && s.rows(pills, s.last)
+}
+
+func (s *spread) rows(pills []Pill, last int) bool {
+	bounds := func(p *Pill) (lo, hi int) {
+		reach := s.reach
+		if p.rank == rankLast {
+			reach = last
+		}
+		if p.pinned {
+			return p.pin, p.pin
+		}
+		// At an edge of the pane even a pill that may not move must fit in.
+		at := min(max(p.at, s.top), s.bottom)
+		return max(at-reach, s.top), min(at+reach, s.bottom)
+	}
+	// From below: the lowest row that leaves room for those underneath.
+	limit := s.bottom
+	for i := len(pills) - 1; i >= 0; i-- {
+		lo, hi := bounds(&pills[i])
+		pills[i].y = min(hi, limit)
+		if pills[i].y < lo {
+			return false
+		}
+		limit = pills[i].y - s.pitch
+	}
+	// From above: as near to the value as those before and underneath allow.
+	limit = s.top
+	for i := range pills {
+		lo, _ := bounds(&pills[i])
+		lo = max(lo, limit)
+		if pills[i].y < lo {
+			return false
+		}
+		pills[i].y = max(min(pills[i].at, pills[i].y), lo)
+		limit = pills[i].y + s.pitch
+	}
+	return true
+}
+
+func abs(v int) int { return max(v, -v) }
+
+// namePills chooses the form of each name that fits into room device pixels, and
+// returns the widest.
+func (l *layout) namePills(room float64) float64 {
+	widest := 0.0
+	for i := range l.Pills {
+		p := &l.Pills[i]
+		more := ""
+		if p.merged > 0 {
+			more = plusN(p.merged, "")
+		}
+		text := strings.TrimSpace(p.names[0] + " " + more)
+		if l.measure(text, Small, l.s) > room {
+			text = l.fit(strings.TrimSpace(p.names[1]+" "+more), Small, room)
+		}
+		p.Name = Label{Text: text, Face: Small, Color: p.Label.Color, Width: l.measure(text, Small, l.s)}
+		widest = max(widest, p.Name.Width)
+	}
+	return widest
+}
+
+// placePills gives the pills their rectangles.
+func (l *layout) placePills() {
+	for i := range l.Pills {
+		p := &l.Pills[i]
+		top := p.y - pillHeight*l.s/2
+		p.Label.X = float64(l.axisX + labelInset*l.s)
+		p.Label.Baseline = top + 13*l.s
+		end := p.Label.X + p.Label.Width
+		if p.Name.Width > 0 {
+			p.Name.X = float64(l.axisX+(labelInset+gapPill)*l.s) + math.Ceil(l.valueWidth)
+			p.Name.Baseline = p.Label.Baseline
+			end = p.Name.X + p.Name.Width
+		}
+		right := int(math.Ceil(end)) + (labelInset-2)*l.s
+		p.Rect = Rect{l.axisX + l.s, top, min(right, l.Width), top + pillHeight*l.s}
+	}
 }

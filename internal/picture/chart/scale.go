@@ -77,6 +77,9 @@ func (s *axis) y(v float64) float64 {
 // row returns the pixel row of v.
 func (s *axis) row(v float64) int { return int(math.Floor(s.y(v))) }
 
+// shows reports whether v lies between the top and the bottom of the axis.
+func (s *axis) shows(v float64) bool { y := s.y(v); return y >= s.top-1 && y <= s.bottom+1 }
+
 // value is the inverse of y without the rounding.
 func (s *axis) value(y float64) float64 {
 	f := (y - s.b) / s.a
@@ -84,6 +87,16 @@ func (s *axis) value(y float64) float64 {
 		return math.Exp(f)
 	}
 	return f
+}
+
+// within returns the part of the axis that lies in the bounds.
+func (s axis) within(bounds *[2]float64) axis {
+	lo, hi := max(s.lo, bounds[0]), min(s.hi, bounds[1])
+	if lo < hi {
+		s.top, s.bottom = s.y(hi), s.y(lo)
+		s.lo, s.hi = lo, hi
+	}
+	return s
 }
 
 // span collects the smallest and largest finite value it is shown.
@@ -96,6 +109,13 @@ func (r *span) add(v float64) {
 		return
 	}
 	r.lo, r.hi = min(r.lo, v), max(r.hi, v)
+}
+
+// addWithin adds v if it lies in o.
+func (r *span) addWithin(v float64, o span) {
+	if v >= o.lo && v <= o.hi {
+		r.add(v)
+	}
 }
 
 func (r *span) addAll(values []float64) {

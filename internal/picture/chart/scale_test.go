@@ -60,7 +60,7 @@ func TestTicks_AreRoundAndApart(t *testing.T) {
 		logarithmic := rapid.Bool().Draw(t, "log") && lo > 0
 		height := rapid.Float64Range(40, 2000).Draw(t, "height")
 		a := newAxis(lo, lo+size, 7, 7+height, logarithmic)
-		const gap = 52
+		const gap = 32
 		values, decimals := tickValues(nil, &a, gap)
 		if !logarithmic && height > 5*gap && len(values) < 2 {
 			t.Fatalf("%v ticks on %v px", values, height)

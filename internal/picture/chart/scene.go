@@ -55,9 +55,10 @@ func (r Rect) inside(o Rect) bool {
 type Pane struct {
 	Rect     Rect
 	Ticks    []Tick
+	span     span // the values it must show
+	log      bool
 	axis     axis
 	notation notation
-	ticked   int // decimals of the tick labels
 }
 
 // Tick is a mark of a value axis. A hidden one has its grid line but no label.
@@ -149,19 +150,24 @@ type Label struct {
 	Color    raster.Color
 }
 
-// Pill is a label on a coloured ground on the value axis. A level also has a
-// tag, which stands beside it in the plot.
+// Pill is a value on a coloured ground on the value axis, with the name of the series
+// or level that it belongs to.
 type Pill struct {
 	Rect
-	Pane   int
-	Color  raster.Color
-	Label  Label
-	Tag    Label
-	TagBox Rect // empty without a tag
+	Pane  int
+	Color raster.Color
+	Label Label // the value
+	Name  Label // empty for the last price
+
 	value  float64
-	y      int // the row of its value, then of its middle
+	at     int // the row of its value
+	y      int // the row of its middle
 	rank   int // smaller survives when there is no room
-	tag    string
+	order  int // in which it was added, between equal ranks
+	names  [2]string
+	merged int // pills that it stands for, besides its own
+	pin    int // the row that it keeps, if pinned
+	pinned bool
 }
 
 // Points returns the points of a stroke.

@@ -11,53 +11,93 @@ import (
 // Widths and sizes of what is drawn at a value, in logical pixels.
 const (
 	lineWidth  = 1.6
-	denseWidth = 1.2 // where bars are less than 3 px apart
-	bandWidth  = 1.1
+	bandWidth  = 1.0
+	denseShare = 0.75 // of a width, where columns are narrow
 	divWidth   = 1.8
 	dotRadius  = 1.5
 )
 
-// colorLines gives every line of every result its colour: by convention where
-// the label has one, else from the cycle. Overlays share one walk through the
-// cycle because they share a pane; bands are blue, the second pair violet.
+// colorLines gives every result and every line its colour. Overlays share one walk
+// through the cycle, because they share a pane: each line takes the next colour, and a
+// channel or a profile takes one for all of its parts. After the last colour the walk
+// begins again with dashed lines.
 func (l *layout) colorLines() {
-	solids, bands := 0, 0
 	for v := range l.each {
-		for k := range v.Lines {
-			if k == len(v.inks) {
-				break
-			}
-			line := &v.Lines[k]
-			color, known := l.theme.lineColor(line.Label)
-			switch {
-			case known:
-			case v.pane == 0 && line.Style == indicator.Band:
-				color = l.theme.cycle[[...]int{blue, violet, orange}[bands%3]]
-			case v.pane == 0:
-				color = l.theme.cycle[solids%len(l.theme.cycle)]
-				solids++
-			default:
-				color = l.panelColor(v, k)
-			}
-			v.inks[k] = color
-		}
-		if v.pane == 0 && hasStyle(v.Result, indicator.Band) {
-			bands++
+		if v.pane == 0 {
+			l.colorOverlay(v)
+		} else {
+			l.colorPanel(v)
 		}
 		l.replaceCandles(v.Result)
 	}
 }
 
-// panelColor is the colour of line k of a panel: indigo alone, else blue against
-// orange, which stay apart for every kind of sight.
-func (l *layout) panelColor(v *shown, k int) raster.Color {
-	if len(v.Lines) == 1 {
-		return l.theme.cycle[indigo]
+func (l *layout) colorOverlay(v *shown) {
+	channel := hasStyle(v.Result, indicator.Band) && countStyle(v.Result, indicator.Solid) < 2
+	taken := false
+	for k := range min(len(v.Lines), len(v.inks)) {
+		line := &v.Lines[k]
+		color, known := l.theme.lineColor(line.Label)
+		switch {
+		case known:
+		case line.Style == indicator.Solid && !channel, line.Style == indicator.Band && !channel:
+			v.color, v.dashed[k] = l.nextColor()
+			color, taken = v.color, true
+		case line.Style == indicator.Solid || line.Style == indicator.Band || line.Style == indicator.Steps:
+			if !taken {
+				v.color, v.dashed[k] = l.nextColor()
+				taken = true
+			} else if k > 0 {
+				v.dashed[k] = v.dashed[k-1]
+			}
+			color = v.color
+		}
+		v.inks[k] = color
 	}
-	return l.theme.cycle[[...]int{blue, orange, violet, yellow, indigo}[k%5]]
+	if !taken && (len(v.HBars) > 0 || len(v.HLines) > 0 || len(v.Fills) > 0) {
+		v.color, _ = l.nextColor()
+	}
+}
+
+// nextColor returns the next colour of the walk, and whether it was used before.
+func (l *layout) nextColor() (color raster.Color, again bool) {
+	color, again = l.theme.cycle[l.walk%len(l.theme.cycle)], l.walk >= len(l.theme.cycle)
+	l.walk++
+	return color, again
+}
+
+// colorPanel gives the lines of a panel colours that differ most from each other: blue
+// against orange first, which stay apart for every kind of sight.
+func (l *layout) colorPanel(v *shown) {
+	order := [...]int{blue, orange, violet, yellow, cyan, pink, green, tan}
+	v.color = l.theme.cycle[violet]
+	for k := range min(len(v.Lines), len(v.inks)) {
+		color, known := l.theme.lineColor(v.Lines[k].Label)
+		switch {
+		case known:
+		case len(v.Lines) == 1:
+			color = v.color
+		default:
+			color = l.theme.cycle[order[k%len(order)]]
+		}
+		v.inks[k] = color
+	}
+	if len(v.Lines) > 0 {
+		v.color = v.inks[0]
+	}
 }
 
 func (v *shown) ink(k int) raster.Color { return v.inks[min(k, len(v.inks)-1)] }
+
+func countStyle(r *indicator.Result, style indicator.LineStyle) int {
+	n := 0
+	for i := range r.Lines {
+		if r.Lines[i].Style == style {
+			n++
+		}
+	}
+	return n
+}
 
 func hasStyle(r *indicator.Result, style indicator.LineStyle) bool {
 	return slices.ContainsFunc(r.Lines, func(line indicator.Line) bool { return line.Style == style })
@@ -93,48 +133,68 @@ func (l *layout) replaceCandles(r *indicator.Result) {
 func (l *layout) drawLines() {
 	for v := range l.each {
 		for k := range v.Lines {
-			l.drawLine(v, &v.Lines[k], v.ink(k))
+			l.drawLine(v, k)
 		}
 	}
 }
 
-func (l *layout) drawLine(v *shown, line *indicator.Line, color raster.Color) {
-	values := line.Values[:min(len(line.Values), l.n)]
-	width := float64(lineWidth * float64(l.s))
-	if l.Columns.Step < float64(3*l.s) {
-		width = float64(denseWidth * float64(l.s))
+func (l *layout) drawLine(v *shown, k int) {
+	line, color := &v.Lines[k], v.ink(k)
+	values := l.extend(line.Values, line.Ahead)
+	first := len(l.Lines)
+	width, band := float64(lineWidth*float64(l.s)), float64(bandWidth*float64(l.s))
+	if l.Columns.narrow(l.s) {
+		width, band = float64(denseShare*width), float64(denseShare*band)
 	}
 	switch line.Style {
 	case indicator.Band:
-		l.stroke(values, v.pane, float64(bandWidth*float64(l.s)), color.Alpha(bandLine))
+		l.stroke(v, values, band, color)
 	case indicator.Dots:
 		l.dots(values, v.pane)
 	case indicator.Trend:
 		l.trend(values, v.pane)
 	case indicator.Steps:
-		l.steps(values, v.pane, color)
+		l.steps(values, v.pane, color, v.pane == 0 && secondary(line.Label))
 	case indicator.CandleOpen, indicator.CandleHigh, indicator.CandleLow, indicator.CandleClose, indicator.Hidden:
 	default:
-		l.stroke(values, v.pane, width, color)
+		l.stroke(v, values, width, color)
+	}
+	if v.dashed[min(k, len(v.dashed)-1)] {
+		for i := range l.Lines[first:] {
+			l.Lines[first+i].On, l.Lines[first+i].Off = float64(6*l.s), float64(3*l.s)
+		}
 	}
 }
+
+// secondary reports whether a level accompanies another of its result, which is the
+// one that matters most.
+func secondary(label string) bool { return label == "VAH" || label == "VAL" }
 
 // finite reports whether v is a number. It does not subtract v from itself: where
 // v is a product, a fused multiply-add would leave the rounding error of it.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
-// stroke adds a line for each run of numbers in values.
-func (l *layout) stroke(values []float64, pane int, width float64, color raster.Color) {
+// stroke adds a line for each run of numbers in values. A run also ends where the
+// indicator begins again: a join would be an upright line that says nothing.
+func (l *layout) stroke(v *shown, values []float64, width float64, color raster.Color) {
+	restarts := v.Restarts
 	for i := 0; i < len(values); {
 		if !finite(values[i]) {
 			i++
 			continue
 		}
 		from := i
-		for i < len(values) && finite(values[i]) {
+		for len(restarts) > 0 && restarts[0] <= from {
+			restarts = restarts[1:]
+		}
+		end := len(values)
+		if len(restarts) > 0 {
+			end = min(end, restarts[0])
+		}
+		for i < end && finite(values[i]) {
 			i++
 		}
-		l.run(values, from, i, pane, width, color)
+		l.run(values, from, i, v.pane, width, color)
 	}
 }
 
@@ -219,7 +279,7 @@ func (l *layout) dots(values []float64, pane int) {
 }
 
 // steps adds a level of whole pixels for each run of equal values.
-func (l *layout) steps(values []float64, pane int, color raster.Color) {
+func (l *layout) steps(values []float64, pane int, color raster.Color, dashed bool) {
 	a := &l.Panes[pane].axis
 	half := l.Columns.pixelsPerBar() / 2
 	for i := 0; i < len(values); {
@@ -227,12 +287,16 @@ func (l *layout) steps(values []float64, pane int, color raster.Color) {
 		for i++; i < len(values) && values[i] == v; {
 			i++
 		}
-		if !finite(v) {
+		if !finite(v) || !a.shows(v) {
 			continue
 		}
 		y := a.row(v)
 		x0, x1 := int(math.Floor(l.xs[from]-half)), int(math.Ceil(l.xs[i-1]+half))
-		l.Rules = append(l.Rules, Rule{X0: max(x0, 0), X1: max(x1, x0+1), Y: y, Thick: l.s, Pane: pane, Color: color})
+		r := Rule{X0: max(x0, 0), X1: max(x1, x0+1), Y: y, Thick: l.s, Pane: pane, Color: color}
+		if dashed {
+			r.On, r.Off = 3*l.s, 3*l.s
+		}
+		l.Rules = append(l.Rules, r)
 	}
 }
 

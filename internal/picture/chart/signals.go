@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"candela/internal/analysis/indicator"
 )
 
 // Arrows, in logical pixels.
@@ -17,7 +19,9 @@ const (
 
 // look is how a signal is drawn.
 type look struct {
-	text  string // beside an arrow; none means a dot
+	text  string // beside an arrow
+	arrow bool   // none means a dot
+	flip  bool   // an arrow that is named only where it could be another indicator's
 	up    bool
 	gold  bool
 	minor bool // a smaller dot
@@ -27,13 +31,13 @@ type look struct {
 //
 //nolint:gochecknoglobals // a table, never written
 var looks = map[string]look{
-	"buy":             {text: "Buy", up: true},
-	"sell":            {text: "Sell"},
-	"gold_buy":        {text: "Gold", up: true, gold: true},
-	"buy_oversold":    {text: "Buy OS", up: true},
-	"sell_overbought": {text: "Sell OB"},
-	"flip_up":         {text: "Up", up: true},
-	"flip_down":       {text: "Down"},
+	"buy":             {text: "Buy", arrow: true, up: true},
+	"sell":            {text: "Sell", arrow: true},
+	"gold_buy":        {text: "Gold", arrow: true, up: true, gold: true},
+	"buy_oversold":    {text: "Buy OS", arrow: true, up: true},
+	"sell_overbought": {text: "Sell OB", arrow: true},
+	"flip_up":         {arrow: true, flip: true, up: true},
+	"flip_down":       {arrow: true, flip: true},
 	"cross_up_os":     {up: true},
 	"wt_bull_div":     {up: true},
 	"rsi_bull_div":    {up: true},
@@ -58,6 +62,40 @@ func lookOf(label string) look {
 	return look{minor: true}
 }
 
+// dense reports whether bars are so near to each other that dots would hide them.
+func (l *layout) dense() bool { return l.n*minorStep*l.s > l.Width }
+
+// minorStep is the distance of bars in logical pixels from which minor dots are drawn.
+const minorStep = 3
+
+// dotWords explains the minor dots of a result: "dots: cross".
+func dotWords(signals []indicator.Signal) string {
+	words := [...]struct{ in, word string }{{"cross", "cross"}, {"breakout", "breakout"}, {"over", "zone exit"}, {"div", "divergence"}, {"small", "weak cross"}}
+	var seen [len(words)]bool
+	for i := range signals {
+		if lookOf(signals[i].Label).arrow {
+			continue
+		}
+		for w := range words {
+			if strings.Contains(signals[i].Label, words[w].in) {
+				seen[w] = true
+				break
+			}
+		}
+	}
+	text := ""
+	for w, known := range seen {
+		switch {
+		case !known:
+		case text == "":
+			text = "dots: " + words[w].word
+		default:
+			text += ", " + words[w].word
+		}
+	}
+	return text
+}
+
 // Distances between signals of a kind where several bars share a column, in logical
 // pixels. Nearer they would hide the prices and each other.
 const (
@@ -65,12 +103,12 @@ const (
 	markPitch  = 26
 )
 
-// thinSignals selects the signals to draw. Where several bars share a column, signals of
-// one kind and direction keep a distance, the newest first; the header counts the
-// others, and JSON results have all.
+// thinSignals selects the signals to draw. Where bars are dense, minor ones are not
+// drawn over the price, and the others of one kind and direction keep a distance, the
+// newest first; the header counts those left out, and JSON results have all.
 func (l *layout) thinSignals() {
 	for v := range l.each {
-		if l.Columns.Per < 2 {
+		if !l.dense() {
 			v.marks = v.Signals
 			continue
 		}
@@ -83,8 +121,9 @@ func (l *layout) thinSignals() {
 			if s.X < 0 || s.X >= l.n {
 				continue
 			}
-			kind, pitch := kindOf(lookOf(s.Label))
-			if last[kind]-l.xs[s.X] < float64(pitch*l.s) {
+			k := lookOf(s.Label)
+			kind, pitch := kindOf(k)
+			if k.minor && v.pane == 0 || last[kind]-l.xs[s.X] < float64(pitch*l.s) {
 				l.thinned++
 				continue
 			}
@@ -104,7 +143,7 @@ func kindOf(k look) (kind, pitch int) {
 		return 6, pitch // rare: an ordinary one must not hide it
 	case k.minor:
 		pitch = minorPitch
-	case k.text == "":
+	case !k.arrow:
 		kind = 2
 	default:
 		kind = 4
@@ -119,13 +158,18 @@ func kindOf(k look) (kind, pitch int) {
 // sell arrows over it. Arrows are placed before texts, so that no text covers one.
 func (l *layout) drawSignals() {
 	for v, a := range l.each {
+		flip := l.flipName(v)
 		for _, s := range v.marks {
 			if s.X < 0 || s.X >= l.n || !finite(s.Y) {
 				continue
 			}
 			k := lookOf(s.Label)
 			switch {
-			case k.text != "":
+			case k.flip && hasStyle(v.Result, indicator.CandleClose): // the candles change colour
+			case k.arrow:
+				if k.flip {
+					k.text = flip
+				}
 				l.arrow(v.pane, s.X, s.Y, k)
 			case k.minor:
 				l.dot(v.pane, l.xs[s.X], a.y(s.Y), 2.4, 3.4, l.sideColor(k.up))
@@ -138,6 +182,19 @@ func (l *layout) drawSignals() {
 		l.arrowText(&l.arrows[i])
 	}
 	l.drawTrades()
+}
+
+// flipName is the text of an indicator's flips: its name where another one flips in the
+// same pane, else none, because its line shows what has turned.
+func (l *layout) flipName(v *shown) string {
+	for o := range l.each {
+		if o.Result != v.Result && o.pane == v.pane && !hasStyle(o.Result, indicator.CandleClose) &&
+			slices.ContainsFunc(o.Signals, func(s indicator.Signal) bool { return lookOf(s.Label).flip }) {
+			name, _ := legendName(v.Label)
+			return name
+		}
+	}
+	return ""
 }
 
 // drawTrades places a dot at each trade, over everything else at its bar.
@@ -159,7 +216,7 @@ func (l *layout) arrow(pane, x int, value float64, k look) {
 	s := float64(l.s)
 	m := Mark{Shape: ArrowDown, Pane: pane, X: l.xs[x], Radius: float64(arrowHalf * s), Color: l.sideColor(k.up)}
 	if k.gold {
-		m.Color = l.theme.cycle[yellow]
+		m.Color = l.theme.warn
 	}
 	direction := -1.0
 	if k.up {
@@ -197,12 +254,16 @@ func (l *layout) anchor(pane, x int, value float64, up bool) float64 {
 }
 
 func (l *layout) keepInPane(y float64, pane int, direction float64) float64 {
-	r := l.Panes[pane].Rect
+	p := &l.Panes[pane]
 	length := float64((arrowHeight + 1) * float64(l.s))
 	if direction > 0 {
-		return min(y, float64(r.Y1)-length)
+		return min(y, float64(p.Rect.Y1)-length)
 	}
-	return max(y, float64(r.Y0)+length)
+	legend := p.Rect.Y0 + (panelBaseline+legendFoot)*l.s
+	if pane == 0 {
+		legend = l.legendEnd(l.rows)
+	}
+	return max(y, float64(legend)+length)
 }
 
 // arrowAt reports whether an arrow of the same direction already has its place.
@@ -230,7 +291,7 @@ func arrowBox(m *Mark, s float64) Rect {
 // arrowText writes the text of an arrow, unless it would lie on another text or
 // another arrow or leave the pane.
 func (l *layout) arrowText(a *arrow) {
-	if l.texts == maxText {
+	if a.text == "" || l.texts == maxText {
 		return
 	}
 	s := float64(l.s)
@@ -240,7 +301,7 @@ func (l *layout) arrowText(a *arrow) {
 	if a.Shape == ArrowDown {
 		baseline = box.Y0 - 5*l.s
 	}
-	label := Label{X: math.Floor(a.X - w/2 + 0.5), Width: w, Baseline: baseline, Text: a.text, Face: SmallBold, Color: a.Color}
+	label := Label{X: math.Floor(a.X - w/2 + 0.5), Width: w, Baseline: baseline, Text: a.text, Face: SmallBold, Color: l.theme.readable(a.Color)}
 	if l.placeText(label, a.Pane) {
 		l.texts++
 	}

@@ -8,11 +8,11 @@ import (
 	"candela/internal/analysis/indicator"
 )
 
-// crowded is a result with a minor signal at every other bar, and one that is gold.
-func crowded(n int) *indicator.Result {
+// crowded is a result with a signal at every other bar, and one that is gold.
+func crowded(n int, label string) *indicator.Result {
 	r := &indicator.Result{Label: "X", Overlay: true}
 	for x := 0; x < n; x += 2 {
-		r.Signals = append(r.Signals, indicator.Signal{X: x, Confirmed: x, Y: 50_000, Label: "cross_up"})
+		r.Signals = append(r.Signals, indicator.Signal{X: x, Confirmed: x, Y: 50_000, Label: label})
 	}
 	r.Signals = append(r.Signals, indicator.Signal{X: n - 1, Confirmed: n - 1, Y: 50_000, Label: "gold_buy"})
 	return r
@@ -22,7 +22,7 @@ func TestSignals_KeepTheirDistanceWhereBarsShareAColumn(t *testing.T) {
 	t.Parallel()
 	const n = 5000
 	spec := few(n)
-	spec.Results = []Named{{Name: "x", Result: crowded(n)}}
+	spec.Results = []Named{{Name: "x", Result: crowded(n, "wt_bull_div")}}
 	scene := layoutOf(t, spec)
 	var xs []float64
 	gold := 0
@@ -36,7 +36,7 @@ func TestSignals_KeepTheirDistanceWhereBarsShareAColumn(t *testing.T) {
 	slices.Sort(xs)
 	xs = slices.Compact(xs) // a dot has a rim of the same place
 	for i := 1; i < len(xs); i++ {
-		if xs[i]-xs[i-1] < minorPitch {
+		if xs[i]-xs[i-1] < markPitch {
 			t.Fatalf("dots at %v and %v", xs[i-1], xs[i])
 		}
 	}
@@ -51,10 +51,24 @@ func TestSignals_KeepTheirDistanceWhereBarsShareAColumn(t *testing.T) {
 	}
 }
 
+// TestSignals_MinorOnesLeaveDensePricesAlone: a panel keeps its dots.
+func TestSignals_MinorOnesLeaveDensePricesAlone(t *testing.T) {
+	t.Parallel()
+	for _, overlay := range []bool{true, false} {
+		spec := few(1000)
+		r := crowded(1000, "cross_up")
+		r.Overlay, r.Signals = overlay, r.Signals[:500]
+		spec.Results = []Named{{Name: "x", Result: r}}
+		if marks := layoutOf(t, spec).Marks; (len(marks) == 0) != overlay {
+			t.Errorf("%d marks, overlay %t", len(marks), overlay)
+		}
+	}
+}
+
 func TestSignals_AllAreDrawnWhereEachBarHasItsColumn(t *testing.T) {
 	t.Parallel()
 	spec := few(200)
-	spec.Results = []Named{{Name: "x", Result: crowded(200)}}
+	spec.Results = []Named{{Name: "x", Result: crowded(200, "cross_up")}}
 	scene := layoutOf(t, spec)
 	drawn := make(map[float64]bool)
 	for _, m := range scene.Marks {

@@ -1,6 +1,10 @@
 package chart
 
-import "candela/internal/picture/raster"
+import (
+	"math"
+
+	"candela/internal/picture/raster"
+)
 
 // theme is the set of colours of a picture.
 type theme struct {
@@ -11,9 +15,8 @@ type theme struct {
 	histUp, histUpWeak       raster.Color
 	histDown, histDownWeak   raster.Color
 	warn                     raster.Color
-	profile, poc             raster.Color
-	volume                   float64 // opacity
-	cycle                    [5]raster.Color
+	volume                   float64         // opacity
+	cycle                    [8]raster.Color // any two differ by 25 in CIEDE2000, see the test
 }
 
 const (
@@ -21,22 +24,24 @@ const (
 	bandFill    = 0.07
 	cloudFill   = 0.14
 	areaFill    = 0.28
-	bandLine    = 0.75
 	levelLine   = 0.8
-	backing     = 0.75
+	backing     = 0.85
 	profileOut  = 0.16
 	profileArea = 0.34
 	profilePOC  = 0.60
 	formingBody = 0.35
 )
 
-// The places of the cycle that have a meaning of their own.
+// The places of the cycle, by their colour in the dark theme.
 const (
 	yellow = iota
 	orange
 	blue
 	violet
-	indigo
+	cyan
+	pink
+	green
+	tan
 )
 
 // themes is indexed by Theme.
@@ -50,23 +55,25 @@ var themes = [...]theme{
 		up: raster.Hex(0x26A69A), down: raster.Hex(0xEF5350),
 		histUp: raster.Hex(0x26A69A), histUpWeak: raster.Hex(0x1B635F),
 		histDown: raster.Hex(0xEF5350), histDownWeak: raster.Hex(0x84383B),
-		warn: raster.Hex(0xF2C94C), profile: raster.Hex(0x5B7CFA), poc: raster.Hex(0xF2C94C),
+		warn:   raster.Hex(0xF2C94C),
 		volume: 0.34,
-		cycle: [5]raster.Color{
-			raster.Hex(0xF2C94C), raster.Hex(0xFF8F3F), raster.Hex(0x4C8DFF), raster.Hex(0xC77DFF), raster.Hex(0x9575FF),
+		cycle: [8]raster.Color{
+			yellow: raster.Hex(0xFFD93B), orange: raster.Hex(0xFE790C), blue: raster.Hex(0x64C6FA), violet: raster.Hex(0xB66EFF),
+			cyan: raster.Hex(0x70FFED), pink: raster.Hex(0xFFBDE5), green: raster.Hex(0x70E83C), tan: raster.Hex(0x8F7F68),
 		},
 	},
 	Light: {
 		name:       "light",
 		background: raster.Hex(0xFFFFFF), grid: raster.Hex(0xF0F2F6), border: raster.Hex(0xD9DDE5),
-		text: raster.Hex(0x434651), strong: raster.Hex(0x131722), muted: raster.Hex(0x787B86),
+		text: raster.Hex(0x434651), strong: raster.Hex(0x131722), muted: raster.Hex(0x6E717C),
 		up: raster.Hex(0x089981), down: raster.Hex(0xF23645),
 		histUp: raster.Hex(0x26A69A), histUpWeak: raster.Hex(0xB2DFDB),
 		histDown: raster.Hex(0xF05350), histDownWeak: raster.Hex(0xFBC9CC),
-		warn: raster.Hex(0xB26A00), profile: raster.Hex(0x5B7CFA), poc: raster.Hex(0xF2C94C),
+		warn:   raster.Hex(0xA66200),
 		volume: 0.30,
-		cycle: [5]raster.Color{
-			raster.Hex(0xD9A400), raster.Hex(0xF57C00), raster.Hex(0x2962FF), raster.Hex(0x9C27B0), raster.Hex(0x7E57C2),
+		cycle: [8]raster.Color{
+			yellow: raster.Hex(0xAF8D29), orange: raster.Hex(0xBF5002), blue: raster.Hex(0x316EF9), violet: raster.Hex(0x8A2B9E),
+			cyan: raster.Hex(0x057D8D), pink: raster.Hex(0xEB5399), green: raster.Hex(0x3A8F0A), tan: raster.Hex(0x4E2E11),
 		},
 	},
 }
@@ -79,13 +86,59 @@ func themeNames() []string {
 	return names
 }
 
-// onPill is the text colour that reads best on a pill.
+// minContrast is the contrast of text that WCAG 2 asks for at level AA.
+const minContrast = 4.5
+
+// onPill is the text colour that reads best on a pill. Against every colour, either
+// white or black has a contrast of 4.58.
 func onPill(c raster.Color) raster.Color {
-	if c.Luma() > 150 {
-		return raster.Hex(0x131722)
+	white, ink := raster.Hex(0xFFFFFF), raster.Hex(0x131722)
+	if contrast(c, ink) < minContrast {
+		ink = raster.Hex(0)
 	}
-	return raster.Hex(0xFFFFFF)
+	if contrast(c, white) > contrast(c, ink) {
+		return white
+	}
+	return ink
 }
+
+// readable returns c, or else the nearest mixture with the colour of strong text that
+// has enough contrast for text on the background.
+func (t *theme) readable(c raster.Color) raster.Color {
+	const steps = 16
+	for k := range steps {
+		if mixed := t.strong.Alpha(float64(k) / steps).Over(c.Alpha(1)); contrast(mixed, t.background) >= minContrast {
+			return mixed
+		}
+	}
+	return t.strong
+}
+
+// contrast is the ratio of luminances that WCAG 2 defines, 1 to 21.
+func contrast(a, b raster.Color) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// luminance is the relative luminance of an sRGB colour.
+func luminance(c raster.Color) float64 {
+	return float64(0.2126*linear(c.R)) + float64(0.7152*linear(c.G)) + float64(0.0722*linear(c.B))
+}
+
+func linear(channel uint8) float64 { return linears[channel] }
+
+// linears has the linear value of each sRGB value.
+//
+//nolint:gochecknoglobals // a table, never written
+var linears = func() (t [256]float64) {
+	for i := range t {
+		v := float64(i) / 255
+		if t[i] = v / 12.92; v > 0.04045 {
+			t[i] = math.Pow((v+0.055)/1.055, 2.4)
+		}
+	}
+	return t
+}()
 
 // lineColor returns the colour of a line whose label has a conventional meaning.
 func (t *theme) lineColor(label string) (raster.Color, bool) {
@@ -94,16 +147,6 @@ func (t *theme) lineColor(label string) (raster.Color, bool) {
 		return t.up, true
 	case "-DI", "Short", "Senkou B", "R1", "R2", "R3", "R4", "R5":
 		return t.down, true
-	case "Tenkan":
-		return t.cycle[blue], true
-	case "Kijun":
-		return t.cycle[orange], true
-	case "Chikou":
-		return t.muted, true
-	case "Pivot", "POC", "dPOC", "nPOC":
-		return t.cycle[yellow], true
-	case "VAH", "VAL":
-		return t.cycle[blue], true
 	}
 	return raster.Color{}, false
 }

@@ -5,6 +5,20 @@ import "math"
 // maxTicks bounds what a pane can ask for, whatever its range.
 const maxTicks = 200
 
+// minLabels is how many labels an axis shows beside its pills, if it has the height.
+const minLabels = 3
+
+// tickGaps are the least distances of ticks in logical pixels, in the order tried: a
+// later one is used where pills and edges leave fewer than minLabels of the one before.
+// Steps grow by a factor of two at most, so the first puts ticks 32 to 64 pixels apart,
+// about 45 on average.
+//
+//nolint:gochecknoglobals // a table, never written
+var tickGaps = [...]int{32, 22, 16, 12}
+
+// labelPitch is the least distance of two labels of an axis, in logical pixels.
+const labelPitch = 11
+
 // niceStep returns the smallest step of {1, 2, 2.5, 5} x 10^k that is at least
 // want, and the number of decimals its multiples need.
 func niceStep(want float64) (step float64, decimals int) {
@@ -16,11 +30,10 @@ func niceStep(want float64) (step float64, decimals int) {
 		for _, m := range [...]float64{10, 20, 25, 50} {
 			step = m * pow10(e-1)
 			if step >= want*(1-1e-12) {
-				decimals = max(0, -e)
 				if m == 25 { // 2.5 needs one more digit than its power of ten
-					decimals = max(0, 1-e)
+					e--
 				}
-				return step, decimals
+				return step, max(0, -e)
 			}
 		}
 	}
@@ -35,49 +48,98 @@ func pow10(k int) float64 {
 	return math.Pow10(k)
 }
 
-// tickValues appends the values to mark on s, at least gap device pixels apart,
-// and returns the decimals their labels need.
+// tickValues appends the values to mark on s, at least gap device pixels apart and
+// from those already in dst, and returns the decimals their labels need.
 func tickValues(dst []float64, s *axis, gap float64) ([]float64, int) {
-	if s.log {
+	// On a logarithmic axis over less than half a decade, equal steps are spaced well
+	// enough: the lowest is at most three times as high as the highest.
+	if s.log && s.hi > 3*s.lo {
 		return logTicks(dst, s, gap)
 	}
-	step, decimals := niceStep(gap / (s.bottom - s.top) * (s.hi - s.lo))
+	want := gap / (s.bottom - s.top) * (s.hi - s.lo)
+	if s.log { // steps are lowest at the top
+		want = s.hi - s.value(s.top+gap)
+	}
+	step, decimals := niceStep(want)
+	given := len(dst)
 	first := math.Ceil(s.lo/step - 1e-9)
 	for i := range maxTicks {
 		v := float64((first + float64(i)) * step)
 		if v > s.hi+float64(step*1e-9) {
 			break
 		}
-		if len(dst) > 0 && v == dst[len(dst)-1] { // the step is below the value's resolution
+		if len(dst) > given && v == dst[len(dst)-1] { // the step is below the value's resolution
 			break
 		}
-		dst = append(dst, v)
+		if s.apart(v, dst[:given], gap) {
+			dst = append(dst, v)
+		}
 	}
 	return dst, decimals
 }
 
-// logTicks goes down from the top. Pixels per unit grow on the way, so the step is
-// recomputed at each tick.
+// apart reports whether v is drawn at least gap device pixels from all others.
+func (s *axis) apart(v float64, others []float64, gap float64) bool {
+	y := s.y(v)
+	for _, o := range others {
+		if math.Abs(s.y(o)-y) < gap {
+			return false
+		}
+	}
+	return true
+}
+
+// logTicks places round numbers, the roundest first: powers of ten, then fives and
+// twos, then the other digits, then finer steps between them.
 func logTicks(dst []float64, s *axis, gap float64) ([]float64, int) {
 	decimals := 0
-	next := s.hi
-	for range maxTicks {
-		// The step that spans gap pixels just below next.
-		want := next - s.value(s.y(next)+gap)
-		step, d := niceStep(want)
-		v := float64(math.Floor(next/step+1e-9) * step)
-		if v < s.lo || v <= 0 {
-			break
-		}
-		if len(dst) == 0 || s.y(v)-s.y(dst[len(dst)-1]) >= gap*0.9 {
+	low, high := int(math.Floor(math.Log10(s.lo))), int(math.Floor(math.Log10(s.hi)))
+	every := max(1, (high-low)/maxTicks) // decades that can have a tick at all
+	try := func(v float64, d int) {
+		if len(dst) < maxTicks && v >= s.lo && v <= s.hi && s.apart(v, dst, gap) {
 			dst = append(dst, v)
 			decimals = max(decimals, d)
 		}
-		next = float64(v - step*0.5)
-		if len(dst) > 0 && dst[len(dst)-1] == v {
-			next = s.value(s.y(v) + gap)
+	}
+	for _, round := range [...]struct{ first, step, last, decimals int }{
+		{10, 10, 10, 0}, {50, 10, 50, 0}, {20, 10, 20, 0}, {30, 10, 90, 0}, {15, 10, 95, 1}, {11, 1, 99, 1},
+	} {
+		for k := low; k <= high; k += every {
+			unit := pow10(k - 1)
+			near := float64(float64(round.first) * unit)
+			if wide := s.y(near) - s.y(float64(near+float64(round.step)*unit)); round.step < round.last-round.first && wide < gap/2 {
+				continue // the widest step of the decade is too narrow
+			}
+			for m := round.first; m <= round.last; m += round.step {
+				try(float64(float64(m)*unit), max(0, round.decimals-k))
+			}
 		}
-		if next <= s.lo || next <= 0 {
+	}
+	return dst, decimals
+}
+
+// fillTicks appends most round values where there is room for a label: gap device
+// pixels from the others, and free. It is for axes on which no even spacing has enough.
+func fillTicks(dst []float64, s *axis, gap float64, most int, free func(v float64) bool) ([]float64, int) {
+	step, decimals := niceStep(gap / 10 / (s.bottom - s.top) * (s.hi - s.lo))
+	given := len(dst)
+	// The roundest first; if they leave no room for the others, as many as there can be.
+	for _, rounds := range [...][]float64{{10, 5, 2, 1}, {1}} {
+		dst = dst[:given]
+		for _, round := range rounds {
+			each := round * step
+			first := math.Ceil(s.lo / each)
+			for i := range maxTicks {
+				v := float64((first + float64(i)) * each)
+				if v > s.hi || len(dst) == given+most {
+					break
+				}
+				if s.apart(v, dst, gap) && free(v) {
+					dst = append(dst, v)
+				}
+			}
+		}
+		if len(dst) == given+most {
 			break
 		}
 	}

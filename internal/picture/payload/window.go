@@ -3,8 +3,8 @@ package payload
 import "candela/internal/analysis/indicator"
 
 // Tail returns r, which was computed over total bars, cut to the last n of them:
-// bar indices count from the first remaining bar. Earlier signals, and segments that
-// begin earlier, are removed. Levels and profiles stay. The values alias r's.
+// bar indices count from the first remaining bar. Earlier signals and profiles, and segments
+// that begin earlier, are removed. Levels and profiles stay. The values alias r's.
 func Tail(r *indicator.Result, total, n int) *indicator.Result {
 	from := total - n
 	if from <= 0 {
@@ -25,6 +25,19 @@ func Tail(r *indicator.Result, total, n int) *indicator.Result {
 	for i, f := range r.Fills {
 		f.Y1, f.Y2 = f.Y1[from:], f.Y2[from:]
 		cut.Fills[i] = f
+	}
+	cut.Restarts = nil
+	for _, x := range r.Restarts {
+		if x > from {
+			cut.Restarts = append(cut.Restarts, x-from)
+		}
+	}
+	cut.Profiles = nil
+	for _, p := range r.Profiles {
+		if p.To > from {
+			p.From, p.To = max(p.From-from, 0), p.To-from
+			cut.Profiles = append(cut.Profiles, p)
+		}
 	}
 	cut.Signals = nil
 	for _, s := range r.Signals {
