@@ -4,7 +4,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { action, Alarm, alert, chart, command, finish, open, restart, transport, url } from "./talk.mjs";
+import { action, Alarm, alert, chart, command, finish, open, restart, streams, transport, url } from "./talk.mjs";
 
 const [codex] = process.argv.slice(2);
 const run = async (...args) => (await promisify(execFile)(codex, args)).stdout;
@@ -68,6 +68,7 @@ row.tools = await session.tools();
 row.call = await chart(session.call);
 row.connects = "yes";
 row.push = await alert(session.call, alarm);
+if (transport === "http") row.streams = await streams();
 await session.end();
 if (transport === "http") {
   await restart();

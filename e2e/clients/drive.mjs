@@ -8,7 +8,7 @@
 //	E2E_TRANSPORT  stdio or http           E2E_URL      where the server is, over HTTP
 //	E2E_MODE       how the client begins   E2E_COMMAND  how it is started, JSON, over stdio
 //	E2E_WAIT       seconds to wait         E2E_PORT     a free port, for a client that listens
-//	               for a notification      E2E_STREAMS  the streams that are expected
+//	               for a notification
 //
 // and writes lines of JSON, each of which but the last is answered by one:
 //
@@ -118,7 +118,7 @@ async function converse(row, folder, environment, desk) {
   mkdirSync(home, { recursive: true });
   const child = spawn(command, [...args, ...(row.arguments ?? [])], {
     stdio: ["pipe", "pipe", "pipe"],
-    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", E2E_STREAMS: row.streams, ...environment },
+    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", ...environment },
   });
   let result, log = "";
   child.stderr.on("data", (chunk) => { log += chunk; });

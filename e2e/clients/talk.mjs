@@ -22,6 +22,15 @@ export const restart = () => request({ restart: true });
 export const action = (text) => request({ action: text });
 // seen waits until the tap has seen an entry with these values, and returns it.
 export const seen = (entry, seconds = 120) => request({ seen: entry, seconds });
+// streams returns how many streams the client keeps open. A server that ends one of them
+// would see it again within three seconds.
+export async function streams() {
+  let open = 0;
+  while ((await seen({ stream: open + 1 }, 3)).entry) {
+    if (++open > 4) return "they take turns";
+  }
+  return open;
+}
 export const finish = (row) => { say({ row }); process.exit(0); };
 
 // Alarm collects notifications of alerts; its came waits for the one of an alert.

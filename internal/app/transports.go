@@ -138,7 +138,7 @@ func (rt Runtime) release() string {
 type toolset struct {
 	registry  *tool.Registry
 	resources mcp.ResourceSet // nil without --trade
-	streams   notify.Streams  // nil without push notifications
+	streams   notify.Inbox    // nil without push notifications
 	trading   *trading        // nil without --trade
 	parts     []Part          // must start before anything calls a tool
 }

@@ -58,7 +58,7 @@ type Streams interface {
 // uses it.
 type Stream interface {
 	// Ready receives when Take may return events, and once at the start. It is closed when
-	// another stream of the caller has taken over at another replica.
+	// another stream of the token has taken over, here or at another replica.
 	Ready() <-chan struct{}
 
 	// Take appends the next events to dst, oldest first and no more than fit one write. The

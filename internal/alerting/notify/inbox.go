@@ -22,6 +22,10 @@ type Inbox interface {
 	// blocks on a reader. Entries that are already present are ignored.
 	Append(entries []Entry)
 
+	// Attached returns the session of the token's stream, and false if no live replica has
+	// one.
+	Attached(caller principal.Caller) (session string, open bool)
+
 	// Subscribe sets the filter of the caller's token and returns once it is durable. After
 	// an error the filter may still have been set. Entries matched by an earlier filter
 	// stay in the backlog.

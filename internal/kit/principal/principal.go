@@ -18,6 +18,10 @@ type Caller struct {
 	Client    string // the client's own name for itself, unverified; "" when unknown
 	ClientKey string // the same for a client that returns with a new token; "" when unknown
 
+	// Session distinguishes the streams of one token: a client may open several. It is ""
+	// if the client named none, and has no other meaning.
+	Session string `json:"-"`
+
 	// Scope is what the token may do. It is checked where a call arrives, so it is neither
 	// stored nor sent.
 	Scope Scope `json:"-"`

@@ -16,7 +16,7 @@ func TestLimits_ArePublished(t *testing.T) {
 	}
 	defaults := map[string]string{
 		"calls token 16": "16", "bytes token 1.6777216e+07": "16 MiB", "bytes all 1.34217728e+08": "128 MiB", "bytes strangers 1.6777216e+07": "16 MiB", "requests token 500": "500 a second",
-		"requests address 50": "50 a second", "connections all 1024": "1,024", "connections address 512": "half",
+		"requests address 50": "50 a second", "connections all 1024": "1,024", "connections address 512": "half", "streams token 4": "4",
 	}
 	for _, b := range newServer(t, nil).Stats().Budgets {
 		text := strings.Join([]string{b.Name, b.Scope, strconv.FormatFloat(b.Limit, 'g', -1, 64)}, " ")

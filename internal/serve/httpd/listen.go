@@ -29,7 +29,7 @@ func (s *Server) listen(x *exchange, body *rpc.Body, sub *mcp.Subscription) {
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] subscription opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
 	s.tallies.streams.Add(1)
 	out := s.openFrames(x.w)
-	reason := s.carry(ctx, out, event(sub.Acknowledgement()), sub.Changed, func(bool) error { return out.write(event(sub.Update())) })
+	reason := s.carry(ctx, out, event(sub.Acknowledgement()), sub.Changed, func(bool) error { return out.write(event(sub.Update())) }, func() error { return nil })
 	if last := sub.Completion(); len(last) > 0 && !errors.Is(reason, errClientLeft) {
 		_ = out.write(event(last)) // the stream ends either way
 	}

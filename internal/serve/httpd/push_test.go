@@ -355,7 +355,7 @@ func TestStream_EndsWhenAnotherServerHasIt(t *testing.T) {
 		send(t, conn, openStream)
 		stream := readHead(t, conn).body
 		readFrame(t, stream)
-		source.TakeOver()
+		source.TakeOver("")
 		if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 {
 			t.Fatalf("the stream gave %q, %v", rest, err)
 		}

@@ -57,9 +57,9 @@ func notice(id uint64) notify.Event {
 	return notify.NewEvent(id, notify.AlertTriggered, []byte(`{"alert_id":"a"}`))
 }
 
-// later is an notify.Streams that is made inside the bubble, after the server's
+// later is an httpd.Streams that is made inside the bubble, after the server's
 // configuration.
-type later struct{ notify.Streams }
+type later struct{ httpd.Streams }
 
 // scene is a running server inside a bubble.
 type scene struct {

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/alerting/notify"
 	"candela/internal/kit/lograte"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/shutdown"
@@ -47,8 +46,8 @@ type Config struct {
 	Tools          int
 	Trading        bool
 	Log            *slog.Logger
-	Streams        notify.Streams // nil: streams carry keep-alives only
-	OAuth          *oauth.Server  // nil: tokens come from elsewhere
+	Streams        Streams       // nil: streams carry keep-alives only
+	OAuth          *oauth.Server // nil: tokens come from elsewhere
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
 	MaxConnections int           // open at once; 1024
@@ -86,7 +85,7 @@ type Server struct {
 	strangers *slog.Logger // rate-limited, for messages that anyone can cause
 	base      *url.URL
 	landing   []byte // the discovery document
-	takeovers takeovers
+	sessions  sessions
 	rooms     sync.Pool // of *room
 
 	noStore, jsonType []string // header values, shared and never modified
@@ -114,8 +113,8 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	_, _ = rand.Read(random[:]) // documented never to fail
 	s := &Server{
 		mcp: m, auth: auth, cfg: cfg, log: cfg.Log, strangers: lograte.New(cfg.Log), base: base,
-		takeovers: takeovers{streams: map[string]*streamSlot{}},
-		noStore:   []string{"no-store"}, jsonType: []string{"application/json"},
+		sessions: sessions{tokens: map[string][]*session{}},
+		noStore:  []string{"no-store"}, jsonType: []string{"application/json"},
 		idPrefix: base64.RawURLEncoding.EncodeToString(random[:]) + "-",
 	}
 	s.address, s.budgets = ClientAddress(cfg.TrustedProxies), newBudgets(cfg.Limits)

@@ -32,7 +32,7 @@ func (t *tallies) prepare(routes []route) {
 	} {
 		t.refused[status] = &atomic.Uint64{}
 	}
-	for _, reason := range []error{errClientLeft, errTakenOver, errStopping, principal.ErrTokenEnded} {
+	for _, reason := range []error{errClientLeft, errTakenOver, errDisplaced, errStopping, principal.ErrTokenEnded} {
 		t.ended[reason] = &atomic.Uint64{}
 	}
 }
@@ -62,7 +62,7 @@ func (s *Server) Stats() Stats {
 	t := &s.tallies
 	open, budgets := s.connections.count()
 	stats := Stats{
-		Connections: int64(open), Streams: t.streams.Load(), Budgets: append(budgets, s.budgets.report()...),
+		Connections: int64(open), Streams: t.streams.Load(), Budgets: append(append(budgets, s.budgets.report()...), s.sessions.budget()),
 		Ended: map[string]uint64{}, Requests: map[string]uint64{}, Refused: map[string]uint64{},
 	}
 	for path, count := range t.paths {

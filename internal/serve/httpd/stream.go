@@ -7,12 +7,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"sync"
 	"time"
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/shutdown"
 )
 
 // Reasons for the end of a stream, also used as metric labels. Those that end its context
@@ -20,11 +18,13 @@ import (
 var (
 	errClientLeft = errors.New("client left")
 	errTakenOver  = errors.New("taken over")
+	errDisplaced  = errors.New("displaced") // by newer sessions
 	errStopping   = errors.New("server stops")
 )
 
 // stream answers GET /mcp and GET /sse with server-sent events until the client
-// disconnects, the token ends, another stream replaces it or the server stops.
+// disconnects, the token ends, another stream replaces it or the server stops. Only the
+// newest stream of a token gets events.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
 	refusal := s.admit(r)
@@ -45,20 +45,21 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	ctx, leave := s.takeovers.claim(held, *caller)
+	caller.Session = sessionOf(r)
+	ctx, added, leave := s.sessions.add(held, caller)
 	defer leave()
-	events, err := s.streamsOf(*caller).Open(ctx, *caller, r.Header.Get("Last-Event-ID"))
-	if err != nil {
+	events := reader{session: added, all: &s.sessions, streams: s.streamsOf(*caller)}
+	defer events.close()
+	if err := events.open(ctx, r.Header.Get("Last-Event-ID")); err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; retry")
 		refusal.cause = err
 		x.refuse(r.Context(), nil, refusal)
 		return
 	}
-	defer events.Close()
 	began := time.Now()
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
 	s.tallies.streams.Add(1)
-	reason := s.pump(ctx, x.w, events)
+	reason := s.pump(ctx, x.w, &events)
 	s.tallies.end(reason)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
 		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
@@ -67,7 +68,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 
 // streamsOf returns the streams that a caller may open. A token for charts alone gets no
 // events: a subscription of an earlier token of the client would else come back with it.
-func (s *Server) streamsOf(caller principal.Caller) notify.Streams {
+func (s *Server) streamsOf(caller principal.Caller) Streams {
 	if caller.Scope < principal.Read {
 		return silence{}
 	}
@@ -80,31 +81,34 @@ type silence struct{}
 func (silence) Open(context.Context, principal.Caller, string) (notify.Stream, error) {
 	return silence{}, nil
 }
-func (silence) Ready() <-chan struct{}                 { return nil }
-func (silence) Take(dst []notify.Event) []notify.Event { return dst }
-func (silence) Close()                                 {}
+func (silence) Attached(principal.Caller) (session string, open bool) { return "", false }
+func (silence) Ready() <-chan struct{}                                { return nil }
+func (silence) Take(dst []notify.Event) []notify.Event                { return dst }
+func (silence) Close()                                                {}
 
 // pump writes events and keep-alives until the stream ends, and returns the reason.
-func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events notify.Stream) error {
+func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events *reader) error {
 	out := s.openFrames(w)
-	err := s.carry(ctx, out, []byte(": connected\n\n"), events.Ready, func(open bool) error {
-		if !open {
-			return errTakenOver
+	resume := func() error { return events.resume(ctx) }
+	err := s.carry(ctx, out, []byte(": connected\n\n"), events.wake, func(open bool) error {
+		switch {
+		case !open:
+			return events.yield(ctx)
+		case events.events == nil:
+			return resume()
 		}
-		return s.deliver(ctx, events, out)
-	})
-	if errors.Is(err, errStopping) && s.cfg.Reconnect > 0 {
-		// Randomised, so that the clients do not reconnect all at once.
-		wait := s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect)                   //nolint:gosec // G404: not a secret
+		return s.deliver(ctx, events.events, out)
+	}, resume)
+	if wait := s.retryAfter(err); wait > 0 {
 		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream ends either way
 	}
 	return err
 }
 
-// carry writes the first frame, then calls send whenever ready receives and writes
-// keep-alives, until the stream ends. It returns the reason. Ten thousand streams wait
-// here, so there are few cases: all other ends cancel ctx.
-func (s *Server) carry(ctx context.Context, out *frameWriter, first []byte, ready func() <-chan struct{}, send func(open bool) error) error {
+// carry writes the first frame, then calls send whenever ready receives, and writes
+// keep-alives, each followed by idle, until the stream ends. It returns the reason. Ten
+// thousand streams wait here, so there are few cases: all other ends cancel ctx.
+func (s *Server) carry(ctx context.Context, out *frameWriter, first []byte, ready func() <-chan struct{}, send func(open bool) error, idle func() error) error {
 	quiet := time.NewTicker(s.cfg.KeepAlive)
 	defer quiet.Stop()
 	err := out.write(first)
@@ -115,10 +119,25 @@ func (s *Server) carry(ctx context.Context, out *frameWriter, first []byte, read
 		case _, open := <-ready():
 			err = send(open)
 		case <-quiet.C:
-			err = out.write([]byte(": keep-alive\n\n"))
+			if err = out.write([]byte(": keep-alive\n\n")); err == nil {
+				err = idle()
+			}
 		}
 	}
 	return err
+}
+
+// retryAfter returns when a client should open a stream again that ended for a reason, or 0
+// if it should decide itself.
+func (s *Server) retryAfter(reason error) time.Duration {
+	switch {
+	case errors.Is(reason, errDisplaced):
+		return displacedRetry
+	case errors.Is(reason, errStopping) && s.cfg.Reconnect > 0:
+		// Randomised, so that the clients do not reconnect all at once.
+		return s.cfg.Reconnect/2 + rand.N(s.cfg.Reconnect) //nolint:gosec // G404: not a secret
+	}
+	return 0
 }
 
 // ended returns why a stream's context ended, or nil.
@@ -204,36 +223,4 @@ func (f *frameWriter) write(frames []byte) error {
 		return errClientLeft
 	}
 	return nil
-}
-
-// takeovers keeps one stream per token, the newest: a client that reconnects is alive,
-// and its old connection may take minutes to fail.
-type takeovers struct {
-	mu      sync.Mutex
-	streams map[string]*streamSlot
-}
-
-type streamSlot struct{ cancel context.CancelCauseFunc }
-
-// claim replaces the stream of the caller's token until release. The returned context
-// ends with ctx, when the server stops, and when another stream replaces this one.
-func (t *takeovers) claim(ctx context.Context, caller principal.Caller) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	slot := &streamSlot{cancel}
-	t.mu.Lock()
-	if old := t.streams[caller.Key]; old != nil {
-		old.cancel(errTakenOver)
-	}
-	t.streams[caller.Key] = slot
-	t.mu.Unlock()
-	unstop := context.AfterFunc(shutdown.Context(ctx), func() { cancel(errStopping) })
-	return ctx, func() {
-		unstop()
-		cancel(nil)
-		t.mu.Lock()
-		if t.streams[caller.Key] == slot {
-			delete(t.streams, caller.Key)
-		}
-		t.mu.Unlock()
-	}
 }

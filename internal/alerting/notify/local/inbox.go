@@ -47,6 +47,7 @@ var _ notify.Inbox = (*Inbox)(nil)
 
 type subscriber struct {
 	core.Subscriber
+	session     string // of the last stream
 	unconfirmed bool   // loaded from the file, and the token is not live or not known to be
 	cachedJSON  string // for the file: everything but cursor and last seen; empty after a change
 }
@@ -153,8 +154,20 @@ func (b *Inbox) Open(_ context.Context, caller principal.Caller, lastEventID str
 	}
 	b.file.markDirty()
 	stream := core.NewStream(&s.Subscriber, b.file.markDirty, func(stream *core.Stream) { b.closeStream(s, stream) })
+	if former := s.Detach(); former != nil {
+		former.End()
+	}
 	s.Attach(stream)
+	s.session = caller.Session
 	return stream, nil
+}
+
+// Attached implements notify.Inbox.
+func (b *Inbox) Attached(caller principal.Caller) (session string, open bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.subs.View(caller, func(s *subscriber) { session, open = s.session, s.Stream != nil })
+	return session, open
 }
 
 func (b *Inbox) closeStream(s *subscriber, stream *core.Stream) {

@@ -29,10 +29,11 @@ type Subscription struct {
 // Attachment is the data of an AttachmentKind record.
 type Attachment struct {
 	Owner     string    `json:"owner"`
-	Epoch     uint64    `json:"n,omitempty"`    // counts the token's streams
-	Replica   string    `json:"at,omitempty"`   // that serves or served the last of them
-	Open      bool      `json:"open,omitempty"` // it still does
-	FilterRev uint64    `json:"sub,omitempty"`  // the revision of the filter that Replica applies
+	Epoch     uint64    `json:"n,omitempty"`       // counts the token's streams
+	Replica   string    `json:"at,omitempty"`      // that serves or served the last of them
+	Session   string    `json:"session,omitempty"` // of the stream; distinguishes those of one token
+	Open      bool      `json:"open,omitempty"`    // it still does
+	FilterRev uint64    `json:"sub,omitempty"`     // the revision of the filter that Replica applies
 	Cursor    uint64    `json:"cursor"`
 	Seen      time.Time `json:"seen,omitzero"`
 }

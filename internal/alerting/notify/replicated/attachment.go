@@ -31,6 +31,7 @@ type subscriber struct {
 type attachment struct {
 	epoch     uint64 // counts the token's streams
 	replica   string
+	session   string // of the stream
 	open      bool
 	filterRev uint64 // of the filter that the replica applies
 }
@@ -74,7 +75,7 @@ func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID s
 	}
 	s := b.beginOpen(caller)
 	defer b.endOpen(s)
-	attach, err := b.attach(ctx, s, lastEventID)
+	attach, err := b.attach(ctx, s, caller.Session, lastEventID)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -87,7 +88,7 @@ func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID s
 	}
 	b.endStream(s)
 	s.attachmentRev = max(s.attachmentRev, attach.rev)
-	s.attachment = attachment{epoch: attach.epoch, replica: b.self, open: true, filterRev: attach.filterRev}
+	s.attachment = attachment{epoch: attach.epoch, replica: b.self, session: caller.Session, open: true, filterRev: attach.filterRev}
 	if attach.resumed {
 		s.SetCursor(attach.cursor)
 	}
@@ -99,6 +100,14 @@ func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID s
 		b.markDirty(s)
 	}
 	return stream, nil
+}
+
+// Attached implements notify.Inbox.
+func (b *Inbox) Attached(caller principal.Caller) (session string, open bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.subs.View(caller, func(s *subscriber) { session, open = s.attachment.session, b.connected(s) })
+	return session, open
 }
 
 // waitForEvent waits until the event that a client names is appended here.
@@ -152,9 +161,9 @@ type attached struct {
 }
 
 // attach writes the next attachment of a token.
-func (b *Inbox) attach(ctx context.Context, s *subscriber, lastEventID string) (attached, error) {
+func (b *Inbox) attach(ctx context.Context, s *subscriber, session, lastEventID string) (attached, error) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		r, next := b.nextAttachment(s, lastEventID)
+		r, next := b.nextAttachment(s, session, lastEventID)
 		rev, err := b.writeOpen(ctx, r)
 		if err == nil {
 			next.rev = rev
@@ -176,7 +185,7 @@ func (b *Inbox) attach(ctx context.Context, s *subscriber, lastEventID string) (
 	}
 }
 
-func (b *Inbox) nextAttachment(s *subscriber, lastEventID string) (records.Record, attached) {
+func (b *Inbox) nextAttachment(s *subscriber, session, lastEventID string) (records.Record, attached) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	b.refreshCursor(s)
@@ -187,7 +196,7 @@ func (b *Inbox) nextAttachment(s *subscriber, lastEventID string) (records.Recor
 	return records.Record{
 		Kind: records.AttachmentKind, Name: s.Key, Rev: s.attachmentRev, CompareAndSet: true,
 		Data: records.Encode(records.Attachment{
-			Owner: s.Owner.Name, Epoch: next.epoch, Replica: b.self, Open: true, FilterRev: next.filterRev, Cursor: next.cursor, Seen: s.LastSeen.UTC(),
+			Owner: s.Owner.Name, Epoch: next.epoch, Replica: b.self, Session: session, Open: true, FilterRev: next.filterRev, Cursor: next.cursor, Seen: s.LastSeen.UTC(),
 		}),
 	}, next
 }
@@ -253,7 +262,7 @@ func (b *Inbox) handleAttachment(r records.Record) error {
 	s.attachmentRev = r.Rev
 	own := !deleted && data.Replica == b.self
 	if !own || s.attachment.replica != b.self || s.attachment.epoch != data.Epoch {
-		s.attachment = attachment{epoch: data.Epoch, replica: data.Replica, open: data.Open, filterRev: data.FilterRev}
+		s.attachment = attachment{epoch: data.Epoch, replica: data.Replica, session: data.Session, open: data.Open, filterRev: data.FilterRev}
 		b.endStream(s)
 		if !deleted && (!own || first) { // this replica knows the cursor of its own streams
 			s.SetCursor(data.Cursor)
@@ -435,7 +444,7 @@ func (b *Inbox) attachmentRecord(s *subscriber) records.Record {
 	}
 	s.attachment.filterRev, s.seenWritten = s.filterRev, s.LastSeen
 	r.Data = records.Encode(records.Attachment{
-		Owner: s.Owner.Name, Epoch: s.attachment.epoch, Replica: b.self, Open: s.attachment.open, FilterRev: s.filterRev, Cursor: s.Cursor, Seen: s.LastSeen.UTC(),
+		Owner: s.Owner.Name, Epoch: s.attachment.epoch, Replica: b.self, Session: s.attachment.session, Open: s.attachment.open, FilterRev: s.filterRev, Cursor: s.Cursor, Seen: s.LastSeen.UTC(),
 	})
 	return r
 }

@@ -18,6 +18,8 @@ type Source struct {
 	given     int // of those, what the last Take gave
 	delivered int
 	closed    int
+	taken     bool   // by another server
+	elsewhere string // the session there
 	ready     chan struct{}
 }
 
@@ -38,6 +40,13 @@ func (s *Source) Open(_ context.Context, caller principal.Caller, last string) (
 	return s, s.Err
 }
 
+// Attached says what TakeOver has said.
+func (s *Source) Attached(principal.Caller) (session string, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.elsewhere, s.taken
+}
+
 // Send hands an event on.
 func (s *Source) Send(e notify.Event) {
 	s.mu.Lock()
@@ -49,9 +58,21 @@ func (s *Source) Send(e notify.Event) {
 	}
 }
 
-// TakeOver says that the caller's stream is somewhere else. Nothing can be sent from
-// then on.
-func (s *Source) TakeOver() { close(s.ready) }
+// TakeOver says that the caller's stream is somewhere else, with a session. Nothing can be
+// sent until Return.
+func (s *Source) TakeOver(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere, s.taken = session, true
+	close(s.ready)
+}
+
+// Return says that the stream somewhere else has ended.
+func (s *Source) Return() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken, s.ready = false, make(chan struct{}, 1)
+}
 
 // Counts returns how many events count as delivered, and how often a stream was
 // closed.
@@ -62,7 +83,11 @@ func (s *Source) Counts() (delivered, closed int) {
 }
 
 // Ready delivers after Send.
-func (s *Source) Ready() <-chan struct{} { return s.ready }
+func (s *Source) Ready() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}
 
 // Take gives what was sent.
 func (s *Source) Take(dst []notify.Event) []notify.Event {

@@ -57,6 +57,16 @@ func (x *Index[S]) Of(caller principal.Caller) (S, bool) {
 	return s, true
 }
 
+// View calls see with the subscriber of the caller's token, if there is one, and holds its
+// Mu meanwhile.
+func (x *Index[S]) View(caller principal.Caller, see func(S)) {
+	if s, ok := x.Of(caller); ok {
+		s.Core().Mu.Lock()
+		defer s.Core().Mu.Unlock()
+		see(s)
+	}
+}
+
 // SameClient returns the subscribers of the caller's client.
 func (x *Index[S]) SameClient(caller principal.Caller) []S {
 	if caller.ClientKey == "" {

@@ -25,9 +25,8 @@ func NewStream(s *Subscriber, advanced func(), closed func(*Stream)) *Stream {
 	return &Stream{sub: s, advanced: advanced, closed: closed, ready: make(chan struct{}, 1)}
 }
 
-// Attach makes a stream the subscriber's, in place of an earlier one. Mu is held.
+// Attach makes a stream the subscriber's, which has none. Mu is held.
 func (s *Subscriber) Attach(stream *Stream) {
-	s.Detach()
 	s.Stream = stream
 	stream.Signal()
 	o := s.Owner
