@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -230,7 +231,7 @@ func TestSessions_FifthDisplacesTheOldest(t *testing.T) {
 	runServers(t, 1, func(s *servers) {
 		var all []*client
 		for i := range 5 {
-			all = append(all, s.listen(0, fmt.Sprint(i), ""))
+			all = append(all, s.listen(0, strconv.Itoa(i), ""))
 		}
 		all[0].wants(s.t, false)
 		if retry := all[0].received().retry; retry != "600000" {
@@ -238,7 +239,7 @@ func TestSessions_FifthDisplacesTheOldest(t *testing.T) {
 		}
 		for i := 4; i >= 1; i-- { // the newest leaves first, and the next one goes on
 			s.fire(1)
-			all[i].wants(s.t, true, fmt.Sprint(5-i))
+			all[i].wants(s.t, true, strconv.Itoa(5-i))
 			all[i].close()
 		}
 	})
@@ -273,7 +274,7 @@ func TestSessions_OpenedAtOnce(t *testing.T) {
 					all := make([]*client, 4)
 					var group sync.WaitGroup
 					for i := range all {
-						group.Go(func() { all[i] = s.listen((round+i)%n, fmt.Sprint(i), "") })
+						group.Go(func() { all[i] = s.listen((round+i)%n, strconv.Itoa(i), "") })
 					}
 					group.Wait()
 					time.Sleep(16 * time.Second)
@@ -306,7 +307,7 @@ func TestSessions_EachEventOnce(t *testing.T) {
 		for _, n := range []int{1, 3} {
 			t.Run(fmt.Sprint(n, " servers seed ", seed), func(t *testing.T) {
 				t.Parallel()
-				runServers(t, n, func(s *servers) { s.wander(rand.New(rand.NewPCG(seed, 0))) }) //nolint:gosec // G404: a test
+				runServers(t, n, func(s *servers) { s.wander(rand.New(rand.NewPCG(seed, 0))) })
 			})
 		}
 	}
@@ -323,7 +324,7 @@ func (s *servers) wander(random *rand.Rand) {
 	for range 40 {
 		switch random.IntN(3) {
 		case 0:
-			session := fmt.Sprint(random.IntN(6))
+			session := strconv.Itoa(random.IntN(6))
 			ends(func(c *client) bool { return c.session == session })
 			if len(open) == 4 && len(s.pipes) == 1 {
 				open = open[1:]
@@ -354,7 +355,7 @@ func (s *servers) wander(random *rand.Rand) {
 	}
 	slices.SortFunc(got, func(a, b string) int { return len(a)*1000 - len(b)*1000 + strings.Compare(a, b) })
 	for i, id := range got {
-		if id != fmt.Sprint(i+1) || uint64(len(got)) != s.seq {
+		if id != strconv.Itoa(i+1) || uint64(len(got)) != s.seq {
 			s.t.Fatalf("of %d events were delivered: %v", s.seq, got)
 		}
 	}
