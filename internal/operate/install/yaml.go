@@ -36,22 +36,16 @@ func parseYAML(text string) (*yamlText, error) {
 		return nil, syntaxError(text, i, "a line ends in a way that candela does not edit")
 	}
 	y := &yamlText{lines: slices.Collect(strings.Lines(text)), value: make(map[string]any), nl: newline(text)}
-	if strings.TrimSpace(text) == "{}" {
-		y.lines = nil
+	if y.dropEmpty() {
 		return y, nil
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document yaml.Node
-	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return y, y.checkMarkers(text)
-	} else if err != nil {
+	if err := decoder.Decode(&document); err != nil {
 		return nil, yamlError(err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, syntaxError(text, 0, "the file must be one YAML document")
-	}
-	if !slices.ContainsFunc(y.lines, func(l string) bool { return !isRemark(strings.TrimPrefix(l, "---")) }) {
-		return y, nil
 	}
 	y.root = document.Content[0]
 	if err := checkMapping(y.root, "the file"); err != nil {
@@ -61,6 +55,28 @@ func parseYAML(text string) (*yamlText, error) {
 		return nil, yamlError(err)
 	}
 	return y, y.checkMarkers(text)
+}
+
+// dropEmpty reports whether the file has nothing but comments, perhaps after the line that
+// begins a document. It removes a line {}.
+func (y *yamlText) dropEmpty() bool {
+	head, braces := -1, -1
+	for i, line := range y.lines {
+		rest, marked := strings.CutPrefix(line, "---")
+		switch {
+		case isRemark(line):
+		case marked && isRemark(rest) && !strings.HasPrefix(rest, "#") && head < 0 && braces < 0:
+			head = i
+		case strings.TrimSpace(line) == "{}" && braces < 0:
+			braces = i
+		default:
+			return false
+		}
+	}
+	if braces >= 0 {
+		y.lines = slices.Delete(y.lines, braces, braces+1)
+	}
+	return true
 }
 
 // checkMarkers refuses the line that ends a document: nothing can be added after it.
@@ -276,6 +292,11 @@ func (c Client) removeYAML(text, name string) (string, error) {
 	return c.checkYAML(before, y, name, func(map[string]any) map[string]any { return nil })
 }
 
+// hasAnchor reports whether another part of the file may refer to a value.
+func hasAnchor(n *yaml.Node) bool {
+	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
+}
+
 // pairs returns the mapping of servers and the entry of one, nil where there is none.
 func (c Client) pairs(y *yamlText, name string) (servers, entry *pair, err error) {
 	if y.root == nil {
@@ -289,6 +310,9 @@ func (c Client) pairs(y *yamlText, name string) (servers, entry *pair, err error
 	}
 	if entry, err = y.find(servers.value, name, servers.end); err != nil || entry == nil || y.isEmpty(entry) {
 		return servers, entry, err
+	}
+	if hasAnchor(entry.value) {
+		return nil, nil, &SyntaxError{entry.key.Line, entry.key.Column, fmt.Sprintf("%q has an anchor, which candela does not edit", name)}
 	}
 	return servers, entry, y.checkValue(entry)
 }

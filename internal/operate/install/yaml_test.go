@@ -125,6 +125,7 @@ func TestSetYAML_RefusesWhatItDoesNotEdit(t *testing.T) {
 		"an end of the document":          {"a: 1\n...\n", 2, "ends the document"},
 		"an alias":                        {"a: &x {}\nextensions: *x\n", 2, `"extensions" must be a mapping`},
 		"an anchor":                       {"extensions: &x\n  a: {}\nb: *x\n", 1, "anchor"},
+		"an anchor in what goes":          {"extensions:\n  candela:\n    cmd: &x a\nb: *x\n", 2, `"candela" has an anchor`},
 		"a merge":                         {"a: &x {}\nextensions:\n  <<: *x\n", 3, "without anchors and merges"},
 		"a tag":                           {"extensions: !!map\n  a: {}\n", 1, "tag"},
 		"a key with a mark":               {"? extensions\n: a: {}\n", 1, "at the beginning of a line"},
