@@ -141,6 +141,7 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "SMA", outs: 1, reach: window1,
+			batch: func(b *bars, n int, out [][]float64) { SMA(out[0], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.SMA(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.slots.At(i), b.c[i]) }

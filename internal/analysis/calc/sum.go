@@ -23,6 +23,26 @@ func (s *SumState) Step(slot Slot, x float64) float64 {
 	return s.sums(m, 0)[j] + run[0]
 }
 
+// SMA writes the mean of the last n values.
+func SMA(dst, src []float64, n int, slots Slots) {
+	dst = dst[:len(src)]
+	part := 1 / float64(n)
+	tails := make([]float64, n) // sums of the values before the block, from the newest back
+	for b := newBlocks(slots, len(src), n); b.next(); {
+		sum, old := 0.0, older(src, b.from, n)
+		for j := 1; j <= len(old); j++ {
+			sum += old[len(old)-j]
+			tails[j] = sum
+		}
+		run := 0.0
+		for k, x := range src[b.from:b.to] {
+			run += x
+			dst[b.from+k] = (tails[n-1-k] + run) * part
+		}
+	}
+	warm(dst, n)
+}
+
 // SMAState is the state of a moving mean.
 type SMAState struct {
 	sum  SumState

@@ -86,6 +86,7 @@ func newCipherB(v Values) Instance {
 	}
 	if v.Bool("show_divergences") {
 		s.trace = func(m *calc.Slab) step { return newFractals(m).next }
+		s.traceAll = func(in Input, col [][]float64, r *Result) { newFractals(calc.NewSlab()).all(in, col, r) }
 	}
 	return s
 }
@@ -183,7 +184,7 @@ func cipherBatch(in Input, col [][]float64, channel, average int) {
 	b := in.Bars
 	waveBatch(in, col[cipherWT1], col[cipherWT2], channel, average, cipherSecond)
 	calc.RSI(col[cipherRSILine], b.C, cipherRSI)
-	logs, logRSI := make([]float64, b.Len()), make([]float64, b.Len())
+	logs, logRSI := in.Memory.take(b.Len()), in.Memory.take(b.Len())
 	for i, price := range b.C {
 		logs[i] = logarithm(price)
 	}

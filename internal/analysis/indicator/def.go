@@ -139,6 +139,9 @@ type Input struct {
 	// lack values and signals of earlier bars.
 	Shown int
 
+	// Memory provides the columns of the result if it is not nil.
+	Memory *Memory
+
 	// Series holds external values as of each bar's close: one per bar, NaN where none
 	// was known yet. A missing key means that the series is unavailable.
 	Series map[market.SeriesName][]float64

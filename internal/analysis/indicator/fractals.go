@@ -47,25 +47,42 @@ func (f *fractals) next(r *Row) {
 	if seen[0]++; seen[0] < float64(len(wt)) {
 		return
 	}
-	// Comparisons with a missing value are false, so the warm-up has no fractals.
-	c := wt[fractalSide]
-	x := r.Index - fractalSide
+	f.judge(r, wt, found{r.Index - fractalSide, wt[fractalSide], rsi[fractalSide]}, high[fractalSide], low[fractalSide])
+}
+
+// all is next for finished columns.
+func (f *fractals) all(in Input, col [][]float64, r *Result) {
+	const window = 2*fractalSide + 1
+	wt, rsi, b := col[cipherWT2], col[cipherRSILine], in.Bars
+	row := newRow(cipherColumns)
+	for last := window - 1; last < len(wt); last++ {
+		x := last - fractalSide
+		row.Index, row.Values[cipherWT2] = last, wt[last]
+		f.judge(&row, wt[last-window+1:last+1], found{x, wt[x], rsi[x]}, b.H[x], b.L[x])
+	}
+	r.Signals, r.DivLines = row.Signals, row.DivLines
+}
+
+// judge compares the middle of a window of WT2, if it is a fractal. Comparisons with a
+// missing value are false, so the warm-up has no fractals.
+func (f *fractals) judge(r *Row, wt []float64, middle found, high, low float64) {
+	wt, c := wt[:5], middle.wt
 	if wt[0] < c && wt[1] < c && c > wt[3] && c > wt[4] {
-		f.compare(r, found{x, c, high[fractalSide], rsi[fractalSide]}, false)
+		f.compare(r, middle, high, false)
 	}
 	if wt[0] > c && wt[1] > c && c < wt[3] && c < wt[4] {
-		f.compare(r, found{x, c, low[fractalSide], rsi[fractalSide]}, true)
+		f.compare(r, middle, low, true)
 	}
 }
 
 // found is a fractal.
 type found struct {
-	x              int
-	wt, price, rsi float64
+	x       int
+	wt, rsi float64
 }
 
 // compare compares a fractal with the last one of each set, a bottom if bull is true.
-func (f *fractals) compare(r *Row, now found, bull bool) {
+func (f *fractals) compare(r *Row, now found, price float64, bull bool) {
 	sign, at, wtLabel, anyLabel := 1.0, 0, "wt_bear_div", "any_bear_div"
 	if bull {
 		sign, at, wtLabel, anyLabel = -1, fractalCells, "wt_bull_div", "any_bull_div"
@@ -80,7 +97,7 @@ func (f *fractals) compare(r *Row, now found, bull bool) {
 		if sign*now.wt < sign*limit {
 			continue
 		}
-		if last[fractalX] > 0 && sign*now.price > sign*last[fractalPrice] && sign*now.wt < sign*last[fractalWT] {
+		if last[fractalX] > 0 && sign*price > sign*last[fractalPrice] && sign*now.wt < sign*last[fractalWT] {
 			if !signalled {
 				r.SignalAt(now.x, wtLabel, now.wt)
 				r.SignalAt(now.x, anyLabel, sign*95)
@@ -93,7 +110,7 @@ func (f *fractals) compare(r *Row, now found, bull bool) {
 				}
 			}
 		}
-		last[fractalX], last[fractalWT], last[fractalPrice], last[fractalRSI] = float64(now.x+1), now.wt, now.price, now.rsi
+		last[fractalX], last[fractalWT], last[fractalPrice], last[fractalRSI] = float64(now.x+1), now.wt, price, now.rsi
 	}
 }
 

@@ -21,8 +21,10 @@ func TestCompute_BarsShown(t *testing.T) {
 			for _, b := range []*market.Bars{walk(n, 3), nasty(n, 4)} {
 				in := input(b, market.Hour1)
 				whole := s.Compute(in)
+				in.Memory = new(Memory)
 				for _, in.Shown = range []int{1, 2, 200, 999, n - 1, n, n + 1} {
 					from := max(0, n-in.Shown)
+					in.Memory.Reset()
 					if diff := cmp.Diff(after(whole, from), after(s.Compute(in), from), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 						t.Fatalf("%d bars shown: %s", in.Shown, diff)
 					}

@@ -111,6 +111,9 @@ type series struct {
 	// divergences; it may be nil. It changes no values.
 	trace func(m *calc.Slab) step
 
+	// traceAll is trace over finished columns, where that is faster than its steps.
+	traceAll func(in Input, columns [][]float64, r *Result)
+
 	// batch fills the columns with kernels that give the same bits as the steps.
 	// Without it Compute runs the steps.
 	batch func(in Input, columns [][]float64)
@@ -147,7 +150,7 @@ func (s *series) Sums() bool { return s.sum }
 // Compute runs over a whole history.
 func (s *series) Compute(in Input) *Result {
 	n := in.Bars.Len()
-	columns := makeColumns(s.columns, n)
+	columns := in.Memory.columns(s.columns, n)
 	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange} // shared by all results: read only
 	if s.batch != nil {
 		s.batch(in, columns)
@@ -188,7 +191,14 @@ func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
 func (s *series) walk(in Input, columns [][]float64, r *Result) {
 	from := in.first()
 	begin, trace, detect := from, step(nil), s.detect
-	if s.trace != nil {
+	switch {
+	case s.traceAll != nil:
+		s.traceAll(in, columns, r)
+		// The order of a stream: by bar, and what trace raises first.
+		defer func() {
+			slices.SortStableFunc(r.Signals, func(a, b Signal) int { return a.Confirmed - b.Confirmed })
+		}()
+	case s.trace != nil:
 		begin, trace = 0, s.trace(calc.NewSlab())
 	}
 	if detect == nil && trace == nil {
@@ -291,14 +301,4 @@ func (r *Row) begin(index int, bar market.Bar) {
 	r.Index, r.Bar = index, bar
 	r.Signals, r.DivLines = r.Signals[:0], r.DivLines[:0]
 	setAll(r.Values, math.NaN())
-}
-
-// makeColumns returns k columns of n NaNs.
-func makeColumns(k, n int) [][]float64 {
-	cells := slices.Repeat([]float64{math.NaN()}, k*n)
-	columns := make([][]float64, k)
-	for c := range columns {
-		columns[c] = cells[c*n : (c+1)*n : (c+1)*n]
-	}
-	return columns
 }

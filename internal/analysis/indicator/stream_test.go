@@ -30,7 +30,7 @@ func TestStream_EqualsBatch(t *testing.T) {
 
 func compareStream(t *testing.T, s *series, in Input) {
 	t.Helper()
-	columns := makeColumns(s.columns, in.Bars.Len())
+	columns := in.Memory.columns(s.columns, in.Bars.Len())
 	want := &Result{}
 	if s.batch != nil {
 		s.batch(in, columns)
@@ -109,7 +109,7 @@ func TestStream_ForgetsItsStart(t *testing.T) {
 }
 
 func (s *series) rows(in Input) [][]float64 {
-	columns := makeColumns(s.columns, in.Bars.Len())
+	columns := in.Memory.columns(s.columns, in.Bars.Len())
 	if s.batch != nil {
 		s.batch(in, columns)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"candela/internal/analysis/calc"
+	"candela/internal/market"
 )
 
 func waveTrend() Def {
@@ -110,9 +111,9 @@ func waveIndex(away, deviation float64) float64 {
 // waveBatch is next over all bars.
 func waveBatch(in Input, wt1, wt2 []float64, channel, average, second int) {
 	b := in.Bars
-	away := make([]float64, b.Len())
+	away := in.Memory.take(b.Len())
 	for i := range away {
-		away[i] = hlc3(b.At(i))
+		away[i] = hlc3(market.Bar{H: b.H[i], L: b.L[i], C: b.C[i]})
 	}
 	esa := wt1 // the two results hold other columns first
 	calc.EMA(esa, away, channel)
@@ -126,10 +127,7 @@ func waveBatch(in Input, wt1, wt2 []float64, channel, average, second int) {
 		away[i] = waveIndex(away[i], d)
 	}
 	calc.EMA(wt1, away, average)
-	mean := calc.NewSlab().SMA(second)
-	for i, x := range wt1 {
-		wt2[i] = mean.Step(slotOf(in.Interval, b.T[i]), x)
-	}
+	calc.SMA(wt2, wt1, second, in.slots())
 }
 
 func waveFirst(channel, average int) int { return 2*(channel-1) + average - 1 }

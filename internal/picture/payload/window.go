@@ -1,6 +1,10 @@
 package payload
 
-import "candela/internal/analysis/indicator"
+import (
+	"slices"
+
+	"candela/internal/analysis/indicator"
+)
 
 // Tail returns r, which was computed over total bars, cut to the last n of them:
 // bar indices count from the first remaining bar. Earlier signals and profiles, and segments
@@ -52,6 +56,29 @@ func Tail(r *indicator.Result, total, n int) *indicator.Result {
 			d.X1, d.X2 = d.X1-from, d.X2-from
 			cut.DivLines = append(cut.DivLines, d)
 		}
+	}
+	return &cut
+}
+
+// Cut is Tail with values of its own.
+func Cut(r *indicator.Result, total, n int) *indicator.Result {
+	cut := *Tail(r, total, n)
+	n = min(n, total)
+	cells := make([]float64, 0, n*(len(r.Lines)+len(r.Hist)+2*len(r.Fills)))
+	own := func(values []float64) []float64 {
+		from := len(cells)
+		cells = append(cells, values...)
+		return cells[from:len(cells):len(cells)]
+	}
+	cut.Lines, cut.Hist, cut.Fills = slices.Clone(cut.Lines), slices.Clone(cut.Hist), slices.Clone(cut.Fills)
+	for i := range cut.Lines {
+		cut.Lines[i].Values = own(cut.Lines[i].Values)
+	}
+	for i := range cut.Hist {
+		cut.Hist[i].Values = own(cut.Hist[i].Values)
+	}
+	for i := range cut.Fills {
+		cut.Fills[i].Y1, cut.Fills[i].Y2 = own(cut.Fills[i].Y1), own(cut.Fills[i].Y2)
 	}
 	return &cut
 }

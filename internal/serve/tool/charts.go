@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"candela/internal/analysis/indicator"
@@ -32,6 +33,7 @@ type charts struct {
 	account  Positions // nil without trading
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among tokens
+	memory   sync.Pool   // of *indicator.Memory
 }
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,
@@ -55,7 +57,12 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 		return nil, err
 	}
 	err = c.inTurn(ctx, caller, func() error {
-		shown, err = show(ctx, set, q)
+		memory, ok := c.memory.Get().(*indicator.Memory)
+		if !ok {
+			memory = new(indicator.Memory)
+		}
+		defer c.memory.Put(memory)
+		shown, err = show(ctx, set, q, memory)
 		return err
 	})
 	return shown, err
@@ -79,7 +86,7 @@ func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Ch
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, set, q)
+	return show(ctx, set, q, new(indicator.Memory))
 }
 
 // read reads the bars that a request needs.
@@ -116,8 +123,8 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 	return p
 }
 
-// show runs the indicators over set.
-func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.Chart, error) {
+// show runs the indicators over set, in memory that the chart does not keep.
+func show(ctx context.Context, set marketdata.BarSet, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
 	shown, err := q.Range.shown(&set, q.Bars, q.Interval)
 	if err != nil {
@@ -137,7 +144,8 @@ func show(ctx context.Context, set marketdata.BarSet, q ChartRequest) (*payload.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		result, warm := run(r.Selection, env, &set, shown.Len())
+		memory.Reset()
+		result, warm := run(r.Selection, env, &set, shown.Len(), memory)
 		chart.WarmupOK = chart.WarmupOK && warm
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
@@ -163,7 +171,7 @@ func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 
 // run computes one indicator over the bars shown and its own warm-up, and reports
 // whether the warm-up was complete.
-func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, shown int) (*indicator.Result, bool) {
+func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(indicator.Summing)
 	sum := ok && sums.Sums()
@@ -174,11 +182,11 @@ func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, show
 	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
-	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Memory: memory, Series: make(map[market.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
-	result := payload.Tail(s.Compute(in), total, shown)
+	result := payload.Cut(s.Compute(in), total, shown)
 	result.Shown = stable == 0
 	if sum {
 		result.Anchored = bars.T[0]
