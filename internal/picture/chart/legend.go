@@ -355,7 +355,7 @@ func (l *layout) placeRow(parts []part, pane, baseline int) {
 		int(math.Ceil(x)) + 5*l.s, baseline + legendFoot*l.s,
 	}
 	l.boxes, l.legends = append(l.boxes, box), append(l.legends, box)
-	l.Backings = append(l.Backings, Box{box, pane, l.theme.background.Alpha(backing)})
+	l.Backings = append(l.Backings, Box{box, pane, l.theme.background})
 }
 
 // fitting returns how many of the pieces fit into room. A name is not left without its

@@ -65,7 +65,8 @@ func ciede2000(p, q lab) float64 {
 	t := 1 - 0.17*math.Cos((hm-30)*deg) + 0.24*math.Cos(2*hm*deg) + 0.32*math.Cos((3*hm+6)*deg) - 0.20*math.Cos((4*hm-63)*deg)
 	sl := 1 + 0.015*(lm-50)*(lm-50)/math.Sqrt(20+(lm-50)*(lm-50))
 	sc, sh := 1+0.045*c, 1+0.015*c*t
-	turn := -math.Sin(60*math.Exp(-math.Pow((hm-275)/25, 2))*deg) * 2 * far(c)
+	away := (hm - 275) / 25
+	turn := -math.Sin(60*math.Exp(-away*away)*deg) * 2 * far(c)
 	return math.Sqrt(dl/sl*dl/sl + dc/sc*dc/sc + dH/sh*dH/sh + turn*dc/sc*dH/sh)
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/picture/raster"
@@ -270,18 +269,28 @@ func (l *layout) namePills(room float64) float64 {
 	widest := 0.0
 	for i := range l.Pills {
 		p := &l.Pills[i]
-		more := ""
-		if p.merged > 0 {
-			more = plusN(p.merged, "")
-		}
-		text := strings.TrimSpace(p.names[0] + " " + more)
-		if l.measure(text, Small, l.s) > room {
-			text = l.fit(strings.TrimSpace(p.names[1]+" "+more), Small, room)
-		}
+		text := l.nameOf(p, room)
 		p.Name = Label{Text: text, Face: Small, Color: p.Label.Color, Width: l.measure(text, Small, l.s)}
 		widest = max(widest, p.Name.Width)
 	}
 	return widest
+}
+
+// nameOf returns the longest form of a pill's name that fits: in full or short, with or
+// without the number of pills that it stands for.
+func (l *layout) nameOf(p *Pill, room float64) string {
+	if p.merged > 0 {
+		more := plusN(p.merged, "")
+		for _, name := range p.names {
+			if text := name + " " + more; l.measure(text, Small, l.s) <= room {
+				return text
+			}
+		}
+	}
+	if l.measure(p.names[0], Small, l.s) <= room {
+		return p.names[0]
+	}
+	return l.fit(p.names[1], Small, room)
 }
 
 // placePills gives the pills their rectangles.

@@ -18,7 +18,7 @@ func anyChart(t *rapid.T) *Spec {
 	price := rapid.Float64Range(1, 10).Draw(t, "digits") * math.Pow10(rapid.IntRange(-7, 6).Draw(t, "order"))
 	n := rapid.SampledFrom([]int{20, 60, 200, 400, 700, 1500, 5000}).Draw(t, "bars")
 	every := rapid.SampledFrom([]market.Interval{market.Minute15, market.Hour1, market.Hour4, market.Day1}).Draw(t, "interval")
-	b := walk(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), n, price, int64(every.Seconds()))
+	b := walk(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), n, price, every.Seconds())
 	spec := &Spec{
 		Bars: b, Symbol: "BTCUSDT", Interval: every,
 		Width: rapid.IntRange(400, 2600).Draw(t, "width"), Height: rapid.IntRange(300, 1600).Draw(t, "height"),
@@ -136,35 +136,35 @@ func checkPills(t *rapid.T, s *Scene) {
 // checkLegends: the boxes of the legends cover nothing that is drawn at a value.
 func checkLegends(t *rapid.T, s *Scene) {
 	for _, b := range s.legends {
-		clear := func(r Rect, what string) {
+		free := func(r Rect, what string) {
 			if b.overlaps(r) {
 				t.Fatalf("the legend at %+v covers a %s at %+v", b, what, r)
 			}
 		}
 		for _, c := range s.Candles {
-			clear(c.Wick, "candle")
-			clear(c.Body, "candle")
+			free(c.Wick, "candle")
+			free(c.Body, "candle")
 		}
 		for _, v := range s.Volume {
-			clear(v.Rect, "bar")
+			free(v.Rect, "bar")
 		}
 		for _, v := range s.Profile {
 			if v.X1-v.X0 < s.Plot.X1 {
-				clear(v.Rect, "profile")
+				free(v.Rect, "profile")
 			}
 		}
 		for _, m := range s.Marks {
-			clear(arrowBox(&m, 1), "mark")
+			free(arrowBox(&m, 1), "mark")
 		}
 		for _, k := range s.Lines {
 			xs, ys := s.Points(k)
 			for i := range xs {
-				clear(Rect{int(xs[i]), int(ys[i] - k.Width/2), int(xs[i]) + 1, int(ys[i]+k.Width/2) + 1}, "line")
+				free(Rect{int(xs[i]), int(ys[i] - k.Width/2), int(xs[i]) + 1, int(ys[i]+k.Width/2) + 1}, "line")
 			}
 		}
 		for _, rules := range [][]Rule{s.Rules, s.Levels, {s.Last}} {
 			for _, k := range rules {
-				clear(Rect{k.X0, k.Y, k.X1, k.Y + k.Thick}, "rule")
+				free(Rect{k.X0, k.Y, k.X1, k.Y + k.Thick}, "rule")
 			}
 		}
 	}

@@ -17,7 +17,8 @@ func scenes() map[string]func() *Spec {
 		"bars_1": func() *Spec { return few(1) }, "bars_2": func() *Spec { return few(2) }, "flat": flat, "null_line": nullLine,
 		"bars_500": func() *Spec { return basic(500) }, "bars_2000": func() *Spec { return basic(2000) },
 		"bars_5000": func() *Spec { return basic(5000) }, "panels_6": func() *Spec { return panels(6) },
-		"scale_2": func() *Spec { return scaled(2) }, "size_200": small, "sample": sample, "levels": levels, "styles": styles,
+		"scale_2": func() *Spec { return scaled(2) }, "size_200": small, "size_400": func() *Spec { return sized(400, 300) }, "size_784": func() *Spec { return sized(784, 441) },
+		"profiles": profiles, "intraday": intraday, "sample": sample, "levels": levels, "styles": styles,
 		"many_overlays": func() *Spec { return overlays(9) }, "sessions": sessions, "negative": negative, "note": noted,
 	}
 }
@@ -90,6 +91,57 @@ func small() *Spec {
 	s := basic(60)
 	s.Width, s.Height = 200, 200
 	return s
+}
+
+// sized is a picture with more in it than its size is made for.
+func sized(width, height int) *Spec {
+	s := rich(Dark)
+	s.Results = []Named{ema(s.Bars, 8, 21, 50, 100), bbands(s.Bars), rsi(s.Bars), macd(s.Bars)}
+	s.Width, s.Height = width, height
+	return s
+}
+
+// profiles has two profiles on one side and one on the other.
+func profiles() *Spec {
+	s := basic(160)
+	s.Theme = Light
+	s.Results = []Named{profile(s.Bars, 24, true), profile(s.Bars, 40, true), profile(s.Bars, 30, false), far(s.Bars)}
+	return s
+}
+
+// intraday has sessions: breaks, an average that restarts and a profile of each.
+func intraday() *Spec {
+	b := walk(12, 280, 65000, 900)
+	r := &indicator.Result{Label: "VWAP Bands(2, session)", Overlay: true}
+	upper, mean, lower := nans(280), nans(280), nans(280)
+	for i := range 280 {
+		from := i / 96 * 96
+		if i == from && i > 0 {
+			r.Restarts = append(r.Restarts, i)
+		}
+		sum := 0.0
+		for _, c := range b.C[from : i+1] {
+			sum += c
+		}
+		mean[i] = sum / float64(i-from+1)
+		upper[i], lower[i] = mean[i]*(1+0.0008*float64(i-from)), mean[i]*(1-0.0008*float64(i-from))
+	}
+	r.Lines = []indicator.Line{
+		{Label: "VWAP Upper", Values: upper, Style: indicator.Band},
+		{Label: "VWAP", Values: mean},
+		{Label: "VWAP Lower", Values: lower, Style: indicator.Band},
+	}
+	r.Fills = []indicator.Fill{{Y1: upper, Y2: lower}}
+	p := &indicator.Result{Label: "SVP(24)", Overlay: true}
+	for from := 0; from < 280; from += 96 {
+		to := min(from+96, 280)
+		rows := profile(b.Slice(from, to), 24, true).Result.HBars
+		for i := range rows {
+			rows[i].Width /= 0.16
+		}
+		p.Profiles = append(p.Profiles, indicator.Profile{From: from, To: to, Bars: rows})
+	}
+	return &Spec{Bars: b, Symbol: "BTCUSDT", Interval: market.Minute15, Results: []Named{{"vwap_bands", r}, {"session_vp", p}}}
 }
 
 func sample() *Spec {

@@ -54,7 +54,7 @@ func (l *layout) colorOverlay(v *shown) {
 		}
 		v.inks[k] = color
 	}
-	if !taken && (len(v.HBars) > 0 || len(v.HLines) > 0 || len(v.Fills) > 0) {
+	if !taken && (len(v.HBars) > 0 || len(v.HLines) > 0 || len(v.Fills) > 0 || len(v.Profiles) > 0) {
 		v.color, _ = l.nextColor()
 	}
 }

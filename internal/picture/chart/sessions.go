@@ -40,7 +40,7 @@ func sessionBreaks(dst []int, times []int64, every int64) []int {
 			dst = append(dst, i)
 		}
 	}
-	if len(dst) > 0 && 2*len(dst) >= days {
+	if len(dst) > 0 && 2*len(dst) > days {
 		return dst
 	}
 	dst = dst[:0]

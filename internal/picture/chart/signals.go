@@ -323,7 +323,7 @@ func (l *layout) placeText(t Label, pane int) bool {
 		return false
 	}
 	l.boxes = append(l.boxes, box)
-	l.Backings = append(l.Backings, Box{box, pane, l.theme.background.Alpha(backing)})
+	l.Backings = append(l.Backings, Box{box, pane, l.theme.background}) // bars would shine through anything less
 	l.Labels = append(l.Labels, t)
 	return true
 }

@@ -25,7 +25,6 @@ const (
 	cloudFill   = 0.14
 	areaFill    = 0.28
 	levelLine   = 0.8
-	backing     = 0.85
 	profileOut  = 0.16
 	profileArea = 0.34
 	profilePOC  = 0.60

@@ -143,5 +143,9 @@ func fillTicks(dst []float64, s *axis, gap float64, most int, free func(v float6
 			break
 		}
 	}
-	return dst, decimals
+	fewest := 0
+	for _, v := range dst[given:] {
+		fewest = max(fewest, notation{decimals: decimals}.shortest(v))
+	}
+	return dst, fewest
 }

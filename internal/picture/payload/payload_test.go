@@ -280,3 +280,20 @@ func BenchmarkSeries(b *testing.B) {
 	}
 	b.SetBytes(int64(len(dst)))
 }
+
+// TestTail_KeepsWhatChartsDraw: restarts and the profiles of sessions count from the
+// first remaining bar; a session that began earlier keeps its profile.
+func TestTail_KeepsWhatChartsDraw(t *testing.T) {
+	t.Parallel()
+	r := &indicator.Result{
+		Restarts: []int{10, 20, 30},
+		Profiles: []indicator.Profile{{From: 0, To: 10}, {From: 10, To: 20}, {From: 20, To: 30}},
+	}
+	cut := payload.Tail(r, 40, 25)
+	if !slices.Equal(cut.Restarts, []int{5, 15}) {
+		t.Errorf("restarts at %v", cut.Restarts)
+	}
+	if len(cut.Profiles) != 2 || cut.Profiles[0].From != 0 || cut.Profiles[0].To != 5 || cut.Profiles[1].From != 5 {
+		t.Errorf("profiles %+v", cut.Profiles)
+	}
+}

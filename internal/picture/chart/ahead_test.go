@@ -1,0 +1,134 @@
+package chart
+
+import (
+	"slices"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/market"
+)
+
+func TestAhead_IsDrawnBehindTheLastBar(t *testing.T) {
+	t.Parallel()
+	spec := few(100)
+	ahead := constant(25, spec.Bars.C[99])
+	flat := constant(100, spec.Bars.C[99])
+	spec.Results = []Named{{"x", &indicator.Result{
+		Label: "X", Overlay: true, Lines: []indicator.Line{{Label: "A", Values: flat, Ahead: ahead}},
+		Fills: []indicator.Fill{{Y1: flat, Y2: constant(100, spec.Bars.C[0]), Ahead1: ahead, Ahead2: ahead, Style: indicator.Cloud}},
+	}}}
+	s := layoutOf(t, spec)
+	end := s.Columns.x(99 + 25)
+	if xs, _ := s.Points(s.Lines[0]); xs[len(xs)-1] != end {
+		t.Errorf("the line ends at %v, 25 bars ahead is %v", xs[len(xs)-1], end)
+	}
+	if xs, _, _ := s.Bands(s.Fills[0]); xs[len(xs)-1] != end {
+		t.Errorf("the cloud ends at %v, 25 bars ahead is %v", xs[len(xs)-1], end)
+	}
+	if end > float64(s.Plot.X1) || s.Candles[99].Body.X1 > int(end) {
+		t.Errorf("25 bars ahead is at %v of %d", end, s.Plot.X1)
+	}
+}
+
+func TestRestarts_AreNotJoined(t *testing.T) {
+	t.Parallel()
+	spec := few(60)
+	c := spec.Bars.C
+	spec.Results = []Named{{"x", &indicator.Result{
+		Label: "X", Overlay: true, Restarts: []int{20, 40}, Lines: []indicator.Line{{Label: "A", Values: c}},
+		Fills: []indicator.Fill{{Y1: c, Y2: spec.Bars.L}},
+	}}}
+	s := layoutOf(t, spec)
+	if len(s.Lines) != 3 || len(s.Fills) != 3 {
+		t.Fatalf("%d lines and %d fills for three sessions", len(s.Lines), len(s.Fills))
+	}
+	for i, from := range []int{0, 20, 40} {
+		xs, _ := s.Points(s.Lines[i])
+		if xs[0] != s.Columns.x(from) || xs[len(xs)-1] != s.Columns.x(from+19) {
+			t.Errorf("line %d reaches from %v to %v", i, xs[0], xs[len(xs)-1])
+		}
+	}
+}
+
+func TestProfiles_StayInTheirSession(t *testing.T) {
+	t.Parallel()
+	spec := few(90)
+	at := spec.Bars.C[0]
+	r := &indicator.Result{Label: "SVP(24)", Overlay: true}
+	for from := 0; from < 90; from += 30 {
+		r.Profiles = append(r.Profiles, indicator.Profile{From: from, To: from + 30, Bars: []indicator.HBar{
+			{Y: at, Height: 1, Width: 1, Left: true, Style: indicator.POC},
+			{Y: at + 2, Height: 1, Width: 0.5, Left: true},
+		}})
+	}
+	r.Profiles = append(r.Profiles, indicator.Profile{From: -1, To: 3}, indicator.Profile{From: 80, To: 91})
+	spec.Results = []Named{{"x", r}}
+	s := layoutOf(t, spec)
+	if len(s.Profile) != 6 {
+		t.Fatalf("%d bars", len(s.Profile))
+	}
+	for i, b := range s.Profile {
+		left, right := s.Columns.x(i/2*30)-s.Columns.Step, s.Columns.x(i/2*30+29)
+		if float64(b.X0) < left || float64(b.X1) > right {
+			t.Errorf("bar %d reaches from %d to %d, its session from %v to %v", i, b.X0, b.X1, left, right)
+		}
+	}
+}
+
+func TestProfiles_OnOneSideStandBesideEachOther(t *testing.T) {
+	t.Parallel()
+	spec := few(90)
+	one := func() Named {
+		return Named{"vp", &indicator.Result{Label: "VP", Overlay: true, HBars: []indicator.HBar{{Y: spec.Bars.C[0], Height: 1, Width: 0.25, Left: true}}}}
+	}
+	spec.Results = []Named{one(), one(), one()}
+	s := layoutOf(t, spec)
+	for i := 1; i < len(s.Profile); i++ {
+		if s.Profile[i].X0 < s.Profile[i-1].X1 {
+			t.Errorf("profile %d begins at %d, the one before ends at %d", i, s.Profile[i].X0, s.Profile[i-1].X1)
+		}
+	}
+	if last := s.Profile[len(s.Profile)-1].X1; float64(last) > profilesShare*float64(s.Plot.X1)+1 {
+		t.Errorf("the profiles reach to %d of %d", last, s.Plot.X1)
+	}
+}
+
+func TestSessionBreaks_FollowPausesOrDays(t *testing.T) {
+	t.Parallel()
+	hours := func(n int) []int64 {
+		out := make([]int64, n)
+		for i := range out {
+			out[i] = start + int64(i)*3600
+		}
+		return out
+	}
+	crypto := hours(72)
+	outage := slices.Concat(hours(30), hours(72)[33:])
+	stock := sessions().Bars.T
+	for name, c := range map[string]struct {
+		times []int64
+		want  []int
+	}{
+		"a market that never pauses":     {crypto, []int{24, 48}},
+		"an outage is not a session":     {outage, []int{24, 45}},
+		"a market with pauses":           {stock[:21], []int{7, 14}},
+		"one bar":                        {crypto[:1], nil},
+		"a week of one session each day": {[]int64{0, 3600, 86400, 90000}, []int{2}},
+	} {
+		if got := sessionBreaks(nil, c.times, market.Hour1.Seconds()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestTags_ShowTheHighestAndTheLowestPrice(t *testing.T) {
+	t.Parallel()
+	s := layoutOf(t, sessions())
+	b := sessions().Bars
+	n := s.Panes[0].notation
+	for _, want := range []string{"H " + n.text(slices.Max(b.H)), "L " + n.text(slices.Min(b.L))} {
+		if !slices.Contains(textsOf(s), want) {
+			t.Errorf("no tag %q in %q", want, textsOf(s))
+		}
+	}
+}
