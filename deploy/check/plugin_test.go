@@ -78,14 +78,15 @@ func TestPlugin_StartsTheProgramAsInstallDoes(t *testing.T) {
 // TestLinks_AddWhatInstallWrites decodes the links as Cursor and VS Code do.
 func TestLinks_AddWhatInstallWrites(t *testing.T) {
 	t.Parallel()
-	pages := ""
+	var text strings.Builder
 	for _, name := range []string{"README.md", "docs/clients.md"} {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages += string(data)
+		text.Write(data)
 	}
+	pages := text.String()
 	decoded := func(text string) map[string]any {
 		var entry map[string]any
 		if err := json.Unmarshal([]byte(text), &entry); err != nil {

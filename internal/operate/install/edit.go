@@ -28,6 +28,9 @@ func apply(root map[string]any, key, name string, change func(map[string]any) ma
 	root[key] = servers
 }
 
+// sameValue compares decoded values as they are printed, because a NaN does not equal itself.
+func sameValue(a, b map[string]any) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }
+
 // quote writes a string that TOML and YAML read alike. One with backslashes becomes a
 // literal string where that is possible, so that Windows paths stay readable.
 func quote(s string) string {

@@ -218,3 +218,21 @@ func FuzzSet(f *testing.F) {
 		_ = Diff("f", text, set)
 	})
 }
+
+// Every command and argument can be written for every client, and is read back as it was.
+func TestSet_AnyServer_Property(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		all := Clients()
+		c := all[rapid.IntRange(0, len(all)-1).Draw(t, "client")]
+		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\"'\\#:{}[]&*!|>%@`,-? \t\n\r\x7f\u0085\u2028\uFEFF\uFFFE"))))
+		s := Server{Command: text.Draw(t, "command"), Args: rapid.SliceOfN(text, 0, 3).Draw(t, "arguments")}
+		set, err := c.Set("", "candela", s) // which compares the values itself
+		if err != nil {
+			t.Fatalf("%s: %v in %q", c.Name, err, s)
+		}
+		if again, err := c.Set(set, "candela", s); err != nil || again != set {
+			t.Fatalf("not idempotent: %v\n%q\n%q", err, set, again)
+		}
+	})
+}

@@ -212,7 +212,7 @@ func (c Client) checkTOML(before map[string]any, after, name string, change func
 		got[c.key] = make(map[string]any)
 	}
 	apply(before, c.key, name, change)
-	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", before) { // printed, because a NaN does not equal itself
+	if !sameValue(got, before) {
 		return errUnexpectedEdit
 	}
 	return nil

@@ -37,6 +37,7 @@ func TestSetYAML(t *testing.T) {
 			"# my settings\nGOOSE_MODEL: x # the model\n\nhint: |+\n  extensions:\n  # no comment\n\nextensions:\n" + gooseEntry,
 		},
 		"no line break at the end": {local, "GOOSE_MODEL: x", "GOOSE_MODEL: x\nextensions:\n" + gooseEntry},
+		"a NaN at the end":         {local, "a: .nan", "a: .nan\nextensions:\n" + gooseEntry},
 		"no extensions yet":        {local, "extensions: {} # none\nA: 1\n", "extensions: # none\n" + gooseEntry + "A: 1\n"},
 		"null":                     {local, "extensions: null\n", "extensions:\n" + gooseEntry},
 		"a key without a value":    {local, "extensions:\n# end\n", "extensions:\n" + gooseEntry + "# end\n"},
