@@ -31,6 +31,9 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 		}
 		return err
 	}
+	if o.Documents == nil {
+		o.Documents = newDocuments
+	}
 	doctor.Run(ctx, o)
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
@@ -38,14 +40,15 @@ import (
 
 // patient is an installation for the doctor, sound until something is done to it.
 type patient struct {
-	t       *testing.T
-	home    string
-	port    string
-	binance *fakebinance.Server
-	faults  fake.Faults
-	args    []string
-	environ []string
-	first   time.Duration // how long the first event may take; 0 for the usual time
+	t           *testing.T
+	home        string
+	port        string
+	binance     *fakebinance.Server
+	faults      fake.Faults
+	args        []string
+	environ     []string
+	first       time.Duration // how long the first event may take; 0 for the usual time
+	noDocuments error         // why no document of a client can be read
 }
 
 func newPatient(t *testing.T) *patient {
@@ -152,8 +155,18 @@ func (p *patient) proxy(buffers bool) string {
 func (p *patient) examine() []doctor.Finding {
 	var all []doctor.Finding
 	RunDoctor(p.t.Context(), config.Input{Args: p.args, Environ: p.environ}, Deps{Version: "v1", Services: Wired()},
-		doctor.Options{FirstByte: p.first, Report: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {}})
+		doctor.Options{
+			FirstByte: p.first, Report: func(f doctor.Finding) { all = append(all, f) }, Waiting: func(string) {},
+			Documents: func(*config.Config) oauth.Documents { return documents{p.noDocuments} },
+		})
 	return all
+}
+
+// documents stands for the documents of the internet, or for none.
+type documents struct{ err error }
+
+func (d documents) Document(context.Context, string, netip.Addr) (cimd.Document, error) {
+	return cimd.Document{}, d.err
 }
 
 // oldNATS is a server of NATS 2.11, as far as a client sees before it sends anything.
@@ -224,6 +237,9 @@ func TestExamine_BrokenSetUps(t *testing.T) {
 			p.environ = nil
 			p.args = append(p.args, "--base-url", "https://charts.example.com")
 		}, "passphrase", "none is set, and others can reach https://charts.example.com", "candela auth hash-password > FILE"},
+		"no way to the documents of clients": {func(p *patient) {
+			p.args, p.noDocuments = append(p.args, "--base-url", "https://charts.example.com"), cimd.ErrUnreached
+		}, "client documents", "such as Claude Code, cannot connect", "set --cimd off"},
 		"missing passphrase: its file is not there": {func(p *patient) {
 			p.environ = nil
 			p.args = append(p.args, "--owner-password-file", filepath.Join(p.home, "passphrase"))

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
+	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
@@ -54,13 +55,18 @@ func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}
 	if cfg.AcceptsDocuments() {
-		front.Documents = cimd.New(cimd.Config{AllowPrivate: cfg.OAuth.PrivateDocuments, Now: time.Now})
+		front.Documents = newDocuments(cfg)
 	}
 	store, owner, err := rt.node.logins()
 	if err != nil {
 		return nil, err
 	}
 	return oauth.New(store, owner, front)
+}
+
+// newDocuments returns what reads the documents of clients.
+func newDocuments(cfg *config.Config) oauth.Documents {
+	return cimd.New(cimd.Config{AllowPrivate: cfg.OAuth.PrivateDocuments, Now: time.Now})
 }
 
 // newOwner returns the owner with the configured passphrase. Without one it generates a

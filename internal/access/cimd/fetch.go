@@ -105,6 +105,15 @@ func (f *Fetcher) control(_ context.Context, _, address string, _ syscall.RawCon
 
 var errAddress = errors.New("the host is not at a public address")
 
+// ErrUnreached is in the chain of an error if no host answered with a document, good or bad.
+var ErrUnreached = errors.New("no answer")
+
+// unreachedError is such an error.
+type unreachedError string
+
+func (e unreachedError) Error() string        { return string(e) }
+func (e unreachedError) Is(target error) bool { return target == ErrUnreached }
+
 // Document returns the document of a client id, fetched for a browser at an address.
 func (f *Fetcher) Document(ctx context.Context, id string, from netip.Addr) (Document, error) {
 	if err := Check(id); err != nil {
@@ -223,15 +232,15 @@ var jsonType = regexp.MustCompile(`(?i)^\s*application/([a-z0-9.+-]+\+)?json\s*(
 // only for the operator.
 func notFetched(err error) error {
 	if errors.Is(err, errAddress) {
-		return errAddress
+		return unreachedError(errAddress.Error())
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return errors.New("the host has no valid certificate")
+		return unreachedError("the host has no valid certificate")
 	}
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return fmt.Errorf("the host did not answer within %v", timeout)
+		return unreachedError(fmt.Sprintf("the host did not answer within %v", timeout))
 	}
-	return errors.New("the host cannot be reached")
+	return unreachedError("the host cannot be reached")
 }
 
 // ageOf returns how long a document may be kept, from five minutes to a day.

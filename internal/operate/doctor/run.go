@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
@@ -23,6 +24,9 @@ type Options struct {
 	Policy func(*config.Config) (found bool, problems []error)
 	// ConnectNATS connects to the servers that replicas share, and disconnects.
 	ConnectNATS func(context.Context, *config.Config) error
+
+	// Documents returns what reads client documents for a server; nil for the server's own.
+	Documents func(*config.Config) oauth.Documents
 
 	// FirstByte bounds the wait for the first event, Heartbeat the wait for the next,
 	// which a server sends every 15 seconds. Zero means 5 and 40 seconds.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
 	"candela/internal/kit/loopback"
 	"candela/internal/operate/control"
@@ -35,6 +36,10 @@ func (x *examination) server(ctx context.Context) {
 	if admin := x.cfg.HTTP.AdminListen; admin.IsValid() {
 		x.Report(x.port(ctx, "admin port", admin, "--admin-listen"))
 	}
+	if x.cfg.AcceptsDocuments() {
+		x.wait("client documents")
+		x.Report(x.documents(ctx))
+	}
 	if !x.running {
 		for _, check := range []string{"base URL", "OAuth", "events"} {
 			x.Report(NewWarning(check, "start the server and run candela doctor again beside it, with the same settings", "not checked: no server runs in %s", x.cfg.Home))
@@ -55,6 +60,23 @@ func (x *examination) logins() Finding {
 		return NewOK(check, "none are stored yet; the first start creates %s and %s", loginfile.KeyName, loginfile.FileName)
 	}
 	return NewOK(check, "%d approved clients survive a restart", clients)
+}
+
+// knownDocument describes Claude Code, which tries no other way where documents are offered.
+const knownDocument = "https://claude.ai/oauth/claude-code-client-metadata"
+
+// documents reads a client document as the server does after a login.
+func (x *examination) documents(ctx context.Context) Finding {
+	const check = "client documents"
+	_, err := x.Documents(x.cfg).Document(ctx, knownDocument, netip.Addr{})
+	switch {
+	case err == nil:
+		return NewOK(check, "%s can be read", knownDocument)
+	case errors.Is(err, cimd.ErrUnreached):
+		return NewProblem(check, "let this machine resolve names and connect to port 443 of other hosts, or set --cimd off: clients then register instead",
+			"clients that have a document, such as Claude Code, cannot connect: %s: %s", knownDocument, err)
+	}
+	return NewWarning(check, "if Claude Code cannot connect, set --cimd off: clients then register instead", "%s: %s", knownDocument, err)
 }
 
 // passphrase checks how the owner approves clients.
