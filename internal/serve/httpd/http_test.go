@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/testkit/longtest"
 )
 
 func TestMain(m *testing.M) {
@@ -188,4 +190,37 @@ func replay(t *testing.T, handler http.Handler, raw []byte) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// TestMessage_NoCodeOfANewerRevision sends hostile requests on every path, with and without
+// a token, to a server of 2025-03-26: clients take the codes for a sign of a newer one and
+// do not fall back.
+func TestMessage_NoCodeOfANewerRevision(t *testing.T) {
+	t.Parallel()
+	random, handler := rand.New(rand.NewPCG(longtest.Seed(), 32)), newServer(t, nil).Handler()
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	for range longtest.Pick(20_000, 1_000_000) {
+		body := mcptest.Hostile(random)
+		method := pick(http.MethodPost, http.MethodPost, http.MethodPost, http.MethodPost, http.MethodPost, http.MethodDelete, http.MethodPut, http.MethodGet)
+		r := httptest.NewRequestWithContext(t.Context(), method, base+pick("/mcp", "/", "/message", "/sse"), strings.NewReader(body))
+		for name, value := range map[string]string{
+			"Authorization":        pick("Bearer good", "Bearer good", "Bearer good", "Bearer bad", "Bearer down", ""),
+			"Accept":               pick("", "application/json", "application/json, text/event-stream", "text/plain"),
+			"Content-Type":         pick("application/json", "application/json", "text/plain", ""),
+			"Mcp-Protocol-Version": pick("", "2026-07-28", "2025-11-25", "x"), "Mcp-Method": pick("", "tools/call", "x"), "Mcp-Name": pick("", "echo", "=?base64?x?="),
+			"Mcp-Session-Id": pick("", "x"), "Origin": pick("", "", "", "https://evil.example"), "Last-Event-ID": pick("", "7"),
+		} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if method == http.MethodGet {
+			r.Header.Set("Accept", "text/plain") // an event stream would not end
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if code := mcptest.NewerCode(w.Body.Bytes()); code != "" {
+			t.Fatalf("%s in the answer to %s %v %s", code, method, r.Header, body)
+		}
+	}
 }
