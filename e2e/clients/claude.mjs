@@ -3,7 +3,7 @@
 // usage: claude.mjs CLAUDE
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
-import { action, command, finish, open, port, restart, seen, transport, url } from "./talk.mjs";
+import { action, command, finish, logins, open, port, restart, seen, transport, url } from "./talk.mjs";
 
 const [claude] = process.argv.slice(2);
 const env = { ...process.env, DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" };
@@ -38,7 +38,10 @@ row.tools = (await seen({ method: "tools/list" })).entry?.tools;
 if (transport === "http") {
   if ((await seen({ stream: 1 })).entry) row.push = "opens the stream";
   await restart();
-  await action("claude mcp login");
-  row.back = (await login()) ? "yes" : "no";
+  if (logins === "kept") row.back = (await state()) === "Connected" ? "yes" : "no";
+  else {
+    await action("claude mcp login");
+    row.back = (await login()) ? "yes" : "no";
+  }
 }
 finish(row);

@@ -4,7 +4,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { action, Alarm, alert, chart, command, finish, open, restart, streams, transport, url } from "./talk.mjs";
+import { action, Alarm, alert, chart, command, finish, logins, open, restart, streams, transport, url } from "./talk.mjs";
 
 const [codex] = process.argv.slice(2);
 const run = async (...args) => (await promisify(execFile)(codex, args)).stdout;
@@ -72,8 +72,10 @@ if (transport === "http") row.streams = await streams();
 await session.end();
 if (transport === "http") {
   await restart();
-  await action("codex mcp login");
-  await login("login", "candela");
+  if (logins !== "kept") {
+    await action("codex mcp login");
+    await login("login", "candela");
+  }
   const again = await begin();
   row.back = await chart(again.call);
   await again.end();

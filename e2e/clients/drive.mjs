@@ -8,7 +8,7 @@
 //	E2E_TRANSPORT  stdio or http           E2E_URL      where the server is, over HTTP
 //	E2E_MODE       how the client begins   E2E_COMMAND  how it is started, JSON, over stdio
 //	E2E_WAIT       seconds to wait         E2E_PORT     a free port, for a client that listens
-//	               for a notification
+//	               for a notification      E2E_LOGINS   kept: the server has --persist-logins
 //
 // and writes lines of JSON, each of which but the last is answered by one:
 //
@@ -40,7 +40,7 @@ const freePort = () => Number(execFileSync("bash", ["-c", ". ../common.sh; port"
 
 // Server is candela over HTTP, with a tap in front that outlives a restart.
 class Server {
-  constructor(folder, note) { Object.assign(this, { folder, note, served: freePort(), port: freePort() }); }
+  constructor(folder, note, flags) { Object.assign(this, { folder, note, flags, served: freePort(), port: freePort() }); }
 
   async begin() {
     this.tap = await tapHTTP(this.port, this.served, this.note);
@@ -48,7 +48,7 @@ class Server {
   }
 
   async start() {
-    const args = ["--serve", "--port", String(this.served), "--base-url", `http://localhost:${this.port}`, ...trading(join(this.folder, "state"))];
+    const args = ["--serve", "--port", String(this.served), "--base-url", `http://localhost:${this.port}`, ...trading(join(this.folder, "state")), ...this.flags];
     this.process = spawn(candela, args, { env: { ...process.env, CANDELA_OWNER_PASSWORD: hash }, stdio: ["ignore", "ignore", "pipe"] });
     this.ended = new Promise((resolve) => this.process.on("close", resolve));
     await new Promise((resolve, reject) => {
@@ -118,7 +118,7 @@ async function converse(row, folder, environment, desk) {
   mkdirSync(home, { recursive: true });
   const child = spawn(command, [...args, ...(row.arguments ?? [])], {
     stdio: ["pipe", "pipe", "pipe"],
-    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", ...environment },
+    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", E2E_LOGINS: row.logins, ...environment },
   });
   let result, log = "";
   child.stderr.on("data", (chunk) => { log += chunk; });
@@ -153,7 +153,7 @@ async function measure(row, index) {
   mkdirSync(folder, { recursive: true });
   const http = row.transport === "http";
   const entries = () => (http ? heard : existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1).map((line) => JSON.parse(line)) : []);
-  const server = http ? new Server(folder, (entry) => heard.push(entry)) : undefined;
+  const server = http ? new Server(folder, (entry) => heard.push(entry), row.logins === "kept" ? ["--persist-logins"] : []) : undefined;
   await server?.begin();
   const environment = http
     ? { E2E_URL: `http://localhost:${server.port}/mcp`, E2E_PORT: String(freePort()) }
@@ -162,9 +162,9 @@ async function measure(row, index) {
   const { log: said, error, back, ...result } = await converse(row, folder, environment, desk);
   await server?.end();
   if (http) writeFileSync(log, heard.map((entry) => JSON.stringify(entry) + "\n").join(""));
-  const { runner, arguments: given, client, mode, transport } = row;
+  const { runner, arguments: given, client, mode, transport, logins } = row;
   const measured = {
-    runner, ...(given && { arguments: given }), client, version: "-", mode, transport,
+    runner, ...(given && { arguments: given }), client, version: "-", mode, transport, ...(logins && { logins }),
     opens: opening(entries()) || "-", connects: "no", tools: "-", call: "-", oauth: "-", push: "-", restart: "-", ...result,
   };
   if (measured.push === "no" && entries().some((e) => e.pushed)) measured.push = "not shown"; // it reached the client

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { Alarm, alert, caller, chart, finish, open, restart, streams, url } from "./talk.mjs";
+import { Alarm, alert, caller, chart, finish, logins, open, restart, streams, url } from "./talk.mjs";
 
 const folder = new URL("../node_modules/mcp-remote/", import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL("package.json", folder)));
@@ -37,9 +37,15 @@ const row = { version, connects: "yes", tools: (await client.listTools()).tools.
 // It never closes the session with which it tries the server: two streams of one token.
 row.push = await alert(call, alarm);
 row.streams = await streams();
+if (logins === "kept") { // the same process goes on
+  await restart();
+  row.back = await chart(call);
+}
 await client.close();
-await restart();
-const again = await begin();
-row.back = await chart(caller(again));
-await again.close();
+if (logins !== "kept") {
+  await restart();
+  const again = await begin();
+  row.back = await chart(caller(again));
+  await again.close();
+}
 finish(row);

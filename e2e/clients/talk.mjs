@@ -2,7 +2,7 @@
 // protocol.
 import { createInterface } from "node:readline";
 
-export const { E2E_TRANSPORT: transport, E2E_MODE: mode, E2E_URL: url, E2E_PORT: port } = process.env;
+export const { E2E_TRANSPORT: transport, E2E_MODE: mode, E2E_URL: url, E2E_PORT: port, E2E_LOGINS: logins } = process.env;
 export const command = JSON.parse(process.env.E2E_COMMAND ?? "[]");
 
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

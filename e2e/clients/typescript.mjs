@@ -8,7 +8,7 @@ import * as sdkHTTP from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as next from "@modelcontextprotocol/client";
 import * as nextStdio from "@modelcontextprotocol/client/stdio";
 import { connect, Provider } from "../oauth/client.mjs";
-import { Alarm, alert, caller, chart, command, finish, mode, open, restart, transport, url } from "./talk.mjs";
+import { Alarm, alert, caller, chart, command, finish, logins, mode, open, restart, transport, url } from "./talk.mjs";
 
 const [name] = process.argv.slice(2); // sdk or client
 const library = name === "sdk" ? { ...sdkAuth, ...sdkClient, ...sdkStdio, ...sdkHTTP } : { ...next, ...nextStdio };
@@ -42,9 +42,12 @@ const call = caller(client);
 const row = { version, connects: "yes", tools: (await client.listTools()).tools.length, call: await chart(call), push: await alert(call, alarm) };
 if (transport === "http") {
   row.oauth = "yes";
-  await client.close(); // or its stream would log in beside the next client, with the same provider
-  await restart();
-  client = await reach();
+  if (logins === "kept") await restart(); // the same client goes on
+  else {
+    await client.close(); // or its stream would log in beside the next client, with the same provider
+    await restart();
+    client = await reach();
+  }
   row.back = await chart(caller(client));
 }
 await client.close();

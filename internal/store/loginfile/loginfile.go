@@ -141,7 +141,7 @@ func (s *Store) Live(key string) bool {
 // Run writes the files, calls ready, and then deletes expired tokens and watches the clock
 // until ctx ends. A failed write is tried again every minute.
 func (s *Store) Run(ctx context.Context, ready func()) error {
-	if err := s.change(func() error { return nil }); err != nil {
+	if err := s.change(ctx, func() error { return nil }); err != nil {
 		return err
 	}
 	ready()
@@ -151,10 +151,10 @@ func (s *Store) Run(ctx context.Context, ready func()) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return s.record(0)
+			return s.record(ctx, 0)
 		case <-tick.C:
 		}
-		err := s.record(recordInterval)
+		err := s.record(ctx, recordInterval)
 		if err != nil && !failing {
 			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "[OAuth] logins not written; a restart would bring revoked ones back", slog.Any("error", err))
 		}
@@ -164,8 +164,8 @@ func (s *Store) Run(ctx context.Context, ready func()) error {
 
 // record writes changes that the file lacks, or the time if that was written longer ago
 // than age.
-func (s *Store) record(age time.Duration) error {
-	return s.change(func() error {
+func (s *Store) record(ctx context.Context, age time.Duration) error {
+	return s.change(ctx, func() error {
 		if len(s.written) > 0 && s.newest.Sub(s.writtenAt) >= age {
 			s.stored = false
 		}
@@ -177,7 +177,7 @@ func (s *Store) record(age time.Duration) error {
 func (s *Store) Redeem(ctx context.Context, code oauth.Hash, t oauth.Token, now time.Time) error {
 	t.Issued, t.Expires = t.Issued.Round(0), t.Expires.Round(0) // wall time
 	redeemed := false
-	err := s.change(func() error {
+	err := s.change(ctx, func() error {
 		err := s.Memory.Redeem(ctx, code, t, now)
 		redeemed = err == nil
 		return err
@@ -190,18 +190,18 @@ func (s *Store) Redeem(ctx context.Context, code oauth.Hash, t oauth.Token, now 
 
 // RevokeReplayed revokes the token of a redeemed code.
 func (s *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
-	return s.change(func() error { return s.Memory.RevokeReplayed(ctx, code) })
+	return s.change(ctx, func() error { return s.Memory.RevokeReplayed(ctx, code) })
 }
 
 // Revoke revokes a token by its id. The token has ended even if the write fails.
 func (s *Store) Revoke(ctx context.Context, subject, id string) error {
-	return s.change(func() error { return s.Memory.Revoke(ctx, subject, id) })
+	return s.change(ctx, func() error { return s.Memory.Revoke(ctx, subject, id) })
 }
 
 // RevokeAll revokes every code and token and draws a new key. They have ended even if the
 // write fails.
 func (s *Store) RevokeAll(ctx context.Context, now time.Time) (ended int, err error) {
-	err = s.change(func() error {
+	err = s.change(ctx, func() error {
 		ended, err = s.Memory.RevokeAll(ctx, now)
 		if err != nil {
 			return err
@@ -213,10 +213,10 @@ func (s *Store) RevokeAll(ctx context.Context, now time.Time) (ended int, err er
 
 // change makes a change in memory and writes it. The error of the write comes first: it is
 // that of a change that a restart would undo.
-func (s *Store) change(apply func() error) error {
+func (s *Store) change(ctx context.Context, apply func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkClock(); err != nil {
+	if err := s.checkClock(ctx); err != nil {
 		return err
 	}
 	err := apply()
@@ -227,7 +227,7 @@ func (s *Store) change(apply func() error) error {
 }
 
 // checkClock ends all tokens if the clock was set back.
-func (s *Store) checkClock() error {
+func (s *Store) checkClock(ctx context.Context) error {
 	at := now(s.cfg)
 	if !at.Add(maxClockStep).Before(s.newest) {
 		if at.After(s.newest) {
@@ -235,7 +235,6 @@ func (s *Store) checkClock() error {
 		}
 		return nil
 	}
-	ctx := context.Background()
 	ended, err := s.Memory.RevokeAll(ctx, at)
 	if err != nil {
 		return err

@@ -366,7 +366,7 @@ func TestFile_HoldsNoSecret(t *testing.T) {
 	}
 }
 
-// TestOpen_RefusesEveryChangedByte flips each bit of both files, and cuts them everywhere.
+// TestOpen_RefusesEveryChangedByte changes each byte of both files, and cuts them everywhere.
 func TestOpen_RefusesEveryChangedByte(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -385,11 +385,9 @@ func TestOpen_RefusesEveryChangedByte(t *testing.T) {
 			}
 		}
 		for i := range good {
-			for bit := range 8 {
-				bad := bytes.Clone(good)
-				bad[i] ^= 1 << bit
-				refused("changed at", i, bad)
-			}
+			bad := bytes.Clone(good)
+			bad[i] ^= 1 << (i % 8)
+			refused("changed at", i, bad)
 			refused("cut at", i, good[:i])
 		}
 		refused("longer than", len(good), append(bytes.Clone(good), 0))
