@@ -35,7 +35,7 @@ func (l *layout) chooseTicks() {
 // of them have a label.
 func (l *layout) markEven(pane int, p *Pane) (labels int) {
 	levels, decimals := l.levelTicks(pane, p)
-	if len(levels) >= 2 {
+	if dense := p.Rect.height() <= len(levels)*2*tickGaps[0]*l.s; dense && len(levels) >= 2 {
 		if labels = l.markTicks(pane, p, levels, decimals); labels >= minLabels {
 			return labels
 		}

@@ -23,11 +23,6 @@ func (c Color) Alpha(opacity float64) Color {
 	return c
 }
 
-// Luma returns the Rec. 601 brightness of c, 0 to 255, without regard to alpha.
-func (c Color) Luma() int {
-	return (299*int(c.R) + 587*int(c.G) + 114*int(c.B) + 500) / 1000
-}
-
 // Over returns the opaque colour seen when c lies on the opaque colour under.
 func (c Color) Over(under Color) Color {
 	return Hex(mix(c, full, under.rgb()))

@@ -180,9 +180,12 @@ func (s *scene) texts(f *Frame, bg, text, strong Color, lines [5]Color) {
 		y := s.h/3 + 19*i
 		f.RoundRect(float64(s.w-79), float64(y), float64(s.w-5), float64(y+18), 2.5, c)
 		ink := bg
-		if c.Luma() <= 150 {
+		if luma(c) <= 150 {
 			ink = Hex(0xFFFFFF)
 		}
 		f.Text(bold, float64(s.w-70), y+13, "65,040.96", ink)
 	}
 }
+
+// luma is the Rec. 601 brightness of c, 0 to 255.
+func luma(c Color) int { return (299*int(c.R) + 587*int(c.G) + 114*int(c.B) + 500) / 1000 }
