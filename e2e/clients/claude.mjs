@@ -3,7 +3,7 @@
 // usage: claude.mjs CLAUDE
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
-import { action, command, finish, logins, open, port, restart, seen, transport, url } from "./talk.mjs";
+import { action, command, finish, logins, open, port, restart, seen, serves, transport, url } from "./talk.mjs";
 
 const [claude] = process.argv.slice(2);
 const env = { ...process.env, DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" };
@@ -36,7 +36,7 @@ if (transport === "http") row.oauth = (await login()) ? "yes" : "no";
 if ((await state()) === "Connected") row.connects = "yes";
 row.tools = (await seen({ method: "tools/list" })).entry?.tools;
 if (transport === "http") {
-  if ((await seen({ stream: 1 })).entry) row.push = "opens the stream";
+  if (!serves && (await seen({ stream: 1 })).entry) row.push = "opens the stream"; // 2026-07-28 has none
   await restart();
   if (logins === "kept") row.back = (await state()) === "Connected" ? "yes" : "no";
   else {

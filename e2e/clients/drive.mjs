@@ -9,6 +9,7 @@
 //	E2E_MODE       how the client begins   E2E_COMMAND  how it is started, JSON, over stdio
 //	E2E_WAIT       seconds to wait         E2E_PORT     a free port, for a client that listens
 //	               for a notification      E2E_LOGINS   kept: the server has --persist-logins
+//	E2E_SERVES     the newest revision that the server serves, if not 2025-03-26
 //
 // and writes lines of JSON, each of which but the last is answered by one:
 //
@@ -118,7 +119,7 @@ async function converse(row, folder, environment, desk) {
   mkdirSync(home, { recursive: true });
   const child = spawn(command, [...args, ...(row.arguments ?? [])], {
     stdio: ["pipe", "pipe", "pipe"],
-    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", E2E_LOGINS: row.logins, ...environment },
+    env: { ...process.env, HOME: home, E2E_TRANSPORT: row.transport, E2E_MODE: row.mode, E2E_WAIT: row.push === "yes" ? "60" : "2", E2E_LOGINS: row.logins, E2E_SERVES: row.serves ?? "", ...environment },
   });
   let result, log = "";
   child.stderr.on("data", (chunk) => { log += chunk; });
@@ -153,19 +154,20 @@ async function measure(row, index) {
   mkdirSync(folder, { recursive: true });
   const http = row.transport === "http";
   const entries = () => (http ? heard : existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1).map((line) => JSON.parse(line)) : []);
-  const server = http ? new Server(folder, (entry) => heard.push(entry), row.logins === "kept" ? ["--persist-logins"] : []) : undefined;
+  const flags = [...(row.logins === "kept" ? ["--persist-logins"] : []), ...(row.serves ? ["--mcp-revision", row.serves] : [])];
+  const server = http ? new Server(folder, (entry) => heard.push(entry), flags) : undefined;
   await server?.begin();
   const environment = http
     ? { E2E_URL: `http://localhost:${server.port}/mcp`, E2E_PORT: String(freePort()) }
-    : { E2E_COMMAND: JSON.stringify([process.execPath, join(import.meta.dirname, "tap.mjs"), log, candela, "--mcp", ...trading(join(folder, "state"))]) };
+    : { E2E_COMMAND: JSON.stringify([process.execPath, join(import.meta.dirname, "tap.mjs"), log, candela, "--mcp", ...trading(join(folder, "state")), ...flags]) };
   const began = performance.now(), desk = new Desk(server, entries);
   const { log: said, error, back, ...result } = await converse(row, folder, environment, desk);
   await server?.end();
   if (http) writeFileSync(log, heard.map((entry) => JSON.stringify(entry) + "\n").join(""));
-  const { runner, arguments: given, client, mode, transport, logins } = row;
+  const { runner, arguments: given, client, mode, transport, logins, serves } = row;
   const measured = {
-    runner, ...(given && { arguments: given }), client, version: "-", mode, transport, ...(logins && { logins }),
-    opens: opening(entries()) || "-", connects: "no", tools: "-", call: "-", oauth: "-", push: "-", restart: "-", ...result,
+    runner, ...(given && { arguments: given }), client, version: "-", mode, transport, ...(logins && { logins }), ...(serves && { serves }),
+    opens: opening(entries()) || "-", ...(serves && { speaks: entries().find((e) => e.method === "tools/list")?.speaks ?? "-" }), connects: "no", tools: "-", call: "-", oauth: "-", push: "-", restart: "-", ...result,
   };
   if (measured.push === "no" && entries().some((e) => e.pushed)) measured.push = "not shown"; // it reached the client
   if (back) measured.restart = (back === "yes" ? "" : "not back: ") + (desk.actions.join(", ") || "nothing");

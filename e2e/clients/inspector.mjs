@@ -1,7 +1,7 @@
 // The command line of MCP Inspector: one process for each call.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { command, finish, open, port, restart, transport, url } from "./talk.mjs";
+import { command, finish, mode, open, port, restart, transport, url } from "./talk.mjs";
 
 const program = new URL("../node_modules/.bin/mcp-inspector", import.meta.url).pathname;
 const { version } = JSON.parse(readFileSync(new URL("../node_modules/@modelcontextprotocol/inspector/package.json", import.meta.url)));
@@ -10,7 +10,8 @@ const { version } = JSON.parse(readFileSync(new URL("../node_modules/@modelconte
 async function inspect(...args) {
   const target = transport === "http" ? [url, "--transport", "http"] : command;
   const login = transport === "http" ? ["--callback-url", `http://127.0.0.1:${port}/oauth/callback`] : [];
-  const child = spawn(process.execPath, [program, "--cli", ...target, ...args, "--format", "json", "--connect-timeout", "120000", ...login], {
+  const revision = mode === "modern" ? ["--protocol-era", "modern"] : [];
+  const child = spawn(process.execPath, [program, "--cli", ...target, ...args, ...revision, "--format", "json", "--connect-timeout", "120000", ...login], {
     stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, MCP_AUTO_OPEN_ENABLED: "true", PATH: "/nonexistent" },
   });
   let out = "", text = "", opened;

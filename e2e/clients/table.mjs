@@ -1,6 +1,6 @@
 // The table of clients: how it is printed, and compared with the expected one.
 
-const columns = ["client", "version", "mode", "transport", "logins", "opens", "connects", "tools", "call", "oauth", "push", "streams", "restart"];
+const columns = ["client", "version", "mode", "transport", "logins", "serves", "opens", "speaks", "connects", "tools", "call", "oauth", "push", "streams", "restart"];
 
 // print writes the table, the sizes of the first answers and the reasons.
 export function print(results, expected) {

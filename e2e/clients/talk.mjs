@@ -2,7 +2,7 @@
 // protocol.
 import { createInterface } from "node:readline";
 
-export const { E2E_TRANSPORT: transport, E2E_MODE: mode, E2E_URL: url, E2E_PORT: port, E2E_LOGINS: logins } = process.env;
+export const { E2E_TRANSPORT: transport, E2E_MODE: mode, E2E_URL: url, E2E_PORT: port, E2E_LOGINS: logins, E2E_SERVES: serves } = process.env;
 export const command = JSON.parse(process.env.E2E_COMMAND ?? "[]");
 
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -33,13 +33,14 @@ export async function streams() {
 }
 export const finish = (row) => { say({ row }); process.exit(0); };
 
-// Alarm collects notifications of alerts; its came waits for the one of an alert.
+// Alarm collects notifications of alerts and of changed resources; its came waits for the
+// one of an alert or resource.
 export class Alarm {
   #received = new Set();
   #wake = () => {};
-  receive = (notification) => {
-    if (notification.method !== "notifications/alert_triggered") return;
-    this.#received.add(notification.params.alert_id);
+  receive = ({ method, params }) => {
+    if (method !== "notifications/alert_triggered" && method !== "notifications/resources/updated") return;
+    this.#received.add(params.alert_id ?? params.uri);
     this.#wake();
   };
   async came(id, seconds = process.env.E2E_WAIT) {
@@ -62,6 +63,15 @@ export async function alert(call, alarm, seconds) {
   await call("subscribe_notifications", {});
   const { alert_id: id } = JSON.parse(await call("set_alert", { symbol: "BTCUSDT", condition: { price_above: 0.5 } }));
   return alarm.came(id, seconds);
+}
+
+// watched is alert for a client of 2026-07-28, which subscribes to a resource and reads it.
+export async function watched(call, alarm, listen, read) {
+  const uri = "candela://alerts/fired";
+  await listen(uri);
+  const { alert_id: id } = JSON.parse(await call("set_alert", { symbol: "BTCUSDT", condition: { price_above: 0.5 } }));
+  if ((await alarm.came(uri)) === "no") return "no";
+  return JSON.parse(await read(uri)).notifications.some((n) => n.alert_id === id) ? "yes" : "no";
 }
 
 // caller returns such a call for the clients of both TypeScript packages.

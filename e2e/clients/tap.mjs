@@ -29,6 +29,7 @@ class Wire {
     this.note({
       method: request.method,
       revision: request.params?.protocolVersion,
+      speaks: request.params?._meta?.["io.modelcontextprotocol/protocolVersion"] ?? "2025-03-26",
       name: request.params?.name,
       ...(message.error ? { error: message.error.message } : { bytes: sizeOfResult(text), tools: message.result?.tools?.length }),
     });

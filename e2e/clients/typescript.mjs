@@ -8,7 +8,7 @@ import * as sdkHTTP from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as next from "@modelcontextprotocol/client";
 import * as nextStdio from "@modelcontextprotocol/client/stdio";
 import { connect, Provider } from "../oauth/client.mjs";
-import { Alarm, alert, caller, chart, command, finish, logins, mode, open, restart, transport, url } from "./talk.mjs";
+import { Alarm, alert, caller, chart, command, finish, logins, mode, open, restart, serves, transport, url, watched } from "./talk.mjs";
 
 const [name] = process.argv.slice(2); // sdk or client
 const library = name === "sdk" ? { ...sdkAuth, ...sdkClient, ...sdkStdio, ...sdkHTTP } : { ...next, ...nextStdio };
@@ -39,7 +39,11 @@ try {
   finish({ version, connects: "no", error: inspect(error, { depth: 6 }) }); // with its causes
 }
 const call = caller(client);
-const row = { version, connects: "yes", tools: (await client.listTools()).tools.length, call: await chart(call), push: await alert(call, alarm) };
+const modern = serves && mode !== "default";
+const listen = (uri) => client.listen({ resourceSubscriptions: [uri] });
+const read = async (uri) => (await client.readResource({ uri })).contents[0].text;
+const row = { version, connects: "yes", tools: (await client.listTools()).tools.length, call: await chart(call) };
+row.push = modern ? await watched(call, alarm, listen, read) : await alert(call, alarm);
 if (transport === "http") {
   row.oauth = "yes";
   if (logins === "kept") await restart(); // the same client goes on

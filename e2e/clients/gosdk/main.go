@@ -96,10 +96,43 @@ func chart(ctx context.Context, session *mcp.ClientSession) error {
 	return err
 }
 
-// push reports whether the notification of an alert reaches the middleware, the only place
-// of the SDK that could see a method which it does not know.
-func push(ctx context.Context, session *mcp.ClientSession, notified <-chan struct{}) (string, error) {
-	if err := call(ctx, session, "subscribe_notifications", map[string]any{}, &struct{}{}); err != nil {
+// alarm receives in the middleware, the only place of the SDK that could see a method which
+// it does not know.
+type alarm struct{ acknowledged, fired chan struct{} }
+
+func newAlarm() alarm { return alarm{make(chan struct{}, 9), make(chan struct{}, 9)} }
+
+func (a alarm) watch(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "notifications/subscriptions/acknowledged":
+			a.acknowledged <- struct{}{}
+		case "notifications/alert_triggered", "notifications/resources/updated":
+			a.fired <- struct{}{}
+		}
+		return next(ctx, method, request)
+	}
+}
+
+// subscribe asks for alerts as the revision of the session does, and waits until they come.
+func (a alarm) subscribe(ctx context.Context, session *mcp.ClientSession) error {
+	if os.Getenv("E2E_SERVES") == "" {
+		return call(ctx, session, "subscribe_notifications", map[string]any{}, &struct{}{})
+	}
+	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: "candela://alerts/fired"}); err != nil {
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	select {
+	case <-a.acknowledged:
+		return nil
+	case <-time.After(time.Minute):
+		return errors.New("the subscription is not acknowledged")
+	}
+}
+
+// push reports whether the client gets the notification of an alert.
+func push(ctx context.Context, session *mcp.ClientSession, a alarm) (string, error) {
+	if err := a.subscribe(ctx, session); err != nil {
 		return "", err
 	}
 	alert := map[string]any{"symbol": "BTCUSDT", "condition": map[string]any{"price_above": 0.5}}
@@ -108,7 +141,7 @@ func push(ctx context.Context, session *mcp.ClientSession, notified <-chan struc
 	}
 	seconds, err := strconv.Atoi(os.Getenv("E2E_WAIT"))
 	select {
-	case <-notified:
+	case <-a.fired:
 		return "yes", err
 	case <-time.After(time.Duration(seconds) * time.Second):
 		return "no", err
@@ -126,16 +159,9 @@ func version() string {
 }
 
 func run(ctx context.Context, d *driver, row map[string]any) error {
-	notified := make(chan struct{}, 1)
+	alarm := newAlarm()
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
-	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
-			if method == "notifications/alert_triggered" {
-				notified <- struct{}{}
-			}
-			return next(ctx, method, request)
-		}
-	})
+	client.AddReceivingMiddleware(alarm.watch)
 	transport, err := d.transport(ctx)
 	if err != nil {
 		return err
@@ -153,7 +179,7 @@ func run(ctx context.Context, d *driver, row map[string]any) error {
 		return err
 	}
 	row["call"] = "yes"
-	if row["push"], err = push(ctx, session, notified); err != nil {
+	if row["push"], err = push(ctx, session, alarm); err != nil {
 		return err
 	}
 	row["connects"] = "yes"

@@ -108,6 +108,21 @@ async def chart(client):
     return "yes" if summary["price"]["bars"] == 60 else "no"
 
 
+async def watched(client):
+    """Subscribes to the alerts that fired, as clients of 2026-07-28 do, and reads them."""
+    uri = "candela://alerts/fired"
+    try:
+        async with asyncio.timeout(float(os.environ["E2E_WAIT"])), client.listen(resource_subscriptions=[uri]) as changes:
+            fired = await call(client, "set_alert", {"symbol": "BTCUSDT", "condition": {"price_above": 0.5}})
+            async for _ in changes:
+                text = (await client.read_resource(uri)).contents[0].text
+                if any(n["alert_id"] == fired["alert_id"] for n in json.loads(text)["notifications"]):
+                    return "yes"
+    except TimeoutError:
+        pass
+    return "no"
+
+
 async def alert(client, alarm):
     await call(client, "subscribe_notifications", {})
     fired = await call(client, "set_alert", {"symbol": "BTCUSDT", "condition": {"price_above": 0.5}})
@@ -120,7 +135,8 @@ async def measure(row):
         row["tools"] = len((await client.list_tools()).tools)
         row["connects"] = "yes"
         row["call"] = await chart(client)
-        row["push"] = await alert(client, alarm)
+        modern = os.environ["E2E_SERVES"] and MODE != "legacy"
+        row["push"] = await (watched(client) if modern else alert(client, alarm))
     if HTTP:
         row["oauth"] = "yes"
         request({"restart": True})

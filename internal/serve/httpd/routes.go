@@ -125,20 +125,26 @@ func (s *Server) dispatch(r route) http.HandlerFunc {
 	}
 }
 
-// describe marshals the constant response to GET /.
+// describe marshals the constant response to GET /. It lists the revisions of the protocol
+// if there is more than one.
 func (s *Server) describe() ([]byte, error) {
+	var revisions []string
+	if all := s.mcp.Versions(); len(all) > 1 {
+		revisions = all
+	}
 	data, err := json.Marshal(struct {
-		Name                string `json:"name"`
-		Version             string `json:"version"`
-		Protocol            string `json:"protocol"`
-		ProtocolVersion     string `json:"protocolVersion"`
-		Status              string `json:"status"`
-		MCPEndpoint         string `json:"mcp_endpoint"`
-		AuthorizationServer string `json:"authorization_server"`
-		Tools               int    `json:"tools"`
-		Trading             bool   `json:"trading"`
+		Name                string   `json:"name"`
+		Version             string   `json:"version"`
+		Protocol            string   `json:"protocol"`
+		ProtocolVersion     string   `json:"protocolVersion"`
+		ProtocolVersions    []string `json:"protocolVersions,omitempty"`
+		Status              string   `json:"status"`
+		MCPEndpoint         string   `json:"mcp_endpoint"`
+		AuthorizationServer string   `json:"authorization_server"`
+		Tools               int      `json:"tools"`
+		Trading             bool     `json:"trading"`
 	}{
-		s.cfg.Name, s.cfg.Version, "MCP", mcp.ProtocolVersion, "ok",
+		s.cfg.Name, s.cfg.Version, "MCP", mcp.ProtocolVersion, revisions, "ok",
 		s.cfg.BaseURL + "/mcp", s.cfg.BaseURL, s.cfg.Tools, s.cfg.Trading,
 	})
 	if err != nil {

@@ -104,6 +104,14 @@ func (s *Server) modernEnvelope(from Origin, call rpc.Call) *envelope {
 	return nil
 }
 
+// Versions returns the revisions that the server serves, the newest first.
+func (s *Server) Versions() []string {
+	if s.modern == nil {
+		return []string{ProtocolVersion}
+	}
+	return supportedVersions()
+}
+
 // Modern reports whether the job answers a modern request.
 func (j *Job) Modern() bool { return j.modern != nil }
 

@@ -47,6 +47,7 @@ func wordExceptions() []wordException {
 		{"internal/store/replica/table/table.go", "seat", "subject of stored records"},
 		{"docs/adr/0018-*.md", "seat", "subject of stored records"},
 		{"docs/adr/0020-*.md", "era", "subject of a stored record"},
+		{"e2e/clients/inspector.mjs", "era", "part of a flag of that program"},
 	}
 }
 

@@ -5,7 +5,7 @@ use std::{env, error::Error, io, time::Duration};
 use rmcp::{
     RoleClient,
     handler::client::ClientHandler,
-    model::{CallToolRequestParams, CustomNotification, ProtocolVersion},
+    model::{CallToolRequestParams, CustomNotification, ProtocolVersion, ReadResourceRequestParams, SubscriptionFilter},
     service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RunningService},
     transport::{
         AuthClient, StreamableHttpClientTransport, TokioChildProcess,
@@ -87,6 +87,18 @@ async fn chart(client: &Client) -> Result<&'static str, Failure> {
     Ok(if summary["price"]["bars"] == 60 { "yes" } else { "no" })
 }
 
+/// Subscribes to the alerts that fired, as clients of 2026-07-28 do, and reads them.
+async fn watched(client: &Client) -> Result<&'static str, Failure> {
+    let uri = "candela://alerts/fired";
+    let mut changes = client.listen(SubscriptionFilter::builder().resource_subscriptions([uri]).build()).await?;
+    let set = call(client, "set_alert", json!({"symbol": "BTCUSDT", "condition": {"price_above": 0.5}})).await?;
+    let wait = Duration::from_secs(env::var("E2E_WAIT")?.parse()?);
+    let Ok(Ok(Some(_))) = tokio::time::timeout(wait, changes.next()).await else { return Ok("no") };
+    let fired = serde_json::to_string(&client.read_resource(ReadResourceRequestParams::new(uri)).await?)?;
+    changes.cancel().await?;
+    Ok(if fired.contains(set["alert_id"].as_str().ok_or("no id")?) { "yes" } else { "no" })
+}
+
 async fn alert(client: &Client, fired: &mut mpsc::Receiver<String>) -> Result<&'static str, Failure> {
     call(client, "subscribe_notifications", json!({})).await?;
     let set = call(client, "set_alert", json!({"symbol": "BTCUSDT", "condition": {"price_above": 0.5}})).await?;
@@ -106,7 +118,8 @@ async fn measure(row: &mut Value) -> Result<(), Failure> {
     row["tools"] = client.list_all_tools().await?.len().into();
     row["connects"] = "yes".into();
     row["call"] = chart(&client).await?.into();
-    row["push"] = alert(&client, &mut fired).await?.into();
+    let modern = env::var("E2E_SERVES").is_ok_and(|serves| !serves.is_empty()) && env::var("E2E_MODE")? == "Auto";
+    row["push"] = if modern { watched(&client).await? } else { alert(&client, &mut fired).await? }.into();
     client.cancel().await?;
     if let Some(url) = url {
         row["oauth"] = "yes".into();
