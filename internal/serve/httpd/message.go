@@ -111,7 +111,7 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	}
 	if job.Listens() {
 		if sub := job.Subscribe(); sub != nil {
-			s.listen(x, &body, sub)
+			s.listen(ctx, x, &body, sub)
 			return
 		}
 	}

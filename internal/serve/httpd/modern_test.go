@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,11 +63,12 @@ func listening(t *testing.T, body func(s *scene, shelf *mcptest.Shelf, tokens *h
 // postModern sends a modern request and returns the head of the answer.
 func postModern(s *scene, token, body string) (head, net.Conn) {
 	s.t.Helper()
-	conn, lines := s.p.dial(s.t), ""
+	conn := s.p.dial(s.t)
+	var lines strings.Builder
 	for name, values := range mcptest.HeaderOf([]byte(body)) {
-		lines += name + ": " + values[0] + "\n"
+		fmt.Fprintf(&lines, "%s: %s\n", name, values[0])
 	}
-	send(s.t, conn, "POST /mcp HTTP/1.1\nHost: localhost\nAccept: application/json, text/event-stream\nAuthorization: Bearer %s\n%sContent-Length: %d\n\n", token, lines, len(body))
+	send(s.t, conn, "POST /mcp HTTP/1.1\nHost: localhost\nAccept: application/json, text/event-stream\nAuthorization: Bearer %s\n%sContent-Length: %d\n\n", token, lines.String(), len(body))
 	if _, err := io.WriteString(conn, body); err != nil {
 		s.t.Fatal(err)
 	}
@@ -125,19 +127,24 @@ func TestListen_AcknowledgesThenReportsEachChange(t *testing.T) {
 func TestListen_EndsWithAResult(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *scene, tokens *httpdtest.Revocable){
-		"the server stops":     func(s *scene, _ *httpdtest.Revocable) { go s.stop() },
+		"the server stops":     func(s *scene, _ *httpdtest.Revocable) { s.stop() },
 		"the token is revoked": func(_ *scene, tokens *httpdtest.Revocable) { tokens.Revoke("good") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			listening(t, func(s *scene, shelf *mcptest.Shelf, tokens *httpdtest.Revocable) {
 				stream, conn := openListen(s, "good", "7")
-				end(s, tokens)
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					end(s, tokens)
+				}()
 				wantEvent(s.t, stream, `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7}}}`)
 				if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 || shelf.Watched() > 0 {
 					s.t.Errorf("%q, %v, %d watches at the end", rest, err, shelf.Watched())
 				}
 				_ = conn.Close()
+				<-ended
 			})
 		})
 	}
@@ -159,7 +166,7 @@ func TestListen_IsBoundedPerToken(t *testing.T) {
 		_ = conns[0].Close()
 		synctest.Wait()
 		_, conns[0] = openListen(s, "good", "1")
-		for _, conn := range append(conns, other, refused) {
+		for _, conn := range slices.Concat(conns, []net.Conn{other, refused}) {
 			_ = conn.Close()
 		}
 		synctest.Wait()

@@ -10,14 +10,14 @@ import (
 )
 
 // ask sends a body with a header to a server and returns the answer and its refusal.
-func ask(t testing.TB, server *mcp.Server, header mcp.Header, body string) (string, *rpc.Error) {
-	t.Helper()
+func ask(tb testing.TB, server *mcp.Server, header mcp.Header, body string) (string, *rpc.Error) {
+	tb.Helper()
 	read, failure := rpc.Read([]byte(body))
 	if failure != nil {
 		return string(rpc.AppendError(nil, nil, failure)), nil
 	}
 	from := mcp.Origin{Caller: principal.Caller{Subject: "owner", Key: "k", Scope: principal.Trade}, Header: header}
-	job := server.Receive(t.Context(), from, read)
+	job := server.Receive(tb.Context(), from, read)
 	if job.Listens() {
 		if sub := job.Subscribe(); sub != nil {
 			sub.Close()

@@ -61,7 +61,7 @@ func (j *Job) appendResource(ctx context.Context, dst []byte, m rpc.Message) ([]
 		return dst, unknownResource(uri)
 	}
 	var text []byte
-	failure := j.server.guarded(ctx, j.from, "resource failed", func() (err error) {
+	failure := j.server.guarded(ctx, j.from, m.Method, func() (err error) {
 		text, err = s.resources.Read(ctx, j.from.Caller, resource.URI)
 		return err
 	})
@@ -90,7 +90,7 @@ func unknownResource(uri string) *rpc.Error {
 }
 
 // guarded runs work and converts its failure, also a panic, into an error for the client.
-func (s *Server) guarded(ctx context.Context, from Origin, message string, work func() error) (failure *rpc.Error) {
+func (s *Server) guarded(ctx context.Context, from Origin, method string, work func() error) (failure *rpc.Error) {
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
@@ -101,7 +101,7 @@ func (s *Server) guarded(ctx context.Context, from Origin, message string, work 
 		}
 		f := fault.Of(err)
 		if f == nil || f.Kind == fault.Internal {
-			s.log.LogAttrs(ctx, slog.LevelError, "[MCP] "+message, slog.String("request_id", from.RequestID), slog.Any("error", err))
+			s.log.LogAttrs(ctx, slog.LevelError, "[MCP] resource failed", slog.String("method", method), slog.String("request_id", from.RequestID), slog.Any("error", err))
 			failure = internalError(from.RequestID)
 			return
 		}

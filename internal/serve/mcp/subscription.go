@@ -45,7 +45,7 @@ func (j *Job) Subscribe() *Subscription {
 	}
 	sub := &Subscription{job: j, ctx: j.active[0].ctx}
 	if uri != "" {
-		j.failed = s.guarded(sub.ctx, j.from, "subscription failed", func() (err error) {
+		j.failed = s.guarded(sub.ctx, j.from, m.Method, func() (err error) {
 			sub.watch, err = s.modern.resources.Watch(sub.ctx, j.from.Caller, uri)
 			return err
 		})

@@ -2,6 +2,7 @@ package stdio_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,7 @@ const (
 // listen opens a subscription and reads its acknowledgement.
 func (s *session) listen(t *testing.T, id int) {
 	t.Helper()
-	s.send(t, mcptest.Modern(fmt.Sprint(id), "subscriptions/listen", watchNote))
+	s.send(t, mcptest.Modern(strconv.Itoa(id), "subscriptions/listen", watchNote))
 	if got := s.read(t); got != fmt.Sprintf(ack, id) {
 		t.Fatalf("acknowledged by %s", got)
 	}
