@@ -77,13 +77,16 @@ func (c Client) owned() []string {
 	return keys
 }
 
-// visited returns the keys of an entry that Set looks at: those it owns, and those that a
-// new entry has.
+// visited returns the keys of an entry that Set looks at: those that are wanted, in their
+// order, and those that candela owns.
 func (c Client) visited(want []field) []string {
-	keys := c.owned()
+	keys := make([]string, 0, len(want))
 	for _, f := range want {
-		if f.first {
-			keys = append(keys, f.key)
+		keys = append(keys, f.key)
+	}
+	for _, key := range c.owned() {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
 		}
 	}
 	return keys

@@ -55,7 +55,7 @@ func TestSetYAML(t *testing.T) {
 		"an entry keeps what is the user's": {
 			remote,
 			"extensions:\n  x:\n    enabled: true\n\n  # mine\n  candela:\n    enabled: false\n    type: stdio # local\n    cmd: candela\n    args: # two\n    - --mcp\n\n    # why\n    envs: {A: b}\n  y:\n    enabled: true\n",
-			"extensions:\n  x:\n    enabled: true\n\n  # mine\n  candela:\n    uri: \"https://charts.example.com/mcp\"\n    name: \"candela\"\n    description: \"Charts, indicators, alerts and trading\"\n    timeout: 300\n" +
+			"extensions:\n  x:\n    enabled: true\n\n  # mine\n  candela:\n    name: \"candela\"\n    description: \"Charts, indicators, alerts and trading\"\n    uri: \"https://charts.example.com/mcp\"\n    timeout: 300\n" +
 				"    enabled: false\n    type: \"streamable_http\" # local\n\n    # why\n    envs: {A: b}\n  y:\n    enabled: true\n",
 		},
 		"an entry without keys": {local, "extensions:\n  candela: {}\n", "extensions:\n" + gooseEntry},
