@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,7 +125,11 @@ func (j *Job) appendModern(ctx context.Context, dst []byte, m rpc.Message, line 
 	if j.refusal = j.modern.check(j.from.Header, m); j.refusal != nil {
 		return dst, j.refusal
 	}
+	mark := len(dst)
 	dst, failure := j.dispatchModern(ctx, dst, m, line)
+	if line.cancelled = errors.Is(context.Cause(ctx), errCancelled); line.cancelled {
+		return dst[:mark], nil // a cancelled request gets no response
+	}
 	if failure != nil && slices.Contains([]int{rpc.CodeMethodNotFound, rpc.CodeMissingCapability, rpc.CodeRefused}, failure.Code) {
 		j.refusal = failure
 	}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -67,9 +66,6 @@ func (j *Job) appendResource(ctx context.Context, dst []byte, m rpc.Message) ([]
 	})
 	if failure != nil {
 		return dst, failure
-	}
-	if errors.Is(context.Cause(ctx), errCancelled) {
-		return dst, nil
 	}
 	dst = append(rpc.AppendResultOpen(dst, m.ID), s.as.open...)
 	dst = append(dst, `"contents":[{"uri":`...)
