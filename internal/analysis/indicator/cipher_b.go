@@ -174,9 +174,9 @@ func (c *cipher) windows(r *Row, x float64) {
 	r.Values[cipherArea] = c.flow.Step(r.Slot, body) - cipherFlowShift
 }
 
-// cipherLead is how many bars before the first one shown its windows begin: several
-// times the bars they reach back, so that they are settled.
-const cipherLead = 512
+// cipherLead is how many bars before the first one shown its windows begin. A window of
+// n bars is settled after 2n.
+const cipherLead = 3 * cipherFlow
 
 // cipherBatch fills the columns with kernels where values depend on all bars before, and
 // those of windows from the bars shown on.

@@ -51,7 +51,7 @@ func computeSessionVP(in Input, v Values, r *Result) {
 	bins := v.Int("bins")
 	for _, s := range sessions(in, v) {
 		if v.Bool("developing") {
-			d := develop(in.Bars, s.from, bins)
+			d := develop(in.Bars, s, bins)
 			for i := s.from; i < s.to; i++ {
 				if a, ok := d.next(); ok {
 					draw(i, i+1, &d.profile, a)
@@ -79,39 +79,6 @@ func sessionProfile(b *market.Bars, from, to, bins int) (profile, valueArea, boo
 	p.addVolume(b, from, to)
 	a, ok := p.area(1)
 	return p, a, ok
-}
-
-// developing is the profile of a session that grows bar by bar. After each bar it
-// equals sessionProfile of the bars so far in every bit, because rows add volumes in
-// the same order. A bar that widens the session's range changes the rows, so all bars
-// are distributed again.
-type developing struct {
-	profile
-	bars            *market.Bars
-	from, end       int     // the bars added
-	lowest, highest float64 // their range
-	spans           bool    // whether the range is not empty
-}
-
-func develop(b *market.Bars, from, bins int) *developing {
-	return &developing{profile: emptyProfile(bins), bars: b, from: from, end: from, lowest: math.Inf(1), highest: math.Inf(-1)}
-}
-
-// next adds a bar and returns the value area of all so far.
-func (d *developing) next() (valueArea, bool) {
-	b, i := d.bars, d.end
-	d.end++
-	fresh := i
-	if usable(b, i) && (b.L[i] < d.lowest || b.H[i] > d.highest) {
-		d.lowest, d.highest = min(d.lowest, b.L[i]), max(d.highest, b.H[i])
-		d.spans = d.span(d.lowest, d.highest)
-		fresh = d.from
-	}
-	if !d.spans {
-		return valueArea{}, false
-	}
-	d.addVolume(b, fresh, d.end)
-	return d.area(1)
 }
 
 // stretch is a run of bars [from, to) that belongs together.
