@@ -48,9 +48,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	caller.Session = sessionOf(r)
 	ctx, added, leave := s.sessions.add(held, caller)
 	defer leave()
-	events := reader{session: added, all: &s.sessions, streams: s.streamsOf(*caller)}
-	defer events.close()
-	if err := events.open(ctx, r.Header.Get("Last-Event-ID")); err != nil {
+	own := reader{session: added, all: &s.sessions, streams: s.streamsOf(*caller)}
+	defer own.close()
+	if err := own.open(ctx, r.Header.Get("Last-Event-ID")); err != nil {
 		refusal := refuse(http.StatusServiceUnavailable, "the stream could not be opened; retry")
 		refusal.cause = err
 		x.refuse(r.Context(), nil, refusal)
@@ -59,7 +59,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[MCP] stream opened", slog.Bool("authorization", true), slog.String("request_id", x.id))
 	s.tallies.streams.Add(1)
-	reason := s.pump(ctx, x.w, &events)
+	reason := s.pump(ctx, x.w, &own)
 	s.tallies.end(reason)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[MCP] stream closed",
 		slog.String("reason", reason.Error()), slog.Bool("authorization", true),
@@ -87,17 +87,17 @@ func (silence) Take(dst []notify.Event) []notify.Event                { return d
 func (silence) Close()                                                {}
 
 // pump writes events and keep-alives until the stream ends, and returns the reason.
-func (s *Server) pump(ctx context.Context, w http.ResponseWriter, events *reader) error {
+func (s *Server) pump(ctx context.Context, w http.ResponseWriter, own *reader) error {
 	out := s.openFrames(w)
-	resume := func() error { return events.resume(ctx) }
-	err := s.carry(ctx, out, []byte(": connected\n\n"), events.wake, func(open bool) error {
+	resume := func() error { return own.resume(ctx) }
+	err := s.carry(ctx, out, []byte(": connected\n\n"), own.wake, func(open bool) error {
 		switch {
 		case !open:
-			return events.yield(ctx)
-		case events.events == nil:
+			return own.yield(ctx)
+		case own.events == nil:
 			return resume()
 		}
-		return s.deliver(ctx, events.events, out)
+		return s.deliver(ctx, own.events, out)
 	}, resume)
 	if wait := s.retryAfter(err); wait > 0 {
 		_ = out.write(fmt.Appendf(nil, "retry: %d\n\n", wait.Milliseconds())) // the stream ends either way
