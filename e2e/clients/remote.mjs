@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { Alarm, alert, caller, chart, finish, logins, open, restart, streams, url } from "./talk.mjs";
+import { action, Alarm, alert, caller, chart, finish, logins, open, restart, streams, url } from "./talk.mjs";
 
 const folder = new URL("../node_modules/mcp-remote/", import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL("package.json", folder)));
@@ -44,6 +44,8 @@ if (logins === "kept") { // the same process goes on
 await client.close();
 if (logins !== "kept") {
   await restart();
+  // A running one would log in, but it listens for the answer only while it starts.
+  await action("start it again");
   const again = await begin();
   row.back = await chart(caller(again));
   await again.close();
