@@ -21,6 +21,9 @@ import (
 // it is killed.
 const childVar = "LOGINFILE_TEST_DIRECTORY"
 
+// plenty is more tokens than it issues.
+const plenty = 1 << 20
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childVar); dir != "" {
 		if err := issueForever(dir); err != nil {
@@ -38,11 +41,11 @@ func issueForever(dir string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := loginfile.Open(ctx, dir, loginfile.Config{Owner: pass, MaxTokens: 1000, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	s, err := loginfile.Open(ctx, dir, loginfile.Config{Owner: pass, MaxTokens: plenty, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
-	for i := range 100 {
+	for i := 0; ; i++ {
 		now, name := time.Now(), strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(i)
 		code := oauth.Code{Hash: oauth.HashOf("code " + name), Generation: s.Seal().Generation(), Expires: now.Add(time.Minute)}
 		if err := s.PutCode(ctx, code, now); err != nil {
@@ -63,7 +66,6 @@ func issueForever(dir string) error {
 		}
 		fmt.Println("revoked", name)
 	}
-	select {} // until it is killed
 }
 
 // TestCrash_KeepsAnswers kills a process that issues and revokes tokens, at any moment. A
@@ -96,7 +98,7 @@ func TestCrash_KeepsAnswers(t *testing.T) {
 		}
 		_ = child.Wait() // it was killed
 	}
-	d.now, d.cfg.MaxTokens = time.Now(), 100_000
+	d.now, d.cfg.MaxTokens = time.Now(), plenty
 	s := d.open()
 	for name, verb := range last {
 		if got := live(s, oauth.Token{Hash: oauth.HashOf("token " + name)}, d.now); verb != "revoking" && got != (verb == "issued") {

@@ -226,15 +226,15 @@ func TestStore_EndsLogins(t *testing.T) {
 		change       func(d *desk)
 		tokens, keys bool // stay
 	}{
-		"nothing changed":                    {func(*desk) {}, true, true},
-		"the same passphrase, another salt":  {func(d *desk) { d.cfg.Owner = owner(d, passphrase) }, true, true},
-		"another passphrase":                 {func(d *desk) { d.cfg.Owner = owner(d, "another horse battery") }, false, false},
-		"a hash of it that is not known":     {func(d *desk) { d.cfg.Owner = owner(d, hash) }, false, false},
-		"the clock a minute back":            {func(d *desk) { d.now = start().Add(-time.Minute) }, true, true},
-		"the clock more than a minute back":  {func(d *desk) { d.now = start().Add(-time.Minute - time.Second) }, false, true},
-		"paper, then real money":             {func(d *desk) { d.cfg.Live = "owner/venue/live" }, false, true},
-		"the token has expired":              {func(d *desk) { d.now = start().Add(oauth.TokenTTL) }, false, true},
-		"fewer tokens than before may there": {func(d *desk) { d.cfg.MaxTokens = 1 }, true, true},
+		"nothing changed":                   {func(*desk) {}, true, true},
+		"the same passphrase, another salt": {func(d *desk) { d.cfg.Owner = owner(d, passphrase) }, true, true},
+		"another passphrase":                {func(d *desk) { d.cfg.Owner = owner(d, "another horse battery") }, false, false},
+		"a hash of it that is not known":    {func(d *desk) { d.cfg.Owner = owner(d, hash) }, false, false},
+		"the clock a minute back":           {func(d *desk) { d.now = start().Add(-time.Minute) }, true, true},
+		"the clock more than a minute back": {func(d *desk) { d.now = start().Add(-time.Minute - time.Second) }, false, true},
+		"paper, then real money":            {func(d *desk) { d.cfg.Live = "owner/venue/live" }, false, true},
+		"the token has expired":             {func(d *desk) { d.now = start().Add(oauth.TokenTTL) }, false, true},
+		"fewer tokens are allowed":          {func(d *desk) { d.cfg.MaxTokens = 1 }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
