@@ -97,7 +97,7 @@ func (l *layout) entry(v *shown) {
 		named = true
 		l.listLevels(v, value)
 	}
-	if words := dotWords(v.Signals); words != "" && !l.dense() {
+	if words := dotWords(v.Signals); words != "" && (v.pane > 0 || !l.dense()) {
 		l.add(v.pane, words, l.theme.muted, gapValue)
 	}
 }
@@ -121,6 +121,10 @@ func (l *layout) levelEntry() {
 		gap := gapEntry
 		if i == 0 {
 			gap = 0
+		}
+		if i == maxListed {
+			l.add(0, plusN(len(l.spec.Levels)-i, ""), l.theme.muted, gap)
+			break
 		}
 		l.add(0, v.Label, l.theme.text, gap)
 		text := p.notation.text(v.Price)

@@ -34,25 +34,22 @@ func (l *layout) colorLines() {
 
 func (l *layout) colorOverlay(v *shown) {
 	channel := hasStyle(v.Result, indicator.Band) && countStyle(v.Result, indicator.Solid) < 2
-	taken := false
+	taken, again := false, false
 	for k := range min(len(v.Lines), len(v.inks)) {
 		line := &v.Lines[k]
-		color, known := l.theme.lineColor(line.Label)
-		switch {
-		case known:
-		case line.Style == indicator.Solid && !channel, line.Style == indicator.Band && !channel:
-			v.color, v.dashed[k] = l.nextColor()
-			color, taken = v.color, true
-		case line.Style == indicator.Solid || line.Style == indicator.Band || line.Style == indicator.Steps:
-			if !taken {
-				v.color, v.dashed[k] = l.nextColor()
-				taken = true
-			} else if k > 0 {
-				v.dashed[k] = v.dashed[k-1]
-			}
-			color = v.color
+		if color, known := l.theme.lineColor(line.Label); known {
+			v.inks[k] = color
+			continue
 		}
-		v.inks[k] = color
+		switch line.Style {
+		case indicator.Solid, indicator.Band, indicator.Steps:
+			if !taken || !channel && line.Style != indicator.Steps {
+				v.color, again = l.nextColor()
+				taken = true
+			}
+			v.inks[k], v.dashed[k] = v.color, again
+		default: // drawn in the colours of rising and falling
+		}
 	}
 	if !taken && (len(v.HBars) > 0 || len(v.HLines) > 0 || len(v.Fills) > 0 || len(v.Profiles) > 0) {
 		v.color, _ = l.nextColor()
