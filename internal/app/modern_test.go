@@ -95,7 +95,7 @@ func TestModern_FromAlertToSubscription(t *testing.T) {
 			t.Fatalf("the resource is %s", got)
 		}
 	}
-	if polled := use(t, url, "older", "get_notifications", `{}`); strings.Count(polled, `\"alert_id\"`) != 1 {
+	if polled := use(t, url, "older", "get_notifications", `{}`); strings.Count(polled, `"alert_id"`) != 1 {
 		t.Errorf("polled %s", polled)
 	}
 	leave()

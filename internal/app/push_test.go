@@ -134,13 +134,13 @@ func TestPush_FromAlertToStreamAndAcrossARestart(t *testing.T) {
 
 	// The stream's end must have arrived before the next alert fires.
 	waitFor(t, func() bool {
-		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `\"connected\":false`)
+		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `"connected":false`)
 	})
 	for _, threshold := range []string{"3", "4", "5"} {
 		use(t, url, "first", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":`+threshold+`}}`)
 	}
 	waitFor(t, func() bool {
-		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `\"offline_queue_size\":3`)
+		return strings.Contains(use(t, url, "first", "list_subscriptions", `{}`), `"offline_queue_size":3`)
 	})
 	stop()
 	if saved, err := os.ReadFile(filepath.Join(home, "subscriptions.json")); err != nil || strings.Contains(string(saved), "first") {

@@ -187,7 +187,7 @@ func TestServe_AnAlertReachesTheStreamAndThePoll(t *testing.T) {
 		s.Handler.ServeHTTP(&frameRecorder{header: http.Header{}, to: frames}, request)
 	}()
 	set := call("set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1}}`)
-	if !strings.Contains(set, `\"alert_id\"`) {
+	if !strings.Contains(set, `"alert_id"`) {
 		t.Fatal(set)
 	}
 	select {
@@ -195,7 +195,7 @@ func TestServe_AnAlertReachesTheStreamAndThePoll(t *testing.T) {
 	case <-ctx.Done():
 		t.Error("no frame came")
 	}
-	if got := call("get_notifications", `{"wait_seconds":5}`); !strings.Contains(got, `\"type\":\"price_above\",\"threshold\":1}`) {
+	if got := call("get_notifications", `{"wait_seconds":5}`); !strings.Contains(got, `"type":"price_above","threshold":1}`) {
 		t.Errorf("polled %s", got)
 	}
 	if got := call("list_alerts", `{}`); !strings.Contains(got, `"text":"[]"`) {
