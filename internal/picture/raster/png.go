@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 
 	"candela/internal/picture/deflate"
 )
@@ -29,6 +30,7 @@ func (f *Frame) EncodePNG(dst []byte) ([]byte, error) {
 	}
 	defer f.stock.encoders.Put(z)
 
+	dst = slices.Grow(dst, len(f.pix)/16) // what most charts take
 	dst = append(dst, "\x89PNG\r\n\x1a\n"...)
 	dst = f.appendHeader(dst)
 	if f.bpp == 1 {

@@ -115,10 +115,10 @@ func (s *scan) row(row int, xa, xb, d float64) {
 	}
 	cells := s.area[row*(s.w+1) : (row+1)*(s.w+1)+1]
 	for x := xa; ; {
-		col := min(max(int(math.Floor(x)), 0), s.w-1)
+		col := min(max(int(x), 0), s.w-1)
 		next := min(float64(col+1), xb)
 		part := d
-		if xb > xa {
+		if xb > xa && (x != xa || next != xb) { // most pieces lie in one cell
 			part = d * ((next - x) / (xb - xa))
 		}
 		mid := (x+next)/2 - float64(col)
