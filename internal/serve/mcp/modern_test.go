@@ -65,7 +65,7 @@ func TestModern_CancelledRequestsAreNotAnswered(t *testing.T) {
 					answered <- answer
 				}()
 				synctest.Wait()
-				ask(t, server, nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+				_, _ = ask(t, server, nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 				if got := <-answered; got != "" {
 					t.Errorf("answered %s", got)
 				}
