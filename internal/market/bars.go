@@ -169,3 +169,6 @@ func (b *Bars) Check() error {
 	}
 	return nil
 }
+
+// ChangePct returns the change from one price to another in percent of the first.
+func ChangePct(from, to float64) float64 { return (to - from) / math.Abs(from) * 100 }

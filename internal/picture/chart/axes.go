@@ -177,15 +177,19 @@ func (l *layout) nameRoom() float64 {
 	return max(float64(namesShare*float64(l.Width)), float64(shortNames*l.s))
 }
 
-// placeColumns places the bars, and as many after them as lines reach ahead.
-func (l *layout) placeColumns() {
-	ahead := 0
+// countAhead finds how many bars after the last one lines and drawings reach.
+func (l *layout) countAhead() {
+	ahead := l.drawnAhead()
 	for v := range l.each {
 		for k := range v.Lines {
 			ahead = max(ahead, len(v.Lines[k].Ahead))
 		}
 	}
 	l.ahead = min(ahead, max(mostAhead, l.n/2))
+}
+
+// placeColumns places the bars and those ahead of them.
+func (l *layout) placeColumns() {
 	l.Columns = newColumns(l.n, l.ahead, l.axisX, l.s)
 	for i := range l.n + l.ahead {
 		l.xs = append(l.xs, l.Columns.x(i))

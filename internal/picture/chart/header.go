@@ -109,6 +109,9 @@ func (l *layout) notes() []string {
 	if l.thinned > 0 {
 		notes = append(notes, strconv.Itoa(l.thinned)+" signals not drawn")
 	}
+	if l.outside > 0 {
+		notes = append(notes, outsideNote(l.outside))
+	}
 	switch {
 	case l.linear:
 		notes = append(notes, "linear: a price is not positive")

@@ -52,6 +52,7 @@ type layout struct {
 	n         int     // bars
 	dropped   int     // panels without room
 	thinned   int     // signals without room
+	outside   int     // drawings that are not in the picture
 	rows      int     // legend rows of the price pane, the header not counted
 	entries   int     // of the legends
 	walk      int     // colours of overlays in use
@@ -81,13 +82,16 @@ type scratch struct {
 	breaks   []int     // the first bars of sessions
 	texts    int       // marker texts placed
 	kept     []indicator.Signal
-	candles  ohlc // substitute columns, or the bars themselves
+	compared compared
+	visible  []bool // which drawings are drawn
+	candles  ohlc   // substitute columns, or the bars themselves
 }
 
 // shown is a result in the picture.
 type shown struct {
 	*indicator.Result
 	pane   int
+	fixed  string             // shown in place of its last value
 	marks  []indicator.Signal // those of its signals that are drawn
 	color  raster.Color       // of what is not a line
 	inks   [8]raster.Color    // of its first lines
@@ -142,6 +146,7 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.drawLines()
 	l.drawDivergences()
 	l.drawSignals()
+	l.drawDrawings()
 	l.drawTags()
 	l.drawLast()
 	l.placePills()
@@ -160,6 +165,8 @@ func (c *scratch) reset() {
 	clear(c.placed)
 	c.legends, c.joined, c.breaks = c.legends[:0], c.joined[:0], c.breaks[:0]
 	c.boxes, c.arrows, c.texts, c.kept = c.boxes[:0], c.arrows[:0], 0, c.kept[:0]
+	c.compared = compared{values: c.compared.values[:0]}
+	c.visible = c.visible[:0]
 	c.candles = ohlc{}
 }
 

@@ -62,6 +62,10 @@ func (l *layout) entry(v *shown) {
 		text = base
 	}
 	l.add(v.pane, text, l.theme.text, 0)
+	if v.fixed != "" {
+		l.add(v.pane, v.fixed, l.fixedColor(v), gapName)
+		return
+	}
 	n := l.Panes[v.pane].notation
 	gap := gapName
 	value := func(name string, value float64, color raster.Color) {

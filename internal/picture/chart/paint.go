@@ -31,6 +31,7 @@ func (s *Scene) paint(on *pixels) {
 	p.marks(s.Dots)
 	p.strokes(s.Divs)
 	p.marks(s.Marks)
+	p.strokes(s.Drawings)
 	p.rules(s.Levels)
 	p.rule(&s.Last)
 	p.clipTo(unclipped)

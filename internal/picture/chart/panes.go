@@ -35,6 +35,8 @@ func (l *layout) stackPanes() {
 			next++
 		}
 	}
+	l.addCompared()
+	l.countAhead()
 }
 
 // panelHeights divides a plot among n panels: the share of one is at most panelShare,
@@ -148,6 +150,7 @@ func (l *layout) priceRange() (span, bool) {
 	for _, v := range l.spec.Levels {
 		r.addWithin(v.Price, near)
 	}
+	l.spanDrawings(&r, logarithmic)
 	return r, logarithmic
 }
 

@@ -30,13 +30,16 @@ func (l *layout) collectPills() {
 	for _, v := range l.spec.Levels {
 		l.pill(0, rankLevel, v.Price, l.levelColor(v), v.Label, v.Label)
 	}
+	l.collectDrawnPills()
 	for v := range l.each {
 		base, _ := legendName(v.Label)
 		for k := range v.Lines {
 			line := &v.Lines[k]
 			rank, ok := pillRank(line.Style, v.pane)
 			if ok && len(line.Values) >= l.n {
+				before := len(l.Pills)
 				l.pill(v.pane, rank, line.Values[l.n-1], l.lastInk(v, k), line.Label, cmp.Or(subLabel(base, line.Label), line.Label))
+				l.writeFixed(v, l.Pills[before:])
 			}
 		}
 		for _, h := range v.HLines {

@@ -24,7 +24,8 @@ type Scene struct {
 	Dots     []Mark // lines drawn as a dot per bar
 	Divs     []Stroke
 	Marks    []Mark
-	Levels   []Rule // position, orders, alerts
+	Drawings []Stroke
+	Levels   []Rule // position, orders, alerts, drawings
 	Last     Rule   // the last price
 	Borders  []Box
 	Backings []Box   // behind labels that stand on data
@@ -188,7 +189,7 @@ func (s *Scene) reset() {
 	*s = Scene{
 		Panes: s.Panes[:0], Grid: s.Grid[:0], Profile: s.Profile[:0], Fills: s.Fills[:0], Rules: s.Rules[:0],
 		Volume: s.Volume[:0], Candles: s.Candles[:0], Lines: s.Lines[:0], Dots: s.Dots[:0], Divs: s.Divs[:0],
-		Marks: s.Marks[:0], Levels: s.Levels[:0], Borders: s.Borders[:0], Backings: s.Backings[:0],
+		Marks: s.Marks[:0], Drawings: s.Drawings[:0], Levels: s.Levels[:0], Borders: s.Borders[:0], Backings: s.Backings[:0],
 		Labels: s.Labels[:0], Pills: s.Pills[:0], px: s.px[:0], py: s.py[:0],
 		ax: s.ax[:0], ay: s.ay[:0], by: s.by[:0],
 		scratch: s.scratch,

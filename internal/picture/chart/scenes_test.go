@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"maps"
 	"math"
 
 	"candela/internal/analysis/indicator"
@@ -10,7 +11,7 @@ import (
 // scenes returns the pictures that goldens are kept of, by name. Each call of a
 // function makes its own bars.
 func scenes() map[string]func() *Spec {
-	return map[string]func() *Spec{
+	all := map[string]func() *Spec{
 		"default": func() *Spec { return rich(Dark) }, "light": func() *Spec { return rich(Light) },
 		"tiny_price": func() *Spec { return priced(0.0000123009) }, "dust": func() *Spec { return priced(1.23009e-12) },
 		"huge": func() *Spec { return priced(1.2e12) }, "log": logarithmic,
@@ -21,6 +22,8 @@ func scenes() map[string]func() *Spec {
 		"profiles": profiles, "intraday": intraday, "sample": sample, "levels": levels, "styles": styles,
 		"many_overlays": func() *Spec { return overlays(9) }, "sessions": sessions, "negative": negative, "note": noted,
 	}
+	maps.Copy(all, drawnScenes())
+	return all
 }
 
 func rich(theme Theme) *Spec {

@@ -50,7 +50,9 @@ type Spec struct {
 	Interval market.Interval
 	Results  []Named
 	Levels   []Level
-	Trades   []Trade // drawn as dots over the bars
+	Trades   []Trade      // drawn as dots over the bars
+	Compare  []Comparison // at most MaxCompared
+	Drawings []Drawing    // at most MaxDrawings
 
 	Width, Height int // logical pixels, MinSide to MaxSide; zero is the default
 	Scale         int // device pixels per logical pixel, 1 to MaxScale; zero is 1
@@ -115,6 +117,12 @@ func (s *Spec) Check() error {
 		return fault.Field("height", strconv.Itoa(s.Height), between)
 	case s.Scale < 0 || s.Scale > MaxScale:
 		return fault.Field("scale", strconv.Itoa(s.Scale), "1 to "+strconv.Itoa(MaxScale))
+	case len(s.Compare) > MaxCompared:
+		return fault.Field("compare", strconv.Itoa(len(s.Compare))+" symbols", "at most "+strconv.Itoa(MaxCompared))
+	case slices.ContainsFunc(s.Compare, func(c Comparison) bool { return len(c.Percent) != n }):
+		return fault.Field("compare", "values", "as many as the "+strconv.Itoa(n)+" bars")
+	case len(s.Drawings) > MaxDrawings:
+		return fault.Field("drawings", strconv.Itoa(len(s.Drawings))+" drawings", "at most "+strconv.Itoa(MaxDrawings))
 	case int(s.Theme) >= len(themes):
 		return fault.Field("theme", strconv.Itoa(int(s.Theme)), strings.Join(themeNames(), " "))
 	}

@@ -46,6 +46,8 @@ type Chart struct {
 	Indicators []Indicator
 	Alerts     []Alert // the caller's, on the price of this symbol
 	Account    Account // the caller's, in this symbol
+	Compared   []Compared
+	Drawings   []Drawing
 	Provenance
 }
 

@@ -50,6 +50,8 @@ func (e *encoder) series(c *Chart, total int) {
 		e.channels(c, ind.Result, total-b.Len())
 	}
 	e.close('}')
+	e.compared(c, true)
+	e.drawings(c)
 	e.close('}')
 }
 

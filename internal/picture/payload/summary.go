@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/analysis/indicator"
+	"candela/internal/market"
 )
 
 // Bounds of a summary, which a model reads: its size must not depend on the market.
@@ -24,6 +25,8 @@ func AppendSummary(dst []byte, c *Chart) []byte {
 	e.head(c)
 	e.price(c)
 	e.summaries(c)
+	e.compared(c, false)
+	e.drawings(c)
 	listFirst(&e, "alerts", c.Alerts, maxAlerts, func(a Alert) {
 		e.text("alert_id", a.ID)
 		e.digits(a.Type, a.Threshold)
@@ -127,7 +130,7 @@ func (e *encoder) price(c *Chart) {
 		total += v
 	}
 	e.number("total_volume", total)
-	e.number("change_pct", (b.C[last]-b.C[0])/math.Abs(b.C[0])*100)
+	e.number("change_pct", market.ChangePct(b.C[0], b.C[last]))
 	e.close('}')
 }
 

@@ -93,5 +93,14 @@ func (c *Chart) last(n int) *Chart {
 	for i, ind := range c.Indicators {
 		cut.Indicators[i] = Indicator{Key: ind.Key, Result: Tail(ind.Result, total, n)}
 	}
+	cut.Compared = slices.Clone(c.Compared)
+	for i := range cut.Compared {
+		cut.Compared[i].Values = cut.Compared[i].Values[total-n:]
+	}
+	cut.Drawings = slices.Clone(c.Drawings)
+	for i := range cut.Drawings {
+		cut.Drawings[i].X -= total - n
+		cut.Drawings[i].X2 -= total - n
+	}
 	return &cut
 }

@@ -84,7 +84,7 @@ func conditionSchema(doc func(text string) string) *schema {
 		Properties: props{
 			typedProp(alert.PriceAbove.String(), "number", doc("Fires when the traded price reaches or exceeds this.")),
 			typedProp(alert.PriceBelow.String(), "number", doc("Fires when the traded price reaches or falls below this.")),
-			{alert.IndicatorSignal.String(), object(doc("Fires when a bar closes that confirms the signal."),
+			{alert.IndicatorSignal.String(), object("",
 				typedProp("indicator", "string", doc("A name from list_indicators.")),
 				typedProp("signal", "string", doc("One of that indicator's signals in list_indicators.")))},
 		},

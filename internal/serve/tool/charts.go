@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -52,7 +53,7 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 
 // compute is Compute with a slot held for all but reading the bars.
 func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRequest) (shown *payload.Chart, err error) {
-	set, err := read(ctx, c.source, q)
+	bars, err := read(ctx, c.source, q)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 			memory = new(indicator.Memory)
 		}
 		defer c.memory.Put(memory)
-		shown, err = show(ctx, set, q, memory)
+		shown, err = show(ctx, bars, q, memory)
 		return err
 	})
 	return shown, err
@@ -76,24 +77,45 @@ type ChartRequest struct {
 	Indicators []NamedIndicator
 	Bars       int // the newest to show; 0 with a start for all of the range
 	Range      TimeRange
+	Compare    []market.Symbol // drawn as percent lines
 }
 
 // Compute reads the bars and runs the indicators. Each receives the visible bars and
 // its own warm-up, so that the result of one does not depend on the others, and is then
 // cut to the visible bars.
 func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Chart, error) {
-	set, err := read(ctx, source, q)
+	bars, err := read(ctx, source, q)
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, set, q, new(indicator.Memory))
+	return show(ctx, bars, q, new(indicator.Memory))
+}
+
+// chartBars holds the bars that a request needs: those to show among those for the
+// warm-up, and those of the symbols to compare with.
+type chartBars struct {
+	marketdata.BarSet
+	shown    market.Bars
+	compared []marketdata.BarSet
 }
 
 // read reads the bars that a request needs.
-func read(ctx context.Context, source BarSource, q ChartRequest) (marketdata.BarSet, error) {
-	if err := q.Range.check(q.Symbol); err != nil {
-		return marketdata.BarSet{}, err
+func read(ctx context.Context, source BarSource, q ChartRequest) (bars chartBars, err error) {
+	if err := cmp.Or(q.Range.check(q.Symbol), checkCompared(q.Symbol, q.Compare)); err != nil {
+		return bars, err
 	}
+	if bars.BarSet, err = source.Bars(ctx, wanted(&q)); err != nil {
+		return bars, err
+	}
+	if bars.shown, err = q.Range.shown(&bars.BarSet, q.Bars, q.Interval); err != nil {
+		return bars, err
+	}
+	bars.compared, err = readCompared(ctx, source, &q, &bars.BarSet, &bars.shown)
+	return bars, err
+}
+
+// wanted is the request for the bars of the chart's own symbol.
+func wanted(q *ChartRequest) marketdata.Request {
 	env := indicator.Env{Interval: q.Interval}
 	most := q.Range.most(q.Bars)
 	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: most, Start: q.Range.Start, End: q.Range.End}
@@ -105,7 +127,7 @@ func read(ctx context.Context, source BarSource, q ChartRequest) (marketdata.Bar
 			want.Series = append(want.Series, needs.Needs()...)
 		}
 	}
-	return source.Bars(ctx, want)
+	return want
 }
 
 // provenance describes the origin of the bars.
@@ -123,18 +145,20 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 	return p
 }
 
-// show runs the indicators over set, in memory that the chart does not keep.
-func show(ctx context.Context, set marketdata.BarSet, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
+// show runs the indicators over the bars, in memory that the chart does not keep, and
+// compares the symbols.
+func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
+	set, shown := bars.BarSet, bars.shown
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
-	shown, err := q.Range.shown(&set, q.Bars, q.Interval)
-	if err != nil {
-		return nil, err
-	}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),
 	}
 	chart.Holes = holes(&set, &shown, q.Interval)
+	var err error
+	if chart.Compared, err = compared(bars.compared, &shown, q.Interval, set.Calendar); err != nil {
+		return nil, err
+	}
 	names := make([]string, len(q.Indicators))
 	for i, r := range q.Indicators {
 		names[i] = r.Name
@@ -207,7 +231,7 @@ func (c *charts) getIndicators() toolSpec {
 	return toolSpec{
 		name: "get_indicators", title: "Compute indicators", scope: principal.Charts,
 		description: "Compute indicators and return the latest values, newest signals and levels as JSON. " +
-			"Use it for questions about numbers, such as whether RSI is oversold or MACD has crossed. " +
+			"Use it for questions such as whether RSI is oversold or MACD has crossed. " +
 			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
 		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *ChartRequest) (mcp.Result, error) {
@@ -254,6 +278,7 @@ type chartArguments struct {
 	format, theme        string
 	log                  bool
 	barsGiven            bool
+	drawings             []drawing
 }
 
 func declareChart() (*chartArguments, args) {
@@ -262,18 +287,20 @@ func declareChart() (*chartArguments, args) {
 		width:        chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
 	}
 	return a, args{
-		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT. Omit it for sample data.").alias("ticker"),
+		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
 		indicatorsArg("indicators", &a.Indicators, "Indicators to draw; an empty list draws the price alone.", defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
 		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
 		a.Range.endArg("Newest bar; a date includes its day. Default: now."),
+		compareArg(&a.Compare, "Other symbols, drawn as percent lines."),
+		drawingsArg(&a.drawings, "Drawn on the price. level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
 		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down pictures wider than 1568."),
 		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Pixels."),
-		enumArg("format", &a.format, "Result format: picture or JSON.",
+		enumArg("format", &a.format, "",
 			formatPNG, formatSummary, formatBoth, formatSeries),
 		enumArg("theme", &a.theme, "", "dark", "light"),
-		intArg("scale", &a.scale, 1, chart.MaxScale, "Device pixels per pixel, for sharp screens."),
+		intArg("scale", &a.scale, 1, chart.MaxScale, "For sharp screens."),
 		boolArg("log", &a.log, "Logarithmic price axis."),
 	}
 }
@@ -283,8 +310,8 @@ func (c *charts) generateChart() toolSpec {
 	return toolSpec{
 		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
 		description: "Draw a candlestick chart with indicators, or return its data as JSON. " +
-			"Set format: png to see the chart (80 to 140 KB of base64), summary for the key figures (2 to 8 KB), " +
-			"both, or series for every value of every bar (about 90 KB for 200 bars). Prefer summary when you need numbers only. " +
+			"format png is the picture (80 to 140 KB of base64), summary the key figures (2 to 8 KB; prefer it when you need numbers only), " +
+			"both the two of them, series every value of every bar (about 90 KB for 200 bars). " +
 			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
 			"Without a symbol it draws sample data (source: sample); a real symbol never returns sample data.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
@@ -306,7 +333,15 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	drawn := c.loadOverlay(ctx, caller, a.Symbol, shown)
+	drawings, err := place(a.drawings, shown)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	spec := Picture(a.style(c.loadOverlay(ctx, caller, a.Symbol, shown)), shown)
+	spec.Drawings = drawings
+	for i, visible := range spec.Shown() {
+		shown.Drawings[i].Shown = visible
+	}
 	switch a.format {
 	case formatSeries:
 		return rawResult(payload.AppendSeries(nil, shown, seriesLimit)), nil
@@ -315,7 +350,7 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	}
 	var png []byte
 	err = c.inTurn(ctx, caller, func() error {
-		png, err = c.renderer.PNG(Picture(a.style(drawn), shown))
+		png, err = c.renderer.PNG(spec)
 		return err
 	})
 	if err != nil {
@@ -349,6 +384,9 @@ func Picture(style chart.Spec, shown *payload.Chart) *chart.Spec {
 	style.Sample, style.Forming = shown.Source == payload.Sample, !shown.LastBarClosed
 	if shown.Stale {
 		style.Note = "stale: " + shown.Provider + " does not answer"
+	}
+	for _, other := range shown.Compared {
+		style.Compare = append(style.Compare, chart.Comparison{Symbol: other.Symbol, Percent: other.Values, Stale: other.Stale})
 	}
 	for _, ind := range shown.Indicators {
 		style.Results = append(style.Results, chart.Named{Name: ind.Key, Result: ind.Result})

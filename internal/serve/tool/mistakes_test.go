@@ -79,6 +79,16 @@ func mistakes() []mistake {
 		m("list_indicators", `{"category":"momentum"}`, "brief, group, name", `{"group":"momentum"}`),
 		m("list_indicators", `{"name":"rsii"}`, "rsi", `{"name":"rsi"}`),
 		m("list_indicators", `{"group":"oscillators"}`, "momentum", `{"group":"momentum"}`),
+		// comparisons and drawings
+		m(chart, `{"symbol":"BTCUSDT","compare":"ETHUSDT","format":"summary"}`, `[\"ETHUSDT\"]`, `{"symbol":"BTCUSDT","compare":["ETHUSDT"],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","compare":["ETH"],"format":"summary"}`, "ETHUSDT", `{"symbol":"BTCUSDT","compare":["ETHUSDT"],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","compare":["BTCUSDT"]}`, "each symbol once", `{"symbol":"BTCUSDT","compare":["ETHUSDT"],"format":"summary"}`),
+		m(chart, `{"compare":["BTCUSDT"]}`, "symbol is required", `{"symbol":"ETHUSDT","compare":["BTCUSDT"],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","drawings":[{"type":"horizontal_line","price":5}]}`, "level", `{"symbol":"BTCUSDT","drawings":[{"type":"level","price":5}],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","drawings":{"type":"level","price":5}}`, "a list of objects", `{"symbol":"BTCUSDT","drawings":[{"type":"level","price":5}],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","drawings":[{"type":"level","price":"5"}]}`, "without quotes", `{"symbol":"BTCUSDT","drawings":[{"type":"level","price":5}],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","drawings":[{"type":"level","y":5}]}`, "price", `{"symbol":"BTCUSDT","drawings":[{"type":"level","price":5}],"format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","drawings":[{"type":"ray","time":"2026-02-01","price":5,"time2":"2026-01-01","price2":6}]}`, "a time after time", `{"symbol":"BTCUSDT","drawings":[{"type":"ray","time":"2026-01-01","price":6,"time2":"2026-02-01","price2":5}],"format":"summary"}`),
 		// orders
 		m(place, `{"side":"buy","type":"market","quantity":1}`, "symbol is required", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),
 		m(place, `{"symbol":"BTCUSDT","type":"market","quantity":1}`, "side is required: buy, sell", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`),

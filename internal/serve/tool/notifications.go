@@ -38,7 +38,7 @@ func (t *Trading) getNotifications() toolSpec {
 	arguments := func() (*asked, args) {
 		a := &asked{limit: maxItems}
 		return a, args{
-			intArg("wait_seconds", &a.wait, 0, maxWait, "Seconds to wait for an alert; 0 returns immediately. Many clients time out after 60 s: use 50 and call again."),
+			intArg("wait_seconds", &a.wait, 0, maxWait, "Seconds to wait. Many clients time out after 60 s: use 50 and call again."),
 			intArg("limit", &a.limit, 1, maxItems, "Maximum number of items; the rest stay in the queue."),
 		}
 	}
@@ -115,7 +115,7 @@ func subscribedProps() []prop {
 func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true, scope: principal.Read,
-		description: "Push fired alerts to this client as notifications/alert_triggered, filtered by symbols and alert types. " +
+		description: "Push fired alerts to this client as notifications/alert_triggered. " +
 			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
 			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
 		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},

@@ -49,7 +49,7 @@ func declareOrder() (*orderArgs, args) {
 		enumArg("type", &p.kind, "market executes immediately at the best available price; limit executes at price or better.", order.Types()...).require(),
 		amountArg("quantity", &p.Quantity, "Amount in units: coins (BTC for BTCUSDT) or shares, not money. Never rounded.").require(),
 		priceArg("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
-		keyArg("idempotency_key", &p.Key, 64, "A unique name you choose for this order. Repeating the call with the same key returns the same order instead of a second one. Set it whenever you may retry."),
+		keyArg("idempotency_key", &p.Key, 64, "A unique name you choose for this order. Repeating the call with it returns the same order, not a second one. Set it whenever you may retry."),
 		boolArg("dry_run", &p.DryRun, "Check the order against every rule without sending it."),
 	}
 }
@@ -146,7 +146,7 @@ func (t *Trading) getOrders() toolSpec {
 		a := &listing{"all", paging{limit: defaultOrders}}
 		return a, args{
 			enumArg("filter", &a.filter, "open: only orders that can still fill, without a limit.", "open", "all"),
-			intArg("limit", &a.limit, 1, maxItems, "Maximum number of closed orders. Open orders are always listed."),
+			intArg("limit", &a.limit, 1, maxItems, "Of closed orders; open ones are always listed."),
 			a.cursor(name),
 		}
 	}

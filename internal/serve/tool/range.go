@@ -21,24 +21,32 @@ type TimeRange struct {
 func (r *TimeRange) startArg(doc string) arg { return momentArg("start", &r.Start, 0, doc) }
 func (r *TimeRange) endArg(doc string) arg   { return momentArg("end", &r.End, 1, doc) }
 
+const momentAllowed = "a date such as 2026-01-31, or a time such as 2026-01-31T16:00:00Z, after 1970"
+
 // momentArg is a time in RFC 3339 or a date, read as the start of the day in UTC. after is
 // added in units of what was given, so that 1 makes the end exclusive: the next day after
 // a date, and the next second after a time.
 func momentArg(name string, dst *int64, after int, doc string) arg {
-	const allowed = "a date such as 2026-01-31, or a time such as 2026-01-31T16:00:00Z, after 1970"
+	const allowed = momentAllowed
 	return newArg(name, dst, allowed, &schema{Type: "string", Description: doc}, func(raw json.RawMessage) (int64, error) {
 		value, _ := strictjson.Text(raw)
-		at, err := time.Parse(time.DateOnly, value)
-		if err == nil {
-			at = at.AddDate(0, 0, after)
-		} else if at, err = time.Parse(time.RFC3339, value); err == nil {
-			at = at.Add(time.Duration(after) * time.Second)
-		}
-		if err != nil || at.Unix() <= 0 {
+		at, ok := parseMoment(value, after)
+		if !ok {
 			return 0, fault.Field(name, quoteValue(raw), allowed)
 		}
-		return at.Unix(), nil
+		return at, nil
 	})
+}
+
+// parseMoment reads a moment in Unix seconds, as momentArg describes it.
+func parseMoment(value string, after int) (int64, bool) {
+	at, err := time.Parse(time.DateOnly, value)
+	if err == nil {
+		at = at.AddDate(0, 0, after)
+	} else if at, err = time.Parse(time.RFC3339, value); err == nil {
+		at = at.Add(time.Duration(after) * time.Second)
+	}
+	return at.Unix(), err == nil && at.Unix() > 0
 }
 
 // check rejects a range without bars, and one of sample data, which has no times.

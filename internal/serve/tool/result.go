@@ -96,14 +96,14 @@ type paging struct {
 func pages(tool string) func() (*paging, args) {
 	return func() (*paging, args) {
 		p := &paging{limit: maxItems}
-		return p, args{intArg("limit", &p.limit, 1, maxItems, "Maximum number of items."), p.cursor(tool)}
+		return p, args{intArg("limit", &p.limit, 1, maxItems, ""), p.cursor(tool)}
 	}
 }
 
 // cursor is where a page begins. It works only with the tool that issued it.
 func (p *paging) cursor(tool string) arg {
 	allowed := "the cursor from the previous result of " + tool + ", or none for the first page"
-	s := &schema{Type: "string", Description: "From the previous result, for the next page."}
+	s := &schema{Type: "string", Description: "From the previous result."}
 	return newArg("cursor", &p.after, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, _ := strictjson.Text(raw)
 		data, err := base64.RawURLEncoding.DecodeString(value)

@@ -140,7 +140,7 @@ func computedSchema() *schema {
 		typedProp("last_bar_closed", "boolean", "False: its values may change."),
 		typedProp("stale", "boolean", "The provider did not respond; these are older bars."),
 		typedProp("warmup_ok", "boolean", "False: too little history for exact values."),
-		typedProp("built_from?", "string", "Interval these bars were built from, if not the provider's own."),
+		typedProp("built_from?", "string", "Interval the bars were built from."),
 		typedProp("calendar?", "string", "Trading hours."),
 		typedProp("calendar_guessed?", "boolean", "Derived from the file's bars."),
 		typedProp("holes?", "integer", "Missing bars, without holidays."),

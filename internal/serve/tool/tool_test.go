@@ -50,6 +50,7 @@ func good() map[string][]string {
 			`{"symbol":"btcusdt","interval":"15min","format":"series","bars":30,"indicators":["rsi",{"name":"rsi","length":7}]}`,
 			`{"ticker":"AAPL","timeframe":"1D","panels":["bb"],"format":"SUMMARY","width":300,"height":200,"theme":"light","scale":2,"log":true,"bars":20}`,
 			`{"indicators":[],"format":"both","bars":5,"symbol":null}`,
+			`{"symbol":"BTCUSDT","compare":["ETHUSDT"],"bars":20,"format":"series","drawings":[{"type":"fib","time":"2024-12-30","price":1,"time2":"2024-12-31T08:00:00Z","price2":2,"text":"t"},{"type":"level","price":-1.5}]}`,
 		},
 		"list_indicators":           {`{}`},
 		"get_indicators":            {`{"symbol":"BTCUSDT","indicators":["macd","vp","ichimoku"]}`, `{"symbol":"AAPL","interval":"1h","indicators":[{"name":"cipher_b"}]}`},
