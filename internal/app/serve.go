@@ -42,15 +42,15 @@ func serveMCP(rt Runtime) ([]Part, error) {
 // one-time passphrases from pass.
 func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 	cfg := rt.Config
-	trading := oauth.NoTrading
+	trading, account := oauth.NoTrading, ""
 	switch {
 	case cfg.Trade && cfg.Trading.Live:
-		trading = oauth.LiveTrading
+		trading, account = oauth.LiveTrading, rt.account()
 	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
 	front := oauth.Config{
-		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading,
+		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading, Account: account,
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}

@@ -17,6 +17,24 @@ func (g Grant) Access() principal.Scope {
 	return scopeOf(g.Scope)
 }
 
+// access returns what a client with the grant may do here. Where trading is with real
+// money, only an approval for this account allows it: tokens that survive a restart may
+// have been approved on paper.
+func (s *Server) access(g Grant) principal.Scope {
+	if s.cfg.Trading == LiveTrading && g.Account != s.cfg.Account {
+		return min(g.Access(), principal.Read)
+	}
+	return g.Access()
+}
+
+// liveAccount returns the account with real money that an approval is for.
+func (s *Server) liveAccount() string {
+	if s.cfg.Trading != LiveTrading {
+		return ""
+	}
+	return s.cfg.Account
+}
+
 // lifetime returns how long a token of the grant lasts.
 func (g Grant) lifetime() time.Duration {
 	if g.TTL <= 0 || g.TTL > TokenTTL {

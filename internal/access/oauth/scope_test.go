@@ -373,3 +373,36 @@ func TestAutoApprove_GrantsWhatIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestScope_PaperNeverBecomesRealMoney starts servers over one store, as replicas that
+// restart with another account: a token trades with real money only where the owner
+// approved that.
+func TestScope_PaperNeverBecomesRealMoney(t *testing.T) {
+	t.Parallel()
+	store := oauth.NewMemory(oauth.MaxTokens)
+	at := func(kind oauth.Trading, account string) *Scene {
+		return NewWith(t, store, Owner(t), func(c *oauth.Config) { c.Trading, c.Account = kind, account })
+	}
+	paper, live, other := at(oauth.PaperTrading, ""), at(oauth.LiveTrading, "binance/live"), at(oauth.LiveTrading, "alpaca/live")
+	for approved, want := range map[*Scene][3]principal.Scope{
+		paper: {principal.Trade, principal.Read, principal.Read},
+		live:  {principal.Trade, principal.Trade, principal.Read},
+		other: {principal.Trade, principal.Read, principal.Trade},
+	} {
+		c, b := approved.Known(), approved.Browser()
+		_, answer := granted(t, approved, c, b.Decide(b.Open(Query(c)), "scope", "trade"))
+		token := answer.Text(t, "access_token")
+		for i, s := range []*Scene{paper, live, other} {
+			caller, err := s.Server.Authorize(t.Context(), token)
+			if err != nil || caller.Scope != want[i] {
+				t.Errorf("server %d: %s %v, want %s", i, caller.Scope, err, want[i])
+			}
+			list, err := s.Server.Tokens(t.Context(), oauth.SoleOwner)
+			for _, listed := range list {
+				if listed.Key == caller.Key && listed.Grant.Scope != want[i].String() {
+					t.Errorf("server %d lists %s, want %s; %v", i, listed.Grant.Scope, want[i], err)
+				}
+			}
+		}
+	}
+}

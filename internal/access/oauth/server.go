@@ -45,6 +45,7 @@ type Config struct {
 	BaseURL         string    // prefix of every published address, without a trailing slash
 	Name            string    // of the service, shown to people
 	Trading         Trading   // shown on the consent page
+	Account         string    // with real money, of LiveTrading; an approval is for one
 	AutoApprove     bool      // approve every client; needs a loopback base URL
 	RedirectSchemes []string  // app schemes besides the known ones
 	Documents       Documents // nil: client ids that are URLs are refused
@@ -136,7 +137,7 @@ func (s *Server) Authorize(ctx context.Context, token string) (principal.Caller,
 	}
 	return principal.Caller{
 		Subject: t.Grant.Subject, Key: t.Key, Expires: t.Expires,
-		Client: t.Grant.ClientName, ClientKey: t.Grant.ClientKey, Scope: t.Grant.Access(),
+		Client: t.Grant.ClientName, ClientKey: t.Grant.ClientKey, Scope: s.access(t.Grant),
 	}, nil
 }
 
@@ -166,7 +167,13 @@ func (s *Server) OnRevoke(ended func(keys ...string)) {
 
 // Tokens lists the live tokens of an owner, newest first.
 func (s *Server) Tokens(ctx context.Context, subject string) ([]Token, error) {
-	return s.store.Tokens(ctx, subject, time.Now())
+	tokens, err := s.store.Tokens(ctx, subject, time.Now())
+	for i := range tokens {
+		if g := &tokens[i].Grant; !g.Login {
+			g.Scope = s.access(*g).String()
+		}
+	}
+	return tokens, err
 }
 
 // Revoke revokes an owner's live token by its id, or returns ErrNotFound.

@@ -40,6 +40,10 @@ type Grant struct {
 
 	Scope string        `json:"Scope,omitempty"` // what the client may do; "" for trade, as earlier versions granted
 	TTL   time.Duration `json:"TTL,omitempty"`   // of the token; 0 for TokenTTL
+
+	// Account is the account with real money that the owner approved the client for; ""
+	// for none.
+	Account string `json:"Account,omitempty"`
 }
 
 // Code is a stored authorization code.

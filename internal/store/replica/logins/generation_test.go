@@ -68,7 +68,7 @@ func TestGeneration_NewPassphraseRevokesAllLogins(t *testing.T) {
 			t.Errorf("%s accepts the code: %d", name, r.Status)
 		}
 		there := browser.At(at)
-		if r := there.Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
+		if r := at.Do(http.MethodGet, "/authorize?"+oauthtest.Query(client).Encode(), "", "", nil); r.Status != http.StatusBadRequest {
 			t.Errorf("%s accepts the registration: %d", name, r.Status)
 		}
 		if r := there.Decide(page); r.Status != http.StatusBadRequest {

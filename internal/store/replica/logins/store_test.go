@@ -142,7 +142,7 @@ func TestStore_TokensSurviveOneServerAndEndWithAll(t *testing.T) {
 	replicatest.Eventually(t, "the running replica has the new key", func() bool {
 		return s.Seal() != key && s.Seal() == later.Seal()
 	})
-	if r := door(t, s).Browser().Open(oauthtest.Query(client)); r.Status != http.StatusBadRequest {
+	if r := door(t, s).Do(http.MethodGet, "/authorize?"+oauthtest.Query(client).Encode(), "", "", nil); r.Status != http.StatusBadRequest {
 		t.Errorf("a registration survived the servers: %d", r.Status)
 	}
 	second := replicatest.IssueToken(t, s, "second", now)
