@@ -21,7 +21,7 @@ func anyChart(t *rapid.T) *Spec {
 	b := walk(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), n, price, every.Seconds())
 	spec := &Spec{
 		Bars: b, Symbol: "BTCUSDT", Interval: every,
-		Width: rapid.IntRange(400, 2600).Draw(t, "width"), Height: rapid.IntRange(300, 1600).Draw(t, "height"),
+		Width: rapid.IntRange(400, MaxSide).Draw(t, "width"), Height: rapid.IntRange(300, MaxSide).Draw(t, "height"),
 		Theme: Theme(rapid.IntRange(0, 1).Draw(t, "theme")), Log: rapid.Bool().Draw(t, "log"), Forming: rapid.Bool().Draw(t, "forming"),
 	}
 	overlays := []func() Named{
