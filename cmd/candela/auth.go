@@ -13,8 +13,8 @@ import (
 	"candela/internal/operate/control"
 )
 
-// auth manages the owner's passphrase and clients. All commands but the first need a server
-// that runs in the state directory.
+// auth manages the owner's passphrase and clients. approve, list and revoke need a server that
+// runs in the state directory.
 func auth() runner {
 	return oneOf("auth", subcommand{"hash-password", hashPassword}, subcommand{"list", listClients},
 		subcommand{"revoke", revokeClient}, subcommand{"revoke-all", revokeAll}, subcommand{"approve", approveClient})

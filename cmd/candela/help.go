@@ -112,7 +112,8 @@ Commands:
   revoke ID      revoke one client
   revoke-all     revoke all clients
 
-All but hash-password need a server that runs in the state directory.
+approve, list and revoke need a server that runs in the state directory. revoke-all also ends
+logins that are stored there, or at --nats-url, while none runs.
 
 Examples:
   candela auth hash-password < passphrase.txt

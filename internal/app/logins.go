@@ -10,8 +10,8 @@ import (
 	"candela/internal/store/statedir"
 )
 
-// maxLocalTokens bounds the clients of one node. A client has one stream, so more tokens than
-// connections have no use.
+// maxLocalTokens bounds the clients of one node. A client holds a connection while it works,
+// so more tokens than connections have no use.
 func (rt Runtime) maxLocalTokens() int { return rt.Config.HTTP.MaxConnections }
 
 // openPersistent returns the node of a single machine that keeps logins across restarts.

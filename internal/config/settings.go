@@ -101,7 +101,7 @@ func (c *Config) mainSettings() []Setting {
 		},
 		{
 			Name: "mcp-revision", Arg: "REVISION", Default: "2025-03-26", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
-			Doc: "newest MCP revision served, also 2026-07-28; see docs/clients.md",
+			Doc: "newest MCP revision, 2025-03-26 or 2026-07-28; see docs/clients.md",
 		},
 	})
 	chart := section("One chart (neither --mcp nor --serve)", ModeChart, []Setting{

@@ -239,7 +239,7 @@ func parseSchema(t *testing.T, raw json.RawMessage) node {
 		}
 		item := parseSchema(t, inner)
 		if s.Items != nil {
-			n.kind = "list of " + item.kind
+			n.kind = strings.TrimSuffix("list of "+item.kind, " of ")
 		}
 		n.properties, n.required = item.properties, item.required
 	}

@@ -57,7 +57,7 @@ func (r *TimeRange) check(s market.Symbol) error {
 	case s.IsZero():
 		return fault.Missing("symbol", "start and end need one, because sample data has no dates")
 	case r.Start != 0 && r.End != 0 && r.Start >= r.End:
-		return fault.Field("start", openTime(r.Start), "a time before end, "+openTime(r.End))
+		return fault.Field("start", openTime(r.Start), "a time up to end, "+openTime(r.End-1))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *TimeRange) shown(set *marketdata.BarSet, bars int, i market.Interval) (
 		newest := set.Bars.T[set.Bars.Len()-1]
 		return all, &fault.Error{
 			Kind: fault.NotFound, Code: "no_bars", Field: "start", Value: openTime(r.Start),
-			Message: fmt.Sprintf("%s has no %s bars of %s in that time; the newest before it is of %s", set.Provider, i, set.Symbol, openTime(newest)),
+			Message: fmt.Sprintf("%s has no %s bars of %s in that time; the newest before it is of %s, so try an earlier start", set.Provider, i, set.Symbol, openTime(newest)),
 		}
 	case bars == 0 && n > chart.MaxBars:
 		message := fmt.Sprintf("start: more than %d %s bars lie between start and end", chart.MaxBars, i)

@@ -128,7 +128,7 @@ func TestRange_Refusals(t *testing.T) {
 	registry := dated(t)
 	for arguments, want := range map[string]string{
 		`{"start":"2024-01-01"}`:                                                    "sample data has no dates",
-		`{"symbol":"DEMO","start":"2024-02-01","end":"2024-01-01"}`:                 "a time before end, 2024-01-02T00:00:00Z",
+		`{"symbol":"DEMO","start":"2024-02-01","end":"2024-01-01"}`:                 "a time up to end, 2024-01-01T23:59:59Z",
 		`{"symbol":"DEMO","start":"01.02.2024"}`:                                    "a date such as 2026-01-31",
 		`{"symbol":"DEMO","start":1704067200}`:                                      "a date such as 2026-01-31",
 		`{"symbol":"DEMO","start":"1969-12-31"}`:                                    "after 1970",

@@ -1,6 +1,6 @@
 // Package loginfile keeps the tokens of clients and the key of client ids across restarts,
 // for --persist-logins. Codes, forms and browser logins stay in memory: a form may stand for
-// an approval, so with a key on disk that seals forms, every reader could let himself in.
+// an approval, so a key on disk that seals forms would let every reader approve a client.
 //
 // Two files in the state directory belong together: logins.key holds 32 random bytes, and
 // logins.db holds SHA-256 hashes of tokens, sealed with a key derived from them. Without
