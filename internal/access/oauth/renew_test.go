@@ -29,6 +29,14 @@ func TestAuthorize_RenewedClient(t *testing.T) {
 			t.Errorf("no %q in %s", want, page.Body)
 		}
 	}
+	// Anyone can write such an id, so the page does not present the registration as a fact.
+	forged := strings.Repeat("x", 32)
+	id := base64.RawURLEncoding.EncodeToString([]byte(`{"n":"A Client","r":["`+Redirect+`"]}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(forged))
+	for _, page := range []Response{page, s.Browser().Open(Query(Client{ID: id}))} {
+		if text := string(page.Body); !strings.Contains(text, "It says that it was registered before") || !strings.Contains(text, "cannot verify that") {
+			t.Errorf("the page vouches for the client: %s", text)
+		}
+	}
 	if known := s.Browser().Open(Query(s.Known())); strings.Contains(string(known.Body), "restarted or") {
 		t.Errorf("a client of this run: %s", known.Body)
 	}
