@@ -73,6 +73,28 @@ func TestListen_IsBounded(t *testing.T) {
 	})
 }
 
+// Subscriptions count among the calls: else a client that reads no answers could make the
+// session hold any number of refusals.
+func TestListen_CountsAmongTheCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := startServer(t, mcptest.ModernServer(t, mcptest.Toolbox{}, &mcptest.Shelf{}), nil)
+		for id := range 4 {
+			s.listen(t, id)
+		}
+		for id := range 252 {
+			s.send(t, mcptest.Modern(strconv.Itoa(10+id), "tools/call", `"name":"wait"`))
+		}
+		s.send(t, mcptest.Modern("9", "subscriptions/listen", watchNote))
+		if got := s.read(t); !strings.Contains(got, `"id":9,`) || !strings.Contains(got, "too many calls are waiting") {
+			t.Errorf("call 257 is answered by %s", got)
+		}
+		if _, err := s.end(t); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A client of the newer revision gets only what it subscribed to.
 func TestSession_ModernCallStartsNoPush(t *testing.T) {
 	t.Parallel()

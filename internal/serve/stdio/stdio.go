@@ -31,7 +31,7 @@ const Owner = "owner"
 const (
 	maxLine    = 1 << 20 // bytes of a message, as over HTTP
 	maxRunning = 16      // concurrent tool calls; further ones are queued
-	maxWaiting = 256     // running and queued calls; further ones are refused
+	maxWaiting = 256     // running and queued calls and subscriptions; further ones are refused
 )
 
 // Config configures a session.
@@ -163,17 +163,22 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 		s.write(job.Append(nil))
 		return
 	}
+	work := s.answer
 	if job.Listens() {
-		s.calls.Go(func() { s.listen(job) })
-		return
+		work = s.listen
 	}
 	s.waiting <- struct{}{} // never blocks: only this goroutine adds
 	s.calls.Go(func() {
 		defer func() { <-s.waiting }()
-		s.running <- struct{}{}
-		defer func() { <-s.running }()
-		job.ReportSent(s.write(job.Append(nil)))
+		work(job)
 	})
+}
+
+// answer executes a call in its turn.
+func (s *Session) answer(job *mcp.Job) {
+	s.running <- struct{}{}
+	defer func() { <-s.running }()
+	job.ReportSent(s.write(job.Append(nil)))
 }
 
 // begins reports whether a message is from a client that stays, not from one that asks
