@@ -30,6 +30,30 @@ func TestStream_RevokedTokenStopsListening(t *testing.T) {
 	})
 }
 
+// The streams that wait for their turn end with the token, too.
+func TestStream_RevokedTokenEndsEverySession(t *testing.T) {
+	t.Parallel()
+	tokens := httpdtest.NewRevocable(httpdtest.One())
+	serving(t, tokens, nil, func(s *scene) {
+		t, began := s.t, time.Now()
+		streams := make([]io.Reader, 3)
+		for i := range streams {
+			conn := s.p.dial(t)
+			defer func() { _ = conn.Close() }()
+			send(t, conn, "GET /mcp HTTP/1.1\nHost: localhost\nAuthorization: Bearer good\nMcp-Session-Id: %d\n\n", i)
+			body := readHead(t, conn).body
+			readFrame(t, body)
+			streams[i] = body
+		}
+		tokens.Revoke("good")
+		for i, stream := range streams {
+			if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 || time.Since(began) != 0 {
+				t.Errorf("session %d: %q, %v after %s", i, rest, err, time.Since(began))
+			}
+		}
+	})
+}
+
 // A revoked client learns nothing of later events.
 func TestStream_RevokedTokenGetsNoMoreEvents(t *testing.T) {
 	t.Parallel()
