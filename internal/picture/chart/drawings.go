@@ -225,7 +225,7 @@ func (l *layout) drawSegment(d *Drawing) {
 	if !ok {
 		return
 	}
-	l.drawnStroke(0, 0, seg.x0, seg.y0, seg.x1, seg.y1)
+	l.drawnStroke(drawnWidth, 0, seg.x0, seg.y0, seg.x1, seg.y1)
 	middle := func(a, b float64, lo, hi int) float64 {
 		return (min(max(a, float64(lo)), float64(hi)) + min(max(b, float64(lo)), float64(hi))) / 2
 	}
@@ -246,7 +246,8 @@ func (l *layout) drawBox(d *Drawing) {
 	l.Profile = append(l.Profile, Box{r, 0, l.drawnColor().Alpha(boxFill)})
 	half := float64(l.s) / 2
 	left, top, right, bottom := float64(r.X0)+half, float64(r.Y0)+half, float64(r.X1)+half, float64(r.Y1)+half
-	l.drawnStroke(0, 0, left, top, right, top, right, bottom, left, bottom, left, top)
+	l.drawnStroke(1, 0, left, bottom, left, top, right, top, right, bottom)
+	l.drawnStroke(1, 0, left, bottom, right, bottom)
 	l.labelDrawing(d.Text, float64(max(r.X0, pane.X0)+6*l.s), max(r.Y0, pane.Y0)+(capHeight+6)*l.s)
 }
 
@@ -268,7 +269,7 @@ func (l *layout) drawFib(d *Drawing) {
 		l.labelAt(text, float64(left+4*l.s), y-4*l.s)
 	}
 	if seg, ok := clipSegment(segment{l.drawnX(d.X), l.drawnY(d.Y), l.drawnX(d.X2), l.drawnY(d.Y2)}, l.Panes[0].Rect, float64(8*l.s)); ok {
-		l.drawnStroke(4, 4, seg.x0, seg.y0, seg.x1, seg.y1)
+		l.drawnStroke(drawnWidth, 4, seg.x0, seg.y0, seg.x1, seg.y1)
 	}
 	l.labelDrawing(d.Text, float64(left+4*l.s), l.drawnRow(max(d.Y, d.Y2))-(drawnPitch+4)*l.s)
 }
@@ -283,10 +284,11 @@ func (l *layout) drawText(d *Drawing) {
 	l.labelDrawing(d.Text, x+gap, int(y)+capHeight*l.s/2)
 }
 
-// drawnStroke adds a line through points, given as x and y in turn.
-func (l *layout) drawnStroke(on, off int, points ...float64) {
+// drawnStroke adds a line through points, given as x and y in turn, from left to right.
+// Width and dash are in logical pixels.
+func (l *layout) drawnStroke(width, dash float64, points ...float64) {
 	s := float64(l.s)
-	k := Stroke{From: len(l.px), Width: float64(drawnWidth * s), Color: l.drawnColor(), On: float64(on) * s, Off: float64(off) * s}
+	k := Stroke{From: len(l.px), Width: float64(width * s), Color: l.drawnColor(), On: float64(dash * s), Off: float64(dash * s)}
 	for i := 0; i < len(points); i += 2 {
 		l.px, l.py = append(l.px, points[i]), append(l.py, points[i+1])
 	}
@@ -315,7 +317,7 @@ func (l *layout) labelAt(text string, x float64, baseline int) bool {
 	text = l.fit(text, Small, float64(l.axisX)-2*margin)
 	w := l.measure(text, Small, l.s)
 	x = math.Floor(max(min(x, float64(l.axisX)-margin-w), margin))
-	return l.placeText(Label{X: x, Width: w, Baseline: baseline, Text: text, Face: Small, Color: l.drawnColor()}, 0)
+	return l.placeText(Label{X: x, Width: w, Baseline: baseline, Text: text, Face: Small, Color: l.theme.readable(l.drawnColor())}, 0)
 }
 
 // drawnX returns the device x of a bar, which may lie outside the bars of the chart.
@@ -336,8 +338,12 @@ func (l *layout) drawnRow(v float64) int {
 // segment is a straight line between two points.
 type segment struct{ x0, y0, x1, y1 float64 }
 
-// clipSegment returns the part of s within margin of r, and false if there is none.
+// clipSegment returns the part of s within margin of r, from left to right, and false if
+// there is none.
 func clipSegment(s segment, r Rect, margin float64) (segment, bool) {
+	if s.x0 > s.x1 {
+		s = segment{s.x1, s.y1, s.x0, s.y0}
+	}
 	dx, dy := s.x1-s.x0, s.y1-s.y0
 	left, right := float64(r.X0)-margin, float64(r.X1)+margin
 	top, bottom := float64(r.Y0)-margin, float64(r.Y1)+margin

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -50,6 +51,7 @@ func TestClipSegment_KeepsWhatIsInside(t *testing.T) {
 		ok   bool
 	}{
 		{"inside", segment{10, 10, 90, 50}, segment{10, 10, 90, 50}, true},
+		{"from the right", segment{90, 50, 10, 10}, segment{10, 10, 90, 50}, true},
 		{"across", segment{-1e9, -1e9, 1e9, 1e9}, segment{0, 0, 100, 100}, true},
 		{"leaves at the top", segment{50, 50, 50, -1e30}, segment{50, 50, 50, 0}, true},
 		{"beside", segment{-10, 20, -5, 80}, segment{}, false},
@@ -177,6 +179,30 @@ func TestDrawings_StayInThePricePane(t *testing.T) {
 	}
 }
 
+// TestDrawings_DoNotDependOnTheOrderOfTheirPoints draws each kind from either point. A ray
+// has a direction, and the end of a retracement is not its start.
+func TestDrawings_DoNotDependOnTheOrderOfTheirPoints(t *testing.T) {
+	t.Parallel()
+	r := NewRenderer()
+	for _, kind := range []DrawingKind{LineDrawing, BoxDrawing} {
+		draw := func(d Drawing) []byte {
+			s := basic(80)
+			s.Width, s.Height, s.Drawings = 500, 300, []Drawing{d}
+			file, err := r.PNG(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return file
+		}
+		b := basic(80).Bars
+		one := draw(Drawing{Kind: kind, X: 10, Y: b.C[10], X2: 60, Y2: b.C[60]})
+		other := draw(Drawing{Kind: kind, X: 60, Y: b.C[60], X2: 10, Y2: b.C[10]})
+		if !bytes.Equal(one, other) {
+			t.Errorf("kind %d looks different with its points exchanged", kind)
+		}
+	}
+}
+
 // alike reports whether two pixels differ by no more than the colours of edges may when a
 // palette fills up.
 func alike(a, b [3]uint8) bool {
@@ -211,6 +237,9 @@ func TestDrawings_AnythingCanBeDrawn(t *testing.T) {
 		for _, k := range scene.Drawings {
 			xs, ys := scene.Points(k)
 			for i := range xs {
+				if i > 0 && xs[i] < xs[i-1] {
+					t.Fatalf("a line goes back, which is not drawn: %v", xs)
+				}
 				if math.Abs(xs[i]) > 4*MaxSide || math.Abs(ys[i]) > 4*MaxSide || xs[i] != xs[i] || ys[i] != ys[i] {
 					t.Fatalf("a point at %v,%v of pane %v: %+v", xs[i], ys[i], pane, s.Drawings)
 				}
