@@ -34,7 +34,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	defer bars.close()
-	shown, err := tool.Compute(ctx, bars, tool.ChartRequest{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections})
+	shown, err := tool.Compute(ctx, bars, tool.ChartRequest{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections, Compare: want.Compare})
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ type Chart struct {
 	Interval   market.Interval
 	Indicators []string // as typed; the catalogue decides which exist
 	Bars       int
+	Compare    []market.Symbol // drawn as percent lines
 	Width      int
 	Height     int
 	Theme      string // dark or light

@@ -115,6 +115,7 @@ func (c *Config) mainSettings() []Setting {
 			Doc: "names separated by commas",
 		},
 		{Name: "bars", Arg: "N", Default: "200", value: intField(&c.Chart.Bars, 1, 5000), Doc: "how many bars to draw, 1 to 5000"},
+		{Name: "compare", Arg: "SYMBOLS", value: symbolsField(&c.Chart.Compare), Doc: "other symbols to draw as percent lines, up to 4, separated by commas"},
 		{Name: "width", Arg: "PIXELS", Default: "1440", value: intField(&c.Chart.Width, 200, 4096), Doc: "width of the picture, 200 to 4096"},
 		{Name: "height", Arg: "PIXELS", Default: "810", value: intField(&c.Chart.Height, 200, 4096), Doc: "height of the picture, 200 to 4096"},
 		{Name: "theme", Arg: "THEME", Default: "dark", value: textField(&c.Chart.Theme, setting.Choice("dark", "light")), Doc: "dark or light"},

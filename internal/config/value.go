@@ -144,6 +144,13 @@ func symbolField(p *market.Symbol) value {
 	}), market.Symbol.String)
 }
 
+func symbolsField(p *[]market.Symbol) value {
+	return listField(p, "symbols separated by commas, such as ETHUSDT,AAPL", func(text string) (market.Symbol, bool) {
+		symbol, err := market.ParseSymbol(text)
+		return symbol, err == nil
+	}, market.Symbol.String)
+}
+
 func intervalField(p *market.Interval) value {
 	kind := setting.Kind{Allowed: strings.Join(market.IntervalNames(), ", ")}
 	return field(p, kind, func(text string) (market.Interval, bool) {
