@@ -143,6 +143,39 @@ func TestSeries_StaysAlignedWhenCut(t *testing.T) {
 	}
 }
 
+func TestSeries_CutsComparisonsAndDrawings(t *testing.T) {
+	t.Parallel()
+	c := chart(payload.Fetch)
+	c.Compared = []payload.Compared{{Symbol: "X", Provider: "p", Since: c.Bars.T[1], Values: []float64{math.NaN(), 0, 1, 2, 3}}}
+	c.Drawings = []payload.Drawing{{Type: "line", Timed: true, X: 4, T: c.Bars.T[4], Y: 1, Second: true, X2: -1, T2: 5, Y2: 2}}
+	whole := len(payload.AppendSeries(nil, c, 1<<20))
+	for _, limit := range []int{whole, whole / 2, 1} {
+		var s struct {
+			Bars    []struct{ T int64 }
+			Compare []struct {
+				Since  string
+				Change float64 `json:"change_pct"`
+				Values []*float64
+			}
+			Drawings []struct {
+				X, X2 int
+				T, T2 int64
+			}
+		}
+		if err := json.Unmarshal(payload.AppendSeries(nil, c, limit), &s); err != nil {
+			t.Fatal(err)
+		}
+		n := len(s.Bars)
+		other, line := s.Compare[0], s.Drawings[0]
+		if len(other.Values) != n || *other.Values[n-1] != 3 || other.Change != 3 || other.Since != time.Unix(c.Bars.T[1], 0).UTC().Format(time.RFC3339) {
+			t.Errorf("limit %d: %d bars, %+v", limit, n, other)
+		}
+		if line.X != n-1 || line.X2 != n-6 || s.Bars[line.X].T != line.T || line.T2 != 5 {
+			t.Errorf("limit %d: %d bars, %+v", limit, n, line)
+		}
+	}
+}
+
 func TestSummary_IsBounded(t *testing.T) {
 	t.Parallel()
 	c := chart(payload.Fetch)

@@ -52,7 +52,7 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 
 // AppendAbout appends what a client should know of a picture without reading it: the
 // instrument, where the bars are from, how old they are, whether they are synthetic, and
-// which were drawn, with the last close.
+// which were drawn, with the last close, and the symbols beside it.
 func AppendAbout(dst []byte, c *Chart) []byte {
 	e := encoder{append(dst, '{')}
 	e.head(c)
@@ -68,6 +68,7 @@ func AppendAbout(dst []byte, c *Chart) []byte {
 		e.number("close", c.Bars.C[end.index])
 		e.close('}')
 	}
+	e.compared(c, false)
 	e.close('}')
 	return e.b
 }

@@ -84,7 +84,7 @@ func conditionSchema(doc func(text string) string) *schema {
 		Properties: props{
 			typedProp(alert.PriceAbove.String(), "number", doc("Fires when the traded price reaches or exceeds this.")),
 			typedProp(alert.PriceBelow.String(), "number", doc("Fires when the traded price reaches or falls below this.")),
-			{alert.IndicatorSignal.String(), object("",
+			{alert.IndicatorSignal.String(), object(
 				typedProp("indicator", "string", doc("A name from list_indicators.")),
 				typedProp("signal", "string", doc("One of that indicator's signals in list_indicators.")))},
 		},
@@ -164,7 +164,7 @@ func prefixField(path string, err error) error {
 }
 
 func alertSchema(first ...prop) *schema {
-	return object("", append(first,
+	return object(append(first,
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
 		prop{"condition", conditionSchema(func(string) string { return "" })},
 		typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
@@ -215,7 +215,7 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true, scope: principal.Read,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
-		output:      object("", listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()),
+		output:      object(listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
@@ -238,7 +238,7 @@ func (t *Trading) cancelAlert() toolSpec {
 	return toolSpec{
 		name: "cancel_alert", title: "Cancel an alert", trading: true, scope: principal.Trade,
 		description: "Cancel an active alert by alert_id. Returns {ok, alert_id}.",
-		output:      object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
+		output:      object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(idFrom("alert_id", "set_alert or list_alerts"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
 			err := t.Alerts.Cancel(ctx, caller, *id)

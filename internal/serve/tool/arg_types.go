@@ -99,7 +99,7 @@ func enumArg(name string, dst *string, doc string, values ...string) arg {
 			return values[i], nil
 		}
 		e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
-		if name == "type" && protective(value) {
+		if slices.Contains(values, "market") && protective(value) { // the type of an order
 			e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
 		}
 		return "", e

@@ -88,7 +88,10 @@ func TestCompare_EqualsANaiveComputationToTheBit(t *testing.T) {
 	source := twoCalendars(t)
 	registry := source.registry(t)
 	for _, c := range []struct{ symbol, others, more string }{
-		{"COIN", `"STOCK","LATE"`, ""}, {"STOCK", `"COIN"`, ""}, {"STOCK", `"COIN","LATE"`, `,"bars":100`}, {"COIN", `"STOCK"`, `,"end":"2026-03-21","bars":60`},
+		{"COIN", `"STOCK","LATE"`, ""},
+		{"STOCK", `"COIN"`, ""},
+		{"STOCK", `"COIN","LATE"`, `,"bars":100`},
+		{"COIN", `"STOCK"`, `,"end":"2026-03-21","bars":60`},
 		{"STOCK", `"COIN"`, `,"start":"2026-03-16","end":"2026-03-20"`},
 	} {
 		arguments := `{"symbol":"` + c.symbol + `","interval":"1h","indicators":[],"format":"series","compare":[` + c.others + `]` + c.more + `}`

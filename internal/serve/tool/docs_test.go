@@ -171,7 +171,46 @@ func writeTool(t *testing.T, page *strings.Builder, registry *tool.Registry, eac
 		text = text[:1200] + "..."
 	}
 	fmt.Fprintf(page, "\n```json\n%s\n%s\n```\n", docCall(each.Name), text)
+	if each.Name == "generate_chart" {
+		page.WriteString(chartNotes)
+	}
 }
+
+// chartNotes explains the arguments of generate_chart whose descriptions are short because
+// every client reads them in every conversation.
+const chartNotes = `
+### Comparisons
+
+` + "`compare`" + ` draws up to four other symbols as lines, each from the close of the chart's own symbol at its first value on, so that
+the axis of the price is also one of percent. The value of a bar is the change of the last close known when the bar closed, since
+the first: symbols with other trading hours can be compared, and a symbol that was listed later starts later. Legend and axis
+show the change of each symbol. JSON results have ` + "`compare`" + ` with ` + "`change_pct`, `since`" + ` and, in a series, the
+` + "`values`" + ` of all bars. If one symbol cannot be read, the call fails and names it.
+
+### Drawings
+
+| Type | Keys | Drawn |
+|---|---|---|
+| ` + "`level`" + ` | price | a line across the chart, with its price on the axis |
+| ` + "`line`" + ` | time, price, time2, price2 | from one point to the other |
+| ` + "`ray`" + ` | time, price, time2, price2 | from the first point through the second to the right edge; time2 is later than time |
+| ` + "`box`" + ` | time, price, time2, price2 | with the points as opposite corners |
+| ` + "`fib`" + ` | time, price, time2, price2 | the levels 0, 0.236, 0.382, 0.5, 0.618, 0.786 and 1 of the move from price to price2; 0 is its end, as on trading platforms |
+| ` + "`text`" + ` | time, price, text | a dot and the text |
+
+Every other type may have a ` + "`text`" + ` of up to 80 characters as its label. Times are those of ` + "`start`" + `; a time belongs to the bar
+that holds it, or to the last one before it if the market was closed. Outside the bars, ` + "`x`" + ` counts those that the calendar
+has, so that a line keeps its slope; up to 30 bars after the last one are in the picture if a line, box or text needs them. With
+sample data, which has no dates, a time is the number of a bar such as ` + "`#12`" + `.
+
+A point widens the range of prices if it is at most the height of that range away. A drawing of which no part is in the picture is
+counted in the header; JSON results return all drawings with ` + "`x`, `t`, `y`, `x2`, `t2`, `y2`, `text`, `levels`" + ` as far as they have
+them, and with ` + "`shown`" + `.
+
+` + "```json" + `
+{"symbol":"BTCUSDT","compare":["ETHUSDT"],"drawings":[{"type":"level","price":70000,"text":"Target"},{"type":"fib","time":"2025-01-06","price":62000,"time2":"2025-01-10","price2":69500}]}
+` + "```" + `
+`
 
 // node is the part of a JSON Schema that the page shows, with its properties in
 // order.

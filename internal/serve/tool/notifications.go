@@ -42,16 +42,16 @@ func (t *Trading) getNotifications() toolSpec {
 			intArg("limit", &a.limit, 1, maxItems, "Maximum number of items; the rest stay in the queue."),
 		}
 	}
-	item := object("",
+	item := object(
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
-		prop{"condition", object("", enumProp("type", "", alert.Types()...), typedProp("threshold?", "number", ""), typedProp("indicator?", "string", ""), typedProp("signal?", "string", ""))},
+		prop{"condition", object(enumProp("type", "", alert.Types()...), typedProp("threshold?", "number", ""), typedProp("indicator?", "string", ""), typedProp("signal?", "string", ""))},
 		typedProp("value", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
 		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found later, in bars that were missed when they closed."))
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
 		description: "Fetch fired alerts and remove them from the queue. Each is returned once, to the first client that asks. " +
 			"Set wait_seconds to wait for the next one. About 0.3 KB per notification.",
-		output: object("", listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
+		output: object(listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *asked) (mcp.Result, error) {
 			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
 			if err != nil {
@@ -118,7 +118,7 @@ func (t *Trading) subscribe() toolSpec {
 		description: "Push fired alerts to this client as notifications/alert_triggered. " +
 			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
 			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
-		output: object("", append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
+		output: object(append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
 		hints: hints{idempotent: true},
 		call: calling(declareFilter, func(ctx context.Context, caller principal.Caller, f *notify.Filter) (mcp.Result, error) {
@@ -136,7 +136,7 @@ func (t *Trading) unsubscribe() toolSpec {
 	return toolSpec{
 		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true, scope: principal.Read,
 		description: "Remove this client's push subscription and its queue. Returns status unsubscribed, or not_found if there was none.",
-		output:      object("", enumProp("status", "", "unsubscribed", "not_found")),
+		output:      object(enumProp("status", "", "unsubscribed", "not_found")),
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
 			existed, err := t.Subscriptions.Unsubscribe(ctx, caller)
@@ -152,7 +152,7 @@ func (t *Trading) unsubscribe() toolSpec {
 }
 
 func (t *Trading) listSubscriptions() toolSpec {
-	output := object("", typedProp("subscribed", "boolean", ""))
+	output := object(typedProp("subscribed", "boolean", ""))
 	output.Properties = append(output.Properties, subscribedProps()...)
 	output.Properties = append(output.Properties, typedProp("offline_queue_size", "integer", ""), typedProp("connected", "boolean", "A stream is open."))
 	return toolSpec{

@@ -117,7 +117,7 @@ func (t *Trading) cancelOrder() toolSpec {
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
 		description: "Cancel an open order by order_id. Returns {ok, order_id, status, filled_quantity, mode}. Check status: the order may have filled first, and pending_cancel means the venue has not confirmed yet.",
-		output: object("", prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
+		output: object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
 		hints: hints{destructive: true, idempotent: true, openWorld: true},
 		call: calling(idFrom("order_id", "place_order or get_orders"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
@@ -153,7 +153,7 @@ func (t *Trading) getOrders() toolSpec {
 	return toolSpec{
 		name: name, title: "List orders", trading: true, scope: principal.Read,
 		description: "List orders, newest first. external: true marks orders placed outside candela. About 0.5 KB per order.",
-		output:      object("", listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
+		output:      object(listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *listing) (mcp.Result, error) {
 			if a.filter == "open" && a.after != "" {
@@ -242,7 +242,7 @@ func (t *Trading) getPositions() toolSpec {
 	return toolSpec{
 		name: name, title: "List positions", trading: true, scope: principal.Read,
 		description: "List open positions with entry price, current price and unrealized profit or loss, which are null until a price is known. About 0.3 KB per position.",
-		output:      object("", listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
+		output:      object(listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			positions, err := t.Positions.Positions(ctx, caller)
@@ -263,7 +263,7 @@ func getBalance() toolSpec {
 	return toolSpec{
 		name: "get_balance", title: "Balance (not supported)", scope: principal.Read,
 		description: "Not supported; always returns an error. Use get_positions instead.",
-		output:      object(""), hints: hints{readOnly: true, idempotent: true},
+		output:      object(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {
 			return mcp.Result{}, fault.New(fault.Unsupported, "not_supported", "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page")
 		}),
@@ -350,7 +350,7 @@ func feesOf(fees order.Fees) (string, map[string]string) {
 }
 
 func orderSchema() *schema {
-	return object("",
+	return object(
 		typedProp("id", "string", ""), typedProp("order_id", "string", ""), typedProp("client_order_id", "string", ""), typedProp("venue_order_id?", "string", ""),
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
 		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
@@ -404,7 +404,7 @@ func positionSchema() *schema {
 	maybe := func(name string) prop {
 		return prop{name, &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}}
 	}
-	return object("",
+	return object(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
 		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),

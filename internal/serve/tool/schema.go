@@ -74,8 +74,8 @@ func marshalPlain(v any) ([]byte, error) {
 
 // object describes an object with exactly these properties. Those whose name does not
 // end in a question mark are required.
-func object(description string, properties ...prop) *schema {
-	s := &schema{Type: "object", Description: description, AdditionalProperties: false}
+func object(properties ...prop) *schema {
+	s := &schema{Type: "object", AdditionalProperties: false}
 	for _, p := range properties {
 		if name, optional := strings.CutSuffix(p.name, "?"); optional {
 			p.name = name
@@ -103,7 +103,7 @@ func enumProp(name, description string, values ...string) prop {
 // types they describe.
 
 func catalogSchema() *schema {
-	param := object("",
+	param := object(
 		typedProp("name", "string", ""),
 		enumProp("type?", "Absent where the default shows it.", "integer", "number", "string", "boolean"),
 		prop{"default", &schema{
@@ -114,7 +114,7 @@ func catalogSchema() *schema {
 		listProp("enum?", "", &schema{Type: "string"}),
 		typedProp("description?", "string", ""),
 	)
-	item := object("",
+	item := object(
 		typedProp("name", "string", ""),
 		typedProp("description", "string", ""),
 		enumProp("type", "external needs data beyond bars.", "overlay", "panel", "external"),
@@ -125,13 +125,13 @@ func catalogSchema() *schema {
 		listProp("signals?", "", &schema{Type: "string"}),
 		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
 	)
-	names := object("", typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}))
-	return object("", typedProp("total", "integer", ""), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
+	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}))
+	return object(typedProp("total", "integer", ""), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
 }
 
 // computedSchema describes the result of get_indicators.
 func computedSchema() *schema {
-	return object("",
+	return object(
 		typedProp("symbol", "string", ""),
 		typedProp("interval", "string", ""),
 		enumProp("source", "engine_cache: the engine's window.", "engine_cache", "fetched", "sample"),
@@ -154,24 +154,24 @@ func summarySchema() *schema {
 	maybe := &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}
 	when := &schema{AnyOf: []*schema{{Type: "integer"}, {Type: "null"}}} // only the first time has a description
 	first := &schema{AnyOf: when.AnyOf, Description: "Unix seconds; null for sample data."}
-	value := object("", typedProp("index", "integer", ""), typedProp("label", "string", ""), prop{"last_value", maybe})
-	return object("",
+	value := object(typedProp("index", "integer", ""), typedProp("label", "string", ""), prop{"last_value", maybe})
+	return object(
 		typedProp("label", "string", ""),
 		typedProp("is_overlay", "boolean", ""),
 		typedProp("anchored_at?", "string", "Bar at which a sum such as OBV starts."),
 		prop{"y_range?", &schema{Type: "array", Items: &schema{Type: "number"}, MinItems: 2, MaxItems: 2}},
 		listProp("lines?", "", value),
 		listProp("histogram?", "", value),
-		listProp("signals?", "Newest last.", object("",
+		listProp("signals?", "Newest last.", object(
 			typedProp("x", "integer", "Bar it is drawn at, counted from the oldest."), prop{"t", first},
 			typedProp("confirmed_x", "integer", "Bar whose close confirmed it; later than x for divergences."), prop{"confirmed_t", when},
 			typedProp("y", "number", ""), typedProp("label", "string", ""))),
-		listProp("hlines?", "Levels.", object("", typedProp("y", "number", ""), typedProp("label?", "string", ""))),
-		listProp("divergences?", "", object("",
+		listProp("hlines?", "Levels.", object(typedProp("y", "number", ""), typedProp("label?", "string", ""))),
+		listProp("divergences?", "", object(
 			typedProp("x1", "integer", ""), prop{"t1", when}, typedProp("y1", "number", ""),
 			typedProp("x2", "integer", ""), prop{"t2", when}, typedProp("y2", "number", ""), typedProp("dashed", "boolean", ""))),
 		typedProp("fills_count?", "integer", ""),
-		listProp("hbars_top?", "The widest bars of a profile.", object("", typedProp("y", "number", "Price."), typedProp("weight", "number", "Fraction of the width."))),
+		listProp("hbars_top?", "The widest bars of a profile.", object(typedProp("y", "number", "Price."), typedProp("weight", "number", "Fraction of the width."))),
 		typedProp("hbars_count?", "integer", ""),
 		typedProp("signals_count?", "integer", "Including older ones."),
 		typedProp("truncated?", "boolean", "Older signals or levels are omitted."),
