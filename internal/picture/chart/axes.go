@@ -34,15 +34,15 @@ func (l *layout) chooseTicks() {
 // markEven sets the ticks of a pane to its levels or to even steps and returns how many
 // of them have a label.
 func (l *layout) markEven(pane int, p *Pane) (labels int) {
-	levels, decimals := l.levelTicks(pane, p)
-	if dense := p.Rect.height() <= len(levels)*2*tickGaps[0]*l.s; dense && len(levels) >= 2 {
+	levels, decimals := l.levelTicks(pane, p, labelPitches[0], maxTicks)
+	if dense := p.Rect.height() <= len(levels)*2*tickGaps[0].gap*l.s; dense && len(levels) >= 2 {
 		if labels = l.markTicks(pane, p, levels, decimals); labels >= minLabels {
 			return labels
 		}
 	}
 	whole := l.wholeAxis(pane, p)
-	for _, gap := range tickGaps {
-		values, d := tickValues(levels, &whole, float64(gap*l.s))
+	for _, try := range tickGaps {
+		values, d := tickValues(levels, &whole, float64(try.gap*l.s), try.steps)
 		l.values = values[:0]
 		if labels = l.markTicks(pane, p, values, max(d, decimals)); labels >= minLabels {
 			return labels
@@ -53,20 +53,22 @@ func (l *layout) markEven(pane int, p *Pane) (labels int) {
 
 // markUneven sets the ticks of a pane to round values wherever there is room for a label.
 func (l *layout) markUneven(pane int, p *Pane) (labels int) {
-	levels, decimals := l.levelTicks(pane, p)
 	whole := l.wholeAxis(pane, p)
 	free := func(v float64) bool { return !l.covered(pane, p, p.axis.row(v)) }
-	for _, given := range [...][]float64{levels, levels[:0]} {
-		most := minLabels
-		for _, v := range given {
-			if free(v) {
-				most--
+	for _, levels := range [...]int{minLabels, 0} { // a panel keeps its levels if it can
+		for _, pitch := range labelPitches {
+			given, decimals := l.levelTicks(pane, p, pitch, levels)
+			most := minLabels
+			for _, v := range given {
+				if free(v) {
+					most--
+				}
 			}
-		}
-		values, d := fillTicks(given, &whole, float64(labelPitch*l.s), most, free)
-		l.values = values[:0]
-		if labels = l.markTicks(pane, p, values, max(d, decimals)); labels >= minLabels {
-			break
+			values, d := fillTicks(given, &whole, float64(pitch*l.s), most, free)
+			l.values = values[:0]
+			if labels = l.markTicks(pane, p, values, max(d, decimals)); labels >= minLabels {
+				return labels
+			}
 		}
 	}
 	return labels
@@ -91,16 +93,16 @@ func (l *layout) bounds(pane int) *[2]float64 {
 	return nil
 }
 
-// levelTicks returns the levels of a panel that are far enough apart to have labels,
-// and the decimals they need.
-func (l *layout) levelTicks(pane int, p *Pane) (levels []float64, decimals int) {
+// levelTicks returns the first levels of a panel, up to most, that are pitch logical
+// pixels apart, and the decimals they need.
+func (l *layout) levelTicks(pane int, p *Pane, pitch, most int) (levels []float64, decimals int) {
 	levels = l.values[:0]
 	for v := range l.each {
 		if v.pane != pane || pane == 0 {
 			continue
 		}
 		for _, h := range v.HLines {
-			if finite(h.Y) && len(levels) < maxTicks && p.axis.apart(h.Y, levels, float64(labelPitch*l.s)) {
+			if finite(h.Y) && len(levels) < most && p.axis.apart(h.Y, levels, float64(pitch*l.s)) {
 				levels = append(levels, h.Y)
 				decimals = max(decimals, priceNotation(levels[len(levels)-1:]).shortest(h.Y))
 			}

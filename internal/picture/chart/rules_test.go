@@ -93,7 +93,8 @@ func TestRules_HoldForEveryChart(t *testing.T) {
 	})
 }
 
-// checkAxes: every axis has three labels or more, in one notation.
+// checkAxes: every axis has three labels or more, in one notation, and labels are close to
+// each other only in a low pane or beside pills.
 func checkAxes(t *rapid.T, s *Scene) {
 	for i := range s.Panes {
 		labels := 0
@@ -110,10 +111,29 @@ func checkAxes(t *rapid.T, s *Scene) {
 		if units = slices.Compact(units); len(units) > 1 {
 			t.Fatalf("pane %d has labels in %q", i, units)
 		}
+		if gap := closest(s.Panes[i].Ticks); gap < labelPitches[0]-1 { // rows are rounded
+			pills := slices.ContainsFunc(s.Pills, func(p Pill) bool { return p.Pane == i })
+			if labels > minLabels || s.Panes[i].Rect.height() > 120 && !pills || gap < labelPitches[len(labelPitches)-1]-1 {
+				t.Fatalf("pane %d of %d px has %d labels %d px apart: %+v, pills %+v", i, s.Panes[i].Rect.height(), labels, gap, s.Panes[i].Ticks, s.Pills)
+			}
+		}
 		if labels < minLabels {
 			t.Fatalf("pane %d of %d px has %d labels: %+v, pills %+v", i, s.Panes[i].Rect.height(), labels, s.Panes[i].Ticks, s.Pills)
 		}
 	}
+}
+
+// closest returns the least distance of two labels.
+func closest(ticks []Tick) int {
+	least := math.MaxInt
+	for i, a := range ticks {
+		for _, b := range ticks[:i] {
+			if !a.Hidden && !b.Hidden {
+				least = min(least, abs(a.Y-b.Y))
+			}
+		}
+	}
+	return least
 }
 
 // checkPills: a pill is at most 12 px from its value, and on no other.

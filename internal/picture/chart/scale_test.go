@@ -61,7 +61,7 @@ func TestTicks_AreRoundAndApart(t *testing.T) {
 		height := rapid.Float64Range(40, 2000).Draw(t, "height")
 		a := newAxis(lo, lo+size, 7, 7+height, logarithmic)
 		const gap = 32
-		values, decimals := tickValues(nil, &a, gap)
+		values, decimals := tickValues(nil, &a, gap, &niceSteps)
 		if !logarithmic && height > 5*gap && len(values) < 2 {
 			t.Fatalf("%v ticks on %v px", values, height)
 		}

@@ -1,6 +1,9 @@
 package chart
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // maxTicks bounds what a pane can ask for, whatever its range.
 const maxTicks = 200
@@ -8,26 +11,46 @@ const maxTicks = 200
 // minLabels is how many labels an axis shows beside its pills, if it has the height.
 const minLabels = 3
 
-// tickGaps are the least distances of ticks in logical pixels, in the order tried: a
+// tickGaps are the least distances of even ticks in logical pixels, in the order tried: a
 // later one is used where pills and edges leave fewer than minLabels of the one before.
 // Steps grow by a factor of two at most, so the first puts ticks 32 to 64 pixels apart,
 // about 45 on average.
 //
 //nolint:gochecknoglobals // a table, never written
-var tickGaps = [...]int{32, 22, 16, 12}
+var tickGaps = [...]struct {
+	gap   int
+	steps *stepKind
+}{{32, &niceSteps}, {25, &niceSteps}, {20, &niceSteps}, {20, &evenSteps}}
 
-// labelPitch is the least distance of two labels of an axis, in logical pixels.
-const labelPitch = 11
+// labelPitches are the least distances of two labels of an axis in logical pixels, in the
+// order tried: labels are closer than the first only where an axis has no room for
+// minLabels otherwise, and then it has no more than those.
+//
+//nolint:gochecknoglobals // a table, never written
+var labelPitches = [...]int{20, 16, 12}
+
+// A stepKind is the steps of ticks within a decade, in tenths of its power of ten.
+type stepKind [4]float64
+
+// niceSteps are the steps that readers expect, evenSteps those between them: less round, for
+// short axes on which ticks of the others would be uneven.
+//
+//nolint:gochecknoglobals // tables, never written
+var niceSteps, evenSteps = stepKind{10, 20, 25, 50}, stepKind{30, 40, 60, 80}
 
 // niceStep returns the smallest step of {1, 2, 2.5, 5} x 10^k that is at least
 // want, and the number of decimals its multiples need.
-func niceStep(want float64) (step float64, decimals int) {
+func niceStep(want float64) (step float64, decimals int) { return niceSteps.atLeast(want) }
+
+// atLeast returns the smallest step that is at least want, and the number of decimals its
+// multiples need.
+func (kind *stepKind) atLeast(want float64) (step float64, decimals int) {
 	if !(want > 0) || math.IsInf(want, 1) {
 		return 1, 0
 	}
 	k := int(math.Floor(math.Log10(want)))
 	for _, e := range [...]int{k - 1, k, k + 1} {
-		for _, m := range [...]float64{10, 20, 25, 50} {
+		for _, m := range kind {
 			step = m * pow10(e-1)
 			if step >= want*(1-1e-12) {
 				if m == 25 { // 2.5 needs one more digit than its power of ten
@@ -49,8 +72,9 @@ func pow10(k int) float64 {
 }
 
 // tickValues appends the values to mark on s, at least gap device pixels apart and
-// from those already in dst, and returns the decimals their labels need.
-func tickValues(dst []float64, s *axis, gap float64) ([]float64, int) {
+// from those already in dst, in steps of a kind, and returns the decimals their labels
+// need.
+func tickValues(dst []float64, s *axis, gap float64, steps *stepKind) ([]float64, int) {
 	// On a logarithmic axis over less than half a decade, equal steps are spaced well
 	// enough: the lowest is at most three times as high as the highest.
 	if s.log && s.hi > 3*s.lo {
@@ -60,8 +84,12 @@ func tickValues(dst []float64, s *axis, gap float64) ([]float64, int) {
 	if s.log { // steps are lowest at the top
 		want = s.hi - s.value(s.top+gap)
 	}
-	step, decimals := niceStep(want)
+	step, decimals := steps.atLeast(want)
 	given := len(dst)
+	between := func(v float64) bool { return math.Abs(math.Remainder(v, step)) > step*1e-9 }
+	if slices.ContainsFunc(dst, between) { // finer steps meet the places that such values leave
+		step, decimals = niceStep(want / 2)
+	}
 	first := math.Ceil(s.lo/step - 1e-9)
 	for i := range maxTicks {
 		v := float64((first + float64(i)) * step)
@@ -71,7 +99,7 @@ func tickValues(dst []float64, s *axis, gap float64) ([]float64, int) {
 		if len(dst) > given && v == dst[len(dst)-1] { // the step is below the value's resolution
 			break
 		}
-		if s.apart(v, dst[:given], gap) {
+		if given == 0 || s.apart(v, dst, gap) {
 			dst = append(dst, v)
 		}
 	}
