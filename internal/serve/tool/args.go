@@ -182,10 +182,10 @@ func (fs args) advice(name string) (string, []string) {
 	switch {
 	case fs.find("side") >= 0 && protective(word):
 		return noProtection, nil
-	case fs.find("bars") >= 0 && slices.Contains(rangeWords(), word):
-		return "date ranges are not supported; set bars to the number of newest bars and interval to their length", []string{"bars", "interval"}
-	case fs.find("interval") >= 0 && fs.find("condition") < 0 && slices.Contains(append(rangeWords(), "bars"), word):
-		return "the newest 200 bars are used; interval sets their length, and generate_chart has bars", []string{"interval"}
+	case fs.find("start") >= 0 && slices.Contains(rangeWords(), word):
+		return "start and end choose the time, each a date such as 2026-01-31 or an RFC 3339 time", []string{"start", "end"}
+	case fs.find("start") >= 0 && word == "bars":
+		return "the newest 200 bars are used; start and end choose others, and interval sets their length", []string{"start", "end", "interval"}
 	case fs.find("quantity") >= 0 && slices.Contains([]string{"amount", "size", "qty", "volume", "units", "shares", "contracts", "notional"}, word):
 		return "quantity is a number of coins or shares, not an amount of money", []string{"quantity"}
 	}
@@ -195,7 +195,7 @@ func (fs args) advice(name string) (string, []string) {
 // rangeWords returns names of arguments for a date range.
 func rangeWords() []string {
 	return []string{
-		"start", "end", "from", "to", "since", "until", "startdate", "enddate", "starttime", "endtime",
+		"from", "to", "since", "until", "startdate", "enddate", "starttime", "endtime",
 		"fromdate", "todate", "daterange", "range", "period", "days", "date",
 	}
 }

@@ -59,7 +59,9 @@ func mistakes() []mistake {
 		m(chart, `{"start":"2024-01-01"}`, "sample data has no dates", `{"symbol":"BTCUSDT","start":"2024-01-01","format":"summary"}`),
 		m(chart, `{"symbol":"BTCUSDT","end":"1 January 2024"}`, "2026-01-31", `{"symbol":"BTCUSDT","end":"2024-01-01","format":"summary"}`),
 		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"bars":500}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
-		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"from":1}`, "interval", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"1d"}`),
+		m(indicators, `{"symbol":"BTCUSDT","indicators":["rsi"],"from":1}`, "start", `{"symbol":"BTCUSDT","indicators":["rsi"],"start":"2024-01-01"}`),
+		m(chart, `{"symbol":"BTCUSDT","since":"2024-01-01"}`, "start", `{"symbol":"BTCUSDT","start":"2024-01-01","format":"summary"}`),
+		m(chart, `{"symbol":"BTCUSDT","days":30}`, "start and end choose the time", `{"symbol":"BTCUSDT","start":"2024-01-01","format":"summary"}`),
 		// indicators
 		m(chart, `{"indicators":["sma"]}`, "bbands", `{"indicators":["bbands"]}`),
 		m(chart, `{"indicators":["SMA200"]}`, `{\"name\":\"bbands\",\"period\":200}`, `{"indicators":[{"name":"bbands","period":200}]}`),
