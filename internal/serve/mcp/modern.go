@@ -99,7 +99,7 @@ func (s *Server) modernEnvelope(from Origin, call rpc.Call) *envelope {
 	if s.modern == nil || call.Err != nil || call.Kind != rpc.Request {
 		return nil
 	}
-	if e := readEnvelope(call.Params); e.isModern(from.Header, call.Method) {
+	if e := readEnvelope(call.Params); e.isModern(from.Header, call.Message) {
 		return &e
 	}
 	return nil

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -72,21 +73,26 @@ func readEnvelope(params json.RawMessage) (e envelope) {
 
 // isModern decides whether a request is modern or legacy, and nothing else does. It is
 // modern if _meta names a revision other than the legacy one that is served, if its method
-// exists in modern revisions only, or if its HTTP header names a modern one: a proxy that
-// trusts the header relies on the checks that follow. An initialize without a revision in
-// _meta is always legacy.
-func (e *envelope) isModern(header Header, method string) bool {
+// exists in modern revisions only, or if its HTTP header names a modern one or repeats
+// another method or name: a proxy that trusts the header relies on the checks that follow.
+// An initialize without a revision in _meta is always legacy.
+func (e *envelope) isModern(header Header, m rpc.Message) bool {
 	switch {
 	case e.version != nil:
 		if version, ok := strictjson.Text(e.version); !ok || version != ProtocolVersion {
 			return true
 		}
-	case method == methodInitialize:
+	case m.Method == methodInitialize:
 		return false
-	case method == methodDiscover || method == methodListen:
+	case m.Method == methodDiscover || m.Method == methodListen:
 		return true
 	}
-	return slices.ContainsFunc(header[headerVersion], func(value string) bool { return !isLegacy(value) })
+	return slices.ContainsFunc(header[headerVersion], func(value string) bool { return !isLegacy(value) }) || contradicts(header, m)
+}
+
+// contradicts reports whether the header has a method or name that the body does not have.
+func contradicts(header Header, m rpc.Message) bool {
+	return len(header[headerMethod]) > 0 && sameMethod(header, m) != nil || len(header[headerName]) > 0 && sameName(header, m) != nil
 }
 
 // check returns why a modern request is refused before its method is looked up, or nil.
@@ -106,7 +112,7 @@ func (e *envelope) check(header Header, m rpc.Message) *rpc.Error {
 		return &rpc.Error{Code: rpc.CodeUnsupportedVersion, Message: fmt.Sprintf("unsupported protocol version %q; supported: %s", shorten(version), strings.Join(supportedVersions(), ", ")), Data: data}
 	}
 	if header != nil {
-		if failure := sameNames(header, m); failure != nil {
+		if failure := cmp.Or(sameMethod(header, m), sameName(header, m)); failure != nil {
 			return failure
 		}
 	}
@@ -130,11 +136,13 @@ func sameVersion(values []string, version string) *rpc.Error {
 	return sameText("MCP-Protocol-Version", values, "the revision in _meta", version, false)
 }
 
-// sameNames compares the method and the name in the header with those of the body.
-func sameNames(header Header, m rpc.Message) *rpc.Error {
-	if failure := sameText(headerMethod, header[headerMethod], "method", m.Method, false); failure != nil {
-		return failure
-	}
+// sameMethod compares the method in the header with that of the body.
+func sameMethod(header Header, m rpc.Message) *rpc.Error {
+	return sameText(headerMethod, header[headerMethod], "method", m.Method, false)
+}
+
+// sameName compares the name in the header with that of the body.
+func sameName(header Header, m rpc.Message) *rpc.Error {
 	field := ""
 	switch m.Method {
 	case methodCallTool, "prompts/get":
