@@ -19,7 +19,7 @@ import (
 
 const newerRevision = "--mcp-revision=2026-07-28"
 
-// modern returns a request of that revision. members are those of params besides _meta.
+// modern is mcptest.Modern, whose package declares a flag that this one has, too.
 func modern(id, method, members string) string {
 	if members != "" {
 		members = "," + members
