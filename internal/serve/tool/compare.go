@@ -11,18 +11,16 @@ import (
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
+	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
 )
 
-const (
-	maxCompared = 4
-	// maxComparedBars bounds the bars of one symbol to compare with. A market that never
-	// closes has five times as many as one with sessions over the same time.
-	maxComparedBars = 15_000
-)
+// maxComparedBars bounds the bars of one symbol to compare with. A market that never closes
+// has five times as many as one with sessions over the same time.
+const maxComparedBars = 15_000
 
 func compareArg(dst *[]market.Symbol, doc string) arg {
-	return listArg("compare", dst, maxCompared, &schema{Type: "string"}, "symbols such as ETHUSDT or AAPL", doc, market.ParseSymbol)
+	return listArg("compare", dst, chart.MaxCompared, &schema{Type: "string"}, "symbols such as ETHUSDT or AAPL", doc, market.ParseSymbol)
 }
 
 // checkCompared rejects symbols that have nothing to be compared with, and symbols that
@@ -33,8 +31,8 @@ func checkCompared(s market.Symbol, others []market.Symbol) error {
 		return nil
 	case s.IsZero():
 		return fault.Missing("symbol", "compare needs one, because sample data has no dates")
-	case len(others) > maxCompared:
-		return fault.Field("compare", fmt.Sprintf("%d symbols", len(others)), fmt.Sprintf("at most %d", maxCompared))
+	case len(others) > chart.MaxCompared:
+		return fault.Field("compare", fmt.Sprintf("%d symbols", len(others)), fmt.Sprintf("at most %d", chart.MaxCompared))
 	}
 	for i, other := range others {
 		if other == s || slices.Contains(others[:i], other) {
