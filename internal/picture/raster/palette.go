@@ -1,5 +1,7 @@
 package raster
 
+import "math/bits"
+
 // The palette grows while a frame is drawn. Solid colours are exact, and so are
 // translucent areas while there is room; a pixel on an antialiased edge may get a
 // near colour, with a tolerance that grows as the palette fills.
@@ -27,7 +29,13 @@ const (
 	exactSlots = 1024
 	paintSlots = 512
 	cellSlots  = 4096
+	// A band is a range of 1<<bandBits values of a channel.
+	bandBits = 3
+	bands    = 256 >> bandBits
 )
+
+// members is a set of colours of a palette, a bit for each.
+type members [paletteMax / 64]uint64
 
 // lut maps coverage level and old index to the complement of the new index.
 // Zero means "not computed yet"; index 255, whose complement is zero, is
@@ -57,6 +65,8 @@ type palette struct {
 	n        int
 	overflow bool
 
+	below [3][bands + 1]members // by channel, those in a lower band; for search
+
 	exact [exactSlots]uint64 // colour<<8 | index, plus one; zero is empty
 	cells [cellSlots]uint32  // cell<<9 | index<<1 | 1; a cache, collisions overwrite
 
@@ -69,6 +79,7 @@ type palette struct {
 func (p *palette) reset() {
 	p.n, p.used, p.overflow = 0, 0, false
 	clear(p.kind[:])
+	clear(p.below[:])
 	clear(p.exact[:])
 	clear(p.cells[:])
 	clear(p.byKey[:])
@@ -93,8 +104,32 @@ func (p *palette) add(slot, rgb uint32, k kind) uint8 {
 	i := p.n
 	p.rgb[i], p.lanes[i], p.kind[i] = rgb, lanes3(rgb), k
 	p.exact[slot] = uint64(rgb)<<8 + uint64(i) + 1 //nolint:gosec // i < 256
+	for ch := range p.below {
+		sets := p.below[ch][rgb>>(8*ch)&0xff>>bandBits+1:]
+		for k := range sets {
+			sets[k][i>>6] |= 1 << (i & 63)
+		}
+	}
 	p.n++
 	return uint8(i) //nolint:gosec // i < 256
+}
+
+// around returns the colours that may be within tolerance of rgb: all that are, and
+// those that share a band of each channel with one.
+func (p *palette) around(rgb, tolerance uint32) (found members) {
+	for ch := range p.below {
+		v := rgb >> (8 * ch) & 0xff
+		first := p.below[ch][(v-min(v, tolerance))>>bandBits]
+		last := p.below[ch][min(v+tolerance, 255)>>bandBits+1]
+		for k := range found {
+			in := last[k] ^ first[k]
+			if ch > 0 {
+				in &= found[k]
+			}
+			found[k] = in
+		}
+	}
+	return found
 }
 
 // exactly returns the index of rgb itself. With no room left it reports
@@ -140,14 +175,19 @@ func (p *palette) search(rgb uint32, over kind) uint8 {
 	}
 	const ones, tops = 1<<32 | 1<<16 | 1, 0x8000 * (1<<32 | 1<<16 | 1)
 	want := lanes3(rgb)
-	within := uint64(p.tolerance(over))*ones + tops
+	tolerance := p.tolerance(over)
+	within := uint64(tolerance)*ones + tops
 	best := -1
-	for i, c := range p.lanes[:p.n] {
-		if (within+want-c)&(within+c-want)&tops == tops {
-			best = i
-			// Only a nearer one will do from here on; a distance of zero
-			// would have been found above.
-			within = uint64(distance(p.rgb[i], rgb)-1)*ones + tops
+	for k, set := range p.around(rgb, tolerance) {
+		for ; set != 0; set &= set - 1 {
+			i := k<<6 | bits.TrailingZeros64(set)
+			c := p.lanes[i]
+			if (within+want-c)&(within+c-want)&tops == tops {
+				best = i
+				// Only a nearer one will do from here on; a distance of zero
+				// would have been found above.
+				within = uint64(distance(p.rgb[i], rgb)-1)*ones + tops
+			}
 		}
 	}
 	switch {
