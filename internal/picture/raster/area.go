@@ -36,6 +36,13 @@ func (f *Frame) areaRun(xs, y1, y2 []float64, p *paint, side float64) {
 	k := newTrapezoid(xs, y1, y2, 0)
 	for ; x < stop; x++ {
 		const n = 4
+		if k.level && float64(x) >= k.x0 && float64(x+1) <= k.x1 {
+			if a, b := k.a, k.b; !(side*(b-a) < 0) {
+				f.col.add(min(a, b), max(a, b), 16)
+				f.flush(x, p)
+			}
+			continue
+		}
 		for s := range n {
 			sx := float64(x) + (float64(s)+0.5)/n
 			if sx < first || sx >= end {
@@ -54,12 +61,14 @@ func (f *Frame) areaRun(xs, y1, y2 []float64, p *paint, side float64) {
 	}
 }
 
-// trapezoid is the area between points i and i+1.
+// trapezoid is the area that ends between points i and i+1 and begins there too, unless it
+// is level.
 type trapezoid struct {
 	i              int
 	x0, x1         float64
 	a, b           float64 // the two heights at x0
 	slopeA, slopeB float64
+	level          bool // every cut is the same
 }
 
 func newTrapezoid(xs, y1, y2 []float64, i int) trapezoid {
@@ -67,6 +76,9 @@ func newTrapezoid(xs, y1, y2 []float64, i int) trapezoid {
 	if dx := k.x1 - k.x0; dx > 0 {
 		k.slopeA = (clampFar(y1[i+1]) - k.a) / dx
 		k.slopeB = (clampFar(y2[i+1]) - k.b) / dx
+	}
+	for j := i; j+1 < len(xs) && y1[j+1] == y1[i] && y2[j+1] == y2[i]; j++ {
+		k.i, k.x1, k.level = j, clampFar(xs[j+1]), true
 	}
 	return k
 }

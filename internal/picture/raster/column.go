@@ -8,21 +8,30 @@ package raster
 // steps in y times 16 shares of sub-columns.
 const unit = 256 * 16
 
-// column accumulates the coverage of one pixel column. acc holds differences:
-// the running sum down to row y is the coverage of row y.
+// column accumulates the coverage of one pixel column. The coverage of row y is the
+// whole of all cells down to y, and the part of cell y.
 type column struct {
-	acc         []int32
+	cells       []cell
 	lo, hi      int // rows touched; lo > hi when none is
 	top, bottom float64
 }
 
+// cell holds two changes of coverage at a row: whole<<32 lasts to the end of the column,
+// and part, which may be negative, is for this row alone.
+type cell int64
+
+func (c cell) split() (whole, part int32) {
+	part = int32(c)                                    //nolint:gosec // the lower half
+	return int32((int64(c) - int64(part)) >> 32), part //nolint:gosec // the upper half
+}
+
 func (c *column) reset(h int) {
-	if cap(c.acc) < h+2 {
-		c.acc = make([]int32, h+2)
+	if cap(c.cells) < h+1 {
+		c.cells = make([]cell, h+1)
 	}
-	c.acc = c.acc[:h+2]
-	clear(c.acc)
-	c.lo, c.hi = h+2, -1
+	c.cells = c.cells[:h+1]
+	clear(c.cells)
+	c.lo, c.hi = h+1, -1
 }
 
 // limit sets the rows that add may reach.
@@ -45,16 +54,13 @@ func (c *column) add(t, b float64, weight int32) {
 	// The products are by a power of two, exact, so fusing cannot matter.
 	ti, bi := int32(t*256+0.5), int32(b*256+0.5)
 	i, j := int(ti>>8), int(bi>>8)
-	tf, bf := ti&255, bi&255
-	c.acc[i] += (256 - tf) * weight
-	c.acc[i+1] += tf * weight
-	c.acc[j] -= (256 - bf) * weight
-	c.acc[j+1] -= bf * weight
+	c.cells[i] += cell(256<<32-int64(ti&255)) * cell(weight)
+	c.cells[j] -= cell(256<<32-int64(bi&255)) * cell(weight)
 	if i < c.lo {
 		c.lo = i
 	}
-	if j+1 > c.hi {
-		c.hi = j + 1
+	if j > c.hi {
+		c.hi = j
 	}
 }
 
@@ -66,23 +72,28 @@ func (f *Frame) flush(x int, p *paint) {
 	if c.lo > c.hi {
 		return
 	}
-	acc := c.acc[c.lo : c.hi+1]
+	cells := c.cells[c.lo : c.hi+1]
 	off := f.at(x, c.lo)
-	c.lo, c.hi = len(c.acc), -1
+	c.lo, c.hi = len(c.cells), -1
 	if f.bpp == 3 {
-		f.flushRGB(off, acc, p)
+		f.flushRGB(off, cells, p)
 		return
 	}
 	pix, table, stride := f.pix, p.table, f.stride
-	sum := int32(0)
-	for i, a := range acc {
-		sum += a
-		acc[i] = 0
-		if level := level(sum); level > 0 {
+	sum, below := int32(0), 0 // below is the level of the rows that follow
+	for i, v := range cells {
+		at := below
+		if v != 0 {
+			cells[i] = 0
+			whole, part := v.split()
+			sum += whole
+			at, below = level(sum+part), level(sum)
+		}
+		if at > 0 {
 			old := pix[off]
-			v := table[(level<<8|int(old))&(len(table)-1)] // the mask drops a bounds check
+			v := table[(at<<8|int(old))&(len(table)-1)] // the mask drops a bounds check
 			if v == 0 {
-				v = f.pal.resolve(p, level, old)
+				v = f.pal.resolve(p, at, old)
 			}
 			pix[off] = ^v
 		}
@@ -97,12 +108,13 @@ func level(sum int32) int {
 	return int(min(uint32(sum*full+unit/2)/unit, full)) //nolint:gosec // see above
 }
 
-func (f *Frame) flushRGB(off int, acc []int32, p *paint) {
+func (f *Frame) flushRGB(off int, cells []cell, p *paint) {
 	sum := int32(0)
-	for i, a := range acc {
-		sum += a
-		acc[i] = 0
-		if level := level(sum); level > 0 {
+	for i, v := range cells {
+		cells[i] = 0
+		whole, part := v.split()
+		sum += whole
+		if level := level(sum + part); level > 0 {
 			f.blendRGB(off, level, p)
 		}
 		off += f.stride

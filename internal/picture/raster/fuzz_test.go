@@ -160,9 +160,9 @@ func drawGuarded(t *testing.T, stock *Stock, w, h, bpp int, r reader) {
 			t.Fatalf("the filter byte of row %d was overwritten", y)
 		}
 	}
-	for y, v := range f.col.acc {
+	for y, v := range f.col.cells {
 		if v != 0 {
-			t.Fatalf("row %d of the accumulator is left at %d", y, v)
+			t.Fatalf("row %d of the column is left at %d", y, v)
 		}
 	}
 	if bpp == 1 && !f.Overflowed() {

@@ -7,8 +7,8 @@ import "math"
 const shapeCuts = 16
 
 // convex draws the shape between left and right whose cut at x is given by
-// cut, with t >= b where there is none.
-func (f *Frame) convex(left, right float64, c Color, cut func(x float64) (t, b float64)) {
+// cut, with t >= b where there is none. All cuts from flat0 to flat1 are equal.
+func (f *Frame) convex(left, right, flat0, flat1 float64, c Color, cut func(x float64) (t, b float64)) {
 	p := f.ink(c)
 	// The first test also rejects NaN.
 	if p == nil || !(left < right) || f.clip == (rect{}) {
@@ -18,6 +18,12 @@ func (f *Frame) convex(left, right float64, c Color, cut func(x float64) (t, b f
 	x := max(int(math.Floor(max(left, -far))), f.clip.x0)
 	end := min(int(math.Ceil(min(right, far))), f.clip.x1)
 	for ; x < end; x++ {
+		if float64(x) >= flat0 && float64(x+1) <= flat1 {
+			t, b := cut(float64(x))
+			f.col.add(t, b, shapeCuts)
+			f.flush(x, p)
+			continue
+		}
 		for s := range shapeCuts {
 			sx := float64(x) + (float64(s)+0.5)/shapeCuts
 			if sx < left || sx > right {
@@ -32,7 +38,7 @@ func (f *Frame) convex(left, right float64, c Color, cut func(x float64) (t, b f
 
 // Circle fills a circle of radius r around (cx, cy).
 func (f *Frame) Circle(cx, cy, r float64, c Color) {
-	f.convex(cx-r, cx+r, c, func(x float64) (t, b float64) {
+	f.convex(cx-r, cx+r, cx, cx, c, func(x float64) (t, b float64) {
 		h := arc(r, x-cx)
 		return cy - h, cy + h
 	})
@@ -41,7 +47,7 @@ func (f *Frame) Circle(cx, cy, r float64, c Color) {
 // Triangle fills a triangle given by its corners in any order.
 func (f *Frame) Triangle(x0, y0, x1, y1, x2, y2 float64, c Color) {
 	xs, ys := [4]float64{x0, x1, x2, x0}, [4]float64{y0, y1, y2, y0}
-	f.convex(min(x0, x1, x2), max(x0, x1, x2), c, func(x float64) (t, b float64) {
+	f.convex(min(x0, x1, x2), max(x0, x1, x2), x0, x0, c, func(x float64) (t, b float64) {
 		t, b = math.Inf(1), math.Inf(-1)
 		for i := range 3 {
 			ax, bx := xs[i], xs[i+1]
@@ -59,7 +65,7 @@ func (f *Frame) Triangle(x0, y0, x1, y1, x2, y2 float64, c Color) {
 // down to half the shorter side.
 func (f *Frame) RoundRect(x0, y0, x1, y1, r float64, c Color) {
 	r = max(min(r, (x1-x0)/2, (y1-y0)/2), 0)
-	f.convex(x0, x1, c, func(x float64) (t, b float64) {
+	f.convex(x0, x1, x0+r, x1-r, c, func(x float64) (t, b float64) {
 		in := 0.0
 		if d := max(x0+r-x, x-(x1-r)); d > 0 {
 			in = r - arc(r, d)
