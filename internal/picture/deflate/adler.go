@@ -25,9 +25,13 @@ func Checksum(p []byte) uint32 {
 			if v|w|x|y == 0 {
 				continue
 			}
-			sv, sw, sx, sy := byteSum(v), byteSum(w), byteSum(x), byteSum(y)
-			b += 24*sv + 16*sw + 8*sx + weighted(v) + weighted(w) + weighted(x) + weighted(y)
-			a += sv + sw + sx + sy
+			// Bytes at even and at odd places, added lane by lane; a word counts in the second
+			// sum again for each word after it.
+			sv, sw, sx := pairs(v), pairs(w), pairs(x)
+			even := v&lanes + w&lanes + x&lanes + y&lanes
+			odd := v>>8&lanes + w>>8&lanes + x>>8&lanes + y>>8&lanes
+			b += 8*total(3*sv+2*sw+sx) + weighted(even, odd)
+			a += total(even + odd)
 		}
 		for _, c := range q {
 			a += uint64(c)
@@ -38,17 +42,19 @@ func Checksum(p []byte) uint32 {
 	return uint32(b<<16 | a) //nolint:gosec // both are below 2^16
 }
 
-// The eight bytes of a word are summed four at a time in 16-bit lanes: a
-// product with one weight per lane leaves the weighted sum in the top lane, and
-// 255 times all weights fits a lane.
+// Bytes are summed in 16-bit lanes, four to a word: a product with one weight per lane
+// leaves the weighted sum in the top lane. The largest sum, of the even bytes of four
+// words, is 4*255*20.
 const lanes = 0x00ff00ff00ff00ff
 
-func byteSum(v uint64) uint64 {
-	return (v&lanes + v>>8&lanes) * (1<<48 | 1<<32 | 1<<16 | 1) >> 48
-}
+// pairs adds neighbouring bytes.
+func pairs(v uint64) uint64 { return v&lanes + v>>8&lanes }
 
-// weighted counts the first byte, in the low end of v, eight times, the last
-// once: as often as the first sum that holds it enters the second.
-func weighted(v uint64) uint64 {
-	return v&lanes*(8<<48|6<<32|4<<16|2)>>48 + v>>8&lanes*(7<<48|5<<32|3<<16|1)>>48
+// total adds the lanes.
+func total(v uint64) uint64 { return v * (1<<48 | 1<<32 | 1<<16 | 1) >> 48 }
+
+// weighted counts the first byte of a word, in its low end, eight times, the last once: as
+// often as the first sum that holds it enters the second.
+func weighted(even, odd uint64) uint64 {
+	return even*(8<<48|6<<32|4<<16|2)>>48 + odd*(7<<48|5<<32|3<<16|1)>>48
 }

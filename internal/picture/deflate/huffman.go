@@ -1,9 +1,6 @@
 package deflate
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // code is what is written for a symbol: its bits in the order of the stream, and how
 // many. None means that the symbol does not occur.
@@ -12,12 +9,20 @@ type code struct {
 	n    uint32
 }
 
-// maxSymbols is the size of the largest alphabet.
-const maxSymbols = literals
+const (
+	// maxSymbols is the size of the largest alphabet.
+	maxSymbols = literals
+	// digitBits is half the bits of a frequency in a block.
+	digitBits = 7
+	// depthsMax is more than the depths of a tree: a leaf at depth n needs frequencies that
+	// add up to the Fibonacci number n+2, and those of a block have 14 bits.
+	depthsMax = 2 * 2 * digitBits
+)
 
 // tree makes Huffman codes. Its arrays are reused.
 type tree struct {
 	used   [maxSymbols]uint64 // frequency<<16 | symbol, rising
+	spare  [maxSymbols]uint64
 	parent [maxSymbols]uint32
 }
 
@@ -31,12 +36,12 @@ func (t *tree) assign(codes []code, freq []uint32, limit int) {
 			used = append(used, uint64(f)<<16|uint64(s))
 		}
 	}
-	slices.Sort(used)
+	t.sort(len(used))
 	if len(used) == 1 {
 		codes[used[0]&0xffff].n = 1
 		return
 	}
-	var count [maxSymbols]int // of codes with each length
+	var count [depthsMax]int // of codes with each length
 	t.depths(used, &count)
 	shorten(&count, limit)
 	k := 0
@@ -49,10 +54,33 @@ func (t *tree) assign(codes []code, freq []uint32, limit int) {
 	number(codes)
 }
 
+// sort orders the first n of used by frequency, and those of equal frequency by symbol, as
+// they are at first. It counts digits, the lower one first.
+func (t *tree) sort(n int) {
+	from, to := t.used[:n], t.spare[:n]
+	for shift := 16; shift < 16+2*digitBits; shift += digitBits {
+		var next [1 << digitBits]int // place of the next with each digit
+		for _, u := range from {
+			next[u>>shift%(1<<digitBits)]++
+		}
+		sum := 0
+		for d, f := range next {
+			next[d] = sum
+			sum += f
+		}
+		for _, u := range from {
+			place := &next[u>>shift%(1<<digitBits)]
+			to[*place] = u
+			*place++
+		}
+		from, to = to, from
+	}
+}
+
 // depths counts the leaves at each depth of a Huffman tree, with the algorithm of Moffat and
 // Katajainen, which needs no pointers: the internal nodes arise in rising order of
 // frequency, so two queues replace a heap.
-func (t *tree) depths(used []uint64, count *[maxSymbols]int) {
+func (t *tree) depths(used []uint64, count *[depthsMax]int) {
 	n := len(used)
 	node := t.parent[:n] // the frequency of an internal node, later its parent
 	leaf, root := 0, 0
@@ -88,7 +116,7 @@ func (t *tree) depths(used []uint64, count *[maxSymbols]int) {
 }
 
 // shorten moves leaves up that lie deeper than limit, and others down to make room.
-func shorten(count *[maxSymbols]int, limit int) {
+func shorten(count *[depthsMax]int, limit int) {
 	total := 0 // in units of the deepest leaf
 	for n, c := range count {
 		if n > limit {
