@@ -104,7 +104,11 @@ func (h *cachedSeries) canServeStale(r Request, err error) bool {
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
 		return false
 	}
-	return h.closed.Len() >= r.Bars || h.reachesStart && h.closed.Len() > 0
+	n := h.closed.Len()
+	if r.End != 0 {
+		n = h.closed.Search(r.End)
+	}
+	return n >= r.Bars || h.reachesStart && n > 0
 }
 
 // newest returns the last want bars with the forming one. After a failure, a forming bar

@@ -63,9 +63,23 @@ func TestBars_OfThePastAreKept(t *testing.T) {
 		if n := len(v.calls()); n != 1 {
 			t.Errorf("%d requests to the venue, want 1", n)
 		}
+		// Other ends that are near share the bars.
+		step := int64(64 * 300)
+		base := past.End / step * step
+		for i := range int64(100) {
+			near := past
+			near.End = base + 1 + i*step/100
+			if set, err := s.Bars(t.Context(), near); err != nil || set.Bars.Len() != 150 || set.Bars.T[149] >= near.End || set.Bars.T[149] < near.End-300 {
+				t.Fatalf("%d bars up to %d, want 150 before %d; %v", set.Bars.Len(), set.Bars.T[set.Bars.Len()-1], near.End, err)
+			}
+		}
+		if n := len(v.calls()); n > 2 {
+			t.Errorf("%d requests to the venue for ends that are near, want at most 2", n)
+		}
+		asked := len(v.calls())
 		time.Sleep(time.Hour)
-		if _, err := s.Bars(t.Context(), past); err != nil || len(v.calls()) != 2 {
-			t.Errorf("after an hour %d requests, want 2; %v", len(v.calls()), err)
+		if _, err := s.Bars(t.Context(), past); err != nil || len(v.calls()) != asked+1 {
+			t.Errorf("after an hour %d requests, want %d; %v", len(v.calls()), asked+1, err)
 		}
 	})
 }

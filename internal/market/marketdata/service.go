@@ -80,6 +80,26 @@ func (r Request) within(now int64) Request {
 	return r
 }
 
+// endStep is the distance, in bars, of the ends for which series are read and cached, so
+// that requests with slightly different ends share one.
+const endStep = 64
+
+// stepped returns the request whose series answers r: its end is a multiple of endStep
+// bars, or none if that lies ahead.
+func (r Request) stepped(now int64) Request {
+	more := endStep + 2 // bars that open between the two ends; months differ in length
+	if r.End == 0 || r.total()+more > maxBarsPerRequest {
+		return r
+	}
+	step := endStep * r.Interval.Seconds()
+	r.End = (r.End + step - 1) / step * step
+	if r.End > now {
+		r.End = 0
+	}
+	r.Warmup += more
+	return r
+}
+
 // elsewhere continues the sentence that there are no bars.
 func (r Request) elsewhere() string {
 	if r.End != 0 {
@@ -227,23 +247,24 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	default: // the venue does not respond; cached bars may serve
 		instrument = market.Symbol{Venue: p.Name(), Name: r.Symbol.Name}
 	}
-	key := seriesKey{p.Name(), instrument.Name, r.Interval, r.End}
+	read := r.stepped(s.cfg.Now().Unix())
+	key := seriesKey{p.Name(), instrument.Name, r.Interval, read.End}
 	for {
 		have, _ := s.bars.Get(key)
-		if have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
+		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
 			return s.answer(ctx, p, have, r, instrument)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
 			// Another read may have ended since the check above.
-			if have, _ := s.bars.Get(key); have.isFresh(r.total(), s.cfg.Now(), s.cfg.MaxAge) {
-				return readResult{have, r.total()}, nil
+			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
+				return readResult{have, read.total()}, nil
 			}
-			return s.read(ctx, p, key, r)
+			return s.read(ctx, p, key, read)
 		})
 		switch {
 		case err != nil:
 			return BarSet{}, err
-		case got.want >= r.total() || !joined:
+		case got.want >= read.total() || !joined:
 			return s.answer(ctx, p, got.held, r, instrument)
 		}
 		// Another call has read fewer bars; the missing ones are read next.
@@ -255,7 +276,11 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	if err := h.failed; err != nil && !h.canServeStale(r, err) {
 		return BarSet{}, s.router.explainFailure(ctx, p.Name(), r, err)
 	}
-	bars, running := h.newest(r.total(), s.cfg.Now())
+	bars, running := h.newest(r.stepped(s.cfg.Now().Unix()).total(), s.cfg.Now())
+	if n := bars.Search(r.End); r.End != 0 && n < bars.Len() {
+		bars, running = bars.Slice(0, n), false
+	}
+	bars = bars.Tail(r.total())
 	if bars.Len() == 0 {
 		return BarSet{}, &fault.Error{
 			Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: r.Symbol.String(),
