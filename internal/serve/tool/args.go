@@ -67,7 +67,7 @@ func (fs args) schema() *schema {
 		for _, alias := range f.aliases {
 			same := &schema{Type: f.schema.Type, Description: "Same as " + f.name + "."}
 			if same.Type == "array" {
-				same.Items = &schema{} // some clients require it
+				same.Items = &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}} // some clients require it
 			}
 			s.Properties = append(s.Properties, prop{alias, same})
 		}
