@@ -105,7 +105,7 @@ func enumProp(name, description string, values ...string) prop {
 func catalogSchema() *schema {
 	param := object(
 		typedProp("name", "string", ""),
-		enumProp("type?", "Absent where the default shows it.", "integer", "number", "string", "boolean"),
+		enumProp("type?", "", "integer", "number", "string", "boolean"),
 		prop{"default", &schema{
 			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
 			Description: "Null when unset by default.",
