@@ -114,22 +114,12 @@ func (p *palette) add(slot, rgb uint32, k kind) uint8 {
 	return uint8(i) //nolint:gosec // i < 256
 }
 
-// around returns the colours that may be within tolerance of rgb: all that are, and
-// those that share a band of each channel with one.
-func (p *palette) around(rgb, tolerance uint32) (found members) {
-	for ch := range p.below {
-		v := rgb >> (8 * ch) & 0xff
-		first := p.below[ch][(v-min(v, tolerance))>>bandBits]
-		last := p.below[ch][min(v+tolerance, 255)>>bandBits+1]
-		for k := range found {
-			in := last[k] ^ first[k]
-			if ch > 0 {
-				in &= found[k]
-			}
-			found[k] = in
-		}
-	}
-	return found
+// band returns two sets of which the second has more: the colours whose value of a
+// channel is within tolerance of that of rgb, and others of the same bands.
+func (p *palette) band(ch int, rgb, tolerance uint32) (without, with *members) {
+	v := rgb >> (8 * ch) & 0xff
+	sets := &p.below[ch]
+	return &sets[(v-min(v, tolerance))>>bandBits%bands], &sets[min(v+tolerance, 255)>>bandBits+1]
 }
 
 // exactly returns the index of rgb itself. With no room left it reports
@@ -178,8 +168,11 @@ func (p *palette) search(rgb uint32, over kind) uint8 {
 	tolerance := p.tolerance(over)
 	within := uint64(tolerance)*ones + tops
 	best := -1
-	for k, set := range p.around(rgb, tolerance) {
-		for ; set != 0; set &= set - 1 {
+	b0, b1 := p.band(0, rgb, tolerance)
+	g0, g1 := p.band(1, rgb, tolerance)
+	r0, r1 := p.band(2, rgb, tolerance)
+	for k := range len(members{}) {
+		for set := (b0[k] ^ b1[k]) & (g0[k] ^ g1[k]) & (r0[k] ^ r1[k]); set != 0; set &= set - 1 {
 			i := k<<6 | bits.TrailingZeros64(set)
 			c := p.lanes[i]
 			if (within+want-c)&(within+c-want)&tops == tops {

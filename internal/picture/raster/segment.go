@@ -37,7 +37,24 @@ func (s *segment) cut(x float64) (t, b float64) {
 	if x < s.x0-s.half || x > s.x1+s.half {
 		return 0, 0
 	}
+	// Where both ends of the cut are of one kind, they share the work.
+	switch lean := math.Abs(s.lean); {
+	case x < s.x0-lean && !s.butt0:
+		h := arc(s.half, x-s.x0)
+		return s.butted(s.y0-h, s.y0+h, x)
+	case x > s.x1+lean && !s.butt1:
+		h := arc(s.half, x-s.x1)
+		return s.butted(s.y1-h, s.y1+h, x)
+	case x >= s.x0+lean && x <= s.x1-lean && s.ux >= 1e-9:
+		y := s.y0 + float64(s.slope*(x-s.x0))
+		return s.butted(y-s.tall, y+s.tall, x)
+	}
 	t, b = s.edge(x, s.lean, -1), s.edge(x, -s.lean, 1)
+	return s.butted(t, b, x)
+}
+
+// butted cuts away what lies beyond the butt ends of s.
+func (s *segment) butted(t, b, x float64) (top, bottom float64) {
 	if s.butt0 {
 		t, b = behind(t, b, s.y0, x-s.x0, s.ux, s.uy)
 	}

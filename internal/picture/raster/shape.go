@@ -20,6 +20,12 @@ func (f *Frame) convex(left, right, flat0, flat1 float64, c Color, cut func(x fl
 	for ; x < end; x++ {
 		if float64(x) >= flat0 && float64(x+1) <= flat1 {
 			t, b := cut(float64(x))
+			if c.A == 255 && t == math.Floor(t) && b == math.Floor(b) {
+				past := min(int(min(flat1, far)), end)
+				f.Rect(x, int(max(t, -far)), past, int(min(b, far)), c)
+				x = past - 1
+				continue
+			}
 			f.col.add(t, b, shapeCuts)
 			f.flush(x, p)
 			continue

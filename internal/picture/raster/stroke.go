@@ -167,6 +167,7 @@ func (f *Frame) strokeUnion(segs []segment, left float64) {
 	}
 	step := 1 / float64(n)
 	x := left + step/2
+	var u union
 	for range n {
 		if s := alone(segs, x, x); s != nil {
 			y := s.y0 + float64(s.slope*(x-s.x0))
@@ -174,7 +175,7 @@ func (f *Frame) strokeUnion(segs []segment, left float64) {
 			x += step
 			continue
 		}
-		var u union
+		u.n = 0
 		t, b := segs[0].cut(x)
 		for i := 1; i < len(segs); i++ {
 			t1, b1 := segs[i].cut(x)
