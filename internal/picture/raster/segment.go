@@ -34,7 +34,7 @@ func newSegment(x0, y0, x1, y1, half float64) segment {
 // cut returns the interval of the vertical line at x that s covers. It is
 // empty (t >= b or NaN) where s does not reach.
 func (s *segment) cut(x float64) (t, b float64) {
-	if x < s.x0-s.half || x > s.x1+s.half {
+	if x < s.x0-s.half || x > s.x1+s.half || s.touches(x) {
 		return 0, 0
 	}
 	// Where both ends of the cut are of one kind, they share the work.
@@ -51,6 +51,12 @@ func (s *segment) cut(x float64) (t, b float64) {
 	}
 	t, b = s.edge(x, s.lean, -1), s.edge(x, -s.lean, 1)
 	return s.butted(t, b, x)
+}
+
+// touches reports whether the upright line at x meets only the side of an upright s, where
+// neither arc limits the cut.
+func (s *segment) touches(x float64) bool {
+	return s.x0 == s.x1 && !s.butt0 && !s.butt1 && (x == s.x0-s.half || x == s.x0+s.half)
 }
 
 // butted cuts away what lies beyond the butt ends of s.

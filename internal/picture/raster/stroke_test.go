@@ -206,3 +206,26 @@ func TestShapes_MatchSampledCoverage(t *testing.T) {
 		}
 	}
 }
+
+// TestPolyline_UprightEnds draws upright lines at every sixteenth of a pixel, so that samples
+// fall exactly on their sides, where neither end limits the cut.
+func TestPolyline_UprightEnds(t *testing.T) {
+	t.Parallel()
+	for part := range 16 {
+		x := 20 + float64(part)/16
+		f, err := NewStock().Render(40, 60, Hex(0x131722), func(f *Frame) {
+			f.Polyline([]float64{x, x}, []float64{20, 40}, 1, Hex(0xffffff), Dash{})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, y := range []int{0, 10, 18, 41, 50, 59} {
+			for column := range 40 {
+				if f.pix[f.at(column, y)] != 0 {
+					t.Errorf("a line at x %v from row 20 to 40 reaches row %d in column %d", x, y, column)
+				}
+			}
+		}
+		f.Release()
+	}
+}
