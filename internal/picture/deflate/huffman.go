@@ -17,6 +17,8 @@ const (
 	// depthsMax is more than the depths of a tree: a leaf at depth n needs frequencies that
 	// add up to the Fibonacci number n+2, and those of a block have 14 bits.
 	depthsMax = 2 * 2 * digitBits
+	// Larger blocks do not compile: each symbol may occur once more than there are tokens.
+	_ = uint(1<<(2*digitBits) - 2 - blockTokens)
 )
 
 // tree makes Huffman codes. Its arrays are reused.

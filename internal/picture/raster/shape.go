@@ -22,7 +22,7 @@ func (f *Frame) convex(left, right, flat0, flat1 float64, c Color, cut func(x fl
 			t, b := cut(float64(x))
 			if c.A == 255 && t == math.Floor(t) && b == math.Floor(b) {
 				past := min(int(min(flat1, far)), end)
-				f.Rect(x, int(max(t, -far)), past, int(min(b, far)), c)
+				f.Rect(x, int(clampFar(t)), past, int(clampFar(b)), c)
 				x = past - 1
 				continue
 			}

@@ -229,3 +229,20 @@ func TestPolyline_UprightEnds(t *testing.T) {
 		f.Release()
 	}
 }
+
+// TestRoundRect_FarAway draws pills that lie far above and below the frame.
+func TestRoundRect_FarAway(t *testing.T) {
+	t.Parallel()
+	for _, y := range []float64{1e300, -1e300, 1e8, -1e8} {
+		f, err := NewStock().Render(40, 40, Hex(0x131722), func(f *Frame) { f.RoundRect(5, y, 35, y+10, 2, Hex(0xffffff)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range f.pix {
+			if v != 0 {
+				t.Fatalf("a pill at y %v draws byte %d", y, i)
+			}
+		}
+		f.Release()
+	}
+}
