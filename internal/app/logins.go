@@ -20,10 +20,7 @@ func (rt Runtime) openPersistent(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := loginfile.Config{Owner: owner, MaxTokens: rt.maxLocalTokens(), Now: time.Now, Log: rt.Log}
-	if rt.Config.Trade && rt.Config.Trading.Live {
-		cfg.Live = rt.account()
-	}
+	cfg := loginfile.Config{Owner: owner, Live: rt.liveAccount(), MaxTokens: rt.maxLocalTokens(), Now: time.Now, Log: rt.Log}
 	tokens, err := loginfile.Open(ctx, rt.Config.Home, cfg)
 	if err != nil {
 		return nil, err

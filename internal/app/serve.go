@@ -42,15 +42,15 @@ func serveMCP(rt Runtime) ([]Part, error) {
 // one-time passphrases from pass.
 func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 	cfg := rt.Config
-	trading, account := oauth.NoTrading, ""
+	trading := oauth.NoTrading
 	switch {
 	case cfg.Trade && cfg.Trading.Live:
-		trading, account = oauth.LiveTrading, rt.account()
+		trading = oauth.LiveTrading
 	case cfg.Trade:
 		trading = oauth.PaperTrading
 	}
 	front := oauth.Config{
-		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading, Account: account,
+		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading, Account: rt.liveAccount(),
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}

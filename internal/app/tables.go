@@ -134,6 +134,14 @@ func (rt Runtime) account() string {
 	return rt.broker().Account(accountOwner, rt.Config.Trading.Network)
 }
 
+// liveAccount names the account with real money that clients may trade on; "" for none.
+func (rt Runtime) liveAccount() string {
+	if !rt.Config.Trade || !rt.Config.Trading.Live {
+		return ""
+	}
+	return rt.account()
+}
+
 // openVenues opens the sources that are turned on. The caller closes those that are
 // closers. On an error nothing is open.
 func openVenues(venues []provider.Descriptor, cfg *config.Config, env provider.Env) (bars []provider.Provider, series []provider.SeriesSource, err error) {

@@ -9,6 +9,15 @@ type Span struct{ Open, Close int64 }
 // Holds reports whether t falls in the span.
 func (s Span) Holds(t int64) bool { return s.Open <= t && t < s.Close }
 
+// CloseOf returns when the bar that opens at t closes. For a time at which the calendar has
+// no bar it is a full length later.
+func (c Calendar) CloseOf(i Interval, t int64) int64 {
+	if span, ok := c.Bucket(i, t); ok {
+		return span.Close
+	}
+	return t + i.Seconds()
+}
+
 // Bucket returns the span of the bar of interval i that t falls in, and false
 // when t is outside every session or i is not valid.
 //

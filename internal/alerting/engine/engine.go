@@ -198,10 +198,7 @@ func (p *listing) closeTime(i market.Interval, t int64) time.Time {
 
 // closeUnix returns the venue's time at which the bar that opened at t closes.
 func (p *listing) closeUnix(i market.Interval, t int64) int64 {
-	if span, ok := p.calendar.Bucket(i, t); ok {
-		return span.Close
-	}
-	return t + i.Seconds()
+	return p.calendar.CloseOf(i, t)
 }
 
 // wallTime converts a time of the venue's clock to wall time.

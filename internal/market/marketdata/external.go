@@ -107,10 +107,7 @@ func AlignToBars(points []provider.Point, bars *market.Bars, i market.Interval, 
 	values := make([]float64, bars.Len())
 	next, last := 0, math.NaN()
 	for k, t := range bars.T {
-		end := t + i.Seconds()
-		if span, ok := c.Bucket(i, t); ok {
-			end = span.Close
-		}
+		end := c.CloseOf(i, t)
 		if k == len(values)-1 && !asOf.IsZero() {
 			end = min(end, asOf.Unix())
 		}

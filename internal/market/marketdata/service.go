@@ -252,7 +252,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	for {
 		have, _ := s.bars.Get(key)
 		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
-			return s.answer(ctx, p, have, r, instrument)
+			return s.answer(ctx, p, have, r, read.total(), instrument)
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
 			// Another read may have ended since the check above.
@@ -265,18 +265,19 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 		case err != nil:
 			return BarSet{}, err
 		case got.want >= read.total() || !joined:
-			return s.answer(ctx, p, got.held, r, instrument)
+			return s.answer(ctx, p, got.held, r, read.total(), instrument)
 		}
 		// Another call has read fewer bars; the missing ones are read next.
 	}
 }
 
-// answer cuts the cached bars to the request.
-func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeries, r Request, instrument market.Symbol) (BarSet, error) {
+// answer cuts the newest bars of a cached series, as many as were read for the request, to
+// the request.
+func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeries, r Request, read int, instrument market.Symbol) (BarSet, error) {
 	if err := h.failed; err != nil && !h.canServeStale(r, err) {
 		return BarSet{}, s.router.explainFailure(ctx, p.Name(), r, err)
 	}
-	bars, running := h.newest(r.stepped(s.cfg.Now().Unix()).total(), s.cfg.Now())
+	bars, running := h.newest(read, s.cfg.Now())
 	if n := bars.Search(r.End); r.End != 0 && n < bars.Len() {
 		bars, running = bars.Slice(0, n), false
 	}

@@ -272,19 +272,6 @@ func FuzzSetYAML(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c := client(t, "goose")
-		set, err := c.Set(text, "candela", local)
-		if err != nil {
-			if errors.Is(err, errUnexpectedEdit) || strings.Contains(err.Error(), "was not written") {
-				t.Fatalf("%v: %q", err, text)
-			}
-			return
-		}
-		if again, err := c.Set(set, "candela", local); err != nil || again != set {
-			t.Fatalf("not idempotent: %v\n%q\n%q", err, set, again)
-		}
-		if _, err := c.Remove(set, "candela"); err != nil {
-			t.Fatalf("%v: %q", err, set)
-		}
+		checkEdit(t, client(t, "goose"), text)
 	})
 }

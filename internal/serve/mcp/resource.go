@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -86,30 +85,26 @@ func unknownResource(uri string) *rpc.Error {
 }
 
 // guarded runs work and converts its failure, also a panic, into an error for the client.
-func (s *Server) guarded(ctx context.Context, from Origin, method string, work func() error) (failure *rpc.Error) {
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-		if err == nil {
-			return
-		}
-		f := fault.Of(err)
-		if f == nil || f.Kind == fault.Internal {
-			s.log.LogAttrs(ctx, slog.LevelError, "[MCP] resource failed", slog.String("method", method), slog.String("request_id", from.RequestID), slog.Any("error", err))
-			failure = internalError(from.RequestID)
-			return
-		}
-		failure = &rpc.Error{Code: rpc.CodeInternal, Message: f.Public()}
-		if f.Kind == fault.Unauthorized {
-			failure.Code = rpc.CodeInvalidParams
-		}
-		failure.Data, _ = json.Marshal(struct {
-			Code      string `json:"code"`
-			Retryable bool   `json:"retryable"`
-		}{f.Code, f.Retryable})
+func (s *Server) guarded(ctx context.Context, from Origin, method string, work func() error) *rpc.Error {
+	err := func() (err error) {
+		defer recoverTo(&err)
+		return work()
 	}()
-	err = work()
-	return nil
+	if err == nil {
+		return nil
+	}
+	f := fault.Of(err)
+	if f == nil || f.Kind == fault.Internal {
+		s.log.LogAttrs(ctx, slog.LevelError, "[MCP] resource failed", slog.String("method", method), slog.String("request_id", from.RequestID), slog.Any("error", err))
+		return internalError(from.RequestID)
+	}
+	failure := &rpc.Error{Code: rpc.CodeInternal, Message: f.Public()}
+	if f.Kind == fault.Unauthorized {
+		failure.Code = rpc.CodeInvalidParams
+	}
+	failure.Data, _ = json.Marshal(struct {
+		Code      string `json:"code"`
+		Retryable bool   `json:"retryable"`
+	}{f.Code, f.Retryable})
+	return failure
 }

@@ -317,12 +317,15 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 // call runs the tool and converts a panic into an error: one defective tool must not end
 // a server that may have open orders.
 func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recoverTo(&err)
 	return s.tools.Call(ctx, from.Caller, name, arguments)
+}
+
+// recoverTo is deferred. It converts a panic into err.
+func recoverTo(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
 }
 
 func internalError(requestID string) *rpc.Error {

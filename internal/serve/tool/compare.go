@@ -137,11 +137,7 @@ func compared(sets []marketdata.BarSet, shown *market.Bars, i market.Interval, c
 func closingPoints(set *marketdata.BarSet, i market.Interval) []provider.Point {
 	points := make([]provider.Point, set.Bars.Len())
 	for k, t := range set.Bars.T {
-		end := t + i.Seconds()
-		if span, ok := set.Calendar.Bucket(i, t); ok {
-			end = span.Close
-		}
-		points[k] = provider.Point{T: end, V: set.Bars.C[k]}
+		points[k] = provider.Point{T: set.Calendar.CloseOf(i, t), V: set.Bars.C[k]}
 	}
 	if last := len(points) - 1; last >= 0 && set.Forming && !set.AsOf.IsZero() {
 		points[last].T = min(points[last].T, set.AsOf.Unix())

@@ -27,12 +27,11 @@ const momentAllowed = "a date such as 2026-01-31, or a time such as 2026-01-31T1
 // added in units of what was given, so that 1 makes the end exclusive: the next day after
 // a date, and the next second after a time.
 func momentArg(name string, dst *int64, after int, doc string) arg {
-	const allowed = momentAllowed
-	return newArg(name, dst, allowed, &schema{Type: "string", Description: doc}, func(raw json.RawMessage) (int64, error) {
+	return newArg(name, dst, momentAllowed, &schema{Type: "string", Description: doc}, func(raw json.RawMessage) (int64, error) {
 		value, _ := strictjson.Text(raw)
 		at, ok := parseMoment(value, after)
 		if !ok {
-			return 0, fault.Field(name, quoteValue(raw), allowed)
+			return 0, fault.Field(name, quoteValue(raw), momentAllowed)
 		}
 		return at, nil
 	})
