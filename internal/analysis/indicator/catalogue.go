@@ -10,10 +10,18 @@ import (
 )
 
 // list is the catalogue in the order that clients see. A new indicator is a file with
-// its definition and a line here.
+// its definition and a line in one of the lists below.
 func list() []Def {
+	return slices.Concat(
+		overlays(), averages(), structures(), priceLevels(), candlesticks(),
+		panels(), momentums(), volatilities(), volumes(), statistics(), cycles(),
+		externals(),
+	)
+}
+
+// overlays are drawn over the price.
+func overlays() []Def {
 	return []Def{
-		// overlays
 		emaStack(),
 		bbands(),
 		keltner(),
@@ -30,7 +38,32 @@ func list() []Def {
 		hvnLVN(),
 		nakedPOC(),
 		tpo(),
-		// panels
+	}
+}
+
+// averages are moving averages and what is made of them.
+func averages() []Def {
+	return []Def{}
+}
+
+// structures are swings, breaks of structure, gaps and trend lines.
+func structures() []Def {
+	return []Def{}
+}
+
+// priceLevels are prices that matter: of earlier sessions, ranges and anchors.
+func priceLevels() []Def {
+	return []Def{}
+}
+
+// candlesticks are the patterns of one to five candles.
+func candlesticks() []Def {
+	return []Def{}
+}
+
+// panels have a panel of their own.
+func panels() []Def {
+	return []Def{
 		cipherB(),
 		macd(),
 		rsi(),
@@ -48,7 +81,37 @@ func list() []Def {
 		histVol(),
 		kalmanVolume(),
 		rsiMFIStoch(),
-		// external
+	}
+}
+
+// momentums measure the speed and the direction of the price.
+func momentums() []Def {
+	return []Def{}
+}
+
+// volatilities measure how far the price moves.
+func volatilities() []Def {
+	return []Def{}
+}
+
+// volumes measure what is traded.
+func volumes() []Def {
+	return []Def{}
+}
+
+// statistics describe the distribution of prices and returns.
+func statistics() []Def {
+	return []Def{}
+}
+
+// cycles measure the dominant cycle of the price.
+func cycles() []Def {
+	return []Def{}
+}
+
+// externals are computed from other series than bars.
+func externals() []Def {
+	return []Def{
 		cvd(),
 		funding(),
 		openInterest(),
