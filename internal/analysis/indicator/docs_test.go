@@ -32,22 +32,21 @@ func TestDocs_AreCurrent(t *testing.T) {
 	}
 }
 
-// document renders the catalogue as a page.
+// document renders the catalogue as a page, by subject.
 func document() string {
 	var b strings.Builder
 	b.WriteString(`# Indicators
 
 <!-- Generated from the definitions in internal/analysis/indicator: go test ./internal/analysis/indicator -run Docs -update -->
 
-Every value is a float64 computed from closed bars, with one entry per bar, empty before the first value.
+Every value is a float64 computed from closed bars, with one entry per bar, empty before the first value. To find an indicator,
+search this page for any name that you know it by: the tables list the other spellings that candela understands.
+[gallery.md](gallery.md) shows a picture of each.
 
-| Column | Meaning |
-|---|---|
-| First | index of the first value |
-| Stable | number of bars after which a value no longer depends, in any bit, on the start of the history; candela reads that many bars before the ones you request |
-| Streams | whether the live engine updates the indicator bar by bar; the others are recomputed over the window, because a new bar may change earlier values |
-
-First and Stable are for 4h bars and default parameters.
+The first value of an indicator is at the bar *first*, counted from 0. After *stable* bars a value no longer depends, in any bit, on
+the start of the history; candela reads that many bars before the ones you request. Both are for 4h bars and default parameters. An
+indicator that *streams* is updated bar by bar; the others are recomputed over the window, because a new bar may change earlier
+values.
 
 A line crosses upwards when it was at or below on the previous bar and is above on this one; downwards is mirrored. A signal is
 confirmed by the bar whose close made it known. Alerts fire only on confirmation.
@@ -57,23 +56,38 @@ move it to either side. ROC is compared with zero exactly. Two lines, or a line 
 are equal before rounding, the last bit may decide.
 
 `)
-	for _, k := range []Kind{Overlay, Panel, External} {
-		fmt.Fprintf(&b, "## %s\n\n| Name | Aliases | First | Stable | Streams | Signals |\n|---|---|---|---|---|---|\n", kindTitle(k))
+	for _, g := range Groups() {
+		fmt.Fprintf(&b, "- [%s](#%s-indicators): %s\n", title(g), g, code(named(g)))
+	}
+	b.WriteString("\n")
+	for _, g := range Groups() {
+		fmt.Fprintf(&b, "## %s indicators\n\n| Name | Also | Shows |\n|---|---|---|\n", title(g))
 		for _, d := range All() {
-			if d.Kind == k {
-				b.WriteString(summaryRow(d))
+			if d.Group == g {
+				fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", d.Name, d.Name, code(d.Aliases), d.Summary())
 			}
 		}
 		b.WriteString("\n")
-	}
-	for _, d := range All() {
-		b.WriteString(entry(d))
+		for _, d := range All() {
+			if d.Group == g {
+				b.WriteString(entry(d))
+			}
+		}
 	}
 	return b.String()
 }
 
-func kindTitle(k Kind) string {
-	return [...]string{"Overlays, drawn over the price", "Panels", "External, computed from other series than bars"}[k]
+func title(g Group) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
+
+// named returns the names of a group.
+func named(g Group) []string {
+	var names []string
+	for _, d := range All() {
+		if d.Group == g {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 func docSelection(d Def) (*Selection, Env) {
@@ -84,21 +98,21 @@ func docSelection(d Def) (*Selection, Env) {
 	return s, Env{Interval: market.Hour4}
 }
 
-func summaryRow(d Def) string {
-	s, env := docSelection(d)
+// facts says where an indicator is drawn, when its values begin and whether it streams.
+func facts(d Def, s *Selection, env Env) string {
 	first, stable := s.Warmup(env)
-	streams := "no"
-	if s.Stream(env) != nil {
-		streams = "yes"
+	streams := "streams"
+	if s.Stream(env) == nil {
+		streams = "is recomputed"
 	}
-	return fmt.Sprintf("| [`%s`](#%s) | %s | %d | %d | %s | %s |\n",
-		d.Name, d.Name, code(d.Aliases), first, stable, streams, code(d.Labels()))
+	place := [...]string{"Drawn over the price", "Drawn in a panel", "Drawn in a panel, from series other than bars"}[d.Kind]
+	return fmt.Sprintf("%s as `%s`; first %d, stable %d, %s.", place, s.Label(), first, stable, streams)
 }
 
 func entry(d Def) string {
 	var b strings.Builder
-	s, _ := docSelection(d)
-	fmt.Fprintf(&b, "## %s\n\n%s Shown as `%s`.\n\n%s\n\nAgrees with: %s.\n\n", d.Name, d.Doc, s.Label(), d.Formula, d.Truth)
+	s, env := docSelection(d)
+	fmt.Fprintf(&b, "### %s\n\n%s %s\n\n%s\n\nAgrees with: %s.\n\n", d.Name, d.Doc, facts(d, s, env), d.Formula, d.Truth)
 	if len(d.Lines) > 0 {
 		fmt.Fprintf(&b, "Lines: %s.\n\n", code(d.Lines))
 	}

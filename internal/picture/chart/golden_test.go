@@ -239,15 +239,20 @@ func TestGallery_IsUpToDate(t *testing.T) {
 func galleryPage() string {
 	var page strings.Builder
 	page.WriteString("# Gallery\n\nEvery indicator and kind of chart, drawn by candela from synthetic bars. `go test ./internal/picture/chart -update` writes this\n" +
-		"page from the golden images of the tests.\n\n## Indicators\n\n" +
-		"Each with its default parameters.\n")
+		"page from the golden images of the tests. The indicators have their default parameters; [indicators.md](indicators.md) describes\n" +
+		"them.\n")
 	image := func(name string) {
 		page.WriteString("\n![" + name + "](../internal/picture/chart/" + goldenDir + "/" + name + ".png)\n")
 	}
 	defs := indicator.All()
-	for i := range defs {
-		page.WriteString("\n### " + defs[i].Name + "\n\n" + defs[i].Doc + "\n")
-		image("indicator_" + defs[i].Name)
+	for _, g := range indicator.Groups() {
+		page.WriteString("\n## Indicators: " + string(g) + "\n")
+		for i := range defs {
+			if defs[i].Group == g {
+				page.WriteString("\n### " + defs[i].Name + "\n\n" + defs[i].Doc + "\n")
+				image("indicator_" + defs[i].Name)
+			}
+		}
 	}
 	page.WriteString("\n## Scenes\n")
 	for _, name := range slices.Sorted(maps.Keys(scenes())) {
