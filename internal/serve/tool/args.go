@@ -36,6 +36,13 @@ func (f arg) allowing(allowed string) arg {
 	return f
 }
 
+// describe replaces the description of an argument.
+func (f arg) describe(text string) arg {
+	s := *f.schema
+	s.Description, f.schema = text, &s
+	return f
+}
+
 // note sets given if the argument is present.
 func (f arg) note(given *bool) arg {
 	read := f.read

@@ -224,7 +224,7 @@ func (c *charts) getIndicators() toolSpec {
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
 			indicatorsArg("indicators", &q.Indicators, "Indicators to compute.", nil).require(),
-			intervalArg("interval", &q.Interval, "Length of a bar."),
+			intervalArg("interval", &q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
 			q.Range.startArg("Signals from here on: a date or RFC 3339 time, UTC."), q.Range.endArg("Values as of then. Default: now."),
 		}
 	}

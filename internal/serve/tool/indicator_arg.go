@@ -24,7 +24,7 @@ type NamedIndicator struct {
 func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{
 		{Type: "string"},
-		{Type: "object", Properties: props{typedProp("name", "string", "")}, Required: []string{"name"}, AdditionalProperties: true},
+		{Type: "object", Properties: props{typedProp("name", "string", "")}, Required: []string{"name"}},
 	}}
 	doc += ` Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}.`
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}

@@ -99,9 +99,9 @@ func declareFilter() (*notify.Filter, args) {
 	}
 	return f, args{
 		listArg("symbols", &f.Symbols, maxFilterSymbols, &schema{Type: "string"}, "symbols such as BTCUSDT",
-			"Only alerts on these symbols. Default: all.", market.ParseSymbol),
+			"Default: all.", market.ParseSymbol),
 		listArg("alert_types", &f.Types, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
-			"Only alerts of these types. Default: all.", asType),
+			"Default: all.", asType),
 	}
 }
 
@@ -135,7 +135,7 @@ func (t *Trading) subscribe() toolSpec {
 func (t *Trading) unsubscribe() toolSpec {
 	return toolSpec{
 		name: "unsubscribe_notifications", title: "Unsubscribe from notifications", trading: true, scope: principal.Read,
-		description: "Remove this client's push subscription and its queue. Returns status unsubscribed, or not_found if there was none.",
+		description: "Remove this client's push subscription and its queue.",
 		output:      object(enumProp("status", "", "unsubscribed", "not_found")),
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {

@@ -46,11 +46,11 @@ func declareOrder() (*orderArgs, args) {
 	return p, args{
 		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
 		enumArg("side", &p.side, "", order.Sides()...).require(),
-		enumArg("type", &p.kind, "market executes immediately at the best available price; limit executes at price or better.", order.Types()...).require(),
+		enumArg("type", &p.kind, "market: now, at the best price available; limit: at price or better.", order.Types()...).require(),
 		amountArg("quantity", &p.Quantity, "Amount in units: coins (BTC for BTCUSDT) or shares, not money. Never rounded.").require(),
-		priceArg("price", &p.Price, &p.priced, "The limit price. Required for limit orders, not allowed for market orders."),
-		keyArg("idempotency_key", &p.Key, 64, "A unique name you choose for this order. Repeating the call with it returns the same order, not a second one. Set it whenever you may retry."),
-		boolArg("dry_run", &p.DryRun, "Check the order against every rule without sending it."),
+		priceArg("price", &p.Price, &p.priced, "Required for limit orders, not allowed for market orders."),
+		keyArg("idempotency_key", &p.Key, 64, "Your unique name for this order: repeating the call with it returns the same order, not a second one. Set it whenever you may retry."),
+		boolArg("dry_run", &p.DryRun, "Check the order without sending it."),
 	}
 }
 
@@ -74,8 +74,7 @@ func (t *Trading) placeOrder() toolSpec {
 	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true, scope: principal.Trade,
 		description: "Place a market or limit order. Returns order_id, status and mode: read mode (paper or live) before you mention real money. " +
-			"A denied order is not sent; the error names the rule, the limit and the value. " +
-			"Use dry_run to check an order without sending it, and idempotency_key to retry safely. About 0.5 KB.",
+			"A denied order is not sent; the error names the rule, the limit and the value.",
 		output: orderSchema(), hints: hints{destructive: true, openWorld: true},
 		call: calling(declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
 			r, err := asked.request()
