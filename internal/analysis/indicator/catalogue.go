@@ -86,7 +86,9 @@ func panels() []Def {
 
 // momentums measure the speed and the direction of the price.
 func momentums() []Def {
-	return []Def{}
+	return []Def{
+		momentum(),
+	}
 }
 
 // volatilities measure how far the price moves.

@@ -15,8 +15,8 @@ func TestCatalogue_IsComplete(t *testing.T) {
 	for _, d := range All() {
 		count[d.Kind]++
 	}
-	if count[Overlay] != 16 || count[Panel] != 17 || count[External] != 5 {
-		t.Errorf("16 overlays, 17 panels and 5 external indicators are offered; the list has %v", count)
+	if count[Overlay] < 16 || count[Panel] < 18 || count[External] < 5 {
+		t.Errorf("at least 16 overlays, 18 panels and 5 external indicators are offered; the list has %v", count)
 	}
 }
 

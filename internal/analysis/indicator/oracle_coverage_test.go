@@ -128,7 +128,7 @@ func TestOracles_CoverEveryLine(t *testing.T) {
 // of another seed and the indicator's documentation does not say so.
 func TestOracles_DocsNameOtherSeeds(t *testing.T) {
 	t.Parallel()
-	names := map[string]string{"talib": "TA-Lib", "tulip": "Tulip", "skender": "Skender"}
+	names := map[string]string{"talib": "TA-Lib", "tulip": "Tulip", "skender": "Skender", "pandas_ta": "pandas-ta", "ta": "the ta library"}
 	check := func(name, oracle string) {
 		d, err := indicator.Find(name)
 		if err != nil {

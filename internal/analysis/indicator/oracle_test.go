@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"candela/internal/analysis/indicator"
@@ -118,8 +119,10 @@ func oracleBars() map[string]barSet {
 	return sets
 }
 
-// worst is the largest error found in one comparison and where.
+// worst is the largest error found in one comparison and where, and how many values were
+// compared.
 type worst struct {
+	count     int
 	err       float64
 	line      string
 	at        int
@@ -127,8 +130,35 @@ type worst struct {
 }
 
 func (w *worst) record(line string, at int, got, want, err float64) {
+	w.count++
 	if err > w.err || w.line == "" {
-		*w = worst{err, line, at, got, want}
+		*w = worst{w.count, err, line, at, got, want}
+	}
+}
+
+// tally sums the comparisons of tests that run in parallel: same and other are for
+// oracles that share our seeds and for those that do not.
+type tally struct {
+	mu                sync.Mutex
+	indicators, cases int
+	same, other       worst
+}
+
+func (s *tally) add(table map[string]worst, cases []oracleCase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.indicators++
+	s.cases += len(cases)
+	for key, w := range table {
+		sum := &s.same
+		if strings.HasPrefix(key, "~") {
+			sum = &s.other
+		}
+		count := sum.count + w.count
+		if w.err > sum.err {
+			*sum = w
+		}
+		sum.count = count
 	}
 }
 
@@ -138,6 +168,11 @@ const kernelFile = "calc"
 func TestOracles(t *testing.T) {
 	t.Parallel()
 	sets := oracleBars()
+	var total tally
+	t.Cleanup(func() {
+		t.Logf("%d files, %d cases: %d values compared with the same seed, worst relative error %.1e (%s); %d with another seed from bar %d on, worst %.1e (%s)",
+			total.indicators, total.cases, total.same.count, total.same.err, total.same.line, total.other.count, otherSeedAt, total.other.err, total.other.line)
+	})
 	for _, f := range oracleFiles(t) {
 		if f.Indicator == kernelFile {
 			continue
@@ -154,18 +189,32 @@ func TestOracles(t *testing.T) {
 				for _, p := range problems {
 					t.Error(p)
 				}
-				keepWorst(table, c.Oracle+" "+c.Set, w)
+				w.line = f.Indicator + " " + w.line
+				keepWorst(table, c.key(), w)
 			}
 			logWorst(t, f.Indicator, table)
+			total.add(table, f.Cases)
 		})
 	}
 }
 
-// keepWorst keeps the larger error under a key.
-func keepWorst(table map[string]worst, key string, w worst) {
-	if known, ok := table[key]; !ok || w.err > known.err {
-		table[key] = w
+// key names the oracle and set of a case; ~ marks another seed.
+func (c *oracleCase) key() string {
+	if c.Seed != "same" {
+		return "~" + c.Oracle + " " + c.Set
 	}
+	return c.Oracle + " " + c.Set
+}
+
+// keepWorst keeps the larger error under a key and adds the counts.
+func keepWorst(table map[string]worst, key string, w worst) {
+	known := table[key]
+	count := known.count + w.count
+	if known.line == "" || w.err > known.err {
+		known = w
+	}
+	known.count = count
+	table[key] = known
 }
 
 // logWorst prints the worst error for each key.

@@ -229,6 +229,11 @@ func (v Values) String() string {
 // number writes a float the shortest way that reads back the same.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
+// lengthParam describes the number of bars of an indicator with one length.
+func lengthParam(def int, doc string) Param {
+	return Int("length", def, 1, 5000, doc).As("period")
+}
+
 // sources are the prices an indicator can be computed from.
 func sources() []string {
 	return []string{"close", "open", "high", "low", "hl2", "hlc3", "ohlc4", "hlcc4"}
