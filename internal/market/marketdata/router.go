@@ -39,7 +39,7 @@ func (r Routes) described(name string) provider.Descriptor {
 func (r Routes) spelled(venue, name string) string {
 	quote, pair := quoteOf(name)
 	if separator := r.described(venue).Separator; pair && separator != "" {
-		name = strings.TrimRight(strings.TrimSuffix(name, quote), "-/") + separator + quote
+		name = strings.TrimRight(strings.TrimSuffix(name, quote), "-/_") + separator + quote
 	}
 	return market.Symbol{Venue: venue, Name: name}.String()
 }

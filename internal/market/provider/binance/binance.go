@@ -100,13 +100,13 @@ func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, Dynamic: true, MaxSubs: maxSubs, TakerBuy: true}
 }
 
-// Spell returns a symbol as the venue writes it. BTC/USDT and BTC-USDT are taken
-// for BTCUSDT.
+// Spell returns a symbol as the venue writes it. BTC/USDT, BTC-USDT and BTC_USDT are
+// taken for BTCUSDT.
 func Spell(s market.Symbol) (string, error) {
 	if s.Venue != "" && s.Venue != name {
 		return "", provider.UnknownSymbol(name, s)
 	}
-	spelled := strings.NewReplacer("/", "", "-", "").Replace(s.Name)
+	spelled := strings.NewReplacer("/", "", "-", "", "_", "").Replace(s.Name)
 	if spelled == "" || strings.ContainsFunc(spelled, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '0' || c > '9') }) {
 		return "", provider.UnknownSymbol(name, s)
 	}

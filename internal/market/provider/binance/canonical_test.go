@@ -11,7 +11,7 @@ import (
 func TestCanonical_IsOneNameForEverySpelling(t *testing.T) {
 	t.Parallel()
 	p := new(binance.Provider)
-	for _, asked := range []market.Symbol{{Name: "BTCUSDT"}, {Name: "BTC/USDT"}, {Name: "BTC-USDT"}, {Venue: "binance", Name: "BTC/USDT"}} {
+	for _, asked := range []market.Symbol{{Name: "BTCUSDT"}, {Name: "BTC/USDT"}, {Name: "BTC-USDT"}, {Name: "BTC_USDT"}, {Venue: "binance", Name: "BTC/USDT"}} {
 		got, err := p.Canonical(t.Context(), asked)
 		if err != nil || got != (market.Symbol{Venue: "binance", Name: "BTCUSDT"}) {
 			t.Errorf("%v: %v, %v", asked, got, err)

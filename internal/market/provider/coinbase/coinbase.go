@@ -73,13 +73,13 @@ func (p *Provider) Capabilities() provider.Caps {
 	}
 }
 
-// spell returns a symbol as the venue writes it: BTC-USD. BTC/USD is taken for it,
-// and so is BTCUSD when the quote currency is a usual one.
+// spell returns a symbol as the venue writes it: BTC-USD. BTC/USD and BTC_USD are taken
+// for it, and so is BTCUSD when the quote currency is a usual one.
 func spell(s market.Symbol) (string, error) {
 	if s.Venue != "" && s.Venue != name {
 		return "", provider.UnknownSymbol(name, s)
 	}
-	spelled := strings.ReplaceAll(s.Name, "/", "-")
+	spelled := strings.NewReplacer("/", "-", "_", "-").Replace(s.Name)
 	if !strings.Contains(spelled, "-") {
 		for _, quote := range []string{"USDT", "USDC", "USD", "EUR", "GBP", "BTC", "ETH"} {
 			if base, ok := strings.CutSuffix(spelled, quote); ok && base != "" {
@@ -89,7 +89,7 @@ func spell(s market.Symbol) (string, error) {
 		}
 	}
 	base, quote, ok := strings.Cut(spelled, "-")
-	if !ok || base == "" || quote == "" || strings.ContainsAny(spelled, "^=._") || strings.Contains(quote, "-") {
+	if !ok || base == "" || quote == "" || strings.ContainsAny(spelled, "^=.") || strings.Contains(quote, "-") {
 		return "", provider.UnknownSymbol(name, s)
 	}
 	return spelled, nil

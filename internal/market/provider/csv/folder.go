@@ -60,11 +60,11 @@ func (s symbols) spelled(symbol string) (string, bool) {
 	return found[0], true
 }
 
-// joined returns a pair such as BTC/USDT or BTC-USDT without the sign between its
+// joined returns a pair such as BTC/USDT, BTC-USDT or BTC_USDT without the sign between its
 // halves, and every other symbol as it is: BRK-B is no pair.
 func joined(symbol string) string {
-	at := strings.IndexAny(symbol, "/-")
-	if at < minHalf || len(symbol)-at-1 < minHalf || strings.ContainsAny(symbol[at+1:], "/-") {
+	at := strings.IndexAny(symbol, "/-_")
+	if at < minHalf || len(symbol)-at-1 < minHalf || strings.ContainsAny(symbol[at+1:], "/-_") {
 		return symbol
 	}
 	return symbol[:at] + symbol[at+1:]

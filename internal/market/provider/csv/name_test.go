@@ -44,7 +44,7 @@ func TestCanonical_IsTheSpellingOfTheFile(t *testing.T) {
 	}
 	defer func() { _ = p.Close() }()
 	for asked, want := range map[string]string{
-		"BTC/USDT": "BTCUSDT", "BTC-USDT": "BTCUSDT", "BTCUSDT": "BTCUSDT", "ETHUSD": "ETH-USD", "ETH/USD": "ETH-USD",
+		"BTC/USDT": "BTCUSDT", "BTC-USDT": "BTCUSDT", "BTC_USDT": "BTCUSDT", "BTCUSDT": "BTCUSDT", "ETHUSD": "ETH-USD", "ETH/USD": "ETH-USD",
 		"BRK-B": "BRK-B", "BRKB": "", "SOL-USDT": "SOL-USDT", "SOL/USDT": "",
 	} {
 		got, err := p.Canonical(t.Context(), market.Symbol{Name: asked})

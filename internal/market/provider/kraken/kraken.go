@@ -84,7 +84,7 @@ func (p *Provider) Capabilities() provider.Caps {
 }
 
 // find returns the pair that a symbol names, in any of the venue's spellings:
-// BTC/USD, BTCUSD, XBTUSD, XXBTZUSD; a dash may stand for the slash.
+// BTC/USD, BTCUSD, XBTUSD, XXBTZUSD; a dash or an underscore may stand for the slash.
 func (p *Provider) find(ctx context.Context, s market.Symbol) (*pair, error) {
 	if s.Venue != "" && s.Venue != name || s.Name == "" {
 		return nil, provider.UnknownSymbol(name, s)
@@ -110,7 +110,7 @@ func (p *Provider) find(ctx context.Context, s market.Symbol) (*pair, error) {
 }
 
 // plain drops what the spellings differ in.
-func plain(spelled string) string { return strings.NewReplacer("/", "", "-", "").Replace(spelled) }
+func plain(spelled string) string { return strings.NewReplacer("/", "", "-", "", "_", "").Replace(spelled) }
 
 // Canonical returns the symbol as the venue's list has it, such as BTC/USD.
 func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
