@@ -22,6 +22,9 @@ func restless(n int) *market.Bars {
 		if random.IntN(40) == 0 {
 			drift, wild = random.NormFloat64()*0.004, 0.002+0.02*random.Float64()
 		}
+		if random.IntN(50) == 0 { // the market opens elsewhere
+			price *= 1 + 0.2*(random.Float64()-0.5)
+		}
 		open := price
 		price *= math.Exp(drift + wild*random.NormFloat64() - 0.01*math.Log(price/1000))
 		high, low := max(open, price)*(1+wild*random.Float64()), min(open, price)*(1-wild*random.Float64())

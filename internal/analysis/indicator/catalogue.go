@@ -48,12 +48,21 @@ func averages() []Def {
 
 // structures are swings, breaks of structure, gaps and trend lines.
 func structures() []Def {
-	return []Def{}
+	return []Def{
+		swings(),
+		marketStructure(),
+		sweeps(),
+		fvg(),
+		gaps(),
+	}
 }
 
 // priceLevels are prices that matter: of earlier sessions, ranges and anchors.
 func priceLevels() []Def {
-	return []Def{}
+	return []Def{
+		priorLevels(),
+		openingRange(),
+	}
 }
 
 // candlesticks are the patterns of one to five candles.
@@ -136,6 +145,10 @@ func labels() []string {
 		"breakout_up", "breakout_down",
 		"oversold_enter", "oversold_exit", "overbought_enter", "overbought_exit",
 		"rsi_oversold_enter", "rsi_oversold_exit", "rsi_overbought_enter", "rsi_overbought_exit",
+		// Structure and levels.
+		"higher_high", "lower_high", "higher_low", "lower_low",
+		"bos_up", "bos_down", "choch_up", "choch_down", "sweep_high", "sweep_low",
+		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled",
 	}
 }
 

@@ -30,8 +30,12 @@ func pivot() Def {
 				warm:    func(env Env) (int, int) { return pivotWarmup(env, pivotUnit(env, v)) },
 				columns: 1 + 2*levels, lines: styled(Steps, names[:1+2*levels]...),
 				begin: func(m *calc.Slab, env Env) step {
-					p := pivots{unit: pivotUnit(env, v), kind: kind, calendar: env.Calendar, cells: m.Cells(pivotCells)}
-					return p.next
+					before := priorPeriod{pivotUnit(env, v), env.Calendar, m.Cells(priorCells)}
+					return func(r *Row) {
+						if before.next(r) {
+							copy(r.Values, pivotLevels(kind, before.last(), before.open()))
+						}
+					}
 				},
 			}
 		},
@@ -59,49 +63,6 @@ func pivotUnit(env Env, v Values) string {
 // most two periods.
 func pivotWarmup(env Env, unit string) (first, stable int) {
 	return 1, 2*periodBars(env.Interval, unit) + 1
-}
-
-// pivots carries one period's prices into the next.
-type pivots struct {
-	unit, kind string
-	calendar   market.Calendar
-	cells      calc.Cells
-}
-
-// The cells of pivots: the current period, then the previous one.
-const (
-	pivotPeriod = iota
-	pivotOpen
-	pivotHigh
-	pivotLow
-	pivotClose
-	pivotKnown // 1 once a period has ended
-	pivotLastOpen
-	pivotLastHigh
-	pivotLastLow
-	pivotLastClose
-	pivotCells
-)
-
-func (p pivots) next(r *Row) {
-	m, b := p.cells.Mem(), r.Bar
-	period := float64(periodOf(p.calendar, p.unit, b.T))
-	switch {
-	case r.Index == 0:
-		m[pivotPeriod] = period
-		m[pivotOpen], m[pivotHigh], m[pivotLow], m[pivotClose] = b.O, b.H, b.L, b.C
-	case period != m[pivotPeriod]:
-		copy(m[pivotLastOpen:pivotCells], m[pivotOpen:pivotKnown])
-		m[pivotKnown], m[pivotPeriod] = 1, period
-		m[pivotOpen], m[pivotHigh], m[pivotLow], m[pivotClose] = b.O, b.H, b.L, b.C
-	default:
-		m[pivotHigh], m[pivotLow], m[pivotClose] = max(m[pivotHigh], b.H), min(m[pivotLow], b.L), b.C
-	}
-	if m[pivotKnown] == 0 {
-		return
-	}
-	last := market.Bar{O: m[pivotLastOpen], H: m[pivotLastHigh], L: m[pivotLastLow], C: m[pivotLastClose]}
-	copy(r.Values, pivotLevels(p.kind, last, m[pivotOpen]))
 }
 
 // pivotLevels returns P, R1, S1, R2, S2 ... R5, S5 from the period before and the

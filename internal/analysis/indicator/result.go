@@ -124,6 +124,7 @@ const (
 	Cloud                    // up colour where Y1 is above Y2, down colour where below
 	Zone                     // a tint that marks a region, such as overbought
 	Area                     // up or down colour by the sign of Y1 against Y2, stronger than Cloud
+	Block                    // as Cloud, for zones of price, which may lie far from the bars
 )
 
 // HBar is a horizontal bar at a price, for profiles. Width and Offset are

@@ -88,7 +88,7 @@ func (l *layout) area(area Area, s1, s2 []float64, from, to int) {
 // second.
 func (l *layout) fillColors(v *shown, f *indicator.Fill) (above, below raster.Color) {
 	switch f.Style {
-	case indicator.Cloud:
+	case indicator.Cloud, indicator.Block:
 		return l.theme.up.Alpha(cloudFill), l.theme.down.Alpha(cloudFill)
 	case indicator.Area:
 		return l.theme.up.Alpha(areaFill), l.theme.down.Alpha(areaFill)

@@ -186,8 +186,8 @@ func resultRange(r *indicator.Result) span {
 		}
 	}
 	for i := range r.Fills {
-		if style := r.Fills[i].Style; style == indicator.Zone || style == indicator.Channel && len(r.Lines) > 0 {
-			continue // a channel's edges are lines, or a floor far below them
+		if style := r.Fills[i].Style; style == indicator.Zone || style == indicator.Block || style == indicator.Channel && len(r.Lines) > 0 {
+			continue // a channel's edges are lines, or a floor far below them; a block may be far from the price
 		}
 		all.addAll(r.Fills[i].Y1)
 		all.addAll(r.Fills[i].Y2)

@@ -165,7 +165,13 @@ func (l *layout) drawLine(v *shown, k int) {
 
 // secondary reports whether a level accompanies another of its result, which is the
 // one that matters most.
-func secondary(label string) bool { return label == "VAH" || label == "VAL" }
+func secondary(label string) bool {
+	switch label {
+	case "VAH", "VAL", "OR Mid", "PDC", "PDO", "PWC", "PWO", "PMC", "PMO":
+		return true
+	}
+	return false
+}
 
 // finite reports whether v is a number. It does not subtract v from itself: where
 // v is a product, a fused multiply-add would leave the rounding error of it.

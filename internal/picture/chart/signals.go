@@ -14,17 +14,20 @@ const (
 	arrowHeight = 7.5
 	arrowOffset = 7 // from the bar to the tip
 	arrowPitch  = 12
+	wordGap     = 5   // from the bar to a text without an arrow
 	maxText     = 400 // marker texts
 )
 
 // look is how a signal is drawn.
 type look struct {
-	text  string // beside an arrow
-	arrow bool   // none means a dot
+	text  string // beside an arrow, or alone where there is none
+	arrow bool   // none means a dot, or a text alone
 	flip  bool   // an arrow that is named only where it could be another indicator's
 	up    bool
 	gold  bool
 	minor bool // a smaller dot
+	over  bool // a text without an arrow stands over the bar, else under it
+	quiet bool // not drawn: the area of the indicator shows it
 }
 
 // looks has the labels of signals that are more than minor dots.
@@ -42,6 +45,20 @@ var looks = map[string]look{
 	"wt_bull_div":     {up: true},
 	"rsi_bull_div":    {up: true},
 	"stoch_bull_div":  {up: true},
+	"higher_high":     {text: "HH", over: true},
+	"lower_high":      {text: "LH", over: true},
+	"higher_low":      {text: "HL", up: true},
+	"lower_low":       {text: "LL", up: true},
+	"bos_up":          {text: "BOS", up: true, over: true},
+	"bos_down":        {text: "BOS"},
+	"choch_up":        {text: "CHoCH", up: true, over: true},
+	"choch_down":      {text: "CHoCH"},
+	"fvg_up":          {quiet: true},
+	"fvg_down":        {quiet: true},
+	"fvg_filled":      {quiet: true},
+	"gap_up":          {quiet: true},
+	"gap_down":        {quiet: true},
+	"gap_filled":      {quiet: true},
 	"cross_down_ob":   {},
 	"wt_bear_div":     {},
 	"rsi_bear_div":    {},
@@ -165,12 +182,15 @@ func (l *layout) drawSignals() {
 			}
 			k := lookOf(s.Label)
 			switch {
+			case k.quiet:
 			case k.flip && hasStyle(v.Result, indicator.CandleClose): // the candles change colour
 			case k.arrow:
 				if k.flip {
 					k.text = flip
 				}
 				l.arrow(v.pane, s.X, s.Y, k)
+			case k.text != "":
+				l.word(v.pane, s.X, s.Y, k)
 			case k.minor:
 				l.dot(v.pane, l.xs[s.X], a.y(s.Y), 2.4, 3.4, l.sideColor(k.up))
 			default:
@@ -303,6 +323,25 @@ func (l *layout) arrowText(a *arrow) {
 	}
 	label := Label{X: math.Floor(a.X - w/2 + 0.5), Width: w, Baseline: baseline, Text: a.text, Face: SmallBold, Color: l.theme.readable(a.Color)}
 	if l.placeText(label, a.Pane) {
+		l.texts++
+	}
+}
+
+// word writes the text of a signal that has no arrow beyond the end of its bar, unless
+// something is written there.
+func (l *layout) word(pane, x int, value float64, k look) {
+	if l.texts == maxText {
+		return
+	}
+	baseline := int(l.anchor(pane, x, value, !k.over))
+	if k.over {
+		baseline -= wordGap * l.s
+	} else {
+		baseline += (wordGap + capHeight) * l.s
+	}
+	w := l.measure(k.text, SmallBold, l.s)
+	label := Label{X: math.Floor(l.xs[x] - w/2 + 0.5), Width: w, Baseline: baseline, Text: k.text, Face: SmallBold, Color: l.theme.readable(l.sideColor(k.up))}
+	if l.placeText(label, pane) {
 		l.texts++
 	}
 }
