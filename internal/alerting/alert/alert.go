@@ -20,69 +20,14 @@ package alert
 
 import (
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 )
-
-// Type is the type of a condition.
-type Type uint8
-
-// The types. Clients name them price_above, price_below and indicator_signal.
-const (
-	PriceAbove Type = iota + 1
-	PriceBelow
-	IndicatorSignal
-)
-
-// Types returns the names of the types.
-func Types() []string { return []string{"price_above", "price_below", "indicator_signal"} }
-
-// String returns the name that clients use, or "".
-func (t Type) String() string {
-	if t < PriceAbove || t > IndicatorSignal {
-		return ""
-	}
-	return Types()[t-1]
-}
-
-// ParseType returns the type with a name, and false if there is none.
-func ParseType(name string) (Type, bool) {
-	i := slices.Index(Types(), name)
-	return Type(i + 1), i >= 0 //nolint:gosec // at most the number of types
-}
-
-// Condition is the condition of an alert.
-type Condition struct {
-	Type      Type
-	Threshold decimal.Decimal // of price types; exact, as the client wrote it
-	Indicator string          // of IndicatorSignal; its name in the catalogue
-	Signal    string
-}
-
-// Alert is an active alert. It fires once. Its times have millisecond precision.
-type Alert struct {
-	ID    string // from id.New, unique over all owners
-	Owner string // every query names one
-
-	Symbol     market.Symbol   // as the client wrote it
-	Instrument market.Symbol   // with its venue, chosen when the alert was created
-	Interval   market.Interval // of IndicatorSignal, zero otherwise
-	Condition  Condition
-	Created    time.Time
-	Expires    time.Time // zero for never
-	Note       string
-
-	// BarOpen is the open of the bar that was forming when a price alert was created, if
-	// the price had not reached the threshold in it by then; otherwise zero. The high and
-	// low of that bar then count for the alert.
-	BarOpen time.Time
-}
 
 // Firing is an alert whose condition came true.
 type Firing struct {
@@ -110,7 +55,7 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 		dst = append(dst, f.Interval.String()...)
 	}
 	dst = append(dst, `","condition":`...)
-	dst = f.Condition.appendJSON(dst)
+	dst = f.appendCondition(dst)
 	dst = append(dst, `,"value":`...)
 	dst = strictjson.AppendFloat(dst, f.Value)
 	dst = append(dst, `,"triggered_at":"`...)
@@ -122,19 +67,19 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	if f.Late {
 		dst = append(dst, `,"late":true`...)
 	}
+	if f.Repeat.Repeats() {
+		dst = fmt.Appendf(dst, `,"fire":%d,"max_fires":%d`, f.State.Fires, f.Repeat.MaxFires)
+	}
 	return append(dst, '}')
 }
 
-// appendJSON appends the condition with its type next to its values.
-func (c *Condition) appendJSON(dst []byte) []byte {
-	dst = append(dst, `{"type":"`...)
-	dst = append(dst, c.Type.String()...)
-	if c.Type == IndicatorSignal {
-		dst = strictjson.AppendString(append(dst, `","indicator":`...), c.Indicator)
-		dst = strictjson.AppendString(append(dst, `,"signal":`...), c.Signal)
-		return append(dst, '}')
+// appendCondition appends the condition, with a sentence for the types that clients have
+// not known from the beginning.
+func (f *Firing) appendCondition(dst []byte) []byte {
+	dst = f.Condition.appendOpen(dst)
+	if f.Extended() {
+		dst = strictjson.AppendString(append(dst, `,"describe":`...), f.Describe())
 	}
-	dst = appendDecimal(append(dst, `","threshold":`...), c.Threshold)
 	return append(dst, '}')
 }
 
@@ -178,15 +123,26 @@ type Fired struct {
 	Symbol    string `json:"symbol"`
 	Interval  string `json:"interval"`
 	Condition struct {
-		Type      string      `json:"type"`
-		Threshold json.Number `json:"threshold"`
-		Indicator string      `json:"indicator"`
-		Signal    string      `json:"signal"`
+		Type      string        `json:"type"`
+		Threshold json.Number   `json:"threshold"`
+		Indicator indicatorName `json:"indicator"`
+		Signal    string        `json:"signal"`
+		Describe  string        `json:"describe"`
 	} `json:"condition"`
 	Value *float64  `json:"value"` // null if it is not a number
 	At    time.Time `json:"triggered_at"`
 	Note  string    `json:"note"`
 	Late  bool      `json:"late"`
+}
+
+// indicatorName is the name of an indicator, which may be an object with its parameters.
+type indicatorName string
+
+// UnmarshalJSON reads both forms.
+func (n *indicatorName) UnmarshalJSON(data []byte) error {
+	name, _, err := parseSource(data)
+	*n = indicatorName(name)
+	return err
 }
 
 // ParseFired reads what AppendJSON wrote, and reports false for anything else.

@@ -3,6 +3,7 @@ package alert_test
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func replay(t *testing.T, index *alert.Index, a alert.Alert, bars *market.Bars) 
 		for _, s := range signalsOf(selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
 			if fired := index.FireSignal(nil, a.Dependency(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
-				return fired[0].ID == a.ID && fired[0].Condition == a.Condition
+				return fired[0].ID == a.ID && reflect.DeepEqual(fired[0].Condition, a.Condition)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (b *Index) queueFor(a *Alert) *queue {
 	case PriceBelow:
 		return b.queueAt(&w.below, queue{kind: PriceBelow, dependents: w})
 	default:
-		s, _ := b.selectionOf(a.Condition.Indicator) // it was found by check
+		s, _ := b.selectionOf(a.Condition.Indicator, a.Condition.Params) // it was found by check
 		g := w.group(s)
 		for _, q := range g.queues {
 			if q.signal == a.Condition.Signal {
@@ -152,23 +152,15 @@ func (w *dependents) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(w.groups, key, func(g *indicatorGroup, key string) int { return strings.Compare(g.key, key) })
 }
 
-// selected is an indicator of the catalogue with the key of its selection.
-type selected struct {
-	key       string
-	selection *indicator.Selection
-}
-
-// selectionOf resolves an indicator and caches it by its name. An alias is not cached, so
-// that spellings do not fill the map.
-func (b *Index) selectionOf(name string) (selected, error) {
-	if s, known := b.selections[name]; known {
+// selectionOf resolves an indicator. It caches those without parameters by their name; an
+// alias is not cached, so that spellings do not fill the map.
+func (b *Index) selectionOf(name, params string) (selected, error) {
+	if s, known := b.selections[name]; known && params == "" {
 		return s, nil
 	}
-	selection, err := indicator.ResolveAlert(name)
-	if err != nil {
-		return selected{}, err
+	s, err := selectSource(name, params)
+	if err == nil && params == "" && s.selection.Def.Name == name {
+		b.selections[name] = s
 	}
-	s := selected{selection.Key(), selection}
-	b.selections[selection.Def.Name] = s
-	return s, nil
+	return s, err
 }

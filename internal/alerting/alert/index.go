@@ -120,6 +120,9 @@ func (b *Index) check(a *Alert) ([16]byte, error) {
 
 func (b *Index) checkCondition(a *Alert) error {
 	c := &a.Condition
+	if a.Extended() {
+		return errors.New("this type of alert is not evaluated yet")
+	}
 	switch c.Type {
 	case PriceAbove, PriceBelow:
 		if a.Interval != 0 {
@@ -133,11 +136,12 @@ func (b *Index) checkCondition(a *Alert) error {
 		if !a.Interval.Valid() {
 			return fault.Missing("interval", "the interval of the bars that the indicator is computed from")
 		}
-		s, err := b.selectionOf(c.Indicator)
+		s, err := b.selectionOf(c.Indicator, c.Params)
 		if err != nil {
 			return err
 		}
 		return indicator.CheckSignal(s.selection.Def, c.Signal)
+	default:
 	}
 	return errors.New("alert of no known type")
 }

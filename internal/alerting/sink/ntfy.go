@@ -73,14 +73,15 @@ func (f *firing) text(now time.Time) string {
 		return fault.Truncate(f.raw, maxText)
 	}
 	var b strings.Builder
-	b.WriteString(f.Symbol)
-	switch f.Condition.Type {
-	case "price_above":
-		b.WriteString(" above " + group(f.Condition.Threshold.String()))
-	case "price_below":
-		b.WriteString(" below " + group(f.Condition.Threshold.String()))
+	switch {
+	case f.Condition.Describe != "":
+		b.WriteString(f.Condition.Describe)
+	case f.Condition.Type == "price_above":
+		b.WriteString(f.Symbol + " above " + group(f.Condition.Threshold.String()))
+	case f.Condition.Type == "price_below":
+		b.WriteString(f.Symbol + " below " + group(f.Condition.Threshold.String()))
 	default:
-		b.WriteString(" " + strings.TrimSpace(f.Interval+" "+f.Condition.Indicator+" "+f.Condition.Signal))
+		b.WriteString(f.Symbol + " " + strings.TrimSpace(f.Interval+" "+string(f.Condition.Indicator)+" "+f.Condition.Signal))
 	}
 	if f.Value != nil {
 		b.WriteString(": " + readable(*f.Value))

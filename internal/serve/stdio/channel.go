@@ -68,6 +68,9 @@ func channelFrame(content string, meta map[string]string) []byte {
 // plainName matches identifiers that cannot be read as markup or as a sentence.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9:=._/-]{1,64}$`)
 
+// plainSentence matches what alert.Describe writes.
+var plainSentence = regexp.MustCompile(`^[A-Za-z0-9:=._/,;()%&+ -]{1,600}$`)
+
 // readFiring describes the params of a notification in a sentence and in fields. It falls
 // back to a general sentence if one of them is not plain.
 func readFiring(params []byte) (content string, meta map[string]string) {
@@ -77,10 +80,14 @@ func readFiring(params []byte) (content string, meta map[string]string) {
 		value = string(strictjson.AppendFloat(nil, *fired.Value))
 	}
 	meta = map[string]string{"alert_id": fired.ID, "symbol": fired.Symbol, "type": when.Type, "value": value, "triggered_at": fired.At.UTC().Format(time.RFC3339Nano)}
-	if when.Indicator != "" {
-		meta["indicator"], meta["signal"] = when.Indicator, when.Signal
+	switch {
+	case when.Describe != "":
+		content = fmt.Sprintf("Alert fired: %s, value %s.", when.Describe, value)
+		ok = ok && plainSentence.MatchString(when.Describe)
+	case when.Indicator != "":
+		meta["indicator"], meta["signal"] = string(when.Indicator), when.Signal
 		content = fmt.Sprintf("Alert fired: %s %s %s, value %s.", fired.Symbol, when.Indicator, when.Signal, value)
-	} else {
+	default:
 		meta["threshold"] = when.Threshold.String()
 		content = fmt.Sprintf("Alert fired: %s %s %s, price %s.", fired.Symbol, strings.ReplaceAll(when.Type, "_", " "), when.Threshold, value)
 	}

@@ -41,6 +41,7 @@ type Engine interface {
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 	AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error)
 	Select(ctx context.Context, match func(market.Symbol) bool) ([]alert.Alert, error)
+	Preview(ctx context.Context, want alert.Alert) alert.Present
 
 	Index(ctx context.Context, alerts []alert.Alert) error
 	Adopt(ctx context.Context, handed []engine.Handed) error
@@ -315,6 +316,15 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 		return alert.Alert{}, fmt.Errorf("decode alert.set reply: %w", err)
 	}
 	return set.alert()
+}
+
+// Preview says what is true now of an alert that may be set. See engine.Engine.Preview.
+func (a *Coordinator) Preview(ctx context.Context, want alert.Alert) alert.Present {
+	e, err := a.indexedEngine()
+	if err != nil {
+		return alert.Present{}
+	}
+	return e.Preview(ctx, want)
 }
 
 // Cancel removes an alert of the caller's, whichever replica evaluates it.

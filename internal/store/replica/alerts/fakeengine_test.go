@@ -268,3 +268,5 @@ func TestSaveMarks_ReturnsSoonWithoutServers(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+func (w *fakeEngine) Preview(context.Context, alert.Alert) alert.Present { return alert.Present{} }

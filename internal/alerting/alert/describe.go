@@ -1,0 +1,144 @@
+package alert
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Describe explains the alert in one sentence, such as "RSI(14) of BTCUSDT on 1h closes
+// below 30; repeats at most every 1h".
+func (a *Alert) Describe() string {
+	var b strings.Builder
+	symbol := a.Symbol.String()
+	on := symbol
+	if a.Interval.Valid() {
+		on += " on " + a.Interval.String()
+	}
+	switch c := &a.Condition; c.Type {
+	case PriceAbove:
+		b.WriteString(symbol + " trades at or above " + number(c.Threshold))
+	case PriceBelow:
+		b.WriteString(symbol + " trades at or below " + number(c.Threshold))
+	case PriceCrosses:
+		b.WriteString(symbol + " crosses " + number(c.Threshold))
+	case All, Any:
+		b.WriteString(on + ": " + c.members())
+	default:
+		subject, verb := c.phrase(a.OnTick)
+		b.WriteString(subject + " of " + on + " " + verb)
+	}
+	if r := a.Repeat; r.Repeats() {
+		b.WriteString("; repeats")
+		if r.Cooldown > 0 {
+			b.WriteString(" at most every " + duration(r.Cooldown))
+		}
+		b.WriteString(", up to " + strconv.Itoa(r.MaxFires) + " times")
+	}
+	return b.String()
+}
+
+// members joins the members of a compound condition.
+func (c *Condition) members() string {
+	parts := make([]string, len(c.Members))
+	for i := range c.Members {
+		subject, verb := c.Members[i].phrase(false)
+		parts[i] = subject + " " + verb
+	}
+	if c.Type == All {
+		return strings.Join(parts, " and ")
+	}
+	return strings.Join(parts, " or ")
+}
+
+// phrase returns the subject and the rest of the sentence for a condition on bars.
+func (c *Condition) phrase(onTick bool) (subject, verb string) {
+	switch c.Type {
+	case PriceAbove:
+		return "the close", "is at or above " + number(c.Threshold)
+	case PriceBelow:
+		return "the close", "is at or below " + number(c.Threshold)
+	case IndicatorSignal:
+		return label(c.Indicator, c.Params), "signals " + c.Signal
+	case PercentChange:
+		return "the change over " + bars(c.Bars), c.Op.verb("is", onTick) + " " + number(c.Threshold) + " %"
+	case NewHigh:
+		return "the high", "is above those of the " + bars(c.Bars) + " before"
+	case NewLow:
+		return "the low", "is below those of the " + bars(c.Bars) + " before"
+	default: // Value
+	}
+	is := "closes"
+	if c.Left.Price != "" {
+		is = "is"
+	}
+	right := c.Right.text()
+	if c.Op.Ranged() {
+		right = "the range from " + number(c.Low) + " to " + number(c.High)
+	}
+	return c.Left.text(), c.Op.verb(is, onTick) + " " + right
+}
+
+// verb puts a verb before what the operator says.
+func (o Op) verb(is string, onTick bool) string {
+	if onTick && is == "closes" {
+		is = "goes"
+	}
+	switch o {
+	case Less:
+		return is + " below"
+	case LessEqual:
+		return is + " at or below"
+	case Greater:
+		return is + " above"
+	case GreaterEqual:
+		return is + " at or above"
+	case CrossesAbove, CrossesBelow, Enters, Leaves:
+		return strings.ReplaceAll(o.String(), "_", " ")
+	}
+	return is
+}
+
+// text names the operand.
+func (o *Operand) text() string {
+	switch {
+	case o.Indicator != "":
+		found, err := selectSource(o.Indicator, o.Params)
+		if err != nil {
+			return o.Indicator
+		}
+		if len(found.selection.Def.Lines) == 1 {
+			return found.selection.Label()
+		}
+		return o.Line + " of " + found.selection.Label()
+	case o.Price != "":
+		return "the " + o.Price
+	}
+	return number(o.Number)
+}
+
+// label names an indicator with its parameters.
+func label(name, params string) string {
+	found, err := selectSource(name, params)
+	if err != nil {
+		return name // of another version
+	}
+	return found.selection.Label()
+}
+
+func bars(n int) string {
+	if n == 1 {
+		return "1 bar"
+	}
+	return strconv.Itoa(n) + " bars"
+}
+
+// duration writes a time without units that are zero: 1h30m, not 1h30m0s.
+func duration(d time.Duration) string {
+	text := d.String()
+	text = strings.TrimSuffix(text, "0s")
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

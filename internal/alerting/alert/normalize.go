@@ -1,0 +1,204 @@
+package alert
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// Normalize checks what a client may say of an alert and brings it to one form: names as
+// the catalogue has them, lines that were left out, an interval that an indicator names.
+// Equal conditions are equal afterwards. The engine calls it before it creates an alert.
+func (a *Alert) Normalize() error {
+	n := normalizer{interval: a.Interval}
+	if err := n.condition(&a.Condition, "condition"); err != nil {
+		return err
+	}
+	if a.Interval = n.interval; a.Condition.Type.OnPrice() && a.Interval != 0 {
+		return fault.Field("interval", a.Interval.String(), "no interval for "+a.Condition.Type.String()+", which watches every trade")
+	}
+	if !a.Condition.Type.OnPrice() && !a.Interval.Valid() {
+		return fault.Missing("interval", "the length of the bars, such as 1h")
+	}
+	if a.OnTick && (a.Condition.Type != Value && a.Condition.Type != PercentChange || a.Condition.Op.Ranged() || !a.Condition.againstNumber()) {
+		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number")
+	}
+	return a.normalizeRepeat()
+}
+
+// againstNumber reports whether a comparison is with a number.
+func (c *Condition) againstNumber() bool {
+	return c.Type == PercentChange || c.Type == Value && !c.Op.Ranged() && c.Right.Price == "" && c.Right.Indicator == ""
+}
+
+func (a *Alert) normalizeRepeat() error {
+	r := &a.Repeat
+	switch {
+	case r.MaxFires < 0 || r.MaxFires > MaxFires:
+		return fault.Field("max_fires", strconv.Itoa(r.MaxFires), fmt.Sprintf("a whole number from 1 to %d", MaxFires))
+	case !r.Repeats() && r.Cooldown != 0:
+		return fault.Field("cooldown", r.Cooldown.String(), "none for an alert that fires once; set repeat")
+	case r.Cooldown < 0 || r.Cooldown > MaxCooldown:
+		return fault.Field("cooldown", r.Cooldown.String(), "a time of at most 30 days")
+	case !r.Repeats():
+		return nil
+	}
+	r.Cooldown = r.Cooldown.Truncate(time.Second)
+	if onTrades := a.OnTick || a.Condition.Type.OnPrice(); onTrades && r.Cooldown == 0 {
+		r.Cooldown = MinTickCooldown
+	} else if onTrades && r.Cooldown < MinTickCooldown {
+		return fault.Field("cooldown", r.Cooldown.String(), "at least 1m for a condition on trades")
+	}
+	return nil
+}
+
+// normalizer normalizes a condition and finds the interval that it names.
+type normalizer struct {
+	interval market.Interval
+	member   bool // of All or Any
+}
+
+func (n *normalizer) condition(c *Condition, field string) error {
+	switch c.Type {
+	case PriceAbove, PriceBelow, PriceCrosses:
+		return checkNumber(field+"."+c.Type.String(), toFloat(c.Threshold))
+	case IndicatorSignal:
+		return n.signal(c, field+"."+c.Type.String())
+	case Value:
+		return n.value(c, field+"."+c.Type.String())
+	case PercentChange:
+		return checkChange(c, field+"."+c.Type.String())
+	case NewHigh, NewLow:
+		return checkBars(c, field+"."+c.Type.String())
+	case All, Any:
+		return n.members(c, field+"."+c.Type.String())
+	}
+	return fault.Field(field, "", "one of "+strings.Join(Names(), ", "))
+}
+
+func checkNumber(field string, x float64) error {
+	if math.IsInf(x, 0) {
+		return fault.Field(field, "infinite", "a number below 1.8e308")
+	}
+	return nil
+}
+
+func checkBars(c *Condition, field string) error {
+	if c.Bars < 1 || c.Bars > MaxBars {
+		return fault.Field(field+".bars", strconv.Itoa(c.Bars), fmt.Sprintf("a whole number from 1 to %d", MaxBars))
+	}
+	return nil
+}
+
+func checkChange(c *Condition, field string) error {
+	if c.Op.String() == "" || c.Op.Ranged() {
+		return fault.Field(field+".op", c.Op.String(), strings.Join(Ops()[:Enters-1], ", "))
+	}
+	if err := checkBars(c, field); err != nil {
+		return err
+	}
+	return checkNumber(field+".value", toFloat(c.Threshold))
+}
+
+// signal checks a signal. A condition without parameters has its name checked only: it was
+// the only form once, and its errors are a contract.
+func (n *normalizer) signal(c *Condition, field string) error {
+	found, interval, err := source{&c.Indicator, &c.Params, field + ".indicator"}.normalize()
+	if err != nil {
+		return err
+	}
+	if err := n.setInterval(interval, field+".indicator.interval"); err != nil {
+		return err
+	}
+	return indicator.CheckSignal(found.selection.Def, c.Signal)
+}
+
+// setInterval makes the interval that an indicator names that of the alert. The members of
+// a compound condition share one bar.
+func (n *normalizer) setInterval(i market.Interval, field string) error {
+	switch {
+	case i == 0 || i == n.interval:
+	case n.interval != 0:
+		return fault.Field(field, i.String(), n.interval.String()+", the interval of the alert: all of its values are taken at the close of the same bar")
+	default:
+		n.interval = i
+	}
+	return nil
+}
+
+func (n *normalizer) value(c *Condition, field string) error {
+	if c.Op.String() == "" {
+		return fault.Missing(field+".op", "one of "+strings.Join(Ops(), ", "))
+	}
+	if c.Left.Indicator == "" && c.Left.Price == "" {
+		return fault.Missing(field+".indicator", "the indicator or the price to compare, such as rsi")
+	}
+	if err := n.operand(&c.Left, field); err != nil {
+		return err
+	}
+	if c.Op.Ranged() {
+		low, high := toFloat(c.Low), toFloat(c.High)
+		if !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+			return fault.Field(field+".value", fmt.Sprintf("[%s,%s]", c.Low, c.High), "a range [low, high] with low below high")
+		}
+		return nil
+	}
+	if err := n.operand(&c.Right, field+".value"); err != nil {
+		return err
+	}
+	if c.Left == c.Right {
+		return fault.Field(field+".value", c.Right.text(), "something else than the left side")
+	}
+	return checkNumber(field+".value", toFloat(c.Right.Number))
+}
+
+func (n *normalizer) operand(o *Operand, field string) error {
+	switch {
+	case o.Indicator != "" && o.Price != "":
+		return fault.Field(field+".price", o.Price, "either an indicator or a price")
+	case o.Price != "":
+		o.Price = strings.ToLower(o.Price)
+		if !slices.Contains(Prices(), o.Price) {
+			return fault.Field(field+".price", o.Price, strings.Join(Prices(), ", "), fault.Nearest(o.Price, Prices())...)
+		}
+		return nil
+	case o.Indicator == "":
+		return nil
+	}
+	found, interval, err := source{&o.Indicator, &o.Params, field + ".indicator"}.normalize()
+	if err != nil {
+		return err
+	}
+	if err := n.setInterval(interval, field+".indicator.interval"); err != nil {
+		return err
+	}
+	_, err = column(found.selection, field+".line", &o.Line)
+	return err
+}
+
+func (n *normalizer) members(c *Condition, field string) error {
+	if n.member {
+		return fault.Field(field, c.Type.String(), "no all or any inside another: at most one level")
+	}
+	if len(c.Members) < 2 || len(c.Members) > MaxMembers {
+		return fault.Field(field, strconv.Itoa(len(c.Members)), fmt.Sprintf("2 to %d conditions", MaxMembers))
+	}
+	n.member = true
+	for i := range c.Members {
+		m, at := &c.Members[i], fmt.Sprintf("%s[%d]", field, i)
+		if m.Type == PriceCrosses {
+			return fault.Field(at, m.Type.String(), `a value condition such as {"price":"close","op":"crosses_above","value":70000}: members are evaluated at the close of a bar`)
+		}
+		if err := n.condition(m, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package alert
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+)
+
+// selected is an indicator of the catalogue with the key of its selection.
+type selected struct {
+	key       string
+	selection *indicator.Selection
+}
+
+// selectSource resolves an indicator as alerts use it: with the given parameters, and with
+// all other switches on, so that every signal can occur.
+func selectSource(name, params string) (selected, error) {
+	given, err := parseParams(params)
+	if err != nil {
+		return selected{}, err
+	}
+	s, err := indicator.Resolve(indicator.Request{Name: name, Params: given})
+	if err != nil {
+		return selected{}, err
+	}
+	if len(s.Def.Switches) > 0 {
+		all := make(map[string]json.RawMessage, len(given)+len(s.Def.Switches))
+		maps.Copy(all, given)
+		for _, name := range s.Def.Switches {
+			if !names(s.Def, given, name) {
+				all[name] = json.RawMessage("true")
+			}
+		}
+		if s, err = indicator.Resolve(indicator.Request{Name: name, Params: all}); err != nil {
+			return selected{}, err
+		}
+	}
+	return selected{s.Key(), s}, nil
+}
+
+// names reports whether the parameters have one of a definition, under any of its names.
+func names(d *indicator.Def, given map[string]json.RawMessage, param string) bool {
+	i := slices.IndexFunc(d.Params, func(p indicator.Param) bool { return p.Name == param })
+	for name := range given {
+		if i >= 0 && (strings.EqualFold(name, param) || slices.ContainsFunc(d.Params[i].Aliases, func(a string) bool { return strings.EqualFold(a, name) })) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseParams reads the parameters of an indicator.
+func parseParams(params string) (map[string]json.RawMessage, error) {
+	if params == "" {
+		return nil, nil
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(params), &given); err != nil {
+		return nil, fault.Field("params", params, "a JSON object of parameters")
+	}
+	return given, nil
+}
+
+// FormatParams writes the parameters of an indicator as a Condition holds them: sorted and
+// without spaces, "" for none.
+func FormatParams(given map[string]json.RawMessage) (string, error) {
+	if len(given) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(given) // sorts the keys and removes the spaces
+	return string(text), err
+}
+
+// source is an indicator that a condition names.
+type source struct {
+	name, params *string
+	field        string
+}
+
+// normalize resolves the indicator, replaces its name and parameters by their shortest
+// form and returns its interval, 0 if it names none.
+func (s source) normalize() (selected, market.Interval, error) {
+	given, err := parseParams(*s.params)
+	if err != nil {
+		return selected{}, 0, err
+	}
+	interval, err := s.takeInterval(given)
+	if err != nil {
+		return selected{}, 0, err
+	}
+	if text, other := given["symbol"]; other {
+		return selected{}, 0, fault.Field(s.field+".symbol", string(text), "no other symbol: an alert uses the bars of its own symbol")
+	}
+	if *s.params, err = FormatParams(given); err != nil {
+		return selected{}, 0, fault.Field(s.field, *s.params, "a JSON object of parameters")
+	}
+	found, err := selectSource(*s.name, *s.params)
+	if err != nil {
+		return selected{}, 0, err
+	}
+	if err := s.checkBars(found.selection); err != nil {
+		return selected{}, 0, err
+	}
+	*s.name = strings.ToLower(strings.TrimSpace(*s.name))
+	if own := found.selection.Def.Name; own != *s.name {
+		if same, err := selectSource(own, *s.params); err == nil && same.key == found.key {
+			*s.name = own
+		}
+	}
+	if *s.params != "" {
+		if plain, err := selectSource(*s.name, ""); err == nil && plain.key == found.key {
+			*s.params = ""
+		}
+	}
+	return found, interval, nil
+}
+
+// takeInterval removes the interval from the parameters.
+func (s source) takeInterval(given map[string]json.RawMessage) (market.Interval, error) {
+	raw, there := given["interval"]
+	if !there {
+		return 0, nil
+	}
+	delete(given, "interval")
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return 0, fault.Field(s.field+".interval", string(raw), strings.Join(market.IntervalNames(), ", "))
+	}
+	return market.ParseInterval(text)
+}
+
+// checkBars rejects an indicator that needs more than the bars of the alert's symbol: an
+// engine has no other.
+func (s source) checkBars(found *indicator.Selection) error {
+	if _, outside := found.Instance.(indicator.Needs); outside || found.Def.Kind == indicator.External {
+		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol; an alert has no "+found.Def.Name+" data")
+	}
+	return nil
+}
+
+// column returns the column of a line. An empty label selects the only line.
+func column(s *indicator.Selection, field string, label *string) (int, error) {
+	lines := s.Def.Lines
+	if *label == "" && len(lines) == 1 {
+		*label = lines[0]
+		return 0, nil
+	}
+	if len(lines) == 0 {
+		return 0, fault.Field(field, s.Def.Name, "an indicator with lines; "+s.Def.Name+" has none to compare")
+	}
+	if *label == "" {
+		return 0, fault.Missing(field, "one of the lines of "+s.Def.Name+": "+strings.Join(lines, ", "))
+	}
+	i := slices.IndexFunc(lines, func(l string) bool { return strings.EqualFold(l, strings.TrimSpace(*label)) })
+	if i < 0 {
+		return 0, fault.Field(field, *label, "a line of "+s.Def.Name+": "+strings.Join(lines, ", "), fault.Nearest(*label, lines)...)
+	}
+	*label = lines[i]
+	return i, nil
+}
