@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"candela/internal/kit/fault"
 )
@@ -43,7 +42,9 @@ func overlays() []Def {
 
 // averages are moving averages and what is made of them.
 func averages() []Def {
-	return []Def{}
+	return []Def{
+		ma(),
+	}
 }
 
 // structures are swings, breaks of structure, gaps and trend lines.
@@ -151,12 +152,6 @@ func labels() []string {
 		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled",
 	}
 }
-
-//nolint:gochecknoglobals // the catalogue, built once and never written
-var catalogue = sync.OnceValue(list)
-
-// All returns the catalogue in a fixed order. The slice is shared: do not write to it.
-func All() []Def { return catalogue() }
 
 // CheckSignal checks that the indicator emits the signal. The error names the labels
 // it does emit.

@@ -62,8 +62,22 @@ type Def struct {
 	// signals. They are on for alerts.
 	Switches []string
 
+	// Order has the parameters that numbers after the name set, such as macd(12,26,9).
+	// Without it one number sets the length.
+	Order []string
+
+	// Members are names of their own for this definition with some parameters decided.
+	Members []Member
+
+	// Check refuses values that do not belong together; it may be nil. Its error names
+	// the parameter.
+	Check func(Values) error
+
 	// New makes an instance for values that Resolve has checked, so it cannot fail.
 	New func(Values) Instance
+
+	family *Def           // of a member
+	fixed  map[string]any // what a member decides
 }
 
 // Trigger is a signal label with the exact condition that raises it.

@@ -17,6 +17,7 @@ func macd() Def {
 			Int("slow", 26, 1, 5000, "bars of the slow average").As("slow_length", "slow_period"),
 			Int("signal", 9, 1, 5000, "bars of the signal line").As("signal_length", "signal_period"),
 		},
+		Order: []string{"fast", "slow", "signal"},
 		Lines: []string{"MACD", "Signal"}, Signals: crossTriggers("MACD", "Signal"),
 		New: func(v Values) Instance {
 			fast, slow, signal := v.Int("fast"), v.Int("slow"), v.Int("signal")

@@ -14,14 +14,8 @@ type missing struct {
 // lacking returns the advice about a well-known name, in lower case and without a
 // trailing length, that is not in the catalogue.
 func lacking(key string) (missing, bool) {
-	const average = "a single moving average is not in the catalogue: the middle line of bbands is the SMA of its period, " +
-		`such as {"name":"bbands","period":200}, and ema_stack has the EMAs of 8, 21, 50 and 200`
 	name := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace(strings.TrimRight(key, " _-.,:()[]0123456789"))
 	switch name {
-	case "sma", "ma", "movingaverage", "simplemovingaverage":
-		return missing{[]string{"bbands", "ema_stack"}, average}, true
-	case "ema", "wma", "hma", "dema", "tema", "rma", "smma", "vwma", "exponentialmovingaverage":
-		return missing{[]string{"ema_stack", "bbands"}, average}, true
 	case "volume", "vol":
 		return missing{nil, "volume is always drawn, and is in every summary and series: leave it out; obv, cmf and volume_profile are computed from it"}, true
 	case "stochrsi", "srsi":
@@ -30,12 +24,12 @@ func lacking(key string) (missing, bool) {
 	return missing{}, false
 }
 
-// fixed is the advice about parameters of an indicator that has none.
-func (d *Def) fixed() string {
+// fixedLengths is the advice about parameters of an indicator that has none.
+func (d *Def) fixedLengths() string {
 	if d.Name != "ema_stack" {
 		return ""
 	}
-	return `; its lengths are always 8, 21, 50 and 200: leave the parameter out, or take the SMA of another length from {"name":"bbands","period":100}`
+	return `; its lengths are always 8, 21, 50 and 200; one average of another length is {"name":"ema","length":100}`
 }
 
 // valueSignal matches signals that name a value, such as below_30.

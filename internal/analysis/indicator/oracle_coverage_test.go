@@ -32,6 +32,8 @@ func required() map[string]evidence {
 
 		"heikin_ashi": two, "pivot": two, "wavetrend": two, "kalman_volume": two, "rsi_mfi_stoch": two,
 
+		"ma": tests("TestMovingAverages_SecondDerivation"),
+
 		"volume_profile": tests("TestVolumeProfile_SecondDerivation"),
 		"session_vp":     tests("TestSessionVP_SecondDerivation"),
 		"tpo":            tests("TestTPO_SecondDerivation"),

@@ -267,3 +267,23 @@ func sourceOf(name string) func(market.Bar) float64 {
 
 // hlc3 is the typical price.
 func hlc3(b market.Bar) float64 { return (b.H + b.L + b.C) / 3 }
+
+// prices returns the column of a price by its name in sources.
+func (in *Input) prices(name string) []float64 {
+	b := in.Bars
+	switch name {
+	case "close":
+		return b.C
+	case "open":
+		return b.O
+	case "high":
+		return b.H
+	case "low":
+		return b.L
+	}
+	price, column := sourceOf(name), in.Memory.take(b.Len())
+	for i := range column {
+		column[i] = price(market.Bar{O: b.O[i], H: b.H[i], L: b.L[i], C: b.C[i]})
+	}
+	return column
+}

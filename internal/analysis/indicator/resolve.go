@@ -27,9 +27,32 @@ type Selection struct {
 	Values Values
 }
 
-// Key is equal for selections with the same result, regardless of aliases and
+// Key is equal for selections with the same result, regardless of aliases, members and
 // explicit defaults.
-func (s *Selection) Key() string { return s.Def.Name + "(" + s.Values.String() + ")" }
+func (s *Selection) Key() string { return s.Def.Family().Name + "(" + s.Values.String() + ")" }
+
+// Lines returns the labels of the lines, in order.
+func (s *Selection) Lines() []string {
+	inst, ok := s.Instance.(*series)
+	if !ok || len(inst.lines) == 0 {
+		return s.Def.Lines
+	}
+	labels := make([]string, len(inst.lines))
+	for i := range inst.lines {
+		labels[i] = inst.lines[i].Label
+	}
+	return labels
+}
+
+// Length returns the parameter length, and whether the indicator has one.
+func (s *Selection) Length() (n int, ok bool) {
+	if s.Def.param("length") < 0 {
+		return 0, false
+	}
+	i := s.Def.Family().param("length")
+	n, ok = s.Values.values[i].(int)
+	return n, ok
+}
 
 // Compute runs the instance and sets where its result is drawn.
 func (s *Selection) Compute(in Input) *Result {
@@ -38,30 +61,50 @@ func (s *Selection) Compute(in Input) *Result {
 	return r
 }
 
-// Find returns the definition with that name or alias. Case does not matter.
-// An unknown name is an error, UnknownCode, with the nearest known names.
+// Find returns the definition with that name, alias or title, an entry or a member. Case
+// and the marks between words do not matter. An unknown name is an error, UnknownCode,
+// with the nearest known names; so is a name that holds values, such as sma200, which
+// Resolve takes.
 func Find(name string) (*Def, error) {
+	d, params, err := lookup(name, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return nil, unknownName(name)
+	case len(params) > 0:
+		e := fault.Field("indicators", name, "the name alone: "+d.Name, d.Name)
+		e.Message = fmt.Sprintf("indicators: %q has parameters in its name; here is only the name: %s", name, d.Name)
+		return nil, e
+	}
+	return d, nil
+}
+
+// FindSpelled is Find for names that may hold values, which it leaves out.
+func FindSpelled(name string) (*Def, error) {
+	d, _, err := lookup(name, false)
+	if d == nil && err == nil {
+		err = unknownName(name)
+	}
+	return d, err
+}
+
+// unknownName is the error about a name that is not in the catalogue.
+func unknownName(name string) error {
 	key := strings.ToLower(strings.TrimSpace(name))
-	all := All()
-	for i := range all {
-		if all[i].Name == key || slices.Contains(all[i].Aliases, key) {
-			return &all[i], nil
-		}
-	}
-	var known []string
-	for i := range all {
-		known = append(append(known, all[i].Name), all[i].Aliases...)
-	}
+	c := catalogue()
+	known := slices.Sorted(maps.Keys(c.names))
 	near := fault.Nearest(key, known)
 	if len(near) == 0 {
-		// RSI(14) and sma 50 name an indicator and then its length.
-		near = fault.Nearest(strings.TrimRight(key, " _-.,:()[]0123456789"), known)
+		// Without the values that a name may hold.
+		base, _, _ := strings.Cut(key, "(")
+		near = fault.Nearest(strings.Trim(base, " _-.,:()[]0123456789"), known)
 	}
 	message := unknown("indicator", name, near)
 	if lacks, ok := lacking(key); ok {
 		near, message = lacks.near, unknown("indicator", name, nil)+": "+lacks.advice
 	}
-	return nil, &fault.Error{
+	return &fault.Error{
 		Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
 		Message: message, Allowed: "a name or alias of the catalogue", Suggestions: near,
 	}
@@ -70,15 +113,59 @@ func Find(name string) (*Def, error) {
 // Resolve checks a request against the catalogue and makes the instance. It reports
 // the first problem: name, unknown parameter, wrong value.
 func Resolve(r Request) (*Selection, error) {
-	def, err := Find(r.Name)
+	def, params, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	values, err := def.values(r.Params)
+	return def.resolve(params)
+}
+
+// read returns the definition that the request names, and its parameters with those
+// written in the name.
+func (r *Request) read() (*Def, map[string]json.RawMessage, error) {
+	def, written, err := lookup(r.Name, len(r.Params) > 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if def == nil {
+		return nil, nil, unknownName(r.Name)
+	}
+	params, err := def.merge(r, written)
+	return def, params, err
+}
+
+// resolve makes the selection of a definition.
+func (d *Def) resolve(params map[string]json.RawMessage) (*Selection, error) {
+	values, err := d.values(params)
 	if err != nil {
 		return nil, err
 	}
-	return &Selection{Instance: def.New(values), Def: def, Values: values}, nil
+	values = d.whole(values)
+	if d.Check != nil {
+		if err := d.Check(values); err != nil {
+			return nil, inIndicator(d.Name, err)
+		}
+	}
+	return &Selection{Instance: d.New(values), Def: d, Values: values}, nil
+}
+
+// merge joins the parameters of a request with those written in its name.
+func (d *Def) merge(r *Request, written map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(written) == 0 {
+		return r.Params, nil
+	}
+	all := maps.Clone(written)
+	for name, raw := range r.Params {
+		if i := d.param(name); i >= 0 && written[d.Params[i].Name] != nil {
+			own := d.Params[i].Name
+			if strings.TrimSpace(string(raw)) != string(written[own]) {
+				return nil, fault.Field(d.Name+"."+name, string(raw), fmt.Sprintf("only one %s: the name %q has %s", own, r.Name, written[own]))
+			}
+			continue
+		}
+		all[name] = raw
+	}
+	return all, nil
 }
 
 // ResolveAlert returns the indicator as alerts use it: with its defaults, and with all
@@ -88,11 +175,29 @@ func ResolveAlert(name string) (*Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	on := make(map[string]json.RawMessage, len(def.Switches))
-	for _, name := range def.Switches {
-		on[name] = json.RawMessage("true")
+	return def.resolve(def.switchedOn(nil))
+}
+
+// ResolveAlertRequest is ResolveAlert for a request with parameters, in its name or
+// beside it. A switch that the request sets keeps its value.
+func ResolveAlertRequest(r Request) (*Selection, error) {
+	def, params, err := r.read()
+	if err != nil {
+		return nil, err
 	}
-	return Resolve(Request{Name: def.Name, Params: on})
+	return def.resolve(def.switchedOn(params))
+}
+
+// switchedOn adds the switches that params do not set.
+func (d *Def) switchedOn(params map[string]json.RawMessage) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(params)+len(d.Switches))
+	maps.Copy(all, params)
+	for _, name := range d.Switches {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(params)), func(given string) bool { return d.param(given) == d.param(name) }) {
+			all[name] = json.RawMessage("true")
+		}
+	}
+	return all
 }
 
 // values applies the defaults and then the overrides.
@@ -154,7 +259,7 @@ func (d *Def) unknownParam(name string) error {
 	}
 	return &fault.Error{
 		Kind: fault.Invalid, Code: "unknown_parameter", Field: d.Name + "." + name, Value: name,
-		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed + d.fixed(),
+		Message: unknown(d.Name+" parameter", name, near) + "; allowed: " + allowed + d.fixedLengths(),
 		Allowed: allowed, Suggestions: near,
 	}
 }

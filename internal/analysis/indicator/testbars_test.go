@@ -77,16 +77,16 @@ func input(b *market.Bars, interval market.Interval) Input {
 	return in
 }
 
-// defaults is every indicator with its default parameters.
+// defaults is every indicator and every member of a family with its default parameters.
 func defaults(t *testing.T) map[string]*Selection {
 	t.Helper()
 	all := map[string]*Selection{}
-	for _, d := range All() {
-		s, err := Resolve(Request{Name: d.Name})
+	for _, name := range Names() {
+		s, err := Resolve(Request{Name: name})
 		if err != nil {
-			t.Fatalf("%s: %v", d.Name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
-		all[d.Name] = s
+		all[name] = s
 	}
 	return all
 }

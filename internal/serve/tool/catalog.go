@@ -19,7 +19,9 @@ type catalogItem struct {
 	Type        string          `json:"type"`
 	Overlay     bool            `json:"overlay"`
 	Group       indicator.Group `json:"group,omitempty"`
+	Family      string          `json:"family,omitempty"`
 	Aliases     []string        `json:"aliases,omitempty"`
+	Members     []string        `json:"members,omitempty"`
 	Params      []catalogParam  `json:"configurable_params,omitempty"`
 	Signals     []string        `json:"signals,omitempty"`
 	Meanings    signalMeanings  `json:"signal_descriptions,omitempty"`
@@ -80,7 +82,7 @@ func catalogNameArg(dst **indicator.Def) arg {
 		if !ok {
 			return nil, fault.Field("name", quoteValue(raw), allowed)
 		}
-		d, err := indicator.Find(truncate(value))
+		d, err := indicator.FindSpelled(truncate(value))
 		return d, withField(err, "name")
 	})
 }
@@ -106,17 +108,22 @@ func (c *charts) listIndicators() toolSpec {
 // answer is the part of the catalogue that q selects.
 func (q *catalogQuery) answer() any {
 	type groupNames struct {
-		Group indicator.Group `json:"group"`
-		Names []string        `json:"names"`
+		Group   indicator.Group     `json:"group"`
+		Names   []string            `json:"names"`
+		Members map[string][]string `json:"members,omitempty"`
 	}
 	var a struct {
 		Total      int           `json:"total"`
 		Groups     []groupNames  `json:"groups,omitempty"`
 		Indicators []catalogItem `json:"indicators,omitempty"`
 	}
+	if q.name != nil {
+		a.Total, a.Indicators = 1, []catalogItem{fullItem(q.name)}
+		return a
+	}
 	for i := range indicator.All() {
 		d := &indicator.All()[i]
-		if q.group != "" && q.group != string(d.Group) || q.name != nil && q.name != d {
+		if q.group != "" && q.group != string(d.Group) {
 			continue
 		}
 		a.Total++
@@ -127,7 +134,13 @@ func (q *catalogQuery) answer() any {
 				i, a.Groups = len(a.Groups), append(a.Groups, groupNames{Group: d.Group})
 			}
 			a.Groups[i].Names = append(a.Groups[i].Names, d.Name)
-		case q.group != "" || q.name != nil:
+			if members := memberNames(d); members != nil {
+				if a.Groups[i].Members == nil {
+					a.Groups[i].Members = map[string][]string{}
+				}
+				a.Groups[i].Members[d.Name] = members
+			}
+		case q.group != "":
 			a.Indicators = append(a.Indicators, fullItem(d))
 		default:
 			a.Indicators = append(a.Indicators, shortItem(d))
@@ -140,7 +153,10 @@ func (q *catalogQuery) answer() any {
 func shortItem(d *indicator.Def) catalogItem {
 	item := catalogItem{
 		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
-		Aliases: d.Aliases, Signals: d.Labels(),
+		Aliases: d.Aliases, Members: memberNames(d), Signals: d.Labels(),
+	}
+	if family := d.Family(); family != d {
+		item.Family = family.Name
 	}
 	for _, p := range d.Params {
 		param := catalogParam{Name: p.Name, Default: p.Default, Enum: p.Enum}
@@ -150,6 +166,18 @@ func shortItem(d *indicator.Def) catalogItem {
 		item.Params = append(item.Params, param)
 	}
 	return item
+}
+
+// memberNames returns the names of a family's members.
+func memberNames(d *indicator.Def) []string {
+	if len(d.Members) == 0 {
+		return nil
+	}
+	names := make([]string, len(d.Members))
+	for i := range d.Members {
+		names[i] = d.Members[i].Name
+	}
+	return names
 }
 
 // fullItem is an indicator with everything a client may know about it.

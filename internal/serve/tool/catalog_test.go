@@ -21,7 +21,8 @@ type catalogue struct {
 	Indicators []struct {
 		Name, Description, Type, Group string
 		Overlay                        bool
-		Aliases                        []string
+		Family                         string
+		Aliases, Members               []string
 		Params                         []struct {
 			Name, Type, Description string
 			Default                 any
@@ -43,7 +44,7 @@ func listIndicators(t *testing.T, arguments string) (got catalogue, size int) {
 func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 	t.Parallel()
 	got, size := listIndicators(t, `{}`)
-	if got.Total != len(indicator.All()) || len(got.Indicators) != got.Total || size > 14_000 {
+	if got.Total != len(indicator.All()) || len(got.Indicators) != got.Total || size > 36_000 {
 		t.Fatalf("%d of %d indicators in %d bytes", len(got.Indicators), len(indicator.All()), size)
 	}
 	for i, d := range indicator.All() {
@@ -65,7 +66,7 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 func TestListIndicators_GroupsAndNames(t *testing.T) {
 	t.Parallel()
 	brief, size := listIndicators(t, `{"brief":true}`)
-	if brief.Total != len(indicator.All()) || len(brief.Groups) != len(indicator.Groups()) || brief.Indicators != nil || size > 1000 {
+	if brief.Total != len(indicator.All()) || len(brief.Groups) != len(indicator.Groups()) || brief.Indicators != nil || size > 6_000 {
 		t.Errorf("brief: %d in %d groups, %d bytes", brief.Total, len(brief.Groups), size)
 	}
 	seen := 0
@@ -92,6 +93,12 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 					t.Errorf("%s selects %+v", name, one)
 				}
 			}
+		}
+	}
+	for i := range indicator.Members() {
+		d := &indicator.Members()[i]
+		if one, _ := listIndicators(t, `{"name":"`+d.Name+`"}`); d.Name != "ema" && (one.Total != 1 || one.Indicators[0].Name != d.Name || one.Indicators[0].Family != d.Family().Name) {
+			t.Errorf("%s selects %+v", d.Name, one)
 		}
 	}
 	if seen != len(indicator.All()) {

@@ -159,11 +159,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 	if chart.Compared, err = compared(bars.compared, &shown, q.Interval, set.Calendar); err != nil {
 		return nil, err
 	}
-	names := make([]string, len(q.Indicators))
-	for i, r := range q.Indicators {
-		names[i] = r.Name
-	}
-	keys := payload.Keys(names)
+	keys := payload.Keys(keyNames(q.Indicators))
 	for i, r := range q.Indicators {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -87,6 +87,24 @@ func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
 	return NamedIndicator{request.Name, selection}, nil
 }
 
+// keyNames returns the name of each indicator for the key of its result: as it was asked
+// for. A member of a family that is asked for several times has its length too, such as
+// sma_50 and sma_200.
+func keyNames(all []NamedIndicator) []string {
+	count := make(map[string]int, len(all))
+	for _, r := range all {
+		count[r.Name]++
+	}
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name
+		if n, ok := r.Selection.Length(); ok && count[r.Name] > 1 && len(r.Selection.Def.Family().Members) > 0 {
+			names[i] += "_" + strconv.Itoa(n)
+		}
+	}
+	return names
+}
+
 // withField adds the field and a hint to the error of an unknown indicator. Errors about
 // parameters have both.
 func withField(err error, field string) error {

@@ -120,12 +120,15 @@ func catalogSchema() *schema {
 		enumProp("type", "external needs data beyond bars.", "overlay", "panel", "external"),
 		typedProp("overlay", "boolean", "Drawn over the price."),
 		typedProp("group?", "string", ""),
+		typedProp("family?", "string", ""),
 		listProp("aliases?", "", &schema{Type: "string"}),
+		listProp("members?", "Names of their own for it.", &schema{Type: "string"}),
 		listProp("configurable_params?", "", param),
 		listProp("signals?", "", &schema{Type: "string"}),
 		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
 	)
-	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}))
+	members := prop{"members?", &schema{Type: "object", AdditionalProperties: &schema{Type: "array", Items: &schema{Type: "string"}}}}
+	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}), members)
 	return object(typedProp("total", "integer", ""), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
 }
 

@@ -55,7 +55,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"a list of symbols as text", "subscribe_notifications", `{"symbols":"[\"BTCUSDT\"]"}`, "symbols", `["BTCUSDT"]`, "a list of", `["BTCUSDT"]`},
 		{"a parameter as text", "generate_chart", `{"indicators":[{"name":"rsi","length":"21"}]}`, "rsi.length", "21", "a whole number from 1 to 5000, without quotes", "21"},
 		{"a number for the symbol", "generate_chart", `{"symbol":700}`, "symbol", "700", "a string such as BTCUSDT", ""},
-		{"an indicator with its length", "generate_chart", `{"indicators":["RSI(14)"]}`, "indicators", "RSI(14)", "list_indicators", "rsi"},
+		{"an indicator with a length in days", "generate_chart", `{"indicators":["14-day RSI"]}`, "indicators", "14-day RSI", `"length":14`, "rsi_14"},
 		{"a symbol under two names", "generate_chart", `{"symbol":"BTCUSDT","ticker":"AAPL"}`, "ticker", "AAPL", "only one of symbol and ticker", ""},
 		{"a quantity as text", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":"0.5"}`, "quantity", "0.5", "a number above 0, without quotes", "0.5"},
 		{"a quantity below zero", "place_order", `{"symbol":"BTCUSDT","side":"sell","type":"market","quantity":-1}`, "quantity", "-1", "above 0", ""},
@@ -153,16 +153,18 @@ func TestSpellings_AreUnderstood(t *testing.T) {
 	t.Parallel()
 	registry := tooltest.Registry(t, nil)
 	for arguments, want := range map[string]string{
-		`{"interval":"15min","format":"summary","bars":20}`:                                         `"interval":"15m"`,
-		`{"interval":"60","format":"summary","bars":20}`:                                            `"interval":"1h"`,
-		`{"interval":"1M","format":"summary","bars":20}`:                                            `"interval":"1M"`,
-		`{"ticker":"btcusdt","format":"summary","bars":20}`:                                         `"symbol":"BTCUSDT"`,
-		`{"panels":["bb","rsi","RSI","rsi"],"format":"summary","bars":20}`:                          `"rsi_2":`,
-		`{"indicators":["rsi",{"name":"rsi","length":7},"rsi_2"],"format":"summary","bars":20}`:     `unknown indicator`,
-		`{"bars":2e1,"format":"summary"}`:                                                           `"bars":20`,
-		`{"format":"summary","bars":20,"indicators":["bb"]}`:                                        `"indicators":{"bb":{`,
-		`{"format":"summary","bars":20,"symbol":null,"indicators":null,"interval":null,"log":null}`: `"ema_stack":`,
-		`{"format":"summary","bars":20,"indicators":[]}`:                                            `"indicators":{}`,
+		`{"interval":"15min","format":"summary","bars":20}`:                                                                                    `"interval":"15m"`,
+		`{"interval":"60","format":"summary","bars":20}`:                                                                                       `"interval":"1h"`,
+		`{"interval":"1M","format":"summary","bars":20}`:                                                                                       `"interval":"1M"`,
+		`{"ticker":"btcusdt","format":"summary","bars":20}`:                                                                                    `"symbol":"BTCUSDT"`,
+		`{"panels":["bb","rsi","RSI","rsi"],"format":"summary","bars":20}`:                                                                     `"rsi_2":`,
+		`{"indicators":["rsi",{"name":"rsi","length":7},"rsi_2"],"format":"summary","bars":20}`:                                                `"rsi_3":`, // rsi_2 is the RSI of 2 bars
+		`{"indicators":[{"name":"sma","length":50},{"name":"sma","length":200},"ema",{"name":"ema","length":9}],"format":"summary","bars":20}`: `"sma_200":`,
+		`{"indicators":["ema",{"name":"ema","length":9}],"format":"summary","bars":20}`:                                                        `"ema_9":`,
+		`{"bars":2e1,"format":"summary"}`:                                                                                                      `"bars":20`,
+		`{"format":"summary","bars":20,"indicators":["bb"]}`:                                                                                   `"indicators":{"bb":{`,
+		`{"format":"summary","bars":20,"symbol":null,"indicators":null,"interval":null,"log":null}`:                                            `"ema_stack":`,
+		`{"format":"summary","bars":20,"indicators":[]}`:                                                                                       `"indicators":{}`,
 	} {
 		if text := string(call(t, registry, "generate_chart", arguments).Content[0].Text); !strings.Contains(text, want) {
 			t.Errorf("%s lacks %s:\n%.400s", arguments, want, text)
