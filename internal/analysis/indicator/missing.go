@@ -1,6 +1,7 @@
 package indicator
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -33,7 +34,7 @@ func (d *Def) fixedLengths() string {
 }
 
 // valueSignal matches signals that name a value, such as below_30.
-var valueSignal = regexp.MustCompile(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?\d+(?:\.\d+)?$`)
+var valueSignal = regexp.MustCompile(`^(?i:.*_)?(below|under|lt|less|above|over|gt|greater)(?:_than)?_?(\d+(?:\.\d+)?)$`)
 
 // zone returns the signals closest to one that names a value: entering the zone below
 // or above a level.
@@ -42,17 +43,17 @@ func (d *Def) zone(label string) (near []string, advice string) {
 	if match == nil {
 		return nil, ""
 	}
-	side := "overbought_enter"
+	side, op := "overbought_enter", ">"
 	switch match[1] {
 	case "below", "under", "lt", "less":
-		side = "oversold_enter"
+		side, op = "oversold_enter", "<"
 	}
 	for _, own := range d.Labels() {
 		if strings.HasSuffix(own, side) {
 			near = append(near, own)
 		}
 	}
-	return near, "; an alert waits for a signal, not for a value of the indicator; values of the price have price_above and price_below"
+	return near, fmt.Sprintf(`; a signal is not a value: for its value use {"value":{"indicator":"%s","op":"%s","value":%s}}`, d.Name, op, match[2])
 }
 
 // meanings describes the condition of each of an indicator's signals.

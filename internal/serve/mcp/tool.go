@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -108,11 +109,14 @@ func listTools(tools []Tool, structured bool) (json.RawMessage, error) {
 			tools[i].Title, tools[i].OutputSchema = "", nil
 		}
 	}
-	data, err := json.Marshal(struct {
+	var data bytes.Buffer
+	e := json.NewEncoder(&data)
+	e.SetEscapeHTML(false) // descriptions have < and >
+	err := e.Encode(struct {
 		Tools []Tool `json:"tools"`
 	}{tools})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the tool list: %w", err)
 	}
-	return data, nil
+	return bytes.TrimSuffix(data.Bytes(), []byte("\n")), nil
 }

@@ -5,67 +5,50 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/strictjson"
 	"candela/internal/market"
 	"candela/internal/serve/mcp"
 )
 
 // Alerts stores alerts. Set reads symbol, interval, condition, note and expiry of want
-// and returns the complete alert. AlertsOn lists the alerts on one symbol, whose venue
-// may be empty.
+// and returns the complete alert. Preview says what is true of one that is being set.
+// AlertsOn lists the alerts on one symbol, whose venue may be empty.
 type Alerts interface {
 	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
+	Preview(ctx context.Context, want alert.Alert) alert.Present
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 	AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error)
 	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
 }
 
-// conditionJSON is a condition as an object with one key.
-type conditionJSON struct {
-	Above  json.Number `json:"price_above,omitempty"`
-	Below  json.Number `json:"price_below,omitempty"`
-	Signal *signalJSON `json:"indicator_signal,omitempty"`
-}
-
-type signalJSON struct {
-	Indicator string `json:"indicator"`
-	Signal    string `json:"signal"`
-}
-
-func toConditionJSON(c alert.Condition) conditionJSON {
-	threshold := json.Number(c.Threshold.String())
-	switch c.Type {
-	case alert.PriceAbove:
-		return conditionJSON{Above: threshold}
-	case alert.PriceBelow:
-		return conditionJSON{Below: threshold}
-	default:
-		return conditionJSON{Signal: &signalJSON{c.Indicator, c.Signal}}
-	}
-}
-
 // alertJSON is an alert in a result; only lists have ID.
 type alertJSON struct {
-	ID        string        `json:"id,omitempty"`
-	AlertID   string        `json:"alert_id"`
-	Symbol    string        `json:"symbol"`
-	Interval  string        `json:"interval"`
-	Condition conditionJSON `json:"condition"`
-	CreatedAt string        `json:"created_at"`
-	Note      string        `json:"note,omitempty"`
-	ExpiresAt string        `json:"expires_at,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	AlertID   string          `json:"alert_id"`
+	Symbol    string          `json:"symbol"`
+	Interval  string          `json:"interval"`
+	Condition json.RawMessage `json:"condition"`
+	CreatedAt string          `json:"created_at"`
+	Note      string          `json:"note,omitempty"`
+	ExpiresAt string          `json:"expires_at,omitempty"`
+	Describe  string          `json:"describe"`
+	On        string          `json:"on,omitempty"`
+	Repeat    bool            `json:"repeat,omitempty"`
+	Cooldown  string          `json:"cooldown,omitempty"`
+	MaxFires  int             `json:"max_fires,omitempty"`
+	Fires     *int            `json:"fires,omitempty"`
+	LastFired string          `json:"last_fired,omitempty"`
 }
 
 func toAlertJSON(a alert.Alert) alertJSON {
 	r := alertJSON{
-		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: toConditionJSON(a.Condition),
-		CreatedAt: formatTime(a.Created), Note: a.Note,
+		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: toConditionJSON(&a.Condition),
+		CreatedAt: formatTime(a.Created), Note: a.Note, Describe: a.Describe(),
 	}
 	if a.Interval.Valid() {
 		r.Interval = a.Interval.String()
@@ -73,82 +56,19 @@ func toAlertJSON(a alert.Alert) alertJSON {
 	if !a.Expires.IsZero() {
 		r.ExpiresAt = formatTime(a.Expires)
 	}
+	if a.OnTick {
+		r.On = "tick"
+	}
+	if a.Repeat.Repeats() {
+		r.Repeat, r.MaxFires, r.Fires = true, a.Repeat.MaxFires, &a.State.Fires
+		if a.Repeat.Cooldown > 0 {
+			r.Cooldown = formatDuration(a.Repeat.Cooldown)
+		}
+	}
+	if !a.State.LastFired.IsZero() {
+		r.LastFired = formatTime(a.State.LastFired)
+	}
 	return r
-}
-
-// conditionSchema describes a condition. doc gives the description of each part, which
-// is "" in a result.
-func conditionSchema(doc func(text string) string) *schema {
-	return &schema{
-		Type: "object", Description: doc(`The trigger: exactly one key, such as {"price_above":70000} or {"indicator_signal":{"indicator":"wavetrend","signal":"cross_up_os"}}.`),
-		Properties: props{
-			typedProp(alert.PriceAbove.String(), "number", doc("Fires when the traded price reaches or exceeds this.")),
-			typedProp(alert.PriceBelow.String(), "number", doc("Fires when the traded price reaches or falls below this.")),
-			{alert.IndicatorSignal.String(), object(
-				typedProp("indicator", "string", doc("A name from list_indicators.")),
-				typedProp("signal", "string", doc("One of that indicator's signals in list_indicators.")))},
-		},
-		MinProperties: 1, MaxProperties: 1, AdditionalProperties: false,
-	}
-}
-
-// conditionArg is an object with exactly one of the three keys.
-func conditionArg(dst *alert.Condition) arg {
-	allowed := "an object with exactly one of " + strings.Join(alert.Types(), ", ")
-	s := conditionSchema(func(text string) string { return text })
-	return newArg("condition", dst, allowed, s, func(raw json.RawMessage) (c alert.Condition, err error) {
-		if raw[0] != '{' {
-			return c, noObject("condition", raw, allowed)
-		}
-		var keys []string
-		for key, value := range strictjson.Fields(raw) {
-			if keys = append(keys, truncate(key)); len(keys) == 1 {
-				c, err = readCondition(key, value)
-			}
-		}
-		if len(keys) != 1 {
-			return c, fault.Field("condition", truncate(cmp.Or(strings.Join(keys, ", "), "{}")), allowed)
-		}
-		return c, err
-	})
-}
-
-func readCondition(key string, value json.RawMessage) (c alert.Condition, err error) {
-	c.Type, _ = alert.ParseType(key)
-	switch c.Type {
-	case alert.PriceAbove, alert.PriceBelow:
-		err = amountArg("condition."+key, &c.Threshold, "").read(value)
-	case alert.IndicatorSignal:
-		err = readSignal(value, &c)
-	default:
-		err = fault.Field("condition", truncate(key), strings.Join(alert.Types(), ", "), fault.Nearest(key, alert.Types())...)
-	}
-	return c, err
-}
-
-// readSignal checks that the indicator emits the signal: otherwise the alert would
-// never fire.
-func readSignal(raw json.RawMessage, dst *alert.Condition) error {
-	const at = "condition.indicator_signal"
-	if raw[0] != '{' {
-		return noObject(at, raw, `an object such as {"indicator":"wavetrend","signal":"cross_up"}`)
-	}
-	inner := args{
-		stringArg("indicator", &dst.Indicator, 64, "").allowing("a name from list_indicators, such as wavetrend").require(),
-		stringArg("signal", &dst.Signal, 64, ""), // required too, but its error lists the signals of the indicator
-	}
-	if err := inner.decode(raw); err != nil {
-		return prefixField(at, err)
-	}
-	def, err := indicator.Find(dst.Indicator)
-	if err != nil {
-		return prefixField(at, withField(err, "indicator"))
-	}
-	dst.Indicator = def.Name
-	if own := def.Labels(); dst.Signal == "" && len(own) > 0 {
-		return fault.Missing(at+".signal", "one of "+strings.Join(own, ", "))
-	}
-	return indicator.CheckSignal(def, dst.Signal)
 }
 
 // prefixField adds the path of the enclosing field to an error.
@@ -159,55 +79,89 @@ func prefixField(path string, err error) error {
 	}
 	inner := *e
 	inner.Field = path + "." + e.Field
-	inner.Message = path + ": " + e.Message
+	if inner.Message = path + ": " + e.Message; strings.HasPrefix(e.Message, e.Field+":") || strings.HasPrefix(e.Message, e.Field+" is required") {
+		inner.Message = path + "." + e.Message
+	}
 	return &inner
 }
 
 func alertSchema(first ...prop) *schema {
 	return object(append(first,
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
-		prop{"condition", conditionSchema(func(string) string { return "" })},
-		typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""))...)
+		typedProp("condition", "object", "As in set_alert."),
+		typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""),
+		typedProp("describe", "string", "When it fires."),
+		enumProp("on?", "", "tick"), typedProp("repeat?", "boolean", ""), typedProp("cooldown?", "string", ""), typedProp("max_fires?", "integer", ""),
+		typedProp("fires?", "integer", "So far."), typedProp("last_fired?", "string", ""))...)
 }
 
-func declareAlert() (*alert.Alert, args) {
-	r := &alert.Alert{}
+// alertArgs holds the arguments of set_alert.
+type alertArgs struct {
+	alert.Alert
+	timed    bool // an indicator of the condition has an interval
+	on       string
+	repeat   bool
+	cooldown bool // whether it is given
+	maxFires int
+}
+
+func declareAlert() (*alertArgs, args) {
+	r := &alertArgs{on: "close"}
 	return r, args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
-		conditionArg(&r.Condition).require(),
-		intervalArg("interval", &r.Interval, "Bar length for an indicator condition; default 4h. Not allowed for price conditions, which watch every trade."),
+		conditionArg(&r.Condition, &r.timed).require(),
+		intervalArg("interval", &r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
+		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
+		boolArg("repeat", &r.repeat, "Fire each time it becomes true again."),
+		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between firings, such as 1h.").note(&r.cooldown),
+		optionalIntArg("max_fires", &r.maxFires, 1, alert.MaxFires, "With repeat. Default: "+strconv.Itoa(alert.MaxFires)+"."),
 		noteArg("note", &r.Note, 500, "Your own text, returned with the notification."),
-		timeArg("expires_at", &r.Expires, "Expiry time in RFC 3339. Default: never."),
+		timeArg("expires_at", &r.Expires, "Default: never."),
 	}
+}
+
+// alert returns the alert that the arguments describe, checked and completed.
+func (r *alertArgs) alert() (alert.Alert, error) {
+	a := r.Alert
+	a.OnTick = r.on == "tick"
+	if !a.Condition.Type.OnPrice() && !a.Interval.Valid() && !r.timed {
+		a.Interval = market.Hour4
+	}
+	const once = `it only with "repeat":true; an alert without repeat fires once`
+	switch {
+	case !r.repeat && r.cooldown:
+		return a, fault.Field("cooldown", formatDuration(a.Repeat.Cooldown), once)
+	case !r.repeat && r.maxFires > 0:
+		return a, fault.Field("max_fires", strconv.Itoa(r.maxFires), once)
+	case r.repeat:
+		a.Repeat.MaxFires = cmp.Or(r.maxFires, alert.MaxFires)
+	}
+	return a, a.Normalize()
 }
 
 func (t *Trading) setAlert() toolSpec {
 	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true, scope: principal.Trade,
-		description: "Create a one-shot alert on a price or an indicator signal. " +
-			"A price condition that is already true fires immediately; a signal fires when a bar that closes after creation confirms it. " +
+		description: "Create an alert on a price, an indicator's value or a signal. It fires once, or repeatedly with repeat. " +
+			"A price condition that is already true fires immediately; the others when a bar that closes after creation meets them. " +
 			"To wait for it, call get_notifications with wait_seconds.",
-		output: alertSchema(), hints: hints{},
-		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alert.Alert) (mcp.Result, error) {
-			if err := setInterval(r); err != nil {
+		output: setSchema(), hints: hints{},
+		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alertArgs) (mcp.Result, error) {
+			want, err := r.alert()
+			if err != nil {
 				return mcp.Result{}, err
 			}
-			set, err := t.Alerts.Set(ctx, caller, *r)
-			return jsonResult(toAlertJSON(set), err)
+			set, err := t.Alerts.Set(ctx, caller, want)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			present := t.Alerts.Preview(ctx, set)
+			return jsonResult(struct {
+				alertJSON
+				presentJSON
+			}{toAlertJSON(set), toPresentJSON(&present)}, nil)
 		}),
 	}
-}
-
-// setInterval applies the default interval of indicator conditions and rejects an
-// interval for price conditions.
-func setInterval(a *alert.Alert) error {
-	switch {
-	case a.Condition.Type == alert.IndicatorSignal && !a.Interval.Valid():
-		a.Interval = market.Hour4
-	case a.Condition.Type != alert.IndicatorSignal && a.Interval.Valid():
-		return fault.Field("interval", a.Interval.String(), "no interval for "+a.Condition.Type.String()+", which watches every trade")
-	}
-	return nil
 }
 
 func (t *Trading) listAlerts() toolSpec {

@@ -31,7 +31,7 @@ func newArg[T any](name string, dst *T, allowed string, s *schema, parse func(ra
 // stringArg is a string of 1 to most characters.
 func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
-	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most}
+	s := &schema{Type: "string", Description: doc, MaxLength: most}
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, ok := strictjson.Text(raw)
 		if n := utf8.RuneCountInString(value); !ok || n == 0 || n > most {
@@ -70,7 +70,7 @@ func noteArg(name string, dst *string, most int, doc string) arg {
 // keyArg is a name chosen by the client that must not look like another one.
 func keyArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
-	s := &schema{Type: "string", Description: doc, MinLength: 1, MaxLength: most}
+	s := &schema{Type: "string", Description: doc, MaxLength: most}
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, ok := strictjson.Text(raw)
 		switch {
@@ -118,6 +118,60 @@ func intArg(name string, dst *int, lo, hi int, doc string) arg {
 		}
 		return int(value), nil
 	})
+}
+
+// optionalIntArg is a whole number from lo to hi without a default.
+func optionalIntArg(name string, dst *int, lo, hi int, doc string) arg {
+	f := intArg(name, dst, lo, hi, doc)
+	f.schema.Default = nil
+	return f
+}
+
+// durationArg is a time such as 90s, 15m, 1h30m or 2d. A bare number is seconds.
+func durationArg(name string, dst *time.Duration, doc string) arg {
+	const allowed = "a time such as 30m, 1h or 1d"
+	return newArg(name, dst, allowed, &schema{Type: "string", Description: doc}, func(raw json.RawMessage) (time.Duration, error) {
+		if d, ok := parseDuration(raw); ok {
+			return d, nil
+		}
+		return 0, fault.Field(name, quoteValue(raw), allowed)
+	})
+}
+
+// maxDuration bounds a time in an argument.
+const maxDuration = 366 * 24 * time.Hour
+
+func parseDuration(raw json.RawMessage) (time.Duration, bool) {
+	text, quoted := strictjson.Text(raw)
+	if !quoted {
+		text = string(raw) + "s"
+	}
+	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	for suffix, hours := range map[string]float64{"d": 24, "day": 24, "days": 24, "w": 168, "week": 168, "weeks": 168} {
+		if n, err := strconv.ParseFloat(strings.TrimSuffix(text, suffix), 64); err == nil && strings.HasSuffix(text, suffix) {
+			text = strconv.FormatFloat(n*hours, 'f', -1, 64) + "h"
+		}
+	}
+	for word, unit := range map[string]string{"hours": "h", "hour": "h", "minutes": "m", "minute": "m", "min": "m", "seconds": "s", "second": "s", "sec": "s"} {
+		if rest, ok := strings.CutSuffix(text, word); ok {
+			text = rest + unit
+			break
+		}
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0 && d <= maxDuration
+}
+
+// formatDuration writes a time as durationArg reads it, without units that are zero.
+func formatDuration(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "m0s")
+	if text != d.String() {
+		text += "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
 }
 
 // nearestInt suggests the number inside quotes, or the nearest bound.

@@ -193,6 +193,10 @@ func (fs args) advice(name string) (string, []string) {
 		return "start and end choose the time, each a date such as 2026-01-31 or an RFC 3339 time", []string{"start", "end"}
 	case fs.find("start") >= 0 && word == "bars":
 		return "the newest 200 bars are used; start and end choose others, and interval sets their length", []string{"start", "end", "interval"}
+	case fs.find("op") >= 0 && slices.Contains([]string{"operator", "operation", "comparison", "compare", "cmp", "is"}, word):
+		return "op is the operator", []string{"op"}
+	case fs.find("op") >= 0 && slices.Contains([]string{"threshold", "level", "target", "right", "than", "number", "percent"}, word):
+		return "value is what it is compared with", []string{"value"}
 	case fs.find("quantity") >= 0 && slices.Contains([]string{"amount", "size", "qty", "volume", "units", "shares", "contracts", "notional"}, word):
 		return "quantity is a number of coins or shares, not an amount of money", []string{"quantity"}
 	}

@@ -57,6 +57,21 @@ func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []st
 }
 
 func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
+	request, err := readRequest(field, field+"[]", item)
+	if err != nil {
+		return NamedIndicator{}, err
+	}
+	selection, err := indicator.Resolve(request)
+	if err != nil {
+		return NamedIndicator{}, withField(err, field)
+	}
+	return NamedIndicator{request.Name, selection}, nil
+}
+
+// readRequest reads a name, or an object with a name and parameters. at is the path of
+// the object.
+func readRequest(field, at string, item json.RawMessage) (indicator.Request, error) {
+	const names = "a name from list_indicators"
 	request := indicator.Request{}
 	switch item[0] {
 	case '"':
@@ -70,21 +85,17 @@ func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
 				continue
 			}
 			if request.Name, named = strictjson.Text(value); !named {
-				return NamedIndicator{}, fault.Field(field+"[].name", quoteValue(value), "a name from list_indicators")
+				return request, fault.Field(at+".name", quoteValue(value), names)
 			}
 		}
 		if !named {
-			return NamedIndicator{}, fault.Missing(field+"[].name", "a name from list_indicators")
+			return request, fault.Missing(at+".name", names)
 		}
 	default:
-		return NamedIndicator{}, fault.Field(field, quoteValue(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
+		return request, fault.Field(field, quoteValue(item), `a name such as "rsi", or an object such as {"name":"rsi","length":21}`)
 	}
 	request.Name = truncate(strings.TrimSpace(request.Name))
-	selection, err := indicator.Resolve(request)
-	if err != nil {
-		return NamedIndicator{}, withField(err, field)
-	}
-	return NamedIndicator{request.Name, selection}, nil
+	return request, nil
 }
 
 // keyNames returns the name of each indicator for the key of its result: as it was asked

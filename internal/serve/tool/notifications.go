@@ -39,12 +39,12 @@ func (t *Trading) getNotifications() toolSpec {
 		a := &asked{limit: maxItems}
 		return a, args{
 			intArg("wait_seconds", &a.wait, 0, maxWait, "Seconds to wait. Many clients time out after 60 s: use 50 and call again."),
-			intArg("limit", &a.limit, 1, maxItems, "Maximum number of items; the rest stay in the queue."),
+			intArg("limit", &a.limit, 1, maxItems, "The rest stay in the queue."),
 		}
 	}
 	item := object(
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
-		prop{"condition", object(enumProp("type", "", alert.Types()...), typedProp("threshold?", "number", ""), typedProp("indicator?", "string", ""), typedProp("signal?", "string", ""))},
+		prop{"condition", &schema{Type: "object", Description: "type and the fields of that type.", Properties: props{typedProp("type", "string", "")}, Required: []string{"type"}}},
 		typedProp("value", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
 		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found later, in bars that were missed when they closed."))
 	return toolSpec{
@@ -92,23 +92,23 @@ const maxFilterSymbols = 200
 func declareFilter() (*notify.Filter, args) {
 	f := &notify.Filter{}
 	asType := func(s string) (string, error) {
-		if slices.Contains(alert.Types(), s) {
+		if slices.Contains(alert.Names(), s) {
 			return s, nil
 		}
-		return "", fault.Field("alert_types", truncate(s), strings.Join(alert.Types(), ", "), fault.Nearest(s, alert.Types())...)
+		return "", fault.Field("alert_types", truncate(s), strings.Join(alert.Names(), ", "), fault.Nearest(s, alert.Names())...)
 	}
 	return f, args{
 		listArg("symbols", &f.Symbols, maxFilterSymbols, &schema{Type: "string"}, "symbols such as BTCUSDT",
 			"Default: all.", market.ParseSymbol),
-		listArg("alert_types", &f.Types, len(alert.Types()), &schema{Type: "string", Enum: alert.Types()}, strings.Join(alert.Types(), ", "),
-			"Default: all.", asType),
+		listArg("alert_types", &f.Types, len(alert.Names()), &schema{Type: "string"}, strings.Join(alert.Names(), ", "),
+			"Keys of conditions, such as price_above. Default: all.", asType),
 	}
 }
 
 func subscribedProps() []prop {
 	return []prop{
 		listProp("symbols", "Empty for all.", &schema{Type: "string"}),
-		listProp("alert_types", "Empty for all.", &schema{Type: "string", Enum: alert.Types()}),
+		listProp("alert_types", "Empty for all.", &schema{Type: "string"}),
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *charts) priceAlerts(ctx context.Context, caller principal.Caller, s mar
 		c.log.LogAttrs(ctx, slog.LevelWarn, "chart drawn without alerts", slog.String("symbol", s.String()), slog.Any("error", err))
 		return nil
 	}
-	all = slices.DeleteFunc(all, func(a alert.Alert) bool { return a.Condition.Type == alert.IndicatorSignal })
+	all = slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Condition.Type.OnPrice() })
 	last := shown.Bars.C[shown.Bars.Len()-1]
 	away := func(a alert.Alert) float64 { return math.Abs(a.Condition.Threshold.InexactFloat64() - last) }
 	slices.SortStableFunc(all, func(a, b alert.Alert) int { return cmp.Compare(away(a), away(b)) })

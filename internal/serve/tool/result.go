@@ -73,7 +73,7 @@ func canceledByCaller(ctx context.Context, err error) bool {
 }
 
 func (p toolError) result() mcp.Result {
-	data, err := json.Marshal(p)
+	data, err := marshalPlain(p)
 	if err != nil {
 		data = []byte(`{"code":"internal","message":"internal error","retryable":false}`)
 	}

@@ -154,16 +154,9 @@ func TestTools_DescribeThemselves(t *testing.T) {
 		} else {
 			compile(t, each.Name+" output", each.OutputSchema)
 		}
-		whole, err := json.Marshal(each)
-		if err != nil {
-			t.Fatal(err)
-		}
+		total += listedBytes(t, each)
 		each.Title, each.OutputSchema = "", nil
-		listed, err := json.Marshal(each)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total, plain = total+len(whole), plain+len(listed)
+		plain += listedBytes(t, each)
 		seen += len(each.Description) + len(each.InputSchema)
 	}
 	// Every client puts descriptions and input schemas into every conversation.
@@ -171,6 +164,18 @@ func TestTools_DescribeThemselves(t *testing.T) {
 	if plain > 13_900 || total > 28_000 {
 		t.Errorf("the list has %d bytes, and %d with output schemas: more than the budget", plain, total)
 	}
+}
+
+// listedBytes is the size of a tool in tools/list.
+func listedBytes(t *testing.T, each mcp.Tool) int {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(each); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len() - 1
 }
 
 func compile(t *testing.T, name string, raw json.RawMessage) *jsonschema.Resolved {

@@ -117,6 +117,12 @@ func (a accountAlerts) Set(_ context.Context, _ principal.Caller, want alert.Ale
 	return want, nil
 }
 
+// Preview knows nothing.
+func (a accountAlerts) Preview(context.Context, alert.Alert) alert.Present {
+	a.see()
+	return alert.Present{}
+}
+
 // Alerts lists one.
 func (a accountAlerts) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
 	a.see()

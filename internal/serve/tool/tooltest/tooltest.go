@@ -150,8 +150,13 @@ type Alerts struct{ *Trading }
 func (a Alerts) Set(_ context.Context, _ principal.Caller, want alert.Alert) (alert.Alert, error) {
 	a.Asked = want
 	set := a.alert()
-	set.Condition, set.Interval = want.Condition, want.Interval
+	set.Condition, set.Interval, set.OnTick, set.Repeat = want.Condition, want.Interval, want.OnTick, want.Repeat
 	return set, nil
+}
+
+// Preview has a value below what it is compared with, which it was above an hour ago.
+func (a Alerts) Preview(context.Context, alert.Alert) alert.Present {
+	return alert.Present{Known: true, Value: 41.5, Against: 70, At: moment(), LastFired: moment().Add(-time.Hour), From: moment().Add(-24 * time.Hour)}
 }
 
 // Alerts lists one.

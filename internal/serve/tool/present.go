@@ -1,0 +1,58 @@
+package tool
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/strictjson"
+)
+
+// presentJSON is what the bars say of a condition when its alert is set.
+type presentJSON struct {
+	Now struct {
+		True    *bool           `json:"true"` // null if it is not known
+		Value   json.RawMessage `json:"value,omitempty"`
+		Against json.RawMessage `json:"against,omitempty"`
+		At      string          `json:"at,omitempty"`
+	} `json:"now"`
+	LastFired *string `json:"last_would_have_fired"`
+	Since     string  `json:"evaluated_from,omitempty"`
+}
+
+func toPresentJSON(p *alert.Present) presentJSON {
+	var r presentJSON
+	if !p.Known {
+		return r
+	}
+	r.Now.True = &p.True
+	r.Now.Value, r.Now.Against = numberJSON(p.Value), numberJSON(p.Against)
+	for dst, at := range map[*string]time.Time{&r.Now.At: p.At, &r.Since: p.From} {
+		if !at.IsZero() {
+			*dst = formatTime(at)
+		}
+	}
+	if !p.LastFired.IsZero() {
+		at := formatTime(p.LastFired)
+		r.LastFired = &at
+	}
+	return r
+}
+
+// numberJSON returns a number, or nothing for NaN and infinity.
+func numberJSON(x float64) json.RawMessage {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return strictjson.AppendFloat(nil, x)
+}
+
+// setSchema describes the result of set_alert.
+func setSchema() *schema {
+	s := alertSchema()
+	s.Properties = append(s.Properties, typedProp("now", "object", "Is it true now (null: unknown), and for which values."),
+		prop{"last_would_have_fired", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}}}, typedProp("evaluated_from", "string", ""))
+	s.Required = append(s.Required, "now", "last_would_have_fired")
+	return s
+}
