@@ -85,14 +85,14 @@ func prefixField(path string, err error) error {
 	return &inner
 }
 
-func alertSchema(first ...prop) *schema {
-	return object(append(first,
+func alertSchema() *schema {
+	return object(
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "Empty for price conditions."),
 		typedProp("condition", "object", "As in set_alert."),
 		typedProp("created_at", "string", ""), typedProp("note?", "string", ""), typedProp("expires_at?", "string", ""),
 		typedProp("describe", "string", "When it fires."),
 		enumProp("on?", "", "tick"), typedProp("repeat?", "boolean", ""), typedProp("cooldown?", "string", ""), typedProp("max_fires?", "integer", ""),
-		typedProp("fires?", "integer", "So far."), typedProp("last_fired?", "string", ""))...)
+		typedProp("fires?", "integer", "So far."), typedProp("last_fired?", "string", ""))
 }
 
 // alertArgs holds the arguments of set_alert.
@@ -169,7 +169,7 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true, scope: principal.Read,
 		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
-		output:      object(listProp("alerts", "", alertSchema(typedProp("id", "string", ""))), moreSchema()),
+		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "As from set_alert, with id and without now.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
