@@ -97,7 +97,39 @@ func panels() []Def {
 // momentums measure the speed and the direction of the price.
 func momentums() []Def {
 	return []Def{
+		stochRSI(),
+		squeeze(),
+		ao(),
+		aroon(),
+		aroonOsc(),
+		ppo(),
 		momentum(),
+		vortex(),
+		cmo(),
+		tsi(),
+		ultimate(),
+		accelerator(),
+		elderRay(),
+		bop(),
+		coppock(),
+		kst(),
+		stc(),
+		smi(),
+		kdj(),
+		rvgi(),
+		dpo(),
+		apo(),
+		pmo(),
+		adxr(),
+		dx(),
+		dm(),
+		efficiency(),
+		vhf(),
+		qstick(),
+		imi(),
+		fosc(),
+		cog(),
+		psl(),
 	}
 }
 
@@ -150,6 +182,8 @@ func labels() []string {
 		"higher_high", "lower_high", "higher_low", "lower_low",
 		"bos_up", "bos_down", "choch_up", "choch_down", "sweep_high", "sweep_low",
 		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled",
+		// squeeze
+		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down",
 	}
 }
 

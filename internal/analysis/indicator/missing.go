@@ -19,8 +19,6 @@ func lacking(key string) (missing, bool) {
 	switch name {
 	case "volume", "vol":
 		return missing{nil, "volume is always drawn, and is in every summary and series: leave it out; obv, cmf and volume_profile are computed from it"}, true
-	case "stochrsi", "srsi":
-		return missing{[]string{"stoch", "rsi"}, "the stochastic of the RSI is not in the catalogue: stoch is that of the price, rsi_mfi_stoch shows RSI and stochastic in one panel"}, true
 	}
 	return missing{}, false
 }

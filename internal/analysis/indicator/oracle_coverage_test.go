@@ -32,7 +32,8 @@ func required() map[string]evidence {
 
 		"heikin_ashi": two, "pivot": two, "wavetrend": two, "kalman_volume": two, "rsi_mfi_stoch": two,
 
-		"ma": tests("TestMovingAverages_SecondDerivation"),
+		"ma":  tests("TestMovingAverages_SecondDerivation"),
+		"stc": tests("TestSTC_SecondDerivation"),
 
 		"volume_profile": tests("TestVolumeProfile_SecondDerivation"),
 		"session_vp":     tests("TestSessionVP_SecondDerivation"),

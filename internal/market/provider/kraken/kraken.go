@@ -110,7 +110,9 @@ func (p *Provider) find(ctx context.Context, s market.Symbol) (*pair, error) {
 }
 
 // plain drops what the spellings differ in.
-func plain(spelled string) string { return strings.NewReplacer("/", "", "-", "", "_", "").Replace(spelled) }
+func plain(spelled string) string {
+	return strings.NewReplacer("/", "", "-", "", "_", "").Replace(spelled)
+}
 
 // Canonical returns the symbol as the venue's list has it, such as BTC/USD.
 func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {

@@ -13,7 +13,13 @@ from lib.oracles import HERE, PACKAGES, Oracle, Spec, read_bars
 
 DIGITS = 12  # 5e-12 of rounding at worst, against a tolerance of 1e-10
 STEPS = {"long": 97}  # one value in so many is kept
-OTHER_STEP, EDGE_STEP = 7, 11  # of other parameters and oracles; of the other sets
+OTHER_STEP, EDGE_STEP = 11, 11  # of other parameters and oracles; of the other sets
+SECOND = ("ordinary", "gap", "flat")  # the sets of a second oracle
+
+
+def library(key: str) -> str:
+    """The oracle of a key: "talib:rma" is a second way to compute with talib."""
+    return key.partition(":")[0]
 
 
 def rounded(x: float) -> float | int | None:
@@ -43,6 +49,13 @@ def pack(values: np.ndarray, step: int) -> dict:
     return {"first": first, "values": squeeze([rounded(x) for x in values[first::step]])}
 
 
+def sets_of(spec: Spec, nth: int, place: int) -> tuple[str, ...]:
+    """The sets for the nth parameters and the oracle at a place of those that take them."""
+    if nth > 0:
+        return ("ordinary",)
+    return spec.sets if place == 0 else tuple(s for s in spec.sets if s in SECOND)
+
+
 def step_of(spec: Spec, set_name: str, main: bool, lines: int) -> int:
     if set_name in STEPS:
         return STEPS[set_name]
@@ -61,7 +74,7 @@ def run_case(spec: Spec, params: dict, name: str, oracle: Oracle, set_name: str,
         if len(values) != len(bars.close):
             raise ValueError(f"{name}: {label} has {len(values)} values for {len(bars.close)} bars")
     step = step_of(spec, set_name, main, len(raw))
-    case = {"oracle": name, "set": set_name, "params": params, "seed": oracle.seed, "step": step}
+    case = {"oracle": library(name), "set": set_name, "params": params, "seed": oracle.seed, "step": step}
     start = oracle.start(params) if callable(oracle.start) else oracle.start
     if start > 0:
         case["from"] = start
@@ -113,18 +126,18 @@ def generate(name: str, spec: Spec) -> None:
     for nth, params in enumerate(spec.variants):
         taking = [(o, oracle) for o, oracle in spec.oracles.items() if oracle.takes(params)]
         for place, (o, oracle) in enumerate(taking):
-            for set_name in spec.sets if nth == 0 else ("ordinary",):
+            for set_name in sets_of(spec, nth, place):
                 if set_name not in oracle.skip:
                     done.append(run_case(spec, params, o, oracle, set_name, nth == 0 and place == 0))
             if nth == 0:
-                left_out += [{"oracle": o, "set": s, "why": why} for s, why in oracle.skip.items()]
+                left_out += [{"oracle": library(o), "set": s, "why": why} for s, why in oracle.skip.items()]
     compare(name, done)
     for signal in sorted({s for case, _ in done for s in case.get("signals", {})}):
         if not any(case.get("signals", {}).get(signal) for case, _ in done):
             raise ValueError(f"{name}: {signal} is never raised, so nothing would be compared")
     head = {
         "indicator": name,
-        "versions": {o: f"{PACKAGES[o]} {importlib.metadata.version(PACKAGES[o])}" for o in spec.oracles},
+        "versions": {o: f"{PACKAGES[o]} {importlib.metadata.version(PACKAGES[o])}" for o in map(library, spec.oracles)},
         "left_out": left_out,
     }
     compact = {"separators": (",", ":")}

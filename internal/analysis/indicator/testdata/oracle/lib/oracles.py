@@ -32,6 +32,9 @@ class Bars:
         formulas = {"hl2": (h + l) / 2, "hlc3": (h + l + c) / 3, "ohlc4": (o + h + l + c) / 4, "hlcc4": (h + l + c + c) / 4}
         return formulas[name] if name in formulas else getattr(self, name)
 
+    def hl(self) -> tuple[pd.Series, pd.Series]:
+        return pd.Series(self.high), pd.Series(self.low)
+
     def frame(self) -> pd.DataFrame:
         """The bars as a frame with a column for each price."""
         index = pd.to_datetime(self.time, unit="s")
