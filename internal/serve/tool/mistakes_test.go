@@ -153,9 +153,9 @@ func TestMistakes_LeadToTheRightCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, newer := mistakes(), conditionMistakes()
-	if len(older) < 88 || len(newer) < 50 {
-		t.Errorf("%d and %d mistakes, want 88 and 50", len(older), len(newer))
+	older, newer := mistakes(), slices.Concat(nameMistakes(), conditionMistakes())
+	if len(older) < 88 || len(newer) < 60 {
+		t.Errorf("%d and %d mistakes, want 88 and 60", len(older), len(newer))
 	}
 	led := 0
 	for _, m := range slices.Concat(older, newer) {

@@ -3,8 +3,10 @@
 package tooltest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +27,7 @@ import (
 )
 
 // Bars serves sample bars: as such without a symbol, and as if they were fetched
-// for the symbols BTCUSDT, ETHUSDT, AAPL and EURUSD=X. Any other symbol is unknown.
+// for the symbols of listed. Any other symbol is unknown.
 type Bars struct{}
 
 // Bars answers want.
@@ -35,15 +37,29 @@ func (Bars) Bars(ctx context.Context, want marketdata.Request) (marketdata.BarSe
 	switch want.Symbol.Name {
 	case "":
 		set.Symbol.Name, set.Synthetic, set.Provider = "SAMPLE", true, "sample"
-	case "BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X":
 	case "DOWN":
 		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
 	default:
-		return set, provider.UnknownSymbol("test", want.Symbol, fault.Nearest(want.Symbol.Name, []string{"BTCUSDT", "AAPL"})...)
+		if err := checkListed(want.Symbol); err != nil {
+			return set, err
+		}
 	}
 	page, err := sample.New(sample.Config{Seed: 7}).Bars(ctx, query)
 	set.Bars, set.Forming = page.Bars, page.Running
 	return set, err
+}
+
+// listed returns the symbols that the test venue has.
+func listed() []string {
+	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC"}
+}
+
+// checkListed is the error of a symbol that the test venue does not have.
+func checkListed(s market.Symbol) error {
+	if slices.Contains(listed(), s.Name) {
+		return nil
+	}
+	return provider.UnknownSymbol("test", s, fault.Nearest(s.Name, []string{"BTCUSDT", "AAPL"})...)
 }
 
 // Trading is a trading side whose answers are fixed. Placed and Asked keep what
@@ -79,8 +95,8 @@ func (t *Trading) order() order.Order {
 // Place keeps the request and answers with an order. One over 1,000 is denied.
 func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Order, error) {
 	t.Placed = r
-	if t.Away != nil {
-		return order.Order{}, t.Away
+	if err := cmp.Or(t.Away, checkListed(r.Symbol)); err != nil {
+		return order.Order{}, err
 	}
 	o := t.order()
 	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
@@ -149,6 +165,9 @@ type Alerts struct{ *Trading }
 // Set keeps the request.
 func (a Alerts) Set(_ context.Context, _ principal.Caller, want alert.Alert) (alert.Alert, error) {
 	a.Asked = want
+	if err := checkListed(want.Symbol); err != nil {
+		return alert.Alert{}, err
+	}
 	set := a.alert()
 	set.Condition, set.Interval, set.OnTick, set.Repeat = want.Condition, want.Interval, want.OnTick, want.Repeat
 	return set, nil
