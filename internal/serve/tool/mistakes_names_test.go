@@ -48,7 +48,7 @@ func nameMistakes() []mistake {
 		refused(`{"name":"sma","length":0}`, "from 1 to", `{"name":"sma","length":1}`),
 		refused(`{"name":"sma","length":"50"}`, "without quotes", `{"name":"sma","length":50}`),
 		refused(`{"name":"sma","length":50.5}`, "whole number", `{"name":"sma","length":50}`),
-		refused(`{"name":"sma","lenght":50}`, "length", `{"name":"sma","length":50}`),
+		refused(`{"name":"sma","lengt":50}`, "length", `{"name":"sma","length":50}`),
 		refused(`{"name":"sma","source":"closing"}`, "close", `{"name":"sma","source":"close"}`),
 		refused(`{"sma":50}`, "name", `{"name":"sma","length":50}`),
 		refused(`{"name":"ema","length":[20,50]}`, "whole number", `{"name":"ema","length":20},{"name":"ema","length":50}`),

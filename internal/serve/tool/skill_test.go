@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/serve/tool/tooltest"
 )
@@ -82,6 +83,32 @@ func TestSkill_ExamplesWork(t *testing.T) {
 	slices.Sort(called)
 	if got := strings.Join(slices.Compact(called), " "); got != "generate_chart get_indicators get_notifications get_orders place_order set_alert" {
 		t.Errorf("the examples call %s", got)
+	}
+}
+
+// TestAlertsPage_ExamplesWork sets every alert of the page about alerts.
+func TestAlertsPage_ExamplesWork(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Registry(t, &tooltest.Trading{})
+	kinds := map[string]bool{}
+	for _, block := range fenced.FindAllStringSubmatch(readPage(t, "../../../docs/alerts.md"), -1) {
+		for line := range strings.Lines(block[1]) {
+			arguments, ok := strings.CutPrefix(strings.TrimSpace(line), "set_alert ")
+			if !ok {
+				continue
+			}
+			if result := call(t, registry, "set_alert", arguments); result.IsError {
+				t.Errorf("%s%s", line, result.Content[0].Text)
+			}
+			for _, name := range alert.Names() {
+				kinds[name] = kinds[name] || strings.Contains(arguments, `"condition":{"`+name+`"`)
+			}
+		}
+	}
+	for _, name := range []string{"price_above", "price_crosses", "value", "indicator_signal", "percent_change", "new_high", "all"} {
+		if !kinds[name] {
+			t.Errorf("the page has no example of %s", name)
+		}
 	}
 }
 
