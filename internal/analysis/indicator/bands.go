@@ -160,15 +160,8 @@ func donchian() Def {
 						r.Values[side] = outsideOf(r.Bar.C, r.Prev[bandLower], r.Prev[bandUpper])
 					}
 				},
-				detect: func(r *Row) {
-					if r.Values[side] == 1 && r.Prev[side] != 1 {
-						r.Signal("breakout_up", r.Bar.C)
-					}
-					if r.Values[side] == -1 && r.Prev[side] != -1 {
-						r.Signal("breakout_down", r.Bar.C)
-					}
-				},
-				lines: bandLines("DC"), present: fillBands,
+				detect: func(r *Row) { detectOutside(r, side, r.Bar.C) },
+				lines:  bandLines("DC"), present: fillBands,
 			}
 		},
 	}

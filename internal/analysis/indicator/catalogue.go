@@ -135,17 +135,74 @@ func momentums() []Def {
 
 // volatilities measure how far the price moves.
 func volatilities() []Def {
-	return []Def{}
+	return []Def{
+		natr(),
+		adr(),
+		bbPercent(),
+		bbWidth(),
+		chop(),
+		chandelier(),
+		utBot(),
+		volatilityStop(),
+		chandeKroll(),
+		massIndex(),
+		relativeVolatility(),
+		stdev(),
+		variance(),
+		ulcer(),
+		parkinson(),
+		garmanKlass(),
+		rogersSatchell(),
+		yangZhang(),
+		chaikinVolatility(),
+		accbands(),
+	}
 }
 
 // volumes measure what is traded.
 func volumes() []Def {
-	return []Def{}
+	return []Def{
+		volume(),
+		relativeVolume(),
+		pvo(),
+		chaikinOscillator(),
+		forceIndex(),
+		easeOfMovement(),
+		klinger(),
+		priceVolumeTrend(),
+		nvi(),
+		pvi(),
+		upDownVolume(),
+		volumeDelta(),
+		twap(),
+		williamsAD(),
+		marketFacilitation(),
+	}
 }
 
 // statistics describe the distribution of prices and returns.
 func statistics() []Def {
-	return []Def{}
+	return []Def{
+		zscore(),
+		percentRank(),
+		drawdown(),
+		returns(),
+		dist52w(),
+		minmax(),
+		linregSlope(),
+		linregAngle(),
+		linregIntercept(),
+		timeSeriesForecast(),
+		rSquared(),
+		hurst(),
+		midpoint(),
+		midprice(),
+		priceTypes(),
+		medianPrice(),
+		meanDeviation(),
+		skew(),
+		kurtosis(),
+	}
 }
 
 // cycles measure the dominant cycle of the price.

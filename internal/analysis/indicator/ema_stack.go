@@ -40,5 +40,9 @@ func emaStack() Def {
 // in any bit: measured at about 17n.
 func emaStable(n int) int { return 17*n + 10 }
 
+// signedStable is emaStable for values on both sides of zero, near which a rest of the
+// start is in the last bit for longer.
+func signedStable(n int) int { return 2 * emaStable(n) }
+
 // wilderStable is the same for Wilder's average, measured at about 35n.
 func wilderStable(n int) int { return 36*n + 10 }

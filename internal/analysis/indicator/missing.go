@@ -6,23 +6,6 @@ import (
 	"strings"
 )
 
-// missing is the advice about a well-known name that the catalogue lacks.
-type missing struct {
-	near   []string // the closest names, best first
-	advice string
-}
-
-// lacking returns the advice about a well-known name, in lower case and without a
-// trailing length, that is not in the catalogue.
-func lacking(key string) (missing, bool) {
-	name := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace(strings.TrimRight(key, " _-.,:()[]0123456789"))
-	switch name {
-	case "volume", "vol":
-		return missing{nil, "volume is always drawn, and is in every summary and series: leave it out; obv, cmf and volume_profile are computed from it"}, true
-	}
-	return missing{}, false
-}
-
 // fixedLengths is the advice about parameters of an indicator that has none.
 func (d *Def) fixedLengths() string {
 	if d.Name != "ema_stack" {

@@ -175,6 +175,11 @@ func (v Values) index(name string) int {
 	return i
 }
 
+// has reports whether the definition lists a parameter.
+func (v Values) has(name string) bool {
+	return slices.ContainsFunc(v.params, func(p Param) bool { return p.Name == name })
+}
+
 func (v Values) get(name string) any { return v.values[v.index(name)] }
 
 // isSet reports whether a parameter differs from its default.

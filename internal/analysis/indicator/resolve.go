@@ -100,13 +100,9 @@ func unknownName(name string) error {
 		base, _, _ := strings.Cut(key, "(")
 		near = fault.Nearest(strings.Trim(base, " _-.,:()[]0123456789"), known)
 	}
-	message := unknown("indicator", name, near)
-	if lacks, ok := lacking(key); ok {
-		near, message = lacks.near, unknown("indicator", name, nil)+": "+lacks.advice
-	}
 	return &fault.Error{
 		Kind: fault.Invalid, Code: UnknownCode, Field: "indicators", Value: name,
-		Message: message, Allowed: "a name or alias of the catalogue", Suggestions: near,
+		Message: unknown("indicator", name, near), Allowed: "a name or alias of the catalogue", Suggestions: near,
 	}
 }
 

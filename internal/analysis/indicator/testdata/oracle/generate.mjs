@@ -45,7 +45,7 @@ async function runCase(spec, params, oracle, set) {
   const { run, seed = 'same', from = 0, until = {}, note } = spec.oracles[oracle];
   const bars = readBars(set);
   const { hist = {}, signals = {}, ...lines } = await run(bars, params);
-  const step = set === 'long' ? longStep : 1;
+  const step = set === 'long' ? longStep : (spec.step ?? 1);
   const result = { oracle, set, params, seed, step };
   const start = typeof from === 'function' ? from(params) : from;
   if (start > 0) result.from = start;
