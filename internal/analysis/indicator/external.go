@@ -27,12 +27,8 @@ func cvd() Def {
 					cells := m.Cells(size)
 					return func(r *Row) {
 						c := cells.Mem()
-						r.Values[began] = 0
-						if p := float64(periodOf(env.Calendar, v.Text("anchor"), r.Bar.T)); r.Index == 0 || p != c[period] {
-							if r.Index > 0 {
-								r.Values[began] = 1
-							}
-							c[period], c[delta], c[known] = p, 0, 0
+						if a.enters(r, env, &c[period]) {
+							c[delta], c[known] = 0, 0
 						}
 						if d := float64(2*r.Bar.TakerBuy) - r.Bar.V; d == d {
 							c[delta] += d

@@ -201,12 +201,8 @@ func twap() Def {
 					cells := m.Cells(size)
 					return func(r *Row) {
 						c := cells.Mem()
-						r.Values[began] = 0
-						if p := float64(periodOf(env.Calendar, v.Text("anchor"), r.Bar.T)); r.Index == 0 || p != c[period] {
-							if r.Index > 0 {
-								r.Values[began] = 1
-							}
-							c[period], c[sum], c[count] = p, 0, 0
+						if a.enters(r, env, &c[period]) {
+							c[sum], c[count] = 0, 0
 						}
 						if x := price(r.Bar); finite(x) {
 							c[sum] += x

@@ -91,20 +91,31 @@ func (a anchored) warm(env Env) (first, stable int) {
 	return 0, periodBars(env.Interval, a.v.Text("anchor")) + 1
 }
 
+// enters reports whether the bar is the first of a period, whose number it keeps in
+// period, and marks it in the column.
+func (a anchored) enters(r *Row, env Env, period *float64) bool {
+	r.Values[a.began] = 0
+	p := float64(periodOf(env.Calendar, a.v.Text("anchor"), r.Bar.T))
+	if r.Index > 0 && p == *period {
+		return false
+	}
+	if r.Index > 0 {
+		r.Values[a.began] = 1
+	}
+	*period = p
+	return true
+}
+
 // begin returns a step that writes the mean to column 0 and, if the row has one,
 // the deviation to column 2. The variance is summed around the running mean
 // (West 1979), because mean square minus squared mean cancels at high prices.
 func (a anchored) begin(m *calc.Slab, env Env) step {
 	const period, volume, amount, mean, squares, size = 0, 1, 2, 3, 4, 5
-	cells, src, unit := m.Cells(size), sourceOf(a.v.Text("source")), a.v.Text("anchor")
+	cells, src := m.Cells(size), sourceOf(a.v.Text("source"))
 	return func(r *Row) {
 		c := cells.Mem()
-		r.Values[a.began] = 0
-		if p := float64(periodOf(env.Calendar, unit, r.Bar.T)); r.Index == 0 || p != c[period] {
-			if r.Index > 0 {
-				r.Values[a.began] = 1
-			}
-			c[period], c[volume], c[amount], c[mean], c[squares] = p, 0, 0, 0, 0
+		if a.enters(r, env, &c[period]) {
+			c[volume], c[amount], c[mean], c[squares] = 0, 0, 0, 0
 		}
 		x, w := src(r.Bar), r.Bar.V
 		if w > 0 && !math.IsNaN(x) {
