@@ -2,7 +2,6 @@ package alert
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,34 +23,11 @@ func selectSource(name, params string) (selected, error) {
 	if err != nil {
 		return selected{}, err
 	}
-	s, err := indicator.Resolve(indicator.Request{Name: name, Params: given})
+	s, err := indicator.ResolveAlertRequest(indicator.Request{Name: name, Params: given})
 	if err != nil {
 		return selected{}, err
 	}
-	if len(s.Def.Switches) > 0 {
-		all := make(map[string]json.RawMessage, len(given)+len(s.Def.Switches))
-		maps.Copy(all, given)
-		for _, name := range s.Def.Switches {
-			if !names(s.Def, given, name) {
-				all[name] = json.RawMessage("true")
-			}
-		}
-		if s, err = indicator.Resolve(indicator.Request{Name: name, Params: all}); err != nil {
-			return selected{}, err
-		}
-	}
 	return selected{s.Key(), s}, nil
-}
-
-// names reports whether the parameters have one of a definition, under any of its names.
-func names(d *indicator.Def, given map[string]json.RawMessage, param string) bool {
-	i := slices.IndexFunc(d.Params, func(p indicator.Param) bool { return p.Name == param })
-	for name := range given {
-		if i >= 0 && (strings.EqualFold(name, param) || slices.ContainsFunc(d.Params[i].Aliases, func(a string) bool { return strings.EqualFold(a, name) })) {
-			return true
-		}
-	}
-	return false
 }
 
 // parseParams reads the parameters of an indicator.

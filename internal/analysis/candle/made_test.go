@@ -26,7 +26,7 @@ func atEnd(bars []bar) map[string]int {
 	for _, b := range bars {
 		s.Step(b[0], b[1], b[2], b[3])
 	}
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		if v := s.Value(p); v != 0 {
 			values[p.Name()] = v
 		}
@@ -51,7 +51,7 @@ func TestMade_EveryPatternFires(t *testing.T) {
 		}
 		fired[m.Pattern][m.Value] = true
 	}
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		up, down := fired[p.Name()][100], fired[p.Name()][-100]
 		if up != (p.Plain()+p.Bull() != "") || down != (p.Bear() != "") {
 			t.Errorf("%s fires bullish %v and bearish %v, against its texts", p.Name(), up, down)

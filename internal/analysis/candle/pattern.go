@@ -26,14 +26,17 @@ type pattern struct {
 	plain, bull, bear string // the events, for the directions that the pattern has
 }
 
-// Count returns the number of patterns.
-func Count() int { return len(rules) }
+// Count is the number of patterns.
+const Count = Pattern(len(rules))
 
 // Name returns TA-Lib's name of the pattern in lower case, without CDL.
 func (p Pattern) Name() string { return rules[p].name }
 
 // Title returns the name that traders use.
 func (p Pattern) Title() string { return rules[p].title }
+
+// Lookback returns the number of bars before the first that may have a value.
+func (p Pattern) Lookback() int { return rules[p].lookback }
 
 // Role returns the trend that the pattern belongs to.
 func (p Pattern) Role() Role { return rules[p].role }

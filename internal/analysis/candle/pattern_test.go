@@ -8,12 +8,12 @@ import (
 
 func TestPatterns_AreComplete(t *testing.T) {
 	t.Parallel()
-	if Count() != 61 {
-		t.Errorf("%d patterns, TA-Lib has 61", Count())
+	if Count != 61 {
+		t.Errorf("%d patterns, TA-Lib has 61", Count)
 	}
 	var names []string
 	common := 0
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		names = append(names, p.Name())
 		if p.Common() {
 			common++
@@ -48,7 +48,7 @@ func TestFind_UnderstandsOtherSpellings(t *testing.T) {
 			t.Errorf("%q is %v %q, want %q", name, ok, p.Name(), want)
 		}
 	}
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		if q, ok := Find(p.Name()); !ok || q != p {
 			t.Errorf("%s is not found by its name", p.Name())
 		}

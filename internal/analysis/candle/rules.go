@@ -146,7 +146,7 @@ var rules = [...]pattern{
 		bear: "a long black body with almost no shadows",
 	}, {
 		name: "matchinglow", title: "Matching Low", lookback: 6, value: matchingLow, role: Reversal,
-		bull: "two black candles in a row close at the same price",
+		bull: "two black candles in a row have equal closes",
 	}, {
 		name: "mathold", title: "Mat Hold", lookback: 14, value: matHold, role: Continuation,
 		bull: "after a long white candle and a gap up, three small candles hold above its middle and a white one breaks out",
@@ -189,7 +189,7 @@ var rules = [...]pattern{
 		bear: "two long rising white candles, then a small white one at their top",
 	}, {
 		name: "sticksandwich", title: "Stick Sandwich", lookback: 7, value: stickSandwich, role: Reversal,
-		bull: "a white candle between two black ones that close at the same price",
+		bull: "a white candle between two black ones with equal closes",
 	}, {
 		name: "takuri", title: "Takuri", lookback: 10, value: takuri,
 		plain: "a doji at the high of its bar, with a very long lower shadow",

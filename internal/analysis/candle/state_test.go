@@ -42,7 +42,7 @@ func checkTail(t *testing.T, whole, part map[string]*column, shift, from int) {
 		}
 		return values
 	}
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		if !maps.Equal(tail(whole[p.Name()], 0), tail(part[p.Name()], shift)) {
 			t.Fatalf("%s depends on the bars before %d", p.Name(), from)
 		}
@@ -56,7 +56,7 @@ func TestState_MissingPriceHasNoPattern(t *testing.T) {
 		s.Step(b[0], b[1], b[2], b[3])
 	}
 	s.Step(1, math.NaN(), 1, 1)
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		if v := s.Value(p); v != 0 {
 			t.Errorf("%s has %d at a bar without a high", p.Name(), v)
 		}
@@ -81,7 +81,7 @@ func TestState_LivesInItsSlab(t *testing.T) {
 		slab.Peek(func() { s.Step(b[0], b[1]+3, b[2]-1, b[1]) })
 		s.Step(b[0], b[1], b[2], b[3])
 		plain.Step(b[0], b[1], b[2], b[3])
-		for p := range Pattern(Count()) {
+		for p := range Count {
 			if got, want := s.Value(p), plain.Value(p); got != want {
 				t.Fatalf("%s at %d: %d after a restart, %d without", p.Name(), i, got, want)
 			}
@@ -101,7 +101,7 @@ func TestState_AllocatesNothing(t *testing.T) {
 func sumOf(s *State, b bar) int {
 	s.Step(b[0], b[1], b[2], b[3])
 	total := 0
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		total += s.Value(p)
 	}
 	return total
@@ -131,7 +131,7 @@ func FuzzState(f *testing.F) {
 		for i := range 60 {
 			at := func(k int) float64 { return prices[(i*k+k)%len(prices)] }
 			s.Step(at(1), at(2), at(4), at(5))
-			for p := range Pattern(Count()) {
+			for p := range Count {
 				if v := s.Value(p); !slices.Contains([]int{0, 80, 100, 200}, max(v, -v)) {
 					t.Fatalf("%s is %d", p.Name(), v)
 				}

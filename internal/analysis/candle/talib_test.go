@@ -63,7 +63,7 @@ func run(bars []bar) map[string]*column {
 	s := New(calc.NewSlab())
 	for i, b := range bars {
 		s.Step(b[0], b[1], b[2], b[3])
-		for p := range Pattern(Count()) {
+		for p := range Count {
 			if v := s.Value(p); v != 0 {
 				c := found[p.Name()]
 				if c == nil {
@@ -97,7 +97,7 @@ func (c *column) digest() string {
 // compare reports the patterns whose values differ from those of TA-Lib.
 func compare(t *testing.T, set string, got map[string]*column, want map[string]string) {
 	t.Helper()
-	for p := range Pattern(Count()) {
+	for p := range Count {
 		if ours, theirs := got[p.Name()].digest(), want[p.Name()]; ours != theirs {
 			t.Errorf("%s on %s: ours %q, TA-Lib's %q", p.Name(), set, ours, theirs)
 		}

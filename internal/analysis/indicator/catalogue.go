@@ -68,7 +68,9 @@ func priceLevels() []Def {
 
 // candlesticks are the patterns of one to five candles.
 func candlesticks() []Def {
-	return []Def{}
+	return []Def{
+		candles(),
+	}
 }
 
 // panels have a panel of their own.
@@ -223,7 +225,10 @@ func externals() []Def {
 
 // labels returns the signal labels that an indicator may emit and an alert may use.
 // Clients store them, so none is ever renamed or removed.
-func labels() []string {
+func labels() []string { return append(patternLabels(), otherLabels()...) }
+
+// otherLabels are the labels besides those of candle patterns.
+func otherLabels() []string {
 	return []string{
 		"buy", "sell", "buy_small", "sell_small", "gold_buy",
 		"buy_oversold", "sell_overbought",

@@ -58,8 +58,8 @@ type Def struct {
 	Lines   []string // labels of the lines, in index order
 	Signals []Trigger
 
-	// Switches names the boolean parameters, off by default, that enable some of the
-	// signals. They are on for alerts.
+	// Switches names the parameters that enable some of the signals: booleans, off by
+	// default, and lists. They are on, and all, for alerts.
 	Switches []string
 
 	// Order has the parameters that numbers after the name set, such as macd(12,26,9).

@@ -29,7 +29,7 @@ func FuzzCompute(f *testing.F) {
 				r.Params[p.Name] = strconv.AppendFloat(nil, other, 'g', -1, 64)
 			case BoolParam:
 				r.Params[p.Name] = strconv.AppendBool(nil, (size>>i)&1 == 1)
-			case TextParam:
+			case TextParam, ListParam:
 				r.Params[p.Name] = []byte(strconv.Quote(p.Enum[int(size)%len(p.Enum)]))
 			case ColorParam:
 			}

@@ -22,11 +22,12 @@ const (
 	TextParam
 	BoolParam
 	ColorParam
+	ListParam // some of its Enum, as a text with commas
 )
 
 // String returns the kind's name in the catalogue, which is JSON Schema's.
 func (k ParamKind) String() string {
-	return [...]string{"integer", "number", "string", "boolean", "string"}[k]
+	return [...]string{"integer", "number", "string", "boolean", "string", "string"}[k]
 }
 
 // Param describes one setting of an indicator.
@@ -38,6 +39,9 @@ type Param struct {
 	Min, Max float64
 	Enum     []string
 	Doc      string
+
+	// Spell returns the value of the Enum that another spelling means; it may be nil.
+	Spell func(string) (string, bool)
 }
 
 // Int describes a whole-number parameter from lo to hi.
@@ -58,6 +62,12 @@ func Num(name string, def, lo, hi float64, doc string) Param {
 // Choice describes a parameter with a fixed set of values.
 func Choice(name, def string, values []string, doc string) Param {
 	return Param{Name: name, Kind: TextParam, Default: def, Enum: values, Doc: doc}
+}
+
+// List describes a parameter that takes one or several of a fixed set of values: a text
+// with commas between them, or a list. Spell, if not nil, understands other spellings.
+func List(name, def string, values []string, spell func(string) (string, bool), doc string) Param {
+	return Param{Name: name, Kind: ListParam, Default: def, Enum: values, Doc: doc, Spell: spell}
 }
 
 // Bool describes a switch.
@@ -87,6 +97,12 @@ func (p Param) allowed() string {
 		return "true or false"
 	case TextParam:
 		return strings.Join(p.Enum, ", ")
+	case ListParam:
+		const most = 12
+		if more := len(p.Enum) - most; more > 0 {
+			return fmt.Sprintf("one or several of %s and %d more, which list_indicators has", strings.Join(p.Enum[:most], ", "), more)
+		}
+		return "one or several of " + strings.Join(p.Enum, ", ")
 	case ColorParam:
 		return "a colour such as #26a69a"
 	}
@@ -123,6 +139,8 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 			return nil, wrong()
 		}
 		return b, nil
+	case ListParam:
+		return p.parseList(raw)
 	case TextParam, ColorParam:
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
@@ -131,11 +149,57 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 		if p.Kind == ColorParam && isColor(s) {
 			return strings.ToLower(s), nil
 		}
-		if i := slices.IndexFunc(p.Enum, func(e string) bool { return strings.EqualFold(e, s) }); i >= 0 {
+		if i := p.choice(s); i >= 0 {
 			return p.Enum[i], nil
 		}
 	}
 	return nil, wrong()
+}
+
+// on is the value of a switch that enables all it can.
+func (p Param) on() json.RawMessage {
+	if p.Kind == ListParam {
+		return json.RawMessage(`"all"`)
+	}
+	return json.RawMessage("true")
+}
+
+// choice returns the index of a value in the Enum, -1 if it is not there.
+func (p Param) choice(s string) int {
+	if i := slices.IndexFunc(p.Enum, func(e string) bool { return strings.EqualFold(e, s) }); i >= 0 || p.Spell == nil {
+		return i
+	}
+	if meant, ok := p.Spell(s); ok {
+		return slices.Index(p.Enum, meant)
+	}
+	return -1
+}
+
+// parseList reads a text with commas or a list of texts, and returns the values in the
+// order of the Enum, once each, with commas between them.
+func (p Param) parseList(raw json.RawMessage) (any, error) {
+	var items []string
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		items = strings.Split(text, ",")
+	} else if json.Unmarshal(raw, &items) != nil || len(items) == 0 {
+		return nil, p.refuse(string(raw))
+	}
+	chosen := make([]bool, len(p.Enum))
+	for _, item := range items {
+		i := p.choice(strings.TrimSpace(item))
+		if i < 0 {
+			return nil, fault.Field(p.Name, item, p.allowed(), fault.Nearest(item, p.Enum)...)
+		}
+		chosen[i] = true
+	}
+	var values []string
+	for i, is := range chosen {
+		if is {
+			values = append(values, p.Enum[i])
+		}
+	}
+	return strings.Join(values, ","), nil
 }
 
 func isColor(s string) bool {
@@ -149,7 +213,7 @@ func isColor(s string) bool {
 // refuse reports a JSON value that the parameter does not accept.
 func (p Param) refuse(text string) error {
 	plain := strings.Trim(text, `"`)
-	if p.Kind == TextParam || p.Kind == ColorParam || plain == text {
+	if p.Kind == TextParam || p.Kind == ColorParam || p.Kind == ListParam || plain == text {
 		return fault.Field(p.Name, plain, p.allowed(), fault.Nearest(plain, p.Enum)...)
 	}
 	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {

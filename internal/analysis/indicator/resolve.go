@@ -190,7 +190,7 @@ func (d *Def) switchedOn(params map[string]json.RawMessage) map[string]json.RawM
 	maps.Copy(all, params)
 	for _, name := range d.Switches {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(params)), func(given string) bool { return d.param(given) == d.param(name) }) {
-			all[name] = json.RawMessage("true")
+			all[name] = d.Params[d.param(name)].on()
 		}
 	}
 	return all

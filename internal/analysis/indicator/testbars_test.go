@@ -78,6 +78,7 @@ func input(b *market.Bars, interval market.Interval) Input {
 }
 
 // defaults is every indicator and every member of a family with its default parameters.
+// The candle patterns are there together instead of each.
 func defaults(t *testing.T) map[string]*Selection {
 	t.Helper()
 	all := map[string]*Selection{}
@@ -85,6 +86,12 @@ func defaults(t *testing.T) map[string]*Selection {
 		s, err := Resolve(Request{Name: name})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
+		}
+		if s.Def.Family().Name == "candles" {
+			if s, err = ResolveAlert("candles"); err != nil {
+				t.Fatal(err)
+			}
+			name = s.Def.Name
 		}
 		all[name] = s
 	}

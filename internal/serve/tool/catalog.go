@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
@@ -153,13 +154,19 @@ func (q *catalogQuery) answer() any {
 func shortItem(d *indicator.Def) catalogItem {
 	item := catalogItem{
 		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
-		Aliases: d.Aliases, Members: memberNames(d), Signals: d.Labels(),
+		Aliases: d.Aliases, Signals: d.Labels(),
+	}
+	if !namedBySignals(d) {
+		item.Members = memberNames(d)
 	}
 	if family := d.Family(); family != d {
 		item.Family = family.Name
 	}
 	for _, p := range d.Params {
 		param := catalogParam{Name: p.Name, Default: p.Default, Enum: p.Enum}
+		if p.Kind == indicator.ListParam { // the members, which are listed
+			param.Enum = nil
+		}
 		if p.Default == nil { // any other default shows the type
 			param.Type = p.Kind.String()
 		}
@@ -180,10 +187,18 @@ func memberNames(d *indicator.Def) []string {
 	return names
 }
 
+// namedBySignals reports whether the signals of a family name its members, as those of
+// candle patterns do.
+func namedBySignals(d *indicator.Def) bool {
+	return !slices.ContainsFunc(d.Members, func(m indicator.Member) bool {
+		return len(m.Signals) == 0 || !strings.HasPrefix(m.Signals[0], m.Name)
+	})
+}
+
 // fullItem is an indicator with everything a client may know about it.
 func fullItem(d *indicator.Def) catalogItem {
 	item := shortItem(d)
-	item.Description, item.Group, item.Meanings = d.Doc, d.Group, d.Signals
+	item.Description, item.Group, item.Members, item.Meanings = d.Doc, d.Group, memberNames(d), d.Signals
 	for i, p := range d.Params {
 		full := &item.Params[i]
 		full.Type, full.Description = p.Kind.String(), p.Doc
