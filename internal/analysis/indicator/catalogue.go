@@ -107,6 +107,7 @@ func momentums() []Def {
 		ppo(),
 		momentum(),
 		vortex(),
+		trix(),
 		cmo(),
 		tsi(),
 		ultimate(),
@@ -115,6 +116,8 @@ func momentums() []Def {
 		bop(),
 		coppock(),
 		kst(),
+		fisher(),
+		connorsRSI(),
 		stc(),
 		smi(),
 		kdj(),
@@ -130,6 +133,7 @@ func momentums() []Def {
 		qstick(),
 		imi(),
 		fosc(),
+		rci(),
 		cog(),
 		psl(),
 	}
@@ -209,7 +213,15 @@ func statistics() []Def {
 
 // cycles measure the dominant cycle of the price.
 func cycles() []Def {
-	return []Def{}
+	return []Def{
+		mama(),
+		htTrendline(),
+		htDCPeriod(),
+		htSine(),
+		htDCPhase(),
+		htPhasor(),
+		htTrendMode(),
+	}
 }
 
 // externals are computed from other series than bars.

@@ -89,12 +89,37 @@ func TestSTC_SecondDerivation(t *testing.T) {
 	}
 }
 
+// TestRCI_SecondDerivation takes the correlation of sorted places instead of the sum of
+// squares; without equal prices they are the same.
+func TestRCI_SecondDerivation(t *testing.T) {
+	t.Parallel()
+	for text, n := range map[string]int{"rci": 10, `rci {"length":37}`: 37} {
+		b := walk(800, 6)
+		want := slices.Repeat([]float64{math.NaN()}, b.Len())
+		for i := n - 1; i < b.Len(); i++ {
+			window := b.C[i-n+1 : i+1]
+			sorted := slices.Sorted(slices.Values(window))
+			sum, square, mean := 0.0, 0.0, float64(n-1)/2
+			for k, x := range window {
+				place := slices.Index(sorted, x)
+				sum += (float64(k) - mean) * (float64(place) - mean)
+				square += (float64(k) - mean) * (float64(k) - mean)
+			}
+			want[i] = 100 * sum / square
+		}
+		agrees(t, text, lineOf(t, resolved(t, text, b), "RCI"), want)
+	}
+	if got := rankCorrelation([]float64{1, 2, 2, 3}); got != 95 {
+		t.Errorf("two equal prices give %v, want 100 x (1 - 6 x 0.5 / 60)", got)
+	}
+}
+
 // TestMomentum_StandsStillWithTheMarket requires that oscillators around zero raise no
 // signal from rounding where the price does not move.
 func TestMomentum_StandsStillWithTheMarket(t *testing.T) {
 	t.Parallel()
 	const moving, still = 200, 600
-	for _, name := range []string{"momentum", "ao", "ac", "apo", "dpo", "qstick", "coppock", "fosc", "squeeze", "aroon_osc", "cmo", "bop"} {
+	for _, name := range []string{"momentum", "ao", "ac", "apo", "dpo", "qstick", "coppock", "fosc", "squeeze", "aroon_osc", "cmo", "bop", "trix", "fisher", "rci", "mama", "ht_sine"} {
 		for seed := range uint64(3) {
 			for _, perUnit := range []float64{10, 1000} {
 				r := resolved(t, name, priced(stopped(moving, still, seed, false), perUnit))
@@ -137,6 +162,9 @@ func TestSignals_OscillatorsOfMomentum(t *testing.T) {
 		{"aroon", "Aroon Up", "Aroon Down"},
 		{"vortex", "VI+", "VI-"},
 		{"dm", "+DM", "-DM"},
+		{"fisher", "Fisher", "Trigger"},
+		{"mama", "MAMA", "FAMA"},
+		{"ht_sine", "Sine", "Lead Sine"},
 	} {
 		_, r := computed(t, c.name)
 		a, b := lineOf(t, r, c.a), lineOf(t, r, c.b)
@@ -145,7 +173,7 @@ func TestSignals_OscillatorsOfMomentum(t *testing.T) {
 	}
 	for name, line := range map[string]string{
 		"momentum": "Mom", "ao": "AO", "ac": "AC", "apo": "APO", "cmo": "CMO", "coppock": "Coppock", "dpo": "DPO", "bop": "BOP",
-		"qstick": "QStick", "fosc": "FOSC", "aroon_osc": "Aroon Osc",
+		"qstick": "QStick", "fosc": "FOSC", "trix": "TRIX", "aroon_osc": "Aroon Osc",
 	} {
 		_, r := computed(t, name)
 		x := lineOf(t, r, line)
@@ -155,7 +183,7 @@ func TestSignals_OscillatorsOfMomentum(t *testing.T) {
 	for _, c := range []struct {
 		name, line  string
 		bottom, top float64
-	}{{"ultimate", "UO", 30, 70}, {"imi", "IMI", 30, 70}, {"psl", "PSL", 25, 75}, {"stc", "STC", 25, 75}} {
+	}{{"ultimate", "UO", 30, 70}, {"imi", "IMI", 30, 70}, {"psl", "PSL", 25, 75}, {"stc", "STC", 25, 75}, {"rci", "RCI", -80, 80}, {"connors_rsi", "CRSI", 30, 70}} {
 		_, r := computed(t, c.name)
 		x := lineOf(t, r, c.line)
 		expect(t, r, "cross_up_os", len(x), func(i int) bool { return x[i-1] < c.bottom-levelNoise && x[i] >= c.bottom-levelNoise })
