@@ -18,7 +18,7 @@ func bbPercent() Def {
 		Doc:     "Bollinger %b: where the price lies between the bands; 0 is the lower, 1 the upper.",
 		Formula: "(source - lower) / (upper - lower) of `bbands`. No value while the bands meet.",
 		Truth:   "TradingView Bollinger bands %b, pandas-ta bbands",
-		Params:  bandParams(), Lines: []string{"%B"},
+		Params:  bandParams(), Order: []string{"length", "std_dev"}, Lines: []string{"%B"},
 		Signals: []Trigger{
 			{"breakout_up", "%B goes from at or below 1 to above it; y is %B"},
 			{"breakout_down", "%B goes from at or above 0 to below it; y is %B"},
@@ -57,7 +57,7 @@ func bbWidth() Def {
 		Formula: "100 x (upper - lower) / mid of `bbands`; Highest and Lowest of it over `range` bars.",
 		Truth:   "TradingView Bollinger BandWidth, pandas-ta bbands",
 		Params:  append(bandParams(), Int("range", 125, 1, longest, "bars of Highest and Lowest")),
-		Lines:   []string{"BBW", "Highest", "Lowest"},
+		Order:   []string{"length", "std_dev", "range"}, Lines: []string{"BBW", "Highest", "Lowest"},
 		New: func(v Values) Instance {
 			n, k, price, reach := v.Int("length"), v.Num("std_dev"), sourceOf(v.Text("source")), v.Int("range")
 			return &series{
@@ -78,7 +78,7 @@ func bbWidth() Def {
 
 func accbands() Def {
 	return Def{
-		Name: "accbands", Aliases: []string{"acceleration_bands"}, Kind: Overlay, Group: GroupVolatility,
+		Name: "accbands", Kind: Overlay, Group: GroupVolatility,
 		Doc:     "Acceleration bands: averages of widened highs and lows; wide where bars are long.",
 		Formula: "Upper = SMA(h (1 + 4 (h-l)/(h+l))), lower = SMA(l (1 - 4 (h-l)/(h+l))), mid = SMA(close), all over `length` bars.",
 		Truth:   "TA-Lib ACCBANDS",

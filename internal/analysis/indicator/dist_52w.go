@@ -12,7 +12,7 @@ const yearDays = 364
 
 func dist52w() Def {
 	return Def{
-		Name: "dist_52w", Aliases: []string{"hilo52", "52w"}, Kind: Panel, Group: GroupLevels,
+		Name: "dist_52w", Aliases: []string{"52w"}, Kind: Panel, Group: GroupLevels,
 		Doc: "Percent from the 52-week high and low; needs a year of bars, so use daily or weekly ones.",
 		Formula: "100 x (close / highest high - 1) and 100 x (close / lowest low - 1) over the bars of the last 364 dates, this bar's included, " +
 			"by the market's own calendar. No value before the history has 364 dates.",

@@ -38,7 +38,7 @@ func midprice() Def {
 
 func minmax() Def {
 	return Def{
-		Name: "minmax", Aliases: []string{"highest_lowest"}, Kind: Overlay, Group: GroupLevels,
+		Name: "minmax", Kind: Overlay, Group: GroupLevels,
 		Doc:     "Highest and lowest close of the last bars; a signal is a new high or low.",
 		Formula: "Highest and lowest source of the last `length` bars, this one included.",
 		Truth:   "TradingView ta.highest and ta.lowest, TA-Lib MINMAX",
@@ -82,12 +82,18 @@ func detectOutside(r *Row, side int, y float64) {
 func priceTypes() Def {
 	types := map[string]string{"average": "ohlc4", "median": "hl2", "typical": "hlc3", "weighted": "hlcc4"}
 	return Def{
-		Name: "price", Aliases: []string{"price_type"}, Kind: Overlay, Group: GroupTrend,
+		Name: "price", Kind: Overlay, Group: GroupTrend,
 		Doc:     "One price per bar: average, median, typical or weighted.",
 		Formula: "average = (o+h+l+c)/4, median = (h+l)/2, typical = (h+l+c)/3, weighted = (h+l+2c)/4.",
 		Truth:   "TA-Lib AVGPRICE, MEDPRICE, TYPPRICE, WCLPRICE",
 		Params:  []Param{Choice("type", "typical", []string{"average", "median", "typical", "weighted"}, "which prices of the bar")},
 		Lines:   []string{"Price"},
+		Members: []Member{
+			{Name: "avgprice", Doc: "Average of the bar's four prices.", Fixed: map[string]any{"type": "average"}},
+			{Name: "medprice", Doc: "Middle of the bar's range.", Fixed: map[string]any{"type": "median"}},
+			{Name: "typprice", Doc: "Typical price of the bar.", Fixed: map[string]any{"type": "typical"}},
+			{Name: "wclprice", Doc: "Weighted close of the bar.", Fixed: map[string]any{"type": "weighted"}},
+		},
 		New: func(v Values) Instance {
 			price := sourceOf(types[v.Text("type")])
 			return single(labelOf("Price", v, "type"), "Price", 0, 1, func(*calc.Slab, Env) func(*Row) float64 {
@@ -152,7 +158,7 @@ func runningHigh(m *calc.Slab) func(float64) float64 {
 
 func returns() Def {
 	return Def{
-		Name: "returns", Aliases: []string{"log_returns"}, Kind: Panel, Group: GroupMomentum,
+		Name: "returns", Kind: Panel, Group: GroupMomentum,
 		Doc:     "Return over the last bars in percent; simple or logarithmic.",
 		Formula: "simple = 100 x (source / source n bars ago - 1); log = 100 x ln(source / source n bars ago).",
 		Truth:   "pandas-ta percent_return and log_return",

@@ -67,7 +67,7 @@ func timeSeriesForecast() Def {
 
 func rSquared() Def {
 	return windowed{
-		line: "R2", length: 14, least: 3, source: "close", yRange: &[2]float64{0, 1}, levels: []HLine{{Y: 0.5}},
+		line: "RSQ", length: 14, least: 3, source: "close", yRange: &[2]float64{0, 1}, levels: []HLine{{Y: 0.5}},
 		next: func(m *calc.Slab, n int) func(calc.Slot, float64) float64 {
 			line, spread := m.LinReg(n), m.Deviation(n)
 			places := (float64(n)*float64(n) - 1) / 12 // variance of the places of the bars

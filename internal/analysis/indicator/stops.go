@@ -35,6 +35,8 @@ func atrParams(n int, k float64) []Param {
 	return []Param{lengthFrom(n, 1, "bars in the average true range"), Num("multiplier", k, 0.01, 100, "distance in average true ranges").As("mult", "factor")}
 }
 
+func stopOrder() []string { return []string{"length", "multiplier"} }
+
 // trailingStop is the instance of a stop with one line that is drawn as a trend.
 func trailingStop(label, line string, first, stable int, begin func(m *calc.Slab, env Env) step) *series {
 	return &series{label: label, first: first, stable: stable, columns: 1, lines: styled(Trend, line), begin: begin}
@@ -42,13 +44,13 @@ func trailingStop(label, line string, first, stable int, begin func(m *calc.Slab
 
 func chandelier() Def {
 	return Def{
-		Name: "chandelier", Aliases: []string{"ce", "chandelier_exit"}, Kind: Overlay, Group: GroupTrend,
+		Name: "chandelier", Aliases: []string{"ce"}, Kind: Overlay, Group: GroupTrend,
 		Doc: "Chandelier exit: a stop some ranges off the extreme close; below the price in an uptrend, above it in a downtrend.",
 		Formula: "Long = highest close of `length` bars - multiplier x ATR(length), never falling while the close before is above it; Short is mirrored. " +
 			"A close above the Short of the bar before turns the trend up, one below the Long of the bar before turns it down; it starts up. With use_close false the extremes are those of highs and lows.",
 		Truth:  "TradingView's public chandelier exit",
 		Params: append(atrParams(22, 3), Bool("use_close", true, "extremes of closes, not of highs and lows")),
-		Lines:  []string{"Chandelier"}, Signals: flips("the stop"),
+		Order:  stopOrder(), Lines: []string{"Chandelier"}, Signals: flips("the stop"),
 		New: func(v Values) Instance {
 			n, k, closes := v.Int("length"), v.Num("multiplier"), v.Bool("use_close")
 			return trailingStop(labelOf("CE", v, "length", "multiplier"), "Chandelier", n-1, wilderStable(n)+flipBars, func(m *calc.Slab, _ Env) step {
@@ -122,7 +124,7 @@ func chandeKroll() Def {
 		Formula: "Short = highest over stop_length bars of (highest high - multiplier x ATR), Long = lowest over stop_length bars of (lowest low + multiplier x ATR), both over `length` bars.",
 		Truth:   "TradingView Chande Kroll stop (it has values before the second window is full)",
 		Params:  append(atrParams(10, 1), Int("stop_length", 9, 1, longest, "bars of the second extreme")),
-		Lines:   []string{"Stop Long", "Stop Short"}, Signals: crossTriggers("Stop Long", "Stop Short"),
+		Order:   []string{"length", "multiplier", "stop_length"}, Lines: []string{"Stop Long", "Stop Short"},
 		New: func(v Values) Instance {
 			n, k, q := v.Int("length"), v.Num("multiplier"), v.Int("stop_length")
 			return &series{
@@ -136,7 +138,6 @@ func chandeKroll() Def {
 						r.Values[0] = bottom.Step(low.Step(r.Bar.L) + width)
 					}
 				},
-				detect: func(r *Row) { r.crosses(0, 1) },
 			}
 		},
 	}
@@ -150,7 +151,7 @@ func volatilityStop() Def {
 			"and its extremes begin there. Before the average is known the true range takes its place. It starts up.",
 		Truth:  "TradingView volatility stop",
 		Params: append(atrParams(20, 2), source("close")),
-		Lines:  []string{"VStop"}, Signals: flips("the stop"),
+		Order:  stopOrder(), Lines: []string{"VStop"}, Signals: flips("the stop"),
 		New: func(v Values) Instance {
 			n, k, price := v.Int("length"), v.Num("multiplier"), sourceOf(v.Text("source"))
 			return trailingStop(labelOf("VStop", v, "length", "multiplier"), "VStop", 0, wilderStable(n)+flipBars, func(m *calc.Slab, _ Env) step {
@@ -219,7 +220,7 @@ func utBot() Def {
 			"A source that crosses it puts it at that distance on the other side. It starts below the source.",
 		Truth:  "TradingView's public UT Bot alerts",
 		Params: append(atrParams(10, 1), source("close")),
-		Lines:  []string{"UT Stop"},
+		Order:  stopOrder(), Lines: []string{"UT Stop"},
 		Signals: []Trigger{
 			{"buy", "the source goes from at or below the stop to above it; y is the source"},
 			{"sell", "the source goes from at or above the stop to below it; y is the source"},

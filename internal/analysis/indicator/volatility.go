@@ -52,7 +52,7 @@ func massIndex() Def {
 	const smoothing = 9
 	return Def{
 		Name: "mass_index", Aliases: []string{"massi"}, Kind: Panel, Group: GroupVolatility,
-		Doc:     "Mass index; a rise above 27 and a fall below 26.5 often precede a reversal.",
+		Doc:     "Mass index; with length 25, a rise above 27 and a fall below 26.5 often precede a reversal.",
 		Formula: "Sum over `length` bars of EMA(h-l, 9) / EMA(EMA(h-l, 9), 9).",
 		Truth:   "TradingView mass index, TA-Lib MASSI",
 		Params:  []Param{lengthFrom(10, 1, "bars in the sum")},
@@ -67,7 +67,9 @@ func massIndex() Def {
 					return sum.Step(r.Slot, ratio(a, twice.Step(a)))
 				}
 			})
-			s.levels = []HLine{{Y: 27}, {Y: 26.5}}
+			if n == 25 { // the length that Dorsey's levels are for
+				s.levels = []HLine{{Y: 27}, {Y: 26.5}}
+			}
 			return s
 		},
 	}
@@ -80,7 +82,7 @@ func relativeVolatility() Def {
 		Formula: "100 x u / (u + d): EMAs over ema_length bars of the population standard deviation over `length` bars, u of rising bars, d of the others. No value while both are zero.",
 		Truth:   "TradingView relative volatility index (it also counts bars before the first deviation, which changes its first values; TA-Lib smooths by Wilder)",
 		Params:  []Param{lengthFrom(10, 2, "bars in the deviation"), Int("ema_length", 14, 1, longest, "bars in the averages"), source("close")},
-		Lines:   []string{"RVI"},
+		Order:   []string{"length", "ema_length"}, Lines: []string{"RVI"},
 		New: func(v Values) Instance {
 			n, smooth, price := v.Int("length"), v.Int("ema_length"), sourceOf(v.Text("source"))
 			s := single(labelOf("RVI", v, "length", "ema_length"), "RVI", n+smooth-2, n+signedStable(smooth), func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -109,7 +111,7 @@ func chaikinVolatility() Def {
 		Formula: "100 x (e / e roc_length bars ago - 1), e = EMA(h-l, length).",
 		Truth:   "TradingView Chaikin volatility, TA-Lib CVI",
 		Params:  []Param{lengthFrom(10, 1, "bars in the average"), Int("roc_length", 10, 1, longest, "bars to look back")},
-		Lines:   []string{"CVI"},
+		Order:   []string{"length", "roc_length"}, Lines: []string{"CVI"},
 		New: func(v Values) Instance {
 			n, back := v.Int("length"), v.Int("roc_length")
 			s := single(labelOf("CVI", v, "length", "roc_length"), "CVI", n-1+back, emaStable(n)+back, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -146,7 +148,7 @@ func ulcer() Def {
 
 func adr() Def {
 	return Def{
-		Name: "adr", Aliases: []string{"average_daily_range"}, Kind: Panel, Group: GroupVolatility,
+		Name: "adr", Kind: Panel, Group: GroupVolatility,
 		Doc: "Average daily range, price or percent; how far a day usually moves.",
 		Formula: "price: mean of high - low of the last `length` whole days of the market's calendar; percent: 100 x (mean of high / low - 1). " +
 			"Bars of a day or more count each as one. The first day of a history is not counted: it may be a part of one.",

@@ -15,7 +15,7 @@ func volume() Def {
 		Formula: "Volume of the bar and its SMA over `length` bars.",
 		Truth:   "TradingView volume",
 		Params:  []Param{lengthFrom(20, 1, "bars in the average").As("ma_length", "period")},
-		Lines:   []string{"Volume", "MA"}, Signals: crossTriggers("Volume", "MA"),
+		Lines:   []string{"Volume", "MA"},
 		New: func(v Values) Instance {
 			n := v.Int("length")
 			return &series{
@@ -25,7 +25,6 @@ func volume() Def {
 					mean := m.SMA(n)
 					return func(r *Row) { r.Values[0], r.Values[1] = r.Bar.V, mean.Step(r.Slot, r.Bar.V) }
 				},
-				detect: func(r *Row) { r.crosses(0, 1) },
 				present: func(r *Result, col [][]float64) {
 					r.Hist = []Hist{{Label: "Volume", Values: col[0], Style: Plain}}
 				},
@@ -64,7 +63,7 @@ func pvo() Def {
 			Int("fast", 12, 1, longest, "bars of the fast average"), Int("slow", 26, 1, longest, "bars of the slow average"),
 			Int("signal", 9, 1, longest, "bars of the signal line"),
 		},
-		Lines: []string{"PVO", "Signal"}, Signals: crossTriggers("PVO", "Signal"),
+		Order: []string{"fast", "slow", "signal"}, Lines: []string{"PVO", "Signal"}, Signals: crossTriggers("PVO", "Signal"),
 		New: func(v Values) Instance {
 			fast, slow, signal := v.Int("fast"), v.Int("slow"), v.Int("signal")
 			most := max(fast, slow)
@@ -91,7 +90,7 @@ func pvo() Def {
 
 func marketFacilitation() Def {
 	return Def{
-		Name: "market_facilitation", Aliases: []string{"bw_mfi", "marketfi"}, Kind: Panel, Group: GroupVolume,
+		Name: "market_facilitation", Aliases: []string{"bw_mfi"}, Kind: Panel, Group: GroupVolume,
 		Doc:     "Market facilitation index of Williams: range per volume.",
 		Formula: "(high - low) / volume. No value without volume.",
 		Truth:   "TA-Lib MARKETFI, Tulip marketfi",
@@ -111,7 +110,7 @@ func easeOfMovement() Def {
 		Formula: "SMA over `length` bars of divisor x (change of (h+l)/2) x (h-l) / volume; a bar without volume counts as zero.",
 		Truth:   "TradingView ease of movement, pandas-ta eom",
 		Params:  []Param{lengthFrom(14, 1, "bars in the average"), Num("divisor", 10_000, 1, 1e12, "scale of the values")},
-		Lines:   []string{"EOM"}, Signals: crossTriggers("EOM", "zero"),
+		Order:   []string{"length", "divisor"}, Lines: []string{"EOM"}, Signals: crossTriggers("EOM", "zero"),
 		New: func(v Values) Instance {
 			n, scale := v.Int("length"), v.Num("divisor")
 			return single(labelOf("EOM", v, "length", "divisor"), "EOM", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {

@@ -16,7 +16,7 @@ func chaikinOscillator() Def {
 		Formula: "EMA(`ad`, fast) - EMA(`ad`, slow), each seeded at its own length.",
 		Truth:   "TradingView Chaikin oscillator (TA-Lib seeds both averages with the first bar and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("fast", 3, 1, longest, "bars of the fast average"), Int("slow", 10, 1, longest, "bars of the slow average")},
-		Lines:   []string{"CO"}, Signals: crossTriggers("CO", "zero"),
+		Order:   []string{"fast", "slow"}, Lines: []string{"CO"}, Signals: crossTriggers("CO", "zero"),
 		New: func(v Values) Instance {
 			fast, slow := v.Int("fast"), v.Int("slow")
 			most := max(fast, slow)
@@ -83,7 +83,7 @@ func klinger() Def {
 			"A change below 1e-12 of the price is none. The first bar counts as a fall.",
 		Truth:  "TradingView Klinger oscillator",
 		Params: []Param{Int("fast", 34, 1, longest, "bars of the fast average"), Int("slow", 55, 1, longest, "bars of the slow average"), Int("signal", 13, 1, longest, "bars of the signal line")},
-		Lines:  []string{"KVO", "Signal"}, Signals: crossTriggers("KVO", "Signal"),
+		Order:  []string{"fast", "slow", "signal"}, Lines: []string{"KVO", "Signal"}, Signals: crossTriggers("KVO", "Signal"),
 		New: func(v Values) Instance {
 			fast, slow, signal := v.Int("fast"), v.Int("slow"), v.Int("signal")
 			most := max(fast, slow)
@@ -139,7 +139,7 @@ func priceVolumeTrend() Def {
 
 func williamsAD() Def {
 	return Def{
-		Name: "wad", Aliases: []string{"williams_ad"}, Kind: Panel, Group: GroupVolume,
+		Name: "wad", Kind: Panel, Group: GroupVolume,
 		Doc:     "Williams accumulation/distribution; price moved by buyers minus sellers, added up. Only its direction matters, not its level.",
 		Formula: "Sum, from 0 at the first bar shown, whose time is `anchored_at` in answers, of c - min(l, previous c) where the close rises and c - max(h, previous c) where it falls.",
 		Truth:   "TA-Lib WAD, Tulip wad",
@@ -160,15 +160,15 @@ func williamsAD() Def {
 
 func nvi() Def {
 	return volumeIndex(Def{
-		Name: "nvi", Aliases: []string{"negative_volume"},
-		Doc: "Negative volume index; returns of bars with less volume than the one before. Only its direction matters, not its level.",
+		Name: "nvi",
+		Doc:  "Negative volume index; returns of bars with less volume than the one before. Only its direction matters, not its level.",
 	}, "NVI", "less", func(now, before float64) bool { return now < before })
 }
 
 func pvi() Def {
 	return volumeIndex(Def{
-		Name: "pvi", Aliases: []string{"positive_volume"},
-		Doc: "Positive volume index; returns of bars with more volume than the one before. Only its direction matters, not its level.",
+		Name: "pvi",
+		Doc:  "Positive volume index; returns of bars with more volume than the one before. Only its direction matters, not its level.",
 	}, "PVI", "more", func(now, before float64) bool { return now > before })
 }
 

@@ -68,7 +68,7 @@ SPECS = {
         variants=LENGTHS,
         oracles={
             "pandas_ta": Oracle(
-                lambda b, p: {"R2": column(pta.linreg(pd.Series(price(b, p)), length=p["length"], r=True)) ** 2},
+                lambda b, p: {"RSQ": column(pta.linreg(pd.Series(price(b, p)), length=p["length"], r=True)) ** 2},
                 skip={**ROUNDED, "long": "its sums are off by 2e-10"},
             )
         },
