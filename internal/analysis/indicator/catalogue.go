@@ -54,7 +54,16 @@ func structures() []Def {
 		marketStructure(),
 		sweeps(),
 		fvg(),
+		orderBlocks(),
+		oscDivergence(),
+		supportResistance(),
+		zigzag(),
+		williamsFractals(),
+		trendlines(),
+		linregChannel(),
+		darvas(),
 		gaps(),
+		vixFix(),
 	}
 }
 
@@ -62,7 +71,11 @@ func structures() []Def {
 func priceLevels() []Def {
 	return []Def{
 		priorLevels(),
+		anchoredVWAP(),
 		openingRange(),
+		sessionLevels(),
+		autoFib(),
+		roundLevels(),
 	}
 }
 
@@ -255,7 +268,8 @@ func otherLabels() []string {
 		// Structure and levels.
 		"higher_high", "lower_high", "higher_low", "lower_low",
 		"bos_up", "bos_down", "choch_up", "choch_down", "sweep_high", "sweep_low",
-		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled",
+		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled", "ob_up", "ob_down",
+		"fractal_up", "fractal_down", "bull_div", "bear_div", "hidden_bull_div", "hidden_bear_div",
 		// squeeze
 		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down",
 	}

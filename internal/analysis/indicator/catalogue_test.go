@@ -152,7 +152,8 @@ func checkFirst(t *testing.T, name string, r *Result, first int) {
 // and not with a fixed bar: the published index is then the earliest possible.
 func firstVaries(name string) bool {
 	return slices.Contains([]string{
-		"pivot", "prior_levels", "swings", "structure", "sweeps", "fvg", "gaps",
+		"pivot", "prior_levels", "swings", "structure", "sweeps", "fvg", "gaps", "order_blocks", "support_resistance",
+		"zigzag", "fractals", "trendlines", "linreg_channel", "darvas", "auto_fib",
 	}, name)
 }
 

@@ -33,10 +33,13 @@ func (s *series) withDivergences(prefix string, c int) *series {
 
 // divergence looks for divergences of one oscillator.
 type divergence struct {
-	bull, bear string
-	osc        calc.PivotState
-	low, high  calc.LagState // the price extremes of the bar at the pivot
-	cells      calc.Cells
+	bull, bear             string
+	hiddenBull, hiddenBear string // empty: not looked for
+	side                   int    // bars after a pivot that confirm it
+	solid                  bool   // whether the segments of those that are not hidden are solid
+	osc                    calc.PivotState
+	low, high              calc.LagState // the price extremes of the bar at the pivot
+	cells                  calc.Cells
 }
 
 // Where divergence keeps the last pivot low, then the last pivot high.
@@ -48,40 +51,53 @@ const (
 )
 
 func newDivergence(m *calc.Slab, prefix string) *divergence {
-	return &divergence{
-		bull: prefix + "_bull_div", bear: prefix + "_bear_div",
-		osc: m.Pivot(pivotSide, pivotSide), low: m.Lag(pivotSide), high: m.Lag(pivotSide),
-		cells: m.Cells(2 * divSide),
-	}
+	d := divergenceAt(m, pivotSide, pivotSide)
+	d.bull, d.bear = prefix+"_bull_div", prefix+"_bear_div"
+	return d
 }
 
-func (d *divergence) next(r *Row, osc float64) {
+// divergenceAt returns a detector of divergences at pivots with so many bars on each
+// side.
+func divergenceAt(m *calc.Slab, left, right int) *divergence {
+	return &divergence{side: right, osc: m.Pivot(left, right), low: m.Lag(right), high: m.Lag(right), cells: m.Cells(2 * divSide)}
+}
+
+// next takes a bar with a bounded oscillator. With an unchanged price only the last bits
+// of it move, which must not turn a plateau into a pivot: nine decimals are compared.
+func (d *divergence) next(r *Row, osc float64) { d.compare(r, math.Round(osc*1e9)/1e9) }
+
+// compare takes a bar with an oscillator whose values are compared as they are.
+func (d *divergence) compare(r *Row, osc float64) {
 	low, high := d.low.Step(r.Bar.L), d.high.Step(r.Bar.H)
-	// With an unchanged price only the last bits of the oscillator move, which must not
-	// turn a plateau into a pivot: nine decimals are compared.
-	osc = math.Round(osc*1e9) / 1e9
 	top, bottom := d.osc.Step(osc)
 	m := d.cells.Mem()
 	if !math.IsNaN(bottom) {
-		d.side(r, m[:divSide], bottom, low, true)
+		d.pivot(r, m[:divSide], bottom, low, true)
 	}
 	if !math.IsNaN(top) {
-		d.side(r, m[divSide:], top, high, false)
+		d.pivot(r, m[divSide:], top, high, false)
 	}
 }
 
-// side compares a new pivot with the last of its kind and stores it.
-func (d *divergence) side(r *Row, last []float64, osc, price float64, bull bool) {
-	x := r.Index - pivotSide
+// pivot compares a new pivot with the last of its kind and stores it.
+func (d *divergence) pivot(r *Row, last []float64, osc, price float64, bull bool) {
+	x := r.Index - d.side
 	before := int(last[divX]) - 1
 	if apart := x - before; before >= 0 && apart >= nearest && apart <= farthest {
-		label, found := d.bull, osc > last[divOsc] && price < last[divPrice]
+		label, hidden, sign := d.bull, d.hiddenBull, 1.0
 		if !bull {
-			label, found = d.bear, osc < last[divOsc] && price > last[divPrice]
+			label, hidden, sign = d.bear, d.hiddenBear, -1
 		}
-		if found {
+		rise, climb := float64(sign*(osc-last[divOsc])), float64(sign*(price-last[divPrice]))
+		line := DivLine{X1: before, Y1: last[divOsc], X2: x, Y2: osc, Dashed: !d.solid, Bull: bull}
+		switch {
+		case rise > 0 && climb < 0:
 			r.SignalAt(x, label, osc)
-			r.DivLines = append(r.DivLines, DivLine{X1: before, Y1: last[divOsc], X2: x, Y2: osc, Dashed: true, Bull: bull})
+			r.DivLines = append(r.DivLines, line)
+		case rise < 0 && climb > 0 && hidden != "":
+			line.Dashed = true
+			r.SignalAt(x, hidden, osc)
+			r.DivLines = append(r.DivLines, line)
 		}
 	}
 	last[divX], last[divOsc], last[divPrice] = float64(x+1), osc, price

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"candela/internal/kit/fault"
 	"candela/internal/market"
@@ -38,6 +39,7 @@ type Param struct {
 	Default  any // int, float64, string or bool; nil means unset
 	Min, Max float64
 	Enum     []string
+	Times    bool // a text may also be a date or a time
 	Doc      string
 
 	// Spell returns the value of the Enum that another spelling means; it may be nil.
@@ -70,6 +72,12 @@ func List(name, def string, values []string, spell func(string) (string, bool), 
 	return Param{Name: name, Kind: ListParam, Default: def, Enum: values, Doc: doc, Spell: spell}
 }
 
+// orTime lets a choice also be a date or a time.
+func (p Param) orTime() Param {
+	p.Times = true
+	return p
+}
+
 // Bool describes a switch.
 func Bool(name string, def bool, doc string) Param {
 	return Param{Name: name, Kind: BoolParam, Default: def, Doc: doc}
@@ -96,6 +104,9 @@ func (p Param) allowed() string {
 	case BoolParam:
 		return "true or false"
 	case TextParam:
+		if p.Times {
+			return strings.Join(p.Enum, ", ") + ", or a time such as 2026-03-01 or 2026-03-01T14:30:00Z"
+		}
 		return strings.Join(p.Enum, ", ")
 	case ListParam:
 		const most = 12
@@ -152,6 +163,9 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 		if i := p.choice(s); i >= 0 {
 			return p.Enum[i], nil
 		}
+		if t, ok := parseTime(s); ok && p.Times {
+			return t.UTC().Format(time.RFC3339), nil
+		}
 	}
 	return nil, wrong()
 }
@@ -200,6 +214,16 @@ func (p Param) parseList(raw json.RawMessage) (any, error) {
 		}
 	}
 	return strings.Join(values, ","), nil
+}
+
+// parseTime reads a date, which begins at midnight UTC, or a time with its zone.
+func parseTime(s string) (time.Time, bool) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil && t.Unix() > 0 {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 func isColor(s string) bool {

@@ -44,10 +44,14 @@ func pivot() Def {
 
 // pivotUnit resolves "auto" as TradingView does.
 func pivotUnit(env Env, v Values) string {
-	unit := v.Text("timeframe")
-	if unit != "auto" {
+	if unit := v.Text("timeframe"); unit != "auto" {
 		return unit
 	}
+	return autoUnit(env)
+}
+
+// autoUnit returns a period that has some tens of bars or more.
+func autoUnit(env Env) string {
 	switch {
 	case env.Interval <= market.Minute15:
 		return "day"

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"candela/internal/analysis/calc"
+	"candela/internal/market"
 )
 
 func vwap() Def {
@@ -17,7 +18,7 @@ func vwap() Def {
 		Lines:   []string{"VWAP"},
 		New: func(v Values) Instance {
 			const mean, began = 0, 1
-			a := anchored{v, began}
+			a := anchored{v: v, began: began}
 			return &series{
 				label: "VWAP(" + v.Text("anchor") + ")", warm: a.warm, columns: 2, lines: solid("VWAP"), begin: a.begin,
 				present: func(r *Result, col [][]float64) { r.Restarts = restarts(col[began]) },
@@ -39,7 +40,7 @@ func vwapBands() Def {
 		Lines: []string{"VWAP Upper", "VWAP", "VWAP Lower"},
 		New: func(v Values) Instance {
 			const mean, began, deviation, upper, lower = 0, 1, 2, 3, 4
-			a, k := anchored{v, began}, v.Num("std_dev")
+			a, k := anchored{v: v, began: began}, v.Num("std_dev")
 			return &series{
 				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 5,
 				begin: func(m *calc.Slab, env Env) step {
@@ -88,14 +89,22 @@ func restarts(marks []float64) []int {
 // warm: the mean is known from the first bar, and stable once a period has begun
 // inside the history.
 func (a anchored) warm(env Env) (first, stable int) {
-	return 0, periodBars(env.Interval, a.v.Text("anchor")) + 1
+	return 0, periodBars(env.Interval, a.unitOf(env)) + 1
+}
+
+// unitOf returns the period after which the mean restarts.
+func (a anchored) unitOf(env Env) string {
+	if unit := a.v.Text("anchor"); unit != "auto" {
+		return unit
+	}
+	return autoUnit(env)
 }
 
 // enters reports whether the bar is the first of a period, whose number it keeps in
 // period, and marks it in the column.
 func (a anchored) enters(r *Row, env Env, period *float64) bool {
 	r.Values[a.began] = 0
-	p := float64(periodOf(env.Calendar, a.v.Text("anchor"), r.Bar.T))
+	p := float64(periodOf(env.Calendar, a.unitOf(env), r.Bar.T))
 	if r.Index > 0 && p == *period {
 		return false
 	}
@@ -107,29 +116,54 @@ func (a anchored) enters(r *Row, env Env, period *float64) bool {
 }
 
 // begin returns a step that writes the mean to column 0 and, if the row has one,
-// the deviation to column 2. The variance is summed around the running mean
-// (West 1979), because mean square minus squared mean cancels at high prices.
+// the deviation to column 2.
 func (a anchored) begin(m *calc.Slab, env Env) step {
-	const period, volume, amount, mean, squares, size = 0, 1, 2, 3, 4, 5
-	cells, src := m.Cells(size), sourceOf(a.v.Text("source"))
+	period, mean := m.Cells(1), newVolumeMean(m, a.v.Text("source"))
 	return func(r *Row) {
-		c := cells.Mem()
-		if a.enters(r, env, &c[period]) {
-			c[volume], c[amount], c[mean], c[squares] = 0, 0, 0, 0
+		if a.enters(r, env, &period.Mem()[0]) {
+			mean.restart()
 		}
-		x, w := src(r.Bar), r.Bar.V
-		if w > 0 && !math.IsNaN(x) {
-			c[volume] += w
-			c[amount] += float64(x * w)
-			away := x - c[mean]
-			c[mean] += float64(away * (w / c[volume]))
-			c[squares] += float64(float64(w*away) * (x - c[mean]))
-		}
-		if c[volume] > 0 {
-			r.Values[0] = c[amount] / c[volume]
-			if len(r.Values) > 2 {
-				r.Values[2] = math.Sqrt(max(c[squares], 0) / c[volume])
-			}
-		}
+		mean.write(r)
+	}
+}
+
+// volumeMean is a volume-weighted mean since it was restarted.
+type volumeMean struct {
+	src   func(market.Bar) float64
+	cells calc.Cells
+}
+
+func newVolumeMean(m *calc.Slab, source string) volumeMean {
+	return volumeMean{sourceOf(source), m.Cells(4)}
+}
+
+func (w volumeMean) restart() { clear(w.cells.Mem()) }
+
+// add takes a bar and returns the mean and the deviation, NaN before there is volume.
+// The variance is summed around the running mean (West 1979), because mean square minus
+// squared mean cancels at high prices.
+func (w volumeMean) add(b market.Bar) (value, deviation float64) {
+	const volume, amount, mean, squares = 0, 1, 2, 3
+	c := w.cells.Mem()
+	if x := w.src(b); b.V > 0 && !math.IsNaN(x) {
+		c[volume] += b.V
+		c[amount] += float64(x * b.V)
+		away := x - c[mean]
+		c[mean] += float64(away * (b.V / c[volume]))
+		c[squares] += float64(float64(b.V*away) * (x - c[mean]))
+	}
+	if !(c[volume] > 0) {
+		return math.NaN(), math.NaN()
+	}
+	return c[amount] / c[volume], math.Sqrt(max(c[squares], 0) / c[volume])
+}
+
+// write adds the row's bar and writes the mean to column 0 and, if there is one, the
+// deviation to column 2.
+func (w volumeMean) write(r *Row) {
+	value, deviation := w.add(r.Bar)
+	r.Values[0] = value
+	if len(r.Values) > 2 {
+		r.Values[2] = deviation
 	}
 }

@@ -59,6 +59,8 @@ var looks = map[string]look{
 	"gap_up":          {quiet: true},
 	"gap_down":        {quiet: true},
 	"gap_filled":      {quiet: true},
+	"ob_up":           {quiet: true},
+	"ob_down":         {quiet: true},
 	"cross_down_ob":   {},
 	"wt_bear_div":     {},
 	"rsi_bear_div":    {},
