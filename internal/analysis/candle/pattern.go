@@ -18,6 +18,7 @@ const (
 // pattern is a row of the table.
 type pattern struct {
 	name, title string
+	candles     int // that it is made of
 	lookback    int // bars before the first that may have a value
 	value       func(*window) int
 	role        Role
@@ -34,6 +35,9 @@ func (p Pattern) Name() string { return rules[p].name }
 
 // Title returns the name that traders use.
 func (p Pattern) Title() string { return rules[p].title }
+
+// Candles returns the number of candles that make the pattern.
+func (p Pattern) Candles() int { return rules[p].candles }
 
 // Lookback returns the number of bars before the first that may have a value.
 func (p Pattern) Lookback() int { return rules[p].lookback }

@@ -77,6 +77,7 @@ type scratch struct {
 	boxes    []Rect // taken by text or an arrow
 	legends  []Rect // those of them that are legends
 	arrows   []arrow
+	patterns []candleName
 	placed   []Pill
 	joined   []float64 // columns with the values ahead
 	breaks   []int     // the first bars of sessions
@@ -148,6 +149,7 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.drawSignals()
 	l.drawDrawings()
 	l.drawTags()
+	l.nameCandles()
 	l.drawLast()
 	l.placePills()
 	l.labelTicks()
@@ -164,7 +166,7 @@ func (c *scratch) reset() {
 	clear(c.kept)
 	clear(c.placed)
 	c.legends, c.joined, c.breaks = c.legends[:0], c.joined[:0], c.breaks[:0]
-	c.boxes, c.arrows, c.texts, c.kept = c.boxes[:0], c.arrows[:0], 0, c.kept[:0]
+	c.boxes, c.arrows, c.patterns, c.texts, c.kept = c.boxes[:0], c.arrows[:0], c.patterns[:0], 0, c.kept[:0]
 	c.compared = compared{values: c.compared.values[:0]}
 	c.visible = c.visible[:0]
 	c.candles = ohlc{}

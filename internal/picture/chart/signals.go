@@ -28,6 +28,8 @@ type look struct {
 	minor bool // a smaller dot
 	over  bool // a text without an arrow stands over the bar, else under it
 	quiet bool // not drawn: the area of the indicator shows it
+
+	pattern *candleLook // of a candle pattern
 }
 
 // looks has the labels of signals that are more than minor dots.
@@ -73,6 +75,9 @@ func lookOf(label string) look {
 	if known, ok := looks[label]; ok {
 		return known
 	}
+	if known, ok := candleLooks()[label]; ok {
+		return known
+	}
 	for _, word := range [...]string{"up", "buy", "bull", "oversold"} {
 		if strings.Contains(label, word) {
 			return look{up: true, minor: true}
@@ -92,7 +97,7 @@ func dotWords(signals []indicator.Signal) string {
 	words := [...]struct{ in, word string }{{"cross", "cross"}, {"breakout", "breakout"}, {"over", "zone exit"}, {"div", "divergence"}, {"small", "weak cross"}}
 	var seen [len(words)]bool
 	for i := range signals {
-		if lookOf(signals[i].Label).arrow {
+		if k := lookOf(signals[i].Label); k.arrow || k.pattern != nil {
 			continue
 		}
 		for w := range words {
@@ -193,6 +198,8 @@ func (l *layout) drawSignals() {
 				l.arrow(v.pane, s.X, s.Y, k)
 			case k.text != "":
 				l.word(v.pane, s.X, s.Y, k)
+			case k.pattern != nil:
+				l.candleMark(v.pane, s.X, s.Y, k)
 			case k.minor:
 				l.dot(v.pane, l.xs[s.X], a.y(s.Y), 2.4, 3.4, l.sideColor(k.up))
 			default:
