@@ -14,7 +14,7 @@
 // FirePrice, FireBar and FireSignal remove triggered alerts from their queues and return
 // each firing once. Such an alert is uncommitted: it neither fires again nor expires, but
 // it is still listed and may still be removed, because the store has it as active.
-// RemoveFired deletes it after the commit. After a failed commit Uncommitted returns the
+// Committed deletes it, or lets it fire again. After a failed commit Uncommitted returns the
 // firing again, with its value and time.
 package alert
 

@@ -73,7 +73,7 @@ func TestFirePrice_CostOfATick(t *testing.T) { //nolint:paralleltest // it measu
 	for round := 0; round < 200 || best > most && !raceDetector && time.Now().Before(end); round++ {
 		began := time.Now()
 		for range tickers {
-			buf = index.FirePrice(buf, next(), 100, 100, start)
+			buf = index.FirePrice(buf, next(), 100, 100, 100, start)
 		}
 		best = min(best, time.Since(began)/tickers)
 	}
@@ -99,7 +99,7 @@ func BenchmarkIndex_TickNothing(b *testing.B) {
 		b.ReportAllocs()
 		buf := make([]alert.Firing, 0, 1)
 		for b.Loop() {
-			buf = index.FirePrice(buf[:0], next(), 100, 100, start)
+			buf = index.FirePrice(buf[:0], next(), 100, 100, 100, start)
 		}
 		b.ReportMetric(perAlert, "B/alert")
 		if len(buf) != 0 || index.Len() != million {
@@ -150,7 +150,7 @@ func BenchmarkIndex_TickFires(b *testing.B) {
 			b.ReportAllocs()
 			buf, at := make([]alert.Firing, 0, 1), 0
 			for b.Loop() {
-				if buf = index.FirePrice(buf[:0], btc, math.MaxFloat64, float64(at), start); len(buf) != 1 {
+				if buf = index.FirePrice(buf[:0], btc, math.MaxFloat64, float64(at), float64(at), start); len(buf) != 1 {
 					b.Fatalf("%d fired", len(buf))
 				}
 				a := buf[0].Alert

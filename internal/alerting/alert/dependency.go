@@ -41,12 +41,39 @@ func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
 	}
 }
 
+// Ticking yields the indicators of n that alerts compare while a bar forms.
+func (b *Index) Ticking(n Dependency) iter.Seq2[string, *indicator.Selection] {
+	return func(yield func(string, *indicator.Selection) bool) {
+		w := b.dependencies[n]
+		if w == nil {
+			return
+		}
+		for _, g := range w.groups {
+			ticks := slices.ContainsFunc(w.lines, func(l *line) bool { return l.tick && l.term.group == g })
+			if ticks && g.active > 0 && !yield(g.key, g.selection) {
+				return
+			}
+		}
+	}
+}
+
+// Ticks reports whether an alert on n is evaluated while a bar forms.
+func (b *Index) Ticks(n Dependency) bool {
+	w := b.dependencies[n]
+	return w != nil && w.active > 0 && slices.ContainsFunc(w.lines, func(l *line) bool { return l.tick })
+}
+
 // dependents holds the alerts of one dependency.
 type dependents struct {
 	dependency   Dependency
 	active       int
 	above, below *queue            // of a price
 	groups       []*indicatorGroup // of an interval, ordered by key
+
+	// Of extended alerts.
+	price *line   // the traded price
+	lines []*line // values that are compared with numbers
+	rules []*rule // all other conditions
 }
 
 // indicatorGroup is an indicator over the bars of an interval.
@@ -55,6 +82,10 @@ type indicatorGroup struct {
 	selection *indicator.Selection
 	active    int
 	queues    []*queue // one per signal with alerts; a handful
+	refs      int      // queues of extended alerts that use it
+
+	row   Row   // of the bar or tick with that stamp
+	stamp int64 // in milliseconds
 }
 
 // queue holds the alerts on the same event: price_above ordered by threshold, price_below
@@ -67,6 +98,13 @@ type queue struct {
 	dependents *dependents
 	group      *indicatorGroup // nil for a price
 	signal     string
+
+	// Of extended alerts.
+	line   *line // with up
+	up     bool
+	idle   heap // of line: alerts that wait for the other side of their number, by negated key
+	rule   *rule
+	groups []*indicatorGroup
 }
 
 // queueFor returns the queue of a valid alert and creates it if it is missing.
@@ -76,6 +114,9 @@ func (b *Index) queueFor(a *Alert) *queue {
 	if w == nil {
 		w = &dependents{dependency: need}
 		b.dependencies[need] = w
+	}
+	if a.Extended() {
+		return b.extendedQueue(w, a)
 	}
 	switch a.Condition.Type {
 	case PriceAbove:
@@ -127,14 +168,14 @@ func (b *Index) releaseQueue(q *queue) {
 		w.above = nil
 	case PriceBelow:
 		w.below = nil
-	default:
+	case IndicatorSignal:
 		g := q.group
 		g.queues = slices.DeleteFunc(g.queues, func(o *queue) bool { return o == q })
-		if len(g.queues) == 0 {
-			w.groups = slices.DeleteFunc(w.groups, func(o *indicatorGroup) bool { return o == g })
-		}
+		w.dropGroups()
+	default:
+		w.releaseExtended(q)
 	}
-	if w.above == nil && w.below == nil && len(w.groups) == 0 {
+	if w.above == nil && w.below == nil && w.price == nil && len(w.groups) == 0 && len(w.lines) == 0 && len(w.rules) == 0 {
 		delete(b.dependencies, w.dependency)
 	}
 }

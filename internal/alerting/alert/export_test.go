@@ -20,7 +20,7 @@ var Nearest = toFloat
 // alerts to come.
 func (b *Index) Held() (held, rows int) {
 	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.bigThresholds) +
-		len(b.dependencies) + len(b.expiries.entries) + len(b.uncommitted) + len(b.instruments)
+		len(b.dependencies) + len(b.expiries.entries) + len(b.uncommitted) + len(b.instruments) + len(b.extras) + len(b.repeated)
 	return held, len(b.owners.rows) + len(b.symbols.rows) + len(b.queues) + len(b.pages)*pageSize
 }
 
@@ -55,3 +55,8 @@ func (b *Index) Get(owner, id string) (Alert, bool) {
 
 // Len returns the number of alerts, inactive ones included.
 func (b *Index) Len() int { return len(b.byID) }
+
+// RemoveFired deletes an alert that fires once as Committed does.
+func (b *Index) RemoveFired(id string) {
+	b.Committed(&Firing{Alert: Alert{ID: id, State: State{Fires: MaxFires}}})
+}

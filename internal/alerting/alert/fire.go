@@ -2,7 +2,6 @@ package alert
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -44,8 +43,9 @@ type uncommitted struct {
 // FirePrice fires the alerts on a price that moved between lo and hi: price_above with a
 // threshold of at most hi, price_below with one of at least lo. It appends the firings to
 // dst in the order in which the thresholds were reached; the value is hi or lo. Expired
-// alerts do not fire. NaN reaches no threshold.
-func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi float64, at time.Time) []Firing {
+// alerts do not fire. NaN reaches no threshold. last is where the price ended: an alert
+// that fires again waits until it was on the other side.
+func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi, last float64, at time.Time) []Firing {
 	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
 		return dst
@@ -55,6 +55,24 @@ func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi float64
 	}
 	if w.below != nil && w.below.reached(-lo) {
 		dst = b.fire(dst, w.below, fullTrigger(-lo, at))
+	}
+	if w.price != nil && w.price.touched(lo, hi) {
+		m := fullTrigger(0, at)
+		dst = b.movePrice(dst, w, move{lo, hi, last}, &m, false)
+	}
+	return dst
+}
+
+// FireLate is FirePrice for a move that was found late.
+func (b *Index) FireLate(dst []Firing, instrument market.Symbol, lo, hi, last float64, at time.Time) []Firing {
+	w := b.dependencies[Dependency{Instrument: instrument}]
+	if w == nil {
+		return dst
+	}
+	m := trigger{open: math.MaxInt64, closed: milli(at), firing: Firing{At: at, Late: true}}
+	dst = b.reach(dst, w, market.Bar{H: hi, L: lo, C: last}, m)
+	if w.price != nil && w.price.touched(lo, hi) {
+		dst = b.movePrice(dst, w, move{lo, hi, last}, &m, false)
 	}
 	return dst
 }
@@ -69,6 +87,19 @@ func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, 
 		return dst
 	}
 	m := trigger{open: bar.T * 1000, closed: milli(closed), firing: Firing{At: closed, Late: late}}
+	dst = b.reach(dst, w, bar, m)
+	if l := w.price; l != nil && l.missing {
+		if m.open < l.through {
+			m.open = math.MinInt64 // a longer bar repeats what shorter ones have shown: only its close is new
+		}
+		l.through = max(l.through, m.closed)
+		dst = b.movePrice(dst, w, move{bar.L, bar.H, bar.C}, &m, true)
+	}
+	return dst
+}
+
+// reach fires the alerts that fire once on the range of a bar.
+func (b *Index) reach(dst []Firing, w *dependents, bar market.Bar, m trigger) []Firing {
 	if w.above != nil && w.above.reached(bar.H) {
 		m.extremeKey, m.closeKey = bar.H, bar.C
 		dst = b.fire(dst, w.above, m)
@@ -158,20 +189,33 @@ func (b *Index) expired(r *record, now time.Time) bool {
 // Uncommitted appends the uncommitted firings in the order in which they fired. The engine
 // retries them after a failed commit.
 func (b *Index) Uncommitted(dst []Firing) []Firing {
-	byOrder := func(x, y uint32) int { return cmp.Compare(b.uncommitted[x].order, b.uncommitted[y].order) }
-	for _, slot := range slices.SortedFunc(maps.Keys(b.uncommitted), byOrder) {
-		p := b.uncommitted[slot]
-		dst = append(dst, Firing{b.alert(slot), p.value, p.at, p.late})
+	all := make([]orderedFiring, 0, len(b.uncommitted)+len(b.repeated))
+	for slot, p := range b.uncommitted {
+		f := Firing{b.alert(slot), p.value, p.at, p.late}
+		if x := b.extras[slot]; x != nil {
+			f.State = x.state
+		}
+		all = append(all, orderedFiring{p.order, f})
+	}
+	for _, p := range b.repeated {
+		all = append(all, orderedFiring{p.order, p.firing})
+	}
+	slices.SortFunc(all, func(x, y orderedFiring) int { return cmp.Compare(x.order, y.order) })
+	for i := range all {
+		dst = append(dst, all[i].firing)
 	}
 	return dst
 }
 
-// RemoveFired deletes an alert whose firing was committed, or that the store no longer
-// has. An unknown ID is ignored: the alert was removed meanwhile.
-func (b *Index) RemoveFired(id string) {
-	if slot, there := b.slot(id); there {
-		b.deleteRecord(slot)
-	}
+type orderedFiring struct {
+	order  uint64
+	firing Firing
+}
+
+// isRepeating reports whether an alert has uncommitted firings and stays.
+func (b *Index) isRepeating(slot uint32) bool {
+	x := b.extras[slot]
+	return x != nil && x.pending > 0
 }
 
 // Expire removes expired alerts and appends them to dst, earliest first. It keeps inactive
@@ -184,7 +228,7 @@ func (b *Index) Expire(dst []Alert, now time.Time, mayStillFire func(Dependency)
 	}
 	b.hits = b.hits[:0]
 	b.walk(&b.expiries, limit, func(e entry) {
-		if r := b.record(e.slot); r.pos != noSlot && (mayStillFire == nil || !mayStillFire(b.queues[r.queue].dependents.dependency)) {
+		if r := b.record(e.slot); r.pos != noSlot && !b.isRepeating(e.slot) && (mayStillFire == nil || !mayStillFire(b.queues[r.queue].dependents.dependency)) {
 			b.hits = append(b.hits, e.slot)
 		}
 	})

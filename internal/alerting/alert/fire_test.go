@@ -48,7 +48,7 @@ func TestFirePrice_FiresWhatThePriceReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := price(tc.kind, tc.threshold)
-			got := indexOf(t, a).FirePrice(nil, btc, tc.lo, tc.hi, after(time.Second))
+			got := indexOf(t, a).FirePrice(nil, btc, tc.lo, tc.hi, tc.hi, after(time.Second))
 			var want []alert.Firing
 			if tc.fires {
 				want = []alert.Firing{{Alert: a, Value: tc.value, At: after(time.Second)}}
@@ -63,10 +63,10 @@ func TestFirePrice_FiresWhatThePriceReached(t *testing.T) {
 func TestFirePrice_FiresOnce(t *testing.T) {
 	t.Parallel()
 	b := indexOf(t, price(alert.PriceAbove, "100"))
-	if got := b.FirePrice(nil, btc, 101, 101, start); len(got) != 1 {
+	if got := b.FirePrice(nil, btc, 101, 101, 101, start); len(got) != 1 {
 		t.Fatalf("fired %d times", len(got))
 	}
-	if got := b.FirePrice(nil, btc, 101, 101, start); len(got) != 0 {
+	if got := b.FirePrice(nil, btc, 101, 101, 101, start); len(got) != 0 {
 		t.Errorf("fired again: %v", got)
 	}
 }
@@ -74,7 +74,7 @@ func TestFirePrice_FiresOnce(t *testing.T) {
 func TestFirePrice_OtherInstrumentsStayQuiet(t *testing.T) {
 	t.Parallel()
 	b := indexOf(t, price(alert.PriceAbove, "100"))
-	if got := b.FirePrice(nil, eth, 101, 101, start); len(got) != 0 {
+	if got := b.FirePrice(nil, eth, 101, 101, 101, start); len(got) != 0 {
 		t.Errorf("fired %v", got)
 	}
 }
@@ -84,9 +84,9 @@ func TestFirePrice_FailedCommitIsTriedAgain(t *testing.T) {
 	a := price(alert.PriceAbove, "100")
 	a.Expires = after(time.Minute)
 	b := indexOf(t, a)
-	first := b.FirePrice(nil, btc, 101, 101, after(time.Second))
+	first := b.FirePrice(nil, btc, 101, 101, 101, after(time.Second))
 	// The commit fails. The price falls back and the alert's time runs out.
-	if got := b.FirePrice(nil, btc, 90, 90, after(2*time.Second)); len(got) != 0 {
+	if got := b.FirePrice(nil, btc, 90, 90, 90, after(2*time.Second)); len(got) != 0 {
 		t.Errorf("fired again: %v", got)
 	}
 	if got := b.Expire(nil, after(time.Hour), nil); len(got) != 0 {
@@ -164,7 +164,7 @@ func TestFirePrice_ManyComeAndGo(t *testing.T) {
 	}
 	for at := range n/2 + 1 {
 		var got []string
-		for _, f := range b.FirePrice(nil, btc, float64(at), float64(at), start) {
+		for _, f := range b.FirePrice(nil, btc, float64(at), float64(at), float64(at), start) {
 			got = append(got, f.ID)
 			b.RemoveFired(f.ID)
 		}

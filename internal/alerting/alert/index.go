@@ -39,12 +39,15 @@ type Index struct {
 	freeQueues   []uint32
 	selections   map[string]selected // by name; bounded by the catalogue
 
+	extras      map[uint32]*extra // of extended alerts
 	expiries    heap
 	uncommitted map[uint32]uncommitted
-	fired       uint64 // number of firings, which orders uncommitted ones
+	repeated    []repeatedFiring // uncommitted, of alerts that fire again
+	fired       uint64           // number of firings, which orders uncommitted ones
 
-	hits []uint32 // scratch space of fire
-	todo []uint32
+	hits  []uint32 // scratch space of fire
+	todo  []uint32
+	flips []uint32
 }
 
 // list holds the alerts of an owner, linked through their records.
@@ -62,6 +65,7 @@ func NewIndex() *Index {
 		dependencies:  make(map[Dependency]*dependents),
 		selections:    make(map[string]selected),
 		uncommitted:   make(map[uint32]uncommitted),
+		extras:        make(map[uint32]*extra),
 		instruments:   make(map[market.Symbol]int),
 	}
 	b.expiries.position = func(slot uint32) *uint32 { return &b.record(slot).expiry }
@@ -121,7 +125,9 @@ func (b *Index) check(a *Alert) ([16]byte, error) {
 func (b *Index) checkCondition(a *Alert) error {
 	c := &a.Condition
 	if a.Extended() {
-		return errors.New("this type of alert is not evaluated yet")
+		normal := *a
+		normal.Condition.Members = slices.Clone(a.Condition.Members)
+		return normal.Normalize()
 	}
 	switch c.Type {
 	case PriceAbove, PriceBelow:
@@ -170,12 +176,16 @@ func (b *Index) add(a *Alert) (uint32, error) {
 		return 0, err
 	}
 	slot, q := b.allocSlot(), b.queueFor(a)
+	if a.Extended() {
+		b.extras[slot] = &extra{condition: a.Condition, onTick: a.OnTick, repeat: a.Repeat, state: a.State, committed: a.State}
+	} else {
+		b.keepThreshold(b.record(slot), slot, &a.Condition)
+	}
 	r := b.record(slot)
 	r.id, r.created, r.barOpen = id, milli(a.Created), packBarOpen(a)
 	r.queue, r.symbol, r.pos = q.number, b.symbols.acquire(a.Symbol), noSlot
 	b.byID[id] = slot
 	b.linkOwner(slot, a.Owner)
-	b.keepThreshold(r, slot, &a.Condition)
 	if a.Note != "" {
 		b.notes[slot] = a.Note
 	}
@@ -201,7 +211,11 @@ func (b *Index) Activate(id string) bool {
 func (b *Index) activate(slot uint32, c *Condition) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
-	q.push(keyOf(r, c), slot)
+	if x := b.extras[slot]; x != nil {
+		b.place(slot, x)
+	} else {
+		q.push(keyOf(r, c), slot)
+	}
 	b.count(q, 1)
 }
 
@@ -220,7 +234,11 @@ func (b *Index) Deactivate(gone func(Dependency) bool) {
 				b.expiries.push(float64(milli(p.expires)), slot)
 			}
 		} else {
-			q.remove(r.pos)
+			b.take(q, slot)
+		}
+		if x := b.extras[slot]; x != nil {
+			b.dropRepeated(slot, x)
+			q = b.requeue(slot, x)
 		}
 		b.count(q, -1)
 	}
@@ -243,6 +261,9 @@ func (b *Index) count(q *queue, n int) {
 	d.active += n
 	if q.group != nil {
 		q.group.active += n
+	}
+	for _, g := range q.groups {
+		g.active += n
 	}
 	instrument := d.dependency.Instrument
 	switch isActive := d.active > 0; {
@@ -320,7 +341,11 @@ func (b *Index) deleteRecord(slot uint32) {
 		b.count(q, -1)
 	}
 	if r.pos != noSlot {
-		q.remove(r.pos)
+		b.take(q, slot)
+	}
+	if x := b.extras[slot]; x != nil {
+		b.dropRepeated(slot, x)
+		delete(b.extras, slot)
 	}
 	if r.expiry != noSlot {
 		b.expiries.remove(r.expiry)
@@ -436,6 +461,10 @@ func (b *Index) alert(slot uint32) Alert {
 	}
 	if r.barOpen != 0 {
 		a.BarOpen = fromMilli(r.countsFrom())
+	}
+	if x := b.extras[slot]; x != nil {
+		a.Condition, a.OnTick, a.Repeat, a.State = x.condition, x.onTick, x.repeat, x.committed
+		return a
 	}
 	switch {
 	case q.group != nil:

@@ -160,7 +160,7 @@ func TestIndex_FreesMemoryWithTheLastAlert(t *testing.T) {
 		}
 		switch i % 4 {
 		case 0:
-			b.FirePrice(nil, a.Instrument, 1e30, 1e30, start)
+			b.FirePrice(nil, a.Instrument, 1e30, 1e30, 1e30, start)
 			b.RemoveFired(a.ID)
 		case 1:
 			b.FireSignal(nil, a.Dependency(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
@@ -185,7 +185,7 @@ func TestIndex_RemovesTheAlertsOfASymbol(t *testing.T) {
 	other.Instrument = eth
 	fires, waits, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
 	b := indexOf(t, fires, waits, onSignal, other)
-	if got := b.FirePrice(nil, btc, 1, 1, start); len(got) != 1 { // and stays pending
+	if got := b.FirePrice(nil, btc, 1, 1, 1, start); len(got) != 1 { // and stays pending
 		t.Fatalf("fired %v", got)
 	}
 	isBTC := func(n alert.Dependency) bool { return n.Instrument == btc }
@@ -206,7 +206,7 @@ func TestIndex_RemovesTheAlertsOfASymbol(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := b.FirePrice(nil, btc, 1, 1, start); len(got) != 1 || b.Len() != 4 {
+	if got := b.FirePrice(nil, btc, 1, 1, 1, start); len(got) != 1 || b.Len() != 4 {
 		t.Errorf("fired %v of %d", got, b.Len())
 	}
 }

@@ -102,7 +102,7 @@ func (m *machine) cancel(t *rapid.T) {
 
 func (m *machine) tick(t *rapid.T) {
 	symbol, x, y := symbols.Draw(t, "symbol"), prices.Draw(t, "price"), prices.Draw(t, "price")
-	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.index.FirePrice(nil, symbol, min(x, y), max(x, y), m.now))
+	same(t, m.model.touch(symbol, min(x, y), max(x, y), m.now), m.index.FirePrice(nil, symbol, min(x, y), max(x, y), x, m.now))
 }
 
 // missedBar is a bar read afterwards; it may have closed before the alerts were made.

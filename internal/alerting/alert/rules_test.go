@@ -20,7 +20,7 @@ func TestFirePrice_AlreadyTrueFiresAtOnce(t *testing.T) {
 	t.Parallel()
 	old, fresh := price(alert.PriceAbove, "200"), price(alert.PriceAbove, "100")
 	b := indexOf(t, old, fresh)
-	got := b.FirePrice(nil, btc, 150, 150, start) // the price when fresh was set
+	got := b.FirePrice(nil, btc, 150, 150, 150, start) // the price when fresh was set
 	if diff := cmp.Diff([]alert.Firing{{Alert: fresh, Value: 150, At: start}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -30,7 +30,7 @@ func TestFirePrice_AppendsInTheOrderReached(t *testing.T) {
 	t.Parallel()
 	high, low, under, top := price(alert.PriceAbove, "30"), price(alert.PriceAbove, "10"), price(alert.PriceBelow, "20"), price(alert.PriceBelow, "25")
 	kept := alert.Firing{Value: 1}
-	got := indexOf(t, high, low, under, top).FirePrice([]alert.Firing{kept}, btc, 5, 40, start)
+	got := indexOf(t, high, low, under, top).FirePrice([]alert.Firing{kept}, btc, 5, 40, 40, start)
 	want := []alert.Firing{kept, {Alert: low, Value: 40, At: start}, {Alert: high, Value: 40, At: start}, {Alert: top, Value: 5, At: start}, {Alert: under, Value: 5, At: start}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -41,8 +41,8 @@ func TestFirePrice_CostsNothingWhenNothingFires(t *testing.T) {
 	b := indexOf(t, price(alert.PriceAbove, "100"), price(alert.PriceBelow, "50"), signal("macd", "cross_up"))
 	buf := make([]alert.Firing, 0, 4)
 	if n := testing.AllocsPerRun(100, func() {
-		buf = b.FirePrice(buf[:0], btc, 60, 90, start)
-		buf = b.FirePrice(buf[:0], eth, 60, 90, start)
+		buf = b.FirePrice(buf[:0], btc, 60, 90, 90, start)
+		buf = b.FirePrice(buf[:0], eth, 60, 90, 90, start)
 	}); n != 0 || len(buf) != 0 {
 		t.Errorf("%v allocations, %d firings", n, len(buf))
 	}
@@ -164,7 +164,7 @@ func TestExpire_BarsBeforeItCountBarsAfterItDoNot(t *testing.T) {
 	if got := indexOf(t, a).FireBar(nil, btc, bar, a.Expires, true); len(got) != 0 {
 		t.Error("a bar that closed at the expiry fired it")
 	}
-	if got := indexOf(t, a).FirePrice(nil, btc, 101, 101, a.Expires); len(got) != 0 {
+	if got := indexOf(t, a).FirePrice(nil, btc, 101, 101, 101, a.Expires); len(got) != 0 {
 		t.Error("a tick at the expiry fired it")
 	}
 }
@@ -173,7 +173,7 @@ func TestRemoveFired_IgnoresAnUnknownAlert(t *testing.T) {
 	t.Parallel()
 	a := price(alert.PriceAbove, "100")
 	b := indexOf(t, a)
-	b.FirePrice(nil, btc, 101, 101, start)
+	b.FirePrice(nil, btc, 101, 101, 101, start)
 	b.Remove("local", a.ID) // cancelled while the commit was under way
 	b.RemoveFired(a.ID)
 	b.RemoveFired("no id at all")

@@ -121,10 +121,14 @@ func (s source) checkBars(found *indicator.Selection) error {
 
 // column returns the column of a line. An empty label selects the only line.
 func column(s *indicator.Selection, field string, label *string) (int, error) {
-	lines := s.Def.Lines
+	outputs := s.Outputs()
+	lines := make([]string, len(outputs))
+	for i, o := range outputs {
+		lines[i] = o.Label
+	}
 	if *label == "" && len(lines) == 1 {
 		*label = lines[0]
-		return 0, nil
+		return outputs[0].Column, nil
 	}
 	if len(lines) == 0 {
 		return 0, fault.Field(field, s.Def.Name, "an indicator with lines; "+s.Def.Name+" has none to compare")
@@ -137,5 +141,5 @@ func column(s *indicator.Selection, field string, label *string) (int, error) {
 		return 0, fault.Field(field, *label, "a line of "+s.Def.Name+": "+strings.Join(lines, ", "), fault.Nearest(*label, lines)...)
 	}
 	*label = lines[i]
-	return i, nil
+	return outputs[i].Column, nil
 }

@@ -26,6 +26,13 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	if !want.Expires.IsZero() && !want.Expires.After(e.cfg.Now()) {
 		return alert.Alert{}, fault.Field("expires_at", want.Expires.UTC().Format(time.RFC3339), "a time in the future")
 	}
+	if want.Extended() {
+		want.Condition.Members = slices.Clone(want.Condition.Members)
+		if err := want.Normalize(); err != nil {
+			return alert.Alert{}, err
+		}
+	}
+	want.State = alert.State{}
 	instrument, err := e.canonical(ctx, want.Symbol)
 	if err != nil {
 		return alert.Alert{}, err
@@ -110,7 +117,9 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 		l.applyPrice(q, now)
 	}
 	if a.Interval == 0 {
-		a.BarOpen = l.priceTrackers[a.Instrument].unreachedSince(&a.Condition, now)
+		tracked := l.priceTrackers[a.Instrument]
+		a.State.Side = tracked.side(&a.Condition)
+		a.BarOpen = tracked.unreachedSince(&a, now)
 	}
 	err := l.index.Check(&a)
 	if err == nil {
@@ -148,7 +157,7 @@ func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
 	switch {
 	case a.Interval == 0:
 		price := l.priceTrackers[a.Instrument].bar.C
-		l.newFirings = l.index.FirePrice(l.newFirings, a.Instrument, price, price, now)
+		l.newFirings = l.index.FirePrice(l.newFirings, a.Instrument, price, price, price, now)
 	case t.ready:
 		l.barTrackers[t.dependency].extendIfShort(l)
 	default:

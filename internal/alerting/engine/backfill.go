@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
@@ -155,13 +156,19 @@ type loadedBars struct {
 	firstEvaluated int   // index of the first evaluated bar
 	skippedBefore  int64 // missed bars before this time were not evaluated; 0 if all were
 	evaluators     map[string]*evaluator
-	signals        []confirmedSignal
+	frames         []evaluatedBar
 }
 
-type confirmedSignal struct {
-	key, label string
-	value      float64
-	closed     time.Time // of the bar that confirmed it
+// evaluatedBar is a missed bar with what the indicators say of it.
+type evaluatedBar struct {
+	bar, prev market.Bar
+	closed    time.Time
+	rows      []keyedRow
+}
+
+type keyedRow struct {
+	key string
+	alert.Row
 }
 
 // newLoadedBars splits a set for which requested bars were requested.
@@ -183,17 +190,26 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 	for h.firstEvaluated = h.closed.Len(); h.firstEvaluated > 0 && h.closeUnix(h.firstEvaluated-1) > from; {
 		h.firstEvaluated--
 	}
-	for _, w := range all {
+	first := make([]int, len(all))
+	for k, w := range all {
 		ev := newEvaluator(w.selection, h.interval, h.listing.calendar)
 		h.evaluators[w.key] = ev
-		for i := h.firstToEvaluate(ev, from); i < h.closed.Len(); i++ {
-			seen := h.closed.Slice(0, i+1)
-			for _, signal := range ev.evaluate(&seen) {
-				h.signals = append(h.signals, confirmedSignal{w.key, signal.Label, signal.Y, h.listing.clock.Wall(h.closeUnix(i))})
-			}
-		}
+		first[k] = h.firstToEvaluate(ev, from)
 	}
-	slices.SortStableFunc(h.signals, func(a, b confirmedSignal) int { return a.closed.Compare(b.closed) })
+	for i := h.firstEvaluated; i < h.closed.Len(); i++ {
+		seen := h.closed.Slice(0, i+1)
+		f := evaluatedBar{bar: h.closed.At(i), prev: barBefore(&h.closed, i), closed: h.listing.clock.Wall(h.closeUnix(i))}
+		for k, w := range all {
+			if i < first[k] {
+				continue
+			}
+			row := h.evaluators[w.key].evaluate(&seen)
+			f.rows = append(f.rows, keyedRow{w.key, alert.Row{
+				Values: slices.Clone(row.Values), Prev: slices.Clone(row.Prev), Signals: slices.Clone(row.Signals),
+			}})
+		}
+		h.frames = append(h.frames, f)
+	}
 }
 
 // firstToEvaluate returns the first bar that ev can evaluate.

@@ -32,6 +32,7 @@ func (b *barTracker) handleEvent(l *loop, e *feed.Event) {
 	case provider.Forming:
 		if n := b.bars.Len(); b.ready && (n == 0 || e.Bar.T > b.bars.T[n-1]) {
 			b.publish(e.Bar, true, l.cfg.Now())
+			b.tick(l, e)
 		}
 	case provider.Closed:
 		if !b.ready {
@@ -54,7 +55,7 @@ func (b *barTracker) bufferClosed(bar market.Bar) {
 	b.pending = append(b.pending, bar)
 }
 
-// close appends a closed bar and fires the signals that it confirms.
+// close appends a closed bar and fires what it makes true.
 func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool) {
 	if n := b.bars.Len(); n > 0 && bar.T <= b.bars.T[n-1] {
 		return
@@ -67,10 +68,9 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 			continue // extendBack evaluates the bars from here on
 		}
 		l.evaluations++
-		for _, signal := range ev.evaluate(&b.bars) {
-			l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, key, signal.Label, signal.Y, closed, late)
-		}
+		l.fireRow(b.dependency, key, ev.evaluate(&b.bars), closed, late)
 	}
+	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, barBefore(&b.bars, b.bars.Len()-1), closed, late)
 	b.dropUnused(l)
 	if b.isZero() { // otherwise an indicator waits for older bars and then for this one
 		l.setWatermark(&b.tracker, bar.T)
@@ -135,53 +135,4 @@ func (b *barTracker) publish(forming market.Bar, hasForming bool, now time.Time)
 		closed: b.bars.Slice(0, b.bars.Len()), forming: forming, hasForming: hasForming,
 		asOf: now, reachesStart: b.reachesStart, builtFrom: b.builtFrom, listing: b.listing,
 	})
-}
-
-// evaluator computes an indicator bar by bar. Its values equal those of a chart to the
-// last bit, because it starts where a chart starts.
-type evaluator struct {
-	selection *indicator.Selection
-	env       indicator.Env
-	history   indicator.History
-	inner     *indicator.Stream // nil before the first bar, and for indicators that revise past values
-	began     int64             // the first bar of inner
-	at        int64             // the last bar of inner
-}
-
-func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) *evaluator {
-	env := indicator.Env{Interval: i, Calendar: c}
-	_, stable := s.Warmup(env)
-	return &evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
-}
-
-// evaluate returns the signals that the last bar confirms; they are valid until the next
-// call. The bars before it must be those of the previous call.
-func (s *evaluator) evaluate(bars *market.Bars) []indicator.Signal {
-	last, before := bars.Len()-1, int64(0)
-	if last > 0 {
-		before = bars.T[last-1]
-	}
-	from := s.history.Begin(bars, false)
-	if began := bars.T[from]; s.inner == nil || began != s.began || s.at != before {
-		if s.inner = s.selection.Stream(s.env); s.inner == nil {
-			return s.recompute(bars, from)
-		}
-		s.began = began
-		past := bars.Slice(from, last)
-		s.inner.Warm(&past)
-	}
-	s.at = bars.T[last]
-	return s.inner.Step(bars.At(last)).Signals
-}
-
-// recompute evaluates an indicator that revises past values: it computes all bars again.
-func (s *evaluator) recompute(bars *market.Bars, from int) []indicator.Signal {
-	seen := bars.Slice(from, bars.Len())
-	var signals []indicator.Signal
-	for _, signal := range s.selection.Compute(indicator.Input{Env: s.env, Bars: &seen}).Signals {
-		if signal.Confirmed == seen.Len()-1 {
-			signals = append(signals, signal)
-		}
-	}
-	return signals
 }

@@ -56,12 +56,14 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 	return nil
 }
 
-// Index lists alerts that another engine evaluates. Alerts that the index has are not
-// changed.
+// Index lists alerts that another engine evaluates. Of alerts that the index has, only the
+// state changes.
 func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 	return e.do(ctx, func(l *loop) {
 		for i := range alerts {
-			if !l.index.Has(alerts[i].ID) {
+			if l.index.Has(alerts[i].ID) {
+				l.index.Update(alerts[i].ID, alerts[i].State)
+			} else {
 				l.added(&alerts[i], l.index.AddInactive(alerts[i]))
 			}
 		}
@@ -98,23 +100,36 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 // seen.
 func (l *loop) adopt(h *Handed) bool {
 	if l.index.Has(h.ID) {
+		l.index.Update(h.ID, h.State)
 		if !l.index.Activate(h.ID) {
 			return false
 		}
 	} else if !l.added(&h.Alert, l.index.Add(h.Alert)) {
 		return false
 	}
+	l.index.Resume(h.ID)
 	t := l.track(h.Dependency())
 	t.unusedSince = time.Time{}
 	delete(l.watermarks, subscriptionFor(t.dependency))
 	t.watermarked = t.watermarked || h.Mark != 0
+	since, mark := h.unseen()
 	if t.inProgress {
-		t.queued.include(h.Created, h.Mark)
+		t.queued.include(since, mark)
 		return true
 	}
 	t.ready = false
-	t.include(h.Created, h.Mark)
+	t.include(since, mark)
 	return true
+}
+
+// unseen returns since when the alert must see bars, and the watermark before which it has
+// seen them. A price alert that has fired sees all bars since then: they say whether the
+// price was on the other side.
+func (h *Handed) unseen() (since time.Time, mark int64) {
+	if h.Condition.Type.OnPrice() && h.State.Fires > 0 {
+		return h.State.LastFired, 0
+	}
+	return h.Created, h.Mark
 }
 
 // added reports whether an alert was added, and logs why not: this version may lack its

@@ -134,6 +134,7 @@ func (l *loop) loadPrice(p *priceTracker) {
 func (p *priceTracker) loaded(l *loop, q *priceRead, missed []missedBar) {
 	now := l.cfg.Now()
 	p.start(l, q)
+	l.index.BeginMissed(p.dependency.Instrument)
 	for i := range missed {
 		m := &missed[i]
 		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
@@ -142,6 +143,7 @@ func (p *priceTracker) loaded(l *loop, q *priceRead, missed []missedBar) {
 		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
 	}
 	p.applyRead(l, q, now)
+	l.index.EndMissed(p.dependency.Instrument)
 	p.ready, p.backfill = true, backfill{}
 	l.setWatermark(&p.tracker, p.lastClosed)
 	l.logMissed(p.dependency, len(missed))
@@ -229,7 +231,7 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 	b.evaluators = got.evaluators
 	b.ready, b.backfill = true, backfill{}
 	now := l.cfg.Now()
-	b.fireSignals(l, got.signals, now)
+	b.fireFrames(l, got.frames, now)
 	l.windows.put(subscriptionFor(b.dependency), &b.window)
 	b.publish(got.forming, got.hasForming, now)
 	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
@@ -246,9 +248,15 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 	b.extendIfShort(l)
 }
 
-func (b *barTracker) fireSignals(l *loop, signals []confirmedSignal, now time.Time) {
-	for _, s := range signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, s.label, s.value, s.closed, now.Sub(s.closed) > lateAfter)
+// fireFrames fires what missed bars made true.
+func (b *barTracker) fireFrames(l *loop, frames []evaluatedBar, now time.Time) {
+	for i := range frames {
+		f := &frames[i]
+		late := now.Sub(f.closed) > lateAfter
+		for _, row := range f.rows {
+			l.fireRow(b.dependency, row.key, row.Row, f.closed, late)
+		}
+		l.newFirings = l.index.FireClose(l.newFirings, b.dependency, f.bar, f.prev, f.closed, late)
 	}
 }
 
@@ -263,29 +271,30 @@ func (b *barTracker) extendIfShort(l *loop) {
 	}
 }
 
-// extendBack puts older bars before the window and evaluates the newest bars for the
-// indicators that had too few.
+// extendBack puts older bars before the window. If an indicator had too few, it evaluates
+// the newest bars again, for all indicators: a condition may need several.
 func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64) {
 	older := got.closed.Slice(0, got.closed.Search(b.bars.T[0]))
 	all := copyOf(older, b.bars.Len()+depth/2)
 	for i := range b.bars.Len() {
 		all.Append(b.bars.At(i))
 	}
-	waited := make(map[string]bool)
-	for key, ev := range b.evaluators {
-		waited[key] = b.isTooShort(ev)
+	waited := false
+	for key := range l.index.Groups(b.dependency) {
+		ev := b.evaluators[key]
+		waited = waited || ev == nil || b.isTooShort(ev)
 	}
 	b.bars, b.reachesStart, b.depth = all, got.reachesStart, max(b.depth, depth)
 	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluator)}
 	var indicators []watchedIndicator
 	for key, selection := range l.index.Groups(b.dependency) {
-		if ev := b.evaluators[key]; ev == nil || waited[key] {
-			indicators = append(indicators, watchedIndicator{key, selection})
-		}
+		indicators = append(indicators, watchedIndicator{key, selection})
 	}
-	merged.evaluate(indicators, from)
-	maps.Copy(b.evaluators, merged.evaluators)
-	b.fireSignals(l, merged.signals, l.cfg.Now())
+	if waited {
+		merged.evaluate(indicators, from)
+		maps.Copy(b.evaluators, merged.evaluators)
+		b.fireFrames(l, merged.frames, l.cfg.Now())
+	}
 	b.backfill = backfill{}
 	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
 	if w := b.window.Load(); w != nil {

@@ -137,7 +137,7 @@ func (l *loop) commit() {
 			return
 		}
 		for i := range batch {
-			l.index.RemoveFired(batch[i].ID)
+			l.index.Committed(&batch[i])
 			l.markUnused(batch[i].Dependency())
 			if batch[i].Late {
 				l.late++

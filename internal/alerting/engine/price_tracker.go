@@ -16,10 +16,6 @@ import (
 // that time before the creation may fire the alert.
 const maxPriceAge = 3 * time.Second
 
-// afterAllAlerts is an open time after the creation of every alert, so that the high and
-// low of the bar count.
-const afterAllAlerts = 1 << 50
-
 // priceTracker tracks the price of an instrument by the bars of the shortest interval:
 // their highs and lows show how far the price went between two events.
 type priceTracker struct {
@@ -93,17 +89,33 @@ func (q *priceRead) isFresh(now time.Time) bool { return now.Sub(q.readAt) <= ma
 // unreachedSince returns the open of the forming bar if the price has not reached the
 // threshold in it, otherwise the zero time. After a restart the high and low of that bar
 // then count for an alert created in it.
-func (p *priceTracker) unreachedSince(c *alert.Condition, now time.Time) time.Time {
+func (p *priceTracker) unreachedSince(a *alert.Alert, now time.Time) time.Time {
 	span, open := p.listing.calendar.Bucket(p.sub.Interval, p.listing.clock.Unix(now))
-	threshold := c.Threshold.InexactFloat64()
+	threshold := a.Condition.Threshold.InexactFloat64()
+	above, below := a.Condition.Type == alert.PriceAbove, a.Condition.Type == alert.PriceBelow
+	if a.Condition.Type == alert.PriceCrosses {
+		above, below = a.State.Side < 0, a.State.Side > 0
+	}
 	switch {
 	case !open || p.bar.T > span.Open:
 		return time.Time{}
 	case p.bar.T < span.Open: // no trade in it yet
-	case c.Type == alert.PriceAbove && threshold <= p.bar.H, c.Type == alert.PriceBelow && threshold >= p.bar.L:
+	case above && threshold <= p.bar.H, below && threshold >= p.bar.L:
 		return time.Time{}
 	}
 	return p.listing.clock.Wall(span.Open).UTC().Truncate(time.Second)
+}
+
+// side returns on which side of the threshold of a crossing the price is, 0 for other
+// conditions.
+func (p *priceTracker) side(c *alert.Condition) int8 {
+	switch {
+	case c.Type != alert.PriceCrosses:
+		return 0
+	case p.bar.C > c.Threshold.InexactFloat64():
+		return 1
+	}
+	return -1
 }
 
 // start subscribes to live bars after the first read.
@@ -205,10 +217,10 @@ func (p *priceTracker) setLatest(l *loop, bar market.Bar, price lastPrice, now t
 // fireRange fires the alerts between lo and hi.
 func (l *loop) fireRange(p *priceTracker, lo, hi, price float64, at time.Time, late bool) {
 	if late {
-		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, market.Bar{T: afterAllAlerts, H: hi, L: lo, C: price}, at, true)
+		l.newFirings = l.index.FireLate(l.newFirings, p.dependency.Instrument, lo, hi, price, at)
 		return
 	}
-	l.newFirings = l.index.FirePrice(l.newFirings, p.dependency.Instrument, lo, hi, at)
+	l.newFirings = l.index.FirePrice(l.newFirings, p.dependency.Instrument, lo, hi, price, at)
 }
 
 // wallBar returns a bar whose open is wall time.

@@ -1,0 +1,60 @@
+package alert
+
+import (
+	"iter"
+	"time"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/market"
+)
+
+// Probe evaluates a condition over past bars, without an alert. The engine uses it to say
+// what is true before an alert is created.
+type Probe struct {
+	index *Index
+	w     *dependents
+	node  node
+}
+
+// NewProbe returns a probe of the condition of a normalized alert on bars.
+func NewProbe(a *Alert) *Probe {
+	b := NewIndex()
+	w := &dependents{dependency: a.Dependency()}
+	b.dependencies[w.dependency] = w
+	p := &Probe{index: b, w: w, node: b.compile(w, &a.Condition)}
+	for _, g := range w.groups {
+		g.active = 1
+	}
+	return p
+}
+
+// Groups yields the indicators that the condition needs.
+func (p *Probe) Groups() iter.Seq2[string, *indicator.Selection] {
+	return p.index.Groups(p.w.dependency)
+}
+
+// SetRow gives the values of an indicator at the bar that closes at a time.
+func (p *Probe) SetRow(key string, row Row, closed time.Time) {
+	p.index.SetRow(p.w.dependency, key, row, closed)
+}
+
+// Verdict is what a probe says of a bar.
+type Verdict struct {
+	Holds   bool // the condition is true
+	Rises   bool // it became true, so that a repeating alert would fire
+	Value   float64
+	Against float64
+}
+
+// Evaluate evaluates the condition at a closed bar. It reports false if an indicator has no
+// row for it. prev has T zero if there is no bar before.
+func (p *Probe) Evaluate(bar, prev market.Bar, closed time.Time) (Verdict, bool) {
+	f := &frame{bar: bar, prev: prev, hasPrev: prev.T != 0, stamp: milli(closed)}
+	for _, g := range p.w.groups {
+		if g.stamp != f.stamp {
+			return Verdict{}, false
+		}
+	}
+	v := p.node.evaluate(f)
+	return Verdict{v.holds, v.rises, v.value, v.against}, true
+}
