@@ -32,8 +32,8 @@ func (b *Index) FireClose(dst []Firing, n Dependency, bar, prev market.Bar, clos
 	for _, l := range w.lines {
 		dst = b.fireLine(dst, l, f, &m)
 	}
-	for i := 0; i < len(w.rules); i++ {
-		dst = b.fireRule(dst, w.rules[i], f, &m)
+	for _, r := range w.rules {
+		dst = b.fireRule(dst, r, f, &m)
 	}
 	return dst
 }

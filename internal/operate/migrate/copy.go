@@ -33,13 +33,18 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// alertOf returns the ID of a notification's alert.
+// alertOf returns the ID of a notification's alert, with the number of the firing if the
+// alert repeats.
 func alertOf(e *notify.Entry) (string, error) {
 	var record struct {
-		ID string `json:"alert_id"`
+		ID   string `json:"alert_id"`
+		Fire int    `json:"fire"`
 	}
 	if err := json.Unmarshal(e.Data, &record); err != nil || record.ID == "" {
 		return "", fmt.Errorf("notification %d names no alert: %w", e.Seq, err)
+	}
+	if record.Fire > 0 {
+		return fmt.Sprintf("%s-%d", record.ID, record.Fire), nil
 	}
 	return record.ID, nil
 }

@@ -30,14 +30,18 @@ func (l *Ledger) PutAlert(ctx context.Context, by principal.Caller, a alert.Aler
 	if a.Owner == "" || a.Owner != by.Subject {
 		return fault.Field("owner", a.Owner, "the caller's own subject, "+by.Subject)
 	}
-	row := rowOf(a)
+	row, err := rowOf(a)
+	if err != nil {
+		return fmt.Errorf("alert %s: %w", a.ID, err)
+	}
 	body, err := json.Marshal(row)
 	if err != nil {
 		return fmt.Errorf("alert %s: %w", a.ID, err)
 	}
 	return l.write(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO alerts (id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			a.ID, a.Owner, row.Symbol, row.Instrument, row.Interval, row.Type, row.Threshold, row.Indicator, row.Signal, row.Created, row.Expires, row.Note, row.Since)
+		_, err := t.exec("INSERT INTO alerts (id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since, rule, fires, fired, side) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			a.ID, a.Owner, row.Symbol, row.Instrument, row.Interval, row.Type, row.Threshold, row.Indicator, row.Signal, row.Created, row.Expires, row.Note, row.Since,
+			string(row.Rule), a.State.Fires, stampOf(a.State.LastFired), a.State.Side)
 		if isDuplicate(err) {
 			return &fault.Error{Kind: fault.Conflict, Code: "alert_exists", Message: "an alert of that id is active already", Field: "alert_id", Value: a.ID}
 		}
@@ -98,10 +102,21 @@ func (l *Ledger) FireAlerts(ctx context.Context, firings []alert.Firing) ([]noti
 	return entries, nil
 }
 
-// fire turns an active alert into a notification.
+// fire turns an active alert into a notification. One that may fire again stays, with its
+// new state. Each firing of such an alert has a number and is stored once.
 func (t *tx) fire(f *alert.Firing) (notify.Entry, bool, error) {
-	removed, err := t.removeAlert(f.ID, f.Owner)
-	if err != nil || !removed {
+	var changed int64
+	var err error
+	switch s := &f.State; {
+	case !f.Repeat.Repeats():
+		changed, err = t.exec("DELETE FROM alerts WHERE id = ? AND owner = ?", f.ID, f.Owner)
+	case f.Last():
+		changed, err = t.exec("DELETE FROM alerts WHERE id = ? AND owner = ? AND fires = ?", f.ID, f.Owner, s.Fires-1)
+	default:
+		changed, err = t.exec("UPDATE alerts SET fires = ?, fired = ?, side = ? WHERE id = ? AND owner = ? AND fires = ?",
+			s.Fires, stampOf(s.LastFired), s.Side, f.ID, f.Owner, s.Fires-1)
+	}
+	if err != nil || changed != 1 {
 		return notify.Entry{}, false, err
 	}
 	entry := notify.Entry{Owner: f.Owner, Symbol: f.Instrument, Type: f.Condition.Type.String(), At: micro(t.l.now()), Data: f.AppendJSON(nil)}
@@ -144,6 +159,8 @@ type alertRow struct {
 	Expires    stamp  `json:"expires,omitzero"`
 	Note       string `json:"note,omitempty"`
 	Since      stamp  `json:"since,omitzero"`
+
+	Rule json.RawMessage `json:"rule,omitempty"` // of an extended alert
 }
 
 // stamp is a time in unix microseconds, 0 for none. The table holds the number;
@@ -171,19 +188,20 @@ func (s stamp) time() time.Time {
 	return time.UnixMicro(int64(s)).UTC()
 }
 
-func rowOf(a alert.Alert) alertRow {
+func rowOf(a alert.Alert) (alertRow, error) {
+	rule, err := a.Rule()
 	row := alertRow{
 		Symbol: a.Symbol.String(), Instrument: a.Instrument.String(), Type: a.Condition.Type.String(),
 		Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
-		Created: stamp(a.Created.UnixMicro()), Expires: stampOf(a.Expires), Note: a.Note, Since: stampOf(a.BarOpen),
+		Created: stamp(a.Created.UnixMicro()), Expires: stampOf(a.Expires), Note: a.Note, Since: stampOf(a.BarOpen), Rule: json.RawMessage(rule),
 	}
 	if a.Interval.Valid() {
 		row.Interval = a.Interval.String()
 	}
-	if a.Condition.Type != alert.IndicatorSignal {
+	if a.Condition.Type == alert.PriceAbove || a.Condition.Type == alert.PriceBelow {
 		row.Threshold = a.Condition.Threshold.String()
 	}
-	return row
+	return row, err
 }
 
 // micro drops what the store does not keep of a time.
@@ -192,7 +210,7 @@ func micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 // Alerts yields every active alert of all owners.
 func (l *Ledger) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return rows(ctx, l.read, "read the alerts", newWords().scanAlert,
-		"SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since FROM alerts")
+		"SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since, rule, fires, fired, side FROM alerts")
 }
 
 // words remembers what many rows share, so that a million alerts over a thousand
@@ -209,14 +227,17 @@ func newWords() *words {
 func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var created, expires, since int64 // database/sql scans named types by reflection, which allocates
-	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since)
+	var rule string
+	var created, expires, since, fired int64 // database/sql scans named types by reflection, which allocates
+	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since,
+		&rule, &a.State.Fires, &fired, &a.State.Side)
 	if err != nil {
 		return alert.Alert{}, err
 	}
 	a.Owner, a.Condition.Indicator, a.Condition.Signal = w.text(a.Owner), w.text(a.Condition.Indicator), w.text(a.Condition.Signal)
 	a.Created, a.Expires, a.BarOpen = time.UnixMicro(created).UTC(), stamp(expires).time(), stamp(since).time()
-	var errs [5]error
+	a.State.LastFired = stamp(fired).time()
+	var errs [6]error
 	a.Symbol, errs[0] = w.symbol(symbol)
 	a.Instrument, errs[1] = w.symbol(instrument)
 	a.Interval, errs[2] = optional(interval, market.ParseInterval)
@@ -225,6 +246,7 @@ func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	if a.Condition.Type, known = alert.ParseType(kind); !known {
 		errs[4] = fmt.Errorf("no type of alert is called %q", kind)
 	}
+	errs[5] = a.SetRule(rule)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return alert.Alert{}, damaged("alert "+a.ID, err)
 	}

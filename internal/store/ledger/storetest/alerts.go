@@ -30,6 +30,11 @@ func RunAlerts(t *testing.T, open func(t *testing.T, dir string) AlertStore) {
 	for name, check := range map[string]func(*testing.T, scene){
 		"an alert comes back as it was put":                   alertComesBack,
 		"an alert of someone else's is refused":               alertOfAnother,
+		"an alert with a rule comes back as it was put":       rulesComeBack,
+		"an alert with a rule fires once":                     fireRule,
+		"an alert that repeats fires each number once":        fireAgain,
+		"an alert may fire often in one commit":               fireManyAtOnce,
+		"of many who fire it again one gets the entry":        fireAgainRace,
 		"an id is active once":                                alertTwice,
 		"a cancelled alert is gone":                           cancelAlert,
 		"an alert is cancelled by its owner alone":            cancelByOwner,

@@ -150,10 +150,11 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: r.State != active}
+	c := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: !r.isActive()}
 	if !c.ended {
-		c.alert = a
-		t.recent.add(m.Seq, a.ID)
+		if c.alert = a; a.State.Fires == 0 { // a later message changes only its state
+			t.recent.add(m.Seq, a.ID)
+		}
 	}
 	t.enqueue(c)
 	return r.entry(m.Seq), r.State == fired

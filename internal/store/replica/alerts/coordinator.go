@@ -284,7 +284,11 @@ func (a *Coordinator) handleSet(ctx context.Context, e Engine, body []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(newAlertData(set))
+	answer, err := newAlertData(set)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
 }
 
 // Set sets an alert at the shard owner of its instrument. See engine.Engine.Set.
@@ -297,7 +301,14 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 	if want.Instrument, err = provider.Canonical(ctx, venue, want.Symbol); err != nil {
 		return alert.Alert{}, err
 	}
-	body, err := json.Marshal(setRequest{caller, newAlertData(want)})
+	form := setRequest{Caller: caller}
+	if form.Alert, err = newAlertData(want); err != nil {
+		return alert.Alert{}, err
+	}
+	if len(form.Alert.Rule) > 0 {
+		form.Alert.Type = activeRule // a replica that does not know it refuses the call
+	}
+	body, err := json.Marshal(form)
 	if err != nil {
 		return alert.Alert{}, fmt.Errorf("encode alert.set call: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
@@ -92,14 +93,22 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 // importChange returns the message of an alert that fired elsewhere.
 func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
 	var fields struct {
-		ID string `json:"alert_id"`
+		ID   string `json:"alert_id"`
+		Fire int    `json:"fire"` // of an alert that repeats
 	}
 	if err := json.Unmarshal(e.Data, &fields); err != nil || !conn.IsSubjectToken(fields.ID) {
 		return conn.Change{}, fmt.Errorf("notification %d: invalid alert ID %q: %w", e.Seq, fields.ID, err)
 	}
+	if fields.Fire > 0 {
+		fields.ID = firingID(fields.ID, fields.Fire)
+	}
+	first, kind := e.Type, ""
+	if !slices.Contains(alert.Types(), e.Type) {
+		first, kind = alert.PriceAbove.String(), e.Type // as newAlertData does
+	}
 	r := alertRecord{
 		State: fired, Data: e.Data, End: conn.ChangeInfo{ID: "import", At: conn.StoredTime(e.At)},
-		Alert: alertData{ID: fields.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: e.Type},
+		Alert: alertData{ID: fields.ID, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: first, Kind: kind},
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -14,12 +15,15 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-// The states of an alert. All but active are final.
+// The states of an alert. All but active and activeRule are final.
 const (
-	active    = "active"
-	fired     = "fired"
-	cancelled = "cancelled"
-	expired   = "expired"
+	active = "active"
+	// activeRule is the state of an extended alert. A replica that does not know them takes
+	// it for an alert that has ended and leaves it alone.
+	activeRule = "rule"
+	fired      = "fired"
+	cancelled  = "cancelled"
+	expired    = "expired"
 )
 
 // alertRecord is the last message of an alert's subject. It contains everything known about the
@@ -29,6 +33,7 @@ type alertRecord struct {
 	Alert alertData       `json:"alert"`
 	Set   conn.ChangeInfo `json:"set"`
 	End   conn.ChangeInfo `json:"end,omitzero"`
+	Fire  conn.ChangeInfo `json:"fire,omitzero"` // the last firing after which the alert stayed
 	// Data is the notification of an alert that fired.
 	Data json.RawMessage `json:"data,omitempty"`
 }
@@ -47,31 +52,64 @@ type alertData struct {
 	Expires    time.Time       `json:"expires,omitzero"`
 	Since      time.Time       `json:"since,omitzero"`
 	Note       string          `json:"note,omitempty"`
+
+	// Of an extended alert. Type is then one of the three first types: a replica that knows
+	// no other publishes its notifications too.
+	Rule  json.RawMessage `json:"rule,omitempty"`
+	Kind  string          `json:"kind,omitempty"` // the type
+	Fires int             `json:"fires,omitempty"`
+	Fired time.Time       `json:"fired,omitzero"`
+	Side  int8            `json:"side,omitempty"`
 }
 
-func newAlertData(a alert.Alert) alertData {
-	return alertData{
+// isActive reports whether the alert can fire.
+func (r *alertRecord) isActive() bool { return r.State == active || r.State == activeRule }
+
+func newAlertData(a alert.Alert) (alertData, error) {
+	f := alertData{
 		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,
 		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
 		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note,
 	}
+	if !a.Extended() {
+		return f, nil
+	}
+	rule, err := a.Rule()
+	f.Rule, f.Kind, f.Type = json.RawMessage(rule), f.Type, alert.PriceAbove.String()
+	if a.Interval != 0 {
+		f.Type = alert.IndicatorSignal.String()
+	}
+	f.Threshold, f.Indicator, f.Signal = decimal.Decimal{}, "", ""
+	f.setState(a.State)
+	return f, err
+}
+
+func (f *alertData) setState(s alert.State) {
+	f.Fires, f.Fired, f.Side = s.Fires, conn.StoredTime(s.LastFired), s.Side
 }
 
 func (f alertData) alert() (alert.Alert, error) {
 	kind, ok := alert.ParseType(f.Type)
-	if !ok {
+	if !ok && len(f.Rule) == 0 {
 		return alert.Alert{}, fmt.Errorf("alert %s: unknown type %q", f.ID, f.Type)
 	}
-	return alert.Alert{
+	a := alert.Alert{
 		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
 		Condition: alert.Condition{Type: kind, Threshold: f.Threshold, Indicator: f.Indicator, Signal: f.Signal},
 		Created:   f.Created, Expires: f.Expires, BarOpen: f.Since, Note: f.Note,
-	}, nil
+	}
+	if len(f.Rule) > 0 {
+		a.State = alert.State{Fires: f.Fires, LastFired: f.Fired, Side: f.Side}
+		if err := a.SetRule(string(f.Rule)); err != nil {
+			return alert.Alert{}, fmt.Errorf("alert %s: %w", f.ID, err)
+		}
+	}
+	return a, nil
 }
 
 // entry returns the notification of a fired alert.
 func (r *alertRecord) entry(seq uint64) notify.Entry {
-	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: r.Alert.Type, At: r.End.At, Data: r.Data}
+	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: cmp.Or(r.Alert.Kind, r.Alert.Type), At: r.End.At, Data: r.Data}
 }
 
 // encode encodes the record. HTML escaping is off, so that Data keeps its bytes.

@@ -34,6 +34,9 @@ const alertKind = "alert" // alert.<instrument>.<id>
 // empty subject. The message that ends it (fired, cancelled or expired) requires the first to be
 // the latest, so the servers accept only one end. The sequence number of the message that fires
 // an alert is that of its notification. Sequence numbers ascend, with gaps.
+//
+// A firing after which the alert stays is two messages in one atomic batch: its notification,
+// on a subject of its own, and the alert with its new state, which requires the state before.
 type Store struct {
 	alerts *table.Table
 	states *table.Table
@@ -67,7 +70,14 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 	if !conn.IsSubjectToken(a.ID) {
 		return fault.Field("alert_id", a.ID, "1 to 64 letters, digits, - and _")
 	}
-	r := alertRecord{State: active, Alert: newAlertData(a), Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
+	stored, err := newAlertData(a)
+	if err != nil {
+		return err
+	}
+	r := alertRecord{State: active, Alert: stored, Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
+	if a.Extended() {
+		r.State = activeRule
+	}
 	data, err := r.encode()
 	if err != nil {
 		return err
@@ -121,27 +131,38 @@ func (s *Store) ExpireAlerts(ctx context.Context, all []alert.Alert) error {
 // FireAlerts ends the given alerts that are still active and returns their notifications. More
 // than conn.MaxBatch are committed in several batches.
 func (s *Store) FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error) {
-	endings := make([]endRequest, 0, len(firings))
+	entries := make([]notify.Entry, 0, len(firings))
+	for len(firings) > 0 {
+		var round []endRequest
+		round, firings = s.firingRound(firings)
+		ended, err := s.endAlerts(ctx, "fire alerts", round)
+		if err != nil {
+			return nil, err
+		}
+		for i := range ended {
+			if e := &ended[i]; e.ended {
+				entries = append(entries, e.record.entry(e.seq))
+			}
+		}
+	}
+	return entries, nil
+}
+
+// firingRound returns requests for the first firing of each alert, and the later firings of
+// alerts that repeat.
+func (s *Store) firingRound(firings []alert.Firing) (round []endRequest, rest []alert.Firing) {
 	known := make(map[string]bool, len(firings))
 	for i := range firings {
 		f := &firings[i]
 		subject := s.alertSubject(&f.Alert)
 		if !known[subject] {
-			endings = append(endings, endRequest{subject: subject, owner: f.Owner, state: fired, data: f.AppendJSON(nil)})
+			round = append(round, endRequest{subject: subject, owner: f.Owner, state: fired, data: f.AppendJSON(nil), firing: f})
+		} else if f.Repeat.Repeats() {
+			rest = append(rest, *f)
 		}
 		known[subject] = true
 	}
-	ended, err := s.endAlerts(ctx, "fire alerts", endings)
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]notify.Entry, 0, len(ended))
-	for i := range ended {
-		if e := &ended[i]; e.ended {
-			entries = append(entries, e.record.entry(e.seq))
-		}
-	}
-	return entries, nil
+	return round, rest
 }
 
 // Alerts yields every active alert of all owners.
@@ -149,7 +170,7 @@ func (s *Store) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return yieldAll(func() ([]alert.Alert, error) {
 		return table.ReadAll(ctx, s.alerts, "read alerts", s.alerts.Subject(alertKind, ">"), 0, func(m conn.Message) (alert.Alert, bool, error) {
 			r, err := decodeRecord(m.Data)
-			if err != nil || r.State != active {
+			if err != nil || !r.isActive() {
 				return alert.Alert{}, false, err
 			}
 			a, err := r.Alert.alert()
