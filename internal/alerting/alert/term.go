@@ -64,23 +64,11 @@ func valueAt(values []float64, column int) float64 {
 
 // priceOf returns a price of a bar by its number.
 func priceOf(b *market.Bar, n int) float64 {
-	switch Prices()[n-1] {
-	case "open":
-		return b.O
-	case "high":
-		return b.H
-	case "low":
-		return b.L
-	case "hl2":
-		return (b.H + b.L) / 2
-	case "hlc3":
-		return (b.H + b.L + b.C) / 3
-	case "ohlc4":
-		return (b.O + b.H + b.L + b.C) / 4
-	case "volume":
+	name := Prices()[n-1]
+	if name == "volume" {
 		return b.V
 	}
-	return b.C
+	return indicator.Price(name)(*b)
 }
 
 // termOf returns the term of an operand. The operand was checked.

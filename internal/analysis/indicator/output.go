@@ -1,6 +1,10 @@
 package indicator
 
-import "slices"
+import (
+	"slices"
+
+	"candela/internal/market"
+)
 
 // Output is a value that an indicator has at every bar.
 type Output struct {
@@ -63,3 +67,7 @@ func (s *series) outputs() []Output {
 	}
 	return all
 }
+
+// Price returns a price of a bar by the name that parameters have for it, such as hl2; the
+// close for any other name.
+func Price(name string) func(market.Bar) float64 { return sourceOf(name) }
