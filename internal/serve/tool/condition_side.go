@@ -78,30 +78,40 @@ func checkReach(at string, left *side, c *alert.Condition) error {
 	if left.entry.selection == nil || c.Right.Price != "" || c.Right.Indicator != "" || c.Op.Ranged() {
 		return nil
 	}
-	bounds := left.entry.selection.Compute(indicator.Input{Bars: &market.Bars{}}).YRange
-	if bounds == nil || *bounds != [2]float64{0, 100} && *bounds != [2]float64{-100, 0} {
+	lo, hi, ok := bounds(left.entry.selection)
+	if !ok {
 		return nil
 	}
 	number := c.Right.Number.InexactFloat64()
 	switch c.Op {
 	case alert.Greater, alert.CrossesAbove:
-		if number < bounds[1] {
+		if number < hi {
 			return nil
 		}
 	case alert.GreaterEqual:
-		if number <= bounds[1] {
+		if number <= hi {
 			return nil
 		}
 	case alert.Less, alert.CrossesBelow:
-		if number > bounds[0] {
+		if number > lo {
 			return nil
 		}
 	default:
-		if number >= bounds[0] {
+		if number >= lo {
 			return nil
 		}
 	}
 	name := left.entry.selection.Label()
 	return fault.Field(at+".value", c.Right.Number.String(), fmt.Sprintf("a number that it reaches: %s stays from %g to %g, so %s %s is never true",
-		name, bounds[0], bounds[1], c.Op, c.Right.Number))
+		name, lo, hi, c.Op, c.Right.Number))
+}
+
+// bounds returns the numbers between which the lines of an indicator stay, if they are
+// those of a percentage.
+func bounds(s *indicator.Selection) (lo, hi float64, ok bool) {
+	r := s.Compute(indicator.Input{Bars: &market.Bars{}}).YRange
+	if r == nil || *r != [2]float64{0, 100} && *r != [2]float64{-100, 0} {
+		return 0, 0, false
+	}
+	return r[0], r[1], true
 }

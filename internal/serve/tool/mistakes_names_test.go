@@ -44,6 +44,8 @@ func nameMistakes() []mistake {
 		drawn(`"hull"`, `HMA(`),
 		drawn(`{"name":"sma","period":50}`, `SMA(50)`),
 		drawn(`"RSI(7)"`, `RSI(7)`),
+		drawn(`"volume"`, `"label":"Volume`),
+		drawn(`"stochrsi"`, `Stoch RSI`),
 		refused(`{"name":"ma","type":"smaa"}`, "sma", `{"name":"ma","type":"sma"}`),
 		refused(`{"name":"sma","length":0}`, "from 1 to", `{"name":"sma","length":1}`),
 		refused(`{"name":"sma","length":"50"}`, "without quotes", `{"name":"sma","length":50}`),

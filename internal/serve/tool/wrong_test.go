@@ -184,6 +184,10 @@ func FuzzArguments(f *testing.F) {
 	for _, wrong := range wrongCalls() {
 		f.Add(wrong.tool, []byte(wrong.arguments))
 	}
+	for _, m := range conditionMistakes() {
+		f.Add(m.tool, []byte(m.arguments))
+		f.Add(m.nextTool, []byte(m.next))
+	}
 	f.Fuzz(func(t *testing.T, name string, arguments []byte) { fuzzOne(t, name, arguments) })
 }
 
