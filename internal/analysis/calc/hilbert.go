@@ -63,10 +63,10 @@ func (h *HilbertState) Step(x float64) (c Cycle, ok bool) {
 	smooth, trendless, quad := m[hilbertSmooth:hilbertDetrend], m[hilbertDetrend:hilbertQuad], m[hilbertQuad:]
 	enter(smooth, (float64(4*prices[0])+float64(3*prices[1])+float64(2*prices[2])+prices[3])/10)
 	scale := float64(0.075*m[hilbertPeriod]) + 0.54
-	enter(trendless, scale*transform(smooth))
-	enter(quad, scale*transform(trendless))
+	enter(trendless, float64(scale*transform(smooth)))
+	enter(quad, float64(scale*transform(trendless)))
 	inPhase := trendless[3]
-	advanceI, advanceQ := scale*transform(trendless[3:]), scale*transform(quad)
+	advanceI, advanceQ := float64(scale*transform(trendless[3:])), float64(scale*transform(quad))
 	turn(m, inPhase-advanceQ, quad[0]+advanceI)
 	return Cycle{InPhase: inPhase, Quadrature: quad[0], Period: m[hilbertSmoothPeriod], Smooth: smooth}, true
 }
@@ -123,7 +123,7 @@ func (c Cycle) Phase(before float64) float64 {
 	var phase float64
 	switch {
 	case im != 0:
-		phase = Atan(re/im) * (180 / math.Pi)
+		phase = float64(Atan(re/im) * (180 / math.Pi))
 	case re > 0:
 		phase = 90
 	case re < 0:

@@ -23,3 +23,34 @@ func TestSinCos_SecondDerivation(t *testing.T) {
 		t.Error("the sine of NaN is a number")
 	}
 }
+
+// TestHilbert_MeasuresAPlantedCycle feeds waves of a known period and phase.
+func TestHilbert_MeasuresAPlantedCycle(t *testing.T) {
+	t.Parallel()
+	for _, period := range []float64{12, 20, 33} {
+		h := NewSlab().Hilbert(37)
+		var c Cycle
+		for i := range 600 {
+			c, _ = h.Step(100 + math.Sin(2*math.Pi*float64(i)/period))
+			if i < 300 {
+				continue
+			}
+			if math.Abs(c.Period-period) > 0.12*period {
+				t.Fatalf("a cycle of %v bars is measured as %v at bar %d", period, c.Period, i)
+			}
+			want := math.Mod(360*float64(i)/period, 360)
+			away := math.Remainder(c.Phase(0)-want, 360)
+			if math.Abs(away) > 25 {
+				t.Fatalf("the phase of a cycle of %v bars is %v off at bar %d", period, away, i)
+			}
+		}
+	}
+	still := NewSlab().Hilbert(37)
+	for i := range 200 {
+		// The series before the start are 0, which has left all of them after 30 bars.
+		c, _ := still.Step(7)
+		if i > 70 && (c.InPhase != 0 || c.Quadrature != 0 || c.Phase(42) != 42) {
+			t.Fatalf("a price that stands still has the phasor %v, %v and the phase %v", c.InPhase, c.Quadrature, c.Phase(42))
+		}
+	}
+}

@@ -147,7 +147,7 @@ func htTrendMode() Def {
 				}
 			}
 		}
-	}, func(s *series) { s.yRange = &[2]float64{0, 1} })
+	}, func(s *series) { s.lines, s.yRange = styled(Steps, "Trend"), &[2]float64{0, 1} })
 }
 
 // phased follows the phase of the cycle and the trend line.
@@ -256,7 +256,7 @@ func mama() Def {
 func adapt(m []float64, c calc.Cycle, x, fast, slow float64) {
 	phase := 0.0
 	if c.InPhase != 0 {
-		phase = calc.Atan(c.Quadrature/c.InPhase) * (180 / math.Pi)
+		phase = float64(calc.Atan(c.Quadrature/c.InPhase) * (180 / math.Pi))
 	}
 	turned := max(m[0]-phase, 1)
 	factor := fast

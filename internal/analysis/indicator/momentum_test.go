@@ -133,18 +133,16 @@ func TestMomentum_StandsStillWithTheMarket(t *testing.T) {
 	}
 }
 
-// TestSignals_Squeeze finds the signals from the dots and the momentum.
+// TestSignals_Squeeze finds the signals from the strip and the momentum.
 func TestSignals_Squeeze(t *testing.T) {
 	t.Parallel()
 	_, r := computed(t, "squeeze")
-	momentum, dots := lineOf(t, r, "Momentum"), lineOf(t, r, "Squeeze")
-	on := func(i int) bool { return dots[i] == 0 }
-	known := func(i int) bool { return !math.IsNaN(momentum[i-1]) }
-	leaves := func(i int) bool { return known(i) && on(i-1) && !on(i) }
-	expect(t, r, "squeeze_on", len(dots), func(i int) bool { return known(i) && on(i) && !on(i-1) })
-	expect(t, r, "squeeze_off", len(dots), leaves)
-	expect(t, r, "squeeze_fire_up", len(dots), func(i int) bool { return leaves(i) && momentum[i] > 0 })
-	expect(t, r, "squeeze_fire_down", len(dots), func(i int) bool { return leaves(i) && momentum[i] < 0 })
+	momentum, on := lineOf(t, r, "Momentum"), lineOf(t, r, "Squeeze")
+	leaves := func(i int) bool { return on[i-1] == 1 && on[i] == 0 }
+	expect(t, r, "squeeze_on", len(on), func(i int) bool { return on[i-1] == 0 && on[i] == 1 })
+	expect(t, r, "squeeze_off", len(on), leaves)
+	expect(t, r, "squeeze_fire_up", len(on), func(i int) bool { return leaves(i) && momentum[i] > 0 })
+	expect(t, r, "squeeze_fire_down", len(on), func(i int) bool { return leaves(i) && momentum[i] < 0 })
 }
 
 // TestSignals_OscillatorsOfMomentum finds the crosses and the exits of zones from the

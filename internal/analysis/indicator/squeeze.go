@@ -2,7 +2,6 @@ package indicator
 
 import (
 	"fmt"
-	"math"
 
 	"candela/internal/analysis/calc"
 )
@@ -10,14 +9,14 @@ import (
 // The columns of a squeeze.
 const (
 	squeezeMomentum = iota
-	squeezeDots     // 0 while the squeeze is on
+	squeezeOn       // 1 while the squeeze is on, else 0
 	squeezeColumns
 )
 
 func squeeze() Def {
 	return Def{
 		Name: "squeeze", Aliases: []string{"ttm_squeeze", "sqzmom"}, Kind: Panel, Group: GroupVolatility,
-		Doc: "Squeeze momentum: Bollinger bands within Keltner's, then momentum; dots mark the squeeze.",
+		Doc: "Squeeze momentum: Bollinger bands within Keltner's, then momentum; a strip marks the squeeze.",
 		Formula: "On while the Bollinger bands (SMA and bb_mult population deviations of `length` bars) lie within the channel of that SMA and kc_mult x SMA(true range, length). " +
 			"Momentum = the end of the line of least squares through `length` values of close - ((highest high + lowest low) / 2 + SMA(close)) / 2; below 1e-12 of the price it is zero.",
 		Truth: "LazyBear's Squeeze Momentum on TradingView, with bb_mult for the bands, as pandas-ta squeeze",
@@ -36,11 +35,14 @@ func squeeze() Def {
 			n, bands, channel := v.Int("length"), v.Num("bb_mult"), v.Num("kc_mult")
 			return &series{
 				label: fmt.Sprintf("Squeeze(%d, %s, %s)", n, number(bands), number(channel)), first: 2*n - 2, stable: 2 * n, columns: squeezeColumns,
-				lines: []Line{{Label: "Momentum", Style: Hidden}, {Label: "Squeeze", Style: Dots}}, levels: []HLine{{Y: 0, Style: Zero}},
+				lines: styled(Hidden, "Momentum", "Squeeze"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin:  func(m *calc.Slab, _ Env) step { return newSqueeze(m, n, bands, channel).next },
 				detect: detectSqueeze,
 				present: func(r *Result, col [][]float64) {
-					r.Hist = []Hist{{Label: "Momentum", Values: col[squeezeMomentum], Style: Momentum}}
+					r.Hist = []Hist{
+						{Label: "Momentum", Values: col[squeezeMomentum], Style: Momentum},
+						{Label: "Squeeze", Values: col[squeezeOn], Style: State},
+					}
 				},
 			}
 		},
@@ -48,14 +50,14 @@ func squeeze() Def {
 }
 
 func detectSqueeze(r *Row) {
-	// A bar without a momentum is before the first, or has no price.
-	was, is, y := r.Prev[squeezeDots] == 0, r.Values[squeezeDots] == 0, r.Values[squeezeMomentum]
-	if math.IsNaN(y) || math.IsNaN(r.Prev[squeezeMomentum]) || was == is {
-		return
-	}
-	if is {
+	y := r.Values[squeezeMomentum]
+	switch r.Values[squeezeOn] - r.Prev[squeezeOn] {
+	case 1:
 		r.Signal("squeeze_on", y)
 		return
+	default: // no change, or one of them is missing
+		return
+	case -1:
 	}
 	r.Signal("squeeze_off", y)
 	switch {
@@ -91,7 +93,11 @@ func (s *squeezing) next(r *Row) {
 	_, _, end := s.line.Step(r.Slot, b.C-(middle+mean)/2)
 	r.Values[squeezeMomentum] = unless(end, b.C)
 	// Both are around the same mean, so one side decides.
-	if s.bands*dev < s.channel*reach && end == end {
-		r.Values[squeezeDots] = 0
+	switch {
+	case end != end:
+	case s.bands*dev < s.channel*reach:
+		r.Values[squeezeOn] = 1
+	default:
+		r.Values[squeezeOn] = 0
 	}
 }

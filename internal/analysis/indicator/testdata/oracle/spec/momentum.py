@@ -101,8 +101,8 @@ def squeeze(b: Bars, p: dict) -> dict:
     n = p["length"]
     out = pta.squeeze(f.high, f.low, f.close, n, p["bb_mult"], n, p["kc_mult"], lazybear=True, mamode="sma")
     momentum = column(out.iloc[:, 0])
-    on = (column(out["SQZ_ON"]) == 1) & np.isfinite(momentum)
-    return {"Momentum": momentum, "Squeeze": np.where(on, 0.0, np.nan), "hist": {"0": momentum}}
+    on = np.where(np.isfinite(momentum), column(out["SQZ_ON"]), np.nan)
+    return {"Momentum": momentum, "Squeeze": on, "hist": {"0": momentum}}
 
 
 SPECS = {
