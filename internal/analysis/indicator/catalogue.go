@@ -126,6 +126,7 @@ func momentums() []Def {
 		ultimate(),
 		accelerator(),
 		elderRay(),
+		tdSequential(),
 		bop(),
 		coppock(),
 		kst(),
@@ -270,8 +271,8 @@ func otherLabels() []string {
 		"bos_up", "bos_down", "choch_up", "choch_down", "sweep_high", "sweep_low",
 		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled", "ob_up", "ob_down",
 		"fractal_up", "fractal_down", "bull_div", "bear_div", "hidden_bull_div", "hidden_bear_div",
-		// squeeze
-		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down",
+		// squeeze, td_sequential
+		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down", "td_buy_setup", "td_sell_setup",
 	}
 }
 

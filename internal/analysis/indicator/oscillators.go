@@ -84,23 +84,48 @@ func roc() Def {
 	return Def{
 		Name: "roc", Kind: Panel, Group: GroupMomentum,
 		Doc:     "Rate of change: percent moved over the last bars.",
-		Formula: "100 x (close - close n bars ago) / close n bars ago.",
-		Truth:   "TradingView ta.roc, TA-Lib ROC",
-		Params:  []Param{Int("period", 14, 1, 5000, "bars to look back").As("length")},
-		Lines:   []string{"ROC"}, Signals: crossTriggers("ROC", "zero"),
-		New: func(v Values) Instance {
-			n := v.Int("period")
-			return single(fmt.Sprintf("ROC(%d)", n), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
-				back := m.Lag(n)
-				return func(r *Row) float64 {
-					before := back.Step(r.Bar.C)
-					if before == 0 {
-						return math.NaN()
-					}
-					return 100 * (r.Bar.C - before) / before
-				}
-			}).zeroed(nil)
+		Formula: "100 x (close - close n bars ago) / close n bars ago; a fraction is a hundredth of it, a ratio close / close n bars ago.",
+		Truth:   "TradingView ta.roc, TA-Lib ROC, ROCP and ROCR",
+		Params: []Param{
+			Int("period", 14, 1, 5000, "bars to look back").As("length"),
+			Choice("mode", "percent", []string{"percent", "fraction", "ratio"}, "how the change is written"),
 		},
+		Lines: []string{"ROC"}, Signals: crossTriggers("ROC", "zero (a ratio: 1)"),
+		New: func(v Values) Instance {
+			n, mode := v.Int("period"), v.Text("mode")
+			s := single(fmt.Sprintf("ROC(%d)", n), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+				back := m.Lag(n)
+				return func(r *Row) float64 { return changeOf(mode, r.Bar.C, back.Step(r.Bar.C)) }
+			}).zeroed(nil)
+			if mode == "ratio" {
+				s.detect = func(r *Row) { r.crossesLevel(0, 1) }
+				s.levels = []HLine{{Y: 1, Style: Zero}}
+			}
+			return s
+		},
+	}
+}
+
+// changeOf returns the change from before to now.
+func changeOf(mode string, now, before float64) float64 {
+	switch {
+	case before == 0:
+		return math.NaN()
+	case mode == "fraction":
+		return (now - before) / before
+	case mode == "ratio":
+		return now / before
+	}
+	return 100 * (now - before) / before
+}
+
+// crossesLevel raises cross_up and cross_down where column a crosses a level.
+func (r *Row) crossesLevel(a int, level float64) {
+	if r.Prev[a] <= level && r.Values[a] > level {
+		r.Signal("cross_up", r.Values[a])
+	}
+	if r.Prev[a] >= level && r.Values[a] < level {
+		r.Signal("cross_down", r.Values[a])
 	}
 }
 

@@ -54,17 +54,14 @@ func detectSqueeze(r *Row) {
 	switch r.Values[squeezeOn] - r.Prev[squeezeOn] {
 	case 1:
 		r.Signal("squeeze_on", y)
-		return
-	default: // no change, or one of them is missing
-		return
 	case -1:
-	}
-	r.Signal("squeeze_off", y)
-	switch {
-	case y > 0:
-		r.Signal("squeeze_fire_up", y)
-	case y < 0:
-		r.Signal("squeeze_fire_down", y)
+		r.Signal("squeeze_off", y)
+		switch {
+		case y > 0:
+			r.Signal("squeeze_fire_up", y)
+		case y < 0:
+			r.Signal("squeeze_fire_down", y)
+		}
 	}
 }
 

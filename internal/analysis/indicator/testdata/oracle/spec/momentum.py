@@ -105,7 +105,17 @@ def squeeze(b: Bars, p: dict) -> dict:
     return {"Momentum": momentum, "Squeeze": on, "hist": {"0": momentum}}
 
 
+def td_sequential(b: Bars, p: dict) -> dict:
+    out = pta.td_seq(pd.Series(price(b, p)))
+    up, down = (np.nan_to_num(column(out.iloc[:, i])) for i in (0, 1))
+    count = up - down
+    count[:4] = np.nan
+    setup = {"td_buy_setup": -9, "td_sell_setup": 9}
+    return {"TD": count, "hist": {"0": count}, "signals": {k: np.flatnonzero(count == v) for k, v in setup.items()}}
+
+
 SPECS = {
+    "td_sequential": Spec(variants=[{}, {"source": "hlc3"}], oracles={"pandas_ta": Oracle(td_sequential)}),
     "momentum": Spec(
         variants=[{"length": 10}, {"length": 21, "source": "hl2"}],
         oracles={"talib": of_price("MOM", "Mom"), "tulip": tulip_price("mom", "Mom")},

@@ -112,6 +112,12 @@ SPECS = {
             ),
         },
     ),
+    "roc": Spec(
+        variants=[{"period": 14, "mode": "fraction"}, {"period": 7, "mode": "ratio"}],
+        oracles={
+            "talib": Oracle(lambda b, p: {"ROC": (talib.ROCP if p["mode"] == "fraction" else talib.ROCR)(b.close, p["period"])}),
+        },
+    ),
     "er": Spec(
         variants=[{"length": 10}, {"length": 20, "source": "hl2"}],
         oracles={
