@@ -89,15 +89,16 @@ func accbands() Def {
 			return &series{
 				label: labelOf("ACC", v, "length"), first: n - 1, stable: n, columns: bandColumns,
 				begin: func(m *calc.Slab, _ Env) step {
-					up, mid, low := m.SMA(n), m.SMA(n), m.SMA(n)
+					// The mean of a deviation is exact where nothing moves: rounding is no breakout.
+					up, mid, low := m.Deviation(n), m.Deviation(n), m.Deviation(n)
 					return func(r *Row) {
 						b, wider := r.Bar, 0.0
 						if b.H+b.L != 0 {
 							wider = 4 * (b.H - b.L) / (b.H + b.L)
 						}
-						r.Values[bandUpper] = up.Step(r.Slot, float64(b.H*(1+wider)))
-						r.Values[bandMid] = mid.Step(r.Slot, b.C)
-						r.Values[bandLower] = low.Step(r.Slot, float64(b.L*(1-wider)))
+						r.Values[bandUpper], _ = up.Step(r.Slot, float64(b.H*(1+wider)))
+						r.Values[bandMid], _ = mid.Step(r.Slot, b.C)
+						r.Values[bandLower], _ = low.Step(r.Slot, float64(b.L*(1-wider)))
 						r.Values[bandClose] = b.C
 					}
 				},

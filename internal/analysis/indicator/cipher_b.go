@@ -144,15 +144,7 @@ func (c *cipher) values(r *Row) {
 	wt1, wt2 := c.wave.next(r)
 	r.Values[cipherWT1], r.Values[cipherWT2] = wt1, wt2
 	r.Values[cipherRSILine] = c.rsi.Step(r.Bar.C)
-	c.windows(r, c.logRSI.Step(logarithm(r.Bar.C)))
-}
-
-// logarithm is NaN for prices without one.
-func logarithm(price float64) float64 {
-	if price > 0 {
-		return math.Log(price)
-	}
-	return math.NaN()
+	c.windows(r, c.logRSI.Step(calc.Log(r.Bar.C)))
 }
 
 // windows computes the values that depend on a few bars alone, from the waves and the
@@ -186,7 +178,7 @@ func cipherBatch(in Input, col [][]float64, channel, average int) {
 	calc.RSI(col[cipherRSILine], b.C, cipherRSI)
 	logs, logRSI := in.Memory.take(b.Len()), in.Memory.take(b.Len())
 	for i, price := range b.C {
-		logs[i] = logarithm(price)
+		logs[i] = calc.Log(price)
 	}
 	calc.RSI(logRSI, logs, cipherRSI)
 	c, row := newCipher(calc.NewSlab(), channel, average), newRow(cipherColumns)

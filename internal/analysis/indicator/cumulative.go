@@ -105,7 +105,7 @@ func logReturn(from, to float64) float64 {
 	if !(from > 0) || !(to > 0) {
 		return math.NaN()
 	}
-	return math.Log(to / from)
+	return calc.Log(to / from)
 }
 
 func adx() Def {

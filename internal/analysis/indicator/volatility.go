@@ -170,7 +170,7 @@ func adr() Def {
 					}
 					width := high - low
 					if percent {
-						width = 100 * (ratio(high, low) - 1)
+						width = float64(100 * (ratio(high, low) - 1))
 					}
 					value := mean.Step(day, width)
 					held.Mem()[0] = value

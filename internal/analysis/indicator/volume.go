@@ -74,7 +74,7 @@ func pvo() Def {
 					quick, long, mean := m.EMA(fast), m.EMA(slow), m.EMA(signal)
 					return func(r *Row) {
 						a, b := quick.Step(r.Bar.V), long.Step(r.Bar.V)
-						x := 100 * ratio(a-b, b)
+						x := float64(100 * ratio(calc.Difference(a, b), b))
 						y := mean.Step(x)
 						r.Values[0], r.Values[1], r.Values[2] = x, y, x-y
 					}

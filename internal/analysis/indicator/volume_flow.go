@@ -80,7 +80,7 @@ func klinger() Def {
 		Name: "klinger", Aliases: []string{"kvo"}, Kind: Panel, Group: GroupVolume,
 		Doc: "Klinger oscillator: averages of signed volume, and signal; above zero is buying.",
 		Formula: "KVO = EMA(v, fast) - EMA(v, slow), Signal = EMA(KVO, signal); v is the volume, negative where hlc3 falls. " +
-			"A change below 1e-12 of the price is none. The first bar counts as a fall.",
+			"A change of hlc3 below 1e-12 of it is none, and so is a difference of the averages. The first bar counts as a fall.",
 		Truth:  "TradingView Klinger oscillator",
 		Params: []Param{Int("fast", 34, 1, longest, "bars of the fast average"), Int("slow", 55, 1, longest, "bars of the slow average"), Int("signal", 13, 1, longest, "bars of the signal line")},
 		Order:  []string{"fast", "slow", "signal"}, Lines: []string{"KVO", "Signal"}, Signals: crossTriggers("KVO", "Signal"),
@@ -91,13 +91,14 @@ func klinger() Def {
 				label: labelOf("KVO", v, "fast", "slow", "signal"), first: most - 1, stable: signedStable(most) + signedStable(signal), columns: 2,
 				lines: solid("KVO", "Signal"), levels: []HLine{{Y: 0, Style: Zero}},
 				begin: func(m *calc.Slab, _ Env) step {
-					last, lines := m.Lag(1), m.MACD(fast, slow, signal)
+					last, quick, long, mean := m.Lag(1), m.EMA(fast), m.EMA(slow), m.EMA(signal)
 					return func(r *Row) {
 						price, signed := hlc3(r.Bar), -r.Bar.V
 						if calc.Difference(price, last.Step(price)) >= 0 {
 							signed = r.Bar.V
 						}
-						r.Values[0], r.Values[1], _ = lines.Step(signed)
+						x := calc.Difference(quick.Step(signed), long.Step(signed))
+						r.Values[0], r.Values[1] = x, mean.Step(x)
 					}
 				},
 				detect: func(r *Row) { r.crosses(0, 1) },
@@ -192,7 +193,7 @@ func volumeIndex(d Def, short, which string, part func(now, before float64) bool
 					}
 					growth := ratio(r.Bar.C, last.Step(r.Bar.C))
 					if part(r.Bar.V, before.Step(r.Bar.V)) && finite(growth) && growth > 0 {
-						c[0] *= growth
+						c[0] = float64(c[0] * growth)
 					}
 					r.Values[0], r.Values[1] = c[0], mean.Step(c[0])
 				}
