@@ -1,6 +1,7 @@
 package candle
 
 import (
+	"iter"
 	"maps"
 	"testing"
 
@@ -62,30 +63,57 @@ func TestMade_EveryPatternFires(t *testing.T) {
 	}
 }
 
-// TestMade_Neighbours moves each price of the sequences by one tick, which leads across
-// the limits of the rules.
+// TestMade_Neighbours changes the last five bars of the sequences: one price moves by a
+// tick or to another price there, or open and close are exchanged. This leads across the
+// limits of the rules, and to their ties.
 func TestMade_Neighbours(t *testing.T) {
 	t.Parallel()
 	var file madeFile
 	readJSON(t, "made.json", &file)
-	for _, unit := range []float64{1, 100} {
-		found, at := map[string]*column{}, 0
-		for _, m := range file.Sequences {
-			for place := range 6 * 4 {
-				b := &m.Bars[len(m.Bars)-1-place/4][place%4]
-				for _, move := range []int64{-1, 1} {
-					*b += move
-					for name, v := range atEnd(priced(m.Bars, unit)) {
-						if found[name] == nil {
-							found[name] = &column{}
-						}
-						found[name].bars, found[name].values = append(found[name].bars, at), append(found[name].values, v)
-					}
-					*b -= move
-					at++
+	found, at := map[string]*column{}, 0
+	for _, m := range file.Sequences {
+		for bars := range neighbours(m.Bars) {
+			for name, v := range atEnd(priced(bars, 100)) {
+				if found[name] == nil {
+					found[name] = &column{}
+				}
+				found[name].bars, found[name].values = append(found[name].bars, at), append(found[name].values, v)
+			}
+			at++
+		}
+	}
+	t.Logf("%d neighbours", at)
+	compare(t, "neighbours", found, file.Neighbours)
+}
+
+// neighbours are those of testdata/generate.py. The bars are valid until the next ones.
+func neighbours(bars []ticks) iter.Seq[[]ticks] {
+	const changed = 5
+	tail := bars[len(bars)-changed:]
+	return func(yield func([]ticks) bool) {
+		for place := range changed * 4 {
+			p := &tail[changed-1-place/4][place%4]
+			here := *p
+			values := []int64{here - 1, here + 1}
+			for other := range changed * 4 {
+				if x := tail[changed-1-other/4][other%4]; x != here {
+					values = append(values, x)
 				}
 			}
+			for _, *p = range values {
+				if !yield(bars) {
+					return
+				}
+			}
+			*p = here
 		}
-		compare(t, "neighbours", found, file.Neighbours)
+		for back := range changed {
+			b := &tail[changed-1-back]
+			b[0], b[3] = b[3], b[0]
+			if !yield(bars) {
+				return
+			}
+			b[0], b[3] = b[3], b[0]
+		}
 	}
 }

@@ -79,12 +79,14 @@ func identicalThreeCrows(w *window) int {
 		a.close > b.close && b.close > c.close && a.same(b.open, a.close) && b.same(c.open, b.close))
 }
 
-// star reports a long candle of the side, a small one beyond it that passes the test,
-// and a third that is not short and closes well into the first.
-func star(a, b, c *candle, side float64) bool {
-	return a.side() == side && a.long && b.bodyGap(side, a) && c.side() == -side && c.long &&
-		a.over(side*a.part(0.3), side*c.close)
+// turn reports a long candle of the side and one against it, not short, that closes well
+// into the first.
+func turn(a, c *candle, side float64) bool {
+	return a.side() == side && a.long && c.side() == -side && c.long && a.over(side*a.part(0.3), side*c.close)
 }
+
+// star is a turn with a candle between whose body lies beyond the first.
+func star(a, b, c *candle, side float64) bool { return turn(a, c, side) && b.bodyGap(side, a) }
 
 func eveningStar(w *window) int {
 	a, b, c := w.three()
@@ -109,7 +111,7 @@ func morningDojiStar(w *window) int {
 func abandonedBaby(w *window) int {
 	a, b, c := w.three()
 	side := a.side()
-	return signed(c.side(), star(a, b, c, side) && b.doji && b.rangeGap(side, a) && c.rangeGap(-side, b))
+	return signed(c.side(), turn(a, c, side) && b.doji && b.rangeGap(side, a) && c.rangeGap(-side, b))
 }
 
 func triStar(w *window) int {

@@ -155,13 +155,21 @@ def made():
 
 
 def neighbours(window):
-    """The window with one price of its last six bars moved by one tick."""
-    for back in range(6):
-        for price in range(4):
-            for move in (-1, 1):
-                other = [list(bar) for bar in window]
-                other[-1 - back][price] += move
-                yield other
+    """The window with a change in its last five bars: one price moved by a tick or set to
+    another price there, or open and close exchanged."""
+    last, prices = len(window) - 1, [(back, price) for back in range(5) for price in range(4)]
+    for back, price in prices:
+        here = window[last - back][price]
+        values = [here - 1, here + 1] + [window[last - b][p] for b, p in prices if window[last - b][p] != here]
+        for value in values:
+            other = [list(bar) for bar in window]
+            other[last - back][price] = value
+            yield other
+    for back in range(5):
+        other = [list(bar) for bar in window]
+        o, h, l, c = other[last - back]
+        other[last - back] = [c, h, l, o]
+        yield other
 
 
 def record_made():
