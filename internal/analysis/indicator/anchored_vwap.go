@@ -21,10 +21,10 @@ func anchoredVWAP() Def {
 	names := []string{"AVWAP", "Upper 1", "Lower 1", "Upper 2", "Lower 2", "Upper 3", "Lower 3"}
 	return Def{
 		Name: "anchored_vwap", Aliases: []string{"avwap"}, Kind: Overlay, Group: GroupVolume,
-		Doc: "Volume-weighted average price since an anchor; a time, a high, a low or a period, with bands of 1 to 3 deviations.",
+		Doc: "VWAP since a date, a time, a high, a low or a period; with bands of 1 to 3 deviations.",
 		Formula: "VWAP and deviation as in `vwap_bands`, from the bar that holds the anchor on. A date begins at midnight UTC. `high`, `low`: from the highest high or lowest low of the last `length` bars, " +
 			"which a new bar can move, so without signals. `auto`: day up to 15m, week for longer intraday bars, month for daily bars, year beyond. No values if the bars read begin after the anchor.",
-		Truth: "TradingView anchored VWAP; second derivation in the tests",
+		Truth: "TradingView anchored VWAP, Skender; second derivation in the tests",
 		Params: []Param{
 			Choice("anchor", "auto", []string{"auto", "session", "week", "month", "quarter", "year", "high", "low"}, "where it begins").orTime().As("start"),
 			Int("bands", 1, 0, 3, "bands on each side, one deviation apart"),

@@ -22,7 +22,7 @@ func autoFib() Def {
 	ratios, names := fibRatios()
 	return Def{
 		Name: "auto_fib", Aliases: []string{"fib", "fibonacci"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Fibonacci retracement of the last finished leg; levels 0 to 1 between its end and its start.",
+		Doc: "Fibonacci retracement of the last leg; levels 0 to 1 between its end and its start.",
 		Formula: "Legs as in `zigzag`, measured in average true ranges. Level k = end + k x (start - end) of the last leg whose end is confirmed, for k = 0, 0.236, 0.382, 0.5, 0.618, 0.786, 1, " +
 			"from the bar on that confirmed it. Charts show the levels of the last leg.",
 		Truth:  "own definition (TradingView's auto Fib retracement redraws with the running leg); second derivation in the tests",

@@ -8,8 +8,8 @@ import (
 
 func darvas() Def {
 	return Def{
-		Name: "darvas", Aliases: []string{"darvas_box", "box"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Darvas box: a high and then a low that held for some bars; a close outside the box is a breakout.",
+		Name: "darvas", Aliases: []string{"darvas_box"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Darvas box and its breakouts; a high and then a low that held for some bars. A close outside the box is a breakout.",
 		Formula: "The top is a high that `length` bars after it do not exceed; the bottom the lowest low since the top that `length` bars do not undercut. A higher high before the box is complete begins again. " +
 			"The box stands until a close is outside it; that bar begins the next one.",
 		Truth:   "own definition after Darvas; second derivation in the tests",

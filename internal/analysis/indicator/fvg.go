@@ -8,8 +8,8 @@ import (
 
 func fvg() Def {
 	return Def{
-		Name: "fvg", Aliases: []string{"fair_value_gap", "imbalance"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Fair value gaps: prices that three bars left untraded; drawn until the price has filled them.",
+		Name: "fvg", Aliases: []string{"fair_value_gap"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Fair value gaps until they are filled; prices that three bars left untraded.",
 		Formula: "Upwards where the low is above the high two bars before: the zone lies between the two; downwards where the high is below the low two bars before. " +
 			"`min_percent` of the close is the least height. A gap is filled when a later bar reaches its far edge; it is followed for 500 bars. The lines are the newest open gap of each side.",
 		Truth:  "own definition; second derivation in the tests",
@@ -65,8 +65,8 @@ func (r *Row) gap(high, low, least float64, up, down string) {
 
 func gaps() Def {
 	return Def{
-		Name: "gaps", Aliases: []string{"gap", "open_gaps"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Gaps between two bars, drawn until they are filled; common where a market closes overnight.",
+		Name: "gaps", Aliases: []string{"gap"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Gaps between bars until they are filled; common where a market closes overnight.",
 		Formula: "Upwards where the low is above the high of the bar before, downwards where the high is below its low; `min_percent` of the close is the least height. " +
 			"A gap is filled when a later bar reaches its far edge; it is followed for 500 bars. The lines are the newest open gap of each side.",
 		Truth:  "TradingView gaps; second derivation in the tests",

@@ -7,8 +7,8 @@ import (
 
 func linregChannel() Def {
 	return Def{
-		Name: "linreg_channel", Aliases: []string{"lrc", "regression_channel"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Linear regression channel of the last bars; each bar draws it again; the legend has Pearson's R.",
+		Name: "linreg_channel", Aliases: []string{"lrc"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Linear regression channel; each bar draws it again; the legend has Pearson's R.",
 		Formula: "Least squares line through the source of the last `length` bars; bands = line +- std_dev x square root of the sum of squared distances / (length - 1). " +
 			"R is the correlation of the source with the line, 0 where either does not move.",
 		Truth: "TradingView linear regression channel; second derivation in the tests",

@@ -9,8 +9,8 @@ import (
 
 func openingRange() Def {
 	return Def{
-		Name: "opening_range", Aliases: []string{"orb", "or"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Opening range: high and low of the first minutes of a session; the first close outside it is a breakout.",
+		Name: "opening_range", Aliases: []string{"orb"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Opening range of a session and its breakouts; high and low of its first minutes. The first close outside it is a breakout.",
 		Formula: "High, low and middle of the bars that open within `minutes` of the session's open (days of UTC where a market never closes), at least of the first bar. " +
 			"They are drawn from the bar on that ends the range. A session whose first bar is missing has none.",
 		Truth:  "own definition; second derivation in the tests",

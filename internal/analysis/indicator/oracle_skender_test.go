@@ -36,6 +36,7 @@ func skenderCases() []skenderCase {
 		{file: "adl", indicator: "ad", fields: map[string]string{"adl": "A/D"}},
 		{file: "adx", indicator: "adx", fields: map[string]string{"adx": "ADX", "pdi": "+DI", "mdi": "-DI"}},
 		{file: "atr", indicator: "atr", fields: map[string]string{"atr": "ATR"}, seed: "differs", why: "leaves out the first true range, as TA-Lib does"},
+		{file: "vwap", indicator: "anchored_vwap", params: `{"anchor": "2017-01-03"}`, fields: map[string]string{"vwap": "AVWAP"}},
 		{file: "bb", indicator: "bbands", fields: map[string]string{"sma": "BB Mid", "upperBand": "BB Upper", "lowerBand": "BB Lower"}},
 		{file: "cci", indicator: "cci", fields: map[string]string{"cci": "CCI"}},
 		{file: "cmf", indicator: "cmf", fields: map[string]string{"cmf": "CMF"}},

@@ -8,8 +8,8 @@ import (
 
 func orderBlocks() Def {
 	return Def{
-		Name: "order_blocks", Aliases: []string{"order_block", "ob"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Order blocks: the last opposite candle before a break of structure; drawn until a close goes through it.",
+		Name: "order_blocks", Aliases: []string{"ob"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Order blocks of breaks of structure; the last opposite candle before a break, drawn until a close goes through it.",
 		Formula: "Breaks as in `structure`. At a break upwards the zone is high to low of the last bar before it that closed below its open, if it is not before the broken swing; " +
 			"mirrored at a break downwards. A zone ends with a close at or beyond its far edge, or after 500 bars. The lines are the newest zone of each side.",
 		Truth:  "own definition; second derivation in the tests",

@@ -37,6 +37,10 @@ func diverging() []oscillator {
 		{roc, bounded},
 		{waveTrend, bounded},
 		{ad, asIs},
+		{ao, inPrices},
+		{momentum, inPrices},
+		{cmo, bounded},
+		{tsi, bounded},
 	}
 }
 
@@ -46,8 +50,8 @@ func oscDivergence() Def {
 		names[i] = o.def().Name
 	}
 	return Def{
-		Name: "divergence", Aliases: []string{"div", "divergences"}, Kind: Panel, Group: GroupMomentum,
-		Doc: "Divergences of price and an oscillator at its pivots; regular ones warn of a turn, hidden ones suggest that the trend goes on.",
+		Name: "divergence", Aliases: []string{"div"}, Kind: Panel, Group: GroupMomentum,
+		Doc: "Divergences of price and an oscillator; regular ones warn of a turn, hidden ones suggest that the trend goes on.",
 		Formula: "Pivots of the oscillator's first line (with its default parameters): `left` bars before and `right` bars after are lower or higher; 6 to 61 bars apart. " +
 			"Bullish: a higher low of the oscillator at a lower low of the price; bearish: a lower high at a higher high. Hidden bullish: a lower low at a higher low of the price; hidden bearish: a higher high at a lower high. " +
 			"Drawn at the pivot, confirmed `right` bars later.",

@@ -9,8 +9,8 @@ import (
 
 func roundLevels() Def {
 	return Def{
-		Name: "round_levels", Aliases: []string{"round_numbers", "psychological"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Round numbers next to the price, where many orders rest; the nearest above and the nearest at or below the close.",
+		Name: "round_levels", Aliases: []string{"round_numbers"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Round numbers next to the price; many orders rest there. The nearest above and the nearest at or below the close.",
 		Formula: "Multiples of `step`. Without one it is the largest power of ten that is at most a twentieth of the close: 1,000 at 65,000, 0.01 at 1.08. " +
 			"A close within 1e-9 steps of a multiple is at it.",
 		Truth:  "own definition; second derivation in the tests",

@@ -28,8 +28,8 @@ func sessionLevels() Def {
 		lines = append(lines, c.line+" High", c.line+" Low")
 	}
 	return Def{
-		Name: "session_levels", Aliases: []string{"session_high_low", "killzones"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "High and low of the running session, or of Asia, London and New York; each as far as it was known at the bar.",
+		Name: "session_levels", Aliases: []string{"killzones"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Session highs and lows: today, Asia, London, New York; each as far as it was known at the bar.",
 		Formula: "Running: highest high and lowest low since the day of the market's own calendar began. Named: of the bars that open 9 to 18 o'clock in Tokyo, 8 to 17 in London, 8 to 17 in New York, " +
 			"with their summer times; the levels stay until that session begins again.",
 		Truth: "own definition; second derivation in the tests",

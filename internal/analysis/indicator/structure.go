@@ -10,7 +10,7 @@ import (
 func marketStructure() Def {
 	return Def{
 		Name: "structure", Aliases: []string{"market_structure", "smc"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Market structure: breaks of swing highs and lows; in the direction of the trend a break of structure, against it a change of character.",
+		Doc: "Market structure: BOS and CHoCH; a break of a swing in the direction of the trend is a break of structure, against it a change of character.",
 		Formula: "Swings as in `swings`. A close above the last swing high that no close was above yet breaks it upwards: choch_up if the break before was downwards, else bos_up; mirrored for lows. " +
 			"Each swing is broken once. The lines hold the swings that are not broken; a segment joins a swing with the bar that broke it.",
 		Truth:  "own definition; second derivation in the tests",
@@ -124,8 +124,8 @@ func (s *breaks) signal(r *Row, broken int) {
 
 func sweeps() Def {
 	return Def{
-		Name: "sweeps", Aliases: []string{"liquidity_sweep", "stop_hunt"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Liquidity sweeps: wicks through a swing that close back; stops beyond the swing were hit and the price returned.",
+		Name: "sweeps", Aliases: []string{"liquidity_sweep"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Liquidity sweeps: wicks beyond a swing; stops beyond the swing were hit and the price returned.",
 		Formula: "Swings as in `swings`; the last swing high stays until a close is above it, the last swing low until a close is below it. " +
 			"A bar sweeps the high when its high is above it, its close is not, and no bar has swept that swing before; mirrored for lows.",
 		Truth:  "own definition; second derivation in the tests",

@@ -13,8 +13,8 @@ const mostSwings = 64
 
 func supportResistance() Def {
 	return Def{
-		Name: "support_resistance", Aliases: []string{"sr", "support", "resistance"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Support and resistance: prices at which several swings lie; the two nearest on each side of the close.",
+		Name: "support_resistance", Aliases: []string{"sr"}, Kind: Overlay, Group: GroupLevels,
+		Doc: "Support and resistance from clusters of swings; the two nearest on each side of the close.",
 		Formula: "Swing highs and lows as in `swings` of the last `lookback` bars, the newest 64, are sorted; from the lowest on, those within `width` percent of the range of all swings form a cluster. " +
 			"Clusters of at least `touches` are levels, at their mean. R1, R2 are the nearest above the close, S1, S2 at or below it.",
 		Truth: "own definition; second derivation in the tests",

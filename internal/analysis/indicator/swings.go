@@ -32,11 +32,11 @@ func (f *swingFinder) next(r *Row) (top, bottom float64) {
 
 func swings() Def {
 	return Def{
-		Name: "swings", Aliases: []string{"swing_points", "pivots_hl"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Swing highs and lows marked HH, HL, LH and LL; each is known `length` bars later, and the lines show the last ones known.",
+		Name: "swings", Aliases: []string{"pivots_hl"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Swing highs and lows: HH, HL, LH, LL; each is known `length` bars later, and the lines show the last ones known.",
 		Formula: "A swing high is a high above those of the `length` bars before and after it, a swing low a low below them; equal neighbours make none. " +
 			"It is compared with the swing of its kind before. The lines hold the last swing from the bar that confirmed it on.",
-		Truth:  "TradingView ta.pivothigh and ta.pivotlow; second derivation in the tests",
+		Truth:  "TradingView ta.pivothigh and ta.pivotlow, Skender pivots; second derivation in the tests",
 		Params: []Param{sideBars(5)},
 		Lines:  []string{"Swing High", "Swing Low"},
 		Signals: []Trigger{

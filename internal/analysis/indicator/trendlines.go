@@ -9,8 +9,8 @@ import (
 
 func trendlines() Def {
 	return Def{
-		Name: "trendlines", Aliases: []string{"trendline", "trend_lines"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Trend lines from each swing, falling from highs and rising from lows; the first close beyond one is a breakout.",
+		Name: "trendlines", Aliases: []string{"trendline"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Trend lines from swings; they fall from highs and rise from lows, and the first close beyond one is a breakout.",
 		Formula: "From the last swing high (as in `swings`) a line falls by slope x ATR(length) / length a bar, with the range of the bar that confirmed the swing; from the last swing low one rises so. " +
 			"A line is drawn from the bar on that confirmed the swing to the first close beyond it.",
 		Truth:  "own definition; second derivation in the tests",

@@ -8,8 +8,8 @@ import (
 
 func vixFix() Def {
 	return Def{
-		Name: "wvf", Aliases: []string{"vix_fix", "williams_vix_fix"}, Kind: Panel, Group: GroupVolatility,
-		Doc: "Williams VIX fix: how far the low is below recent closes; spikes come with panic, near lows.",
+		Name: "wvf", Aliases: []string{"vix_fix"}, Kind: Panel, Group: GroupVolatility,
+		Doc: "Williams VIX fix: fear near lows; how far the low is below recent closes. Spikes come with panic, near lows.",
 		Formula: "WVF = 100 x (highest close of `length` bars - low) / that close. Band = mean + std_dev x population deviation of WVF over 20 bars; Range = 0.85 x highest WVF of 50 bars. " +
 			"It spikes while it is above zero and at or above one of them.",
 		Truth: "Williams VIX fix as published for TradingView (22, 20, 2, 50, 0.85); second derivation in the tests",

@@ -11,8 +11,8 @@ const fractalTies = 4
 
 func williamsFractals() Def {
 	return Def{
-		Name: "fractals", Aliases: []string{"fractal", "williams_fractal"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Williams fractals: highs and lows among five bars; known two bars later.",
+		Name: "fractals", Aliases: []string{"williams_fractal"}, Kind: Overlay, Group: GroupTrend,
+		Doc: "Williams fractals: highs and lows of five bars; known two bars later.",
 		Formula: "Up: a high above the `length` highs after it and before it, where up to four bars right before it may have the same or a lower high; down: mirrored for lows. " +
 			"The lines are the last ones known.",
 		Truth:  "TradingView Williams fractals (Skender allows no equal bars before it)",

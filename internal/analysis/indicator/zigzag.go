@@ -22,10 +22,10 @@ func legStable() int { return wilderStable(legATR) + 1000 }
 func zigzag() Def {
 	return Def{
 		Name: "zigzag", Aliases: []string{"zz"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "ZigZag: legs between highs and lows that the price came back from; a leg is drawn when its end is confirmed, the running one dashed.",
+		Doc: "ZigZag: confirmed legs between highs and lows; a leg is drawn when its end is confirmed, the running one dashed.",
 		Formula: "A rising leg ends at its highest high once a later low is `deviation` below it (percent of the high, or average true ranges of 10 bars as of that high); mirrored for falling legs. " +
 			"A bar that extends the leg does not end it. Pivot is the last confirmed end, Extreme the furthest price of the running leg.",
-		Truth:  "own definition (TradingView's redraws); second derivation in the tests",
+		Truth:  "Skender zigzag of closes, as far as its legs are confirmed (TradingView's redraws); second derivation in the tests",
 		Params: reversalParams(5, "percent"),
 		Lines:  []string{"Pivot", "Extreme"},
 		Signals: []Trigger{

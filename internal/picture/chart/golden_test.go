@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,9 @@ func catalogued(tb testing.TB, def *indicator.Def) *Spec {
 	tb.Helper()
 	const shown = 180
 	b := walk(11, 700, 65000, 4*3600)
+	if def.Name == "gaps" {
+		leap(&b)
+	}
 	b.TakerBuy = make([]float64, b.Len())
 	for i := range b.TakerBuy {
 		b.TakerBuy[i] = b.V[i] * (0.5 + 0.4*(b.C[i]-b.O[i])/(b.H[i]-b.L[i]+1))
@@ -106,6 +110,17 @@ func catalogued(tb testing.TB, def *indicator.Def) *Spec {
 	return &Spec{
 		Bars: b.Tail(shown), Symbol: "BTCUSDT", Interval: market.Hour4, Width: 960, Height: 540,
 		Results: []Named{{def.Name, lastBars(result, b.Len(), shown)}},
+	}
+}
+
+// leap lets the market open elsewhere every seventeen bars.
+func leap(b *market.Bars) {
+	level := 1.0
+	for i := range b.Len() {
+		if i%17 == 0 {
+			level *= 1 + 0.03*math.Sin(float64(i))
+		}
+		b.O[i], b.H[i], b.L[i], b.C[i] = level*b.O[i], level*b.H[i], level*b.L[i], level*b.C[i]
 	}
 }
 

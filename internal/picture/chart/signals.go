@@ -55,6 +55,8 @@ var looks = map[string]look{
 	"bos_down":        {text: "BOS"},
 	"choch_up":        {text: "CHoCH", up: true, over: true},
 	"choch_down":      {text: "CHoCH"},
+	"sweep_high":      {text: "Sweep", over: true},
+	"sweep_low":       {text: "Sweep", up: true},
 	"fvg_up":          {quiet: true},
 	"fvg_down":        {quiet: true},
 	"fvg_filled":      {quiet: true},
