@@ -54,7 +54,7 @@ type Chart struct {
 // Alert is an active price alert.
 type Alert struct {
 	ID        string
-	Type      string // price_above or price_below
+	Type      string // price_above, price_below or price_crosses
 	Threshold string // in decimal digits, as it was given
 	Note      string
 }
