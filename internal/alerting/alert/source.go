@@ -116,6 +116,9 @@ func (s source) checkBars(found *indicator.Selection) error {
 	if _, outside := found.Instance.(indicator.Needs); outside || found.Def.Kind == indicator.External {
 		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol; an alert has no "+found.Def.Name+" data")
 	}
+	if len(found.Wants()) > 0 {
+		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol alone; "+found.Def.Name+" reads other bars, which an alert does not have")
+	}
 	return nil
 }
 

@@ -192,6 +192,7 @@ func ma() Def {
 				kind: v.Text("type"), n: v.Int("length"), offset: v.Num("offset"), sigma: v.Num("sigma"),
 				factor: v.Num("factor"), fast: v.Int("fast"), slow: v.Int("slow"),
 			}, v.Text("source"))
+			s.label = sourced(v, s.label)
 			if !v.Bool(crossSignals) {
 				s.detect = nil
 			}
@@ -266,12 +267,8 @@ func meanMembers() []Member {
 func average(a mean, from string) *series {
 	const value, closing = 0, 1
 	first, stable := a.warmup()
-	label := a.label()
-	if from != "close" {
-		label = fmt.Sprintf("%s(%d, %s)", a.name(), a.n, from)
-	}
 	s := &series{
-		label: label, first: first, stable: stable, columns: 2, lines: solid(a.name()),
+		label: a.label(), first: first, stable: stable, columns: 2, lines: solid(a.name()),
 		begin: func(m *calc.Slab, _ Env) step {
 			next, price := a.begin(m), sourceOf(from)
 			return func(r *Row) { r.Values[value], r.Values[closing] = next(r, price(r.Bar)), r.Bar.C }

@@ -51,27 +51,29 @@ func bbands() Def {
 	return Def{
 		Name: "bbands", Aliases: []string{"bollinger", "bb"}, Kind: Overlay, Group: GroupVolatility,
 		Doc:     "Bollinger bands: an average and its standard deviations; wide when the market is volatile.",
-		Formula: "Mid = SMA(close, period); bands = mid +- std_dev x population standard deviation over the period.",
+		Formula: "Mid = SMA(source, period); bands = mid +- std_dev x population standard deviation over the period.",
 		Truth:   "TradingView ta.bb, TA-Lib BBANDS",
 		Params: []Param{
 			Int("period", 20, 1, 5000, "bars in the average").As("length"),
 			Num("std_dev", 2, 0, 100, "band distance in standard deviations").As("mult", "multiplier"),
+			source("close"),
 		},
+		Order: []string{"period", "std_dev"},
 		Lines: bandLabels("BB"), Signals: breakouts("band"),
 		New: func(v Values) Instance {
-			n, k := v.Int("period"), v.Num("std_dev")
+			n, k, from := v.Int("period"), v.Num("std_dev"), v.Text("source")
 			return &series{
-				label: fmt.Sprintf("BB(%d, %s)", n, number(k)), first: n - 1, stable: n, columns: bandColumns,
+				label: sourced(v, fmt.Sprintf("BB(%d, %s)", n, number(k))), first: n - 1, stable: n, columns: bandColumns,
 				begin: func(m *calc.Slab, _ Env) step {
-					bb := m.Bollinger(n, k)
+					bb, price := m.Bollinger(n, k), sourceOf(from)
 					return func(r *Row) {
-						r.Values[bandUpper], r.Values[bandMid], r.Values[bandLower] = bb.Step(r.Slot, r.Bar.C)
+						r.Values[bandUpper], r.Values[bandMid], r.Values[bandLower] = bb.Step(r.Slot, price(r.Bar))
 						r.Values[bandClose] = r.Bar.C
 					}
 				},
 				detect: detectBreakout,
 				batch: func(in Input, col [][]float64) {
-					calc.Bollinger(col[bandUpper], col[bandMid], col[bandLower], in.Bars.C, n, k, in.slots())
+					calc.Bollinger(col[bandUpper], col[bandMid], col[bandLower], in.prices(from), n, k, in.slots())
 					copy(col[bandClose], in.Bars.C)
 				},
 				lines: bandLines("BB"), present: fillBands,
@@ -84,18 +86,20 @@ func keltner() Def {
 	return Def{
 		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay, Group: GroupVolatility,
 		Doc:     "Keltner channel: an average and multiples of the average true range.",
-		Formula: "Mid = EMA(close, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the Wilder average of high - low over the period.",
+		Formula: "Mid = EMA(source, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the Wilder average of high - low over the period.",
 		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2; Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{
 			Int("period", 20, 1, 5000, "bars in the average").As("length"),
 			Num("multiplier", 1.5, 0, 100, "band distance in ranges").As("mult", "std_dev"),
 			Int("atr_length", 10, 1, 5000, "bars in the average true range"),
 			Choice("bands_style", "atr", []string{"atr", "true_range", "range"}, "what the bands are measured in"),
+			priceSource("close"),
 		},
+		Order: []string{"period", "multiplier"},
 		Lines: bandLabels("KC"), Signals: breakouts("band"),
 		New: func(v Values) Instance {
 			n, k, style := v.Int("period"), v.Num("multiplier"), v.Text("bands_style")
-			atr := v.Int("atr_length")
+			atr, price := v.Int("atr_length"), sourceOf(v.Text("source"))
 			first, stable := n-1, emaStable(n)
 			switch style {
 			case "atr":
@@ -104,11 +108,11 @@ func keltner() Def {
 				stable = wilderStable(n)
 			}
 			return &series{
-				label: fmt.Sprintf("KC(%d, %s, %d)", n, number(k), atr), first: first, stable: stable, columns: bandColumns,
+				label: sourced(v, fmt.Sprintf("KC(%d, %s, %d)", n, number(k), atr)), first: first, stable: stable, columns: bandColumns,
 				begin: func(m *calc.Slab, _ Env) step {
 					mid, width := m.EMA(n), keltnerWidth(m, style, n, atr)
 					return func(r *Row) {
-						middle, away := mid.Step(r.Bar.C), float64(k*width(r))
+						middle, away := mid.Step(price(r.Bar)), float64(k*width(r))
 						r.Values[bandUpper], r.Values[bandMid], r.Values[bandLower] = middle+away, middle, middle-away
 						r.Values[bandClose] = r.Bar.C
 					}

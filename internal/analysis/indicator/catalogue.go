@@ -203,6 +203,8 @@ func volumes() []Def {
 // statistics describe the distribution of prices and returns.
 func statistics() []Def {
 	return []Def{
+		correlation(),
+		beta(),
 		zscore(),
 		percentRank(),
 		drawdown(),

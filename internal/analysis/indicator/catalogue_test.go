@@ -91,11 +91,11 @@ const knownNames = `ema_stack ema bbands bollinger keltner donchian vwap vwap_ba
 func TestCatalogue_KnownParameters(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"bbands": "period=20,std_dev=2", "donchian": "period=20", "supertrend": "period=10,multiplier=3",
-		"sar": "af_start=0.02,af_step=0.02,af_max=0.2", "macd": "fast=12,slow=26,signal=9",
-		"stoch": "period=14,k_smooth=3,d_smooth=3", "atr": "period=14", "cci": "period=20,zone_signals=false", "roc": "period=14,mode=percent",
+		"bbands": "period=20,std_dev=2,source=close", "donchian": "period=20", "supertrend": "period=10,multiplier=3",
+		"sar": "af_start=0.02,af_step=0.02,af_max=0.2", "macd": "fast=12,slow=26,signal=9,source=close",
+		"stoch": "period=14,k_smooth=3,d_smooth=3", "atr": "period=14", "cci": "period=20,zone_signals=false,source=hlc3", "roc": "period=14,mode=percent,source=close",
 		"mfi": "period=14,zone_signals=false", "williams_r": "period=14,zone_signals=false", "cmf": "period=20", "adx": "period=14", "histvol": "period=20",
-		"rsi": "length=14,overbought=70,oversold=30,show_divergences=false,zone_signals=false",
+		"rsi": "length=14,overbought=70,oversold=30,show_divergences=false,zone_signals=false,source=close",
 	} {
 		s, err := Resolve(Request{Name: name})
 		if err != nil {

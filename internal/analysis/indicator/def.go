@@ -159,6 +159,10 @@ type Input struct {
 	// Series holds external values as of each bar's close: one per bar, NaN where none
 	// was known yet. A missing key means that the series is unavailable.
 	Series map[market.SeriesName][]float64
+
+	// Others holds the bars that the instance wants, by want. A missing key means that
+	// they are unavailable.
+	Others map[Want]*Other
 }
 
 // first returns the first bar shown.

@@ -20,6 +20,7 @@ func ichimoku() Def {
 			Int("senkou_b", 52, 1, 5000, "bars of the slow span"),
 			Int("displacement", 26, 1, 1000, "how far the spans are drawn ahead and the close back, counting the bar itself"),
 		},
+		Order:   []string{"tenkan", "kijun", "senkou_b", "displacement"},
 		Lines:   []string{"Tenkan", "Kijun", "Senkou A", "Senkou B", "Chikou"},
 		Signals: crossTriggers("Tenkan", "Kijun"),
 		New: func(v Values) Instance {

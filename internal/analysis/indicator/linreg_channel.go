@@ -14,7 +14,7 @@ func linregChannel() Def {
 		Truth: "TradingView linear regression channel; second derivation in the tests",
 		Params: []Param{
 			Int("length", 100, 2, 5000, "bars in the regression").As("period"), Num("std_dev", 2, 0, 100, "deviations to the bands").As("deviation", "mult"),
-			source("close"),
+			priceSource("close"),
 		},
 		Lines: []string{"LRC", "LRC Upper", "LRC Lower"},
 		New: func(v Values) Instance {

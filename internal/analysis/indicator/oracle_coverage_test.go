@@ -39,6 +39,9 @@ func required() map[string]evidence {
 		"up_down_volume": tests("TestUpDownVolume_SecondDerivation"), "volume_delta": tests("TestVolumeDelta_SecondDerivation"),
 		"hurst": tests("TestHurst_SecondDerivation"), "twap": tests("TestTWAP_SecondDerivation"), "dist_52w": tests("TestDist52w_SecondDerivation"),
 
+		"correlation": tests("TestPaired_SecondDerivation"),
+		"beta":        tests("TestPaired_SecondDerivation"),
+
 		"volume_profile": tests("TestVolumeProfile_SecondDerivation"),
 		"session_vp":     tests("TestSessionVP_SecondDerivation"),
 		"tpo":            tests("TestTPO_SecondDerivation"),

@@ -59,16 +59,17 @@ func cci() Def {
 	return Def{
 		Name: "cci", Kind: Panel, Group: GroupMomentum,
 		Doc:     "Commodity channel index: distance from the average in mean deviations; beyond 100 is a strong move.",
-		Formula: "(hlc3 - SMA(hlc3)) / (0.015 x mean absolute deviation of hlc3 from that average). No value while the deviation is zero, or below 1e-12 of the price.",
+		Formula: "(source - SMA(source)) / (0.015 x mean absolute deviation of the source from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
-		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch()},
+		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch(), source("hlc3")},
 		Lines:   []string{"CCI"}, Signals: zoneTriggers("CCI", "100", "-100"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
-			return single(fmt.Sprintf("CCI(%d)", n), "CCI", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
+			from := sourceOf(v.Text("source"))
+			return single(sourced(v, fmt.Sprintf("CCI(%d)", n)), "CCI", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				deviation := m.MeanDeviation(n)
 				return func(r *Row) float64 {
-					price := hlc3(r.Bar)
+					price := from(r.Bar)
 					mean, away := deviation.Step(r.Slot, price)
 					if calc.Difference(math.Abs(mean)+away, math.Abs(mean)) == 0 {
 						return math.NaN() // all prices are the same but for rounding
@@ -84,18 +85,21 @@ func roc() Def {
 	return Def{
 		Name: "roc", Kind: Panel, Group: GroupMomentum,
 		Doc:     "Rate of change: percent moved over the last bars.",
-		Formula: "100 x (close - close n bars ago) / close n bars ago; a fraction is a hundredth of it, a ratio close / close n bars ago.",
+		Formula: "100 x (source - source n bars ago) / source n bars ago; a fraction is a hundredth of it, a ratio source / source n bars ago.",
 		Truth:   "TradingView ta.roc, TA-Lib ROC, ROCP and ROCR",
 		Params: []Param{
 			Int("period", 14, 1, 5000, "bars to look back").As("length"),
-			Choice("mode", "percent", []string{"percent", "fraction", "ratio"}, "how the change is written"),
+			Choice("mode", "percent", []string{"percent", "fraction", "ratio"}, "how the change is written"), source("close"),
 		},
 		Lines: []string{"ROC"}, Signals: crossTriggers("ROC", "zero (a ratio: 1)"),
 		New: func(v Values) Instance {
-			n, mode := v.Int("period"), v.Text("mode")
-			s := single(fmt.Sprintf("ROC(%d)", n), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+			n, mode, price := v.Int("period"), v.Text("mode"), sourceOf(v.Text("source"))
+			s := single(sourced(v, fmt.Sprintf("ROC(%d)", n)), "ROC", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				back := m.Lag(n)
-				return func(r *Row) float64 { return changeOf(mode, r.Bar.C, back.Step(r.Bar.C)) }
+				return func(r *Row) float64 {
+					x := price(r.Bar)
+					return changeOf(mode, x, back.Step(x))
+				}
 			}).zeroed(nil)
 			if mode == "ratio" {
 				s.detect = func(r *Row) { r.crossesLevel(0, 1) }

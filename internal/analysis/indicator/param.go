@@ -24,11 +24,12 @@ const (
 	BoolParam
 	ColorParam
 	ListParam // some of its Enum, as a text with commas
+	SymbolParam
 )
 
 // String returns the kind's name in the catalogue, which is JSON Schema's.
 func (k ParamKind) String() string {
-	return [...]string{"integer", "number", "string", "boolean", "string", "string"}[k]
+	return [...]string{"integer", "number", "string", "boolean", "string", "string", "string"}[k]
 }
 
 // Param describes one setting of an indicator.
@@ -44,6 +45,7 @@ type Param struct {
 
 	// Spell returns the value of the Enum that another spelling means; it may be nil.
 	Spell func(string) (string, bool)
+	fed   bool // the line of an indicator may take the place of the price
 }
 
 // Int describes a whole-number parameter from lo to hi.
@@ -107,6 +109,9 @@ func (p Param) allowed() string {
 		if p.Times {
 			return strings.Join(p.Enum, ", ") + ", or a time such as 2026-03-01 or 2026-03-01T14:30:00Z"
 		}
+		if p.fed {
+			return strings.Join(p.Enum, ", ") + `, or an indicator's line such as "rsi" or {"name":"rsi","length":14,"line":"RSI"}`
+		}
 		return strings.Join(p.Enum, ", ")
 	case ListParam:
 		const most = 12
@@ -116,6 +121,8 @@ func (p Param) allowed() string {
 		return "one or several of " + strings.Join(p.Enum, ", ")
 	case ColorParam:
 		return "a colour such as #26a69a"
+	case SymbolParam:
+		return "a symbol such as ETHUSDT"
 	}
 	return ""
 }
@@ -152,9 +159,15 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 		return b, nil
 	case ListParam:
 		return p.parseList(raw)
-	case TextParam, ColorParam:
+	case TextParam, ColorParam, SymbolParam:
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
+			return nil, wrong()
+		}
+		if p.Kind == SymbolParam {
+			if symbol, err := market.ParseSymbol(s); err == nil {
+				return symbol.String(), nil
+			}
 			return nil, wrong()
 		}
 		if p.Kind == ColorParam && isColor(s) {
@@ -237,7 +250,7 @@ func isColor(s string) bool {
 // refuse reports a JSON value that the parameter does not accept.
 func (p Param) refuse(text string) error {
 	plain := strings.Trim(text, `"`)
-	if p.Kind == TextParam || p.Kind == ColorParam || p.Kind == ListParam || plain == text {
+	if p.Kind == TextParam || p.Kind == ColorParam || p.Kind == ListParam || p.Kind == SymbolParam || plain == text {
 		return fault.Field(p.Name, plain, p.allowed(), fault.Nearest(plain, p.Enum)...)
 	}
 	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {
@@ -296,6 +309,15 @@ func (v Values) OptionalInt(name string) (int, bool) {
 // Num returns a number parameter.
 func (v Values) Num(name string) float64 { return v.get(name).(float64) } //nolint:forcetypeassert,errcheck // Resolve stored a float64
 
+// symbol returns a symbol.
+func (v Values) symbol(name string) market.Symbol {
+	symbol, err := market.ParseSymbol(v.Text(name))
+	if err != nil {
+		panic("indicator: " + name + " was stored unchecked")
+	}
+	return symbol
+}
+
 // Text returns a choice.
 func (v Values) Text(name string) string { return v.get(name).(string) } //nolint:forcetypeassert,errcheck // Resolve stored a string
 
@@ -327,14 +349,35 @@ func lengthParam(def int, doc string) Param {
 	return Int("length", def, 1, 5000, doc).As("period")
 }
 
+// Sources returns the prices that a source parameter takes.
+func Sources() []string { return sources() }
+
 // sources are the prices an indicator can be computed from.
 func sources() []string {
 	return []string{"close", "open", "high", "low", "hl2", "hlc3", "ohlc4", "hlcc4"}
 }
 
-// source describes the parameter that chooses one of them.
+// source describes the parameter that chooses one of them, or another indicator's line,
+// for indicators that read no other price.
 func source(def string) Param {
+	p := priceSource(def)
+	p.fed = true
+	return p
+}
+
+// priceSource is source for indicators that also read other prices of a bar, so that the
+// line of an indicator cannot take the place of one.
+func priceSource(def string) Param {
 	return Choice("source", def, sources(), "price the indicator is computed from").As("src")
+}
+
+// sourced adds the source to a label if it is not the default: RSI(14, hl2).
+func sourced(v Values, label string) string {
+	from := v.setText("source")
+	if from == "" {
+		return label
+	}
+	return strings.TrimSuffix(label, ")") + ", " + from + ")"
 }
 
 // sourceOf returns the price of a bar by its name in sources.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 )
 
 // Request names an indicator and overrides some of its parameters, as a client
@@ -23,25 +24,30 @@ const UnknownCode = "unknown_indicator"
 // Selection is a resolved request: a definition, its values and an instance.
 type Selection struct {
 	Instance
-	Def    *Def
-	Values Values
+	Def      *Def
+	Values   Values
+	Inner    *Selection      // the indicator whose line is the source; nil for a price
+	Interval market.Interval // of the entry, 0 for that of the chart
+	line     string          // of Inner
 }
 
 // Key is equal for selections with the same result, regardless of aliases, members and
 // explicit defaults.
-func (s *Selection) Key() string { return s.Def.Family().Name + "(" + s.Values.String() + ")" }
+func (s *Selection) Key() string {
+	key := s.Def.Family().Name + "(" + s.Values.String() + ")"
+	if s.Inner != nil {
+		key += " of " + s.Inner.Key() + "." + s.line
+	}
+	if s.Interval != 0 {
+		key += " " + s.Interval.String()
+	}
+	return key
+}
 
-// Lines returns the labels of the lines, in order.
-func (s *Selection) Lines() []string {
-	inst, ok := s.Instance.(*series)
-	if !ok || len(inst.lines) == 0 {
-		return s.Def.Lines
-	}
-	labels := make([]string, len(inst.lines))
-	for i := range inst.lines {
-		labels[i] = inst.lines[i].Label
-	}
-	return labels
+// Overlay reports whether the result is drawn over the price: not if it is computed from
+// a line that is drawn in a panel.
+func (s *Selection) Overlay() bool {
+	return s.Def.Kind == Overlay && (s.Inner == nil || s.Inner.Overlay())
 }
 
 // Length returns the parameter length, and whether the indicator has one.
@@ -57,7 +63,7 @@ func (s *Selection) Length() (n int, ok bool) {
 // Compute runs the instance and sets where its result is drawn.
 func (s *Selection) Compute(in Input) *Result {
 	r := s.Instance.Compute(in)
-	r.Overlay = s.Def.Kind == Overlay
+	r.Overlay = s.Overlay()
 	return r
 }
 
@@ -108,18 +114,25 @@ func unknownName(name string) error {
 
 // Resolve checks a request against the catalogue and makes the instance. It reports
 // the first problem: name, unknown parameter, wrong value.
-func Resolve(r Request) (*Selection, error) {
+func Resolve(r Request) (*Selection, error) { return resolveAt(r, 0) }
+
+// resolveAt is Resolve for an indicator that is the source of depth others.
+func resolveAt(r Request, depth int) (*Selection, error) {
 	def, params, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(params)
+	return def.resolve(params, depth)
 }
 
 // read returns the definition that the request names, and its parameters with those
 // written in the name.
 func (r *Request) read() (*Def, map[string]json.RawMessage, error) {
-	def, written, err := lookup(r.Name, len(r.Params) > 0)
+	parameters := false
+	for name := range r.Params {
+		parameters = parameters || !isInterval(name)
+	}
+	def, written, err := lookup(r.Name, parameters)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +144,15 @@ func (r *Request) read() (*Def, map[string]json.RawMessage, error) {
 }
 
 // resolve makes the selection of a definition.
-func (d *Def) resolve(params map[string]json.RawMessage) (*Selection, error) {
+func (d *Def) resolve(params map[string]json.RawMessage, depth int) (*Selection, error) {
+	params, interval, err := d.takeInterval(params)
+	if err != nil {
+		return nil, err
+	}
+	params, inner, line, err := d.takeFeed(params, depth)
+	if err != nil {
+		return nil, err
+	}
 	values, err := d.values(params)
 	if err != nil {
 		return nil, err
@@ -142,7 +163,19 @@ func (d *Def) resolve(params map[string]json.RawMessage) (*Selection, error) {
 			return nil, inIndicator(d.Name, err)
 		}
 	}
-	return &Selection{Instance: d.New(values), Def: d, Values: values}, nil
+	s := &Selection{Instance: d.New(values), Def: d, Values: values, Inner: inner}
+	if inner != nil {
+		s.line = line.Label
+		outer, ok := s.Instance.(*series)
+		if !ok {
+			return nil, fault.Field(d.Name+".source", inner.Def.Name, strings.Join(sources(), ", "))
+		}
+		s.Instance = outer.over(inner, line, d.New(d.defaultSource(values)).Label())
+	}
+	if interval != 0 {
+		err = s.atInterval(interval)
+	}
+	return s, err
 }
 
 // merge joins the parameters of a request with those written in its name.
@@ -171,7 +204,7 @@ func ResolveAlert(name string) (*Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(def.switchedOn(nil))
+	return def.resolve(def.switchedOn(nil), 0)
 }
 
 // ResolveAlertRequest is ResolveAlert for a request with parameters, in its name or
@@ -181,7 +214,7 @@ func ResolveAlertRequest(r Request) (*Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(def.switchedOn(params))
+	return def.resolve(def.switchedOn(params), 0)
 }
 
 // switchedOn adds the switches that params do not set.

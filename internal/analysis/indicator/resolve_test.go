@@ -26,10 +26,10 @@ func request(t *testing.T, text string) Request {
 func TestResolve_TakesEverySpelling(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`RSI`:                                 "rsi(length=14,overbought=70,oversold=30,show_divergences=false,zone_signals=false)",
-		`rsi {"period":7}`:                    "rsi(length=7,overbought=70,oversold=30,show_divergences=false,zone_signals=false)",
-		`bb {"mult":1.5}`:                     "bbands(period=20,std_dev=1.5)",
-		`bollinger {"length":10,"std_dev":3}`: "bbands(period=10,std_dev=3)",
+		`RSI`:                                 "rsi(length=14,overbought=70,oversold=30,show_divergences=false,zone_signals=false,source=close)",
+		`rsi {"period":7}`:                    "rsi(length=7,overbought=70,oversold=30,show_divergences=false,zone_signals=false,source=close)",
+		`bb {"mult":1.5}`:                     "bbands(period=20,std_dev=1.5,source=close)",
+		`bollinger {"length":10,"std_dev":3}`: "bbands(period=10,std_dev=3,source=close)",
 		`stoch {"k":5,"d":4,"smooth":2}`:      "stoch(period=5,k_smooth=2,d_smooth=4)",
 		`vpvr {"range_bars":null}`:            "volume_profile(bins=24,side=left,range_bars=unset,split_up_down=false,color_up=#26a69a,color_down=#ef5350,opacity=0.35,va_step=1)",
 		`atr {"length":21.0}`:                 "atr(period=21)",
@@ -52,7 +52,7 @@ func TestResolve_ReadsNamesWithValues(t *testing.T) {
 		return fmt.Sprintf("ma(type=%s,length=%d,source=%s,offset=0.85,sigma=6,factor=0.7,fast=2,slow=30,cross_signals=false)", kind, n, source)
 	}
 	index := func(n int) string {
-		return fmt.Sprintf("rsi(length=%d,overbought=70,oversold=30,show_divergences=false,zone_signals=false)", n)
+		return fmt.Sprintf("rsi(length=%d,overbought=70,oversold=30,show_divergences=false,zone_signals=false,source=close)", n)
 	}
 	for name, want := range map[string]string{
 		"sma": average("sma", 9, "close"), "sma200": average("sma", 200, "close"), "SMA 200": average("sma", 200, "close"),
@@ -66,9 +66,9 @@ func TestResolve_ReadsNamesWithValues(t *testing.T) {
 		"smma": average("rma", 7, "close"), "wilders 14": average("rma", 14, "close"), "lsma": average("linreg", 25, "close"),
 		"t3": average("t3", 5, "close"), "T3 10": average("t3", 10, "close"), "t3(8)": average("t3", 8, "close"),
 		"rsi14": index(14), "rsi(7)": index(7), "RSI 21": index(21), "relative strength index": index(14), "14 rsi": index(14),
-		"macd(12,26,9)": "macd(fast=12,slow=26,signal=9)", "MACD 5 35 5": "macd(fast=5,slow=35,signal=5)", "macd(8,17)": "macd(fast=8,slow=17,signal=9)",
+		"macd(12,26,9)": "macd(fast=12,slow=26,signal=9,source=close)", "MACD 5 35 5": "macd(fast=5,slow=35,signal=5,source=close)", "macd(8,17)": "macd(fast=8,slow=17,signal=9,source=close)",
 		"ema": "ema_stack()", "EMA": "ema_stack()", "ema stack": "ema_stack()", "Ema-Stack": "ema_stack()",
-		"atr_21": "atr(period=21)", "Bollinger Bands": "bbands(period=20,std_dev=2)",
+		"atr_21": "atr(period=21)", "Bollinger Bands": "bbands(period=20,std_dev=2,source=close)",
 	} {
 		s, err := Resolve(Request{Name: name})
 		if err != nil {

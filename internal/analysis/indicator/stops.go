@@ -150,7 +150,7 @@ func volatilityStop() Def {
 		Formula: "Up: the greater of the stop before and highest source of this trend - multiplier x ATR(length); down is mirrored. A source beyond the stop turns the trend, " +
 			"and its extremes begin there. Before the average is known the true range takes its place. It starts up.",
 		Truth:  "TradingView volatility stop",
-		Params: append(atrParams(20, 2), source("close")),
+		Params: append(atrParams(20, 2), priceSource("close")),
 		Order:  stopOrder(), Lines: []string{"VStop"}, Signals: flips("the stop"),
 		New: func(v Values) Instance {
 			n, k, price := v.Int("length"), v.Num("multiplier"), sourceOf(v.Text("source"))
@@ -219,7 +219,7 @@ func utBot() Def {
 		Formula: "While this and the last source are above the stop, it is the greater of itself and source - multiplier x ATR(length); mirrored below it. " +
 			"A source that crosses it puts it at that distance on the other side. It starts below the source.",
 		Truth:  "TradingView's public UT Bot alerts",
-		Params: append(atrParams(10, 1), source("close")),
+		Params: append(atrParams(10, 1), priceSource("close")),
 		Order:  stopOrder(), Lines: []string{"UT Stop"},
 		Signals: []Trigger{
 			{"buy", "the source goes from at or below the stop to above it; y is the source"},

@@ -89,7 +89,8 @@ type step func(row *Row)
 // can run bar by bar. Compute and Stream use the same description.
 type series struct {
 	label         string
-	sum           bool // the values are a sum from the first bar on
+	feed          *feed // the line it is computed from instead of the price; nil for the price
+	sum           bool  // the values are a sum from the first bar on
 	first, stable int
 	warm          func(Env) (first, stable int) // instead of the two, if they depend on the interval
 
@@ -149,6 +150,11 @@ func (s *series) Sums() bool { return s.sum }
 
 // Compute runs over a whole history.
 func (s *series) Compute(in Input) *Result {
+	if s.feed != nil {
+		plain := *s
+		plain.feed = nil
+		return plain.Compute(s.feed.replaced(in))
+	}
 	n := in.Bars.Len()
 	columns := in.Memory.columns(s.columns, n)
 	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange} // shared by all results: read only
@@ -228,14 +234,23 @@ func (s *series) walk(in Input, columns [][]float64, r *Result) {
 }
 
 // Stream returns a stream that has seen no bar yet.
-func (s *series) Stream(env Env) *Stream {
-	m := calc.NewSlab()
+func (s *series) Stream(env Env) *Stream { return s.stream(calc.NewSlab(), env) }
+
+// stream returns a stream whose memory is in m.
+func (s *series) stream(m *calc.Slab, env Env) *Stream {
 	stream := &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
 	if s.trace != nil {
 		values, trace := stream.step, s.trace(m)
 		stream.step = func(r *Row) {
 			values(r)
 			trace(r)
+		}
+	}
+	if s.feed != nil {
+		replace, values := s.feed.begin(m, env), stream.step
+		stream.step = func(r *Row) {
+			replace(r)
+			values(r)
 		}
 	}
 	return stream

@@ -18,6 +18,7 @@ func supertrend() Def {
 			Int("period", 10, 1, 5000, "bars in the average true range").As("length", "atr_length"),
 			Num("multiplier", 3, 0.01, 100, "band distance in average true ranges").As("mult", "factor", "std_dev"),
 		},
+		Order: []string{"period", "multiplier"},
 		Lines: []string{"Supertrend"},
 		Signals: []Trigger{
 			{"flip_up", "the close went above the upper band and the trend turned up; y is the lower band"},

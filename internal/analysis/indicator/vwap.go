@@ -39,24 +39,20 @@ func vwapBands() Def {
 		},
 		Lines: []string{"VWAP Upper", "VWAP", "VWAP Lower"},
 		New: func(v Values) Instance {
-			const mean, began, deviation, upper, lower = 0, 1, 2, 3, 4
+			const upper, middle, lower, began = 0, 1, 2, 3
 			a, k := anchored{v: v, began: began}, v.Num("std_dev")
 			return &series{
-				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 5,
+				label: fmt.Sprintf("VWAP Bands(%s, %s)", number(k), v.Text("anchor")), warm: a.warm, columns: 4,
+				lines: []Line{{Label: "VWAP Upper", Style: Band}, {Label: "VWAP"}, {Label: "VWAP Lower", Style: Band}},
 				begin: func(m *calc.Slab, env Env) step {
 					next := a.begin(m, env)
 					return func(r *Row) {
 						next(r)
-						width := float64(k * r.Values[deviation])
-						r.Values[upper], r.Values[lower] = r.Values[mean]+width, r.Values[mean]-width
+						mean, width := r.Values[0], float64(k*r.Values[2])
+						r.Values[upper], r.Values[middle], r.Values[lower] = mean+width, mean, mean-width
 					}
 				},
 				present: func(r *Result, col [][]float64) {
-					r.Lines = []Line{
-						{Label: "VWAP Upper", Values: col[upper], Style: Band},
-						{Label: "VWAP", Values: col[mean]},
-						{Label: "VWAP Lower", Values: col[lower], Style: Band},
-					}
 					r.Restarts = restarts(col[began])
 					r.Fills = []Fill{{Y1: col[upper], Y2: col[lower], Style: Channel}}
 				},

@@ -115,12 +115,16 @@ func (q *catalogQuery) answer() any {
 	}
 	var a struct {
 		Total      int           `json:"total"`
+		Sources    []string      `json:"sources,omitempty"`
 		Groups     []groupNames  `json:"groups,omitempty"`
 		Indicators []catalogItem `json:"indicators,omitempty"`
 	}
 	if q.name != nil {
 		a.Total, a.Indicators = 1, []catalogItem{fullItem(q.name)}
 		return a
+	}
+	if *q == (catalogQuery{}) {
+		a.Sources = append(indicator.Sources(), "an indicator's line such as rsi.RSI")
 	}
 	for i := range indicator.All() {
 		d := &indicator.All()[i]
@@ -163,9 +167,10 @@ func shortItem(d *indicator.Def) catalogItem {
 		item.Family = family.Name
 	}
 	for _, p := range d.Params {
-		param := catalogParam{Name: p.Name, Default: p.Default, Enum: p.Enum}
-		if p.Kind == indicator.ListParam { // the members, which are listed
-			param.Enum = nil
+		param := catalogParam{Name: p.Name, Default: p.Default}
+		// The values of a source are listed once, those of a list are the members.
+		if p.Name != "source" && p.Kind != indicator.ListParam {
+			param.Enum = p.Enum
 		}
 		if p.Default == nil { // any other default shows the type
 			param.Type = p.Kind.String()
@@ -201,7 +206,7 @@ func fullItem(d *indicator.Def) catalogItem {
 	item.Description, item.Group, item.Members, item.Meanings = d.Doc, d.Group, memberNames(d), d.Signals
 	for i, p := range d.Params {
 		full := &item.Params[i]
-		full.Type, full.Description = p.Kind.String(), p.Doc
+		full.Type, full.Description, full.Enum = p.Kind.String(), p.Doc, p.Enum
 		if p.Kind == indicator.IntParam || p.Kind == indicator.NumParam {
 			full.Min, full.Max = &p.Min, &p.Max
 		}

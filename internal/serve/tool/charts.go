@@ -97,11 +97,12 @@ type chartBars struct {
 	marketdata.BarSet
 	shown    market.Bars
 	compared []marketdata.BarSet
+	wanted   wantedBars
 }
 
 // read reads the bars that a request needs.
 func read(ctx context.Context, source BarSource, q ChartRequest) (bars chartBars, err error) {
-	if err := cmp.Or(q.Range.check(q.Symbol), checkCompared(q.Symbol, q.Compare)); err != nil {
+	if err := cmp.Or(q.Range.check(q.Symbol), checkCompared(q.Symbol, q.Compare), checkWants(&q)); err != nil {
 		return bars, err
 	}
 	if bars.BarSet, err = source.Bars(ctx, wanted(&q)); err != nil {
@@ -110,7 +111,10 @@ func read(ctx context.Context, source BarSource, q ChartRequest) (bars chartBars
 	if bars.shown, err = q.Range.shown(&bars.BarSet, q.Bars, q.Interval); err != nil {
 		return bars, err
 	}
-	bars.compared, err = readCompared(ctx, source, &q, &bars.BarSet, &bars.shown)
+	if bars.compared, err = readCompared(ctx, source, &q, &bars.BarSet, &bars.shown); err != nil {
+		return bars, err
+	}
+	bars.wanted, err = readWants(ctx, source, &q, &bars)
 	return bars, err
 }
 
@@ -154,6 +158,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),
 	}
+	chart.Stale = chart.Stale || bars.wanted.stale()
 	chart.Holes = holes(&set, &shown, q.Interval)
 	var err error
 	if chart.Compared, err = compared(bars.compared, &shown, q.Interval, set.Calendar); err != nil {
@@ -165,7 +170,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 			return nil, err
 		}
 		memory.Reset()
-		result, warm := run(r.Selection, env, &set, shown.Len(), memory)
+		result, warm := run(r.Selection, env, &bars, shown.Len(), memory)
 		chart.WarmupOK = chart.WarmupOK && warm
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
@@ -191,7 +196,8 @@ func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 
 // run computes one indicator over the bars shown and its own warm-up, and reports
 // whether the warm-up was complete.
-func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
+func run(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
+	set := &all.BarSet
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(indicator.Summing)
 	sum := ok && sums.Sums()
@@ -206,12 +212,14 @@ func run(s *indicator.Selection, env indicator.Env, set *marketdata.BarSet, show
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
+	others, otherWarm := all.wanted.of(s)
+	in.Others = others
 	result := payload.Cut(s.Compute(in), total, shown)
-	result.Shown = stable == 0
+	result.Shown = stable == 0 && others == nil
 	if sum {
 		result.Anchored = bars.T[0]
 	}
-	return result, total >= shown+stable
+	return result, total >= shown+stable && otherWarm
 }
 
 func (c *charts) getIndicators() toolSpec {
