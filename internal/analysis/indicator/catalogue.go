@@ -274,7 +274,7 @@ func otherLabels() []string {
 		"fvg_up", "fvg_down", "fvg_filled", "gap_up", "gap_down", "gap_filled", "ob_up", "ob_down",
 		"fractal_up", "fractal_down", "bull_div", "bear_div", "hidden_bull_div", "hidden_bear_div",
 		// squeeze, td_sequential
-		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down", "td_buy_setup", "td_sell_setup",
+		"squeeze_on", "squeeze_off", "squeeze_fire_up", "squeeze_fire_down", "td_buy", "td_sell",
 	}
 }
 

@@ -2,6 +2,7 @@ package indicator_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -82,12 +83,20 @@ func (n *numbers) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// oracleFiles reads every answer.
+// oracleFiles returns every answer. They are read once: several tests need them all.
 func oracleFiles(t *testing.T) []oracleFile {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(oracleDir, "*.json"))
+	files, err := readOracles()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return files
+}
+
+var readOracles = sync.OnceValues(func() ([]oracleFile, error) {
+	paths, err := filepath.Glob(filepath.Join(oracleDir, "*.json"))
+	if err != nil {
+		return nil, err
 	}
 	var files []oracleFile
 	for _, path := range paths {
@@ -96,19 +105,19 @@ func oracleFiles(t *testing.T) []oracleFile {
 		}
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		var f oracleFile
 		if err := json.Unmarshal(raw, &f); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		files = append(files, f)
 	}
 	if len(files) == 0 {
-		t.Fatal("no oracle was read: nothing was compared")
+		return nil, errors.New("no oracle was read: nothing was compared")
 	}
-	return files
-}
+	return files, nil
+})
 
 // oracleBars gives the sets by name.
 func oracleBars() map[string]barSet {

@@ -23,8 +23,8 @@ func tdSequential() Def {
 		Params:  []Param{source("close")},
 		Lines:   []string{"TD"},
 		Signals: []Trigger{
-			{"td_buy_setup", "the count reaches -9; y is the count"},
-			{"td_sell_setup", "the count reaches 9; y is the count"},
+			{"td_buy", "the count reaches -9; y is the count"},
+			{"td_sell", "the count reaches 9; y is the count"},
 		},
 		New: func(v Values) Instance {
 			price := sourceOf(v.Text("source"))
@@ -48,9 +48,9 @@ func tdSequential() Def {
 				switch count := r.Values[0]; {
 				case math.Abs(count) != tdSetup || math.Abs(r.Prev[0]) != tdSetup-1:
 				case count < 0:
-					r.Signal("td_buy_setup", count)
+					r.Signal("td_buy", count)
 				default:
-					r.Signal("td_sell_setup", count)
+					r.Signal("td_sell", count)
 				}
 			}
 			s.levels = []HLine{{Y: tdSetup}, {Y: -tdSetup}, {Y: 0, Style: Zero}}

@@ -65,6 +65,8 @@ var looks = map[string]look{
 	"gap_filled":      {quiet: true},
 	"ob_up":           {quiet: true},
 	"ob_down":         {quiet: true},
+	"squeeze_on":      {quiet: true},
+	"squeeze_off":     {quiet: true},
 	"cross_down_ob":   {},
 	"wt_bear_div":     {},
 	"rsi_bear_div":    {},

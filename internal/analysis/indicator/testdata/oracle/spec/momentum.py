@@ -110,7 +110,7 @@ def td_sequential(b: Bars, p: dict) -> dict:
     up, down = (np.nan_to_num(column(out.iloc[:, i])) for i in (0, 1))
     count = up - down
     count[:4] = np.nan
-    setup = {"td_buy_setup": -9, "td_sell_setup": 9}
+    setup = {"td_buy": -9, "td_sell": 9}
     return {"TD": count, "hist": {"0": count}, "signals": {k: np.flatnonzero(count == v) for k, v in setup.items()}}
 
 
