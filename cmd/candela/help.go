@@ -67,9 +67,11 @@ Flags:
 
 All other flags are passed to candela when the client starts it. They are checked now, and
 paths are made absolute. The most useful one is --trade, for alerts and the paper account.
+--toolsets market,account adds tools: find_symbols and get_account.
 
 Examples:
   candela install claude-code --trade
+  candela install claude-desktop --trade --toolsets market,account
   candela install goose --dry-run
   candela install cursor --url https://charts.example.com
   candela install vscode --file .vscode/mcp.json --crypto-venue kraken

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/engine"
+	"candela/internal/kit/setting"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/upstream"
@@ -34,7 +35,7 @@ func (rt Runtime) openBars() (*bars, error) {
 	data := rt.Config.Data
 	cfg := marketdata.Config{
 		Providers: providers, Series: series,
-		Routes: marketdata.Routes{Preferred: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues},
+		Routes: marketdata.Routes{Preferred: fileSources(rt.Venues), Crypto: data.CryptoVenue, Other: data.StockVenue, Venues: rt.Venues, Locked: rt.lockedVenues()},
 		Log:    rt.Log, Now: time.Now,
 	}
 	if b.Service, err = marketdata.New(cfg); err != nil {
@@ -42,6 +43,17 @@ func (rt Runtime) openBars() (*bars, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// lockedVenues lists the venues that need keys that are not set.
+func (rt Runtime) lockedVenues() []string {
+	var names []string
+	for _, v := range rt.Venues {
+		if v.Keys != (setting.Keys{}) && !v.HasKeys(rt.Config.Values) {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // fileSources lists the sources of the user's own files. A replay is declared after the

@@ -63,6 +63,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 type account interface {
 	tool.Orders
 	tool.Positions
+	tool.Accounts
 	control.Trader
 }
 
@@ -144,6 +145,12 @@ func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol,
 		}
 		return provider.Canonical(ctx, source, s)
 	}
+}
+
+// tradable reports whether the policy allows orders in an instrument and the broker takes
+// them.
+func (t *trading) tradable(s market.Symbol) bool {
+	return t.policy.Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
 }
 
 // observe passes prices to the paper account, which fills orders by them.

@@ -16,6 +16,7 @@ import (
 	"candela/internal/market/provider/sample"
 	"candela/internal/market/provider/yahoo"
 	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/broker"
@@ -104,6 +105,9 @@ func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.P
 	}
 	for _, b := range brokers {
 		p.Brokers = append(p.Brokers, b.Part)
+	}
+	for _, s := range tool.Toolsets() {
+		p.Toolsets = append(p.Toolsets, config.Toolset{Name: s.Name, Reserved: s.Purpose == ""})
 	}
 	return p
 }

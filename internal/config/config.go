@@ -28,6 +28,8 @@ type Config struct {
 	ClaudeChannel     bool   // wake Claude Code on stdio when an alert fires
 	StructuredContent bool   // write JSON results as structured content, too
 
+	Toolsets []string // sets of tools besides those that are always listed
+
 	Chart   Chart
 	Data    Data
 	Trading Trading

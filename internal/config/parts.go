@@ -16,6 +16,7 @@ type Parts struct {
 	CryptoVenues []string // choices of --crypto-venue, the default first
 	StockVenues  []string // choices of --stock-venue, the default first
 	Brokers      []setting.Part
+	Toolsets     []Toolset
 }
 
 // broker returns a broker by its name, the zero value for one that does not exist.

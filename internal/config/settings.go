@@ -69,7 +69,7 @@ func Settings(p Parts) []Setting { return new(Config).settings(p) }
 
 // settings returns the table with the fields of c as its values.
 func (c *Config) settings(p Parts) []Setting {
-	return slices.Concat(c.mainSettings(), c.venueSettings(p), c.serverSettings(), c.tradeSettings(p), c.sinkSettings(), c.natsSettings(), c.runSettings())
+	return slices.Concat(c.mainSettings(p), c.venueSettings(p), c.serverSettings(), c.tradeSettings(p), c.sinkSettings(), c.natsSettings(), c.runSettings())
 }
 
 // section completes the settings under one heading of --help with what they share. A
@@ -90,7 +90,7 @@ func section(heading string, modes Mode, settings []Setting) []Setting {
 }
 
 // mainSettings are the lines of the table about modes and the one chart.
-func (c *Config) mainSettings() []Setting {
+func (c *Config) mainSettings(p Parts) []Setting {
 	modes := section("Mode", everyMode, []Setting{
 		{Name: "mcp", value: boolField(&c.MCP), Doc: "speak MCP on stdin and stdout"},
 		{Name: "serve", value: boolField(&c.Serve), Doc: "speak MCP over HTTP, with OAuth"},
@@ -102,6 +102,10 @@ func (c *Config) mainSettings() []Setting {
 		{
 			Name: "mcp-revision", Arg: "REVISION", Default: "2025-03-26", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
 			Doc: "newest MCP revision, 2025-03-26 or 2026-07-28; see docs/clients.md",
+		},
+		{
+			Name: "toolsets", Arg: "LIST", Modes: anyService, value: toolsetsField(&c.Toolsets, p.Toolsets),
+			Doc: "more tools: " + alternatives(append(availableSets(p.Toolsets), "all")) + "; none when not given",
 		},
 	})
 	chart := section("One chart (neither --mcp nor --serve)", ModeChart, []Setting{

@@ -7,10 +7,10 @@ import (
 	"candela/internal/kit/fault"
 )
 
-const (
-	symbolAllowed  = `1 to 40 characters of A-Z 0-9 . - = ^ / _, optionally "venue:" in front, such as BTCUSDT, AAPL, EURUSD=X, ^GSPC, binance:BTCUSDT`
-	maxSymbolBytes = 40
-)
+// SymbolAllowed says what a symbol may be. It is the Allowed of every error of ParseSymbol.
+const SymbolAllowed = `1 to 40 characters of A-Z 0-9 . - = ^ / _, optionally "venue:" in front, such as BTCUSDT, AAPL, EURUSD=X, ^GSPC, binance:BTCUSDT`
+
+const maxSymbolBytes = 40
 
 // symbolPattern is matched before the case is folded, so that a letter outside
 // ASCII whose upper case is an ASCII letter cannot slip in as that letter. A
@@ -31,7 +31,7 @@ func ParseSymbol(s string) (Symbol, error) {
 	text := strings.TrimSpace(s)
 	parts := symbolPattern.FindStringSubmatch(text)
 	if parts == nil || len(text) > maxSymbolBytes {
-		return Symbol{}, fault.Field("symbol", s, symbolAllowed)
+		return Symbol{}, fault.Field("symbol", s, SymbolAllowed)
 	}
 	return Symbol{Venue: strings.ToLower(parts[1]), Name: strings.ToUpper(parts[2])}, nil
 }

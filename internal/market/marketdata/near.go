@@ -1,42 +1,78 @@
 package marketdata
 
 import (
+	"context"
 	"slices"
-	"strings"
 
-	"candela/internal/kit/fault"
 	"candela/internal/market"
+	"candela/internal/market/listing"
+	"candela/internal/market/provider"
 )
 
-// Near returns likely symbols for one that no venue has, best first, and an explanation. It
-// queries no venue: it knows well-known names and the spelling of pairs and currencies.
-func (s *Service) Near(symbol market.Symbol) (near []string, why string) {
-	return s.router.routes.near(symbol.Name)
+// directory returns the instruments of the providers, those of the default venues first.
+func (r *router) directory() *listing.Directory {
+	order := append(slices.Clone(r.routes.Preferred), r.routes.Crypto, r.routes.Other)
+	for _, p := range r.providers {
+		if !slices.Contains(order, p.Name()) {
+			order = append(order, p.Name())
+		}
+	}
+	var sources []listing.Source
+	for _, name := range order {
+		p := r.named(name)
+		if p == nil || p.Capabilities().Synthetic {
+			continue
+		}
+		d := r.routes.described(name)
+		s := listing.Source{Venue: name, Title: d.Title, Locked: slices.Contains(r.routes.Locked, name), Loaded: func() []provider.Listing { return provider.Loaded(p) }}
+		if d.Listed != nil {
+			s.Listed = d.Listed()
+		}
+		sources = append(sources, s)
+	}
+	return listing.New(sources)
 }
 
-func (r Routes) near(name string) ([]string, string) {
-	name = strings.ToUpper(name)
-	if spot, ok := perpetual(name); ok {
-		return r.offered(spot), "perpetuals and other futures are not offered, the spot market is"
-	}
-	joined := strings.NewReplacer("/", "", "-", "", "_", "", ".", "").Replace(name)
-	if len(joined) == 6 && currency(joined[:3]) && currency(joined[3:]) {
-		return r.offered(joined + "=X"), "pairs of currencies are written so"
-	}
-	if known := wellKnown()[joined]; known != nil {
-		return r.offered(known...), name + " is not the symbol of an instrument"
-	}
-	var all []string
-	for _, symbols := range wellKnown() {
-		all = append(all, symbols...)
-	}
-	slices.Sort(all)
-	return r.offered(fault.Nearest(joined, slices.Compact(all))...), ""
+// Near returns the instruments that somebody may mean with a symbol that no venue has, or
+// with a text that is no symbol, best first, and an explanation. It queries no venue.
+func (s *Service) Near(ctx context.Context, text string) (near []listing.Instrument, why string) {
+	near, why = s.known.Near(text)
+	return s.usable(ctx, near), why
 }
 
-// offered leaves out symbols without a configured venue.
-func (r Routes) offered(symbols ...string) []string {
-	return slices.DeleteFunc(symbols, func(s string) bool { return r.venue(s) == "" })
+// Find returns the instruments that fit a query, best first, and how many there are
+// without its limit. It queries no venue.
+func (s *Service) Find(ctx context.Context, q listing.Query) (found []listing.Instrument, total int) {
+	found, total = s.known.Find(q)
+	return s.usable(ctx, found), total
+}
+
+// Venues lists the venues whose instruments Find knows.
+func (s *Service) Venues() []string { return s.known.Venues() }
+
+// usable sets how each instrument is asked for: by its name alone where that leads to its
+// venue.
+func (s *Service) usable(ctx context.Context, all []listing.Instrument) []listing.Instrument {
+	for i := range all {
+		all[i].Use = all[i].Symbol.String()
+		if s.router.leadsTo(ctx, all[i].Symbol) {
+			all[i].Use = all[i].Symbol.Name
+		}
+	}
+	return all
+}
+
+// leadsTo reports whether the name of an instrument alone is routed to its venue.
+func (r *router) leadsTo(ctx context.Context, s market.Symbol) bool {
+	for _, name := range r.routes.Preferred {
+		if name == s.Venue {
+			return true
+		}
+		if r.named(name) != nil && r.has(ctx, name, s.Name) {
+			return false
+		}
+	}
+	return r.routes.venue(s.Name) == s.Venue && !listing.Ambiguous(s.Name)
 }
 
 // venue returns the default venue of a symbol.
@@ -45,44 +81,4 @@ func (r Routes) venue(name string) string {
 		return r.Crypto
 	}
 	return r.Other
-}
-
-// perpetual returns the pair of a name such as BTCUSDT.P, BTCUSDT-PERP or BTC-PERP.
-func perpetual(name string) (string, bool) {
-	for _, suffix := range []string{".P", "-PERP", "_PERP", "/PERP", "PERP", "-SWAP", "_SWAP", ".PERP"} {
-		base, ok := strings.CutSuffix(name, suffix)
-		if base = strings.NewReplacer("/", "", "-", "", "_", "").Replace(base); !ok || base == "" {
-			continue
-		}
-		if !IsCryptoPair(base) {
-			base += "USDT"
-		}
-		return base, true
-	}
-	return "", false
-}
-
-func currency(code string) bool {
-	return slices.Contains([]string{"USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK", "CNY", "INR", "MXN", "ZAR", "TRY", "SGD", "HKD", "PLN"}, code)
-}
-
-// wellKnown returns symbols by common names.
-func wellKnown() map[string][]string {
-	names := map[string][]string{
-		"APPLE": {"AAPL"}, "MICROSOFT": {"MSFT"}, "GOOGLE": {"GOOGL"}, "ALPHABET": {"GOOGL"}, "AMAZON": {"AMZN"}, "TESLA": {"TSLA"},
-		"NVIDIA": {"NVDA"}, "FACEBOOK": {"META"}, "NETFLIX": {"NFLX"}, "INTEL": {"INTC"}, "DISNEY": {"DIS"}, "COINBASE": {"COIN"},
-		"SP500": {"^GSPC", "SPY"}, "SPX": {"^GSPC", "SPY"}, "SPX500": {"^GSPC", "SPY"}, "NASDAQ": {"^IXIC", "QQQ"}, "NASDAQ100": {"^NDX", "QQQ"},
-		"DOWJONES": {"^DJI", "DIA"}, "DOW": {"^DJI", "DIA"}, "VIX": {"^VIX"}, "DAX": {"^GDAXI"}, "NIKKEI": {"^N225"}, "FTSE": {"^FTSE"},
-		"GOLD": {"GC=F", "GLD"}, "XAUUSD": {"GC=F"}, "SILVER": {"SI=F"}, "XAGUSD": {"SI=F"}, "OIL": {"CL=F"}, "WTI": {"CL=F"}, "BRENT": {"BZ=F"},
-		"EURO": {"EURUSD=X"}, "DOLLAR": {"DX-Y.NYB"}, "DXY": {"DX-Y.NYB"},
-	}
-	for coin, name := range map[string]string{
-		"BTC": "BITCOIN", "ETH": "ETHEREUM", "SOL": "SOLANA", "XRP": "RIPPLE", "DOGE": "DOGECOIN", "ADA": "CARDANO", "LTC": "LITECOIN",
-		"DOT": "POLKADOT", "AVAX": "AVALANCHE", "LINK": "CHAINLINK", "BNB": "BINANCECOIN", "TRX": "TRON", "SHIB": "SHIBAINU", "XLM": "STELLAR",
-	} {
-		symbols := []string{coin + "USDT", coin + "-USD"}
-		names[coin], names[name], names[coin+"USD"] = symbols, symbols, symbols
-	}
-	names["XBT"] = names["BTC"]
-	return names
 }

@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/market"
+	"candela/internal/market/listing"
 	"candela/internal/market/provider"
 )
 
@@ -22,6 +23,8 @@ type Routes struct {
 	Crypto, Other string
 	// Venues describe the providers, for advice on where else to ask.
 	Venues []provider.Descriptor
+	// Locked names those that need keys that are not set.
+	Locked []string
 }
 
 // described returns the descriptor of a provider, the zero value for one without.
@@ -92,7 +95,7 @@ func (r *router) realVenues() []string {
 
 // candidates returns the providers to try for a symbol, in order. Sample bars are served
 // only without a symbol, or by the name of their venue.
-func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
+func (r *router) candidates(ctx context.Context, s market.Symbol) ([]provider.Provider, error) {
 	if s.IsZero() {
 		for _, p := range r.providers {
 			if p.Capabilities().Synthetic {
@@ -109,7 +112,7 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 		for i, p := range r.providers {
 			names[i] = p.Name()
 		}
-		return nil, fault.Field("symbol", s.String(), "a venue that is set up here: "+strings.Join(names, ", "), fault.Nearest(s.Venue, names)...)
+		return nil, fault.Field("symbol", s.String(), VenuesHere+strings.Join(names, ", "), fault.Nearest(s.Venue, names)...)
 	}
 	var found []provider.Provider
 	for _, name := range append(slices.Clone(r.routes.Preferred), r.routes.venue(s.Name)) {
@@ -117,10 +120,35 @@ func (r *router) candidates(s market.Symbol) ([]provider.Provider, error) {
 			found = append(found, p)
 		}
 	}
+	if listing.Ambiguous(s.Name) {
+		found = slices.DeleteFunc(found, func(p provider.Provider) bool {
+			return !slices.Contains(r.routes.Preferred, p.Name()) || !r.has(ctx, p.Name(), s.Name)
+		})
+		if len(found) == 0 {
+			return nil, r.ambiguous(s)
+		}
+	}
 	if len(found) == 0 {
 		return nil, r.noSource(s)
 	}
 	return found, nil
+}
+
+const (
+	// CodeAmbiguous is the code of an ambiguous symbol.
+	CodeAmbiguous = "ambiguous_symbol"
+	// VenuesHere begins what is allowed where a symbol names a venue that there is not.
+	VenuesHere = "a venue that is set up here: "
+)
+
+// ambiguous is the error of a name that means one thing to most people and is the ticker
+// of another.
+func (r *router) ambiguous(s market.Symbol) error {
+	message := fmt.Sprintf("the symbol %s alone is ambiguous: name the pair or the venue", s)
+	if r.named(r.routes.Other) != nil {
+		message += fmt.Sprintf("; %s is the security with that ticker, if there is one", market.Symbol{Venue: r.routes.Other, Name: s.Name})
+	}
+	return &fault.Error{Kind: fault.Invalid, Code: CodeAmbiguous, Field: "symbol", Value: s.String(), Message: message}
 }
 
 func (r *router) noSource(s market.Symbol) error {

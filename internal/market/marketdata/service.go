@@ -18,6 +18,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/lru"
 	"candela/internal/market"
+	"candela/internal/market/listing"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/aggregate"
 )
@@ -136,6 +137,7 @@ type BarSet struct {
 type Service struct {
 	cfg    Config
 	router router
+	known  *listing.Directory
 	bars   lru.Cache[seriesKey, *cachedSeries]
 	points lru.Cache[pointsKey, *cachedPoints]
 	reads  singleflight[seriesKey, readResult]
@@ -161,6 +163,7 @@ func New(cfg Config) (*Service, error) {
 		s.router.providers = append(s.router.providers, aggregate.Over(p, cfg.Now))
 	}
 	s.router.routes = cfg.Routes
+	s.known = s.router.directory()
 	s.bars.Limit, s.points.Limit = cfg.MaxBars, maxPoints
 	s.reads.spawn, s.joins.spawn = s.spawn, s.spawn
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -202,7 +205,7 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 		return BarSet{}, fault.Missing("interval", "one of the intervals")
 	}
 	r = r.within(s.cfg.Now().Unix())
-	sources, err := s.router.candidates(r.Symbol)
+	sources, err := s.router.candidates(ctx, r.Symbol)
 	if err != nil {
 		return BarSet{}, err
 	}
@@ -225,7 +228,7 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 // Route returns the provider of a symbol, with every interval that can be built. If there
 // are several candidates, it queries which of them has the symbol.
 func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Provider, error) {
-	sources, err := s.router.candidates(symbol)
+	sources, err := s.router.candidates(ctx, symbol)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ type Descriptor struct {
 	Example   string     // symbol that the venue always has, "" for a source without a venue
 	Separator string     // between the currencies of a pair, such as the hyphen in BTC-USD
 	Time      ServerTime // the venue's clock, if it publishes one
+	// Listed returns well-known instruments, which the venue has; nil for none. It asks
+	// nobody.
+	Listed func() []Listing
 
 	// Enabled reports whether the settings turn the source on; nil means always.
 	Enabled func(setting.Values) bool

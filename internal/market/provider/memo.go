@@ -51,6 +51,17 @@ func (m *Cache[T]) Get(ctx context.Context, now time.Time, key string, load func
 	}
 }
 
+// Kept returns what is kept under key, without loading or waiting.
+func (m *Cache[T]) Kept(now time.Time, key string) (value T, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entry := m.kept[key]
+	if entry == nil || entry.until.IsZero() || !now.Before(entry.until) || entry.err != nil {
+		return value, false
+	}
+	return entry.value, true
+}
+
 // enter returns the entry of a key, and whether the caller has to fill it.
 func (m *Cache[T]) enter(now time.Time, key string) (*memory[T], bool) {
 	m.mu.Lock()

@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -41,13 +42,29 @@ A tool that fails returns ` + "`isError: true`" + ` and one JSON object; its [co
 ` + "`go test ./internal/serve/tool -update`" + ` writes this page.
 `
 
+const toolsetsHead = `
+## Tool sets
+
+The tools below are listed only if their set is turned on: ` + "`candela --mcp --toolsets market,account`" + `, or ` + "`all`" + `. Without
+` + "`--toolsets`" + ` clients see exactly the tools above.
+
+| Set | Tools |
+|---|---|
+`
+
 // TestDocs_ToolsPage holds docs/tools.md to the registry.
 func TestDocs_ToolsPage(t *testing.T) {
 	t.Parallel()
-	registry := tooltest.Registry(t, &tooltest.Trading{})
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	var page strings.Builder
 	page.WriteString(toolsHead)
 	for _, each := range registry.Tools() {
+		if each.Name == "find_symbols" {
+			page.WriteString(toolsetsHead)
+			for _, s := range tool.Toolsets() {
+				fmt.Fprintf(&page, "| `%s` | %s |\n", s.Name, cmp.Or(s.Purpose, "reserved; not available yet"))
+			}
+		}
 		writeTool(t, &page, registry, each)
 	}
 	page.WriteString(errorCodesHead)
@@ -140,6 +157,8 @@ func docCall(name string) string {
 		return `{"symbol":"BTCUSDT","condition":{"price_above":70000},"note":"breakout"}`
 	case "cancel_order", "cancel_alert":
 		return good()[name][0]
+	case "find_symbols":
+		return `{"query":"bitcoin","limit":3}`
 	case "get_notifications":
 		return `{"wait_seconds":50}`
 	case "subscribe_notifications":
@@ -331,6 +350,7 @@ If ` + "`retryable`" + ` is true, the same call may succeed later, after ` + "`r
 // errorCodes returns advice for each code.
 func errorCodes() map[string]string {
 	return map[string]string{
+		"ambiguous_symbol":       "The symbol alone means one thing to most people and is the ticker of another, such as BTC. Name the pair or the venue; `suggestions` lists both.",
 		"alert_exists":           "An alert with that id exists; list_alerts shows it.",
 		"alert_not_found":        "No active alert has that id: it fired, expired, was cancelled or never existed. list_alerts lists the active ones.",
 		"bad_file":               "A CSV file has a line that cannot be parsed; the message names it. The operator corrects the file.",

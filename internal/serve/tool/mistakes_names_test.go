@@ -26,7 +26,7 @@ func nameMistakes() []mistake {
 		symbol("EURUSD", "EURUSD=X", "EURUSD=X"),
 		symbol("euro", "EURUSD=X", "EURUSD=X"),
 		symbol("ETHUSTD", "ETHUSDT", "ETHUSDT"),
-		symbol("COINBASE:BTCUSD", "BTCUSDT", "BTCUSDT"),
+		symbol("COINBASE:BITCOIN", "coinbase:BTC-USD", "coinbase:BTC-USD"),
 		symbol("$AAPL", "AAPL", "AAPL"),
 		symbol("AAPL.US", "AAPL", "AAPL"),
 		symbol("BTCUSDT_PERP", "perpetuals", "BTCUSDT"),

@@ -3,14 +3,10 @@ package tool_test
 import (
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/rpc"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -33,6 +29,17 @@ func mistakes() []mistake {
 		m(chart, `{"symbol":"BTCUSDT.P"}`, "perpetuals", `{"symbol":"BTCUSDT"}`),
 		m(chart, `{"symbol":"EUR/USD"}`, "EURUSD=X", `{"symbol":"EURUSD=X"}`),
 		m(indicators, `{"symbol":"AAPLE","indicators":["rsi"]}`, "AAPL", `{"symbol":"AAPL","indicators":["rsi"]}`),
+		m(chart, `{"symbol":"gold"}`, "GC=F (Yahoo)", `{"symbol":"GC=F"}`),
+		m(chart, `{"symbol":"S&P 500"}`, "^GSPC (Yahoo)", `{"symbol":"^GSPC"}`),
+		m(chart, `{"symbol":"BTC-USDT-SWAP"}`, "perpetuals", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"BTC/USDT:USDT"}`, "perpetuals", `{"symbol":"BTCUSDT"}`),
+		m(chart, `{"symbol":"XBTUSD"}`, "BTC-USD (Yahoo)", `{"symbol":"BTC-USD"}`),
+		m(chart, `{"symbol":"USD/EUR"}`, "the other way around", `{"symbol":"EURUSD=X"}`),
+		m(chart, `{"symbol":"AAPL.US"}`, "AAPL (Yahoo)", `{"symbol":"AAPL"}`),
+		m(chart, `{"symbol":"tesla stock"}`, "TSLA (Yahoo)", `{"symbol":"TSLA"}`),
+		m(chart, `{"symbol":"yen"}`, "USDJPY=X (Yahoo)", `{"symbol":"USDJPY=X"}`),
+		m(indicators, `{"symbol":"10y","indicators":["rsi"]}`, "^TNX (Yahoo)", `{"symbol":"^TNX","indicators":["rsi"]}`),
+		m(indicators, `{"symbol":"solana","indicators":["rsi"]}`, "SOLUSDT (Binance)", `{"symbol":"SOLUSDT","indicators":["rsi"]}`),
 		m(chart, `{"symbol":"BTC USDT"}`, "BTCUSDT", `{"symbol":"BTCUSDT"}`),
 		m(chart, `{"symbol":5}`, "such as BTCUSDT", `{"symbol":"BTCUSDT"}`),
 		m(chart, `{"symbol":["BTCUSDT"]}`, "such as BTCUSDT", `{"symbol":"BTCUSDT"}`),
@@ -118,7 +125,7 @@ func mistakes() []mistake {
 		m(orders, `{"status":"open"}`, "filter", `{"filter":"open"}`),
 		m(orders, `{"limit":1000}`, "500", `{"limit":500}`),
 		m("get_positions", `{"symbol":"BTCUSDT"}`, "limit, cursor", `{}`),
-		{"get_balance", `{}`, "no tool shows cash", "", ""},
+		{"get_balance", `{}`, "--toolsets account", "", ""},
 		// alerts and notifications
 		m(set, `{"symbol":"BTCUSDT","condition":"{\"price_above\":5}"}`, "pass the object itself", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
 		m(set, `{"symbol":"BTCUSDT","condition":{"price_above":5,"price_below":4}}`, "exactly one", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),
@@ -142,17 +149,7 @@ const understood = "understood"
 // the call that the answer leads to.
 func TestMistakes_LeadToTheRightCall(t *testing.T) {
 	t.Parallel()
-	data, err := marketdata.New(marketdata.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Routes: marketdata.Routes{Crypto: "binance", Other: "yahoo"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer data.Close()
-	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Near: data.Near, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts())
 	older, newer := mistakes(), slices.Concat(nameMistakes(), conditionMistakes())
 	if len(older) < 88 || len(newer) < 60 {
 		t.Errorf("%d and %d mistakes, want 88 and 60", len(older), len(newer))

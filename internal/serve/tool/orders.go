@@ -257,14 +257,19 @@ func (t *Trading) getPositions() toolSpec {
 // modeField is the last member of a list result, so that an empty list states it too.
 func (t *Trading) modeField() string { return `,"mode":"` + string(t.Mode) + `"` }
 
-// getBalance exists because clients expect it. It always returns an error.
-func getBalance() toolSpec {
+// getBalance exists because clients expect it. It always returns an error, which names the
+// tool that shows cash, or how to turn it on.
+func getBalance(account bool) toolSpec {
+	advice := "cash and equity are shown by get_account, which the owner turns on with --toolsets " + AccountSet
+	if account {
+		advice = "use get_account for cash and equity"
+	}
 	return toolSpec{
 		name: "get_balance", title: "Balance (not supported)", scope: principal.Read,
 		description: "Not supported; always returns an error. Use get_positions instead.",
 		output:      object(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {
-			return mcp.Result{}, fault.New(fault.Unsupported, "not_supported", "get_balance is not supported: use get_positions for open positions; no tool shows cash or equity, see the venue's account page")
+			return mcp.Result{}, fault.New(fault.Unsupported, "not_supported", "get_balance is not supported: use get_positions for open positions; %s", advice)
 		}),
 	}
 }

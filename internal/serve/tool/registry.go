@@ -33,9 +33,12 @@ type Config struct {
 	Trading  *Trading // nil without --trade
 	Log      *slog.Logger
 
-	// Near suggests symbols for one that no venue has, best first, and a hint. It
-	// queries no venue and may be nil.
-	Near func(market.Symbol) (near []string, why string)
+	// Symbols finds instruments by name, for find_symbols and for errors about symbols. It
+	// may be nil without the tool set market.
+	Symbols Symbols
+
+	// Toolsets names the sets of tools besides those that are always there.
+	Toolsets []string
 
 	// TradingDisabled returns the error of the trading tools when Trading is nil. If it
 	// is nil too, the error says that --trade is missing.
@@ -47,6 +50,8 @@ type Trading struct {
 	Mode          order.Mode // of all orders
 	Orders        Orders
 	Positions     Positions
+	Account       Accounts
+	Tradable      func(market.Symbol) bool // whether orders in an instrument are possible
 	Alerts        Alerts
 	Notifications Notifications
 	Subscriptions Subscriptions
@@ -55,10 +60,10 @@ type Trading struct {
 // Registry holds the tools in the order they are listed. It is safe for concurrent
 // use.
 type Registry struct {
-	tools []registeredTool
-	names []string
-	log   *slog.Logger
-	near  func(market.Symbol) ([]string, string)
+	tools   []registeredTool
+	names   []string
+	log     *slog.Logger
+	symbols Symbols
 }
 
 // registeredTool is a tool that is ready to run.
@@ -73,7 +78,7 @@ type runner func(ctx context.Context, caller principal.Caller, arguments json.Ra
 
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
-	r := &Registry{log: cfg.Log, near: cfg.Near}
+	r := &Registry{log: cfg.Log, symbols: cfg.Symbols}
 	trading := cfg.Trading
 	if trading == nil {
 		trading = &Trading{}
@@ -81,10 +86,14 @@ func New(cfg Config) (*Registry, error) {
 	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
 	for _, s := range []toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
-		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(),
+		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
+		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
 	} {
+		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
+			continue
+		}
 		d, err := s.build()
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
@@ -127,40 +136,13 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return newToolError(ctx, r.suggest(err)).result(), nil
+	return newToolError(ctx, r.suggest(ctx, err)).result(), nil
 }
 
 // outOfScope is the error of a call that the caller's token does not allow.
 func outOfScope(tool string, need, has principal.Scope) error {
 	return fault.New(fault.Unauthorized, "insufficient_scope", "%s needs the scope %s, and the token of this client has %s; "+
 		"the owner can connect the client again and approve it with more access", tool, need, has)
-}
-
-// suggest replaces a venue's suggestions for an unknown symbol with better ones: a
-// venue compares only the spelling.
-func (r *Registry) suggest(err error) error {
-	f := fault.Of(err)
-	if r.near == nil || f == nil || f.Code != "unknown_symbol" {
-		return err
-	}
-	symbol, failed := market.ParseSymbol(f.Value)
-	if failed != nil {
-		return err
-	}
-	near, why := r.near(symbol)
-	if len(near) == 0 && why == "" {
-		return err
-	}
-	better := *f
-	better.Message, _, _ = strings.Cut(f.Message, "; did you mean")
-	if why != "" {
-		better.Message += ": " + why
-	}
-	if len(near) > 0 {
-		better.Message += "; did you mean " + strings.Join(near, " or ") + "?"
-		better.Suggestions = near
-	}
-	return &better
 }
 
 func (r *Registry) unknown(name string) *rpc.Error {
@@ -180,6 +162,7 @@ type toolSpec struct {
 	hints       hints
 	meta        json.RawMessage
 	trading     bool
+	set         string          // the tool set it belongs to, "" for the tools that are always there
 	scope       principal.Scope // that a caller needs
 	call        call
 }

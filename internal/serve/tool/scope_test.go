@@ -3,6 +3,7 @@ package tool_test
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -123,10 +124,12 @@ func TestScopes_OfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	needs := tooltest.Scopes()
+	maps.Copy(needs, tooltest.Extra())
 	for _, scope := range principal.Scopes() {
 		var names []string
-		for _, each := range tooltest.Registry(t, nil).Tools() {
-			if tooltest.Scopes()[each.Name] == scope {
+		for _, each := range tooltest.Extended(t, nil, tooltest.Sets()...).Tools() {
+			if needs[each.Name] == scope {
 				names = append(names, each.Name)
 			}
 		}

@@ -32,7 +32,7 @@ func TestSkill_NamesExist(t *testing.T) {
 		t.Errorf("the skill has %d bytes, more than %d", len(page), maxSkillBytes)
 	}
 	known := map[string]bool{"retryable": true}
-	for _, each := range tooltest.Registry(t, &tooltest.Trading{}).Tools() {
+	for _, each := range tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...).Tools() {
 		known[each.Name] = true
 		for _, schema := range []json.RawMessage{each.InputSchema, each.OutputSchema} {
 			if schema != nil {

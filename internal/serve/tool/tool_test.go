@@ -297,7 +297,7 @@ func TestGetBalance_AlwaysFails(t *testing.T) {
 	t.Parallel()
 	for name, trading := range map[string]*tooltest.Trading{"with trading": {}, "without": nil} {
 		result := call(t, tooltest.Registry(t, trading), "get_balance", `{}`)
-		if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, "use get_positions") || !strings.Contains(text, "no tool shows cash or equity") {
+		if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, "use get_positions") || !strings.Contains(text, "which the owner turns on with --toolsets account") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

@@ -45,7 +45,7 @@ func floors() [][]room {
 			{"analysis", "what is computed", []string{"analysis/indicator", "analysis/candle", "analysis/calc"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
-		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/provider/*", "market/provider", "market market/upstream"}}},
+		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/listing market/provider/*", "market/provider", "market market/upstream"}}},
 		{{"kit", "knows nothing about markets", []string{"kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 	}
 }

@@ -49,6 +49,9 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 	return provider.Canonical(ctx, p.Provider, s)
 }
 
+// Loaded returns the list that the venue's provider has read.
+func (p *Provider) Loaded() []provider.Listing { return provider.Loaded(p.Provider) }
+
 // Close closes the venue's provider when it can be closed.
 func (p *Provider) Close() error {
 	if c, ok := p.Provider.(io.Closer); ok {

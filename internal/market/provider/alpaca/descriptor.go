@@ -32,7 +32,7 @@ func Descriptor() provider.Descriptor {
 				setting.StreamAddress("alpaca-stream-url", "Alpaca's market data stream; follows --alpaca-data-url when not given"),
 			},
 		},
-		Kind: provider.Stocks, Example: "AAPL",
+		Kind: provider.Stocks, Example: "AAPL", Listed: listed,
 		Open: func(env provider.Env) (provider.Provider, error) {
 			c := ConfigOf(env.Values)
 			if c.Now = env.Now; env.Live {

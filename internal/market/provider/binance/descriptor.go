@@ -20,7 +20,7 @@ func Descriptor() provider.Descriptor {
 				setting.Address("binance-futures-url", "Binance's futures API; follows --binance-url when not given"),
 			},
 		},
-		Kind: provider.Pairs, Example: "BTCUSDT",
+		Kind: provider.Pairs, Example: "BTCUSDT", Listed: listed,
 		Time: provider.ServerTime{
 			URL:  func(v setting.Values) string { return cmp.Or(v.Text("binance-url"), DefaultURL) + "/api/v3/time" },
 			Read: readTime,

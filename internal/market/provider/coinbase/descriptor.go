@@ -19,7 +19,7 @@ func Descriptor() provider.Descriptor {
 				setting.StreamAddress("coinbase-stream-url", "Coinbase Exchange's streams; follows --coinbase-url when not given"),
 			},
 		},
-		Kind: provider.Pairs, Example: "BTC-USD", Separator: "-",
+		Kind: provider.Pairs, Example: "BTC-USD", Separator: "-", Listed: listed,
 		Time: provider.ServerTime{
 			URL:  func(v setting.Values) string { return cmp.Or(v.Text("coinbase-url"), DefaultURL) + "/time" },
 			Read: readTime,

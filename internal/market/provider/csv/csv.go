@@ -95,6 +95,19 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 	return market.Symbol{Venue: name, Name: spelled}, nil
 }
 
+// Loaded lists the symbols that have files.
+func (p *Provider) Loaded() []provider.Listing {
+	all, err := p.folder.list(p.root)
+	if err != nil {
+		return nil // a read reports it
+	}
+	list := make([]provider.Listing, 0, len(all))
+	for _, symbol := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, provider.Listing{Name: symbol, Class: provider.File, Asset: symbol})
+	}
+	return list
+}
+
 // Bars returns a page of a file's bars.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	q, err := p.Capabilities().Normalize(name, q)

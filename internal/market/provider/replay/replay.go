@@ -108,6 +108,9 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 	return market.Symbol{Venue: name, Name: played.Name}, nil
 }
 
+// Loaded is the source's list.
+func (p *Provider) Loaded() []provider.Listing { return provider.Loaded(p.source) }
+
 // played returns a symbol as the source knows it.
 func (p *Provider) played(s market.Symbol) (market.Symbol, error) {
 	if s.Venue != "" && s.Venue != name {

@@ -18,7 +18,7 @@ func Descriptor() provider.Descriptor {
 				setting.Address("yahoo-url", "Yahoo's chart API; the public host when not given"),
 			},
 		},
-		Kind: provider.Stocks, Example: "AAPL",
+		Kind: provider.Stocks, Example: "AAPL", Listed: listed,
 		Enabled: func(v setting.Values) bool { return v.Bool(name) },
 		Open: func(env provider.Env) (provider.Provider, error) {
 			return New(env.Hosts, Config{URL: env.Values.Text("yahoo-url"), Now: env.Now}), nil

@@ -12,6 +12,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/serve/tool"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -51,7 +52,7 @@ func (a *Account) see() { a.change(func(s *State) { s.Seen++ }) }
 
 // Parts returns a as the parts behind the trading tools.
 func (a *Account) Parts() *tool.Trading {
-	return &tool.Trading{Mode: order.Paper, Orders: a, Positions: a, Alerts: accountAlerts{a}, Notifications: a, Subscriptions: a}
+	return &tool.Trading{Mode: order.Paper, Orders: a, Positions: a, Account: a, Tradable: func(market.Symbol) bool { return true }, Alerts: accountAlerts{a}, Notifications: a, Subscriptions: a}
 }
 
 // Place keeps an order.
@@ -76,6 +77,12 @@ func (a *Account) Orders(ctx context.Context, caller principal.Caller, open bool
 func (a *Account) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	a.see()
 	return a.Trading.Positions(ctx, caller)
+}
+
+// Account is that of Trading.
+func (a *Account) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
+	a.see()
+	return a.Trading.Account(ctx, caller)
 }
 
 // InSymbol has a position and orders.

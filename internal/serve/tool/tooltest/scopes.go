@@ -2,7 +2,12 @@ package tooltest
 
 import "candela/internal/kit/principal"
 
-// Scopes returns the scope that each tool needs.
+// Extra returns the scope that each tool of the tool sets needs.
+func Extra() map[string]principal.Scope {
+	return map[string]principal.Scope{"find_symbols": principal.Charts, "get_account": principal.Read}
+}
+
+// Scopes returns the scope that each tool needs which is always listed.
 func Scopes() map[string]principal.Scope {
 	return map[string]principal.Scope{
 		"generate_chart": principal.Charts, "list_indicators": principal.Charts, "get_indicators": principal.Charts,

@@ -23,6 +23,7 @@ import (
 	"candela/internal/market/provider/sample"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -51,7 +52,7 @@ func (Bars) Bars(ctx context.Context, want marketdata.Request) (marketdata.BarSe
 
 // listed returns the symbols that the test venue has.
 func listed() []string {
-	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC"}
+	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC", "BTC-USD", "USDJPY=X", "^TNX", "SOLUSDT"}
 }
 
 // checkListed is the error of a symbol that the test venue does not have.
@@ -134,6 +135,20 @@ func (t *Trading) Positions(context.Context, principal.Caller) ([]order.PricedPo
 	short := long
 	short.Quantity, short.Cost, short.Quote = one.Neg(), one.Neg(), order.Quote{}
 	return []order.PricedPosition{long, short}, nil
+}
+
+// Account has cash, a holding with a price and one without.
+func (t *Trading) Account(context.Context, principal.Caller) (guard.Account, error) {
+	num := decimal.RequireFromString
+	policy := guard.Default()
+	a := guard.Account{Broker: "paper", Mode: order.Paper, Rules: guard.Rules(policy), Usage: []guard.Usage{
+		{Rule: guard.LossRule, Limit: policy.MaxDailyLoss, Used: num("12.5")}, {Rule: "max_open_orders", Limit: policy.MaxOpenOrders, Used: num("1")},
+	}}
+	s := market.Symbol{Venue: "test", Name: "BTCUSDT"}
+	a.Value(policy, guard.Prices{Quotes: map[market.Symbol]order.Quote{s: {Last: num("2")}}}, []order.Holding{
+		{Asset: "USDT", Quantity: num("100"), Available: num("90")}, {Symbol: s, Quantity: num("3"), Available: num("3")}, {Asset: "XYZ", Quantity: num("1"), Available: num("1")},
+	})
+	return a, nil
 }
 
 // InSymbol has a position, an order above and one below the price of the sample, and two
@@ -228,7 +243,7 @@ func (t *Trading) Subscription(context.Context, principal.Caller) (notify.Subscr
 
 // Parts returns t as the parts behind the trading tools.
 func (t *Trading) Parts() *tool.Trading {
-	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
 }
 
 // Registry returns the tools, with trading when it is not nil.

@@ -93,6 +93,7 @@ type methods struct {
 	orders       method[ordersCall, []order.Order]
 	positions    method[principal.Caller, []order.PricedPosition]
 	inSymbol     method[symbolCall, symbolReply]
+	account      method[principal.Caller, guard.Account]
 	halt, resume method[controlCall, stateReply]
 	status       method[struct{}, desk.Status]
 }
@@ -122,6 +123,9 @@ func (d *Desk) register() {
 	d.inSymbol = newReadMethod(d, "desk.on", func(ctx context.Context, running *desk.Desk, c symbolCall) (a symbolReply, err error) {
 		a.Orders, a.Position, err = running.InSymbol(ctx, c.Caller, c.Symbol)
 		return a, err
+	})
+	d.account = newReadMethod(d, "desk.account", func(ctx context.Context, running *desk.Desk, caller principal.Caller) (guard.Account, error) {
+		return running.Account(ctx, caller)
 	})
 	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
 		a.State, err = running.Halt(ctx, c.Who, c.Reason)

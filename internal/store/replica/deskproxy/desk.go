@@ -188,6 +188,11 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	return a.Orders, a.Position, err
 }
 
+// Account returns the balances, the use of the limits, and the policy.
+func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
+	return d.account(ctx, caller)
+}
+
 // Halt stops trading on the trading replica and cancels its open orders.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
 	a, err := d.halt(ctx, controlCall{by, reason})

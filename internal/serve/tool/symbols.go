@@ -1,0 +1,142 @@
+package tool
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/market/listing"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/serve/mcp"
+)
+
+// Symbols finds instruments by name. It queries no venue.
+type Symbols interface {
+	// Near returns the instruments that a text may mean which is no symbol, best first,
+	// and an explanation.
+	Near(ctx context.Context, text string) (near []listing.Instrument, why string)
+	// Find returns the instruments that fit a query, best first, and their number without
+	// its limit.
+	Find(ctx context.Context, q listing.Query) (found []listing.Instrument, total int)
+	// Venues lists the venues that have instruments.
+	Venues() []string
+}
+
+// suggest replaces a venue's suggestions for an unknown symbol with instruments that
+// exist, each with its venue. Others learn of them in the error alone: no name is taken
+// for a symbol, so that no order is placed on a guess.
+func (r *Registry) suggest(ctx context.Context, err error) error {
+	f := fault.Of(err)
+	if r.symbols == nil || f == nil || !aboutName(f) {
+		return err
+	}
+	near, why := r.symbols.Near(ctx, f.Value)
+	if len(near) == 0 && why == "" {
+		return err
+	}
+	better := *f
+	better.Message, _, _ = strings.Cut(f.Message, "; did you mean")
+	if why != "" && !strings.HasSuffix(why, "is not a venue here") {
+		better.Message += ": " + why
+	}
+	if len(near) > 0 {
+		better.Message += "; did you mean " + alternatives(near) + "?"
+		better.Suggestions = nil
+		for _, one := range near {
+			better.Suggestions = append(better.Suggestions, one.Use)
+		}
+	}
+	return &better
+}
+
+// aboutName reports whether an error is about a text that is the symbol of no instrument.
+func aboutName(f *fault.Error) bool {
+	return f.Code == "unknown_symbol" || f.Code == marketdata.CodeAmbiguous || f.Allowed == market.SymbolAllowed || strings.HasPrefix(f.Allowed, marketdata.VenuesHere)
+}
+
+// alternatives lists instruments as a sentence does, each with its venue.
+func alternatives(all []listing.Instrument) string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = one.Use + " (" + one.Title + ")"
+	}
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
+}
+
+// maxSymbols bounds the instruments of one answer; each takes 0.15 KB.
+const maxSymbols = 50
+
+// symbolJSON is an instrument in a result.
+type symbolJSON struct {
+	Symbol string `json:"symbol"`
+	Venue  string `json:"venue"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Quote  string `json:"quote,omitempty"`
+	Chart  bool   `json:"chart"`
+	Trade  bool   `json:"trade"`
+}
+
+func findSymbols(from Symbols, tradable func(market.Symbol) bool) toolSpec {
+	kinds := make([]string, 0, len(provider.Classes()))
+	for _, c := range provider.Classes() {
+		kinds = append(kinds, string(c))
+	}
+	arguments := func() (*symbolQuery, args) {
+		q := &symbolQuery{Query: listing.Query{Limit: 10}}
+		return q, args{
+			stringArg("query", &q.Text, 80, "A name, code or symbol, or its beginning, such as bitcoin, AAPL or S&P 500.").require(),
+			stringArg("venue", &q.venue, 40, "Only this venue, such as the one in another result."),
+			enumArg("kind", &q.kind, "Only this kind.", kinds...),
+			intArg("limit", &q.Limit, 1, maxSymbols, ""),
+		}
+	}
+	return toolSpec{
+		name: "find_symbols", title: "Find symbols", scope: principal.Charts, set: MarketSet,
+		description: "Find instruments by name, code or symbol among those known at the configured venues. Use symbol in other tools. " +
+			"Other symbols of a venue work, too; an unknown one is an error with suggestions. About 0.15 KB per instrument.",
+		output: object(listProp("symbols", "Best first.", object(
+			typedProp("symbol", "string", "Pass it to other tools."), typedProp("venue", "string", ""), typedProp("name", "string", ""),
+			enumProp("kind", "", kinds...), typedProp("quote?", "string", "Currency of the price."),
+			typedProp("chart", "boolean", "Charts and indicators are available."), typedProp("trade", "boolean", "Orders are possible under the policy."),
+		)), typedProp("total", "integer", "Without the limit.")),
+		hints: hints{readOnly: true, idempotent: true},
+		call: calling(arguments, func(ctx context.Context, _ principal.Caller, q *symbolQuery) (mcp.Result, error) {
+			if venues := from.Venues(); q.venue != "" && !slices.Contains(venues, strings.ToLower(q.venue)) {
+				return mcp.Result{}, fault.Field("venue", q.venue, "one of "+strings.Join(venues, ", "), fault.Nearest(q.venue, venues)...)
+			}
+			q.Venue, q.Class = strings.ToLower(q.venue), provider.Class(q.kind)
+			return jsonResult(q.answer(ctx, from, tradable), nil)
+		}),
+	}
+}
+
+// symbolQuery holds the arguments of find_symbols.
+type symbolQuery struct {
+	listing.Query
+	venue, kind string
+}
+
+func (q *symbolQuery) answer(ctx context.Context, from Symbols, tradable func(market.Symbol) bool) any {
+	answer := struct {
+		Symbols []symbolJSON `json:"symbols"`
+		Total   int          `json:"total"`
+	}{Symbols: []symbolJSON{}}
+	found, total := from.Find(ctx, q.Query)
+	answer.Total = total
+	for _, one := range found {
+		answer.Symbols = append(answer.Symbols, symbolJSON{
+			Symbol: one.Use, Venue: one.Symbol.Venue, Name: one.Name, Kind: string(one.Class), Quote: one.Quote,
+			Chart: !one.Locked, Trade: !one.Locked && tradable != nil && tradable(one.Symbol),
+		})
+	}
+	return answer
+}

@@ -1,0 +1,24 @@
+package tool
+
+// The names of the tool sets.
+const (
+	MarketSet  = "market"
+	AccountSet = "account"
+	AllSets    = "all" // stands for every set there is
+)
+
+// Toolset describes tools that are listed on request only.
+type Toolset struct {
+	Name    string
+	Purpose string // "" for a name that is reserved
+}
+
+// Toolsets lists the sets, in the order in which their tools are listed.
+func Toolsets() []Toolset {
+	return []Toolset{
+		{MarketSet, "find_symbols searches instruments by name"},
+		{AccountSet, "get_account shows cash, equity, limits and the policy"},
+		{Name: "scripts"},
+		{Name: "research"},
+	}
+}

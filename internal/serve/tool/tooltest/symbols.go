@@ -1,0 +1,61 @@
+package tooltest
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+	"candela/internal/market/provider/binance"
+	"candela/internal/market/provider/coinbase"
+	"candela/internal/market/provider/yahoo"
+	"candela/internal/market/upstream"
+	"candela/internal/picture/chart"
+	"candela/internal/serve/tool"
+)
+
+// Symbols returns the instruments of three venues, none of which is asked.
+func Symbols(tb testing.TB) tool.Symbols {
+	tb.Helper()
+	cfg := marketdata.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Routes: marketdata.Routes{Crypto: "binance", Other: "yahoo"}}
+	cfg.Routes.Venues = []provider.Descriptor{binance.Descriptor(), coinbase.Descriptor(), yahoo.Descriptor()}
+	hosts := upstream.NewHosts(nil)
+	tb.Cleanup(func() { _ = hosts.Close() })
+	for _, d := range cfg.Routes.Venues {
+		p, err := d.Open(provider.Env{Hosts: hosts, Now: time.Now})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		cfg.Providers = append(cfg.Providers, p)
+	}
+	s, err := marketdata.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Sets returns the names of all tool sets there are.
+func Sets() []string {
+	var names []string
+	for _, s := range tool.Toolsets() {
+		if s.Purpose != "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// Extended returns the tools with those of the sets, with trading when it is not nil.
+func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Registry {
+	tb.Helper()
+	r, err := tool.New(tool.Config{
+		Bars: Bars{}, Renderer: chart.NewRenderer(), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
