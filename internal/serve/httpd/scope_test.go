@@ -13,11 +13,9 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/kit/principal"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/mcp/mcptest"
-	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 )
 
@@ -25,10 +23,7 @@ import (
 func TestScopes_OfTokens(t *testing.T) {
 	t.Parallel()
 	s, account := oauthtest.New(t, func(c *oauth.Config) { c.Trading = oauth.PaperTrading }), &tooltest.Account{}
-	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: account.Parts(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := tooltest.Extended(t, account.Parts(), tooltest.Sets()...)
 	server, err := httpd.New(mcptest.Server(t, registry), s.Server, httpd.Config{
 		BaseURL: oauthtest.Base, Name: "candela", Version: "test", OAuth: s.Server, Log: slog.New(slog.DiscardHandler),
 	})
@@ -41,7 +36,7 @@ func TestScopes_OfTokens(t *testing.T) {
 		code := b.Decide(b.Open(oauthtest.Query(c)), "scope", scope.String()).Location(t).Query().Get("code")
 		token := s.Redeem(oauthtest.TokenForm(c, code)).Text(t, "access_token")
 		var batch []string
-		for name, need := range tooltest.Scopes() {
+		for name, need := range tooltest.AllScopes() {
 			arguments := `{}`
 			if name == "generate_chart" {
 				arguments = `{"format":"summary","bars":5,"indicators":[]}` // a picture takes long
@@ -54,7 +49,7 @@ func TestScopes_OfTokens(t *testing.T) {
 			}
 		}
 		outside := 0
-		for _, need := range tooltest.Scopes() {
+		for _, need := range tooltest.AllScopes() {
 			if scope < need {
 				outside++
 			}

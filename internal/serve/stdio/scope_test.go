@@ -12,7 +12,7 @@ import (
 func TestScopes_OfAProcess(t *testing.T) {
 	t.Parallel()
 	s, _ := pushing(t)
-	for name := range tooltest.Scopes() {
+	for name := range tooltest.AllScopes() {
 		s.send(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, name))
 		if line := s.read(t); strings.Contains(line, "insufficient_scope") || !strings.Contains(line, `"result"`) {
 			t.Errorf("%s: %.300s", name, line)

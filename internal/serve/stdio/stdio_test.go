@@ -20,11 +20,9 @@ import (
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/stdio"
-	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 )
 
@@ -346,11 +344,7 @@ func pushing(t *testing.T, change ...func(*stdio.Config)) (*session, *local.Inbo
 	}
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Notifications, parts.Subscriptions = log, log
-	tools, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startOver(t, tools, func(c *stdio.Config) {
+	return startOver(t, tooltest.Extended(t, parts, tooltest.Sets()...), func(c *stdio.Config) {
 		c.Streams = log
 		for _, f := range change {
 			f(c)

@@ -3,7 +3,6 @@ package tool_test
 import (
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -124,8 +123,7 @@ func TestScopes_OfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	needs := tooltest.Scopes()
-	maps.Copy(needs, tooltest.Extra())
+	needs := tooltest.AllScopes()
 	for _, scope := range principal.Scopes() {
 		var names []string
 		for _, each := range tooltest.Extended(t, nil, tooltest.Sets()...).Tools() {

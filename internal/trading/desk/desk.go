@@ -24,6 +24,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -105,6 +106,7 @@ const (
 	resultTimeout  = 10 * time.Second // how long a client waits for the venue's answer
 	startTimeout   = 8 * time.Second  // how long an order waits for the first reconciliation, including a recheck
 	maxListed      = 500              // orders returned to a client
+	holdingsTTL    = time.Second      // of the balances that clients see
 )
 
 // errStopping is returned for commands that the loop no longer runs.
@@ -119,6 +121,7 @@ type Desk struct {
 	reconciled     chan struct{} // closed after the first successful reconciliation
 	view           atomic.Pointer[view]
 	revocations    revocations
+	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
 
 	snapshotEvery, maxClosedInMemory int // the constants, unless a test sets others
 }
@@ -127,6 +130,7 @@ type Desk struct {
 func New(cfg Config) *Desk {
 	d := &Desk{cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}), snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory}
 	d.view.Store(&view{})
+	d.holdings.Keep, d.holdings.Most = holdingsTTL, 1
 	return d
 }
 

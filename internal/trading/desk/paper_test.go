@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/broker/brokertest"
@@ -104,6 +105,39 @@ func TestPaper_EndToEnd(t *testing.T) {
 		}
 		if _, err := p.Place(t.Context(), caller(), buy("9")); fault.Of(err) == nil || fault.Of(err).Code != "order_rejected" {
 			t.Errorf("more than there is cash for: %v", err)
+		}
+	})
+}
+
+func TestPaper_AccountHasCashAndTheUseOfLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		time.Sleep(2 * time.Second)
+		p.wants(p.place(buy("0.1")), order.Filled)
+		p.wants(p.place(limit("0.1", "49000")), order.Accepted)
+		time.Sleep(5 * time.Second)
+		a, err := p.Account(t.Context(), caller())
+		if err != nil || a.Mode != order.Paper || a.State.Level() != guard.Active || a.Unread != "" || len(a.Rules) == 0 || len(a.Balances) != 2 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		cash, held := a.Balances[0], a.Balances[1]
+		if !cash.Cash || cash.Asset != "USDT" || !cash.Quantity.GreaterThan(dec("94900")) || !cash.Quantity.LessThanOrEqual(dec("95000")) || !cash.Available.LessThanOrEqual(dec("90100")) {
+			t.Errorf("cash: %+v", cash)
+		}
+		if held.Cash || held.Symbol != papertest.BTCUSDT().Symbol || !a.Equity.Equal(cash.Quantity.Add(held.Quantity.Mul(dec("50000")))) {
+			t.Errorf("held: %+v, equity %v", held, a.Equity)
+		}
+		used := make(map[string]decimal.Decimal)
+		for _, u := range a.Usage {
+			used[u.Rule] = u.Used
+		}
+		if !used["max_open_orders"].Equal(dec("1")) || !used["max_orders_per_minute"].Equal(dec("2")) || !used["max_daily_notional"].GreaterThanOrEqual(dec("9900")) || used["max_exposure"].IsZero() {
+			t.Errorf("used: %v", used)
+		}
+		if _, err := p.Account(t.Context(), principal.Caller{Subject: "another"}); err == nil {
+			t.Error("another owner sees the account")
 		}
 	})
 }

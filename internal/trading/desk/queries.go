@@ -125,7 +125,7 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	}
 	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
-	holdings, err := from.Holdings(ctx)
+	holdings, err := d.holdings.Get(ctx, d.cfg.Now(), "", from.Holdings)
 	if err != nil {
 		a.Unread = from.Name() + " does not return the balances now"
 		if f := fault.Of(err); f != nil && f.Kind != fault.Internal {

@@ -99,7 +99,7 @@ func (r *reader) symbols(raw any) {
 		case !r.policy.Allows(s):
 			r.problems = append(r.problems, invalidValue("symbol", name, "symbols of allowed_symbols: "+joinSymbols(r.policy.AllowedSymbols)))
 		}
-		if _, twice := r.policy.Symbols[s]; twice {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(r.policy.Symbols)), func(other market.Symbol) bool { return other.Venue == s.Venue && spelling(other) == spelling(s) }) {
 			r.problems = append(r.problems, invalidValue("symbol", name, "one table for each symbol"))
 		}
 		own := Policy{Limits: r.policy.Limits}

@@ -83,21 +83,36 @@ func Default() Policy {
 }
 
 // For returns the limits of a symbol, else of its name at every venue, else the general.
+// A pair in the file may have another separator than the venue's.
 func (p Policy) For(s market.Symbol) Limits {
-	if l, ok := p.Symbols[s]; ok {
-		return l
-	}
-	if l, ok := p.Symbols[market.Symbol{Name: s.Name}]; ok {
-		return l
+	anywhere := market.Symbol{Name: s.Name}
+	for _, want := range []market.Symbol{s, anywhere} {
+		if l, ok := p.Symbols[want]; ok {
+			return l
+		}
+		for listed, l := range p.Symbols { // Parse allows one spelling of each
+			if listed.Venue == want.Venue && spelling(listed) == spelling(want) {
+				return l
+			}
+		}
 	}
 	return p.Limits
 }
 
+// spelling returns a symbol's name without the separators of pairs, so that BTC/USDT in a
+// policy stands for BTCUSDT, as it does in orders. No venue has two symbols that differ
+// in these alone.
+func spelling(s market.Symbol) string {
+	return strings.NewReplacer("/", "", "-", "", "_", "").Replace(s.Name)
+}
+
 // Allows reports whether a symbol is allowed. A listed symbol without a venue allows the
-// name at every venue; an empty list allows all.
+// name at every venue; an empty list allows all. A pair may have another separator than
+// the venue's.
 func (p Policy) Allows(s market.Symbol) bool {
-	return len(p.AllowedSymbols) == 0 || slices.Contains(p.AllowedSymbols, s) ||
-		slices.Contains(p.AllowedSymbols, market.Symbol{Name: s.Name})
+	return len(p.AllowedSymbols) == 0 || slices.ContainsFunc(p.AllowedSymbols, func(listed market.Symbol) bool {
+		return (listed.Venue == "" || listed.Venue == s.Venue) && spelling(listed) == spelling(s)
+	})
 }
 
 // Live returns an error unless the policy permits live trading, with allowed_symbols set.

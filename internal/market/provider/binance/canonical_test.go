@@ -3,6 +3,8 @@ package binance_test
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider/binance"
@@ -20,4 +22,23 @@ func TestCanonical_IsOneNameForEverySpelling(t *testing.T) {
 	if _, err := p.Canonical(t.Context(), market.Symbol{Name: "EURUSD=X"}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a name that the venue cannot have: %v", err)
 	}
+}
+
+// The name of an instrument is its own name, however it was spelled.
+func TestCanonical_IsIdempotent(t *testing.T) {
+	t.Parallel()
+	p := new(binance.Provider)
+	rapid.Check(t, func(rt *rapid.T) {
+		s, err := market.ParseSymbol(rapid.StringMatching(`[A-Za-z0-9]{1,6}[-/_.=]?[A-Za-z0-9]{1,6}`).Draw(rt, "symbol"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		first, err := p.Canonical(t.Context(), s)
+		if err != nil {
+			return // a name that the venue cannot have
+		}
+		if again, err := p.Canonical(t.Context(), first); err != nil || again != first {
+			rt.Fatalf("%v is called %v and then %v, %v", s, first, again, err)
+		}
+	})
 }

@@ -1,6 +1,17 @@
 package tooltest
 
-import "candela/internal/kit/principal"
+import (
+	"maps"
+
+	"candela/internal/kit/principal"
+)
+
+// AllScopes returns the scope that each tool needs, with those of the tool sets.
+func AllScopes() map[string]principal.Scope {
+	all := Scopes()
+	maps.Copy(all, Extra())
+	return all
+}
 
 // Extra returns the scope that each tool of the tool sets needs.
 func Extra() map[string]principal.Scope {

@@ -119,6 +119,9 @@ func TestCall_EncodesExactly(t *testing.T) {
 		travels(rt, "an order", drawOrder(rt))
 		travels(rt, "orders", []order.Order{drawOrder(rt), drawOrder(rt)})
 		travels(rt, "a position", drawMarked(rt))
+		account := guard.Account{Broker: "paper", Mode: order.Paper, Rules: guard.Rules(guard.Default()), Unread: drawText(rt, "unread"), Usage: []guard.Usage{{Rule: guard.LossRule, Limit: guard.Limit{Value: drawAmount(rt)}, Used: drawAmount(rt)}}}
+		account.Value(guard.Default(), guard.Prices{}, []order.Holding{{Asset: "USDT", Quantity: drawAmount(rt), Available: drawAmount(rt)}, {Symbol: drawSymbol(rt), Quantity: drawAmount(rt)}})
+		travels(rt, "an account", account)
 		travels(rt, "a status", desk.Status{
 			Broker: "binance", Mode: order.Live, Open: 3, Uncertain: 1, Connected: true, Reconciled: true,
 			State: guard.State{Restrictions: []guard.Restriction{{Kind: guard.Mismatch, Subject: drawText(rt, "subject"), Reason: drawText(rt, "reason"), Since: drawTime(rt)}}, Day: guard.Day{Date: "2026-01-31", Start: drawAmount(rt), Loss: drawAmount(rt)}},
