@@ -100,12 +100,22 @@ func exact(all []entry, text string, class provider.Class) []entry {
 // similar returns the entries whose symbol or name is spelled almost like a text: those of
 // the most similar word, because less similar ones mislead.
 func similar(all []entry, text string) []entry {
+	want := newPattern(text).whole
 	var words []string
-	for i := range all {
-		words = append(append(words, all[i].symbol), all[i].codes...)
+	seen := make(map[string]bool)
+	note := func(word string) {
+		if !seen[word] && alike(want, word) {
+			seen[word] = true
+			words = append(words, word)
+		}
 	}
-	slices.Sort(words)
-	near := fault.Nearest(newPattern(text).whole, slices.Compact(words))
+	for i := range all {
+		note(all[i].symbol)
+		for _, code := range all[i].codes {
+			note(code)
+		}
+	}
+	near := fault.Nearest(want, words)
 	if len(near) == 0 {
 		return nil
 	}
@@ -118,6 +128,12 @@ func similar(all []entry, text string) []entry {
 		}
 		return no
 	})
+}
+
+// alike reports whether two words can be similar at all, which is cheaper to find out
+// than how similar they are.
+func alike(a, b string) bool {
+	return max(len(a)-len(b), len(b)-len(a)) <= max(1, len(a)/3) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a) || strings.HasSuffix(b, a)
 }
 
 // perpetual returns the pair or coin of a name such as BTCUSDT.P, BTC-USDT-SWAP, BTC-PERP,
