@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"candela/internal/app"
@@ -64,6 +65,9 @@ func printInstalled(w io.Writer, want install.Installation, done install.Install
 	after := done.Client.After
 	if want.URL != "" {
 		after = done.Client.AfterURL
+	}
+	if !want.Remove && want.URL == "" && !slices.ContainsFunc(want.Flags, func(f string) bool { return strings.HasPrefix(f, "--toolsets") }) {
+		fmt.Fprintln(w, "More tools: install again with --toolsets all, for a search of symbols and a view of the account.")
 	}
 	_, err := fmt.Fprintln(w, after)
 	return err

@@ -36,7 +36,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	defer bars.close()
 	shown, err := tool.Compute(ctx, bars, tool.ChartRequest{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections, Compare: want.Compare})
 	if err != nil {
-		return err
+		return tool.Suggest(ctx, bars, err)
 	}
 	spec := tool.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
 	spec.Symbol = cmp.Or(want.Symbol.Name, spec.Symbol)

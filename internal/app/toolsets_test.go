@@ -240,3 +240,15 @@ func TestSymbols_CanonicalIsIdempotent(t *testing.T) {
 		}
 	}
 }
+
+// A chart on the command line suggests as the tools do.
+func TestDrawOnce_SuggestsInstruments(t *testing.T) {
+	t.Parallel()
+	stocks := httptest.NewServer(fakeyahoo.New(fakeyahoo.Config{Now: time.Now, Seed: 7}))
+	t.Cleanup(stocks.Close)
+	cfg := configure(t, "--symbol", "bitcoin", "--output", filepath.Join(t.TempDir(), "chart.png"), "--home", filepath.Join(t.TempDir(), "home"), "--yahoo-url="+stocks.URL)
+	err := Run(t.Context(), cfg, Deps{Version: "test", Stdout: io.Discard, Stderr: io.Discard, Services: Wired()})
+	if err == nil || !strings.Contains(err.Error(), "BTCUSDT (Binance)") {
+		t.Errorf("%v", err)
+	}
+}

@@ -136,7 +136,7 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return newToolError(ctx, r.suggest(ctx, err)).result(), nil
+	return newToolError(ctx, Suggest(ctx, r.symbols, err)).result(), nil
 }
 
 // outOfScope is the error of a call that the caller's token does not allow.

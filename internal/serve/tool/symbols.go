@@ -26,36 +26,43 @@ type Symbols interface {
 	Venues() []string
 }
 
-// suggest replaces a venue's suggestions for an unknown symbol with instruments that
-// exist, each with its venue. Others learn of them in the error alone: no name is taken
-// for a symbol, so that no order is placed on a guess.
-func (r *Registry) suggest(ctx context.Context, err error) error {
+// Suggest replaces a venue's suggestions for an unknown symbol with instruments that
+// exist, each with its venue. A client learns of them in the error alone: no name is taken
+// for a symbol, so that no order is placed on a guess. Other errors are returned as they
+// are; from may be nil.
+func Suggest(ctx context.Context, from Symbols, err error) error {
 	f := fault.Of(err)
-	if r.symbols == nil || f == nil || !aboutName(f) {
+	if from == nil || f == nil || !aboutName(f) {
 		return err
 	}
-	near, why := r.symbols.Near(ctx, f.Value)
-	if len(near) == 0 && why == "" {
-		return err
-	}
+	near, why := from.Near(ctx, f.Value)
 	better := *f
 	better.Message, _, _ = strings.Cut(f.Message, "; did you mean")
-	if why != "" && !strings.HasSuffix(why, "is not a venue here") {
+	if strings.HasPrefix(f.Allowed, marketdata.VenuesHere) {
+		why = "" // the message says it
+	}
+	if why != "" {
 		better.Message += ": " + why
 	}
-	if len(near) > 0 {
-		better.Message += "; did you mean " + alternatives(near) + "?"
-		better.Suggestions = nil
-		for _, one := range near {
-			better.Suggestions = append(better.Suggestions, one.Use)
+	if len(near) == 0 {
+		if why != "" {
+			return &better
 		}
+		return err
+	}
+	better.Message += "; did you mean " + alternatives(near) + "?"
+	better.Suggestions = nil
+	for _, one := range near {
+		better.Suggestions = append(better.Suggestions, one.Use)
 	}
 	return &better
 }
 
 // aboutName reports whether an error is about a text that is the symbol of no instrument.
+// A venue that is misspelled is suggested already.
 func aboutName(f *fault.Error) bool {
-	return f.Code == "unknown_symbol" || f.Code == marketdata.CodeAmbiguous || f.Allowed == market.SymbolAllowed || strings.HasPrefix(f.Allowed, marketdata.VenuesHere)
+	return f.Code == "unknown_symbol" || f.Code == marketdata.CodeAmbiguous || f.Allowed == market.SymbolAllowed ||
+		strings.HasPrefix(f.Allowed, marketdata.VenuesHere) && len(f.Suggestions) == 0
 }
 
 // alternatives lists instruments as a sentence does, each with its venue.
