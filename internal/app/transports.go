@@ -24,7 +24,7 @@ import (
 
 // instructions returns the server instructions for the model. Clients add them to the
 // system prompt, so they are short. Sets of tools that are off are named, so that a model
-// can tell its user.
+// can propose them.
 func instructions(trade bool, sets []string) string {
 	text := "Charts, indicators, alerts and orders for crypto, stocks and currencies. " +
 		"Call list_indicators once for valid names, parameters and signals. " +
