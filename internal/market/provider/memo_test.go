@@ -113,3 +113,27 @@ func TestMemo_KeepsNoFailureAndNoMoreThanItMay(t *testing.T) {
 		t.Errorf("asked %d times after it was full, %v", asked, err)
 	}
 }
+
+func TestMemo_KeptNeverLoads(t *testing.T) {
+	t.Parallel()
+	m, now := provider.Cache[int]{Keep: time.Hour, Most: 3}, time.Unix(1e9, 0)
+	kept := func(at time.Time) bool { _, ok := m.Kept(at, "A"); return ok }
+	if kept(now) {
+		t.Error("an empty cache keeps something")
+	}
+	_, err := m.Get(t.Context(), now, "A", func(context.Context) (int, error) {
+		if kept(now) {
+			t.Error("kept before it was loaded")
+		}
+		return 7, nil
+	})
+	if got, ok := m.Kept(now, "A"); err != nil || got != 7 || !ok {
+		t.Errorf("%d, %v, %v", got, ok, err)
+	}
+	if kept(now.Add(time.Hour)) {
+		t.Error("kept for too long")
+	}
+	if _, err := m.Get(t.Context(), now.Add(time.Hour), "A", func(context.Context) (int, error) { return 0, errors.New("down") }); err == nil || kept(now) {
+		t.Error("a failure is kept")
+	}
+}

@@ -63,8 +63,12 @@ func TestAccount_ValueAddsWhatHasAPrice(t *testing.T) {
 	}
 	a := guard.Account{Mode: order.Live}
 	a.Value(guard.Default(), prices, []order.Holding{
-		{Asset: "USDT", Quantity: dec("10"), Available: dec("4")}, {Asset: "BTC", Quantity: dec("2")}, {Symbol: symbol, Asset: "BTC", Quantity: dec("-1")},
-		{Symbol: other, Quantity: dec("1")}, {Asset: "DUST", Quantity: dec("1")}, {Asset: "EMPTY"},
+		{Asset: "USDT", Quantity: dec("10"), Available: dec("4")},
+		{Asset: "BTC", Quantity: dec("2")},
+		{Symbol: symbol, Asset: "BTC", Quantity: dec("-1")},
+		{Symbol: other, Quantity: dec("1")},
+		{Asset: "DUST", Quantity: dec("1")},
+		{Asset: "EMPTY"},
 	})
 	if !a.Equity.Equal(dec("110")) || len(a.Balances) != 5 || len(a.Unpriced) != 2 || a.Unpriced[0] != "binance:ETHUSDT" || a.Unpriced[1] != "DUST" {
 		t.Errorf("%+v", a)

@@ -3,6 +3,7 @@ package csv
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"candela/internal/kit/fault"
@@ -57,5 +58,12 @@ func TestCanonical_IsTheSpellingOfTheFile(t *testing.T) {
 		if err != nil || got != (market.Symbol{Venue: "csv", Name: want}) {
 			t.Errorf("%s: %v, %v", asked, got, err)
 		}
+	}
+	var names []string
+	for _, l := range p.Loaded() {
+		names = append(names, l.Name)
+	}
+	if got := strings.Join(names, " "); got != "BRK-B BTCUSDT ETH-USD SOL-USDT SOLUSDT" {
+		t.Errorf("the list: %s", got)
 	}
 }
