@@ -32,8 +32,8 @@ func simpleMean(kind string, n int) mean {
 }
 
 // meanType is the parameter that chooses a kind of average.
-func meanType(name, def string) Param {
-	return Choice(name, def, meanKinds(), "kind of moving average")
+func meanType() Param {
+	return Choice("type", "sma", meanKinds(), "kind of moving average")
 }
 
 // label names the average, such as "SMA(50)".
@@ -174,7 +174,7 @@ func ma() Def {
 			"mcginley moves by (x - MD) / (n (x/MD)^4), never past x, seeded with the mean of the first n values.",
 		Truth: "TradingView ta.sma, ta.ema, ta.wma, ta.rma, ta.hma, ta.vwma, ta.alma, ta.linreg and its built-in indicators; TA-Lib SMA, EMA, WMA, RMA, HMA, VWMA, DEMA, TEMA, KAMA, ZLEMA, T3, TRIMA, LINEARREG",
 		Params: []Param{
-			meanType("type", "sma"), length(9), source("close"),
+			meanType(), length(9), source("close"),
 			Num("offset", 0.85, 0, 1, "top of the weights of alma, 1 at the newest bar"),
 			Num("sigma", 6, 0.1, 100, "narrowness of the weights of alma"),
 			Num("factor", 0.7, 0, 1, "volume factor of t3"),

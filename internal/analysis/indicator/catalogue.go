@@ -44,6 +44,10 @@ func overlays() []Def {
 func averages() []Def {
 	return []Def{
 		ma(),
+		maCross(),
+		maRibbon(),
+		envelope(),
+		alligator(),
 	}
 }
 
@@ -268,6 +272,8 @@ func otherLabels() []string {
 		"breakout_up", "breakout_down",
 		"oversold_enter", "oversold_exit", "overbought_enter", "overbought_exit",
 		"rsi_oversold_enter", "rsi_oversold_exit", "rsi_overbought_enter", "rsi_overbought_exit",
+		// of two averages
+		"golden_cross", "death_cross",
 		// Structure and levels.
 		"higher_high", "lower_high", "higher_low", "lower_low",
 		"bos_up", "bos_down", "choch_up", "choch_down", "sweep_high", "sweep_low",

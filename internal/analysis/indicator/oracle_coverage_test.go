@@ -32,8 +32,12 @@ func required() map[string]evidence {
 
 		"heikin_ashi": two, "pivot": two, "wavetrend": two, "kalman_volume": two, "rsi_mfi_stoch": two,
 
-		"ma":  tests("TestMovingAverages_SecondDerivation"),
-		"stc": tests("TestSTC_SecondDerivation"), "rci": tests("TestRCI_SecondDerivation"),
+		"ma":        tests("TestMovingAverages_SecondDerivation"),
+		"ma_cross":  tests("TestAverageSets_SecondDerivation", "TestMACross_SignalsAreTheCrosses"),
+		"ma_ribbon": tests("TestAverageSets_SecondDerivation"),
+		"envelope":  tests("TestAverageSets_SecondDerivation"),
+		"alligator": tests("TestAverageSets_SecondDerivation"),
+		"stc":       tests("TestSTC_SecondDerivation"), "rci": tests("TestRCI_SecondDerivation"),
 		"parkinson": tests("TestRangeVolatility_SecondDerivation"), "garman_klass": tests("TestRangeVolatility_SecondDerivation"),
 		"rogers_satchell": tests("TestRangeVolatility_SecondDerivation"), "yang_zhang": tests("TestRangeVolatility_SecondDerivation"),
 		"up_down_volume": tests("TestUpDownVolume_SecondDerivation"), "volume_delta": tests("TestVolumeDelta_SecondDerivation"),
