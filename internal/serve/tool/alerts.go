@@ -124,8 +124,13 @@ func declareAlert() (*alertArgs, args) {
 func (r *alertArgs) alert() (alert.Alert, error) {
 	a := r.Alert
 	a.OnTick = r.on == "tick"
-	if !a.Condition.Type.OnPrice() && !a.Interval.Valid() && !r.timed {
+	switch {
+	case a.Condition.Type.OnPrice() || a.Interval.Valid():
+	case !r.timed:
 		a.Interval = market.Hour4
+	case len(a.Condition.Members) > 0:
+		return a, fault.Missing("interval", "the length of the bars, beside condition: the conditions of "+a.Condition.Type.String()+
+			" are about the same bar, so an indicator in them cannot have an interval of its own")
 	}
 	const once = `it only with "repeat":true; an alert without repeat fires once`
 	switch {

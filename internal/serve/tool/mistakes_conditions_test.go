@@ -36,6 +36,8 @@ func conditionMistakes() []mistake {
 		m(`{"value":{"indicator":{"name":"rsi","lengthh":7},"op":"<","value":30}}`, "length", `{"value":{"indicator":{"name":"rsi","length":7},"op":"<","value":30}}`),
 		m(`{"value":{"indicator":{"length":7},"op":"<","value":30}}`, "name is required", `{"value":{"indicator":{"name":"rsi","length":7},"op":"<","value":30}}`),
 		m(`{"value":{"indicator":"fear_greed","op":"<","value":20}}`, "computed from the bars", rsi),
+		m(`{"value":{"indicator":{"name":"correlation","symbol":"ETHUSDT"},"op":"<","value":0}}`, "no other symbol", rsi),
+		m(`{"all":[`+rsi+`,{"value":{"indicator":{"name":"rsi","interval":"1d"},"op":"<","value":30}}]}`, "about the same bar", `{"all":[`+rsi+`,{"value":{"indicator":{"name":"rsi","length":7},"op":"<","value":30}}]}`),
 		m(`{"indicator_signal":{"indicator":{"name":"rsi","length":7},"signal":"below_20"}}`, `{\"value\":{\"indicator\":\"rsi\",\"op\":\"<\",\"value\":20}}`, `{"value":{"indicator":"rsi","op":"<","value":20}}`),
 		// shapes
 		m(`"RSI < 30"`, `{\"value\":{\"indicator\":\"rsi\",\"op\":\"<\",\"value\":30}}`, rsi),
