@@ -23,6 +23,8 @@ func nameMistakes() []mistake {
 		symbol("BTC-USDT-SWAP", "perpetuals", "BTCUSDT"),
 		symbol("BTCPERP", "perpetuals", "BTCUSDT"),
 		symbol("BTC/USD", "BTCUSDT", "BTCUSDT"),
+		symbol("nasdaq:AAPL", "AAPL", "AAPL"),
+		symbol("XBTUSD", "BTCUSDT", "BTCUSDT"),
 		symbol("EURUSD", "EURUSD=X", "EURUSD=X"),
 		symbol("euro", "EURUSD=X", "EURUSD=X"),
 		symbol("ETHUSTD", "ETHUSDT", "ETHUSDT"),

@@ -75,7 +75,7 @@ func mistakes() []mistake {
 		m(chart, `{"indicators":["50-day SMA"]}`, `{\"name\":\"sma\",\"length\":50}`, `{"indicators":[{"name":"sma","length":50}]}`),
 		m(chart, `{"indicators":[{"name":"ema_stack","length":100}]}`, "always 8, 21, 50 and 200", `{"indicators":[{"name":"ema","length":100}]}`),
 		m(chart, `{"indicators":["volumes"]}`, "volume", `{"indicators":["volume"]}`),
-		m(chart, `{"indicators":["stochasticrsi"]}`, "stoch", `{"indicators":["stoch_rsi"]}`),
+		{chart, `{"indicators":["stochasticrsi"],"format":"summary"}`, "Stoch RSI", understood, ""},
 		m(chart, `{"indicators":["rsii"]}`, "rsi", `{"indicators":["rsi"]}`),
 		m(chart, `{"indicators":["RSI(14,3)"]}`, "at most length", `{"indicators":["RSI(14)"]}`),
 		m(chart, `{"indicators":"rsi,macd"}`, "rsi", `{"indicators":["rsi","macd"]}`),

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,9 @@ func listed() []string {
 
 // checkListed is the error of a symbol that the test venue does not have.
 func checkListed(s market.Symbol) error {
+	if venues := []string{"test", "binance", "coinbase", "yahoo"}; s.Venue != "" && !slices.Contains(venues, s.Venue) {
+		return fault.Field("symbol", s.String(), marketdata.VenuesHere+strings.Join(venues, ", "))
+	}
 	if slices.Contains(listed(), s.Name) {
 		return nil
 	}
