@@ -48,6 +48,9 @@ func Nearest(name string, known []string) []string {
 // plain normalises a name and truncates it to 64 bytes.
 func plain(name string) string {
 	name = strings.ToLower(name[:min(len(name), 64)])
+	if !strings.ContainsAny(name, " -_") {
+		return name // as most are; a replacer is costly to make
+	}
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name)
 }
 

@@ -28,11 +28,12 @@ func (d *Directory) Near(text string) (near []Instrument, why string) {
 func (d *Directory) guess(all []entry, text string) (hits []entry, why string) {
 	text = strings.ToUpper(text)
 	venue, rest := d.split(text)
-	own := all
-	if d.has(venue) {
-		own = slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return e.Symbol.Venue != venue })
+	places := [][]entry{all}
+	if d.has(venue) { // there first, then anywhere
+		own := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return e.Symbol.Venue != venue })
+		places = [][]entry{own, all}
 	}
-	for _, from := range [][]entry{own, all} { // at the venue that was named, then anywhere
+	for _, from := range places {
 		if spot, ok := perpetual(rest); ok {
 			if hits := exact(from, spot, provider.Crypto); len(hits) > 0 {
 				return hits, "perpetuals and other futures are not offered, the spot market is"
@@ -58,7 +59,7 @@ func (d *Directory) guess(all []entry, text string) (hits []entry, why string) {
 			return hits, why
 		}
 	}
-	for _, from := range [][]entry{own, all} {
+	for _, from := range places {
 		if hits := similar(from, rest); len(hits) > 0 {
 			return hits, why
 		}
