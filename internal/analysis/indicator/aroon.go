@@ -39,7 +39,7 @@ func aroon() Def {
 
 func aroonOsc() Def {
 	return Def{
-		Name: "aroon_osc", Aliases: []string{"aroonosc"}, Kind: Panel, Group: GroupTrend,
+		Name: "aroon_osc", Like: "aroon", Aliases: []string{"aroonosc"}, Kind: Panel, Group: GroupTrend,
 		Doc:     "Aroon oscillator: Aroon up less Aroon down, -100 to 100.",
 		Formula: "Aroon Up - Aroon Down.",
 		Truth:   "TA-Lib AROONOSC, Tulip aroonosc",
@@ -61,7 +61,7 @@ func aroonOsc() Def {
 func vortex() Def {
 	return Def{
 		Name: "vortex", Aliases: []string{"vi"}, Kind: Panel, Group: GroupTrend,
-		Doc:     "Vortex: upward and downward reach in parts of the true range.",
+		Doc:     "Vortex: upward and downward movement.",
 		Formula: "VI+ = sum of |high - low before| / sum of true range over `length` bars; VI- = sum of |low - high before| / the same. No value while there is no range.",
 		Truth:   "TradingView Vortex Indicator, TA-Lib VORTEX, pandas-ta vortex",
 		Params:  []Param{lengthParam(14, "bars in the sums")},
@@ -106,7 +106,7 @@ func adxr() Def {
 
 func dx() Def {
 	return Def{
-		Name: "dx", Kind: Panel, Group: GroupTrend,
+		Name: "dx", Like: "adxr", Kind: Panel, Group: GroupTrend,
 		Doc:     "Directional index: the ADX before its smoothing, 0 to 100.",
 		Formula: "100 x |+DI - -DI| / (+DI + -DI), and 0 while both are 0; the indicators are those of adx.",
 		Truth:   "TA-Lib DX, which sums the first n-1 bars where TradingView averages n and agrees within 1e-6 from bar 200 on",
@@ -185,7 +185,7 @@ func wayOf(m *calc.Slab, n int) func(slot calc.Slot, x float64) float64 {
 func vhf() Def {
 	return Def{
 		Name: "vhf", Aliases: []string{"vertical_horizontal"}, Kind: Panel, Group: GroupTrend,
-		Doc:     "Vertical horizontal filter: range in parts of the way.",
+		Doc:     "Vertical horizontal filter: trend or range.",
 		Formula: "(highest - lowest price of `length` bars) / sum of |changes| of these bars. No value while the price stands still.",
 		Truth:   "TA-Lib VHF, Tulip vhf",
 		Params:  []Param{lengthParam(28, "bars in the range"), source("close")},

@@ -12,7 +12,7 @@ import (
 func candles() Def {
 	return Def{
 		Name: "candles", Aliases: []string{"cdl", "patterns"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Candle patterns: 61, each also a name of its own, as engulfing; `common` marks those that traders ask for most, and alerts can wait for any of them.",
+		Doc: "Candle patterns: 61 names with signals such as engulfing_bull and doji; `common` marks those that traders ask for most, and alerts can wait for any of them.",
 		Formula: "A candle is measured against the bars before it: a long body is longer than the mean of ten, a doji at most a tenth of their mean range, " +
 			"a very short shadow less than that; a long shadow is longer than the body, and prices are near within 0.2, equal within 0.05 of the mean range of five bars. " +
 			"A candle that closes where it opened is white. Where two lengths are equal, they are equal: rounding never decides. " +

@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,32 @@ func TestCatalogue_IsComplete(t *testing.T) {
 		t.Errorf("at least 17 overlays, 17 panels, 5 external indicators and 15 members are offered; the list has %v and %d", count, len(Members()))
 	}
 	t.Logf("%d entries and %d members: %d names", len(All()), len(Members()), len(Names()))
+}
+
+// TestCatalogue_LikeIndicatorsAreAlike holds that whoever reads the entry of the one
+// knows how to ask for the other.
+func TestCatalogue_LikeIndicatorsAreAlike(t *testing.T) {
+	t.Parallel()
+	short := func(d *Def) string {
+		text := fmt.Sprint(d.Kind, d.Labels())
+		for _, p := range d.Params {
+			text += fmt.Sprint(p.Name, p.Kind, p.Default, p.Enum)
+		}
+		return text
+	}
+	for i := range All() {
+		d := &All()[i]
+		if d.Like == "" {
+			continue
+		}
+		head, err := Find(d.Like)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Like != "" || short(d) != short(head) {
+			t.Errorf("%s is not like %s:\n%s\n%s", d.Name, d.Like, short(d), short(head))
+		}
+	}
 }
 
 func TestCatalogue_EveryEntryIsDocumented(t *testing.T) {

@@ -73,7 +73,7 @@ func htDCPeriod() Def {
 
 func htPhasor() Def {
 	return cycleDef(Def{
-		Name: "ht_phasor", Kind: Panel, Group: GroupMomentum,
+		Name: "ht_phasor", Like: "ht_dcperiod", Kind: Panel, Group: GroupMomentum,
 		Doc:     "Phasor of the dominant cycle: in-phase and quadrature parts.",
 		Formula: cycleFormula + "In Phase is the price without trend of three bars ago, Quadrature the transform of the newest.",
 		Truth:   "TA-Lib HT_PHASOR", Lines: []string{"In Phase", "Quadrature"},
@@ -89,8 +89,8 @@ func htPhasor() Def {
 
 func htDCPhase() Def {
 	return cycleDef(Def{
-		Name: "ht_dcphase", Kind: Panel, Group: GroupMomentum,
-		Doc:     "Dominant cycle phase: where in its cycle the price is, in degrees.",
+		Name: "ht_dcphase", Like: "ht_dcperiod", Kind: Panel, Group: GroupMomentum,
+		Doc:     "Dominant cycle phase in degrees.",
 		Formula: cycleFormula + "The phase is that of the smoothed price over one period, from -45 to 315; it stays where the price has no amplitude.",
 		Truth:   "TA-Lib HT_DCPHASE", Lines: []string{"Phase"},
 	}, "HT Phase", func(m *calc.Slab, price func(market.Bar) float64) step {
@@ -131,7 +131,7 @@ func waves(phase float64) (sine, lead float64) {
 
 func htTrendMode() Def {
 	return cycleDef(Def{
-		Name: "ht_trendmode", Kind: Panel, Group: GroupTrend,
+		Name: "ht_trendmode", Like: "ht_dcperiod", Kind: Panel, Group: GroupTrend,
 		Doc: "Trend or cycle: 1 while the price trends, 0 while it cycles.",
 		Formula: "0 for half a period after a cross of the waves of ht_sine, and while the phase turns by 0.67 to 1.5 times 360 / period; " +
 			"1 otherwise, and wherever the smoothed price is 1.5 % or more from the line of ht_trendline.",
@@ -225,7 +225,7 @@ func (p *phased) trending(m []float64, phase, turned float64) float64 {
 func mama() Def {
 	return Def{
 		Name: "mama", Aliases: []string{"mesa"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "MESA adaptive average: fast while the cycle's phase turns fast.",
+		Doc: "MESA adaptive moving average.",
 		Formula: cycleFormula + "MAMA is a recursive mean with the factor fast_limit / turn of the phase in degrees, from slow_limit to fast_limit; FAMA is one of MAMA with half that factor. " +
 			"Both begin at 0, so the first values are too low.",
 		Truth:   "TA-Lib MAMA",

@@ -66,6 +66,10 @@ type Def struct {
 	// Without it one number sets the length.
 	Order []string
 
+	// Like names an indicator with the same parameters and signals. The whole catalogue
+	// lists this one with it.
+	Like string
+
 	// Members are names of their own for this definition with some parameters decided.
 	Members []Member
 

@@ -132,6 +132,18 @@ func (c *register) addTitles(all []Def) {
 	}
 }
 
+// OtherNames returns the aliases that Find would not understand without being told: it
+// knows the name and the title in any spelling.
+func (d *Def) OtherNames() []string {
+	var names []string
+	for _, alias := range d.Aliases {
+		if key := compact(alias); key != compact(d.Name) && key != compact(d.title()) {
+			names = append(names, alias)
+		}
+	}
+	return names
+}
+
 // All returns the catalogue in a fixed order, a family once. The slice is shared: do not
 // write to it.
 func All() []Def { return catalogue().entries }

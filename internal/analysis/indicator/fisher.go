@@ -31,7 +31,7 @@ func trix() Def {
 func fisher() Def {
 	return Def{
 		Name: "fisher", Aliases: []string{"fisher_transform"}, Kind: Panel, Group: GroupMomentum,
-		Doc: "Fisher transform: sharp turns of the price within its range.",
+		Doc: "Fisher transform: sharp turns of the price.",
 		Formula: "Value = 0.66 x (place within the range of `length` bars, 0 to 1, - 0.5) + 0.67 x value before, at most 0.999 in size once beyond 0.99; Fisher = 0.5 ln((1 + value) / (1 - value)) + 0.5 x Fisher before; Trigger = Fisher before. " +
 			"A window without range has no value, and what was before it counts as 0.",
 		Truth:  "TradingView Fisher Transform, Tulip fisher (pandas-ta fisher begins at 0 and agrees within 1e-6 from bar 200 on)",
@@ -84,7 +84,7 @@ func (f *fishers) next(x float64) (fisher, trigger float64) {
 func connorsRSI() Def {
 	return Def{
 		Name: "connors_rsi", Aliases: []string{"crsi"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Connors RSI: RSI, RSI of the streak and rank of the change.",
+		Doc:     "Connors RSI: RSI, streak and rank of change.",
 		Formula: "Mean of RSI(price, length), RSI(streak, streak_length) and the percent of the last `rank_length` one-bar changes, in percent, that are at or below this one. The streak counts bars of rises (positive) or falls (negative) in a row.",
 		Truth:   "TradingView Connors RSI",
 		Params: []Param{
@@ -148,7 +148,7 @@ func rankOf(values []float64) float64 {
 func rci() Def {
 	return Def{
 		Name: "rci", Aliases: []string{"rank_correlation"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Rank correlation index: how steadily prices rise, -100 to 100.",
+		Doc:     "Rank correlation index, -100 to 100.",
 		Formula: "100 x (1 - 6 x sum of d^2 / (n (n^2 - 1))), where d is the rank in time less the rank in price of each of the `length` bars; equal prices share their mean rank.",
 		Truth:   "Spearman's rank correlation, as TradingView's Rank Correlation Index",
 		Params:  []Param{Int("length", 10, 2, 200, "bars ranked").As("period"), source("close")},

@@ -43,7 +43,7 @@ func tsi() Def {
 func pmo() Def {
 	return Def{
 		Name: "pmo", Aliases: []string{"price_momentum_oscillator"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Price momentum oscillator: twice smoothed one-bar change.",
+		Doc:     "Price momentum oscillator: smoothed change.",
 		Formula: "PMO = mean of 10 x mean of (percent change of one bar), the means recursive with the factors 2/second and 2/first and seeded with as many values less one; Signal = EMA(PMO, signal).",
 		Truth:   "DecisionPoint's definition, with averages of TA-Lib",
 		Params: []Param{
@@ -109,7 +109,7 @@ func kst() Def {
 	}
 	return Def{
 		Name: "kst", Aliases: []string{"know_sure_thing"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Know sure thing: weighted sum of four smoothed changes.",
+		Doc:     "Know sure thing: sum of four smoothed changes.",
 		Formula: "KST = SMA(ROC(roc1), sma1) + 2 SMA(ROC(roc2), sma2) + 3 SMA(ROC(roc3), sma3) + 4 SMA(ROC(roc4), sma4), in percent; Signal = SMA(KST, signal).",
 		Truth:   "TradingView Know Sure Thing, pandas-ta kst",
 		Params:  append(params, barsParam("signal", 9, "bars of the signal line"), source("close")),
@@ -149,7 +149,7 @@ func newKST(v Values) Instance {
 func rvgi() Def {
 	return Def{
 		Name: "rvgi", Aliases: []string{"relative_vigor"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Relative vigor index: candle bodies in parts of their ranges.",
+		Doc:     "Relative vigor index: bodies within ranges.",
 		Formula: "RVGI = sum of S(close - open) / sum of S(high - low) over `length` bars, Signal = S(RVGI), where S weights the last four values 1, 2, 2, 1. No value while no bar has a range.",
 		Truth:   "TradingView Relative Vigor Index, pandas-ta rvgi",
 		Params:  []Param{lengthParam(10, "bars in the sums")},

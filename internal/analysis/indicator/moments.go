@@ -20,7 +20,7 @@ func stdev() Def {
 
 func variance() Def {
 	return windowed{line: "Var", length: 20, least: 1, source: "close", next: deviationOf(func(_, _, dev float64) float64 { return dev * dev })}.def(Def{
-		Name: "variance", Aliases: []string{"var"}, Kind: Panel, Group: GroupVolatility,
+		Name: "variance", Like: "stdev", Aliases: []string{"var"}, Kind: Panel, Group: GroupVolatility,
 		Doc:     "Variance of the price; the square of the standard deviation.",
 		Formula: "Mean squared distance from SMA(source, length).",
 		Truth:   "TradingView ta.variance, TA-Lib VAR",
@@ -37,7 +37,7 @@ func zscore() Def {
 			return (x - mean) / dev
 		}),
 	}.def(Def{
-		Name: "zscore", Aliases: []string{"z_score"}, Kind: Panel, Group: GroupMomentum,
+		Name: "zscore", Like: "stdev", Aliases: []string{"z_score"}, Kind: Panel, Group: GroupMomentum,
 		Doc:     "Z-score: distance from the average in standard deviations; beyond 2 is unusual.",
 		Formula: "(source - SMA(source, length)) / population standard deviation. No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView's ta.sma and ta.stdev (pandas-ta divides by the sample deviation)",
@@ -72,7 +72,7 @@ func meanDeviation() Def {
 
 func medianPrice() Def {
 	return windowed{line: "Median", length: 14, least: 1, most: maxSorted, source: "close", next: sorted}.def(Def{
-		Name: "median", Kind: Overlay, Group: GroupTrend,
+		Name: "median", Like: "midpoint", Kind: Overlay, Group: GroupTrend,
 		Doc:     "Median of the last prices; an average that single bars do not move.",
 		Formula: "The middle of the last `length` values in order, or the mean of the middle two.",
 		Truth:   "pandas-ta median (TradingView's ta.median has the lower of the middle two)",
@@ -115,7 +115,7 @@ func kurtosis() Def {
 		scale := float64(n*(n+1)) * (n - 1) / float64((n-2)*(n-3))
 		return float64(scale*(m4/float64(m2*m2))) - float64(3*float64((n-1)*(n-1)))/float64((n-2)*(n-3))
 	})}.def(Def{
-		Name: "kurtosis", Kind: Panel, Group: GroupVolatility,
+		Name: "kurtosis", Like: "skew", Kind: Panel, Group: GroupVolatility,
 		Doc:     "Excess kurtosis of the price; above zero when far prices are more frequent than in a normal distribution.",
 		Formula: "n (n+1) (n-1) / ((n-2) (n-3)) x sum of d^4 / (sum of d^2)^2 - 3 (n-1)^2 / ((n-2) (n-3)), d the distance from the mean. No value while all prices are equal.",
 		Truth:   "pandas-ta kurtosis, as spreadsheets",

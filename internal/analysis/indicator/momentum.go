@@ -95,7 +95,7 @@ func momentum() Def {
 func cmo() Def {
 	return Def{
 		Name: "cmo", Aliases: []string{"chande_momentum"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Chande momentum: rises less falls in percent of both, -100 to 100.",
+		Doc:     "Chande momentum: rises less falls, -100 to 100.",
 		Formula: "100 x (sum of rises - sum of falls) / (sum of both) over `length` changes. No value while the price stands still.",
 		Truth:   "TradingView ta.cmo, TA-Lib CMOU, Tulip cmo (TA-Lib CMO smooths the sums as the RSI does)",
 		Params:  []Param{lengthParam(9, "changes in the sums"), source("close")},
@@ -166,7 +166,7 @@ func psl() Def {
 func bop() Def {
 	return Def{
 		Name: "bop", Aliases: []string{"balance_of_power"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Balance of power: the bar's body within its range, -1 to 1.",
+		Doc:     "Balance of power: body within range, -1 to 1.",
 		Formula: "(close - open) / (high - low); 0 for a bar without range.",
 		Truth:   "TradingView Balance of Power, TA-Lib BOP, Tulip bop",
 		Lines:   []string{"BOP"}, Signals: crossTriggers("BOP", "zero"),

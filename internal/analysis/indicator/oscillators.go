@@ -58,7 +58,7 @@ func zoneTriggers(name, top, bottom string) []Trigger {
 func cci() Def {
 	return Def{
 		Name: "cci", Kind: Panel, Group: GroupMomentum,
-		Doc:     "Commodity channel index: distance from the average in mean deviations; beyond 100 is a strong move.",
+		Doc:     "Commodity channel index: distance from average in mean deviations; beyond 100 is a strong move.",
 		Formula: "(source - SMA(source)) / (0.015 x mean absolute deviation of the source from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch(), source("hlc3")},

@@ -79,7 +79,7 @@ func correlation() Def {
 
 func beta() Def {
 	return Def{
-		Name: "beta", Kind: Panel, Group: GroupVolatility,
+		Name: "beta", Like: "correlation", Kind: Panel, Group: GroupVolatility,
 		Doc:     "Beta to another symbol; 2 means that a move of 1 % there comes with one of 2 % here.",
 		Formula: "Covariance of the two returns over the variance of the other symbol's, over `length` returns; bars are paired as in `correlation`. No value while the other symbol does not move.",
 		Truth:   "TA-Lib BETA; second derivation in the tests",

@@ -11,7 +11,7 @@ import (
 func ao() Def {
 	return Def{
 		Name: "ao", Aliases: []string{"awesome"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Awesome oscillator: short less long average of the middle price.",
+		Doc:     "Awesome oscillator: short less long average of hl2.",
 		Formula: "SMA(hl2, fast) - SMA(hl2, slow). A difference below 1e-12 of the price is zero.",
 		Truth:   "TradingView Awesome Oscillator, TA-Lib AO, pandas-ta ao",
 		Params:  []Param{barsParam("fast", 5, "bars of the short average"), barsParam("slow", 34, "bars of the long average")},
@@ -38,7 +38,7 @@ func awesome(m *calc.Slab, fast, slow int) func(*Row) float64 {
 func accelerator() Def {
 	return Def{
 		Name: "ac", Aliases: []string{"accelerator"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Accelerator oscillator: the awesome oscillator less its average.",
+		Doc:     "Accelerator oscillator: AO less its average.",
 		Formula: "AO - SMA(AO, signal). Below 1e-12 of the price it is zero.",
 		Truth:   "TradingView Accelerator Oscillator, TA-Lib AC",
 		Params: []Param{
@@ -151,7 +151,7 @@ func averageOf(m *calc.Slab, kind string, n int) func(slot calc.Slot, x float64)
 func dpo() Def {
 	return Def{
 		Name: "dpo", Aliases: []string{"detrended"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Detrended price: the price less an average of half a length ago.",
+		Doc:     "Detrended price: the price less an earlier average.",
 		Formula: "Price - SMA(price, length) of length/2 + 1 bars ago, the half rounded down. A difference below 1e-12 of the price is zero.",
 		Truth:   "TradingView Detrended Price Oscillator (not centered), pandas-ta dpo",
 		Params:  []Param{lengthParam(21, "bars in the average"), source("close")},

@@ -48,7 +48,7 @@ func parkinson() Def {
 
 func garmanKlass() Def {
 	return barVariance(Def{
-		Name:    "garman_klass",
+		Name: "garman_klass", Like: "parkinson",
 		Doc:     "Garman-Klass volatility, percent per year; from all four prices.",
 		Formula: "Root of the mean of ln(h/l)^2 / 2 - (2 ln 2 - 1) ln(c/o)^2.",
 	}, "GK", func(b market.Bar) float64 {
@@ -59,7 +59,7 @@ func garmanKlass() Def {
 
 func rogersSatchell() Def {
 	return barVariance(Def{
-		Name:    "rogers_satchell",
+		Name: "rogers_satchell", Like: "parkinson",
 		Doc:     "Rogers-Satchell volatility, percent per year; right also in a trend.",
 		Formula: "Root of the mean of ln(h/c) ln(h/o) + ln(l/c) ln(l/o).",
 	}, "RS", rogersSatchellTerm)
@@ -71,7 +71,7 @@ func rogersSatchellTerm(b market.Bar) float64 {
 
 func yangZhang() Def {
 	return Def{
-		Name: "yang_zhang", Kind: Panel, Group: GroupVolatility,
+		Name: "yang_zhang", Like: "parkinson", Kind: Panel, Group: GroupVolatility,
 		Doc: "Yang-Zhang volatility, percent per year; includes gaps between bars.",
 		Formula: "Root of o + k c + (1-k) rs: o and c are the sample variances of ln(open / previous close) and ln(close / open) over `length` bars, " +
 			"rs the Rogers-Satchell mean, k = 0.34 / (1.34 + (n+1)/(n-1)). Annualised as `histvol`.",

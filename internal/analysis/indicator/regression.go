@@ -34,7 +34,7 @@ func linregAngle() Def {
 		line: "Angle", length: 14, least: 2, source: "close", levels: []HLine{{Y: 0, Style: Zero}},
 		next: fitted(func(slope, _, _ float64) float64 { return calc.Atan(slope) * (180 / math.Pi) }),
 	}.def(Def{
-		Name: "linreg_angle", Kind: Panel, Group: GroupTrend,
+		Name: "linreg_angle", Like: "linreg_slope", Kind: Panel, Group: GroupTrend,
 		Doc:     "Angle of the regression line, degrees; one unit of price per bar is 45.",
 		Formula: "Arctangent of `linreg_slope` in degrees. It depends on the unit of the price.",
 		Truth:   "TA-Lib LINEARREG_ANGLE",
@@ -58,7 +58,7 @@ func timeSeriesForecast() Def {
 		line: "TSF", length: 14, least: 2, source: "close",
 		next: fitted(func(slope, _, newest float64) float64 { return newest + slope }),
 	}.def(Def{
-		Name: "tsf", Kind: Overlay, Group: GroupTrend,
+		Name: "tsf", Like: "linreg_intercept", Kind: Overlay, Group: GroupTrend,
 		Doc:     "Time series forecast: the regression line one bar ahead.",
 		Formula: "Height of the least squares line through the last `length` values, one bar after the newest of them.",
 		Truth:   "TA-Lib TSF",
@@ -82,7 +82,7 @@ func rSquared() Def {
 			}
 		},
 	}.def(Def{
-		Name: "r_squared", Aliases: []string{"r2"}, Kind: Panel, Group: GroupTrend,
+		Name: "r_squared", Like: "linreg_slope", Aliases: []string{"r2"}, Kind: Panel, Group: GroupTrend,
 		Doc:     "R squared, 0 to 1; how well a straight line fits the price, high in a steady trend.",
 		Formula: "Square of the correlation of the last `length` values with their places. No value while all are equal.",
 		Truth:   "TradingView R-squared, pandas-ta linreg",

@@ -16,7 +16,7 @@ const (
 func squeeze() Def {
 	return Def{
 		Name: "squeeze", Aliases: []string{"ttm_squeeze", "sqzmom"}, Kind: Panel, Group: GroupVolatility,
-		Doc: "Squeeze momentum: Bollinger bands within Keltner's, then momentum; a strip marks the squeeze.",
+		Doc: "Squeeze momentum: Bollinger bands within Keltner's; a strip marks the squeeze.",
 		Formula: "On while the Bollinger bands (SMA and bb_mult population deviations of `length` bars) lie within the channel of that SMA and kc_mult x SMA(true range, length). " +
 			"Momentum = the end of the line of least squares through `length` values of close - ((highest high + lowest low) / 2 + SMA(close)) / 2; below 1e-12 of the price it is zero.",
 		Truth: "LazyBear's Squeeze Momentum on TradingView, with bb_mult for the bands, as pandas-ta squeeze",

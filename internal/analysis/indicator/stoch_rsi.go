@@ -79,7 +79,7 @@ func kdj() Def {
 func smi() Def {
 	return Def{
 		Name: "smi", Aliases: []string{"stochastic_momentum"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Stochastic momentum: distance from the middle of the range.",
+		Doc:     "Stochastic momentum: distance from mid-range.",
 		Formula: "SMI = 200 x EMA(EMA(close - middle)) / EMA(EMA(range)), where range is highest high - lowest low of `length` bars, middle their mean, and both EMAs have `smooth` bars; Signal = EMA(SMI, signal). No value while there is no range.",
 		Truth:   "TradingView Stochastic Momentum Index (TA-Lib SMI smooths with two lengths)",
 		Params: []Param{
@@ -113,7 +113,7 @@ func twice(m *calc.Slab, first, second int) func(x float64) float64 {
 func stc() Def {
 	return Def{
 		Name: "stc", Aliases: []string{"schaff"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Schaff trend cycle: a stochastic of a stochastic of MACD.",
+		Doc:     "Schaff trend cycle: twice stochastic of MACD.",
 		Formula: "MACD = EMA(fast) - EMA(slow); its place within its range of `length` bars, from 0 to 100, is smoothed by `factor`; the place of that within its own range is smoothed again. Where the range is zero, or below 1e-12 of the value, the place is the one before, at first 0.",
 		Truth:   "TradingView Schaff Trend Cycle (pandas-ta stc takes a place only where the lowest MACD is above zero)",
 		Params: []Param{

@@ -45,7 +45,7 @@ func trailingStop(label, line string, first, stable int, begin func(m *calc.Slab
 func chandelier() Def {
 	return Def{
 		Name: "chandelier", Aliases: []string{"ce"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Chandelier exit: a stop some ranges off the extreme close; below the price in an uptrend, above it in a downtrend.",
+		Doc: "Chandelier exit: a trailing stop in ranges; below the price in an uptrend, above it in a downtrend.",
 		Formula: "Long = highest close of `length` bars - multiplier x ATR(length), never falling while the close before is above it; Short is mirrored. " +
 			"A close above the Short of the bar before turns the trend up, one below the Long of the bar before turns it down; it starts up. With use_close false the extremes are those of highs and lows.",
 		Truth:  "TradingView's public chandelier exit",
@@ -146,7 +146,7 @@ func chandeKroll() Def {
 func volatilityStop() Def {
 	return Def{
 		Name: "volatility_stop", Aliases: []string{"vstop"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Volatility stop: ranges off the best price of the trend; flips when the price passes it.",
+		Doc: "Volatility stop: a trailing stop in ranges; flips when the price passes it.",
 		Formula: "Up: the greater of the stop before and highest source of this trend - multiplier x ATR(length); down is mirrored. A source beyond the stop turns the trend, " +
 			"and its extremes begin there. Before the average is known the true range takes its place. It starts up.",
 		Truth:  "TradingView volatility stop",

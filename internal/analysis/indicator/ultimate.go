@@ -9,7 +9,7 @@ import (
 func ultimate() Def {
 	return Def{
 		Name: "ultimate", Aliases: []string{"uo"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Ultimate oscillator: buying pressure of three lengths, 0 to 100.",
+		Doc:     "Ultimate oscillator: buying pressure, 0 to 100.",
 		Formula: "Pressure is close - min(low, close before), range is max(high, close before) - min(low, close before). UO = 100 x (4 A + 2 B + C) / 7, where A, B and C are sum of pressure / sum of range over the three lengths. No value while one of them has no range.",
 		Truth:   "TradingView Ultimate Oscillator, TA-Lib ULTOSC, Tulip ultosc",
 		Params: []Param{
@@ -44,7 +44,7 @@ func ultimate() Def {
 func fosc() Def {
 	return Def{
 		Name: "fosc", Aliases: []string{"forecast_oscillator"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Forecast oscillator: the price less its forecast, in percent.",
+		Doc:     "Forecast oscillator: price less its forecast, percent.",
 		Formula: "100 x (price - forecast) / price, where forecast is the line of least squares through the `length` bars before, one bar ahead. A difference below 1e-12 of the price is zero.",
 		Truth:   "TA-Lib FOSC, Tulip fosc",
 		Params:  []Param{lengthParam(14, "bars in the line"), source("close")},

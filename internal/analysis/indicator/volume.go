@@ -36,7 +36,7 @@ func volume() Def {
 func relativeVolume() Def {
 	return Def{
 		Name: "relative_volume", Aliases: []string{"rvol"}, Kind: Panel, Group: GroupVolume,
-		Doc:     "Relative volume: a multiple of the average of the bars before; 2 is twice as much as usual.",
+		Doc:     "Relative volume: a multiple of its average; 2 is twice as much as usual.",
 		Formula: "Volume / SMA(volume, length) of the bar before. No value while that is zero.",
 		Truth:   "TA-Lib RVOL",
 		Params:  []Param{lengthFrom(20, 1, "bars in the average")},
@@ -91,7 +91,7 @@ func pvo() Def {
 func marketFacilitation() Def {
 	return Def{
 		Name: "market_facilitation", Aliases: []string{"bw_mfi"}, Kind: Panel, Group: GroupVolume,
-		Doc:     "Market facilitation index of Williams: range per volume.",
+		Doc:     "Market facilitation index: range per volume.",
 		Formula: "(high - low) / volume. No value without volume.",
 		Truth:   "TA-Lib MARKETFI, Tulip marketfi",
 		Lines:   []string{"BW MFI"},

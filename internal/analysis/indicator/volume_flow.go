@@ -78,7 +78,7 @@ func forceIndex() Def {
 func klinger() Def {
 	return Def{
 		Name: "klinger", Aliases: []string{"kvo"}, Kind: Panel, Group: GroupVolume,
-		Doc: "Klinger oscillator: averages of signed volume, and signal; above zero is buying.",
+		Doc: "Klinger oscillator: averages of signed volume; above zero is buying.",
 		Formula: "KVO = EMA(v, fast) - EMA(v, slow), Signal = EMA(KVO, signal); v is the volume, negative where hlc3 falls. " +
 			"A change of hlc3 below 1e-12 of it is none, and so is a difference of the averages. The first bar counts as a fall.",
 		Truth:  "TradingView Klinger oscillator",
@@ -140,7 +140,7 @@ func priceVolumeTrend() Def {
 
 func williamsAD() Def {
 	return Def{
-		Name: "wad", Kind: Panel, Group: GroupVolume,
+		Name: "wad", Like: "pvt", Kind: Panel, Group: GroupVolume,
 		Doc:     "Williams accumulation/distribution; price moved by buyers minus sellers, added up. Only its direction matters, not its level.",
 		Formula: "Sum, from 0 at the first bar shown, whose time is `anchored_at` in answers, of c - min(l, previous c) where the close rises and c - max(h, previous c) where it falls.",
 		Truth:   "TA-Lib WAD, Tulip wad",
@@ -168,8 +168,8 @@ func nvi() Def {
 
 func pvi() Def {
 	return volumeIndex(Def{
-		Name: "pvi",
-		Doc:  "Positive volume index; returns of bars with more volume than the one before. Only its direction matters, not its level.",
+		Name: "pvi", Like: "nvi",
+		Doc: "Positive volume index; returns of bars with more volume than the one before. Only its direction matters, not its level.",
 	}, "PVI", "more", func(now, before float64) bool { return now > before })
 }
 

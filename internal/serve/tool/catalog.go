@@ -18,7 +18,7 @@ type catalogItem struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Type        string          `json:"type"`
-	Overlay     bool            `json:"overlay"`
+	Overlay     bool            `json:"overlay,omitempty"`
 	Group       indicator.Group `json:"group,omitempty"`
 	Family      string          `json:"family,omitempty"`
 	Aliases     []string        `json:"aliases,omitempty"`
@@ -47,7 +47,7 @@ func (m signalMeanings) MarshalJSON() ([]byte, error) {
 type catalogParam struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type,omitempty"`
-	Default     any      `json:"default"`
+	Default     any      `json:"default,omitempty"`
 	Min         *float64 `json:"min,omitempty"`
 	Max         *float64 `json:"max,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
@@ -131,6 +131,11 @@ func (q *catalogQuery) answer() any {
 		if q.group != "" && q.group != string(d.Group) {
 			continue
 		}
+		if *q == (catalogQuery{}) && d.Like != "" {
+			like := &a.Indicators[slices.IndexFunc(a.Indicators, func(i catalogItem) bool { return i.Name == d.Like })]
+			like.Members = append(like.Members, d.Name)
+			continue
+		}
 		a.Total++
 		switch {
 		case q.brief:
@@ -158,21 +163,21 @@ func (q *catalogQuery) answer() any {
 func shortItem(d *indicator.Def) catalogItem {
 	item := catalogItem{
 		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
-		Aliases: d.Aliases, Signals: d.Labels(),
+		Aliases: d.OtherNames(), Signals: d.Labels(),
 	}
-	if !namedBySignals(d) {
-		item.Members = memberNames(d)
+	item.Members = memberNames(d)
+	if item.Members != nil && namedBySignals(d) {
+		item.Signals = nil // the description says how the members name them
 	}
 	if family := d.Family(); family != d {
 		item.Family = family.Name
 	}
 	for _, p := range d.Params {
 		param := catalogParam{Name: p.Name, Default: p.Default}
-		// The values of a source are listed once, those of a list are the members.
-		if p.Name != "source" && p.Kind != indicator.ListParam {
-			param.Enum = p.Enum
-		}
-		if p.Default == nil { // any other default shows the type
+		switch {
+		case p.Name == "source" && p.Default == "close": // its values are listed once, this one first
+			param.Default = nil
+		case p.Default == nil: // any other default shows the type
 			param.Type = p.Kind.String()
 		}
 		item.Params = append(item.Params, param)
@@ -203,10 +208,11 @@ func namedBySignals(d *indicator.Def) bool {
 // fullItem is an indicator with everything a client may know about it.
 func fullItem(d *indicator.Def) catalogItem {
 	item := shortItem(d)
-	item.Description, item.Group, item.Members, item.Meanings = d.Doc, d.Group, memberNames(d), d.Signals
+	item.Description, item.Group, item.Aliases = d.Doc, d.Group, d.Aliases
+	item.Signals, item.Meanings = d.Labels(), d.Signals
 	for i, p := range d.Params {
 		full := &item.Params[i]
-		full.Type, full.Description, full.Enum = p.Kind.String(), p.Doc, p.Enum
+		full.Type, full.Default, full.Description, full.Enum = p.Kind.String(), p.Default, p.Doc, p.Enum
 		if p.Kind == indicator.IntParam || p.Kind == indicator.NumParam {
 			full.Min, full.Max = &p.Min, &p.Max
 		}
