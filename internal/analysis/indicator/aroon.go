@@ -21,7 +21,7 @@ func aroonSteps(m *calc.Slab, n int) func(*Row) (up, down float64) {
 func aroon() Def {
 	return Def{
 		Name: "aroon", Kind: Panel, Group: GroupTrend,
-		Doc:     "Aroon: how recent the highest high and lowest low are, 0 to 100.",
+		Doc:     "Aroon: how recent high and low are, 0 to 100.",
 		Formula: "100 x (length - bars since the highest high, or lowest low, of length + 1 bars) / length; of equal ones the newest counts.",
 		Truth:   "TradingView Aroon, TA-Lib AROON, Tulip aroon",
 		Params:  []Param{lengthParam(14, "bars to look back")},
@@ -133,7 +133,7 @@ func dx() Def {
 func dm() Def {
 	return Def{
 		Name: "dm", Aliases: []string{"directional_movement"}, Kind: Panel, Group: GroupTrend,
-		Doc:     "Directional movement: Wilder's sums of upward and downward reach.",
+		Doc:     "Directional movement, plus and minus.",
 		Formula: "A bar's upward movement is its high less the high before where that is positive and more than the low before less its low, else 0; the downward one is mirrored. +DM and -DM are `length` x RMA of these.",
 		Truth:   "TA-Lib PLUS_DM and MINUS_DM, which sum the first n-1 bars where this averages n and agree within 1e-6 from bar 200 on",
 		Params:  []Param{lengthParam(14, "bars of the sums")},
@@ -154,7 +154,7 @@ func dm() Def {
 func efficiency() Def {
 	return Def{
 		Name: "er", Aliases: []string{"efficiency_ratio"}, Kind: Panel, Group: GroupTrend,
-		Doc:     "Efficiency ratio: change in parts of the way, 0 to 1.",
+		Doc:     "Efficiency ratio, 0 to 1.",
 		Formula: "|price - price `length` bars ago| / sum of |changes| of these bars. No value while the price stands still.",
 		Truth:   "TA-Lib ER, pandas-ta er",
 		Params:  []Param{lengthParam(10, "changes in the sum"), source("close")},

@@ -50,7 +50,7 @@ func bandLabels(short string) []string {
 func bbands() Def {
 	return Def{
 		Name: "bbands", Aliases: []string{"bollinger", "bb"}, Kind: Overlay, Group: GroupVolatility,
-		Doc:     "Bollinger bands: an average and its standard deviations; wide when the market is volatile.",
+		Doc:     "Bollinger bands: an average and its deviations; wide when the market is volatile.",
 		Formula: "Mid = SMA(source, period); bands = mid +- std_dev x population standard deviation over the period.",
 		Truth:   "TradingView ta.bb, TA-Lib BBANDS",
 		Params: []Param{
@@ -85,7 +85,7 @@ func bbands() Def {
 func keltner() Def {
 	return Def{
 		Name: "keltner", Aliases: []string{"kc"}, Kind: Overlay, Group: GroupVolatility,
-		Doc:     "Keltner channel: an average and multiples of the average true range.",
+		Doc:     "Keltner channel: an average and multiples of ATR.",
 		Formula: "Mid = EMA(source, period); bands = mid +- multiplier x range, where range is ATR (Wilder) or true range of atr_length bars, or the Wilder average of high - low over the period.",
 		Truth:   "TradingView Keltner channels; the default multiplier is 1.5 for clients that know it so (TradingView's is 2; Skender leaves the first bar out of the range and agrees within 1e-6 from bar 200 on)",
 		Params: []Param{

@@ -79,7 +79,7 @@ func bbWidth() Def {
 func accbands() Def {
 	return Def{
 		Name: "accbands", Kind: Overlay, Group: GroupVolatility,
-		Doc:     "Acceleration bands: averages of widened highs and lows; wide where bars are long.",
+		Doc:     "Acceleration bands; wide where bars are long.",
 		Formula: "Upper = SMA(h (1 + 4 (h-l)/(h+l))), lower = SMA(l (1 - 4 (h-l)/(h+l))), mid = SMA(close), all over `length` bars.",
 		Truth:   "TA-Lib ACCBANDS",
 		Params:  []Param{lengthFrom(20, 1, "bars in the averages")},

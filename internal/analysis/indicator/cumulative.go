@@ -81,7 +81,7 @@ func atr() Def {
 func histVol() Def {
 	return Def{
 		Name: "histvol", Aliases: []string{"hv"}, Kind: Panel, Group: GroupVolatility,
-		Doc:     "Historical volatility: deviation of log returns, percent per year.",
+		Doc:     "Historical volatility, percent per year.",
 		Formula: "100 x population standard deviation of ln(close / previous close) over `period` returns x square root of the bars in a year of this interval and market (365 days round the clock, 252 sessions for stocks).",
 		Truth:   "TradingView historical volatility, with the market's own number of bars a year",
 		Params:  []Param{Int("period", 20, 1, 5000, "returns in the deviation").As("length")},
@@ -111,7 +111,7 @@ func logReturn(from, to float64) float64 {
 func adx() Def {
 	return Def{
 		Name: "adx", Kind: Panel, Group: GroupTrend,
-		Doc:     "Average directional index: strength of the trend, +DI and -DI; above 25 is a trend, and the DI lines show its direction.",
+		Doc:     "Average directional index: trend strength, +DI, -DI; above 25 is a trend, and the DI lines show its direction.",
 		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
 		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the averages").As("length")},

@@ -42,7 +42,7 @@ func cycleDef(d Def, label string, begin func(m *calc.Slab, price func(market.Ba
 func htTrendline() Def {
 	return cycleDef(Def{
 		Name: "ht_trendline", Kind: Overlay, Group: GroupTrend,
-		Doc:     "Hilbert trendline: the price without its dominant cycle.",
+		Doc:     "Hilbert trendline: price without its cycle.",
 		Formula: cycleFormula + "The line is the mean of the price over one period, weighted 4, 3, 2, 1 over the last four bars.",
 		Truth:   "TA-Lib HT_TRENDLINE", Lines: []string{"Trendline"},
 	}, "HT Trendline", func(m *calc.Slab, price func(market.Bar) float64) step {
@@ -58,7 +58,7 @@ func htTrendline() Def {
 func htDCPeriod() Def {
 	return cycleDef(Def{
 		Name: "ht_dcperiod", Aliases: []string{"dominant_cycle"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Dominant cycle period: length of the main cycle in bars.",
+		Doc:     "Dominant cycle period in bars.",
 		Formula: cycleFormula + "It is smoothed twice.",
 		Truth:   "TA-Lib HT_DCPERIOD", Lines: []string{"Period"},
 	}, "HT Period", func(m *calc.Slab, price func(market.Bar) float64) step {
@@ -106,7 +106,7 @@ func htDCPhase() Def {
 func htSine() Def {
 	return cycleDef(Def{
 		Name: "ht_sine", Aliases: []string{"sinewave"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Hilbert sine wave: sine of the cycle's phase, and 45 degrees ahead.",
+		Doc:     "Hilbert sine wave of the cycle, and its lead.",
 		Formula: "Sine = sin(phase), Lead Sine = sin(phase + 45 degrees), where phase is that of ht_dcphase.",
 		Truth:   "TA-Lib HT_SINE", Lines: []string{"Sine", "Lead Sine"}, Signals: crossTriggers("Sine", "Lead Sine"),
 	}, "HT Sine", func(m *calc.Slab, price func(market.Bar) float64) step {

@@ -12,7 +12,7 @@ func midpoint() Def {
 		return func(_ calc.Slot, x float64) float64 { return (high.Step(x) + low.Step(x)) / 2 }
 	}}.def(Def{
 		Name: "midpoint", Kind: Overlay, Group: GroupTrend,
-		Doc:     "Midpoint between the highest and the lowest close.",
+		Doc:     "Midpoint of highest and lowest close.",
 		Formula: "(highest + lowest source of the last `length` bars) / 2.",
 		Truth:   "TA-Lib MIDPOINT",
 	})
@@ -21,7 +21,7 @@ func midpoint() Def {
 func midprice() Def {
 	return Def{
 		Name: "midprice", Kind: Overlay, Group: GroupTrend,
-		Doc:     "Midpoint between the highest high and the lowest low.",
+		Doc:     "Midpoint of highest high and lowest low.",
 		Formula: "(highest high + lowest low of the last `length` bars) / 2.",
 		Truth:   "TA-Lib MIDPRICE",
 		Params:  []Param{lengthFrom(14, 1, "bars in the range")},
@@ -83,7 +83,7 @@ func priceTypes() Def {
 	types := map[string]string{"average": "ohlc4", "median": "hl2", "typical": "hlc3", "weighted": "hlcc4"}
 	return Def{
 		Name: "price", Kind: Overlay, Group: GroupTrend,
-		Doc:     "One price per bar: average, median, typical or weighted.",
+		Doc:     "A price per bar: average, median, typical, weighted.",
 		Formula: "average = (o+h+l+c)/4, median = (h+l)/2, typical = (h+l+c)/3, weighted = (h+l+2c)/4.",
 		Truth:   "TA-Lib AVGPRICE, MEDPRICE, TYPPRICE, WCLPRICE",
 		Params:  []Param{Choice("type", "typical", []string{"average", "median", "typical", "weighted"}, "which prices of the bar")},

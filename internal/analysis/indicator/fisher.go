@@ -10,7 +10,7 @@ import (
 func trix() Def {
 	return Def{
 		Name: "trix", Kind: Panel, Group: GroupMomentum,
-		Doc:     "TRIX: change of a triple average of the price's logarithm.",
+		Doc:     "TRIX: change of a triple average.",
 		Formula: "10000 x change of EMA(EMA(EMA(ln price))), all of `length` bars. A change below 1e-12 of the average is zero.",
 		Truth:   "TradingView TRIX (TA-Lib TRIX and Tulip trix are percent changes of the average of the price itself)",
 		Params:  []Param{lengthParam(18, "bars of each average"), source("close")},

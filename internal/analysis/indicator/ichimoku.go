@@ -10,7 +10,7 @@ import (
 func ichimoku() Def {
 	return Def{
 		Name: "ichimoku", Aliases: []string{"ichi"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Ichimoku cloud: two lines, two spans ahead, the close drawn back; the lines are conversion and base.",
+		Doc: "Ichimoku cloud: two lines, two spans, lagging close; the lines are conversion and base.",
 		Formula: "Tenkan, Kijun and Senkou B are midpoints of highest high and lowest low over their lengths; Senkou A is the mean of Tenkan and Kijun. " +
 			"The spans are drawn displacement - 1 bars ahead, Chikou (the close) displacement - 1 bars back. Span values beyond the last bar are drawn, not given.",
 		Truth: "TradingView Ichimoku cloud",

@@ -12,7 +12,7 @@ import (
 func tsi() Def {
 	return Def{
 		Name: "tsi", Aliases: []string{"true_strength"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "True strength index: twice averaged change, -100 to 100.",
+		Doc:     "True strength index, -100 to 100.",
 		Formula: "TSI = 100 x EMA(EMA(change, long), short) / EMA(EMA(|change|, long), short); Signal = EMA(TSI, signal). A change below 1e-12 of the price is none. No value before the first change.",
 		Truth:   "TradingView True Strength Indicator, TA-Lib TSI",
 		Params: []Param{
@@ -73,7 +73,7 @@ func pmo() Def {
 func coppock() Def {
 	return Def{
 		Name: "coppock", Kind: Panel, Group: GroupMomentum,
-		Doc:     "Coppock curve: weighted average of two rates of change.",
+		Doc:     "Coppock curve: average of two rates of change.",
 		Formula: "WMA(ROC(long) + ROC(short), length), in percent.",
 		Truth:   "TradingView Coppock Curve, TA-Lib COPPOCK, pandas-ta coppock",
 		Params: []Param{

@@ -38,7 +38,7 @@ func zscore() Def {
 		}),
 	}.def(Def{
 		Name: "zscore", Like: "stdev", Aliases: []string{"z_score"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Z-score: distance from the average in standard deviations; beyond 2 is unusual.",
+		Doc:     "Z-score: distance from average in deviations; beyond 2 is unusual.",
 		Formula: "(source - SMA(source, length)) / population standard deviation. No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView's ta.sma and ta.stdev (pandas-ta divides by the sample deviation)",
 	})

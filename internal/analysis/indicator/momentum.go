@@ -118,7 +118,7 @@ func cmo() Def {
 func imi() Def {
 	return Def{
 		Name: "imi", Aliases: []string{"intraday_momentum"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Intraday momentum index: RSI of candle bodies, 0 to 100.",
+		Doc:     "Intraday momentum index: RSI of bodies.",
 		Formula: "100 x sum of rising bodies / sum of all bodies over `length` bars. No value while no bar has a body.",
 		Truth:   "TA-Lib IMI",
 		Params:  []Param{lengthParam(14, "bars in the sums")},
@@ -140,7 +140,7 @@ func imi() Def {
 func psl() Def {
 	return Def{
 		Name: "psl", Aliases: []string{"psychological_line"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Psychological line: percent of bars that closed higher.",
+		Doc:     "Psychological line: percent of rising bars.",
 		Formula: "100 x number of closes above the one before / `length`.",
 		Truth:   "pandas-ta psl",
 		Params:  []Param{lengthParam(12, "bars counted"), source("close")},

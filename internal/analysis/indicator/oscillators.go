@@ -58,7 +58,7 @@ func zoneTriggers(name, top, bottom string) []Trigger {
 func cci() Def {
 	return Def{
 		Name: "cci", Kind: Panel, Group: GroupMomentum,
-		Doc:     "Commodity channel index: distance from average in mean deviations; beyond 100 is a strong move.",
+		Doc:     "Commodity channel index: distance from average; beyond 100 is a strong move.",
 		Formula: "(source - SMA(source)) / (0.015 x mean absolute deviation of the source from that average). No value while the deviation is zero, or below 1e-12 of the price.",
 		Truth:   "TradingView ta.cci, TA-Lib CCI",
 		Params:  []Param{Int("period", 20, 1, 5000, "bars in the average").As("length"), zoneSwitch(), source("hlc3")},
@@ -136,7 +136,7 @@ func (r *Row) crossesLevel(a int, level float64) {
 func williamsR() Def {
 	return Def{
 		Name: "williams_r", Aliases: []string{"willr"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Williams %R: the close within the recent range, 0 at the top to -100.",
+		Doc:     "Williams %R: the close within the range, 0 to -100.",
 		Formula: "100 x (close - highest high) / (highest high - lowest low). No value while the range is zero.",
 		Truth:   "TradingView Williams %R, TA-Lib WILLR",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length"), zoneSwitch()},

@@ -54,7 +54,7 @@ func otherSymbol() Param {
 func correlation() Def {
 	return Def{
 		Name: "correlation", Aliases: []string{"correl"}, Kind: Panel, Group: GroupVolatility,
-		Doc:     "Correlation of the closes with another symbol's, -1 to 1; near 1 they move together.",
+		Doc:     "Correlation with another symbol, -1 to 1; near 1 they move together.",
 		Formula: "Pearson's coefficient of the two closes over `length` bars; each bar is paired with the last close of the other symbol known at its own close. No value while one of them does not move.",
 		Truth:   "TradingView ta.correlation, TA-Lib CORREL; second derivation in the tests",
 		Params:  []Param{otherSymbol(), Int("length", 20, 2, 1000, "bars to compare").As("period")},

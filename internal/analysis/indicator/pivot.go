@@ -11,7 +11,7 @@ func pivot() Def {
 	names := []string{"Pivot", "R1", "S1", "R2", "S2", "R3", "S3", "R4", "S4", "R5", "S5"}
 	return Def{
 		Name: "pivot", Aliases: []string{"pivot_points"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Pivot points: levels from the previous day, week, month or year; watched by many traders.",
+		Doc: "Pivot points of the previous period; watched by many traders.",
 		Formula: "From the previous period's high h, low l, close c (and open o). Traditional: P = (h+l+c)/3, R1 = 2P-l, S1 = 2P-h, R2 = P+(h-l), S2 = P-(h-l), " +
 			"R3 = 2P+h-2l, S3 = 2P-(2h-l), R4 = 3P+h-3l, S4 = 3P-(3h-l), R5 = 4P+h-4l, S5 = 4P-(4h-l). Classic: R3, R4 = P+2(h-l), P+3(h-l). " +
 			"Fibonacci: P +- 0.382, 0.618, 1 of the range. Woodie: P = (h+l+2 x this period's open)/4. DM: x by close against open, P = x/4. Camarilla: c +- range x 1.1/12, /6, /4, /2. " +

@@ -71,7 +71,7 @@ func twoAverages() []Param {
 func ppo() Def {
 	return Def{
 		Name: "ppo", Aliases: []string{"percentage_price_oscillator"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Percentage price oscillator: MACD in percent of the slow average.",
+		Doc:     "Percentage price oscillator: MACD in percent.",
 		Formula: "PPO = 100 x (EMA(fast) - EMA(slow)) / EMA(slow), each seeded at its own length; Signal = EMA(PPO, signal); histogram = PPO - Signal.",
 		Truth:   "TradingView Price Oscillator with EMAs (TA-Lib PPO starts the fast average where the slow one starts and agrees within 1e-6 from bar 200 on)",
 		Params:  append(twoAverages(), barsParam("signal", 9, "bars of the signal line").As("signal_length"), source("close")),
@@ -173,7 +173,7 @@ func dpo() Def {
 func elderRay() Def {
 	return Def{
 		Name: "elder_ray", Aliases: []string{"bull_bear_power"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Elder ray: high and low less the average, bull and bear power.",
+		Doc:     "Elder ray: bull and bear power.",
 		Formula: "Bull = high - EMA(close, length); Bear = low - EMA(close, length).",
 		Truth:   "TA-Lib ERI; TradingView's Bull Bear Power is their sum",
 		Params:  []Param{lengthParam(13, "bars in the average")},

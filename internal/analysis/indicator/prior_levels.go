@@ -12,7 +12,7 @@ func priorLevels() Def {
 	}
 	return Def{
 		Name: "prior_levels", Aliases: []string{"prior_day", "previous_day", "prev_day", "yesterday", "pdh", "pdl"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "High, low, close, open of the prior day, week, month; watched by most traders.",
+		Doc: "High, low, close of the prior day, week or month; watched by most traders.",
 		Formula: "Of the last whole period before the bar's own, by the market's own calendar: PDH, PDL, PDC, PDO of the day, PWH ... of the week (from Monday), PMH ... of the month. " +
 			"`all` has the highs and lows of the three.",
 		Truth: "TradingView request.security of the period before; second derivation in the tests",

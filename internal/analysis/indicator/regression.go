@@ -47,7 +47,7 @@ func linregIntercept() Def {
 		next: fitted(func(_, oldest, _ float64) float64 { return oldest }),
 	}.def(Def{
 		Name: "linreg_intercept", Kind: Overlay, Group: GroupTrend,
-		Doc:     "Height of the regression line at its oldest bar.",
+		Doc:     "Regression line at its oldest bar.",
 		Formula: "Height of the least squares line through the last `length` values at the oldest of them.",
 		Truth:   "TA-Lib LINEARREG_INTERCEPT",
 	})

@@ -10,7 +10,7 @@ import (
 func sar() Def {
 	return Def{
 		Name: "sar", Aliases: []string{"parabolic_sar", "psar"}, Kind: Overlay, Group: GroupTrend,
-		Doc: "Parabolic stop and reverse: a trailing stop that accelerates; a flip marks where it was hit.",
+		Doc: "Parabolic SAR: a trailing stop that accelerates; a flip marks where it was hit.",
 		Formula: "The stop moves by af x (extreme - stop); af starts at af_start and grows by af_step with every new extreme up to af_max. " +
 			"It never enters the range of the last two bars. When the price reaches it, it jumps to the extreme and the direction turns. " +
 			"The first direction is that of the second bar's close against the first's.",

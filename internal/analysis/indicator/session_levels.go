@@ -29,7 +29,7 @@ func sessionLevels() Def {
 	}
 	return Def{
 		Name: "session_levels", Aliases: []string{"killzones"}, Kind: Overlay, Group: GroupLevels,
-		Doc: "Session highs and lows: today, Asia, London, New York; each as far as it was known at the bar.",
+		Doc: "Highs and lows of sessions: Asia, London, New York; each as far as it was known at the bar.",
 		Formula: "Running: highest high and lowest low since the day of the market's own calendar began. Named: of the bars that open 9 to 18 o'clock in Tokyo, 8 to 17 in London, 8 to 17 in New York, " +
 			"with their summer times; the levels stay until that session begins again.",
 		Truth: "own definition; second derivation in the tests",

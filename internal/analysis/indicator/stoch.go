@@ -9,7 +9,7 @@ import (
 func stoch() Def {
 	return Def{
 		Name: "stoch", Aliases: []string{"stochastic"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Stochastic oscillator: the close within the recent range, 0 to 100; smoothed.",
+		Doc:     "Stochastic: the close within the range, 0 to 100; smoothed.",
 		Formula: "Raw = 100 x (close - lowest low) / (highest high - lowest low) over `period`; %K = SMA(raw, k_smooth); %D = SMA(%K, d_smooth). No value while the range is zero.",
 		Truth:   "TradingView ta.stoch with SMA smoothing",
 		Params: []Param{

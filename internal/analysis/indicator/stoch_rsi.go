@@ -11,7 +11,7 @@ import (
 func stochRSI() Def {
 	return Def{
 		Name: "stoch_rsi", Aliases: []string{"stochrsi", "srsi"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Stochastic RSI: the RSI within its own recent range, 0 to 100.",
+		Doc:     "Stochastic RSI: the RSI within its range, 0 to 100.",
 		Formula: "Raw = 100 x (RSI - lowest RSI) / (highest RSI - lowest RSI) over `stoch_length`; K = SMA(raw, smooth_k); D = SMA(K, smooth_d). No value while the RSI stays within 1e-12 of itself.",
 		Truth:   "TradingView Stochastic RSI, TA-Lib STOCHRSI, whose fast D is K",
 		Params: []Param{
@@ -52,7 +52,7 @@ func placeIn(m *calc.Slab, n int) func(x float64) float64 {
 func kdj() Def {
 	return Def{
 		Name: "kdj", Kind: Panel, Group: GroupMomentum,
-		Doc:     "KDJ: a stochastic with Wilder smoothing and its lead J.",
+		Doc:     "KDJ: a smoothed stochastic and its lead J.",
 		Formula: "Raw = 100 x (close - lowest low) / (highest high - lowest low) over `length`; K = RMA(raw, signal); D = RMA(K, signal); J = 3K - 2D. A bar without range in the window is left out.",
 		Truth:   "TA-Lib KDJ, which begins all lines with D",
 		Params:  []Param{lengthParam(9, "bars in the range"), barsParam("signal", 3, "bars of both averages").As("smooth")},

@@ -120,7 +120,7 @@ func (s *chandelierStop) next(r *Row) {
 func chandeKroll() Def {
 	return Def{
 		Name: "chande_kroll", Aliases: []string{"cksp"}, Kind: Overlay, Group: GroupTrend,
-		Doc:     "Chande Kroll stop: a stop for longs and one for shorts; ranges away from recent extremes.",
+		Doc:     "Chande Kroll stop, for longs and shorts; ranges away from recent extremes.",
 		Formula: "Short = highest over stop_length bars of (highest high - multiplier x ATR), Long = lowest over stop_length bars of (lowest low + multiplier x ATR), both over `length` bars.",
 		Truth:   "TradingView Chande Kroll stop (it has values before the second window is full)",
 		Params:  append(atrParams(10, 1), Int("stop_length", 9, 1, longest, "bars of the second extreme")),

@@ -17,7 +17,7 @@ const (
 func tdSequential() Def {
 	return Def{
 		Name: "td_sequential", Aliases: []string{"td_seq", "td9"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "TD setup: closes in a row beyond that of four bars ago.",
+		Doc:     "TD setup: closes beyond those of four bars ago.",
 		Formula: "Counts up from 1 while the price is above that of 4 bars ago, and down from -1 while it is below; 0 where they are equal. Counting ends at 13. The countdown that follows a setup is not computed.",
 		Truth:   "pandas-ta td_seq, whose two columns have the counts of either side",
 		Params:  []Param{source("close")},

@@ -66,7 +66,7 @@ func fosc() Def {
 func cog() Def {
 	return Def{
 		Name: "cog", Aliases: []string{"center_of_gravity"}, Kind: Panel, Group: GroupMomentum,
-		Doc:     "Center of gravity: where the weight of recent prices lies.",
+		Doc:     "Center of gravity of recent prices.",
 		Formula: "-(1 x newest + 2 x the one before + ... + length x oldest) / their sum.",
 		Truth:   "TradingView ta.cog, pandas-ta cg",
 		Params:  []Param{lengthParam(10, "bars in the sums"), source("close")},

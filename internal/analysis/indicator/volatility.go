@@ -9,7 +9,7 @@ import (
 func natr() Def {
 	return Def{
 		Name: "natr", Aliases: []string{"atr_percent"}, Kind: Panel, Group: GroupVolatility,
-		Doc:     "Average true range in percent of the close; comparable between markets.",
+		Doc:     "Average true range in percent; comparable between markets.",
 		Formula: "100 x `atr` / close.",
 		Truth:   "Tulip natr, as TradingView ta.atr over close (TA-Lib leaves the first bar out and agrees within 1e-6 from bar 200 on)",
 		Params:  []Param{lengthFrom(14, 1, "bars in the average")},
@@ -107,7 +107,7 @@ func relativeVolatility() Def {
 func chaikinVolatility() Def {
 	return Def{
 		Name: "cvi", Aliases: []string{"chaikin_volatility"}, Kind: Panel, Group: GroupVolatility,
-		Doc:     "Chaikin volatility: percent change of the average range.",
+		Doc:     "Chaikin volatility: change of the average range.",
 		Formula: "100 x (e / e roc_length bars ago - 1), e = EMA(h-l, length).",
 		Truth:   "TradingView Chaikin volatility, TA-Lib CVI",
 		Params:  []Param{lengthFrom(10, 1, "bars in the average"), Int("roc_length", 10, 1, longest, "bars to look back")},

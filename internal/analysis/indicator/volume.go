@@ -35,7 +35,7 @@ func volume() Def {
 
 func relativeVolume() Def {
 	return Def{
-		Name: "relative_volume", Aliases: []string{"rvol"}, Kind: Panel, Group: GroupVolume,
+		Name: "relative_volume", Like: "volume", Aliases: []string{"rvol"}, Kind: Panel, Group: GroupVolume,
 		Doc:     "Relative volume: a multiple of its average; 2 is twice as much as usual.",
 		Formula: "Volume / SMA(volume, length) of the bar before. No value while that is zero.",
 		Truth:   "TA-Lib RVOL",
@@ -56,7 +56,7 @@ func relativeVolume() Def {
 func pvo() Def {
 	return Def{
 		Name: "pvo", Kind: Panel, Group: GroupVolume,
-		Doc:     "Volume oscillator: fast minus slow average of volume, percent; above zero volume grows.",
+		Doc:     "Volume oscillator: fast less slow average, percent; above zero volume grows.",
 		Formula: "PVO = 100 x (EMA(volume, fast) - EMA(volume, slow)) / EMA(volume, slow), each seeded at its own length; Signal = EMA(PVO, signal).",
 		Truth:   "TradingView PVO, pandas-ta pvo",
 		Params: []Param{
@@ -90,7 +90,7 @@ func pvo() Def {
 
 func marketFacilitation() Def {
 	return Def{
-		Name: "market_facilitation", Aliases: []string{"bw_mfi"}, Kind: Panel, Group: GroupVolume,
+		Name: "market_facilitation", Like: "pvt", Aliases: []string{"bw_mfi"}, Kind: Panel, Group: GroupVolume,
 		Doc:     "Market facilitation index: range per volume.",
 		Formula: "(high - low) / volume. No value without volume.",
 		Truth:   "TA-Lib MARKETFI, Tulip marketfi",
@@ -162,7 +162,7 @@ func upDownVolume() Def {
 func volumeDelta() Def {
 	return Def{
 		Name: "volume_delta", Aliases: []string{"delta"}, Kind: External, Group: GroupVolume,
-		Doc:     "Volume delta of each bar: taker buys minus taker sells. Needs a venue that reports taker-buy volume (Binance does).",
+		Doc:     "Volume delta: taker buys minus taker sells. Needs a venue that reports taker-buy volume (Binance does).",
 		Formula: "2 x taker-buy volume - volume. No value where the venue does not report it; `cvd` adds it up.",
 		Truth:   "definition of the kline field; second derivation in the tests",
 		Lines:   []string{"Delta"},

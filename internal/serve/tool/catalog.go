@@ -94,7 +94,7 @@ func (c *charts) listIndicators() toolSpec {
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
 		description: "List all indicators with descriptions, aliases, parameters with their defaults, and signals. " +
-			"Call it once before generate_chart, get_indicators or an indicator alert. About 45 KB; " +
+			"Call it once before generate_chart, get_indicators or an indicator alert. About 36 KB; " +
 			"brief returns names alone. group or name also describe each parameter, its bounds, and when each signal fires.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {

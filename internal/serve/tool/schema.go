@@ -106,9 +106,9 @@ func catalogSchema() *schema {
 	param := object(
 		typedProp("name", "string", ""),
 		enumProp("type?", "", "integer", "number", "string", "boolean"),
-		prop{"default", &schema{
+		prop{"default?", &schema{
 			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
-			Description: "Null when unset by default.",
+			Description: "Missing when unset by default, and for a source that is close.",
 		}},
 		typedProp("min?", "number", ""), typedProp("max?", "number", ""),
 		listProp("enum?", "", &schema{Type: "string"}),
@@ -118,7 +118,7 @@ func catalogSchema() *schema {
 		typedProp("name", "string", ""),
 		typedProp("description", "string", ""),
 		enumProp("type", "external needs data beyond bars.", "overlay", "panel", "external"),
-		typedProp("overlay", "boolean", "Drawn over the price."),
+		typedProp("overlay?", "boolean", "Drawn over the price."),
 		typedProp("group?", "string", ""),
 		typedProp("family?", "string", ""),
 		listProp("aliases?", "", &schema{Type: "string"}),
