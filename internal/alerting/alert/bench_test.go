@@ -49,12 +49,18 @@ func fill(tb testing.TB, b *alert.Index, symbols []market.Symbol, n int, change 
 	}
 }
 
-func many(n int) []market.Symbol {
-	symbols := make([]market.Symbol, n)
+func many() []market.Symbol {
+	symbols := make([]market.Symbol, tickers)
 	for i := range symbols {
 		symbols[i] = market.Symbol{Venue: "binance", Name: fmt.Sprintf("COIN%dUSDT", i)}
 	}
 	return symbols
+}
+
+// TestFirePrice_CostOfATickAmongAllKinds takes the same measure among alerts of many kinds.
+func TestFirePrice_CostOfATickAmongAllKinds(t *testing.T) { //nolint:paralleltest // it measures
+	const n = 50 * tickers
+	measureTicks(t, n, mixed())
 }
 
 // TestFirePrice_CostOfATick takes the best of many rounds, because other work on the
@@ -64,8 +70,13 @@ func TestFirePrice_CostOfATick(t *testing.T) { //nolint:paralleltest // it measu
 	if raceDetector {
 		n = tickers // it multiplies the time to fill the index, and what is measured
 	}
-	index, symbols := alert.NewIndex(), many(tickers)
-	fill(t, index, symbols, n, nil)
+	measureTicks(t, n, nil)
+}
+
+func measureTicks(t *testing.T, n int, change func(*alert.Alert)) {
+	t.Helper()
+	index, symbols := alert.NewIndex(), many()
+	fill(t, index, symbols, n, change)
 	next, best := visits(symbols), time.Hour
 	var buf []alert.Firing
 	const most = 300 * time.Nanosecond
@@ -91,7 +102,7 @@ func TestFirePrice_CostOfATick(t *testing.T) { //nolint:paralleltest // it measu
 // in a map and does no more. It also reports the heap that an alert takes.
 func BenchmarkIndex_TickNothing(b *testing.B) {
 	before := heap()
-	index, symbols := alert.NewIndex(), many(tickers)
+	index, symbols := alert.NewIndex(), many()
 	fill(b, index, symbols, million, nil)
 	perAlert := float64(heap()-before) / million
 	next := visits(symbols)
@@ -116,6 +127,69 @@ func BenchmarkIndex_TickNothing(b *testing.B) {
 			if known[alert.Dependency{Instrument: next()}] == nil {
 				b.Fatal("not found")
 			}
+		}
+	})
+}
+
+// mixed makes alerts of many kinds: prices that fire once and repeatedly, crossings, values
+// at the close and on ticks, compounds and new highs.
+func mixed() func(*alert.Alert) {
+	i := 0
+	return func(a *alert.Alert) {
+		limit := a.Condition.Threshold
+		onBars := func(c alert.Condition) { a.Interval, a.Condition = market.Hour1, c }
+		switch i++; i / tickers % 8 {
+		case 2, 3:
+			a.Repeat = alert.Repeat{MaxFires: 10, Cooldown: time.Hour}
+		case 4:
+			a.State.Side = -1
+			if a.Condition.Type == alert.PriceBelow {
+				a.State.Side = 1
+			}
+			a.Condition.Type = alert.PriceCrosses
+		case 5:
+			onBars(alert.Condition{Type: alert.Value, Left: alert.Operand{Price: "close"}, Op: alert.Greater, Right: alert.Operand{Number: limit}})
+		case 6:
+			onBars(alert.Condition{Type: alert.Value, Left: alert.Operand{Indicator: "rsi", Line: "RSI"}, Op: alert.CrossesAbove, Right: alert.Operand{Number: limit}})
+		case 7:
+			onBars(alert.Condition{Type: alert.NewHigh, Bars: 20})
+		}
+	}
+}
+
+// BenchmarkIndex_TickNothingMixed is BenchmarkIndex_TickNothing among alerts of many kinds.
+func BenchmarkIndex_TickNothingMixed(b *testing.B) {
+	before, began := heap(), time.Now()
+	index, symbols := alert.NewIndex(), many()
+	fill(b, index, symbols, million, mixed())
+	perAlert, perAdd := float64(heap()-before)/million, time.Since(began)/million
+	next := visits(symbols)
+	b.Run("tick", func(b *testing.B) {
+		b.ReportAllocs()
+		buf := make([]alert.Firing, 0, 1)
+		for b.Loop() {
+			buf = index.FirePrice(buf[:0], next(), 100, 100, 100, start)
+		}
+		b.ReportMetric(perAlert, "B/alert")
+		b.ReportMetric(float64(perAdd), "ns/add")
+		if len(buf) != 0 || index.Len() != million {
+			b.Fatal("something fired")
+		}
+	})
+	b.Run("close", func(b *testing.B) {
+		b.ReportAllocs()
+		n := alert.Dependency{Instrument: symbols[0], Interval: market.Hour1}
+		row := alert.Row{Values: []float64{50, 50, 50, 50}, Prev: []float64{50, 50, 50, 50}}
+		var buf []alert.Firing
+		bar := market.Bar{T: start.Unix(), O: 1, H: 1, L: 1, C: 1}
+		for b.Loop() {
+			for key := range index.Groups(n) {
+				index.SetRow(n, key, row, start.Add(time.Hour))
+			}
+			buf = index.FireClose(buf[:0], n, bar, bar, start.Add(time.Hour), false)
+		}
+		if len(buf) != 0 {
+			b.Fatal("something fired")
 		}
 	})
 }
@@ -306,7 +380,7 @@ func BenchmarkIndex_Signals(b *testing.B) {
 // one can have: a moment to expire at, and a note whose text is its own.
 func BenchmarkIndex_Memory(b *testing.B) {
 	const n = million / 4
-	symbols := many(tickers)
+	symbols := many()
 	for b.Loop() {
 		before := heap()
 		index := alert.NewIndex()

@@ -65,13 +65,15 @@ func (b *Index) Ticks(n Dependency) bool {
 
 // dependents holds the alerts of one dependency.
 type dependents struct {
-	dependency   Dependency
-	active       int
-	above, below *queue            // of a price
-	groups       []*indicatorGroup // of an interval, ordered by key
+	above, below *queue // of a price
+	price        *line  // of extended alerts: the traded price
+	quiet        quiet  // of price
+
+	dependency Dependency
+	active     int
+	groups     []*indicatorGroup // of an interval, ordered by key
 
 	// Of extended alerts.
-	price *line   // the traded price
 	lines []*line // values that are compared with numbers
 	rules []*rule // all other conditions
 }
@@ -193,15 +195,22 @@ func (w *dependents) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(w.groups, key, func(g *indicatorGroup, key string) int { return strings.Compare(g.key, key) })
 }
 
-// selectionOf resolves an indicator. It caches those without parameters by their name; an
-// alias is not cached, so that spellings do not fill the map.
+// maxSelections bounds the indicators that are kept resolved.
+const maxSelections = 4096
+
+// selectionOf resolves an indicator and keeps it.
 func (b *Index) selectionOf(name, params string) (selected, error) {
-	if s, known := b.selections[name]; known && params == "" {
+	key := name + params // a name has no brace
+	if s, known := b.selections[key]; known {
 		return s, nil
 	}
 	s, err := selectSource(name, params)
-	if err == nil && params == "" && s.selection.Def.Name == name {
-		b.selections[name] = s
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	if len(b.selections) >= maxSelections {
+		clear(b.selections)
+	}
+	b.selections[key] = s
+	return s, nil
 }

@@ -10,7 +10,7 @@ import (
 // Define lets alerts name a selection that has other parameters than the
 // catalogue's defaults, which conditions cannot carry yet.
 func (b *Index) Define(name string, s *indicator.Selection) {
-	b.selections[name] = selected{s.Key(), s}
+	b.selections[name] = selected{s.Key(), s, s.Outputs()}
 }
 
 // Nearest is what thresholds are compared as.

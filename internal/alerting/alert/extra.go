@@ -58,10 +58,36 @@ func (w *dependents) lineOf(t term, tick bool) *line {
 	return l
 }
 
-// touched reports whether a move of the price may concern an alert.
-func (l *line) touched(lo, hi float64) bool {
-	return l.up != nil && (l.up.reached(hi) || l.up.idle.reached(-math.Nextafter(lo, math.Inf(1)))) ||
-		l.down != nil && (l.down.reached(-lo) || l.down.idle.reached(-math.Nextafter(-hi, math.Inf(1))))
+// quiet is a range of prices, without its ends, in which no extended alert on the price is
+// concerned: most ticks compare nothing else.
+type quiet struct{ lo, hi float64 }
+
+// noQuiet is the range that has no price in it.
+func noQuiet() quiet { return quiet{math.Inf(1), math.Inf(-1)} }
+
+// holds reports whether a move stays in the range; for NaN it is false.
+func (q *quiet) holds(lo, hi float64) bool { return lo > q.lo && hi < q.hi }
+
+// quietRange returns the range in which the price concerns no alert.
+func (l *line) quietRange() quiet {
+	r := quiet{math.Inf(-1), math.Inf(1)}
+	if q := l.up; q != nil {
+		if len(q.entries) > 0 {
+			r.hi = min(r.hi, q.first)
+		}
+		if len(q.idle.entries) > 0 {
+			r.lo = max(r.lo, math.Nextafter(-q.idle.first, math.Inf(-1)))
+		}
+	}
+	if q := l.down; q != nil {
+		if len(q.entries) > 0 {
+			r.lo = max(r.lo, -q.first)
+		}
+		if len(q.idle.entries) > 0 {
+			r.hi = min(r.hi, math.Nextafter(q.idle.first, math.Inf(1)))
+		}
+	}
+	return r
 }
 
 // upward reports whether the alert waits for a value at or above its number.
@@ -109,7 +135,7 @@ func (b *Index) extendedQueue(w *dependents, a *Alert) *queue {
 		n := b.compile(w, c)
 		return b.lineQueue(w, w.lineOf(n.left, a.OnTick), upward(c, 0))
 	}
-	key := c.Key()
+	key := c.key(b.selectionOf)
 	for _, r := range w.rules {
 		if r.key == key {
 			return r.queue
@@ -178,6 +204,7 @@ func (w *dependents) dropGroups() {
 func (b *Index) place(slot uint32, x *extra) {
 	r := b.record(slot)
 	q := b.queues[r.queue]
+	q.dependents.quiet = noQuiet()
 	x.idle = false
 	if q.rule != nil {
 		x.key = float64(r.created)
@@ -204,6 +231,7 @@ func (q *queue) signed(v float64) float64 {
 // take removes an alert from the heap that it is in.
 func (b *Index) take(q *queue, slot uint32) {
 	r := b.record(slot)
+	q.dependents.quiet = noQuiet()
 	if x := b.extras[slot]; x != nil && x.idle {
 		q.idle.remove(r.pos)
 		x.idle = false
@@ -231,7 +259,7 @@ func (b *Index) turn(q *queue, slot uint32, x *extra, idle bool) {
 	if x.idle == idle {
 		return
 	}
-	b.take(q, slot)
+	b.take(q, slot) // which ends what is quiet
 	if x.idle = idle; idle {
 		q.idle.push(-x.key, slot)
 	} else {

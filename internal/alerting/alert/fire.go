@@ -56,7 +56,7 @@ func (b *Index) FirePrice(dst []Firing, instrument market.Symbol, lo, hi, last f
 	if w.below != nil && w.below.reached(-lo) {
 		dst = b.fire(dst, w.below, fullTrigger(-lo, at))
 	}
-	if w.price != nil && w.price.touched(lo, hi) {
+	if w.price != nil && !w.quiet.holds(lo, hi) {
 		m := fullTrigger(0, at)
 		dst = b.movePrice(dst, w, move{lo, hi, last}, &m, false)
 	}
@@ -71,7 +71,7 @@ func (b *Index) FireLate(dst []Firing, instrument market.Symbol, lo, hi, last fl
 	}
 	m := trigger{open: math.MaxInt64, closed: milli(at), firing: Firing{At: at, Late: true}}
 	dst = b.reach(dst, w, market.Bar{H: hi, L: lo, C: last}, m)
-	if w.price != nil && w.price.touched(lo, hi) {
+	if w.price != nil {
 		dst = b.movePrice(dst, w, move{lo, hi, last}, &m, false)
 	}
 	return dst

@@ -37,7 +37,7 @@ type Index struct {
 	dependencies map[Dependency]*dependents
 	queues       []*queue
 	freeQueues   []uint32
-	selections   map[string]selected // by name; bounded by the catalogue
+	selections   map[string]selected // by name and parameters
 
 	extras      map[uint32]*extra // of extended alerts
 	expiries    heap
@@ -125,9 +125,7 @@ func (b *Index) check(a *Alert) ([16]byte, error) {
 func (b *Index) checkCondition(a *Alert) error {
 	c := &a.Condition
 	if a.Extended() {
-		normal := *a
-		normal.Condition.Members = slices.Clone(a.Condition.Members)
-		return normal.Normalize()
+		return b.checkExtended(a)
 	}
 	switch c.Type {
 	case PriceAbove, PriceBelow:

@@ -206,16 +206,21 @@ func parseSource(raw json.RawMessage) (name, params string, err error) {
 
 // Key is equal for conditions that are true at the same bars, however a client wrote them.
 // The condition must be normalized.
-func (c *Condition) Key() string {
+func (c *Condition) Key() string { return c.key(selectSource) }
+
+// resolver resolves an indicator by its name and parameters.
+type resolver func(name, params string) (selected, error)
+
+func (c *Condition) key(resolve resolver) string {
 	switch c.Type {
 	case IndicatorSignal:
-		return sourceKey(c.Indicator, c.Params) + "!" + c.Signal
+		return resolve.key(c.Indicator, c.Params) + "!" + c.Signal
 	case Value:
-		right := c.Right.key()
+		right := c.Right.key(resolve)
 		if c.Op.Ranged() {
 			right = number(c.Low) + ".." + number(c.High)
 		}
-		return c.Left.key() + " " + c.Op.String() + " " + right
+		return c.Left.key(resolve) + " " + c.Op.String() + " " + right
 	case PercentChange:
 		return fmt.Sprintf("roc(period=%d).ROC %s %s", c.Bars, c.Op, number(c.Threshold))
 	case NewHigh, NewLow:
@@ -223,7 +228,7 @@ func (c *Condition) Key() string {
 	case All, Any:
 		keys := make(map[string]bool, len(c.Members))
 		for i := range c.Members {
-			keys[c.Members[i].Key()] = true
+			keys[c.Members[i].key(resolve)] = true
 		}
 		return c.Type.String() + "(" + strings.Join(slices.Sorted(maps.Keys(keys)), ", ") + ")"
 	default:
@@ -231,18 +236,18 @@ func (c *Condition) Key() string {
 	return c.Type.String() + " " + number(c.Threshold)
 }
 
-func (o *Operand) key() string {
+func (o *Operand) key(resolve resolver) string {
 	switch {
 	case o.Indicator != "":
-		return sourceKey(o.Indicator, o.Params) + "." + o.Line
+		return resolve.key(o.Indicator, o.Params) + "." + o.Line
 	case o.Price != "":
 		return o.Price
 	}
 	return number(o.Number)
 }
 
-func sourceKey(name, params string) string {
-	found, err := selectSource(name, params)
+func (resolve resolver) key(name, params string) string {
+	found, err := resolve(name, params)
 	if err != nil {
 		return name + params
 	}

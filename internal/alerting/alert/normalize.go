@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,11 @@ func (a *Alert) Normalize() error {
 	}
 	if a.OnTick && (a.Condition.Type != Value && a.Condition.Type != PercentChange || a.Condition.Op.Ranged() || !a.Condition.againstNumber()) {
 		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number")
+	}
+	if a.OnTick && a.Condition.Left.Indicator != "" {
+		if s, err := selectSource(a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(indicator.Env{Interval: a.Interval}) == nil {
+			return fault.Field("on", "tick", "close for "+a.Condition.Left.Indicator+", which computes all bars for each value")
+		}
 	}
 	return a.normalizeRepeat()
 }
@@ -179,7 +185,7 @@ func (n *normalizer) operand(o *Operand, field string) error {
 	if err := n.setInterval(interval, field+".indicator.interval"); err != nil {
 		return err
 	}
-	_, err = column(found.selection, field+".line", &o.Line)
+	_, err = column(found, field+".line", &o.Line)
 	return err
 }
 
@@ -197,6 +203,49 @@ func (n *normalizer) members(c *Condition, field string) error {
 			return fault.Field(at, m.Type.String(), `a value condition such as {"price":"close","op":"crosses_above","value":70000}: members are evaluated at the close of a bar`)
 		}
 		if err := n.condition(m, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExtended checks that the condition of a stored alert can be evaluated. A client's was
+// checked by Normalize.
+func (b *Index) checkExtended(a *Alert) error {
+	if a.Condition.Type.OnPrice() != (a.Interval == 0) {
+		return fault.Field("interval", "", "an interval for a condition on bars, and none for one on the price")
+	}
+	return b.checkSources(&a.Condition)
+}
+
+func (b *Index) checkSources(c *Condition) error {
+	if c.Type.String() == "" || (c.Type == Value || c.Type == PercentChange) && c.Op.String() == "" {
+		return errors.New("alert of no known type")
+	}
+	if c.Type == IndicatorSignal {
+		s, err := b.selectionOf(c.Indicator, c.Params)
+		if err != nil {
+			return err
+		}
+		return indicator.CheckSignal(s.selection.Def, c.Signal)
+	}
+	if err := checkNumber("condition."+c.Type.String(), toFloat(c.Threshold)); err != nil {
+		return err
+	}
+	for _, o := range []Operand{c.Left, c.Right} {
+		if o.Indicator == "" {
+			continue
+		}
+		s, err := b.selectionOf(o.Indicator, o.Params)
+		if err != nil {
+			return err
+		}
+		if _, err := column(s, "condition.value.line", &o.Line); err != nil {
+			return err
+		}
+	}
+	for i := range c.Members {
+		if err := b.checkSources(&c.Members[i]); err != nil {
 			return err
 		}
 	}

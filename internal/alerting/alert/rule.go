@@ -1,6 +1,9 @@
 package alert
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // rule is a condition on closed bars that several alerts may share. It is evaluated once
 // for each bar.
@@ -82,10 +85,10 @@ func (n *node) evaluate(f *frame) verdict {
 	case IndicatorSignal:
 		for _, s := range n.left.group.row.Signals {
 			if s.Label == n.label {
-				return verdict{true, true, s.Y, s.Y}
+				return verdict{true, true, s.Y, math.NaN()}
 			}
 		}
-		return verdict{}
+		return verdict{value: math.NaN(), against: math.NaN()}
 	case NewHigh, NewLow:
 		return n.extreme(f)
 	case All:
@@ -112,6 +115,9 @@ func (n *node) compare(f *frame) verdict {
 	left, right := n.left.at(f), n.right.at(f)
 	wasLeft, wasRight := n.left.before(f), n.right.before(f)
 	v := verdict{value: left, against: right}
+	if n.op.Ranged() {
+		v.against = math.NaN()
+	}
 	switch n.op {
 	case Less:
 		v.holds, v.rises = left < right, !(wasLeft < wasRight)
@@ -139,7 +145,7 @@ func (n *node) outside(x float64) bool { return x < n.low || x > n.high }
 
 // all is true if every member is. It rises with any of them.
 func (n *node) all(f *frame) verdict {
-	v := verdict{holds: true, value: f.bar.C}
+	v := verdict{holds: true, value: f.bar.C, against: math.NaN()}
 	for i := range n.members {
 		m := n.members[i].evaluate(f)
 		v.holds = v.holds && m.holds
@@ -152,7 +158,7 @@ func (n *node) all(f *frame) verdict {
 // any is true if one member is. It rises with an event, and with a comparison if none was
 // true at the bar before.
 func (n *node) any(f *frame) verdict {
-	v := verdict{value: f.bar.C}
+	v := verdict{value: f.bar.C, against: math.NaN()}
 	event, held := false, false
 	for i := range n.members {
 		m, member := n.members[i].evaluate(f), &n.members[i]

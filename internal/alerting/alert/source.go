@@ -10,10 +10,12 @@ import (
 	"candela/internal/market"
 )
 
-// selected is an indicator of the catalogue with the key of its selection.
+// selected is an indicator of the catalogue with the key of its selection and what a
+// condition can compare.
 type selected struct {
 	key       string
 	selection *indicator.Selection
+	outputs   []indicator.Output
 }
 
 // selectSource resolves an indicator as alerts use it: with the given parameters, and with
@@ -27,7 +29,7 @@ func selectSource(name, params string) (selected, error) {
 	if err != nil {
 		return selected{}, err
 	}
-	return selected{s.Key(), s}, nil
+	return selected{s.Key(), s, s.Outputs()}, nil
 }
 
 // parseParams reads the parameters of an indicator.
@@ -123,8 +125,13 @@ func (s source) checkBars(found *indicator.Selection) error {
 }
 
 // column returns the column of a line. An empty label selects the only line.
-func column(s *indicator.Selection, field string, label *string) (int, error) {
-	outputs := s.Outputs()
+func column(found selected, field string, label *string) (int, error) {
+	s, outputs := found.selection, found.outputs
+	for _, o := range outputs {
+		if o.Label == *label {
+			return o.Column, nil
+		}
+	}
 	lines := make([]string, len(outputs))
 	for i, o := range outputs {
 		lines[i] = o.Label

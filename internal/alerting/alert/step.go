@@ -205,6 +205,7 @@ func (b *Index) movePrice(dst []Firing, w *dependents, v move, m *trigger, fresh
 			b.flip(slot, b.extras[slot])
 		}
 	}
+	w.quiet = w.price.quietRange()
 	return dst
 }
 

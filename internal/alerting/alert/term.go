@@ -83,7 +83,7 @@ func (b *Index) termOf(w *dependents, o *Operand) term {
 }
 
 func (b *Index) columnOf(w *dependents, name, params, line string) term {
-	s, _ := b.selectionOf(name, params)        // it was found by check
-	i, _ := column(s.selection, "line", &line) // likewise
+	s, _ := b.selectionOf(name, params) // it was found by check
+	i, _ := column(s, "line", &line)    // likewise
 	return term{group: w.group(s), column: i}
 }

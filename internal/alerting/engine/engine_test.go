@@ -59,6 +59,7 @@ type firing struct {
 	Value     float64
 	Triggered time.Time `json:"triggered_at"`
 	Late      bool
+	Fire      int
 }
 
 // failing is the ledger, which can be made to refuse.

@@ -2,10 +2,135 @@ package engine
 
 import (
 	"context"
+	"math"
+	"slices"
+	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/market"
+	"candela/internal/market/marketdata"
+	"candela/internal/market/provider"
+)
+
+const (
+	previewTimeout = 2 * time.Second // for the bars and the price
+	previewBars    = 500             // evaluated
+	previewWhole   = 50              // evaluated for an indicator that computes all bars for each
 )
 
 // Preview says what is true now of an alert that may be created, and when it would last
 // have fired. It does not wait long: what it cannot find out soon is unknown.
-func (e *Engine) Preview(context.Context, alert.Alert) alert.Present { return alert.Present{} }
+func (e *Engine) Preview(ctx context.Context, want alert.Alert) alert.Present {
+	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
+	defer cancel()
+	want.Condition.Members = slices.Clone(want.Condition.Members)
+	if want.Normalize() != nil {
+		return alert.Present{}
+	}
+	instrument, err := e.canonical(ctx, want.Symbol)
+	if err != nil {
+		return alert.Present{}
+	}
+	p, err := e.resolveListing(ctx, instrument)
+	if err != nil {
+		return alert.Present{}
+	}
+	if want.Instrument = p.symbol; want.Interval == 0 {
+		return e.previewPrice(ctx, p, &want.Condition)
+	}
+	return e.previewCloses(ctx, p, &want)
+}
+
+// previewCloses evaluates a condition on the newest closed bars.
+func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Alert) (said alert.Present) {
+	probe := alert.NewProbe(want)
+	var all []watchedIndicator
+	depth, count := 1, previewBars
+	for key, selection := range probe.Groups() {
+		ev := newEvaluator(selection, want.Interval, p.calendar)
+		depth = max(depth, ev.history.Len())
+		if selection.Stream(ev.env) == nil {
+			count = previewWhole
+		}
+		all = append(all, watchedIndicator{key, selection})
+	}
+	got := e.recentBars(ctx, p, want.Interval, depth+count)
+	if got == nil {
+		return said
+	}
+	n := got.closed.Len()
+	got.evaluate(all, got.closeUnix(max(0, n-1-count)))
+	for i := range got.frames {
+		f := &got.frames[i]
+		for _, row := range f.rows {
+			probe.SetRow(row.key, row.Row, f.closed)
+		}
+		v, known := probe.Evaluate(f.bar, f.prev, f.closed)
+		if !known {
+			continue
+		}
+		if !said.Known {
+			said.Known, said.From = true, f.closed
+		}
+		if v.Rises {
+			said.LastFired = f.closed
+		}
+		said.True, said.Value, said.Against, said.At = v.Holds, v.Value, v.Against, f.closed
+	}
+	return said
+}
+
+// recentBars returns at most the newest total closed bars, from the rolling window if that
+// has them, nil if they are not known in time.
+func (e *Engine) recentBars(ctx context.Context, p *listing, i market.Interval, total int) *loadedBars {
+	if w := e.windows.get(provider.Sub{Symbol: p.symbol, Interval: i}); w != nil && (w.closed.Len() >= total || w.reachesStart) {
+		closed := w.closed.Tail(min(total, w.closed.Len()))
+		return &loadedBars{listing: p, interval: i, closed: closed, reachesStart: w.reachesStart && w.closed.Len() <= total, evaluators: make(map[string]*evaluator)}
+	}
+	total = min(total+1, maxLoaded)
+	set, err := e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: i, Bars: total})
+	if err != nil || set.Stale {
+		return nil
+	}
+	got := newLoadedBars(p, i, &set, total)
+	if got.closed.Len() == 0 {
+		return nil
+	}
+	return got
+}
+
+// previewPrice compares the price with the threshold, and finds in hourly bars when it last
+// came to it from the other side.
+func (e *Engine) previewPrice(ctx context.Context, p *listing, c *alert.Condition) (said alert.Present) {
+	price, at := math.NaN(), time.Time{}
+	if last := e.prices.get(p.symbol); last != nil {
+		price, at = last.price, last.at
+	} else if q, err := e.readPrice(ctx, p); err == nil {
+		price, at = q.bar.C, q.asOf
+	}
+	if math.IsNaN(price) {
+		return said
+	}
+	threshold := c.Threshold.InexactFloat64()
+	said = alert.Present{Known: true, Value: price, Against: threshold, At: at}
+	said.True = c.Type == alert.PriceAbove && price >= threshold || c.Type == alert.PriceBelow && price <= threshold
+	if !slices.Contains(p.caps.Intervals, market.Hour1) {
+		return said
+	}
+	got := e.recentBars(ctx, p, market.Hour1, previewBars)
+	if got == nil {
+		return said
+	}
+	for i := 1; i < got.closed.Len(); i++ {
+		bar, before := got.closed.At(i), got.closed.C[i-1]
+		up := c.Type != alert.PriceBelow && before < threshold && bar.H >= threshold
+		down := c.Type != alert.PriceAbove && before > threshold && bar.L <= threshold
+		if closed := p.clock.Wall(got.closeUnix(i)); up || down {
+			said.LastFired = closed
+		}
+		if i == 1 {
+			said.From = p.clock.Wall(got.closeUnix(i))
+		}
+	}
+	return said
+}
