@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,6 +167,44 @@ func TestEngine_OneEvaluationServesAllAlerts(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		after := e.Status()
 		if n := after.Evaluations - before.Evaluations; n != 500 || after.Alerts != count || after.Series != 5 {
+			t.Errorf("%d evaluations in ten bars of %d series, %d alerts", n, after.Series, after.Alerts)
+		}
+	})
+}
+
+// TestEngine_OneEvaluationServesAllValues has alerts of many kinds and numbers share the
+// indicators that they compare: each bar costs one evaluation of each.
+func TestEngine_OneEvaluationServesAllValues(t *testing.T) {
+	t.Parallel()
+	count := 20_000
+	if raced {
+		count = 1000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(monday))
+		m, v := &memory{}, newVenue(func(market.Symbol, int64) float64 { return 100 }) // nothing ever fires
+		for i := range count {
+			limit := alert.Operand{Number: decimal.NewFromInt(int64(1000 + i))}
+			c := alert.Condition{Type: alert.Value, Left: alert.Operand{Indicator: "rsi", Params: `{"length":7}`, Line: "RSI"}, Op: alert.Greater, Right: limit}
+			switch i % 4 {
+			case 1:
+				c.Left = alert.Operand{Indicator: "macd", Line: "MACD"}
+			case 2:
+				c = alert.Condition{Type: alert.PercentChange, Bars: 3, Op: alert.GreaterEqual, Threshold: limit.Number}
+			case 3:
+				c = alert.Condition{Type: alert.All, Members: []alert.Condition{c, {Type: alert.IndicatorSignal, Indicator: "macd", Signal: "cross_up"}}}
+				c.Members[0].Right.Number = decimal.NewFromInt(int64(1000 + i%8)) // few conditions that many alerts share
+			}
+			m.alerts = append(m.alerts, stored(alert.Alert{Symbol: symbol("S" + strconv.Itoa(i%5)), Interval: market.Minute1, Condition: c}, i))
+		}
+		e, stop := m.run(t, v)
+		defer stop()
+		time.Sleep(90 * time.Second)
+		before := e.Status()
+		time.Sleep(10 * time.Minute)
+		after := e.Status()
+		const indicators = 3 // rsi, macd and roc
+		if n := after.Evaluations - before.Evaluations; n != 10*5*indicators || after.Alerts != count || after.Series != 5 {
 			t.Errorf("%d evaluations in ten bars of %d series, %d alerts", n, after.Series, after.Alerts)
 		}
 	})
