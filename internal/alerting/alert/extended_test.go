@@ -202,7 +202,7 @@ func (m *extended) moment(t *rapid.T) *moment {
 	return x
 }
 
-// row returns what the index is told of an indicator at two moments.
+// row returns an indicator at two moments as the index reads it.
 func (m *extended) row(s *indicator.Selection, now, before *moment) alert.Row {
 	outputs := s.Outputs()
 	last := slices.MaxFunc(outputs, func(a, b indicator.Output) int { return a.Column - b.Column })
