@@ -23,8 +23,8 @@ func TestCatalogue_IsComplete(t *testing.T) {
 	t.Logf("%d entries and %d members: %d names", len(All()), len(Members()), len(Names()))
 }
 
-// TestCatalogue_LikeIndicatorsAreAlike holds that whoever reads the entry of the one
-// knows how to ask for the other.
+// TestCatalogue_LikeIndicatorsAreAlike holds that a client that has read one entry
+// can ask for the other.
 func TestCatalogue_LikeIndicatorsAreAlike(t *testing.T) {
 	t.Parallel()
 	short := func(d *Def) string {

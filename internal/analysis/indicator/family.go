@@ -132,7 +132,7 @@ func (c *register) addTitles(all []Def) {
 	}
 }
 
-// OtherNames returns the aliases that Find would not understand without being told: it
+// OtherNames returns the aliases that Find needs in its list: it
 // knows the name and the title in any spelling.
 func (d *Def) OtherNames() []string {
 	var names []string
