@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/calc"
 	"candela/internal/kit/strictjson"
 )
 
@@ -40,12 +41,12 @@ func toPresentJSON(p *alert.Present) presentJSON {
 	return r
 }
 
-// numberJSON returns a number, or nothing for NaN and infinity.
+// numberJSON returns a number of at most 15 digits, or nothing for NaN and infinity.
 func numberJSON(x float64) json.RawMessage {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
 	}
-	return strictjson.AppendFloat(nil, x)
+	return strictjson.AppendFloat(nil, calc.Decimal(x))
 }
 
 // setSchema describes the result of set_alert.

@@ -194,7 +194,7 @@ func (a Alerts) Set(_ context.Context, _ principal.Caller, want alert.Alert) (al
 
 // Preview has a value below what it is compared with, which it was above an hour ago.
 func (a Alerts) Preview(context.Context, alert.Alert) alert.Present {
-	return alert.Present{Known: true, Value: 41.5, Against: 70, At: moment(), LastFired: moment().Add(-time.Hour), From: moment().Add(-24 * time.Hour)}
+	return alert.Present{Known: true, Value: 41.5 + 1e-14, Against: 70, At: moment(), LastFired: moment().Add(-time.Hour), From: moment().Add(-24 * time.Hour)}
 }
 
 // Alerts lists one.
