@@ -149,8 +149,8 @@ func rci() Def {
 	return Def{
 		Name: "rci", Aliases: []string{"rank_correlation"}, Kind: Panel, Group: GroupMomentum,
 		Doc:     "Rank correlation index, -100 to 100.",
-		Formula: "100 x (1 - 6 x sum of d^2 / (n (n^2 - 1))), where d is the rank in time less the rank in price of each of the `length` bars; equal prices share their mean rank.",
-		Truth:   "Spearman's rank correlation, as TradingView's Rank Correlation Index",
+		Formula: "100 x correlation of the rank in time with the rank in price of the last `length` bars; equal prices share their mean rank. No value while all are equal.",
+		Truth:   "TradingView Rank Correlation Index, which starts one bar later",
 		Params:  []Param{Int("length", 10, 2, 200, "bars ranked").As("period"), source("close")},
 		Lines:   []string{"RCI"}, Signals: exitTriggers("RCI", "80", "-80"),
 		New: func(v Values) Instance {
@@ -163,27 +163,29 @@ func rci() Def {
 	}
 }
 
-// rankCorrelation compares the order in time with the order in size.
+// rankCorrelation is Pearson's correlation of the order in time with the order in size.
+// Both are twice the distance of a rank from the middle one, and so whole numbers.
 func rankCorrelation(values []float64) float64 {
-	sum := 0.0
+	product, times, sizes := 0, 0, 0
 	for i, x := range values {
-		twice := 1 // of the rank in price, from 1 on: 2 for each below, 1 for each equal
+		size := 0 // how many are smaller less how many are larger
 		for _, y := range values {
 			switch d := calc.Difference(x, y); {
 			case d > 0:
-				twice += 2
-			case d == 0:
-				twice++
+				size++
+			case d < 0:
+				size--
 			case d != d:
 				return d
 			}
 		}
-		away := float64(i+1) - float64(twice)/2
-		sum += float64(away * away)
+		time := 2*i - (len(values) - 1)
+		product += time * size
+		times += time * time
+		sizes += size * size
 	}
-	n := float64(len(values))
-	if n < 2 {
+	if sizes == 0 {
 		return math.NaN()
 	}
-	return 100 * (1 - 6*sum/(n*(n*n-1)))
+	return 100 * float64(product) / math.Sqrt(float64(times)*float64(sizes))
 }

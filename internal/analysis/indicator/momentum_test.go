@@ -89,8 +89,8 @@ func TestSTC_SecondDerivation(t *testing.T) {
 	}
 }
 
-// TestRCI_SecondDerivation takes the correlation of sorted places instead of the sum of
-// squares; without equal prices they are the same.
+// TestRCI_SecondDerivation takes the places among the sorted prices; TestOracles_TradingView
+// has equal prices.
 func TestRCI_SecondDerivation(t *testing.T) {
 	t.Parallel()
 	for text, n := range map[string]int{"rci": 10, `rci {"length":37}`: 37} {
@@ -109,8 +109,14 @@ func TestRCI_SecondDerivation(t *testing.T) {
 		}
 		agrees(t, text, lineOf(t, resolved(t, text, b), "RCI"), want)
 	}
-	if got := rankCorrelation([]float64{1, 2, 2, 3}); got != 95 {
-		t.Errorf("two equal prices give %v, want 100 x (1 - 6 x 0.5 / 60)", got)
+	if got, want := rankCorrelation([]float64{1, 2, 2, 3}), 100*4.5/math.Sqrt(5*4.5); math.Abs(got-want) > 1e-12 {
+		t.Errorf("two equal prices give %v, want %v", got, want)
+	}
+	if got := rankCorrelation([]float64{2, 2, 2}); !math.IsNaN(got) {
+		t.Errorf("prices that stand still give %v, want none", got)
+	}
+	if up, down := rankCorrelation([]float64{1, 2, 5}), rankCorrelation([]float64{5, 2, 1}); up != 100 || down != -100 {
+		t.Errorf("steady prices give %v and %v, want 100 and -100", up, down)
 	}
 }
 
