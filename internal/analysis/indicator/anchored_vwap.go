@@ -81,11 +81,15 @@ func sinceTime(m *calc.Slab, env Env, at int64, source string) step {
 	}
 }
 
-// withBands adds the close and the bands to a mean.
+// withBands adds the bands to a mean, and the close: the mean itself where they differ by
+// rounding alone.
 func withBands(next step, bands int) step {
 	return func(r *Row) {
 		next(r)
 		r.Values[avwapClose] = r.Bar.C
+		if calc.Difference(r.Bar.C, r.Values[avwapMean]) == 0 {
+			r.Values[avwapClose] = r.Values[avwapMean]
+		}
 		for k := range bands {
 			width := float64(float64(k+1) * r.Values[avwapDeviation])
 			r.Values[avwapBands+2*k], r.Values[avwapBands+2*k+1] = r.Values[avwapMean]+width, r.Values[avwapMean]-width

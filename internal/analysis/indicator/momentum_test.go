@@ -125,7 +125,7 @@ func TestRCI_SecondDerivation(t *testing.T) {
 func TestMomentum_StandsStillWithTheMarket(t *testing.T) {
 	t.Parallel()
 	const moving, still = 200, 600
-	for _, name := range []string{"momentum", "ao", "ac", "apo", "dpo", "qstick", "coppock", "fosc", "squeeze", "aroon_osc", "cmo", "bop", "trix", "fisher", "rci", "mama", "ht_sine"} {
+	for _, name := range []string{"momentum", "ao", "ac", "apo", "dpo", "qstick", "coppock", "fosc", "squeeze", "aroon_osc", "cmo", "bop", "trix", "fisher", "rci", "mama", "ht_sine", "anchored_vwap"} {
 		for seed := range uint64(3) {
 			for _, perUnit := range []float64{10, 1000} {
 				r := resolved(t, name, priced(stopped(moving, still, seed, false), perUnit))
@@ -135,6 +135,18 @@ func TestMomentum_StandsStillWithTheMarket(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestCVI_HasNoValueAfterAMarketWithoutRange starts a market again after hundreds of bars
+// without a range, of which the average range is a rest of rounding.
+func TestCVI_HasNoValueAfterAMarketWithoutRange(t *testing.T) {
+	t.Parallel()
+	b := priced(append(stopped(100, 300, 1, false), stopped(60, 0, 2, false)...), 100)
+	for i, x := range lineOf(t, resolved(t, "cvi", b), "CVI") {
+		if math.Abs(x) > 1e6 {
+			t.Fatalf("bar %d: the range changed by %g percent", i, x)
 		}
 	}
 }

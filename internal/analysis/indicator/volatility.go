@@ -108,7 +108,7 @@ func chaikinVolatility() Def {
 	return Def{
 		Name: "cvi", Aliases: []string{"chaikin_volatility"}, Kind: Panel, Group: GroupVolatility,
 		Doc:     "Chaikin volatility: change of the average range.",
-		Formula: "100 x (e / e roc_length bars ago - 1), e = EMA(h-l, length).",
+		Formula: "100 x (e / e roc_length bars ago - 1), e = EMA(h-l, length). An e below 1e-12 of the price is zero, and no value follows from it.",
 		Truth:   "TradingView Chaikin volatility, TA-Lib CVI",
 		Params:  []Param{lengthFrom(10, 1, "bars in the average"), Int("roc_length", 10, 1, longest, "bars to look back")},
 		Order:   []string{"length", "roc_length"}, Lines: []string{"CVI"},
@@ -116,7 +116,7 @@ func chaikinVolatility() Def {
 			n, back := v.Int("length"), v.Int("roc_length")
 			s := single(labelOf("CVI", v, "length", "roc_length"), "CVI", n-1+back, emaStable(n)+back, func(m *calc.Slab, _ Env) func(*Row) float64 {
 				mean, change := m.EMA(n), m.ROC(back)
-				return func(r *Row) float64 { return change.Step(mean.Step(r.Bar.H - r.Bar.L)) }
+				return func(r *Row) float64 { return change.Step(unless(mean.Step(r.Bar.H-r.Bar.L), r.Bar.C)) }
 			})
 			s.levels = []HLine{{Y: 0, Style: Zero}}
 			return s
