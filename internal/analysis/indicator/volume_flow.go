@@ -179,7 +179,7 @@ func volumeIndex(d Def, short, which string, part func(now, before float64) bool
 	d.Formula = "1000 at the first bar shown, whose time is `anchored_at` in answers; times close / previous close on bars with " + which + " volume than the one before. Signal = EMA over `signal` bars."
 	d.Truth = "TA-Lib " + short + ", Tulip " + d.Name
 	d.Params = []Param{Int("signal", 255, 1, longest, "bars of the signal line").As("length")}
-	d.Lines, d.Signals = []string{short, "Signal"}, crossTriggers(short, "Signal")
+	d.Lines = []string{short, "Signal"} // no signals: where they cross depends on the first bar
 	d.New = func(v Values) Instance {
 		n := v.Int("signal")
 		return &series{
@@ -198,7 +198,6 @@ func volumeIndex(d Def, short, which string, part func(now, before float64) bool
 					r.Values[0], r.Values[1] = c[0], mean.Step(c[0])
 				}
 			},
-			detect: func(r *Row) { r.crosses(0, 1) },
 		}
 	}
 	return d

@@ -16,7 +16,7 @@ func computedShort(t *testing.T, name string) (*market.Bars, *Result) {
 func TestSignals_VolumeCrosses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, a, b string }{
-		{"pvo", "PVO", "Signal"}, {"klinger", "KVO", "Signal"}, {"nvi", "NVI", "Signal"}, {"pvi", "PVI", "Signal"},
+		{"pvo", "PVO", "Signal"}, {"klinger", "KVO", "Signal"},
 	} {
 		_, r := computedShort(t, c.name)
 		a, b := lineOf(t, r, c.a), lineOf(t, r, c.b)
@@ -40,7 +40,7 @@ func TestSignals_NoneInAMarketThatStandsStill(t *testing.T) {
 	t.Parallel()
 	const moving, still = 300, 6_000
 	for _, name := range []string{
-		"pvo", "klinger", "nvi", "pvi", "force", "eom", "chaikin_osc", "accbands", "bb_percent", "minmax", "chandelier", "volatility_stop", "ut_bot",
+		"pvo", "klinger", "force", "eom", "chaikin_osc", "accbands", "bb_percent", "minmax", "chandelier", "volatility_stop", "ut_bot",
 	} {
 		for seed := range uint64(4) {
 			for _, perUnit := range []float64{10, 1000} {
