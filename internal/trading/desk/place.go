@@ -319,9 +319,7 @@ func persistError(err error) error {
 // origin builds the order of a request.
 func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
-		Spec: order.Spec{
-			ID: id.New(l.cfg.Now()), Owner: l.cfg.Owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
-		},
+		Spec:   r.Spec(id.New(l.cfg.Now()), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
 	}
 }

@@ -134,7 +134,7 @@ func earlyRules() []rule {
 		},
 		{
 			"duplicate_window", true, func(p Policy) string { return p.DuplicateWindow.String() },
-			"An order without an idempotency key that equals a recent one in symbol, side, type, quantity and price.",
+			"An order without an idempotency key that equals a recent one in symbol and every other argument.",
 			checkDuplicate,
 		},
 		{
@@ -228,7 +228,7 @@ func checkDuplicate(q *orderCheck) *Denial {
 	window := q.policy.DuplicateWindow
 	for _, r := range q.Recent {
 		age := q.Now.Sub(r.At)
-		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Side == q.Side && r.Type == q.Type && r.Quantity.Equal(q.Quantity) && r.Price.Equal(q.Price) {
+		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Terms() == q.Terms() {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
 				Text: fmt.Sprintf("Duplicate of order %s, placed %v ago. If you want a second order, give each one its own idempotency_key.", r.ID, age.Round(time.Millisecond)),

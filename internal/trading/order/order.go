@@ -8,6 +8,7 @@
 package order
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -271,7 +272,22 @@ func (r Request) matchesSymbol(s market.Symbol) bool {
 // Matches reports whether the order is the one requested, in either spelling.
 func (r Request) Matches(o Order) bool {
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		r.Side == o.Side && r.Type == o.Type && r.Quantity.Equal(o.Quantity) && r.Price.Equal(o.Price)
+		r.Spec("", "").Terms() == o.Spec.Terms()
+}
+
+// Spec returns the order that is sent for the request.
+func (r Request) Spec(id, owner string) Spec {
+	return Spec{ID: id, Owner: owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price}
+}
+
+// Terms is what an order asks for, in its symbol. Equal terms ask for the same.
+type Terms string
+
+// Terms returns every field but those that say which order it is and in which symbol, so
+// that a field added later counts too. Amounts are written without trailing zeros.
+func (s Spec) Terms() Terms {
+	s.ID, s.Owner, s.Symbol = "", "", market.Symbol{}
+	return Terms(fmt.Sprintf("%+v", s))
 }
 
 // PricedPosition is a position with its current price.

@@ -1,0 +1,64 @@
+package order_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// change sets a field to another value of its type.
+func change(t *testing.T, field reflect.Value) {
+	t.Helper()
+	switch v := field.Addr().Interface().(type) {
+	case *decimal.Decimal:
+		*v = v.Add(decimal.NewFromInt(1))
+	case *order.Side:
+		*v = order.Sell
+	case *order.Type:
+		*v = order.Market
+	case *bool:
+		*v = !*v
+	case *string:
+		*v += "x"
+	default:
+		t.Fatalf("a field of type %v: say here how it changes", field.Type())
+	}
+}
+
+// TestTerms_HaveEveryArgument holds that no argument of an order is left out of the
+// comparison, also one that is added later.
+func TestTerms_HaveEveryArgument(t *testing.T) {
+	t.Parallel()
+	btc := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	request := order.Request{Symbol: btc, Side: order.Buy, Type: order.Limit, Quantity: decimal.RequireFromString("0.010"), Price: decimal.NewFromInt(100)}
+	placed := request.Spec("o1", "me")
+	placed.Quantity = decimal.RequireFromString("0.01")
+	if !request.Matches(order.Order{Origin: order.Origin{Spec: placed}}) || request.Spec("", "").Terms() != placed.Terms() {
+		t.Fatal("an order is not the one that was requested")
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Request]()) {
+		if slices.Contains([]string{"Symbol", "RequestedSymbol", "Key", "DryRun"}, field.Name) {
+			continue
+		}
+		other := request
+		change(t, reflect.ValueOf(&other).Elem().FieldByIndex(field.Index))
+		if other.Matches(order.Order{Origin: order.Origin{Spec: placed}}) {
+			t.Errorf("a request with another %s matches", field.Name)
+		}
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Spec]()) {
+		if slices.Contains([]string{"ID", "Owner", "Symbol"}, field.Name) {
+			continue
+		}
+		other := placed
+		change(t, reflect.ValueOf(&other).Elem().FieldByIndex(field.Index))
+		if other.Terms() == placed.Terms() {
+			t.Errorf("an order with another %s has the same terms", field.Name)
+		}
+	}
+}
