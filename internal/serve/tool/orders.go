@@ -291,6 +291,8 @@ type orderJSON struct {
 	Quantity      json.Number       `json:"quantity"`
 	Price         json.Number       `json:"price,omitempty"`
 	LimitPrice    string            `json:"limit_price,omitempty"`
+	StopPrice     string            `json:"stop_price,omitempty"`
+	Group         string            `json:"group_id,omitempty"`
 	State         string            `json:"state"`
 	Status        string            `json:"status"`
 	Filled        string            `json:"filled_quantity"`
@@ -315,11 +317,14 @@ func toOrderJSON(o order.Order) orderJSON {
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
 		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
-		Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
+		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
 	r.Fees, r.FeesByAsset = feesOf(o.Fees)
 	if o.Type == order.Limit {
 		r.Price, r.LimitPrice = number(o.Price), o.Price.String()
+	}
+	if o.StopPrice.IsPositive() {
+		r.StopPrice = o.StopPrice.String()
 	}
 	if average, ok := o.Average(); ok {
 		text := average.String()
@@ -358,6 +363,8 @@ func orderSchema() *schema {
 		typedProp("id", "string", ""), typedProp("order_id", "string", ""), typedProp("client_order_id", "string", ""), typedProp("venue_order_id?", "string", ""),
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
 		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
+		typedProp("stop_price?", "string", "Exact; the order waits for this price, then becomes one of its type."),
+		typedProp("group_id?", "string", "Orders with the same one are handled together by the venue, such as a target and its stop."),
 		enumProp("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
 		enumProp("status", "The precise state; uncertain while the venue has not confirmed it.", order.Statuses()...),
 		typedProp("filled_quantity", "string", "Exact decimal."),

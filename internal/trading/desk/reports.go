@@ -195,7 +195,7 @@ func (l *loop) handleReport(r order.Report) {
 			return
 		}
 	}
-	if o.External && !r.Quantity.Equal(o.Quantity) {
+	if o.External && !r.Quantity.Equal(o.Quantity) && o.Group.Name == "" && r.Group.Name == "" {
 		return // the order was built from trades, which are complete
 	}
 	l.commitReport(o, l.reportEvents(o, r))

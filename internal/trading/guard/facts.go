@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -38,24 +39,41 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 
 // GatherEarly returns the facts that Early needs: the counts of open and recent orders.
 func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
-	f := Facts{Now: now}
-	for _, o := range b.Open() {
-		f.count(o, s)
+	f := Facts{Now: now, Recent: recent(b, now)}
+	for range f.open(b, s) { // which counts them
 	}
-	f.Recent = recent(b, now)
 	return f
 }
 
-// count counts an open order, but not New ones: the order being checked or one after it.
-func (f *Facts) count(o order.Order, s market.Symbol) bool {
-	if o.Status == order.New {
-		return false
+// open yields and counts the open orders, but not New ones: the order being checked or one
+// after it. The orders of a group count as one.
+func (f *Facts) open(b *order.Book, s market.Symbol) iter.Seq[order.Order] {
+	return func(yield func(order.Order) bool) {
+		counted := make(map[groupKey]bool)
+		for _, o := range b.Open() {
+			if o.Status == order.New {
+				continue
+			}
+			if key := (groupKey{symbol: o.Symbol, name: o.Group.Name}); key.name == "" || !counted[key] {
+				counted[key] = true
+				f.OpenOrders++
+				if o.Symbol == s {
+					f.SymbolOrders++
+				}
+			}
+			if !yield(o) {
+				return
+			}
+		}
 	}
-	f.OpenOrders++
-	if o.Symbol == s {
-		f.SymbolOrders++
-	}
-	return true
+}
+
+// groupKey identifies a group, or the orders of a group that exclude each other.
+type groupKey struct {
+	symbol market.Symbol
+	name   string
+	leg    bool
+	side   order.Side
 }
 
 // recent returns the own orders of the last minute, newest first.
@@ -79,12 +97,13 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	for _, pos := range b.Positions() {
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
-	for _, o := range b.Open() {
-		if !f.count(o, s) {
-			continue
-		}
+	entries := entries(b)
+	for o := range f.open(b, s) {
 		if sums[o.Symbol] == nil {
 			sums[o.Symbol] = &pending{}
+		}
+		if entry := entries[groupKey{symbol: o.Symbol, name: o.Group.Name}]; o.Group.Leg && entry != 0 && entry != o.Side {
+			continue // it waits, and gives back what its entry brings
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
 	}
@@ -103,25 +122,57 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 	return f
 }
 
+// entries returns the side of the open order of each group that its legs wait for.
+func entries(b *order.Book) map[groupKey]order.Side {
+	sides := make(map[groupKey]order.Side)
+	for _, o := range b.Open() {
+		if o.Group.Name != "" && !o.Group.Leg {
+			sides[groupKey{symbol: o.Symbol, name: o.Group.Name}] = o.Side
+		}
+	}
+	return sides
+}
+
 // pending sums the position and the open orders in a symbol.
 type pending struct {
 	held, cost decimal.Decimal
 	buy, sell  decimal.Decimal
 	worth      decimal.Decimal // of what open orders may still trade
+	groups     map[groupKey]claim
 }
 
+// claim is what one order may still trade, or the most of several that exclude each other.
+type claim struct{ left, worth decimal.Decimal }
+
 func (n *pending) add(o order.Order, last decimal.Decimal) {
-	left, price := o.Remaining(), o.Price
+	more := claimOf(o, last)
+	if key := (groupKey{o.Symbol, o.Group.Name, o.Group.Leg, o.Side}); key.name != "" {
+		known := n.groups[key]
+		most := claim{decimal.Max(known.left, more.left), decimal.Max(known.worth, more.worth)}
+		if n.groups == nil {
+			n.groups = make(map[groupKey]claim)
+		}
+		n.groups[key] = most
+		more = claim{most.left.Sub(known.left), most.worth.Sub(known.worth)}
+	}
 	if o.Side == order.Buy {
-		n.buy = n.buy.Add(left)
+		n.buy = n.buy.Add(more.left)
 	} else {
-		n.sell = n.sell.Add(left)
+		n.sell = n.sell.Add(more.left)
+	}
+	n.worth = n.worth.Add(more.worth)
+}
+
+// claimOf values an order at the highest price at which it may plausibly trade.
+func claimOf(o order.Order, last decimal.Decimal) claim {
+	price := o.Price
+	switch {
+	case o.Side == order.Sell:
 		price = decimal.Max(price, last)
+	case price.IsZero():
+		price = decimal.Max(last, o.StopPrice)
 	}
-	if price.IsZero() {
-		price = last
-	}
-	n.worth = n.worth.Add(left.Mul(price))
+	return claim{o.Remaining(), o.Remaining().Mul(price)}
 }
 
 // exposure returns the largest possible position, long or short, at a price. Without a

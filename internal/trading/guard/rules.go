@@ -139,14 +139,14 @@ func earlyRules() []rule {
 		},
 		{
 			"max_symbol_open_orders", true, func(p Policy) string { return p.MaxSymbolOpenOrders.String() },
-			"An order in a symbol that has this many open orders.",
+			"An order in a symbol that has this many open orders. The orders of a group count as one.",
 			func(q *orderCheck) *Denial {
 				return checkOpen(q.limits.MaxSymbolOpenOrders, q.SymbolOrders, " in "+q.Symbol.String())
 			},
 		},
 		{
 			"max_open_orders", true, func(p Policy) string { return p.MaxOpenOrders.String() },
-			"An order when this many are open.",
+			"An order when this many are open. The orders of a group count as one.",
 			func(q *orderCheck) *Denial { return checkOpen(q.policy.MaxOpenOrders, q.OpenOrders, "") },
 		},
 		{

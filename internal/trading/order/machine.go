@@ -45,7 +45,8 @@ var (
 // Gone is also legal after the end: a venue that no longer knows the order will not report
 // its missing fills.
 //
-// Lost, claimed, doubted and confirmed are legal once the order was sent. Lost and doubted
+// Lost, claimed, doubted, confirmed and grouped are legal once the order was sent; resized
+// is while an order of a group is open. Lost and doubted
 // turn submitted into uncertain; no other status changes. A cancel requested before the
 // venue's answer is kept until the answer comes.
 func Apply(o Order, e Event) (Order, error) {
@@ -91,7 +92,7 @@ func create(o Order, e Event) (Order, error) {
 		return o, fmt.Errorf("order %s is created twice: %w", o.ID, ErrTransition)
 	case g == nil || g.ID == "" || g.ID != e.OrderID || g.Symbol.IsZero() || g.Side.String() == "" || !g.Quantity.IsPositive(),
 		g.Type.String() == "" && !g.External, // venues have more types
-		!within(maxFactDigits, g.Quantity, g.Price):
+		!within(maxFactDigits, g.Quantity, g.Price, g.StopPrice):
 		return o, fmt.Errorf("created without id, symbol, side, type or quantity: %w", ErrMalformed)
 	case g.External: // the venue has it already
 		return Order{Origin: *g, Status: Submitted, VenueID: e.VenueID, Created: e.At, Updated: e.At}, nil
@@ -116,8 +117,10 @@ func legal(s Status, k Kind) bool {
 	case KindFill:
 		// A known fill may be repeated in any status; step rejects a new one.
 		return s != New && s != Denied
-	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGone:
+	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGrouped, KindGone:
 		return s != New && s != Denied
+	case KindResized:
+		return s != New && !s.Final()
 	case KindCreated, KindAdjusted, KindVenueReset:
 	}
 	return false
@@ -176,6 +179,10 @@ func step(o Order, e Event) (Order, error) {
 		}
 	case KindConfirmed:
 		o.Doubt, o.Doubted = "", time.Time{}
+	case KindGrouped:
+		return group(o, e)
+	case KindResized:
+		return resize(o, e)
 	case KindCreated, KindAdjusted, KindVenueReset: // never legal
 	}
 	return o, nil
@@ -199,6 +206,35 @@ func openStatus(o Order) Status {
 	default:
 		return Accepted
 	}
+}
+
+// group records the group of an order, once.
+func group(o Order, e Event) (Order, error) {
+	if e.Group == nil || e.Group.Name == "" {
+		return o, fmt.Errorf("order %s: grouped without a group: %w", o.ID, ErrMalformed)
+	}
+	if o.Group.Name == "" {
+		o.Group = *e.Group
+	}
+	return o, nil
+}
+
+// resize changes the quantity of an order of a group, as a venue does when another order
+// of the group is filled in part. An older report changes nothing.
+func resize(o Order, e Event) (Order, error) {
+	switch {
+	case o.Group.Name == "":
+		return o, fmt.Errorf("order %s is in no group, %v: %w", o.ID, e.Kind, ErrTransition)
+	case !within(maxFactDigits, e.Quantity) || !e.Quantity.IsPositive() || e.Quantity.LessThan(decimal.Max(o.Filled, o.Claimed)):
+		return o, fmt.Errorf("order %s: resized to less than %v: %w", o.ID, decimal.Max(o.Filled, o.Claimed), ErrMalformed)
+	case e.VenueAt.Before(o.Resized):
+		return o, nil
+	}
+	o.Quantity, o.Resized = e.Quantity, e.VenueAt
+	if o.Filled.Equal(o.Quantity) {
+		o.Status, o.Reason = Filled, ""
+	}
+	return o, nil
 }
 
 // hasFill reports whether a trade is known.
@@ -252,8 +288,8 @@ func earlier(a, b Fill) int {
 // Kind is the kind of an event.
 type Kind uint8
 
-// The kinds. Accepted, Fill, Claimed, Canceled, Expired, Rejected, Doubted and Confirmed
-// come from the venue through FromReport, the others from the desk.
+// The kinds. Accepted, Fill, Claimed, Canceled, Expired, Rejected, Doubted, Confirmed,
+// Grouped and Resized come from the venue through FromReport, the others from the desk.
 const (
 	KindCreated Kind = iota + 1 // Origin
 	KindDenied                  // the guard denied it: Reason, Denial
@@ -271,6 +307,8 @@ const (
 	KindRejected   // by the venue: Reason
 	KindDoubted    // the venue reported something unknown or contradictory: Reason
 	KindConfirmed  // a later report resolved the doubt
+	KindGrouped    // the venue handles it together with other orders: Group
+	KindResized    // the venue changed the quantity of an order of a group: Quantity
 	KindAdjusted   // a position changed without an order: Adjustment
 	KindVenueReset // the venue deleted the account's history: Survivors
 )
@@ -285,6 +323,8 @@ type Event struct {
 	VenueID    string          `json:"venue_id,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Filled     decimal.Decimal `json:"filled,omitzero"`
+	Quantity   decimal.Decimal `json:"quantity,omitzero"`
+	Group      *Group          `json:"group,omitempty"`
 	Origin     *Origin         `json:"origin,omitempty"`
 	Fill       *Fill           `json:"fill,omitempty"`
 	Denial     *Denial         `json:"refusal,omitempty"`

@@ -90,6 +90,8 @@ type Spec struct {
 	Type     Type            `json:"type"`
 	Quantity decimal.Decimal `json:"quantity"`       // above zero
 	Price    decimal.Decimal `json:"price,omitzero"` // of a limit order
+
+	StopPrice decimal.Decimal `json:"stop_price,omitzero"` // at which it becomes the order that Type says; zero if it does not wait
 }
 
 // Fill is one trade of an order.
@@ -107,10 +109,18 @@ type Fill struct {
 	At       time.Time       `json:"at,omitzero"`
 }
 
+// Group says which orders the venue handles together. It is zero for an order on its own.
+// Orders of one Name, Leg and side exclude each other: at most one of them is filled.
+type Group struct {
+	Name string `json:"name,omitempty"` // the venue's, unique in a symbol
+	Leg  bool   `json:"leg,omitempty"`  // it waits until the order of the group that is no leg is filled
+}
+
 // Report is a venue's report of an order.
 type Report struct {
 	Spec    // ID is empty or unknown for an external order
 	VenueID string
+	Group   Group // zero if there is none, or the venue does not say
 	// Status is one of Accepted, PartiallyFilled, Filled, PendingCancel, Canceled,
 	// Expired and Rejected. Uncertain means that the venue's status is unknown to this
 	// version.
@@ -154,6 +164,7 @@ type Order struct {
 	Origin
 	Status  Status          `json:"status"`
 	VenueID string          `json:"venue_id,omitempty"`
+	Group   Group           `json:"group,omitzero"`   // as the venue first reported it
 	Fills   []Fill          `json:"fills,omitempty"`  // unique, by time and trade ID
 	Filled  decimal.Decimal `json:"filled,omitzero"`  // sum of Fills, at most Quantity
 	Cost    decimal.Decimal `json:"cost,omitzero"`    // sum of quantity times price over Fills, without fees
@@ -166,6 +177,7 @@ type Order struct {
 	Updated time.Time       `json:"updated"`          // of the newest event, local time
 
 	CancelRequested time.Time `json:"cancel_asked,omitzero"` // zero after the cancel failed
+	Resized         time.Time `json:"resized,omitzero"`      // when the venue last changed Quantity, venue's time
 	Seen            time.Time `json:"seen,omitzero"`         // newest report that was understood, venue's time
 	Doubted         time.Time `json:"doubted,omitzero"`      // newest report that was unknown or contradictory
 	Doubt           string    `json:"doubt,omitempty"`       // its reason

@@ -38,6 +38,8 @@ func readReport(o Order, r Report) reportReader {
 		l.doubt(why)
 		return l
 	}
+	l.group()
+	l.resize()
 	for _, f := range r.Fills {
 		l.fill(f)
 	}
@@ -59,6 +61,10 @@ func understood(s Status) bool {
 
 // contradiction returns why the report cannot be about the order, or "".
 func contradiction(o Order, r Report) string {
+	quantity := o.Quantity
+	if (o.Group.Name != "" || r.Group.Name != "") && r.Quantity.IsPositive() {
+		quantity = r.Quantity // the venue changes it as other orders of the group are filled
+	}
 	switch {
 	case !within(maxFactDigits, r.Quantity, r.Filled):
 		return "a number of the venue's is out of all bounds"
@@ -66,10 +72,10 @@ func contradiction(o Order, r Report) string {
 		return fmt.Sprintf("the venue has it in %v, not %v", r.Symbol, o.Symbol)
 	case r.Side != 0 && r.Side != o.Side:
 		return fmt.Sprintf("the venue has it as %v, not %v", r.Side, o.Side)
-	case !r.Quantity.IsZero() && !r.Quantity.Equal(o.Quantity):
+	case !r.Quantity.IsZero() && !r.Quantity.Equal(quantity):
 		return fmt.Sprintf("the venue has it over %v, not %v", r.Quantity, o.Quantity)
-	case r.Filled.IsNegative() || r.Filled.GreaterThan(o.Quantity):
-		return fmt.Sprintf("the venue counts %v of %v filled", r.Filled, o.Quantity)
+	case r.Filled.IsNegative() || r.Filled.GreaterThan(quantity):
+		return fmt.Sprintf("the venue counts %v of %v filled", r.Filled, quantity)
 	}
 	return ""
 }
@@ -115,6 +121,21 @@ func (l *reportReader) doubt(why string) {
 		return
 	}
 	_ = l.add(Event{Kind: KindDoubted, VenueAt: at, Reason: why})
+}
+
+// group records the group of the order, unless it is known.
+func (l *reportReader) group() {
+	if g := l.report.Group; g.Name != "" && l.order.Group.Name == "" && !l.order.Status.Final() {
+		l.must(Event{Kind: KindGrouped, Group: &g})
+	}
+}
+
+// resize applies another quantity of an order of a group, unless a newer one is known.
+func (l *reportReader) resize() {
+	o, r := l.order, l.report
+	if o.Group.Name != "" && !o.Status.Final() && r.Quantity.IsPositive() && !r.Quantity.Equal(o.Quantity) && !r.At.Before(o.Resized) && !r.At.Before(o.Seen) {
+		l.must(Event{Kind: KindResized, Quantity: r.Quantity, VenueAt: r.At})
+	}
 }
 
 // fill adds a trade. The venue may leave out fields that the order has.
@@ -185,7 +206,7 @@ func (l *reportReader) overtake() {
 // NewExternal returns the event that records an order found at the venue under a new ID.
 func NewExternal(g Origin, r Report, at time.Time) Event {
 	g.External = true
-	g.Symbol, g.Side, g.Type, g.Quantity, g.Price = r.Symbol, r.Side, r.Type, r.Quantity, r.Price
+	g.Symbol, g.Side, g.Type, g.Quantity, g.Price, g.StopPrice = r.Symbol, r.Side, r.Type, r.Quantity, r.Price, r.StopPrice
 	return Event{Kind: KindCreated, OrderID: g.ID, At: at, VenueAt: r.At, VenueID: r.VenueID, Origin: &g}
 }
 

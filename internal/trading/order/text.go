@@ -25,7 +25,8 @@ func Statuses() []string {
 func Kinds() []string {
 	return []string{
 		"created", "denied", "sent", "unsent", "lost", "gone", "accepted", "fill", "claimed", "cancel_asked",
-		"cancel_failed", "canceled", "expired", "rejected", "doubted", "confirmed", "adjusted", "wiped",
+		"cancel_failed", "canceled", "expired", "rejected", "doubted", "confirmed", "grouped", "resized",
+		"adjusted", "wiped",
 	}
 }
 

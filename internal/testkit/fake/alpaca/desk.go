@@ -90,6 +90,10 @@ type ticket struct {
 	ended              map[string]time.Time // by the field that holds it, such as filled_at
 	until              int64                // the end of its session, 0 for none
 	cancelAt           time.Time            // when a cancel that is slow is done
+
+	stop   decimal.Decimal // trigger of a stop
+	parent *ticket         // of the stop of a pair: its target
+	leg    *ticket         // of the target of a pair: its stop
 }
 
 func (t *ticket) left() decimal.Decimal { return t.quantity.Sub(t.filled) }
@@ -191,8 +195,11 @@ func (d *desk) advance() {
 	d.looked = now.Unix()
 	for _, a := range d.accounts {
 		for _, t := range a.orders {
-			if t.open() {
+			if t.open() && t.parent == nil {
 				d.step(a, t, now)
+			}
+			if t.open() && t.leg != nil {
+				d.trigger(a, t.leg, now)
 			}
 		}
 	}
@@ -271,6 +278,7 @@ func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
 	}
 	t.status, t.updated = status, e.at
 	d.publish(a, t, e.kind, &e)
+	d.shrink(a, t.leg)
 }
 
 // hold changes a position.
@@ -301,6 +309,11 @@ func (d *desk) end(a *account, t *ticket, status string) {
 	t.ended[map[string]string{"canceled": "canceled_at", "expired": "expired_at", "rejected": "failed_at", "replaced": "replaced_at"}[status]] = d.now()
 	t.cancelAt = time.Time{}
 	d.change(a, t, status, status)
+	for _, other := range []*ticket{t.leg, t.parent} {
+		if other != nil && other.open() {
+			d.end(a, other, "canceled")
+		}
+	}
 }
 
 // cancel does what a client asks for, as far as the venue's mood lets it.

@@ -12,7 +12,7 @@ import (
 func (d *desk) show(t *ticket) map[string]any {
 	out := map[string]any{
 		"id": t.id, "client_order_id": t.clientID, "symbol": t.symbol, "asset_class": t.class, "asset_id": assetID(t.symbol), "side": t.side,
-		"type": t.kind, "order_type": t.kind, "time_in_force": t.force, "order_class": "", "status": t.status, "extended_hours": t.extended,
+		"type": t.kind, "order_type": t.kind, "time_in_force": t.force, "order_class": t.orderClass(), "status": t.status, "extended_hours": t.extended,
 		"qty": t.quantity.String(), "notional": nil, "filled_qty": t.filled.String(), "filled_avg_price": nil, "limit_price": nil,
 		"stop_price": nil, "trail_price": nil, "trail_percent": nil, "hwm": nil, "legs": nil, "replaced_by": nil, "replaces": nil,
 		"created_at": clock(t.created), "updated_at": clock(t.updated), "submitted_at": clock(t.submitted),
@@ -20,6 +20,9 @@ func (d *desk) show(t *ticket) map[string]any {
 	}
 	if t.kind == "limit" {
 		out["limit_price"] = t.limit.String()
+	}
+	if t.stop.IsPositive() {
+		out["stop_price"] = t.stop.String()
 	}
 	if t.filled.IsPositive() {
 		out["filled_avg_price"] = t.spent.DivRound(t.filled, 9).String()

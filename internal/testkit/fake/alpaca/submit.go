@@ -224,7 +224,7 @@ func (d *desk) worth(t *ticket) decimal.Decimal {
 func (a *account) reserved(symbol, side string, without *ticket) decimal.Decimal {
 	sum := decimal.Decimal{}
 	for _, t := range a.orders {
-		if t != without && t.open() && t.symbol == symbol && t.side == side {
+		if t != without && t.open() && t.parent == nil && t.symbol == symbol && t.side == side { // a pair sells once
 			sum = sum.Add(t.left())
 		}
 	}
@@ -253,7 +253,7 @@ func (d *desk) power(a *account, without *ticket) decimal.Decimal {
 	equity, long, short := d.equity(a)
 	power := equity.Mul(decimal.NewFromInt(2)).Sub(long).Add(short)
 	for _, t := range a.orders {
-		if t == without || !t.open() {
+		if t == without || !t.open() || t.parent != nil {
 			continue
 		}
 		held := decimal.Decimal{}

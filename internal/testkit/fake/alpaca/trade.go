@@ -151,15 +151,20 @@ func (d *desk) list(a *account, q url.Values) (any, *refusal) {
 	if q.Get("direction") != "asc" {
 		slices.Reverse(all)
 	}
-	out := []map[string]any{}
+	out, show := []map[string]any{}, d.show
+	nested := q.Get("nested") == "true"
+	if nested {
+		show = d.showNested
+	}
 	for _, t := range all {
 		open := cmp.Or(q.Get("status"), "open")
 		switch {
+		case t.parent != nil && (nested || t.status == "held"): // shown under its parent alone
 		case open != "all" && (open == "open") != t.open(), !t.submitted.After(after), !t.submitted.Before(until), len(out) == limit:
 		case q.Get("symbols") != "" && !slices.Contains(strings.Split(q.Get("symbols"), ","), joined(t.symbol)) && !slices.Contains(strings.Split(q.Get("symbols"), ","), t.symbol):
 		case q.Get("side") != "" && q.Get("side") != t.side:
 		default:
-			out = append(out, d.show(t))
+			out = append(out, show(t))
 		}
 	}
 	return out, nil

@@ -32,6 +32,8 @@ type Order struct {
 	ClientID                         string
 	Side, Type, TimeInForce, Status  string
 	Price, Quantity, Executed, Quote decimal.Decimal
+	StopPrice                        decimal.Decimal // of an order that waits for it
+	List                             int64           // 0 for an order on its own
 	Created, Updated                 time.Time
 	word                             string          // shown in place of the status
 	locked                           decimal.Decimal // of the asset that it would give
@@ -85,6 +87,7 @@ type exchange struct {
 	countDay tally
 	sessions map[*userSession]struct{}
 	executed int64 // execution reports so far
+	lastList int64 // id of a list given out
 }
 
 // tally counts orders in a period of the clock.
@@ -157,7 +160,7 @@ func (e *exchange) match(at time.Time) bool {
 	type level struct{ price, depth decimal.Decimal }
 	books := map[string]level{}
 	for _, o := range e.orders {
-		if !o.Open() {
+		if !o.Open() { // perhaps because another of its list traded
 			continue
 		}
 		rest = true
@@ -166,15 +169,26 @@ func (e *exchange) match(at time.Time) bool {
 			book.price, book.depth = e.market(o.Symbol, at)
 			books[o.Symbol] = book
 		}
-		if reaches(o, book.price) {
-			e.fill(o, decimal.Min(o.left(), book.depth.Mul(decimal.NewFromInt(levels))), o.Price, true, at)
+		if size := decimal.Min(o.left(), book.depth.Mul(decimal.NewFromInt(levels))); reaches(o, book.price) {
+			e.fill(o, size, o.restPrice(book.price), true, at)
 		}
 	}
 	return rest
 }
 
+// restPrice is what an order that rests trades at.
+func (o *Order) restPrice(last decimal.Decimal) decimal.Decimal {
+	if o.Type == typeStop {
+		return last
+	}
+	return o.Price
+}
+
 // reaches reports whether an order trades at a price.
 func reaches(o *Order, price decimal.Decimal) bool {
+	if o.Type == typeStop {
+		return price.LessThanOrEqual(o.StopPrice) || !o.Executed.IsZero()
+	}
 	if o.Side == sideBuy {
 		return price.LessThanOrEqual(o.Price)
 	}
@@ -294,6 +308,7 @@ func (e *exchange) lock(o *Order, last decimal.Decimal) bool {
 
 // fill trades some of an order.
 func (e *exchange) fill(o *Order, quantity, price decimal.Decimal, maker bool, at time.Time) {
+	e.exclude(o, at)
 	base, quote := split(o.Symbol)
 	value := quantity.Mul(price)
 	t := Trade{Symbol: o.Symbol, OrderID: o.ID, Price: price, Quantity: quantity, Buyer: o.Side == sideBuy, Maker: maker, At: at}

@@ -206,7 +206,7 @@ func placeOrder(c call) (any, *refusal) {
 
 // ack is the shortest answer about an order.
 func (o *Order) ack(at time.Time) map[string]any {
-	return map[string]any{"symbol": o.Symbol, "orderId": o.ID, "orderListId": -1, "clientOrderId": o.ClientID, "transactTime": at.UnixMilli()}
+	return map[string]any{"symbol": o.Symbol, "orderId": o.ID, "orderListId": o.listID(), "clientOrderId": o.ClientID, "transactTime": at.UnixMilli()}
 }
 
 // result adds to an answer what all but the shortest have.
@@ -222,7 +222,7 @@ func (o *Order) result(answer map[string]any) map[string]any {
 // listed is an order as it is read.
 func (o *Order) listed() map[string]any {
 	return o.result(map[string]any{
-		"symbol": o.Symbol, "orderId": o.ID, "orderListId": -1, "clientOrderId": o.ClientID, "stopPrice": "0.00000000", "icebergQty": "0.00000000",
+		"symbol": o.Symbol, "orderId": o.ID, "orderListId": o.listID(), "clientOrderId": o.ClientID, "stopPrice": amount(o.StopPrice), "icebergQty": "0.00000000",
 		"time": o.Created.UnixMilli(), "updateTime": o.Updated.UnixMilli(), "isWorking": true,
 	})
 }
@@ -260,7 +260,7 @@ func cancelOrder(c call) (any, *refusal) {
 	if o == nil || !o.Open() {
 		return nil, &refusal{400, -2011, "Unknown order sent."}
 	}
-	c.server.exchange.finish(o, statusCanceled, by, c.now)
+	c.server.exchange.cancelList(o, by, c.now)
 	answer := o.result(o.ack(c.now))
 	answer["clientOrderId"], answer["origClientOrderId"] = by, o.ClientID
 	delete(answer, "workingTime")

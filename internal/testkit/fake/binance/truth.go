@@ -76,7 +76,7 @@ func (s *Server) Trade(clientID string, quantity decimal.Decimal) bool {
 	e.advance(s.config.Now())
 	for _, o := range e.orders {
 		if o.ClientID == clientID && o.Open() {
-			e.fill(o, decimal.Min(quantity, o.left()), o.Price, true, s.config.Now())
+			e.fill(o, decimal.Min(quantity, o.left()), o.restPrice(o.StopPrice), true, s.config.Now())
 			return true
 		}
 	}
@@ -108,11 +108,11 @@ func (s *Server) end(clientID, status string) {
 	s.exchange.advance(s.config.Now())
 	for _, o := range s.exchange.orders {
 		if o.ClientID == clientID && o.Open() {
-			by := ""
 			if status == statusCanceled {
-				by = "by-somebody-else"
+				s.exchange.cancelList(o, "by-somebody-else", s.config.Now())
+				continue
 			}
-			s.exchange.finish(o, status, by, s.config.Now())
+			s.exchange.finish(o, status, "", s.config.Now())
 		}
 	}
 }

@@ -161,7 +161,7 @@ type executionReport struct {
 	Price      string  `json:"p"`
 	StopPrice  string  `json:"P"`
 	Iceberg    string  `json:"F"`
-	List       int     `json:"g"`
+	List       int64   `json:"g"`
 	Original   string  `json:"C"`
 	Execution  string  `json:"x"`
 	Status     string  `json:"X"`
@@ -193,7 +193,7 @@ func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time
 	zero := amount(o.locked.Sub(o.locked))
 	r := executionReport{
 		Event: "executionReport", At: at.UnixMilli(), Symbol: o.Symbol, ClientID: o.ClientID, Side: o.Side, Type: o.Type, Force: o.TimeInForce,
-		Quantity: amount(o.Quantity), Price: amount(o.Price), StopPrice: zero, Iceberg: zero, List: -1, Execution: execution, Status: o.shown(),
+		Quantity: amount(o.Quantity), Price: amount(o.Price), StopPrice: amount(o.StopPrice), Iceberg: zero, List: o.listID(), Execution: execution, Status: o.shown(),
 		Reject: "NONE", OrderID: o.ID, LastQty: zero, Filled: amount(o.Executed), LastPrice: zero, Fee: "0", Transacted: at.UnixMilli(), TradeID: -1,
 		Number: e.executed, OnBook: o.Open() && o.Type == typeLimit, Created: o.Created.UnixMilli(), Quote: amount(o.Quote), LastQuote: zero, QuoteQty: zero,
 		Working: o.Created.UnixMilli(), Prevention: "NONE",

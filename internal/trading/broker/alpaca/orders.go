@@ -47,6 +47,8 @@ func compose(o order.Spec) (string, error) {
 		return "", fault.Field("quantity", o.Quantity.String(), "above 0")
 	case o.Type == order.Limit && !o.Price.IsPositive():
 		return "", fault.Field("price", o.Price.String(), "above 0")
+	case !o.StopPrice.IsZero():
+		return "", fault.Field("stop_price", o.StopPrice.String(), "none: stops are not sent yet")
 	}
 	a := ask{
 		ClientOrderID: o.ID, Symbol: o.Symbol.Name, Quantity: o.Quantity.String(), Side: o.Side.String(), Type: o.Type.String(), TimeInForce: "day",
@@ -134,11 +136,12 @@ func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 	return order.Report{}, fate(o.Symbol.Name, err)
 }
 
-// Open lists the open orders of the account.
+// Open lists the open orders of the account. It asks for nested ones: a leg that waits is
+// listed under its parent alone, and no leg names its parent.
 func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	var all []order.Report
 	seen := make(map[string]bool)
-	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}}
+	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}, "nested": {"true"}}
 	for {
 		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, listOf("a list of orders", orderAt))
 		if err != nil {
@@ -148,7 +151,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		for _, t := range page {
 			if !seen[t.id] {
 				seen[t.id] = true
-				all = append(all, t.report())
+				all = append(all, t.reports()...)
 			}
 		}
 		if len(page) < openPage {

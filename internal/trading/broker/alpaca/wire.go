@@ -17,12 +17,15 @@ type ticket struct {
 	id, clientID string
 	symbol       market.Symbol // zero for an order of several legs
 	side         order.Side    // 0 for what only others use
-	kind         order.Type    // likewise: stops, trailing stops
+	kind         order.Type    // likewise; what an order becomes that waits for a trigger
 	status       string
 	replacedBy   string
 	quantity     decimal.Decimal // 0 for an order by its worth
 	filled       decimal.Decimal
 	limit        decimal.Decimal
+	stop         decimal.Decimal // trigger, 0 for none
+	class        string          // of several orders in one: bracket, oco, oto
+	legs         []ticket        // of a request for nested orders
 	submitted    time.Time
 	changed      time.Time
 }
@@ -52,8 +55,11 @@ func listOf[T any](what string, item func(*strictjson.Reader) T) func(body []byt
 }
 
 // orderAt reads an order. What must be right in every order fails; what is
-// foreign to us, such as a stop price, is left out.
-func orderAt(j *strictjson.Reader) ticket {
+// foreign to us, such as a trail, is left out.
+func orderAt(j *strictjson.Reader) ticket { return orderWith(j, true) }
+
+// orderWith is orderAt with or without its legs, which have none.
+func orderWith(j *strictjson.Reader, legs bool) ticket {
 	var t ticket
 	var symbol, class string
 	counted := false
@@ -83,6 +89,14 @@ func orderAt(j *strictjson.Reader) ticket {
 			}
 		case "limit_price":
 			t.limit = amount(j)
+		case "stop_price":
+			t.stop = amount(j)
+		case "order_class":
+			t.class = text(j)
+		case "legs":
+			if legs && !j.Null() {
+				j.Array(func(int) { t.legs = append(t.legs, orderWith(j, false)) })
+			}
 		case "submitted_at":
 			t.submitted = instant(j)
 		case "created_at", "updated_at":
@@ -95,7 +109,7 @@ func orderAt(j *strictjson.Reader) ticket {
 	if t.id == "" || t.status == "" || !counted || t.changed.IsZero() {
 		j.Failf("an order without id, status, filled_qty or updated_at")
 	}
-	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() {
+	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() || t.stop.IsNegative() {
 		j.Failf("an order with an amount below zero")
 	}
 	if symbol != "" {
@@ -114,11 +128,12 @@ func sideOf(word string) order.Side {
 	return 0
 }
 
+// typeOf reads how an order is priced. Those that wait for a trigger are what they become.
 func typeOf(word string) order.Type {
 	switch word {
-	case "market":
+	case "market", "stop", "trailing_stop":
 		return order.Market
-	case "limit":
+	case "limit", "stop_limit":
 		return order.Limit
 	}
 	return 0
@@ -265,12 +280,31 @@ func statusOf(t ticket) (status order.Status, note string) {
 func (t ticket) report() order.Report {
 	r := order.Report{
 		Spec: order.Spec{
-			ID: t.clientID, Symbol: t.symbol, Side: t.side, Type: t.kind, Quantity: t.quantity, Price: t.limit,
+			ID: t.clientID, Symbol: t.symbol, Side: t.side, Type: t.kind, Quantity: t.quantity, Price: t.limit, StopPrice: t.stop,
 		},
 		VenueID: t.id, Filled: t.filled, At: t.changed,
 	}
 	r.Status, r.Reason = statusOf(t)
 	return r
+}
+
+// reports returns the state of an order and of its legs, of which those that are over are
+// left out. The legs of a pair exclude their parent; those of an entry wait for it.
+func (t ticket) reports() []order.Report {
+	all := []order.Report{t.report()}
+	if len(t.legs) == 0 {
+		return all
+	}
+	all[0].Group.Name = t.id
+	for _, leg := range t.legs {
+		r := leg.report()
+		if r.Status.Final() {
+			continue
+		}
+		r.Group = order.Group{Name: t.id, Leg: t.class != "oco"}
+		all = append(all, r)
+	}
+	return all
 }
 
 // check holds that the venue's answer is about our order.

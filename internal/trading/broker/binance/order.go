@@ -261,6 +261,8 @@ func checkSpec(o order.Spec) error {
 		return notSent(fault.Field("quantity", o.Quantity.String(), "above zero"))
 	case o.Type == order.Limit && !o.Price.IsPositive():
 		return notSent(fault.Field("price", o.Price.String(), "above zero for a limit order"))
+	case !o.StopPrice.IsZero():
+		return notSent(fault.Field("stop_price", o.StopPrice.String(), "none: stops are not sent yet"))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func sideOf(j *strictjson.Reader) order.Side {
 }
 
 // typeOf reads how an order is priced. Those that wait for a trigger are what they
-// become; a word that is not known is neither.
+// become, and have a stop price; a word that is not known is neither.
 func typeOf(word string) order.Type {
 	switch word {
 	case "LIMIT", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT":
@@ -50,10 +50,13 @@ func typeOf(word string) order.Type {
 	return 0
 }
 
+// statusPending is the status of an order that waits for another of its list.
+const statusPending = "PENDING_NEW"
+
 // statusOf reads a status. An unknown word means to ask again, never that it is over.
 func statusOf(word string) order.Status {
 	switch word {
-	case "NEW", "PENDING_NEW":
+	case "NEW", statusPending:
 		return order.Accepted
 	case "PARTIALLY_FILLED":
 		return order.PartiallyFilled
@@ -126,7 +129,7 @@ func parseOrder(j *strictjson.Reader) order.Report { return parseAnyOrder(j, "an
 // parseAnyOrder reads an order, in any of the shapes in which the venue sends one: with
 // long names over REST, with single letters in the stream.
 func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Report {
-	x := wireOrder{execution: execution, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
+	x := wireOrder{execution: execution, list: -1, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
 	j.Object(func(key []byte) { x.field(j, string(key)) })
 	r := x.r
 	if x.has != hasAll {
@@ -136,6 +139,9 @@ func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Repo
 		r.ID = x.original
 	}
 	r.Status = statusOf(x.word)
+	if x.list >= 0 {
+		r.Group = order.Group{Name: formatID(x.list), Leg: x.word == statusPending}
+	}
 	if x.happened == "TRADE" {
 		r.Fills = []order.Fill{x.fill}
 	}
@@ -154,6 +160,7 @@ type wireOrder struct {
 	fill      order.Fill // of an execution report
 	original  string     // the order's id, when the other is that of its cancel
 	word      string     // the status
+	list      int64      // the id of the order's list, -1 for none
 	happened  string     // in an execution report
 	has       int        // which fields came
 }
@@ -182,6 +189,10 @@ func (x *wireOrder) field(j *strictjson.Reader, key string) {
 		r.Filled, x.has = j.Amount(), x.has|hasFilled
 	case "price", "p":
 		r.Price, x.has = j.Amount(), x.has|hasPrice
+	case "stopPrice", "P":
+		r.StopPrice = j.Amount()
+	case "orderListId", "g":
+		x.list = j.Int()
 	case "transactTime", "updateTime", "T":
 		r.At, x.has = instant(j), x.has|hasTime
 	case "expiryReason":

@@ -64,6 +64,8 @@ func sound(o order.Spec, inst provider.Instrument) error {
 	switch {
 	case o.ID == "" || o.Side.String() == "" || o.Type.String() == "":
 		return fault.Missing("order", "an id, a side and a type")
+	case !o.StopPrice.IsZero():
+		return fault.Field("stop_price", o.StopPrice.String(), "none: stops are not taken yet")
 	case !o.Quantity.IsPositive():
 		return fault.Field("quantity", o.Quantity.String(), "a number above 0")
 	case offGrid(o.Quantity, inst.Step):

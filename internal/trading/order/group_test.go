@@ -1,0 +1,109 @@
+package order_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"candela/internal/trading/order"
+)
+
+// seen is a report of a leg of the group 7.
+func seen(g order.Origin, n int, quantity, filled string) order.Report {
+	r := order.Report{Spec: g.Spec, Status: order.Accepted, Filled: dec(filled), At: second(n), Group: order.Group{Name: "7"}}
+	r.Quantity = dec(quantity)
+	return r
+}
+
+func TestFromReport_AVenueResizesALeg(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Sell, "5")
+	small, large := seen(g, 4, "3", "0"), seen(g, 3, "5", "0")
+	for name, reports := range map[string][]order.Report{
+		"in order": {large, small}, "the older one last": {small, large}, "twice": {large, small, small, large},
+	} {
+		o := hear(sent(g), reports...)
+		if o.Doubtful() || o.NeedsQuery() || !o.Quantity.Equal(dec("3")) || o.Group.Name != "7" || o.Status != order.Accepted {
+			t.Errorf("%s: %v over %v in %+v, doubt %q", name, o.Status, o.Quantity, o.Group, o.Doubt)
+		}
+	}
+	// A report without the group, as in a stream, is about the same leg.
+	alone := seen(g, 5, "2", "0")
+	alone.Group = order.Group{}
+	if o := hear(sent(g), small, alone); o.Doubtful() || !o.Quantity.Equal(dec("2")) {
+		t.Errorf("without the group: over %v, doubt %q", o.Quantity, o.Doubt)
+	}
+	// What is left is filled, and the leg with it.
+	last := seen(g, 6, "3", "3")
+	last.Status, last.Fills = order.Filled, []order.Fill{trade(g, 6, "3", "100")}
+	if o := hear(sent(g), large, small, last); o.Status != order.Filled || o.MissingFills() || o.Doubtful() {
+		t.Errorf("%v with %v of %v filled, doubt %q", o.Status, o.Filled, o.Quantity, o.Doubt)
+	}
+}
+
+func TestFromReport_AnotherQuantityIsADoubt(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Sell, "5")
+	single := seen(g, 3, "3", "0")
+	single.Group = order.Group{}
+	if o := hear(sent(g), single); !o.Doubtful() || !o.Quantity.Equal(dec("5")) {
+		t.Error("an order in no group may have another quantity")
+	}
+	if o := hear(sent(g), seen(g, 3, "3", "4")); !o.Doubtful() {
+		t.Error("more is filled than the leg has, without a doubt")
+	}
+}
+
+func TestApply_GroupedAndResized(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Sell, "5")
+	grouped := order.Event{Kind: order.KindGrouped, OrderID: "o1", Group: &order.Group{Name: "7", Leg: true}}
+	resized := order.Event{Kind: order.KindResized, OrderID: "o1", Quantity: dec("2"), VenueAt: second(5)}
+	if _, err := order.Apply(sent(g), resized); !errors.Is(err, order.ErrTransition) {
+		t.Errorf("resized in no group: %v", err)
+	}
+	leg := fold(sent(g), grouped)
+	if other := fold(leg, order.Event{Kind: order.KindGrouped, OrderID: "o1", Group: &order.Group{Name: "8"}}); other.Group != *grouped.Group {
+		t.Errorf("the group became %+v", other.Group)
+	}
+	part := fold(leg, filled(trade(g, 2, "3", "100")))
+	if _, err := order.Apply(part, resized); !errors.Is(err, order.ErrMalformed) {
+		t.Errorf("resized below what is filled: %v", err)
+	}
+	late := resized
+	late.Quantity, late.VenueAt = dec("4"), second(5).Add(-time.Millisecond)
+	if o := fold(leg, resized, late); !o.Quantity.Equal(dec("2")) {
+		t.Errorf("an older size counts: %v", o.Quantity)
+	}
+	whole := resized
+	whole.Quantity = dec("3")
+	if o := fold(part, whole); o.Status != order.Filled {
+		t.Errorf("all that is left is filled, and it is %v", o.Status)
+	}
+}
+
+// TestSnapshot_KeepsTheGroup holds that a restart counts a pair once, too.
+func TestSnapshot_KeepsTheGroup(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Sell, "5")
+	g.StopPrice = dec("90")
+	b := book(t, created(g), event("o1", order.KindSent))
+	o, _ := b.Order("o1")
+	for _, e := range order.FromReport(o, seen(g, 4, "3", "0")) {
+		if err := b.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := b.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := order.ReadSnapshot("me", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := b.Order("o1")
+	if after, _ := again.Order("o1"); same(before, after) != "" || after.Group.Name != "7" || !after.StopPrice.Equal(dec("90")) || !after.Resized.Equal(second(4)) {
+		t.Errorf("read as %+v", after)
+	}
+}
