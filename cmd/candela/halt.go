@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 
 // halt stops trading. The arguments before the flags are the reason.
 func halt(ctx context.Context, in invocation) error {
+	all := slices.Contains(in.args, "--all")
+	in.args = slices.DeleteFunc(slices.Clone(in.args), func(arg string) bool { return arg == "--all" })
 	words := 0
 	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
 		words++
@@ -27,7 +30,11 @@ func halt(ctx context.Context, in invocation) error {
 	if cfg.NATS.URL == "" {
 		before = openOrders(ctx, cfg.Home)
 	}
-	state, err := app.Halt(ctx, cfg, reason, in.Stderr)
+	stop := app.Halt
+	if all {
+		stop = app.HaltAll
+	}
+	state, err := stop(ctx, cfg, reason, in.Stderr)
 	if err := printState(in, state, err); err != nil || cfg.NATS.URL != "" {
 		return err
 	}
@@ -73,8 +80,18 @@ func printOpen(ctx context.Context, in invocation, home string, before map[strin
 				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, count(n, "order"))
 			}
 			printLeft(in.Stdout, a, s.Running)
+			printWithoutStop(in.Stdout, a)
 		}
 		return nil
+	}
+}
+
+// printWithoutStop prints what no stop protects while trading is halted.
+func printWithoutStop(w io.Writer, a control.AccountStatus) {
+	for _, p := range a.Positions {
+		if p.WithoutStop != "" {
+			fmt.Fprintf(w, "%s: %s of %s has no stop.\n", a.Account, p.WithoutStop, p.Symbol)
+		}
 	}
 }
 
@@ -84,7 +101,7 @@ func printLeft(w io.Writer, a control.AccountStatus, running bool) {
 	case a.Open == 0:
 		fmt.Fprintf(w, "%s: no order is open.\n", a.Account)
 	case running:
-		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, or placed outside candela.\n", a.Account, count(a.Open, "order"))
+		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, kept to protect a position, or placed outside candela.\n", a.Account, count(a.Open, "order"))
 	default:
 		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, count(a.Open, "order"))
 	}

@@ -146,7 +146,11 @@ Example:
 `
 	haltHelp = `
 Takes effect at once in a running server, and otherwise at the next start. Trading stays
-halted until candela resume.
+halted until candela resume. Orders that protect a position, such as stops, are kept, and
+so is what was placed outside candela. What has no stop is printed.
+
+Flags:
+  --all  cancel also the orders that protect positions
 
 Example:
   candela halt "unexpected news"

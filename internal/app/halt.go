@@ -30,12 +30,24 @@ import (
 
 // Halt stops trading: in the running program, in the stored state if none runs, or by the
 // halt file if the program does not respond. What a connection to NATS logs goes to log.
+// Orders that protect a position are kept.
 func Halt(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
-	s, reached, err := control.Halt(ctx, cfg.Home, reason)
+	return haltBy(ctx, cfg, command{by: control.ByHalt, reason: reason, halt: true}, control.Halt, log)
+}
+
+// HaltAll is Halt that cancels the orders that protect positions too.
+func HaltAll(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
+	return haltBy(ctx, cfg, command{by: control.ByHalt, reason: reason, halt: true, all: true}, control.HaltAll, log)
+}
+
+// haltBy halts the running program with ask, or without it.
+func haltBy(ctx context.Context, cfg *config.Config, w command,
+	ask func(ctx context.Context, home, reason string) (control.TradingState, bool, error), log io.Writer,
+) (control.TradingState, error) {
+	s, reached, err := ask(ctx, cfg.Home, w.reason)
 	if reached || err != nil {
 		return s, err
 	}
-	w := command{control.ByHalt, reason, true}
 	if cfg.NATS.URL != "" {
 		return w.send(ctx, cfg, log)
 	}
@@ -47,7 +59,11 @@ func Halt(ctx context.Context, cfg *config.Config, reason string, log io.Writer)
 	if err := os.WriteFile(path, []byte(control.ByHalt+"\n"), 0o600); err != nil {
 		return s, fmt.Errorf("halt file: %w", err)
 	}
-	return control.TradingState{Level: guard.Halted.String(), Where: "by the file " + path + ", which the program reads within a second"}, nil
+	where := "by the file " + path + ", which the program reads within a second"
+	if w.all {
+		where += "; it keeps the orders that protect positions"
+	}
+	return control.TradingState{Level: guard.Halted.String(), Where: where}, nil
 }
 
 // Resume lifts the halt and every other restriction that the owner can lift.
@@ -62,7 +78,7 @@ func Resume(ctx context.Context, cfg *config.Config, log io.Writer) (control.Tra
 	if err := withoutHalt(cfg.Home); err != nil {
 		return s, err
 	}
-	w := command{control.ByResume, "", false}
+	w := command{by: control.ByResume}
 	if cfg.NATS.URL != "" {
 		return w.send(ctx, cfg, log)
 	}
@@ -104,6 +120,7 @@ func removeOwnHalt(home string) error {
 type command struct {
 	by, reason string
 	halt       bool
+	all        bool // a halt that cancels what protects positions too
 }
 
 // commandReplica is the name of a command among the replicas, as their logs show it.
@@ -181,7 +198,10 @@ func (w command) notReceived() error {
 }
 
 func (w command) apply(ctx context.Context, d *deskproxy.Desk) (guard.State, error) {
-	if w.halt {
+	switch {
+	case w.all:
+		return d.HaltAll(ctx, w.by, w.reason)
+	case w.halt:
 		return d.Halt(ctx, w.by, w.reason)
 	}
 	return d.Resume(ctx, w.by)
@@ -220,12 +240,20 @@ func (w command) storeAt(ctx context.Context, conn *conn.Conn) (control.TradingS
 	return s, err
 }
 
+// setIn changes the state of an account in an open store.
+func (w command) setIn(ctx context.Context, in desk.Store, account string) (guard.State, error) {
+	if w.all {
+		return desk.SetStoredHaltAll(ctx, in, account, w.by, w.reason, time.Now())
+	}
+	return desk.SetStoredHalt(ctx, in, account, w.by, w.reason, w.halt, time.Now())
+}
+
 // storeTo changes the state of every account in an open store and returns the strictest.
 func (w command) storeTo(ctx context.Context, in desk.Store) (control.TradingState, error) {
 	var strictest guard.State
 	var err error
 	for _, account := range accounts() {
-		s, failed := desk.SetStoredHalt(ctx, in, account, w.by, w.reason, w.halt, time.Now())
+		s, failed := w.setIn(ctx, in, account)
 		err = errors.Join(err, failed)
 		if s.Level() > strictest.Level() {
 			strictest = s

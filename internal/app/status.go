@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +54,14 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		if err != nil {
 			return s, err
 		}
+		open, err := t.orders.Orders(ctx, principal.Caller{Subject: accountOwner}, true)
+		if err != nil {
+			return s, err
+		}
 		one := newAccountStatus(rt.account(), now.State)
 		one.Open, one.Uncertain = now.Open, now.Uncertain
 		for _, p := range held {
-			one.Positions = append(one.Positions, newPositionStatus(p))
+			one.Positions = append(one.Positions, newPositionStatus(p, open))
 		}
 		one.Why = withHaltFiles(one.Why, haltFiles)
 		s.Accounts = append(s.Accounts, one)
@@ -100,11 +105,15 @@ func newAccountStatus(account string, state guard.State) control.AccountStatus {
 	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
 }
 
-func newPositionStatus(p order.PricedPosition) control.PositionStatus {
+func newPositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
 	entry, _ := p.Average()
 	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: entry.String()}
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
+	}
+	open = slices.DeleteFunc(slices.Clone(open), func(o order.Order) bool { return o.Symbol != p.Symbol })
+	if naked := order.WithoutStop(p.NetQuantity(), open); naked.IsPositive() {
+		one.WithoutStop = naked.String()
 	}
 	return one
 }
@@ -177,7 +186,7 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 		}
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
-				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}))
+				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}, book.Open()))
 			}
 		}
 		s.Accounts = append(s.Accounts, one)

@@ -82,6 +82,11 @@ func Halt(ctx context.Context, home, reason string) (s TradingState, reached boo
 	return tradingCommand(ctx, home, "/halt?"+url.Values{"reason": {reason}}.Encode())
 }
 
+// HaltAll is Halt that cancels the orders that protect positions too.
+func HaltAll(ctx context.Context, home, reason string) (s TradingState, reached bool, err error) {
+	return tradingCommand(ctx, home, "/halt?"+url.Values{"reason": {reason}, "all": {"true"}}.Encode())
+}
+
 // Resume resumes the program that trades in a state directory. It reports false when none can
 // be reached.
 func Resume(ctx context.Context, home string) (s TradingState, reached bool, err error) {

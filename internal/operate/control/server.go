@@ -58,6 +58,23 @@ type Trader interface {
 	Resume(ctx context.Context, who string) (guard.State, error)
 }
 
+// An AllHalter is a Trader that can cancel also the orders that protect positions.
+type AllHalter interface {
+	HaltAll(ctx context.Context, who, reason string) (guard.State, error)
+}
+
+// halt carries out a halt, of all orders or of those that do not protect a position.
+func (s Server) halt(ctx context.Context, reason string, all bool) (guard.State, error) {
+	if !all {
+		return s.Trader.Halt(ctx, ByHalt, reason)
+	}
+	trader, ok := s.Trader.(AllHalter)
+	if !ok {
+		return guard.State{}, fault.New(fault.Unsupported, "halt_all", "this program cannot cancel protective orders. Run candela halt without --all")
+	}
+	return trader.HaltAll(ctx, ByHalt, reason)
+}
+
 // Run serves until ctx ends; commands in progress may finish until hard ends. Another server in
 // the state directory is an error.
 func (s Server) Run(ctx, hard context.Context, ready func()) error {
@@ -176,7 +193,7 @@ func (s Server) handleTrading(mux *http.ServeMux) {
 		s.answer(w, r, StateOf(state), err)
 	}
 	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
-		state, err := s.Trader.Halt(r.Context(), ByHalt, r.FormValue("reason"))
+		state, err := s.halt(r.Context(), r.FormValue("reason"), r.FormValue("all") == "true")
 		answer(w, r, state, err)
 	})
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {

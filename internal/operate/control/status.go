@@ -54,4 +54,6 @@ type PositionStatus struct {
 	Entry      string `json:"entry_price"`
 	Current    string `json:"current_price,omitempty"` // "" while no price is known
 	Unrealized string `json:"unrealized_pnl,omitempty"`
+
+	WithoutStop string `json:"quantity_without_stop,omitempty"` // that no open stop would close
 }

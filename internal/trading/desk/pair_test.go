@@ -134,7 +134,7 @@ func TestPair_TheVenueShrinksTheStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.assets, w.ahead = false, &atomic.Int64{}
-		w.ahead.Store(int64(venue.now().Sub(time.Now())))
+		w.ahead.Store(int64(time.Until(venue.now())))
 		apple := market.Symbol{Venue: "alpaca", Name: "AAPL"}
 		w.resolve = func(market.Symbol) (market.Symbol, error) { return apple, nil }
 		w.market.Set(apple, order.Quote{Last: dec("200"), At: venue.now()})

@@ -57,15 +57,28 @@ func (l *loop) saveState(by principal.Caller) {
 	l.unsaved = err != nil
 }
 
-// Halt stops trading and cancels all own orders. by names the author in the log and in
-// denials. A halt that cannot be saved is in force, and the error says that a restart
-// would lose it.
+// Halt stops trading and cancels the own orders that do not protect a position. by names
+// the author in the log and in denials. A halt that cannot be saved is in force, and the
+// error says that a restart would lose it.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
+	return d.halt(ctx, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason})
+}
+
+// HaltAll is Halt that cancels the orders that protect positions too, also of a halt that
+// is in force.
+func (d *Desk) HaltAll(ctx context.Context, by, reason string) (guard.State, error) {
+	return d.halt(ctx, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason, All: true})
+}
+
+func (d *Desk) halt(ctx context.Context, r guard.Restriction) (guard.State, error) {
 	var state guard.State
 	var unsaved error
 	err := d.do(ctx, func(l *loop) {
-		if !l.restrict(l.ownerCaller(by), guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason}) {
-			l.saveState(l.ownerCaller(by)) // a fenced desk may not know that trading was resumed
+		if !l.restrict(l.ownerCaller(r.By), r) {
+			if r.All {
+				l.state, _ = l.state.HaltAll()
+			}
+			l.setState(l.ownerCaller(r.By), l.state) // a fenced desk may not know that trading was resumed
 		}
 		l.cancelOpenOrders(l.now())
 		state = l.state
@@ -118,17 +131,19 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	return state, errors.Join(err, refused)
 }
 
-// cancelOpenOrders cancels all open orders during an owner's halt, with backoff.
+// cancelOpenOrders cancels open orders during an owner's halt, with backoff. Those that
+// protect a position are kept unless the owner asked for all.
 func (l *loop) cancelOpenOrders(now time.Time) {
 	halt := slices.IndexFunc(l.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
 	if halt < 0 {
 		clear(l.retries)
 		return
 	}
-	by := l.ownerCaller(l.state.Restrictions[halt].By)
+	all, by := l.state.Restrictions[halt].All, l.ownerCaller(l.state.Restrictions[halt].By)
 	for _, o := range l.book.Open() {
 		again := l.retries[o.ID]
-		if o.External || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
+		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity)
+		if kept || o.External || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
 			continue
 		}
 		if again == nil {
@@ -258,6 +273,16 @@ func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order
 	}
 	read, err := readBook(ctx, s, owner)
 	return state, read.Book, err
+}
+
+// SetStoredHaltAll is SetStoredHalt for a halt as by HaltAll.
+func SetStoredHaltAll(ctx context.Context, s Store, owner, by, reason string, now time.Time) (guard.State, error) {
+	state, err := SetStoredHalt(ctx, s, owner, by, reason, true, now)
+	if err != nil {
+		return state, err
+	}
+	state, _ = state.HaltAll()
+	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
 }
 
 // SetStoredHalt halts or resumes an account that no desk runs.

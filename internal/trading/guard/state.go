@@ -38,6 +38,7 @@ type Restriction struct {
 	Subject string          `json:"subject,omitempty"` // for example the venue whose feed is lost
 	Reason  string          `json:"reason,omitempty"`
 	By      string          `json:"who,omitempty"` // author of a halt
+	All     bool            `json:"all,omitempty"` // of a halt: orders that protect a position are cancelled too
 	Since   time.Time       `json:"since"`
 }
 
@@ -161,6 +162,18 @@ func (s State) Restrict(c Restriction) (State, bool) {
 		return s, false
 	}
 	s.Restrictions = slices.Insert(slices.Clip(s.Restrictions), at, c)
+	return s, true
+}
+
+// HaltAll makes an owner's halt cancel the orders that protect positions, and reports
+// whether it did not before.
+func (s State) HaltAll() (State, bool) {
+	at := slices.IndexFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == OwnerHalt && !c.All })
+	if at < 0 {
+		return s, false
+	}
+	s.Restrictions = slices.Clone(s.Restrictions)
+	s.Restrictions[at].All = true
 	return s, true
 }
 

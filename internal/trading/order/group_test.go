@@ -107,3 +107,32 @@ func TestSnapshot_KeepsTheGroup(t *testing.T) {
 		t.Errorf("read as %+v", after)
 	}
 }
+
+func TestWithoutStop(t *testing.T) {
+	t.Parallel()
+	stop := func(side order.Side, quantity string) order.Order {
+		g := origin("o1", side, quantity)
+		g.StopPrice = dec("90")
+		return sent(g)
+	}
+	target := sent(origin("o2", order.Sell, "5"))
+	leaving := fold(stop(order.Sell, "5"), event("o1", order.KindCancelRequested))
+	for name, tc := range map[string]struct {
+		held string
+		open []order.Order
+		want string
+	}{
+		"nothing is open":            {"5", nil, "5"},
+		"a target is no stop":        {"5", []order.Order{target}, "5"},
+		"a stop over a part":         {"5", []order.Order{stop(order.Sell, "3"), target}, "2"},
+		"a stop over more":           {"5", []order.Order{stop(order.Sell, "8")}, "0"},
+		"a stop that is being ended": {"5", []order.Order{leaving}, "5"},
+		"a stop of the wrong side":   {"5", []order.Order{stop(order.Buy, "5")}, "5"},
+		"a short":                    {"-5", []order.Order{stop(order.Buy, "4")}, "1"},
+		"no position":                {"0", []order.Order{stop(order.Sell, "5")}, "0"},
+	} {
+		if got := order.WithoutStop(dec(tc.held), tc.open); !got.Equal(dec(tc.want)) {
+			t.Errorf("%s: %v, want %s", name, got, tc.want)
+		}
+	}
+}

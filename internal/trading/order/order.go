@@ -186,6 +186,24 @@ type Order struct {
 // Remaining returns the quantity that is not filled.
 func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
 
+// Protects reports whether the order is to close a position when the price gets there: a
+// stop, or an order of a group, against a position of this signed quantity.
+func (o Order) Protects(held decimal.Decimal) bool {
+	return (o.StopPrice.IsPositive() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
+}
+
+// WithoutStop returns how much of a position, of this signed quantity, no stop among the
+// open orders in its symbol would close.
+func WithoutStop(held decimal.Decimal, open []Order) decimal.Decimal {
+	left := held.Abs()
+	for _, o := range open {
+		if o.StopPrice.IsPositive() && o.Protects(held) && o.CancelRequested.IsZero() {
+			left = left.Sub(o.Remaining())
+		}
+	}
+	return decimal.Max(left, decimal.Zero)
+}
+
 // Average returns the average price of the fills, and false without fills. It may be
 // rounded and is for display only.
 func (o Order) Average() (decimal.Decimal, bool) {
@@ -284,7 +302,7 @@ func (r Request) matchesSymbol(s market.Symbol) bool {
 // Matches reports whether the order is the one requested, in either spelling.
 func (r Request) Matches(o Order) bool {
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		r.Spec("", "").Terms() == o.Spec.Terms()
+		r.Spec("", "").Terms() == o.Terms()
 }
 
 // Spec returns the order that is sent for the request.

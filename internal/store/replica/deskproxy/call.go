@@ -37,7 +37,10 @@ type (
 		Caller principal.Caller
 		Symbol market.Symbol
 	}
-	controlCall struct{ Who, Reason string }
+	controlCall struct {
+		Who, Reason string
+		All         bool `json:",omitempty"` // cancel what protects positions too
+	}
 
 	orderReply struct {
 		Order order.Order
@@ -128,7 +131,11 @@ func (d *Desk) register() {
 		return running.Account(ctx, caller)
 	})
 	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
-		a.State, err = running.Halt(ctx, c.Who, c.Reason)
+		if c.All {
+			a.State, err = running.HaltAll(ctx, c.Who, c.Reason)
+		} else {
+			a.State, err = running.Halt(ctx, c.Who, c.Reason)
+		}
 		return a, err
 	})
 	d.resume = newMethod(d, "desk.resume", func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {

@@ -193,9 +193,19 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	return d.account(ctx, caller)
 }
 
-// Halt stops trading on the trading replica and cancels its open orders.
+// Halt stops trading on the trading replica and cancels its open orders, but not those
+// that protect a position.
 func (d *Desk) Halt(ctx context.Context, by, reason string) (guard.State, error) {
-	a, err := d.halt(ctx, controlCall{by, reason})
+	return d.haltBy(ctx, controlCall{Who: by, Reason: reason})
+}
+
+// HaltAll is Halt that cancels the orders that protect positions too.
+func (d *Desk) HaltAll(ctx context.Context, by, reason string) (guard.State, error) {
+	return d.haltBy(ctx, controlCall{Who: by, Reason: reason, All: true})
+}
+
+func (d *Desk) haltBy(ctx context.Context, c controlCall) (guard.State, error) {
+	a, err := d.halt(ctx, c)
 	return a.State, withRemedy(err, true, "The trading replica did not reply, so trading may not have been halted. Retry.")
 }
 
@@ -207,7 +217,7 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 			return guard.State{}, err
 		}
 	}
-	a, err := d.resume(ctx, controlCall{by, ""})
+	a, err := d.resume(ctx, controlCall{Who: by})
 	return a.State, withRemedy(err, true, "The trading replica did not reply, so trading may not have been resumed. Retry.")
 }
 
