@@ -36,6 +36,7 @@ type book struct {
 type ticket struct {
 	order.Spec                 // without an owner: a venue knows none
 	VenueID    string          `json:"venue_id"`
+	Group      order.Group     `json:"group,omitzero"`
 	Currency   string          `json:"currency"`
 	Step       decimal.Decimal `json:"step,omitzero"`
 	Status     order.Status    `json:"status"`
@@ -116,7 +117,7 @@ func (b *book) apply(e entry) *ticket {
 
 func (b *book) take(e entry) *ticket {
 	t := &ticket{
-		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
+		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Group: e.Taken.Group, Currency: e.Taken.Currency, Step: e.Taken.Step,
 		Status: order.Accepted, At: e.At, Since: e.At,
 	}
 	t.Owner = ""
@@ -156,24 +157,38 @@ func (b *book) cash(currency string) decimal.Decimal {
 
 // freeCash is the cash that no resting order is about to spend.
 func (b *book) freeCash(currency string) decimal.Decimal {
-	free := b.cash(currency)
-	for _, t := range b.open {
-		if t.Currency == currency && t.Side == order.Buy {
-			free = free.Sub(b.cost(t.left(), t.Price, b.rates.Maker))
+	return b.cash(currency).Sub(b.reserved(func(t *ticket) decimal.Decimal {
+		if t.Currency != currency || t.Side != order.Buy {
+			return decimal.Zero
 		}
-	}
-	return free
+		return b.cost(t.left(), t.Price, b.rates.Maker)
+	}))
 }
 
 // freeHeld is what no resting order is about to sell.
 func (b *book) freeHeld(s market.Symbol) decimal.Decimal {
-	free := b.held[s]
-	for _, t := range b.open {
-		if t.Symbol == s && t.Side == order.Sell {
-			free = free.Sub(t.left())
+	return b.held[s].Sub(b.reserved(func(t *ticket) decimal.Decimal {
+		if t.Symbol != s || t.Side != order.Sell {
+			return decimal.Zero
 		}
+		return t.left()
+	}))
+}
+
+// reserved adds up what resting orders need. Of the orders of a group that exclude each
+// other, the one that needs most counts.
+func (b *book) reserved(needs func(*ticket) decimal.Decimal) decimal.Decimal {
+	sum, groups := decimal.Zero, make(map[order.Group]decimal.Decimal)
+	for _, t := range b.open {
+		need := needs(t)
+		if t.Group.Name != "" {
+			known := groups[t.Group]
+			groups[t.Group] = decimal.Max(known, need)
+			need = groups[t.Group].Sub(known)
+		}
+		sum = sum.Add(need)
 	}
-	return free
+	return sum
 }
 
 // cost is what a purchase takes out of the cash.
@@ -186,7 +201,7 @@ func (t *ticket) left() decimal.Decimal { return t.Quantity.Sub(t.Filled) }
 
 // report returns the order's state without its fills.
 func (t *ticket) report() order.Report {
-	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Status: t.Status, Filled: t.Filled, At: t.At}
+	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Group: t.Group, Status: t.Status, Filled: t.Filled, At: t.At}
 }
 
 // full returns the order's state with all its fills.
@@ -208,6 +223,7 @@ type entry struct {
 type taken struct {
 	order.Spec
 	VenueID  string          `json:"venue_id"`
+	Group    order.Group     `json:"group,omitzero"`
 	Asset    string          `json:"asset"`    // what is bought or sold
 	Currency string          `json:"currency"` // what it is paid in
 	Step     decimal.Decimal `json:"step"`     // quantities are multiples of it; zero for any
