@@ -97,3 +97,30 @@ func TestCheck_APairLeavesTheExitOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck_ATargetMayRestFarAway holds that the band of resting orders is not one of exits,
+// and that an order is no exit because it says so.
+func TestCheck_ATargetMayRestFarAway(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(*scene)
+		rule   string
+	}{
+		"a target of what is held":      {func(s *scene) { s.Exit = true }, ""},
+		"a target of more than is free": {func(s *scene) { s.Exit, s.AllowShort, s.OpenSell = true, true, dec("0.1") }, "resting_band_pct"},
+		"a sale that is no exit":        {func(*scene) {}, "resting_band_pct"},
+		"a target that trades at once":  {func(s *scene) { s.Exit, s.Price = true, dec("50000") }, "price_band_pct"},
+	} {
+		s := passing()
+		s.sell("0.01")
+		s.Price = dec("72000")
+		tc.change(s)
+		rule := ""
+		if d := s.check(); d != nil {
+			rule = d.Rule
+		}
+		if rule != tc.rule {
+			t.Errorf("%s: denied by %q, want %q", name, rule, tc.rule)
+		}
+	}
+}

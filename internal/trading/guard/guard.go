@@ -23,6 +23,7 @@ type Intent struct {
 	Mode  order.Mode
 	Key   string // idempotency key, "" for none
 	Token string // identifies the caller's token
+	Exit  bool   // a leg or another order whose only purpose is to close a position
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.

@@ -79,8 +79,8 @@ func rules() []rule {
 		},
 		{
 			"resting_band_pct", false, func(p Policy) string { return perCent(p.RestingBandPct) },
-			"A limit price that would rest further than this from the last price: a buy below it, a sell above.",
-			func(q *orderCheck) *Denial { return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell) },
+			"A limit price that would rest further than this from the last price: a buy below it, a sell above. A target that only closes a position passes.",
+			checkRestingBand,
 		},
 		{
 			"max_order_notional", false, func(p Policy) string { return p.MaxOrderNotional.String() },
@@ -305,6 +305,14 @@ func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 		d.Text += " The nearest allowed price is " + nearest.String() + "."
 	}
 	return d
+}
+
+// checkRestingBand passes a target: an exit is meant to rest until the price gets there.
+func checkRestingBand(q *orderCheck) *Denial {
+	if q.Exit && q.reduces() {
+		return nil
+	}
+	return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell)
 }
 
 // onTick rounds a price to the venue's tick, towards the last price.
