@@ -68,9 +68,9 @@ type Broker interface {
 	// has it already, the error is ErrUnknown, because an order of that id is there.
 	Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	// Cancel asks the venue to cancel. A report with Filled or Canceled is no error.
-	Cancel(ctx context.Context, o order.Spec) (order.Report, error)
-	// Query asks for an order by our id.
-	Query(ctx context.Context, o order.Spec) (order.Report, error)
+	Cancel(ctx context.Context, o order.Handle) (order.Report, error)
+	// Query asks for an order by our id, or by the venue's.
+	Query(ctx context.Context, o order.Handle) (order.Report, error)
 	// Open lists the open orders of the account, ours and others'.
 	Open(ctx context.Context) ([]order.Report, error)
 	// Fills lists the account's trades in a symbol after the one with trade id

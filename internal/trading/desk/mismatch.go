@@ -297,7 +297,7 @@ var errTooRecent = errors.New("a recent order is missing; the time of the venue 
 func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {
 	var kept []string
 	for _, o := range q.submitted {
-		_, err := q.broker.Query(ctx, o.Spec)
+		_, err := q.broker.Query(ctx, o.Handle())
 		switch {
 		case err == nil:
 			kept = append(kept, o.ID)

@@ -242,7 +242,7 @@ func TestForeign_TradesCount(t *testing.T) {
 		held("0.85")
 		w.venue.Drop()
 		w.venue.Trade("e2", dec("0.1"))
-		if _, err := w.venue.Cancel(w.t.Context(), rests); err != nil {
+		if _, err := w.venue.Cancel(w.t.Context(), rests.Handle()); err != nil {
 			w.t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute) // wait for late reports

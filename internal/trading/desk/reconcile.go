@@ -227,7 +227,7 @@ func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
 		if slices.ContainsFunc(a.open, func(r order.Report) bool { return r.ID == o.ID }) {
 			continue
 		}
-		r, err := q.broker.Query(ctx, o.Spec)
+		r, err := q.broker.Query(ctx, o.Handle())
 		switch {
 		case errors.Is(err, broker.ErrNotFound):
 			a.notFound[o.ID] = true

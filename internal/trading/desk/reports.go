@@ -69,7 +69,7 @@ func (l *loop) pollOrders(now time.Time) {
 func (l *loop) queryOrder(o order.Order, c *orderPoll) {
 	c.busy = true
 	l.reads.add(func(ctx context.Context) func() {
-		r, err := l.cfg.Broker.Query(ctx, o.Spec)
+		r, err := l.cfg.Broker.Query(ctx, o.Handle())
 		return func() {
 			c.busy = false
 			l.applyQuery(o, r, err)

@@ -64,7 +64,7 @@ func TestStart_FindsWhatHappened(t *testing.T) {
 		w.stop()
 		w.venue.SetPrice(dec("48500"))
 		w.venue.Trade(partly.ID, dec("0.1"))
-		if _, err := w.venue.Cancel(w.t.Context(), cancels.Spec); err != nil {
+		if _, err := w.venue.Cancel(w.t.Context(), cancels.Spec.Handle()); err != nil {
 			w.t.Fatal(err)
 		}
 		foreign := w.venue.Place(order.Spec{ID: "elsewhere", Symbol: brokertest.MemorySymbol(), Side: order.Sell, Type: order.Limit, Quantity: dec("0.2"), Price: dec("60000")})

@@ -238,7 +238,7 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 func (l *loop) queueCancel(o order.Order) {
 	l.inFlight[o.ID] = true
 	l.cancels.add(func(ctx context.Context) func() {
-		r, err := l.cfg.Broker.Cancel(ctx, o.Spec)
+		r, err := l.cfg.Broker.Cancel(ctx, o.Handle())
 		return func() {
 			delete(l.inFlight, o.ID)
 			l.handleCancelResult(o.ID, r, err)

@@ -33,7 +33,7 @@ func TestFromReport_AVenueResizesALeg(t *testing.T) {
 	if o := hear(sent(g), small, alone); o.Doubtful() || !o.Quantity.Equal(dec("2")) {
 		t.Errorf("without the group: over %v, doubt %q", o.Quantity, o.Doubt)
 	}
-	// What is left is filled, and the leg with it.
+	// The rest is filled, and the leg with it.
 	last := seen(g, 6, "3", "3")
 	last.Status, last.Fills = order.Filled, []order.Fill{trade(g, 6, "3", "100")}
 	if o := hear(sent(g), large, small, last); o.Status != order.Filled || o.MissingFills() || o.Doubtful() {

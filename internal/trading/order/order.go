@@ -8,6 +8,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -92,6 +93,27 @@ type Spec struct {
 	Price    decimal.Decimal `json:"price,omitzero"` // of a limit order
 
 	StopPrice decimal.Decimal `json:"stop_price,omitzero"` // at which it becomes the order that Type says; zero if it does not wait
+}
+
+// Handle names an order at the venue: by ID, or by VenueID if ID is empty, as of a leg whose
+// client order ID the venue makes up.
+type Handle struct {
+	Spec
+	VenueID string // "" if unknown
+}
+
+// Handle returns the handle of an order that has its ID at the venue.
+func (s Spec) Handle() Handle { return Handle{Spec: s} }
+
+// String returns the name that the venue knows.
+func (h Handle) String() string { return cmp.Or(h.ID, h.VenueID) }
+
+// Names reports whether a report is of the order.
+func (h Handle) Names(r Report) bool {
+	if h.ID == "" {
+		return h.VenueID != "" && r.VenueID == h.VenueID
+	}
+	return r.ID == h.ID
 }
 
 // Fill is one trade of an order.
@@ -181,6 +203,16 @@ type Order struct {
 	Seen            time.Time `json:"seen,omitzero"`         // newest report that was understood, venue's time
 	Doubted         time.Time `json:"doubted,omitzero"`      // newest report that was unknown or contradictory
 	Doubt           string    `json:"doubt,omitempty"`       // its reason
+}
+
+// Handle returns the order's name at the venue. That does not know our ID of an external
+// order.
+func (o Order) Handle() Handle {
+	h := Handle{Spec: o.Spec, VenueID: o.VenueID}
+	if o.External {
+		h.ID = ""
+	}
+	return h
 }
 
 // Remaining returns the quantity that is not filled.

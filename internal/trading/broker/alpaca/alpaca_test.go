@@ -57,7 +57,7 @@ func (s *scene) must(t *testing.T, o order.Spec) order.Report {
 // state asks for an order.
 func (s *scene) state(t *testing.T, o order.Spec) order.Report {
 	t.Helper()
-	r, err := s.broker.Query(t.Context(), o)
+	r, err := s.broker.Query(t.Context(), o.Handle())
 	if err != nil {
 		t.Fatal(err)
 	}

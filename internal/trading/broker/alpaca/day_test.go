@@ -79,7 +79,7 @@ func (b *books) cancel(id string) {
 	if o.Status.Final() {
 		return
 	}
-	if r, err := b.broker.Cancel(b.t.Context(), o.Spec); err == nil {
+	if r, err := b.broker.Cancel(b.t.Context(), o.Spec.Handle()); err == nil {
 		b.hear(r)
 	}
 }
@@ -95,7 +95,7 @@ func (b *books) reconcile() {
 		if o.Status.Final() && !o.MissingFills() {
 			continue
 		}
-		r, err := b.broker.Query(b.t.Context(), o.Spec)
+		r, err := b.broker.Query(b.t.Context(), o.Spec.Handle())
 		if errors.Is(err, broker.ErrNotFound) {
 			b.apply(o, order.Event{Kind: order.KindGone, OrderID: id, At: b.now(), Reason: err.Error()})
 			continue

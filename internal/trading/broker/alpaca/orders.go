@@ -74,7 +74,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	})
 	var r order.Report
 	if err == nil {
-		r, err = answered(resp.Body, o)
+		r, err = answered(resp.Body, o.Handle())
 	}
 	if err != nil {
 		return order.Report{}, fate(o.Symbol.Name, err)
@@ -83,7 +83,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 }
 
 // answered reads what the venue says of our order.
-func answered(body []byte, o order.Spec) (order.Report, error) {
+func answered(body []byte, o order.Handle) (order.Report, error) {
 	t, err := readTicket(body)
 	if err == nil {
 		err = t.check(o)
@@ -96,11 +96,13 @@ func answered(body []byte, o order.Spec) (order.Report, error) {
 	return r, nil
 }
 
-// Query asks for an order by our id.
-func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
-	resp, err := b.reads.Do(ctx, upstream.Request{
-		Path: "/v2/orders:by_client_order_id", Query: url.Values{"client_order_id": {o.ID}}, Subject: o.Symbol.Name,
-	})
+// Query asks for an order by our id, or by the venue's.
+func (b *Broker) Query(ctx context.Context, o order.Handle) (order.Report, error) {
+	ask := upstream.Request{Path: "/v2/orders:by_client_order_id", Query: url.Values{"client_order_id": {o.ID}}, Subject: o.Symbol.Name}
+	if o.ID == "" {
+		ask.Path, ask.Query = "/v2/orders/"+url.PathEscape(o.VenueID), nil
+	}
+	resp, err := b.reads.Do(ctx, ask)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && isMissing(e) {
 		return order.Report{}, fmt.Errorf("%w: %w", broker.ErrNotFound, refusal(o.Symbol.Name, err))
 	}
@@ -112,7 +114,7 @@ func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) 
 
 // Cancel asks the venue to cancel. It looks for the order first, because the venue
 // cancels by its own id alone; a look that fails has cancelled nothing.
-func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	r, err := b.Query(ctx, o)
 	switch {
 	case errors.Is(err, broker.ErrNotFound):

@@ -143,7 +143,7 @@ func TestCancel_RacesAreReported(t *testing.T) {
 			o := buy("AAPL", "3", "50")
 			s.must(t, o)
 			s.SetFault(tc.mood)
-			r, err := s.broker.Cancel(t.Context(), o)
+			r, err := s.broker.Cancel(t.Context(), o.Handle())
 			if err != nil || r.Status != tc.first || r.ID != o.ID || r.Owner != "local" {
 				t.Errorf("%s: %+v, %v", name, r, err)
 			}
@@ -172,7 +172,7 @@ func TestCancel_RacesAreReported(t *testing.T) {
 				return false
 			},
 		})
-		if r, err := s.broker.Cancel(t.Context(), o); err != nil || r.Status != order.Filled || !r.Filled.Equal(num("3")) {
+		if r, err := s.broker.Cancel(t.Context(), o.Handle()); err != nil || r.Status != order.Filled || !r.Filled.Equal(num("3")) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -182,7 +182,7 @@ func TestCancel_RacesAreReported(t *testing.T) {
 		o := buy("AAPL", "3", "50")
 		s.must(t, o)
 		s.Next(fake.Fault{On: fakealpaca.Changes, Skip: true, Status: 422, Body: `{"code":42210000,"message":"order pending replace"}`})
-		if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Outcome(err), broker.ErrRejected) || !strings.Contains(err.Error(), "order pending replace") {
+		if _, err := s.broker.Cancel(t.Context(), o.Handle()); !errors.Is(broker.Outcome(err), broker.ErrRejected) || !strings.Contains(err.Error(), "order pending replace") {
 			t.Error(err)
 		}
 	})
@@ -198,11 +198,11 @@ func TestQuery_A404OfSomethingBetweenIsNoAnswer(t *testing.T) {
 		s.must(t, o)
 		for _, body := range []string{"", "404 page not found", "<html>", "[]"} {
 			s.Next(fake.Fault{Status: http.StatusNotFound, Body: body})
-			if _, err := s.broker.Query(t.Context(), o); err == nil || errors.Is(err, broker.ErrNotFound) {
+			if _, err := s.broker.Query(t.Context(), o.Handle()); err == nil || errors.Is(err, broker.ErrNotFound) {
 				t.Errorf("%q: %v", body, err)
 			}
 			s.Next(fake.Fault{Status: http.StatusNotFound, Body: body})
-			if _, err := s.broker.Cancel(t.Context(), o); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
+			if _, err := s.broker.Cancel(t.Context(), o.Handle()); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
 				t.Errorf("%q: %v", body, err)
 			}
 		}
@@ -218,8 +218,8 @@ func TestQuery_AVenueMayNotKnowYet(t *testing.T) {
 		s.SetLag(3 * time.Second)
 		o := buy("AAPL", "1", "50")
 		s.must(t, o)
-		_, query := s.broker.Query(t.Context(), o)
-		_, cancel := s.broker.Cancel(t.Context(), o)
+		_, query := s.broker.Query(t.Context(), o.Handle())
+		_, cancel := s.broker.Cancel(t.Context(), o.Handle())
 		if !errors.Is(broker.Outcome(query), broker.ErrNotFound) || !errors.Is(broker.Outcome(cancel), broker.ErrNotFound) {
 			t.Errorf("at once: %v, %v", query, cancel)
 		}

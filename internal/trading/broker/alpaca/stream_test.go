@@ -107,7 +107,7 @@ func TestStream_ReportsOrders(t *testing.T) {
 
 func cancel(t *testing.T, s *scene, o order.Spec) {
 	t.Helper()
-	if _, err := s.broker.Cancel(t.Context(), o); err != nil {
+	if _, err := s.broker.Cancel(t.Context(), o.Handle()); err != nil {
 		t.Error(err)
 	}
 }

@@ -308,8 +308,8 @@ func (t ticket) reports() []order.Report {
 }
 
 // check holds that the venue's answer is about our order.
-func (t ticket) check(o order.Spec) error {
-	if t.clientID != o.ID {
+func (t ticket) check(o order.Handle) error {
+	if !o.Names(t.report()) {
 		return fmt.Errorf("it is about the order %q", t.clientID)
 	}
 	if t.symbol != o.Symbol || t.side != o.Side || t.kind != o.Type {

@@ -24,7 +24,7 @@ func TestParse_DocumentedPayloads(t *testing.T) {
 	t.Parallel()
 	d := decimal.RequireFromString
 	sold := order.Spec{ID: "6gCrw2kRUAF9CvJDGP16IP", Side: order.Sell, Type: order.Market, Quantity: d("10")}
-	r, err := parseReport([]byte(docFull), sold, "BTCUSDT")
+	r, err := parseReport([]byte(docFull), sold.Handle(), "BTCUSDT")
 	if err != nil || r.Status != order.Filled || r.VenueID != "28" || r.At.UnixMilli() != 1507725176595 || len(r.Fills) != 5 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -33,11 +33,11 @@ func TestParse_DocumentedPayloads(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	limit := order.Spec{ID: "myOrder1", Side: order.Buy, Type: order.Limit, Quantity: d("1"), Price: d("2")}
-	if r, err = parseReport([]byte(docCancel), limit, "LTCBTC"); err != nil || r.Status != order.Canceled || r.ID != "myOrder1" || r.VenueID != "4" {
+	if r, err = parseReport([]byte(docCancel), limit.Handle(), "LTCBTC"); err != nil || r.Status != order.Canceled || r.ID != "myOrder1" || r.VenueID != "4" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	limit.Price = d("0.1")
-	if r, err = parseReport([]byte(docQuery), limit, "LTCBTC"); err != nil || r.Status != order.Accepted || r.At.UnixMilli() != 1499827319560 {
+	if r, err = parseReport([]byte(docQuery), limit.Handle(), "LTCBTC"); err != nil || r.Status != order.Accepted || r.At.UnixMilli() != 1499827319560 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	trades, err := parseTrades([]byte("["+docTrade+"]"), "BNBBTC")
@@ -96,7 +96,7 @@ func FuzzParseOrders(f *testing.F) {
 			}
 		}
 		o := order.Spec{ID: "myOrder1", Side: order.Buy, Type: order.Limit, Quantity: decimal.NewFromInt(1), Price: decimal.NewFromInt(2), Symbol: market.Symbol{Venue: name, Name: "LTCBTC"}}
-		if r, err := parseReport(data, o, "LTCBTC"); err == nil {
+		if r, err := parseReport(data, o.Handle(), "LTCBTC"); err == nil {
 			sound(t, data, r)
 			if r.ID != o.ID || r.Symbol != o.Symbol || r.Side != o.Side {
 				t.Fatalf("%q is taken for the order", data)

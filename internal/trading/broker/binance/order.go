@@ -38,7 +38,7 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 	if wait := time.Until(time.Unix(0, b.full.Load())); wait > 0 {
 		return order.Report{}, notSent(tooManyOrders(nil, wait))
 	}
-	r, err := b.change(ctx, http.MethodPost, o, spelled, params)
+	r, err := b.change(ctx, http.MethodPost, o.Handle(), spelled, params)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Code == codeTooManyOrders {
 		b.full.Store(time.Now().Add(e.RetryAfter).UnixNano())
 	}
@@ -51,12 +51,12 @@ func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 
 // Cancel asks the venue to cancel an order. The venue says of one that is filled,
 // cancelled or unknown that it does not know it; which of them is then read.
-func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
 		return order.Report{}, notSent(err)
 	}
-	r, err := b.change(ctx, http.MethodDelete, o, spelled, url.Values{"symbol": {spelled}, "origClientOrderId": {o.ID}})
+	r, err := b.change(ctx, http.MethodDelete, o, spelled, naming(o, spelled))
 	if e, ok := errors.AsType[*upstream.Error](err); !ok || codeOf(err) != codeCancel || e.Message != wordsUnknownOrder {
 		return r, err
 	}
@@ -73,7 +73,7 @@ func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 }
 
 // change sends what is sent once. Its error has a fate.
-func (b *Broker) change(ctx context.Context, method string, o order.Spec, spelled string, params url.Values) (order.Report, error) {
+func (b *Broker) change(ctx context.Context, method string, o order.Handle, spelled string, params url.Values) (order.Report, error) {
 	if err := b.clock.ready(ctx); err != nil {
 		return order.Report{}, fmt.Errorf("%w: the venue's clock was not read: %w", broker.ErrNotSent, err)
 	}
@@ -96,20 +96,27 @@ func (b *Broker) change(ctx context.Context, method string, o order.Spec, spelle
 // notSent is the error of a request that failed before it went out.
 func notSent(err error) error { return fmt.Errorf("%w: %w", broker.ErrNotSent, err) }
 
-// Query asks for an order by our id.
-func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+// naming returns the parameters that name an order.
+func naming(o order.Handle, spelled string) url.Values {
+	if o.ID == "" {
+		return url.Values{"symbol": {spelled}, "orderId": {o.VenueID}}
+	}
+	return url.Values{"symbol": {spelled}, "origClientOrderId": {o.ID}}
+}
+
+// Query asks for an order by our id, or by the venue's.
+func (b *Broker) Query(ctx context.Context, o order.Handle) (order.Report, error) {
 	spelled, err := rules.Spell(o.Symbol)
 	if err != nil {
 		return order.Report{}, err
 	}
-	params := url.Values{"symbol": {spelled}, "origClientOrderId": {o.ID}}
-	resp, err := b.read(ctx, b.reads, "/api/v3/order", spelled, weightQuery, params)
+	resp, err := b.read(ctx, b.reads, "/api/v3/order", spelled, weightQuery, naming(o, spelled))
 	switch codeOf(err) {
 	case codeNoOrder:
-		return order.Report{}, fmt.Errorf("binance %s: %s: %w", spelled, o.ID, broker.ErrNotFound)
+		return order.Report{}, fmt.Errorf("binance %s: %s: %w", spelled, o, broker.ErrNotFound)
 	case codeArchived:
 		// Cancelled or expired without a trade over 90 days ago, the one or the other.
-		return order.Report{Spec: o, Status: order.Canceled, Reason: "archived by the venue", At: time.Now()}, nil
+		return order.Report{Spec: o.Spec, VenueID: o.VenueID, Status: order.Canceled, Reason: "archived by the venue", At: time.Now()}, nil
 	}
 	if err != nil {
 		err = explain(err, o.Symbol, spelled)

@@ -192,7 +192,7 @@ func TestSubmit_TooManyOrdersHoldOrdersAlone(t *testing.T) {
 			t.Errorf("the next one: %v", err)
 		}
 		for _, o := range rests {
-			if r, err := b.Cancel(t.Context(), o); err != nil || r.Status != order.Canceled {
+			if r, err := b.Cancel(t.Context(), o.Handle()); err != nil || r.Status != order.Canceled {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}
@@ -216,21 +216,21 @@ func TestCancel_WhatTheVenueDoesNotKnow(t *testing.T) {
 		unknown := venue.Coded(400, -2011, "Unknown order sent.")
 		unknown.On, unknown.Skip = venue.Changes, true
 		s.Next(unknown)
-		if _, err := b.Cancel(t.Context(), o); broker.Outcome(err) != broker.ErrUnknown || !errors.Is(err, broker.ErrUnknown) { //nolint:errorlint // one of the values
+		if _, err := b.Cancel(t.Context(), o.Handle()); broker.Outcome(err) != broker.ErrUnknown || !errors.Is(err, broker.ErrUnknown) { //nolint:errorlint // one of the values
 			t.Errorf("an order that the venue lists nevertheless: %v", err)
 		}
 		restricted := venue.Coded(400, -2011, "Order was not canceled due to cancel restrictions.")
 		restricted.On, restricted.Skip = venue.Changes, true
 		s.Next(restricted)
-		if _, err := b.Cancel(t.Context(), o); !errors.Is(err, broker.ErrRejected) {
+		if _, err := b.Cancel(t.Context(), o.Handle()); !errors.Is(err, broker.ErrRejected) {
 			t.Errorf("a cancel that is refused: %v", err)
 		}
 		s.Next(unknown, fake.Fault{Status: 503, On: isQuery}, fake.Fault{Status: 503, On: isQuery}, fake.Fault{Status: 503, On: isQuery})
-		if _, err := b.Cancel(t.Context(), o); broker.Outcome(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
+		if _, err := b.Cancel(t.Context(), o.Handle()); broker.Outcome(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
 			t.Errorf("when nothing can be read: %v", err)
 		}
 		s.Expire(o.ID)
-		if r, err := b.Cancel(t.Context(), o); err != nil || r.Status != order.Expired {
+		if r, err := b.Cancel(t.Context(), o.Handle()); err != nil || r.Status != order.Expired {
 			t.Errorf("an order that expired: %+v, %v", r, err)
 		}
 	})
@@ -245,12 +245,12 @@ func TestQuery_Answers(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Call(o.ID, "HIBERNATING")
-		if r, err := b.Query(t.Context(), o); err != nil || r.Status != order.Uncertain {
+		if r, err := b.Query(t.Context(), o.Handle()); err != nil || r.Status != order.Uncertain {
 			t.Errorf("a word that nobody knows: %+v, %v", r, err)
 		}
 		s.Call(o.ID, "")
 		s.Next(fake.Fault{Status: 400, Body: `{"code":-2026,"msg":"Order was canceled or expired with no executed qty over 90 days ago and has been archived."}`, On: isQuery})
-		if r, err := b.Query(t.Context(), o); err != nil || r.Status != order.Canceled || r.ID != o.ID || !r.Filled.IsZero() {
+		if r, err := b.Query(t.Context(), o.Handle()); err != nil || r.Status != order.Canceled || r.ID != o.ID || !r.Filled.IsZero() {
 			t.Errorf("an archived order: %+v, %v", r, err)
 		}
 		s.SetLag(5 * time.Second)
@@ -258,17 +258,17 @@ func TestQuery_Answers(t *testing.T) {
 		if _, err := b.Submit(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Query(t.Context(), late); !errors.Is(err, broker.ErrNotFound) {
+		if _, err := b.Query(t.Context(), late.Handle()); !errors.Is(err, broker.ErrNotFound) {
 			t.Errorf("before reads know of it: %v", err)
 		}
 		time.Sleep(5 * time.Second)
-		if r, err := b.Query(t.Context(), late); err != nil || r.Status != order.Accepted {
+		if r, err := b.Query(t.Context(), late.Handle()); err != nil || r.Status != order.Accepted {
 			t.Errorf("after: %+v, %v", r, err)
 		}
 		for _, f := range []fake.Fault{{Status: 503}, fake.Page(), fake.HalfJSON(), fake.Mistyped(), {Status: 403}, *coded(401, -2015)} {
 			f.On = isQuery
 			s.Always(&f)
-			_, err := b.Query(t.Context(), o)
+			_, err := b.Query(t.Context(), o.Handle())
 			if err == nil || errors.Is(err, broker.ErrNotFound) || fault.Of(err) == nil {
 				t.Errorf("a failed read: %v", err)
 			}

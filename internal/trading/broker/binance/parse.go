@@ -100,13 +100,13 @@ const (
 
 // parseReport reads an answer about one order, which must be the one asked for. Its
 // quantity may be less by now: the account's owner can reduce it at the venue.
-func parseReport(data []byte, o order.Spec, spelled string) (order.Report, error) {
+func parseReport(data []byte, o order.Handle, spelled string) (order.Report, error) {
 	j := strictjson.NewReader(data)
 	r := parseOrder(j)
 	if err := j.End(); err != nil {
 		return order.Report{}, err
 	}
-	if r.ID != o.ID || r.Symbol.Name != spelled || r.Side != o.Side {
+	if !o.Names(r) || r.Symbol.Name != spelled || r.Side != o.Side {
 		return order.Report{}, fmt.Errorf("it is about another order: %s in %s", r.ID, r.Symbol.Name)
 	}
 	return r, nil

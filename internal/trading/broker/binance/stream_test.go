@@ -252,7 +252,7 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 		if errors.Is(err, broker.ErrUnknown) {
 			unknown++
 			time.Sleep(5 * time.Second) // the grace
-			if r, err = b.Query(t.Context(), o); errors.Is(err, broker.ErrNotFound) {
+			if r, err = b.Query(t.Context(), o.Handle()); errors.Is(err, broker.ErrNotFound) {
 				err = broker.ErrRejected
 			}
 		}
@@ -264,7 +264,7 @@ func dayOfFaults(t *testing.T, s *venue.Server, b *binance.Broker, random *rand.
 		default:
 			k.take(r)
 			if random.IntN(2) == 0 {
-				_, _ = b.Cancel(t.Context(), o)
+				_, _ = b.Cancel(t.Context(), o.Handle())
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func compare(t *testing.T, s *venue.Server, b *binance.Broker, k *books, asked m
 	taken := map[string]int{}
 	for _, o := range s.Orders() {
 		taken[o.ClientID]++
-		r, err := b.Query(t.Context(), asked[o.ClientID])
+		r, err := b.Query(t.Context(), asked[o.ClientID].Handle())
 		if want := reportOf(o); err != nil || r.Status != want.Status || !r.Filled.Equal(want.Filled) || r.VenueID != want.VenueID {
 			t.Errorf("%+v, %v, the venue has %+v", r, err, o)
 		}

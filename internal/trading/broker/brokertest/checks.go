@@ -91,7 +91,7 @@ const patience = time.Minute
 // await asks for an order until it has the status.
 func (v *Venue) await(ctx context.Context, o order.Spec, status order.Status) (order.Report, error) {
 	for deadline := time.Now().Add(patience); ; {
-		r, err := v.Broker.Query(ctx, o)
+		r, err := v.Broker.Query(ctx, o.Handle())
 		if err != nil {
 			return r, fmt.Errorf("query: %w", err)
 		}
@@ -209,7 +209,7 @@ func limitOrder(ctx context.Context, v *Venue) error {
 		if err := v.listed(ctx, r.VenueID, true); err != nil {
 			return err
 		}
-		if r, err = v.Broker.Cancel(ctx, o); err != nil {
+		if r, err = v.Broker.Cancel(ctx, o.Handle()); err != nil {
 			return fmt.Errorf("cancel: %w", err)
 		}
 		if err := same(r, o); err != nil {
@@ -281,7 +281,7 @@ func partialFill(ctx context.Context, v *Venue) error {
 	if err := v.listed(ctx, r.VenueID, true); err != nil {
 		return err
 	}
-	if _, err := v.Broker.Cancel(ctx, o); err != nil {
+	if _, err := v.Broker.Cancel(ctx, o.Handle()); err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
 	if r, err = v.await(ctx, o, order.Canceled); err != nil {
@@ -301,14 +301,14 @@ func cancelLate(ctx context.Context, v *Venue) error {
 			return err
 		}
 	}
-	if _, err := v.Broker.Cancel(ctx, gone); err != nil {
+	if _, err := v.Broker.Cancel(ctx, gone.Handle()); err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
 	for status, o := range map[order.Status]order.Spec{order.Filled: filled, order.Canceled: gone} {
 		if _, err := v.await(ctx, o, status); err != nil {
 			return err
 		}
-		r, err := v.Broker.Cancel(ctx, o)
+		r, err := v.Broker.Cancel(ctx, o.Handle())
 		if err != nil || r.Status != status {
 			return fmt.Errorf("a late cancel gives status %d instead of %d, %w", r.Status, status, orNone(err))
 		}
@@ -321,11 +321,11 @@ func cancelLate(ctx context.Context, v *Venue) error {
 
 func notFound(ctx context.Context, v *Venue) error {
 	o := v.limit(order.Buy)
-	_, err := v.Broker.Query(ctx, o)
+	_, err := v.Broker.Query(ctx, o.Handle())
 	if err := want(err, broker.ErrNotFound); err != nil {
 		return fmt.Errorf("query: %w", err)
 	}
-	_, err = v.Broker.Cancel(ctx, o)
+	_, err = v.Broker.Cancel(ctx, o.Handle())
 	if err := want(err, broker.ErrNotFound); err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
@@ -410,7 +410,7 @@ func cancelled(ctx context.Context, v *Venue) error {
 	cancel()
 	next := v.market(order.Buy)
 	_, submitErr := v.Broker.Submit(over, next)
-	_, cancelErr := v.Broker.Cancel(over, o)
+	_, cancelErr := v.Broker.Cancel(over, o.Handle())
 	for _, err := range []error{submitErr, cancelErr} {
 		if !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("the error does not say that the context ended: %w", orNone(err))
@@ -425,7 +425,7 @@ func cancelled(ctx context.Context, v *Venue) error {
 	if _, err := v.await(ctx, o, order.Accepted); err != nil {
 		return err
 	}
-	_, queryErr := v.Broker.Query(over, o)
+	_, queryErr := v.Broker.Query(over, o.Handle())
 	_, openErr := v.Broker.Open(over)
 	_, fillsErr := v.Broker.Fills(over, v.Symbol, "")
 	_, holdingsErr := v.Broker.Holdings(over)
@@ -446,7 +446,7 @@ func concurrent(ctx context.Context, v *Venue) error {
 				o := v.limit(order.Buy)
 				_, err := v.Broker.Submit(ctx, o)
 				if err == nil {
-					_, err = v.Broker.Cancel(ctx, o)
+					_, err = v.Broker.Cancel(ctx, o.Handle())
 				}
 				if err == nil {
 					_, err = v.await(ctx, o, order.Canceled)

@@ -37,7 +37,7 @@ func (f Failure) fate(ctx context.Context, v *Venue, o order.Spec, status order.
 		_, err := v.await(ctx, o, status)
 		return err
 	}
-	_, err := v.Broker.Query(ctx, o)
+	_, err := v.Broker.Query(ctx, o.Handle())
 	return want(err, broker.ErrNotFound)
 }
 
@@ -64,7 +64,7 @@ func failedCancel(ctx context.Context, v *Venue, f Failure) error {
 		return err
 	}
 	disarm := f.Arm()
-	_, err := v.Broker.Cancel(ctx, o)
+	_, err := v.Broker.Cancel(ctx, o.Handle())
 	if f.Orders {
 		disarm()
 		if err != nil {

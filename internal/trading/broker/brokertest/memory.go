@@ -170,9 +170,11 @@ func (q *queue) signal() {
 
 func open(s order.Status) bool { return s == order.Accepted || s == order.PartiallyFilled }
 
-func (m *Memory) find(id string) *order.Report {
+func (m *Memory) find(id string) *order.Report { return m.named(order.Spec{ID: id}.Handle()) }
+
+func (m *Memory) named(h order.Handle) *order.Report {
 	for _, r := range slices.Backward(m.orders) {
-		if r.ID == id {
+		if h.Names(*r) {
 			return r
 		}
 	}
@@ -305,11 +307,11 @@ func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error)
 }
 
 // Cancel cancels, or returns how the order ended.
-func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+func (m *Memory) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	return m.change(ctx, func() (order.Report, error) {
-		r := m.find(o.ID)
+		r := m.named(o)
 		if r == nil {
-			return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o.ID)
+			return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o)
 		}
 		if open(r.Status) {
 			r.Status, r.At = order.Canceled, time.Now()
@@ -320,15 +322,15 @@ func (m *Memory) Cancel(ctx context.Context, o order.Spec) (order.Report, error)
 }
 
 // Query returns the state of an order.
-func (m *Memory) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+func (m *Memory) Query(ctx context.Context, o order.Handle) (order.Report, error) {
 	if err := m.reads(ctx); err != nil {
 		return order.Report{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.find(o.ID)
+	r := m.named(o)
 	if r == nil {
-		return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o.ID)
+		return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o)
 	}
 	return *r, nil
 }

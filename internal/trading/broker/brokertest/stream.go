@@ -122,7 +122,7 @@ func streamReports(ctx context.Context, v *Venue) error {
 	if !sum.Equal(fills.Quantity) || !r.Filled.Equal(fills.Quantity) {
 		return fmt.Errorf("the stream sent fills of %s and %s in all, of %s", sum, r.Filled, fills.Quantity)
 	}
-	if _, err := v.Broker.Cancel(ctx, cancels); err != nil {
+	if _, err := v.Broker.Cancel(ctx, cancels.Handle()); err != nil {
 		return err
 	}
 	if _, _, err := l.find(ctx, cancels, order.Canceled); err != nil {

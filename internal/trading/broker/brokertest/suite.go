@@ -170,6 +170,7 @@ func checks() []check {
 		{"a market order is filled", marketOrder},
 		{"a limit order rests until it is cancelled", limitOrder},
 		{"a part is filled and the rest cancelled", partialFill},
+		{"an order is found and cancelled by the venue's id alone", byVenueID},
 		{"what is over cannot be cancelled, and no error says how it ended", cancelLate},
 		{"an id that nobody sent is not found", notFound},
 		{"orders of others are listed", foreign},

@@ -81,7 +81,7 @@ func (b eager) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
 }
 
 func (b lenient) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
-	if _, err := b.Query(ctx, o); err == nil {
+	if _, err := b.Query(ctx, o.Handle()); err == nil {
 		return order.Report{}, broker.ErrRejected
 	}
 	return b.Memory.Submit(ctx, o)
@@ -102,7 +102,7 @@ func (b leaky) Stream(ctx context.Context, ready func(), out chan<- order.Report
 	return b.Memory.Stream(ctx, ready, out)
 }
 
-func (b vague) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+func (b vague) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	r, err := b.Memory.Cancel(ctx, o)
 	if err != nil {
 		err = errors.Join(err, broker.ErrUnknown)

@@ -100,7 +100,7 @@ func TestStream_LosesASlowReader(t *testing.T) {
 	for range 1100 { // two queues full: one is being sent, one waits
 		o := spec(order.Buy, order.Limit, "0.001", "40000")
 		v.submit(t, o)
-		if _, err := v.Cancel(t.Context(), o); err != nil {
+		if _, err := v.Cancel(t.Context(), o.Handle()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func (v *venue) state(t *rapid.T, asked []order.Spec) state {
 	s.Fills, errs[1] = v.Fills(t.Context(), btc(), "")
 	s.Holdings, errs[2] = v.Holdings(t.Context())
 	for _, o := range asked {
-		r, err := v.Query(t.Context(), o)
+		r, err := v.Query(t.Context(), o.Handle())
 		if err != nil && !errors.Is(err, broker.ErrNotFound) {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestAccount_Conserves(t *testing.T) {
 				v.observe(step{low: min(price, 50000), high: max(price, 50000), close: price, volume: volume}, minute)
 			case "cancel":
 				if len(asked) > 0 {
-					_, _ = v.Cancel(rt.Context(), rapid.SampledFrom(asked).Draw(rt, "order")) // it may never have been taken
+					_, _ = v.Cancel(rt.Context(), rapid.SampledFrom(asked).Draw(rt, "order").Handle()) // it may never have been taken
 				}
 			case "restart":
 				before := v.state(rt, asked)

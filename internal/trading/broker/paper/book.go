@@ -147,6 +147,19 @@ func (b *book) fill(f order.Fill) *ticket {
 	return t
 }
 
+// named returns the order with a name, nil for none.
+func (b *book) named(h order.Handle) *ticket {
+	if h.ID != "" {
+		return b.tickets[h.ID]
+	}
+	for _, t := range b.tickets {
+		if h.Names(t.report()) {
+			return t
+		}
+	}
+	return nil
+}
+
 func (b *book) close(t *ticket) {
 	b.open = slices.DeleteFunc(b.open, func(other *ticket) bool { return other == t })
 }

@@ -17,7 +17,7 @@ func FuzzJournal(f *testing.F) {
 	v.submit(f, spec(order.Buy, order.Market, "1", ""))
 	rests := spec(order.Sell, order.Limit, "0.5", "60000")
 	v.submit(f, rests)
-	if _, err := v.Cancel(f.Context(), rests); err != nil {
+	if _, err := v.Cancel(f.Context(), rests.Handle()); err != nil {
 		f.Fatal(err)
 	}
 	var lines [][]byte

@@ -134,15 +134,15 @@ func (b *Broker) commit(ctx context.Context, entries ...entry) error {
 }
 
 // Query returns the state of an order.
-func (b *Broker) Query(ctx context.Context, o order.Spec) (order.Report, error) {
+func (b *Broker) Query(ctx context.Context, o order.Handle) (order.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Report{}, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.book.tickets[o.ID]
+	t := b.book.named(o)
 	if t == nil {
-		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o.ID)
+		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
 	}
 	return t.full(), nil
 }

@@ -80,7 +80,7 @@ func TestBroker(t *testing.T) {
 				return all
 			},
 			Trade: func(id string, quantity decimal.Decimal) {
-				r, err := v.Query(context.Background(), order.Spec{ID: id})
+				r, err := v.Query(context.Background(), order.Spec{ID: id}.Handle())
 				if err != nil {
 					tb.Error(err)
 				}
@@ -251,7 +251,7 @@ func TestObserve_FillsAtTheLimit(t *testing.T) {
 			start := time.Now().Unix()/60*60 - 60
 			for i, s := range tc.steps {
 				v.observe(s, start)
-				r, err := v.Query(t.Context(), tc.order)
+				r, err := v.Query(t.Context(), tc.order.Handle())
 				if err != nil || !r.Filled.Equal(dec(s.filled)) {
 					t.Fatalf("after step %d %s are filled, want %s, %v", i+1, r.Filled, s.filled, err)
 				}
@@ -295,11 +295,11 @@ func TestObserve_Replay(t *testing.T) {
 		}
 		observe(1000_000-7200, 1000_000-3600) // over before the order
 		observe(1000_000-3600, 1000_000)      // likewise
-		if r, _ := v.Query(t.Context(), o); !r.Filled.IsZero() {
+		if r, _ := v.Query(t.Context(), o.Handle()); !r.Filled.IsZero() {
 			t.Errorf("%s are filled by the past", r.Filled)
 		}
 		observe(1003_600, 1007_200)
-		if r, _ := v.Query(t.Context(), o); !r.Filled.Equal(dec("0.5")) {
+		if r, _ := v.Query(t.Context(), o.Handle()); !r.Filled.Equal(dec("0.5")) {
 			t.Errorf("%s are filled", r.Filled)
 		}
 	})
@@ -322,7 +322,7 @@ func TestObserve_SharesVolume(t *testing.T) {
 	start := time.Now().Unix() / 60 * 60
 	filled := func() (all []string) {
 		for _, o := range orders {
-			r, err := v.Query(t.Context(), o)
+			r, err := v.Query(t.Context(), o.Handle())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,7 +343,7 @@ func TestObserve_SharesVolume(t *testing.T) {
 	if n := v.Tapes(); n != 1 {
 		t.Errorf("%d tapes are kept", n)
 	}
-	if _, err := v.Cancel(t.Context(), orders[0]); err != nil || v.Tapes() != 0 {
+	if _, err := v.Cancel(t.Context(), orders[0].Handle()); err != nil || v.Tapes() != 0 {
 		t.Errorf("after the last order %d tapes are kept, %v", v.Tapes(), err)
 	}
 }
@@ -358,7 +358,7 @@ func TestObserve_TakesTheFinerSeries(t *testing.T) {
 			Sub: provider.Sub{Symbol: btc(), Interval: iv}, Kind: provider.Forming, At: time.Now().Add(time.Hour),
 			Bar: market.Bar{T: 0, O: 50000, H: 50000, L: low, C: 50000, V: volume},
 		}, provider.Clock{})
-		r, err := v.Query(t.Context(), o)
+		r, err := v.Query(t.Context(), o.Handle())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func (v *venue) trade(rt *rapid.T, n int) {
 		if err != nil || len(open) == 0 {
 			return
 		}
-		if _, err := v.Cancel(rt.Context(), rapid.SampledFrom(open).Draw(rt, "cancel").Spec); err != nil {
+		if _, err := v.Cancel(rt.Context(), rapid.SampledFrom(open).Draw(rt, "cancel").Handle()); err != nil {
 			rt.Fatal(err)
 		}
 	default:
@@ -158,7 +158,7 @@ func TestSnapshot_Forgets(t *testing.T) {
 	if err != nil || len(fills) != 3 || fills[2].TradeID != last.Fills[0].TradeID || len(v.Taken()) != 4 {
 		t.Errorf("%d orders and the trades %v are left, %v", len(v.Taken()), fills, err)
 	}
-	if _, err := v.Query(t.Context(), order.Spec{ID: "o1"}); !errors.Is(err, broker.ErrNotFound) {
+	if _, err := v.Query(t.Context(), order.Spec{ID: "o1"}.Handle()); !errors.Is(err, broker.ErrNotFound) {
 		t.Errorf("what was forgotten: %v", err)
 	}
 	v.Forget(0)
@@ -182,12 +182,12 @@ func TestSnapshot_ForgetsWhatEndedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := v.Cancel(t.Context(), rests); err != nil {
+	if _, err := v.Cancel(t.Context(), rests.Handle()); err != nil {
 		t.Fatal(err)
 	}
 	v.Forget(2)
 	for id, want := range map[string]bool{"rests": true, "o2": true, "o1": false, "o0": false} {
-		if _, err := v.Query(t.Context(), order.Spec{ID: id}); (err == nil) != want {
+		if _, err := v.Query(t.Context(), order.Spec{ID: id}.Handle()); (err == nil) != want {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

@@ -200,18 +200,18 @@ func (b *Broker) currency(inst provider.Instrument) string {
 }
 
 // Cancel ends a resting order, or returns how it ended.
-func (b *Broker) Cancel(ctx context.Context, o order.Spec) (order.Report, error) {
+func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Report{}, notSent(err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.book.tickets[o.ID]
+	t := b.book.named(o)
 	if t == nil {
-		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o.ID)
+		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
 	}
 	if !t.Status.Final() {
-		if err := b.commit(ctx, entry{At: b.cfg.Now(), Cancel: o.ID}); err != nil {
+		if err := b.commit(ctx, entry{At: b.cfg.Now(), Cancel: t.ID}); err != nil {
 			return order.Report{}, notSent(err)
 		}
 		b.sweep()
