@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"candela/internal/market"
 )
 
 // The tests of this file derive indicators a second time, with plain loops over the whole
@@ -148,6 +150,24 @@ func TestCVI_HasNoValueAfterAMarketWithoutRange(t *testing.T) {
 		if math.Abs(x) > 1e6 {
 			t.Fatalf("bar %d: the range changed by %g percent", i, x)
 		}
+	}
+}
+
+// TestChandelier_TurnsAtItsFirstBar has closes that fall: the first close is below its own
+// long stop, so that the trend is down from there.
+func TestChandelier_TurnsAtItsFirstBar(t *testing.T) {
+	t.Parallel()
+	b := market.MakeBars(8, false)
+	for i := range 8 {
+		c := float64(100 - i)
+		b.Append(market.Bar{T: testStart + int64(i)*market.Hour1.Seconds(), O: c, H: c, L: c, C: c, V: 1, TakerBuy: math.NaN()})
+	}
+	r := resolved(t, `chandelier {"length": 5, "multiplier": 1}`, &b)
+	if got, want := lineOf(t, r, "Chandelier")[4], 96+0.8; math.Abs(got-want) > 1e-12 {
+		t.Errorf("the first stop is %v, want the short one, %v", got, want)
+	}
+	if len(r.Signals) != 1 || r.Signals[0].Label != "flip_down" || r.Signals[0].Confirmed != 4 {
+		t.Errorf("signals %v, want flip_down at 4", r.Signals)
 	}
 }
 

@@ -47,7 +47,7 @@ func chandelier() Def {
 		Name: "chandelier", Aliases: []string{"ce"}, Kind: Overlay, Group: GroupTrend,
 		Doc: "Chandelier exit: a trailing stop in ranges; below the price in an uptrend, above it in a downtrend.",
 		Formula: "Long = highest close of `length` bars - multiplier x ATR(length), never falling while the close before is above it; Short is mirrored. " +
-			"A close above the Short of the bar before turns the trend up, one below the Long of the bar before turns it down; it starts up. With use_close false the extremes are those of highs and lows.",
+			"A close above the Short of the bar before turns the trend up, one below the Long of the bar before turns it down; it starts up, and the first bar compares with its own. With use_close false the extremes are those of highs and lows.",
 		Truth:  "TradingView's public chandelier exit",
 		Params: append(atrParams(22, 3), Bool("use_close", true, "extremes of closes, not of highs and lows")),
 		Order:  stopOrder(), Lines: []string{"Chandelier"}, Signals: flips("the stop"),
@@ -93,20 +93,21 @@ func (s *chandelierStop) next(r *Row) {
 	}
 	was := m[chandelierFalling] == 0
 	rising := was
+	lastLong, lastShort := long, short // the first stops are compared with themselves
 	if m[chandelierKnown] == 1 {
-		lastLong, lastShort := m[chandelierLong], m[chandelierShort]
+		lastLong, lastShort = m[chandelierLong], m[chandelierShort]
 		if m[chandelierClose] > lastLong {
 			long = max(long, lastLong)
 		}
 		if m[chandelierClose] < lastShort {
 			short = min(short, lastShort)
 		}
-		switch {
-		case b.C > lastShort:
-			rising = true
-		case b.C < lastLong:
-			rising = false
-		}
+	}
+	switch {
+	case b.C > lastShort:
+		rising = true
+	case b.C < lastLong:
+		rising = false
 	}
 	line, falling := long, 0.0
 	if !rising {
