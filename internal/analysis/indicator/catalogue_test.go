@@ -28,11 +28,11 @@ func TestCatalogue_IsComplete(t *testing.T) {
 func TestCatalogue_LikeIndicatorsAreAlike(t *testing.T) {
 	t.Parallel()
 	short := func(d *Def) string {
-		text := fmt.Sprint(d.Kind, d.Labels())
-		for _, p := range d.Params {
-			text += fmt.Sprint(p.Name, p.Kind, p.Default, p.Enum)
+		params := make([]string, len(d.Params))
+		for i, p := range d.Params {
+			params[i] = fmt.Sprint(p.Name, p.Kind, p.Default, p.Enum)
 		}
-		return text
+		return fmt.Sprint(d.Kind, d.Labels(), params)
 	}
 	for i := range All() {
 		d := &All()[i]

@@ -95,7 +95,7 @@ func TestRoute_ACoinAloneIsAmbiguous(t *testing.T) {
 	s := opened(t, "ETH_1d.csv")
 	for _, name := range []string{"BTC", "GOLD", "XBT"} {
 		_, err := s.Bars(t.Context(), marketdata.Request{Symbol: market.Symbol{Name: name}, Interval: market.Day1, Bars: 1})
-		if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Code != marketdata.CodeAmbiguous {
+		if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || f.Code != marketdata.AmbiguousCode {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -135,8 +135,8 @@ func (r *router) candidates(ctx context.Context, s market.Symbol) ([]provider.Pr
 }
 
 const (
-	// CodeAmbiguous is the code of an ambiguous symbol.
-	CodeAmbiguous = "ambiguous_symbol"
+	// AmbiguousCode is the code of an ambiguous symbol.
+	AmbiguousCode = "ambiguous_symbol"
 	// VenuesHere begins what is allowed where a symbol names a venue that there is not.
 	VenuesHere = "a venue that is set up here: "
 )
@@ -148,7 +148,7 @@ func (r *router) ambiguous(s market.Symbol) error {
 	if r.named(r.routes.Other) != nil {
 		message += fmt.Sprintf("; %s is the security with that ticker, if there is one", market.Symbol{Venue: r.routes.Other, Name: s.Name})
 	}
-	return &fault.Error{Kind: fault.Invalid, Code: CodeAmbiguous, Field: "symbol", Value: s.String(), Message: message}
+	return &fault.Error{Kind: fault.Invalid, Code: AmbiguousCode, Field: "symbol", Value: s.String(), Message: message}
 }
 
 func (r *router) noSource(s market.Symbol) error {

@@ -61,7 +61,7 @@ func Suggest(ctx context.Context, from Symbols, err error) error {
 // aboutName reports whether an error is about a text that is the symbol of no instrument.
 // A venue that is misspelled is suggested already.
 func aboutName(f *fault.Error) bool {
-	return f.Code == "unknown_symbol" || f.Code == marketdata.CodeAmbiguous || f.Allowed == market.SymbolAllowed ||
+	return f.Code == "unknown_symbol" || f.Code == marketdata.AmbiguousCode || f.Allowed == market.SymbolAllowed ||
 		strings.HasPrefix(f.Allowed, marketdata.VenuesHere) && len(f.Suggestions) == 0
 }
 

@@ -21,7 +21,7 @@ func notForClients() []string {
 func TestErrorCodesAreExplained(t *testing.T) {
 	t.Parallel()
 	// The store finds its code and its words in one place, so that it returns both.
-	literal := regexp.MustCompile(`\b(?:Code: +|UnknownCode = |CodeAmbiguous = |New\((?:fault\.)?[A-Z]\w+, )"([a-z_]+)"|\breturn "(store_[a-z_]+)", "`)
+	literal := regexp.MustCompile(`\b(?:Code: +|[A-Z]\w+Code = |New\((?:fault\.)?[A-Z]\w+, )"([a-z_]+)"|\breturn "(store_[a-z_]+)", "`)
 	// Their codes reach an operator or a browser, not a caller of tools.
 	others := regexp.MustCompile(`^internal/(app|config|operate|access|testkit|store/statedir|store/loginfile|alerting/sink|serve/httpd|serve/admin)/|test/|_test\.go$`)
 	var used []string

@@ -14,6 +14,7 @@ import (
 func TestLoaded_IsTheListOfTheVenue(t *testing.T) {
 	t.Parallel()
 	within(t, venue.Config{Seed: 1, Pairs: []string{"BTC/USD", "ETH/BTC", "DOGE/EUR", "EUR/USD"}}, func(t *testing.T, _ *venue.Server, p *kraken.Provider) {
+		t.Helper()
 		if got := p.Loaded(); got != nil {
 			t.Fatalf("before it was read: %v", got)
 		}
@@ -21,8 +22,10 @@ func TestLoaded_IsTheListOfTheVenue(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []provider.Listing{
-			{Name: "BTC/USD", Class: provider.Crypto, Asset: "BTC", Quote: "USD"}, {Name: "EUR/USD", Class: provider.Currency, Asset: "EUR", Quote: "USD"},
-			{Name: "DOGE/EUR", Class: provider.Crypto, Asset: "DOGE", Quote: "EUR"}, {Name: "ETH/BTC", Class: provider.Crypto, Asset: "ETH", Quote: "BTC"},
+			{Name: "BTC/USD", Class: provider.Crypto, Asset: "BTC", Quote: "USD"},
+			{Name: "EUR/USD", Class: provider.Currency, Asset: "EUR", Quote: "USD"},
+			{Name: "DOGE/EUR", Class: provider.Crypto, Asset: "DOGE", Quote: "EUR"},
+			{Name: "ETH/BTC", Class: provider.Crypto, Asset: "ETH", Quote: "BTC"},
 		}
 		got := p.Loaded()
 		if len(got) != len(want) {
