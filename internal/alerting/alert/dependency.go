@@ -49,8 +49,7 @@ func (b *Index) Ticking(n Dependency) iter.Seq2[string, *indicator.Selection] {
 			return
 		}
 		for _, g := range w.groups {
-			ticks := slices.ContainsFunc(w.lines, func(l *line) bool { return l.tick && l.term.group == g })
-			if ticks && g.active > 0 && !yield(g.key, g.selection) {
+			if g.ticks > 0 && g.active > 0 && !yield(g.key, g.selection) {
 				return
 			}
 		}
@@ -85,6 +84,7 @@ type indicatorGroup struct {
 	active    int
 	queues    []*queue // one per signal with alerts; a handful
 	refs      int      // queues of extended alerts that use it
+	ticks     int      // of these, the ones on ticks
 
 	row   Row   // of the bar or tick with that stamp
 	stamp int64 // in milliseconds

@@ -20,7 +20,7 @@ var Nearest = toFloat
 // alerts to come.
 func (b *Index) Held() (held, rows int) {
 	held = len(b.byID) + len(b.owners.index) + len(b.symbols.index) + len(b.notes) + len(b.bigThresholds) +
-		len(b.dependencies) + len(b.expiries.entries) + len(b.uncommitted) + len(b.instruments) + len(b.extras) + len(b.repeated)
+		len(b.dependencies) + len(b.expiries.entries) + len(b.uncommitted) + len(b.instruments) + len(b.extras) + len(b.repeated) + len(b.uses)
 	return held, len(b.owners.rows) + len(b.symbols.rows) + len(b.queues) + len(b.pages)*pageSize
 }
 

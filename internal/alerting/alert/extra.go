@@ -170,6 +170,9 @@ func (b *Index) lineQueue(w *dependents, l *line, up bool) *queue {
 func (q *queue) retain() {
 	for _, g := range q.groups {
 		g.refs++
+		if q.line != nil && q.line.tick {
+			g.ticks++
+		}
 	}
 }
 
@@ -190,7 +193,9 @@ func (w *dependents) releaseExtended(q *queue) {
 		}
 	}
 	for _, g := range q.groups {
-		g.refs--
+		if g.refs--; q.line != nil && q.line.tick {
+			g.ticks--
+		}
 	}
 	w.dropGroups()
 }

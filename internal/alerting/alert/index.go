@@ -40,6 +40,7 @@ type Index struct {
 	selections   map[string]selected // by name and parameters
 
 	extras      map[uint32]*extra // of extended alerts
+	uses        map[ownedGroup]uses
 	expiries    heap
 	uncommitted map[uint32]uncommitted
 	repeated    []repeatedFiring // uncommitted, of alerts that fire again
@@ -51,7 +52,10 @@ type Index struct {
 }
 
 // list holds the alerts of an owner, linked through their records.
-type list struct{ first, last uint32 }
+type list struct {
+	first, last uint32
+	effort      effort
+}
 
 // NewIndex returns an empty index.
 func NewIndex() *Index {
@@ -66,6 +70,7 @@ func NewIndex() *Index {
 		selections:    make(map[string]selected),
 		uncommitted:   make(map[uint32]uncommitted),
 		extras:        make(map[uint32]*extra),
+		uses:          make(map[ownedGroup]uses),
 		instruments:   make(map[market.Symbol]int),
 	}
 	b.expiries.position = func(slot uint32) *uint32 { return &b.record(slot).expiry }
@@ -84,15 +89,17 @@ func (b *Index) Count(owner string) int {
 	return b.owners.rows[n].refs
 }
 
-// Check returns the reason why an owner may not create the alert: an error of Add, or
-// more than MaxPerOwner alerts. The engine calls it before it stores the alert, so that
+// Check returns the reason why an owner may not create the alert: an error of Add, more
+// than MaxPerOwner alerts, or more computations than an owner may have. The engine calls it before it stores the alert, so that
 // Add cannot fail afterwards.
 func (b *Index) Check(a *Alert) error {
 	if err := b.CheckCount(a.Owner); err != nil {
 		return err
 	}
-	_, err := b.check(a)
-	return err
+	if _, err := b.check(a); err != nil {
+		return err
+	}
+	return b.checkEffort(a)
 }
 
 // CheckCount returns an error if an owner may not have one more alert.
@@ -184,6 +191,7 @@ func (b *Index) add(a *Alert) (uint32, error) {
 	r.queue, r.symbol, r.pos = q.number, b.symbols.acquire(a.Symbol), noSlot
 	b.byID[id] = slot
 	b.linkOwner(slot, a.Owner)
+	b.countUse(r.owner, q, 1)
 	if a.Note != "" {
 		b.notes[slot] = a.Note
 	}
@@ -306,7 +314,7 @@ func (b *Index) linkOwner(slot uint32, owner string) {
 	row := &b.owners.rows[r.owner]
 	r.prev, r.next = noSlot, noSlot
 	if row.refs == 1 {
-		row.data = list{slot, slot}
+		row.data = list{first: slot, last: slot}
 		return
 	}
 	r.prev = row.data.last
@@ -348,6 +356,7 @@ func (b *Index) deleteRecord(slot uint32) {
 	if r.expiry != noSlot {
 		b.expiries.remove(r.expiry)
 	}
+	b.countUse(r.owner, q, -1)
 	b.releaseQueue(q)
 	b.unlinkOwner(slot)
 	b.symbols.release(r.symbol)

@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -28,8 +27,8 @@ func (a *Alert) Normalize() error {
 	if !a.Condition.Type.OnPrice() && !a.Interval.Valid() {
 		return fault.Missing("interval", "the length of the bars, such as 1h")
 	}
-	if a.OnTick && (a.Condition.Type != Value && a.Condition.Type != PercentChange || a.Condition.Op.Ranged() || !a.Condition.againstNumber()) {
-		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number")
+	if err := a.checkTick(); err != nil {
+		return err
 	}
 	if a.OnTick && a.Condition.Left.Indicator != "" {
 		if s, err := selectSource(a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(indicator.Env{Interval: a.Interval}) == nil {
@@ -37,6 +36,14 @@ func (a *Alert) Normalize() error {
 		}
 	}
 	return a.normalizeRepeat()
+}
+
+// checkTick rejects a condition that cannot be evaluated while a bar forms.
+func (a *Alert) checkTick() error {
+	if a.OnTick && !a.Condition.againstNumber() {
+		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number")
+	}
+	return nil
 }
 
 // againstNumber reports whether a comparison is with a number.
@@ -150,11 +157,7 @@ func (n *normalizer) value(c *Condition, field string) error {
 		return err
 	}
 	if c.Op.Ranged() {
-		low, high := toFloat(c.Low), toFloat(c.High)
-		if !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
-			return fault.Field(field+".value", fmt.Sprintf("[%s,%s]", c.Low, c.High), "a range [low, high] with low below high")
-		}
-		return nil
+		return checkRange(c, field)
 	}
 	if err := n.operand(&c.Right, field+".value"); err != nil {
 		return err
@@ -203,49 +206,6 @@ func (n *normalizer) members(c *Condition, field string) error {
 			return fault.Field(at, m.Type.String(), `a value condition such as {"price":"close","op":"crosses_above","value":70000}: members are evaluated at the close of a bar`)
 		}
 		if err := n.condition(m, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkExtended checks that the condition of a stored alert can be evaluated. A client's was
-// checked by Normalize.
-func (b *Index) checkExtended(a *Alert) error {
-	if a.Condition.Type.OnPrice() != (a.Interval == 0) {
-		return fault.Field("interval", "", "an interval for a condition on bars, and none for one on the price")
-	}
-	return b.checkSources(&a.Condition)
-}
-
-func (b *Index) checkSources(c *Condition) error {
-	if c.Type.String() == "" || (c.Type == Value || c.Type == PercentChange) && c.Op.String() == "" {
-		return errors.New("alert of no known type")
-	}
-	if c.Type == IndicatorSignal {
-		s, err := b.selectionOf(c.Indicator, c.Params)
-		if err != nil {
-			return err
-		}
-		return indicator.CheckSignal(s.selection.Def, c.Signal)
-	}
-	if err := checkNumber("condition."+c.Type.String(), toFloat(c.Threshold)); err != nil {
-		return err
-	}
-	for _, o := range []Operand{c.Left, c.Right} {
-		if o.Indicator == "" {
-			continue
-		}
-		s, err := b.selectionOf(o.Indicator, o.Params)
-		if err != nil {
-			return err
-		}
-		if _, err := column(s, "condition.value.line", &o.Line); err != nil {
-			return err
-		}
-	}
-	for i := range c.Members {
-		if err := b.checkSources(&c.Members[i]); err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,7 @@ func (s *scene) start() {
 	s.store = &failing{Ledger: db}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	s.data, err = marketdata.New(marketdata.Config{
-		Providers: []provider.Provider{s.from}, Routes: marketdata.Routes{Crypto: s.from.Name(), Other: s.from.Name()}, Log: log, Now: time.Now,
+		Providers: []provider.Provider{s.from}, Routes: marketdata.Routes{Preferred: []string{s.from.Name()}}, Log: log, Now: time.Now,
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -400,6 +400,7 @@ func errorCodes() map[string]string {
 		"store_read_only":        "The store is read-only, so nothing was done. The owner checks the disk.",
 		"too_large":              "The request exceeds what replicas can share at once. Request less.",
 		"too_many_alerts":        "The owner has the maximum number of active alerts. Cancel some.",
+		"too_many_indicators":    "The owner's alerts use as many different indicators as they may. Use the same parameters, or cancel some.",
 		"too_many_subscriptions": "Too many clients are subscribed. Retry when one has unsubscribed.",
 		"trading_disabled":       "The server runs without `--trade`. The owner restarts it with `--trade`.",
 		"trading_elsewhere":      "Another candela trades in the same state directory, often one started by another window of the client. Use that one. If `retryable`, it has ended, and this one takes over soon.",
