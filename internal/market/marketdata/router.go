@@ -122,7 +122,7 @@ func (r *router) candidates(ctx context.Context, s market.Symbol) ([]provider.Pr
 	}
 	if listing.Ambiguous(s.Name) {
 		found = slices.DeleteFunc(found, func(p provider.Provider) bool {
-			return !slices.Contains(r.routes.Preferred, p.Name()) || !r.has(ctx, p.Name(), s.Name)
+			return !slices.Contains(r.routes.Preferred, p.Name()) || r.lacks(ctx, p, s.Name)
 		})
 		if len(found) == 0 {
 			return nil, r.ambiguous(s)
@@ -160,6 +160,13 @@ func (r *router) noSource(s market.Symbol) error {
 		Kind: fault.NotFound, Code: "no_source", Field: "symbol", Value: s.String(),
 		Message: message + "name a folder of files with --csv-dir, or leave the symbol out for sample data",
 	}
+}
+
+// lacks reports whether a venue says that it does not have a symbol. One that does not
+// answer may have it.
+func (r *router) lacks(ctx context.Context, p provider.Provider, symbol string) bool {
+	_, err := p.Instrument(ctx, market.Symbol{Venue: p.Name(), Name: symbol})
+	return err != nil && fault.KindOf(err) != fault.Unavailable
 }
 
 // explainFailure adds the reason and what to try to the error of a failed read. Kind, code
