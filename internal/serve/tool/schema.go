@@ -108,7 +108,7 @@ func catalogSchema() *schema {
 		enumProp("type?", "", "integer", "number", "string", "boolean"),
 		prop{"default?", &schema{
 			AnyOf:       []*schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}},
-			Description: "Missing when unset by default, and for a source that is close.",
+			Description: "Missing when unset, or close for a source.",
 		}},
 		typedProp("min?", "number", ""), typedProp("max?", "number", ""),
 		listProp("enum?", "", &schema{Type: "string"}),
