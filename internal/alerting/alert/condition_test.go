@@ -56,7 +56,7 @@ func kinds() map[string]alert.Alert {
 		}),
 		"the change over 24 bars of BTCUSDT on 1h is at or above 5 %":                 bar(alert.Condition{Type: alert.PercentChange, Bars: 24, Op: alert.GreaterEqual, Threshold: dec("5")}),
 		"the high of BTCUSDT on 1h is above those of the 20 bars before":              bar(alert.Condition{Type: alert.NewHigh, Bars: 20}),
-		"the low of BTCUSDT on 1h is below those of the 1 bar before":                 bar(alert.Condition{Type: alert.NewLow, Bars: 1}),
+		"the low of BTCUSDT on 1h is below that of the bar before":                    bar(alert.Condition{Type: alert.NewLow, Bars: 1}),
 		"BTCUSDT on 1h: RSI(14) closes below 30 and the close is at or above 70000.5": bar(alert.Condition{Type: alert.All, Members: []alert.Condition{rsiBelow("", "30"), price(alert.PriceAbove).Condition}}),
 		"BTCUSDT on 1h: WaveTrend(9, 12) signals cross_up or RSI(14) closes below 30": bar(alert.Condition{Type: alert.Any, Members: []alert.Condition{signal, rsiBelow("", "30")}}),
 	}

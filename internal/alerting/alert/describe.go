@@ -63,9 +63,9 @@ func (c *Condition) phrase(onTick bool) (subject, verb string) {
 	case PercentChange:
 		return "the change over " + bars(c.Bars), c.Op.verb("is", onTick) + " " + number(c.Threshold) + " %"
 	case NewHigh:
-		return "the high", "is above those of the " + bars(c.Bars) + " before"
+		return "the high", "is above " + before(c.Bars)
 	case NewLow:
-		return "the low", "is below those of the " + bars(c.Bars) + " before"
+		return "the low", "is below " + before(c.Bars)
 	default: // Value
 	}
 	is := "closes"
@@ -126,6 +126,14 @@ func label(name, params string) string {
 	return found.selection.Label()
 }
 
+// before names the highs or lows of the bars before.
+func before(n int) string {
+	if n == 1 {
+		return "that of the bar before"
+	}
+	return "those of the " + bars(n) + " before"
+}
+
 func bars(n int) string {
 	if n == 1 {
 		return "1 bar"
@@ -136,7 +144,9 @@ func bars(n int) string {
 // duration writes a time without units that are zero: 1h30m, not 1h30m0s.
 func duration(d time.Duration) string {
 	text := d.String()
-	text = strings.TrimSuffix(text, "0s")
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
 	if strings.HasSuffix(text, "h0m") {
 		text = strings.TrimSuffix(text, "0m")
 	}

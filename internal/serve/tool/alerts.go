@@ -138,6 +138,8 @@ func (r *alertArgs) alert() (alert.Alert, error) {
 		return a, fault.Field("cooldown", formatDuration(a.Repeat.Cooldown), once)
 	case !r.repeat && r.maxFires > 0:
 		return a, fault.Field("max_fires", strconv.Itoa(r.maxFires), once)
+	case r.cooldown && a.Repeat.Cooldown < alert.MinTickCooldown && (a.OnTick || a.Condition.Type.OnPrice()):
+		return a, fault.Field("cooldown", formatDuration(a.Repeat.Cooldown), "at least 1m for a condition on trades")
 	case r.repeat:
 		a.Repeat.MaxFires = cmp.Or(r.maxFires, alert.MaxFires)
 	}

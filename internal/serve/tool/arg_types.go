@@ -146,6 +146,9 @@ func parseDuration(raw json.RawMessage) (time.Duration, bool) {
 	if !quoted {
 		text = string(raw) + "s"
 	}
+	if strings.HasSuffix(text, "M") {
+		return 0, false // a month, as in an interval
+	}
 	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
 	for suffix, hours := range map[string]float64{"d": 24, "day": 24, "days": 24, "w": 168, "week": 168, "weeks": 168} {
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(text, suffix), 64); err == nil && strings.HasSuffix(text, suffix) {

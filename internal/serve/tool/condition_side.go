@@ -75,35 +75,40 @@ func (s *side) operand() (alert.Operand, error) {
 // checkReach refuses a comparison that is never true: of an indicator that stays from 0
 // to 100 with a number outside.
 func checkReach(at string, left *side, c *alert.Condition) error {
-	if left.entry.selection == nil || c.Right.Price != "" || c.Right.Indicator != "" || c.Op.Ranged() {
+	if left.entry.selection == nil || c.Right.Price != "" || c.Right.Indicator != "" {
 		return nil
 	}
 	lo, hi, ok := bounds(left.entry.selection)
-	if !ok {
+	if !ok || reaches(c, lo, hi) {
 		return nil
 	}
-	number := c.Right.Number.InexactFloat64()
-	switch c.Op {
-	case alert.Greater, alert.CrossesAbove:
-		if number < hi {
-			return nil
-		}
-	case alert.GreaterEqual:
-		if number <= hi {
-			return nil
-		}
-	case alert.Less, alert.CrossesBelow:
-		if number > lo {
-			return nil
-		}
-	default:
-		if number >= lo {
-			return nil
-		}
+	name, value := left.entry.selection.Label(), c.Right.Number.String()
+	if c.Op.Ranged() {
+		value = "[" + c.Low.String() + "," + c.High.String() + "]"
 	}
-	name := left.entry.selection.Label()
-	return fault.Field(at+".value", c.Right.Number.String(), fmt.Sprintf("a number that it reaches: %s stays from %g to %g, so %s %s is never true",
-		name, lo, hi, c.Op, c.Right.Number))
+	return fault.Field(at+".value", value, fmt.Sprintf("a number that it reaches: %s stays from %g to %g, so %s %s is never true",
+		name, lo, hi, c.Op, value))
+}
+
+// reaches reports whether a comparison can be true of a value that stays from lo to hi.
+func reaches(c *alert.Condition, lo, hi float64) bool {
+	number, low, high := c.Right.Number.InexactFloat64(), c.Low.InexactFloat64(), c.High.InexactFloat64()
+	switch c.Op {
+	case alert.Greater:
+		return number < hi
+	case alert.GreaterEqual:
+		return number <= hi
+	case alert.Less:
+		return number > lo
+	case alert.LessEqual:
+		return number >= lo
+	case alert.CrossesAbove: // from at or below
+		return lo <= number && number < hi
+	case alert.CrossesBelow:
+		return lo < number && number <= hi
+	default: // enters and leaves: inside at one bar and outside at another
+		return low <= hi && high >= lo && (low > lo || high < hi)
+	}
 }
 
 // bounds returns the numbers between which the lines of an indicator stay, if they are
