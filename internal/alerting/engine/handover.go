@@ -24,7 +24,8 @@ type Handed struct {
 // Name identifies an alert in the store.
 type Name struct{ Owner, ID string }
 
-// Stored is a store as a single engine reads it when it starts.
+// Stored is a store as a single engine reads it when it starts. Alerts yields an error with
+// the ID of the alert if that alone cannot be read.
 type Stored interface {
 	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
 	Marks(ctx context.Context) (map[provider.Sub]int64, error)
@@ -45,6 +46,10 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 		return err
 	}
 	for a, err := range from.Alerts(ctx) {
+		if err != nil && a.ID != "" {
+			l.added(&a, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -248,7 +248,7 @@ func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	}
 	errs[5] = a.SetRule(rule)
 	if err := cmp.Or(errs[:]...); err != nil {
-		return alert.Alert{}, damaged("alert "+a.ID, err)
+		return alert.Alert{ID: a.ID, Owner: a.Owner}, damaged("alert "+a.ID, err)
 	}
 	return a, nil
 }

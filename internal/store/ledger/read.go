@@ -17,8 +17,8 @@ type rowQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// rows yields what scan makes of each row of a query, and ends after an error. It sees
-// the store as it was when it began. doing describes an error of scan.
+// rows yields what scan makes of each row of a query, and ends after an error, unless that
+// is of a damaged row alone. It sees the store as it was when it began. doing describes an error of scan.
 func rows[T any](ctx context.Context, db rowQuerier, doing string, scan func(scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		found, err := db.QueryContext(ctx, query, args...)
@@ -29,7 +29,7 @@ func rows[T any](ctx context.Context, db rowQuerier, doing string, scan func(sca
 		defer func() { _ = found.Close() }() // Err has returned it
 		for found.Next() {
 			row, err := scan(found.Scan)
-			if !yield(row, failure(doing, err)) || err != nil {
+			if !yield(row, failure(doing, err)) || err != nil && fault.Of(err) == nil {
 				return
 			}
 		}
