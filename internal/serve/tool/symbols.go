@@ -38,6 +38,13 @@ func Suggest(ctx context.Context, from Symbols, err error) error {
 	near, why := from.Near(ctx, f.Value)
 	better := *f
 	better.Message, _, _ = strings.Cut(f.Message, "; did you mean")
+	if f.Kind == fault.Unavailable {
+		if len(near) == 0 || slices.ContainsFunc(near, func(i listing.Instrument) bool { return isNamed(i, f.Value) }) {
+			return err // there may be such an instrument: it is the venue that is missing
+		}
+		better.Message, _, _ = strings.Cut(better.Message, "; try again later")
+		better.Message, _, _ = strings.Cut(better.Message, "; name another venue")
+	}
 	if strings.HasPrefix(f.Allowed, marketdata.VenuesHere) {
 		why = "" // the message says it
 	}
@@ -58,10 +65,17 @@ func Suggest(ctx context.Context, from Symbols, err error) error {
 	return &better
 }
 
-// aboutName reports whether an error is about a text that is the symbol of no instrument.
-// A venue that is misspelled is suggested already.
+// isNamed reports whether a text is the symbol of an instrument.
+func isNamed(i listing.Instrument, text string) bool {
+	s, err := market.ParseSymbol(text)
+	return err == nil && s.Name == i.Symbol.Name
+}
+
+// aboutName reports whether an error is about a text that is, or may be, the symbol of no
+// instrument: a venue that does not answer cannot say. A venue that is misspelled is
+// suggested already.
 func aboutName(f *fault.Error) bool {
-	return f.Code == "unknown_symbol" || f.Code == marketdata.AmbiguousCode || f.Allowed == market.SymbolAllowed ||
+	return f.Kind == fault.Unavailable && f.Field == "symbol" || f.Code == "unknown_symbol" || f.Code == marketdata.AmbiguousCode || f.Allowed == market.SymbolAllowed ||
 		strings.HasPrefix(f.Allowed, marketdata.VenuesHere) && len(f.Suggestions) == 0
 }
 
