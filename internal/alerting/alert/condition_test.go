@@ -155,6 +155,7 @@ func TestNormalize_RefusesWhatCannotBe(t *testing.T) {
 		"both sides the same":            {value(func(c *alert.Condition) { c.Right = c.Left }), "condition.value.value"},
 		"a range upside down":            {value(func(c *alert.Condition) { c.Op, c.Low, c.High = alert.Enters, dec("60"), dec("40") }), "condition.value.value"},
 		"an indicator without bars":      {value(func(c *alert.Condition) { c.Left.Indicator = "funding" }), "condition.value.indicator"},
+		"an indicator of all bars":       {value(func(c *alert.Condition) { c.Left.Indicator = "session_vp" }), "condition.value.indicator"},
 		"bars of another symbol":         {value(func(c *alert.Condition) { c.Left.Indicator = "correlation" }), "condition.value.indicator"},
 		"another symbol":                 {value(func(c *alert.Condition) { c.Left.Params = `{"symbol":"ETHUSDT"}` }), "condition.value.indicator.symbol"},
 		"another interval":               {value(func(c *alert.Condition) { c.Left.Params = `{"interval":"1d"}` }), "condition.value.indicator.interval"},

@@ -112,11 +112,15 @@ func (s source) takeInterval(given map[string]json.RawMessage) (market.Interval,
 	return market.ParseInterval(text)
 }
 
-// checkBars rejects an indicator that needs more than the bars of the alert's symbol: an
-// engine has no other.
+// checkBars rejects an indicator that needs more than the bars of the alert's symbol,
+// because an engine has no other, and one that computes all bars at once.
 func (s source) checkBars(found *indicator.Selection) error {
-	if _, outside := found.Instance.(indicator.Needs); outside || found.Def.Kind == indicator.External {
+	whole, ok := found.Instance.(indicator.Needs)
+	if found.Def.Kind == indicator.External || ok && len(whole.Needs()) > 0 {
 		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol; an alert has no "+found.Def.Name+" data")
+	}
+	if ok {
+		return fault.Field(s.field, found.Def.Name, "an indicator whose values stay; those of "+found.Def.Name+" change with the bars that come later or are shown")
 	}
 	if len(found.Wants()) > 0 {
 		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol alone; "+found.Def.Name+" reads other bars, which an alert does not have")
