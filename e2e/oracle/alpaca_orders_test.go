@@ -83,7 +83,7 @@ func TestAlpaca_Orders(t *testing.T) {
 		t.Errorf("%+v, %v", old, err)
 	}
 	gone := order.Spec{ID: "their-2", Symbol: market.Symbol{Venue: "alpaca", Name: "AAPL"}, Side: order.Sell, Type: order.Limit}
-	if r, err := ours.Query(t.Context(), gone); err != nil || r.Status != order.Canceled || !strings.Contains(r.Reason, other.ID) {
+	if r, err := ours.Query(t.Context(), gone.Handle()); err != nil || r.Status != order.Canceled || !strings.Contains(r.Reason, other.ID) {
 		t.Errorf("our broker says of a replaced order %+v, %v", r, err)
 	}
 	if err := theirs.CancelOrder(other.ID); err != nil {
@@ -217,7 +217,7 @@ func TestAlpaca_Updates(t *testing.T) {
 		t.Fatal(err)
 	}
 	venue.Trade(o.ID, *number("1"))
-	if _, err := ours.Cancel(ctx, o); err != nil {
+	if _, err := ours.Cancel(ctx, o.Handle()); err != nil {
 		t.Fatal(err)
 	}
 	var events, statuses []string

@@ -124,7 +124,7 @@ func TestBinance_OurOrders(t *testing.T) {
 	if _, err := ours.Submit(ctx, o); broker.Outcome(err) != broker.ErrUnknown { //nolint:errorlint // one of the values
 		t.Errorf("the same id again: %v", err)
 	}
-	if r, err := ours.Cancel(ctx, o); err != nil || r.Status != order.Canceled || !r.Filled.Equal(decimal.RequireFromString("0.005")) {
+	if r, err := ours.Cancel(ctx, o.Handle()); err != nil || r.Status != order.Canceled || !r.Filled.Equal(decimal.RequireFromString("0.005")) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Both read the same trades and balances.
@@ -186,7 +186,7 @@ func TestBinance_UserStream(t *testing.T) {
 	if _, err := ours.Submit(t.Context(), rests); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ours.Cancel(t.Context(), rests); err != nil {
+	if _, err := ours.Cancel(t.Context(), rests.Handle()); err != nil {
 		t.Fatal(err)
 	}
 	var traded, cancelled, balances bool
