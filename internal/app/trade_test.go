@@ -129,7 +129,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 		defer stop()
 		fetched, kept := &bars{Service: b.Service}, historyOf(t, "ema_stack")
 		compared := 0
-		for range 5 {
+		for range 2 {
 			// The one that was set before may have fired.
 			if _, err := tr.engine.Set(t.Context(), localCaller(), onSignal(market.Minute1, "ema_stack", "cross_up")); err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 				compared++
 			}
 		}
-		if compared < 4*len(indicator.All()) {
+		if compared < len(indicator.All()) {
 			t.Errorf("%d comparisons", compared)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"candela/internal/analysis/indicator"
+	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 )
 
@@ -35,9 +36,9 @@ type catalogueItem struct {
 }
 
 // listIndicators returns the answer and the bytes of its text.
-func listIndicators(t *testing.T, arguments string) (got catalogue, size int) {
+func listIndicators(t *testing.T, r *tool.Registry, arguments string) (got catalogue, size int) {
 	t.Helper()
-	text := call(t, tooltest.Registry(t, nil), "list_indicators", arguments).Content[0].Text
+	text := call(t, r, "list_indicators", arguments).Content[0].Text
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func listIndicators(t *testing.T, arguments string) (got catalogue, size int) {
 
 func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 	t.Parallel()
-	got, size := listIndicators(t, `{}`)
+	r := tooltest.Registry(t, nil)
+	got, size := listIndicators(t, r, `{}`)
 	if len(got.Indicators) != got.Total || size > 36_000 {
 		t.Fatalf("%d of %d indicators in %d bytes", len(got.Indicators), got.Total, size)
 	}
@@ -87,13 +89,14 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 // full, and that a name or an alias selects one entry of it.
 func TestListIndicators_GroupsAndNames(t *testing.T) {
 	t.Parallel()
-	brief, size := listIndicators(t, `{"brief":true}`)
+	r := tooltest.Registry(t, nil)
+	brief, size := listIndicators(t, r, `{"brief":true}`)
 	if brief.Total != len(indicator.All()) || len(brief.Groups) != len(indicator.Groups()) || brief.Indicators != nil || size > 6_000 {
 		t.Errorf("brief: %d in %d groups, %d bytes", brief.Total, len(brief.Groups), size)
 	}
 	seen := 0
 	for _, g := range brief.Groups {
-		group, _ := listIndicators(t, `{"group":"`+g.Group+`"}`)
+		group, _ := listIndicators(t, r, `{"group":"`+g.Group+`"}`)
 		seen += group.Total
 		for i, item := range group.Indicators {
 			d, err := indicator.Find(item.Name)
@@ -111,7 +114,7 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 				}
 			}
 			for _, name := range append([]string{item.Name}, item.Aliases...) {
-				if one, _ := listIndicators(t, `{"name":"`+strings.ToUpper(name)+`"}`); one.Total != 1 || one.Indicators[0].Name != item.Name {
+				if one, _ := listIndicators(t, r, `{"name":"`+strings.ToUpper(name)+`"}`); one.Total != 1 || one.Indicators[0].Name != item.Name {
 					t.Errorf("%s selects %+v", name, one)
 				}
 			}
@@ -119,7 +122,7 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 	}
 	for i := range indicator.Members() {
 		d := &indicator.Members()[i]
-		if one, _ := listIndicators(t, `{"name":"`+d.Name+`"}`); d.Name != "ema" && (one.Total != 1 || one.Indicators[0].Name != d.Name || one.Indicators[0].Family != d.Family().Name) {
+		if one, _ := listIndicators(t, r, `{"name":"`+d.Name+`"}`); d.Name != "ema" && (one.Total != 1 || one.Indicators[0].Name != d.Name || one.Indicators[0].Family != d.Family().Name) {
 			t.Errorf("%s selects %+v", d.Name, one)
 		}
 	}
