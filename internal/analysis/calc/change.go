@@ -43,7 +43,7 @@ func (r *ROCState) Step(x float64) float64 {
 	if base == 0 {
 		return math.NaN()
 	}
-	return 100 * ((x - base) / base)
+	return float64(100 * ((x - base) / base))
 }
 
 // ChangeState is the state of a difference.

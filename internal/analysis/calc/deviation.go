@@ -99,7 +99,7 @@ func (s *Slab) Deviation(n int) DeviationState {
 // 0, to the bit.
 func (d *DeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 	mean, root := d.step(slot, x)
-	return mean, root * d.part
+	return mean, float64(root * d.part)
 }
 
 func (d *DeviationState) step(slot Slot, x float64) (mean, root float64) {

@@ -135,7 +135,7 @@ func (d *MeanDeviationState) Step(slot Slot, x float64) (mean, dev float64) {
 		return mean, math.NaN()
 	}
 	ring, oldest := d.mean.values(m)
-	return mean, ringDistance(ring, oldest, mean) * d.mean.part
+	return mean, float64(ringDistance(ring, oldest, mean) * d.mean.part)
 }
 
 // ringDistance sums |x-mean| from the oldest value on. It adds to four sums in turn,

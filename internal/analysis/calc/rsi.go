@@ -53,7 +53,7 @@ func strength(up, down float64) float64 {
 	if down == 0 {
 		return 100
 	}
-	return 100 * (up / (up + down))
+	return float64(100 * (up / (up + down)))
 }
 
 // RSIState is the state of an RSI.

@@ -9,7 +9,7 @@ func position(x, top, low float64) float64 {
 	if top == low {
 		return math.NaN()
 	}
-	return 100 * ((x - low) / (top - low))
+	return float64(100 * ((x - low) / (top - low)))
 }
 
 // Stochastic writes %K, the mean over smoothK bars of where c lies between the lowest l

@@ -53,4 +53,6 @@ type SMAState struct {
 func (s *Slab) SMA(n int) SMAState { return SMAState{sum: s.Sum(n), part: 1 / float64(n)} }
 
 // Step takes the value of the bar at slot and returns the mean.
-func (s *SMAState) Step(slot Slot, x float64) float64 { return s.sum.Step(slot, x) * s.part }
+func (s *SMAState) Step(slot Slot, x float64) float64 {
+	return float64(s.sum.Step(slot, x) * s.part) // rounded where it is inlined, too
+}
