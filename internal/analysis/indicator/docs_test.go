@@ -116,6 +116,7 @@ func entry(d Def) string {
 	if len(d.Lines) > 0 {
 		fmt.Fprintf(&b, "Lines: %s.\n\n", code(d.Lines))
 	}
+	b.WriteString(members(d))
 	if len(d.Params) > 0 {
 		b.WriteString("| Parameter | Type | Default | Allowed | Meaning |\n|---|---|---|---|---|\n")
 		for _, p := range d.Params {
@@ -136,6 +137,20 @@ func entry(d Def) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// members lists the names of a family's own, with what each is.
+func members(d Def) string {
+	if len(d.Members) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("| Name of its own | Also | Shows |\n|---|---|---|\n")
+	for _, m := range d.Members {
+		own := d.member(&m)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, code(m.Aliases), own.Summary())
+	}
+	return b.String() + "\n"
 }
 
 func code(names []string) string {
