@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"candela/internal/analysis/calc"
+	"candela/internal/market"
 )
 
 func obv() Def {
@@ -15,21 +16,15 @@ func obv() Def {
 		Truth:   "TradingView ta.obv (TA-Lib starts at the first bar's volume)",
 		Lines:   []string{"OBV"},
 		New: func(Values) Instance {
-			s := single("OBV", "OBV", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
-				last, total := m.Lag(1), m.Cells(1)
-				return func(r *Row) float64 {
-					before, sum := last.Step(r.Bar.C), total.Mem()
-					switch {
-					case r.Bar.C > before:
-						sum[0] += r.Bar.V
-					case r.Bar.C < before:
-						sum[0] -= r.Bar.V
-					}
-					return sum[0]
+			return running("OBV", func(before float64, b market.Bar) float64 {
+				switch {
+				case b.C > before:
+					return b.V
+				case b.C < before:
+					return -b.V
 				}
+				return 0
 			})
-			s.sum = true
-			return s
 		},
 	}
 }
@@ -42,20 +37,25 @@ func ad() Def {
 		Truth:   "TradingView ta.accdist, TA-Lib AD",
 		Lines:   []string{"A/D"},
 		New: func(Values) Instance {
-			s := single("A/D", "A/D", 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
-				total := m.Cells(1)
-				return func(r *Row) float64 {
-					sum := total.Mem()
-					if x := accumulated(r.Bar); !math.IsNaN(x) {
-						sum[0] += x
-					}
-					return sum[0]
-				}
-			})
-			s.sum = true
-			return s
+			return running("A/D", func(_ float64, b market.Bar) float64 { return accumulated(b) })
 		},
 	}
+}
+
+// running is a sum of what each bar adds after the close before it. It starts at 0.
+func running(name string, adds func(before float64, b market.Bar) float64) *series {
+	s := single(name, name, 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
+		last, total := m.Lag(1), m.Cells(1)
+		return func(r *Row) float64 {
+			sum := total.Mem()
+			if x := adds(last.Step(r.Bar.C), r.Bar); finite(x) {
+				sum[0] += x
+			}
+			return sum[0]
+		}
+	})
+	s.sum = true
+	return s
 }
 
 func atr() Def {

@@ -107,22 +107,6 @@ func klinger() Def {
 	}
 }
 
-// running is a sum of what each bar adds after the close before it. It starts at 0.
-func running(name string, adds func(before float64, b market.Bar) float64) *series {
-	s := single(name, name, 0, 1, func(m *calc.Slab, _ Env) func(*Row) float64 {
-		last, total := m.Lag(1), m.Cells(1)
-		return func(r *Row) float64 {
-			sum := total.Mem()
-			if x := adds(last.Step(r.Bar.C), r.Bar); finite(x) {
-				sum[0] += x
-			}
-			return sum[0]
-		}
-	})
-	s.sum = true
-	return s
-}
-
 func priceVolumeTrend() Def {
 	return Def{
 		Name: "pvt", Kind: Panel, Group: GroupVolume,
