@@ -54,7 +54,7 @@ func commands() []command {
 		{"Set up", "uninstall", "CLIENT", "Remove candela from a client", installHelp(), changeClient("uninstall", true)},
 		{"Set up", "config", "[flags]", "Show the effective configuration and the source of each value", configHelp, printConfig},
 		{"Set up", "auth", "COMMAND", "Manage the owner's passphrase and approved clients", authHelp, auth()},
-		{"Set up", "notify", "test", "Send a test alert to the webhook and ntfy topic", notifyHelp, oneOf("notify", subcommand{"test", testSinks})},
+		{"Set up", "notify", "test", "Send a test alert to every receiver of alerts", notifyHelp, oneOf("notify", subcommand{"test", testSinks})},
 	}
 }
 
@@ -177,9 +177,9 @@ func testSinks(ctx context.Context, in invocation) error {
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
 	failed := 0
 	for _, a := range answers {
-		said := a.Status
-		if a.Err != nil {
-			said, failed = "not sent: "+a.Err.Error(), failed+1
+		said := a.Text
+		if !a.Sent {
+			said, failed = "not sent: "+said, failed+1
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", a.Name, a.Host, said)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
@@ -39,6 +40,7 @@ type Services struct {
 
 	Venues  []provider.Descriptor
 	Brokers []broker.Descriptor
+	Sinks   []sink.Descriptor
 	Stores  []store.Descriptor
 	Draw    tool.Renderer
 }

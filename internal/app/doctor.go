@@ -20,7 +20,7 @@ import (
 
 // RunDoctor examines the installation that flags, variables and file describe.
 func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options) {
-	in.Inspect, in.Parts = true, partsOf(deps.Venues, deps.Brokers) // flags of every mode are accepted
+	in.Inspect, in.Parts = true, partsOf(deps.Venues, deps.Brokers, deps.Sinks) // flags of every mode are accepted
 	o.Load = func() (*config.Config, error) { return config.Load(in) }
 	o.Venues, o.Brokers = deps.Venues, deps.Brokers
 	o.Policy = checkPolicy

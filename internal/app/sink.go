@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"candela/internal/alerting/sink"
@@ -10,25 +11,9 @@ import (
 	"candela/internal/kit/fault"
 )
 
-// receivers returns the configured webhook and ntfy receivers.
-func receivers(cfg *config.Config) ([]*sink.Receiver, error) {
-	var all []*sink.Receiver
-	s := cfg.Sinks
-	if !s.Webhook.URL.IsZero() {
-		r, err := sink.NewWebhook(s.Webhook.URL.Reveal(), s.Webhook.Secret, s.AllowPrivate)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	if !s.Ntfy.URL.IsZero() {
-		r, err := sink.NewNtfy(s.Ntfy.URL.Reveal(), s.Ntfy.Token, s.AllowPrivate)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
+// receivers returns the configured receivers of alerts.
+func receivers(cfg *config.Config, all []sink.Descriptor) ([]sink.Target, error) {
+	return sink.Open(all, sink.Env{Values: cfg.Values, AllowPrivate: cfg.Sinks.AllowPrivate, Now: time.Now})
 }
 
 // sinks returns a part for each receiver.
@@ -39,7 +24,7 @@ func (t *trading) sinks(rt Runtime) []Part {
 			Owner: accountOwner, Notifications: t.inbox, Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 		})
 		t.senders = append(t.senders, s)
-		parts = append(parts, Part{Name: to.Name(), Run: t.exclusive("sink/"+to.Name()+"/"+accountOwner, s.Run)})
+		parts = append(parts, Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})
 	}
 	return parts
 }
@@ -47,24 +32,34 @@ func (t *trading) sinks(rt Runtime) []Part {
 // SinkAnswer is a receiver's answer to a test.
 type SinkAnswer struct {
 	Name, Host string
-	Status     string // of HTTP, such as "200 OK"
-	Err        error  // why delivery failed
+	Sent       bool
+	Text       string // how the receiver put it, such as "200 OK", or why delivery failed
 }
 
 // TestSinks sends a message marked as a test to each configured receiver.
 func TestSinks(ctx context.Context, cfg *config.Config) ([]SinkAnswer, error) {
-	all, err := receivers(cfg)
+	all, err := receivers(cfg, Sinks())
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fault.Missing("--webhook-url or --ntfy-url", "where alerts are sent; there is nothing to test")
+		return nil, fault.Missing(sinkFlags(Sinks()), "where alerts are sent; there is nothing to test")
 	}
 	answers := make([]SinkAnswer, 0, len(all))
 	for _, to := range all {
-		status, err := to.Test(ctx, time.Now())
+		a := to.Send(ctx, sink.Message{Now: time.Now()})
 		to.Close()
-		answers = append(answers, SinkAnswer{to.Name(), to.Host(), status, err})
+		answers = append(answers, SinkAnswer{to.Name, to.Host(), a.Outcome == sink.Delivered, a.Text})
 	}
 	return answers, nil
+}
+
+// sinkFlags lists the flags that turn sinks on, as a sentence does.
+func sinkFlags(all []sink.Descriptor) string {
+	flags := make([]string, 0, len(all))
+	for _, d := range all {
+		flags = append(flags, "--"+d.EnabledBy)
+	}
+	last := len(flags) - 1
+	return strings.Join(flags[:last], ", ") + " or " + flags[last]
 }

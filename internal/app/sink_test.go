@@ -152,7 +152,7 @@ func TestTestSinks(t *testing.T) {
 	defer cancel()
 	answers, err := TestSinks(ctx, load("--ntfy-url", receiver.URL+"/topic"))
 	host := strings.TrimPrefix(receiver.URL, "http://")
-	if err != nil || len(answers) != 2 || answers[0] != (SinkAnswer{"webhook", host, "200 OK", nil}) || answers[1].Err == nil || answers[1].Err.Error() != "403 Forbidden" {
+	if err != nil || len(answers) != 2 || answers[0] != (SinkAnswer{"webhook", host, true, "200 OK"}) || answers[1] != (SinkAnswer{"ntfy", host, false, "403 Forbidden"}) {
 		t.Errorf("%+v, %v", answers, err)
 	}
 	if _, err := TestSinks(ctx, load("--ntfy-url", "https://192.168.1.5/topic")); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "--ntfy-url: 192.168.1.5 is a private address") {

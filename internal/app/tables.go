@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"candela/internal/alerting/sink"
+	"candela/internal/alerting/sink/ntfy"
+	"candela/internal/alerting/sink/webhook"
 	"candela/internal/config"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/alpaca"
@@ -50,6 +53,14 @@ func Brokers() []broker.Descriptor {
 	}
 }
 
+// Sinks lists the receivers of alerts besides MCP clients. A new sink is a line here.
+func Sinks() []sink.Descriptor {
+	return []sink.Descriptor{
+		webhook.Descriptor(),
+		ntfy.Descriptor(),
+	}
+}
+
 // Wired returns what this build can do. A new mode is a line here.
 func Wired() Services {
 	return Services{
@@ -57,6 +68,7 @@ func Wired() Services {
 		Serve:   serveMCP,
 		Venues:  Venues(),
 		Brokers: Brokers(),
+		Sinks:   Sinks(),
 		Stores:  Stores(),
 		Draw:    chart.NewRenderer(),
 	}
@@ -88,10 +100,10 @@ func LoadConfig(in config.Input) (*config.Config, error) {
 	return config.Load(in)
 }
 
-// Parts returns the settings of this build's venues and brokers.
-func Parts() config.Parts { return partsOf(Venues(), Brokers()) }
+// Parts returns the settings of this build's venues, brokers and sinks.
+func Parts() config.Parts { return partsOf(Venues(), Brokers(), Sinks()) }
 
-func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.Parts {
+func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor, sinks []sink.Descriptor) config.Parts {
 	var p config.Parts
 	for _, v := range venues {
 		p.Venues = append(p.Venues, v.Part)
@@ -105,6 +117,9 @@ func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor) config.P
 	}
 	for _, b := range brokers {
 		p.Brokers = append(p.Brokers, b.Part)
+	}
+	for _, s := range sinks {
+		p.Sinks = append(p.Sinks, s.Part)
 	}
 	for _, s := range tool.Toolsets() {
 		p.Toolsets = append(p.Toolsets, config.Toolset{Name: s.Name, Reserved: s.Purpose == ""})

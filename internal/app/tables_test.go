@@ -89,7 +89,7 @@ func TestTables_ALineIsEnough(t *testing.T) {
 	in := config.Input{
 		Args:    []string{"--mcp", "--trade", "--home", t.TempDir(), "--crypto-venue=toy", "--toy-url=https://gateway.example", "--broker=toy", "--toy-network=beta"},
 		Environ: []string{"CANDELA_TOY_KEY=k", "CANDELA_TOY_SECRET=s"},
-		Parts:   partsOf(venues, brokers),
+		Parts:   partsOf(venues, brokers, Sinks()),
 	}
 	cfg, err := config.Load(in)
 	if err != nil {

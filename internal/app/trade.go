@@ -36,7 +36,7 @@ type trading struct {
 	paper  atomic.Pointer[paper.Broker] // the paper account that prices fill; nil when there is none
 	clocks map[string]provider.Clock    // of venues that keep their own time
 
-	receivers []*sink.Receiver
+	receivers []sink.Target
 	senders   []*sink.Sink
 }
 
@@ -44,7 +44,7 @@ type trading struct {
 func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	t := &trading{bars: b}
 	var err error
-	if t.receivers, err = receivers(rt.Config); err != nil {
+	if t.receivers, err = receivers(rt.Config, rt.Sinks); err != nil {
 		return nil, err
 	}
 	if t.policy, err = rt.policy(); err != nil {

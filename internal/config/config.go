@@ -38,7 +38,7 @@ type Config struct {
 	Sinks   Sinks
 	NATS    NATS
 	Log     Log
-	Values  setting.Values // settings of venues and brokers
+	Values  setting.Values // settings of venues, brokers and sinks
 
 	ShutdownTimeout time.Duration // how long a graceful stop may take
 
@@ -121,25 +121,10 @@ func hasSuffix(host string, suffixes ...string) bool {
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(host, s) })
 }
 
-// Sinks describes where fired alerts are sent besides the clients of MCP.
+// Sinks describes where fired alerts are sent besides the clients of MCP. The settings of
+// single sinks are in Values.
 type Sinks struct {
-	Webhook      Webhook
-	Ntfy         Ntfy
 	AllowPrivate bool // receivers may be in private networks
-}
-
-// Webhook is a program that is sent the records of alerts.
-type Webhook struct {
-	URL        secret.URL  // zero for none
-	Secret     secret.Text // signs; never empty where there is a URL
-	SecretFile string      // where it was read from, "" when it was not
-}
-
-// Ntfy is a topic that people listen to.
-type Ntfy struct {
-	URL       secret.URL  // zero for none
-	Token     secret.Text // may be empty
-	TokenFile string      // where it was read from, "" when it was not
 }
 
 // Log describes the log on stderr.

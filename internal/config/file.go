@@ -68,15 +68,6 @@ func readPrivateFile(path string) (secret.Text, error) {
 	return readSecretFile(path)
 }
 
-// readSigningSecret is readPrivateFile for a secret that signs.
-func readSigningSecret(path string) (secret.Text, error) {
-	text, err := readPrivateFile(path)
-	if err == nil && len(text.Reveal()) < minSecret {
-		err = fmt.Errorf("%s holds fewer than %d characters", path, minSecret)
-	}
-	return text, err
-}
-
 // readKeyFile returns the two lines of a file: a key's name and its secret.
 func readKeyFile(path string) (id, half string, err error) {
 	text, err := readOwnFile(path)

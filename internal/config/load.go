@@ -18,7 +18,7 @@ const FileName = "candela.toml"
 type Input struct {
 	Args    []string // flags, without the program's name and the command
 	Environ []string // as os.Environ returns it
-	Parts   Parts    // the venues and brokers of this build
+	Parts   Parts    // the venues, brokers and sinks of this build
 
 	// Inspect loads a configuration to look at it: a flag may then belong to
 	// a mode that was not asked for.
@@ -82,8 +82,7 @@ func Load(in Input) (*Config, error) {
 		l.loadSecret("cluster-secret", c.NATS.SecretFile, &c.NATS.Secret, readClusterSecret)
 	}
 	l.loadKeys()
-	l.loadSecret("webhook-secret", c.Sinks.Webhook.SecretFile, &c.Sinks.Webhook.Secret, readSigningSecret)
-	l.loadSecret("ntfy-token", c.Sinks.Ntfy.TokenFile, &c.Sinks.Ntfy.Token, readPrivateFile)
+	l.loadSinkSecrets()
 	if len(l.problems) > 0 {
 		return nil, &Error{l.problems}
 	}

@@ -9,13 +9,14 @@ import (
 	"candela/internal/kit/setting"
 )
 
-// Parts lists the sources of bars and the brokers of a build. Their settings become
+// Parts lists the sources of bars, the brokers and the sinks of a build. Their settings become
 // lines of the table; this package knows none of them by name.
 type Parts struct {
 	Venues       []setting.Part
 	CryptoVenues []string // choices of --crypto-venue, the default first
 	StockVenues  []string // choices of --stock-venue, the default first
 	Brokers      []setting.Part
+	Sinks        []setting.Part
 	Toolsets     []Toolset
 }
 
@@ -54,6 +55,8 @@ func (c *Config) partSetting(s setting.Spec) Setting {
 	switch {
 	case s.Kind.Secret:
 		line.value = secretField(c.Values.SecretVar(s.Name))
+	case s.Kind.Endpoint:
+		line.value = endpointField(c.Values.URLVar(s.Name))
 	case s.Kind.Path:
 		line.value = c.pathField(c.Values.TextVar(s.Name))
 	default:

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+
 	"candela/internal/kit/setting"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/alpaca"
@@ -12,7 +14,8 @@ import (
 	"candela/internal/market/provider/yahoo"
 )
 
-// parts returns the venues, and brokers as they are declared in packages above this one.
+// parts returns the venues, and brokers and sinks as they are declared in packages above
+// this one.
 func parts() Parts {
 	p := Parts{
 		CryptoVenues: []string{"binance", "coinbase", "kraken"}, StockVenues: []string{"yahoo", "alpaca"},
@@ -28,6 +31,35 @@ func parts() Parts {
 				},
 			},
 			{Name: "alpaca", Title: "Alpaca", Keys: alpaca.KeySettings(), Networks: []setting.Network{{Name: "paper"}, {Name: "live", Live: true}}},
+		},
+		Sinks: []setting.Part{
+			{
+				Name: "webhook", EnabledBy: "webhook-url",
+				Secrets: []setting.FileSecret{{
+					Name: "webhook-secret", File: "webhook-secret-file", MinLength: 16, Purpose: "a secret to sign with",
+					Needed: func(setting.Values) bool { return true },
+				}},
+				Settings: []setting.Spec{
+					{Name: "webhook-url", Arg: "URL", Doc: "a URL", Kind: setting.Endpoint()},
+					{Name: "webhook-secret-file", Arg: "FILE", Doc: "a file", Kind: setting.Path()},
+					{Name: "webhook-secret", Arg: "TEXT", Doc: "a secret", Kind: setting.Secret()},
+				},
+			},
+			{
+				Name: "ntfy", EnabledBy: "ntfy-url", Secrets: []setting.FileSecret{{Name: "ntfy-token", File: "ntfy-token-file"}},
+				Settings: []setting.Spec{
+					{Name: "ntfy-url", Arg: "URL", Doc: "a URL", Kind: setting.Endpoint()},
+					{Name: "ntfy-size", Arg: "N", Default: "1", Doc: "a size", Kind: setting.Int(1, 9)},
+					{Name: "ntfy-token-file", Arg: "FILE", Doc: "a file", Kind: setting.Path()},
+					{Name: "ntfy-token", Arg: "TEXT", Doc: "a token", Kind: setting.Secret()},
+				},
+				Check: func(v setting.Values) error {
+					if v.Int("ntfy-size") == 3 {
+						return errors.New("three is too many")
+					}
+					return nil
+				},
+			},
 		},
 	}
 	for _, d := range []provider.Descriptor{

@@ -7,7 +7,6 @@ import (
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
-	"candela/internal/kit/secret"
 )
 
 // rule ties settings together. It is checked only in its modes, and only when
@@ -19,7 +18,7 @@ type rule struct {
 }
 
 func rules(p Parts) []rule {
-	return slices.Concat(tradeRules(p), p.rules(), natsRules(), []rule{
+	return slices.Concat(tradeRules(p), p.rules(), p.sinkRules(), natsRules(), []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
@@ -28,12 +27,8 @@ func rules(p Parts) []rule {
 		{ModeServe, []string{"admin-listen", "listen", "port"}, adminApart},
 		{ModeServe, []string{"admin-listen", "allow-public-admin"}, adminStaysLocal},
 		{ModeServe, []string{"owner-password", "owner-password-file"}, onePassword},
-		{everyMode, []string{"webhook-url", "webhook-secret", "webhook-secret-file"}, webhookIsSigned},
-		{everyMode, []string{"ntfy-url", "ntfy-token", "ntfy-token-file"}, oneToken},
-		{everyMode, []string{"webhook-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "webhook-url", c.Sinks.Webhook.URL) }},
-		{everyMode, []string{"ntfy-url", "allow-private-sinks"}, func(c *Config) error { return plainStaysNear(c, "ntfy-url", c.Sinks.Ntfy.URL) }},
 		{ModeMCP, []string{"claude-channel", "mcp-revision"}, channelNeedsHandshake},
-		sinkNeedsTrade("claude-channel"), sinkNeedsTrade("webhook-url"), sinkNeedsTrade("ntfy-url"),
+		sinkNeedsTrade("claude-channel"),
 	})
 }
 
@@ -138,58 +133,6 @@ func onePassword(c *Config) error {
 		return nil
 	}
 	return setTwice(c, "owner-password", "owner-password-file")
-}
-
-// minSecret is how many characters sign: fewer could be guessed by a holder of a
-// signed request.
-const minSecret = 16
-
-// webhookIsSigned refuses a webhook without a secret, which anyone who finds the
-// receiver could play, and a secret that nothing uses.
-func webhookIsSigned(c *Config) error {
-	w := c.Sinks.Webhook
-	given := !w.Secret.IsZero() || w.SecretFile != ""
-	switch {
-	case !w.Secret.IsZero() && w.SecretFile != "":
-		return setTwice(c, "webhook-secret", "webhook-secret-file")
-	case given && w.URL.IsZero():
-		return refused("webhook-url", "a secret for a webhook is set, but --webhook-url is not: no alert would be sent")
-	case !given && !w.URL.IsZero():
-		return refused("webhook-secret", "--webhook-url (%s) needs a secret to sign with: set CANDELA_WEBHOOK_SECRET or --webhook-secret-file", c.origins["webhook-url"])
-	case !w.Secret.IsZero() && len(w.Secret.Reveal()) < minSecret:
-		return refused("webhook-secret", "CANDELA_WEBHOOK_SECRET has fewer than %d characters", minSecret)
-	}
-	return nil
-}
-
-func oneToken(c *Config) error {
-	n := c.Sinks.Ntfy
-	switch {
-	case !n.Token.IsZero() && n.TokenFile != "":
-		return setTwice(c, "ntfy-token", "ntfy-token-file")
-	case (!n.Token.IsZero() || n.TokenFile != "") && n.URL.IsZero():
-		return refused("ntfy-url", "a token for ntfy is set, but --ntfy-url is not: no alert would be sent")
-	}
-	return nil
-}
-
-// plainStaysNear refuses alerts, and a token with them, that would cross the
-// internet in the clear.
-func plainStaysNear(c *Config, name string, to secret.URL) error {
-	if c.Sinks.AllowPrivate || !plainAfar(to) {
-		return nil
-	}
-	return refused(name, "%s is http and not on this machine: use https, or --allow-private-sinks if it is in a network of yours", c.origins[name])
-}
-
-func plainAfar(to secret.URL) bool {
-	u, err := url.Parse(to.Reveal())
-	return err == nil && u.Scheme == "http" && !loopback.Host(u.Hostname())
-}
-
-// sinkNeedsTrade refuses a flag without effect: without the engine no alert fires.
-func sinkNeedsTrade(name string) rule {
-	return idleWithout(anyService, "trade", name, ": no alert fires", func(c *Config) bool { return c.Trade })
 }
 
 // idleWithout refuses a flag that has no effect while another setting is off. Variables

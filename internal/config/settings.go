@@ -69,7 +69,7 @@ func Settings(p Parts) []Setting { return new(Config).settings(p) }
 
 // settings returns the table with the fields of c as its values.
 func (c *Config) settings(p Parts) []Setting {
-	return slices.Concat(c.mainSettings(p), c.venueSettings(p), c.serverSettings(), c.tradeSettings(p), c.sinkSettings(), c.natsSettings(), c.runSettings())
+	return slices.Concat(c.mainSettings(p), c.venueSettings(p), c.serverSettings(), c.tradeSettings(p), c.sinkSettings(p), c.natsSettings(), c.runSettings())
 }
 
 // section completes the settings under one heading of --help with what they share. A
@@ -192,33 +192,6 @@ func (c *Config) serverSettings() []Setting {
 		},
 	})
 	return append(server, oauth...)
-}
-
-// sinkSettings are the lines of the table about who else hears of alerts.
-func (c *Config) sinkSettings() []Setting {
-	webhook, ntfy := &c.Sinks.Webhook, &c.Sinks.Ntfy
-	return section("Alerts for people (--trade)", anyService, []Setting{
-		{
-			Name: "claude-channel", Modes: ModeMCP, value: boolField(&c.ClaudeChannel),
-			Doc: "wake Claude Code over stdio when an alert fires; see docs/clients.md",
-		},
-		{
-			Name: "webhook-url", Arg: "URL", value: endpointField(&webhook.URL),
-			Doc: "where every fired alert is sent as signed JSON; https, or http on this machine",
-		},
-		{
-			Name: "webhook-secret-file", Arg: "FILE", value: c.pathField(&webhook.SecretFile),
-			Doc: "file of mode 0600 with the secret that signs, at least 16 characters",
-		},
-		{Name: "webhook-secret", Arg: "TEXT", value: secretField(&webhook.Secret), Doc: "the secret itself"},
-		{Name: "ntfy-url", Arg: "URL", value: endpointField(&ntfy.URL), Doc: "topic of an ntfy server that gets a line of text for every fired alert"},
-		{
-			Name: "ntfy-token-file", Arg: "FILE", value: c.pathField(&ntfy.TokenFile),
-			Doc: "file of mode 0600 with the access token of that server, where it wants one",
-		},
-		{Name: "ntfy-token", Arg: "TEXT", value: secretField(&ntfy.Token), Doc: "the token itself"},
-		{Name: "allow-private-sinks", value: boolField(&c.Sinks.AllowPrivate), Doc: "let both be in private networks, also over http"},
-	})
 }
 
 // runSettings are the last lines of the table.

@@ -48,6 +48,9 @@ func TestLoad_SinkRefusals(t *testing.T) {
 		"a topic over http":                {file: `ntfy_url = "http://ntfy.example/hunter2"`, args: []string{trade}, want: "candela.toml: ntfy_url is http"},
 		"a topic without an engine":        {args: []string{"--mcp", topic}, want: "has no effect without --trade"},
 		"a topic without an engine, named": {file: `ntfy_url = "https://ntfy.example/x"`, args: []string{"--mcp"}},
+		"a size without a topic":           {args: []string{trade, "--ntfy-size=2"}, want: "--ntfy-size has no effect without --ntfy-url"},
+		"a size for other days":            {args: []string{trade}, env: []string{"CANDELA_NTFY_SIZE=2"}},
+		"a size that is refused":           {args: []string{trade, topic, "--ntfy-size=3"}, want: "three is too many"},
 		"a channel":                        {args: []string{trade, "--mcp", "--claude-channel"}},
 		"a channel without a handshake":    {args: []string{trade, "--mcp", "--claude-channel", "--mcp-revision=2026-07-28"}, want: "needs the handshake of 2025-03-26"},
 		"a revision that is not served":    {args: []string{"--mcp", "--mcp-revision=2025-11-25"}, want: "2025-03-26, 2026-07-28"},
@@ -77,7 +80,7 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 		args := []string{"--home", dir, "--trade", "--webhook-url=https://a.example", "--webhook-secret-file", path}
 		cfg, err := Load(Input{Parts: parts(), Args: args})
 		if tc.want == "" {
-			if err != nil || cfg.Sinks.Webhook.Secret.Reveal() != strings.TrimSpace(tc.text) {
+			if err != nil || cfg.Values.Secret("webhook-secret").Reveal() != strings.TrimSpace(tc.text) {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -94,7 +97,7 @@ func TestLoad_SinkSecretFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token}})
-	if err != nil || cfg.Sinks.Ntfy.Token.Reveal() != "tk_1" {
+	if err != nil || cfg.Values.Secret("ntfy-token").Reveal() != "tk_1" {
 		t.Errorf("%v", err)
 	}
 	if _, err := Load(Input{Parts: parts(), Args: []string{"--home", dir, "--trade", "--ntfy-url=https://a.example/t", "--ntfy-token-file", token + "x"}}); err == nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"candela/internal/alerting/sink/sinktest"
 	"candela/internal/kit/secret"
 	"candela/internal/testkit/dnstest"
 )
@@ -68,10 +68,10 @@ func TestGuard_ByURLAndAddress(t *testing.T) {
 	}
 }
 
-func TestNewReceiver_RefusalsDoNotQuoteTheURL(t *testing.T) {
+func TestNewClient_RefusalsDoNotQuoteTheURL(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"https://a.example/hunter2 \x7f", "http://a.example/hunter2", "https://hunter2@a.example/", "hunter2", "https://10.0.0.1/hunter2"} {
-		_, err := NewNtfy(address, secret.Text{}, false)
+		_, err := NewClient("ntfy-url", address, false)
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "--ntfy-url: ") {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -81,11 +81,11 @@ func TestNewReceiver_RefusalsDoNotQuoteTheURL(t *testing.T) {
 // receiver returns a webhook whose host name is what a zone says, at the port of a
 // server on this machine. Nothing leaves it: a connection that is allowed to another
 // address fails.
-func receiver(t *testing.T, private bool) (_ *Receiver, records *dnstest.Zone, reached <-chan got) {
+func receiver(t *testing.T, private bool) (_ *poster, records *dnstest.Zone, reached <-chan sinktest.Got) {
 	t.Helper()
-	address, arrived := listen(t, nil)
+	address, arrived := sinktest.Listen(t, nil)
 	names, records := dnstest.Resolver(t)
-	r, err := NewWebhook("https://hooks.example"+address[strings.LastIndex(address, ":"):]+"/x", secret.New("secret"), private)
+	r, err := NewClient("webhook-url", "https://hooks.example"+address[strings.LastIndex(address, ":"):]+"/x", private, secret.New("secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func receiver(t *testing.T, private bool) (_ *Receiver, records *dnstest.Zone, r
 	transport := newTransport(dialer)
 	transport.DisableKeepAlives = true // every request asks for the name
 	r.transport = transport
-	return r, records, arrived
+	return &poster{r}, records, arrived
 }
 
 // TestReceiver_ChecksTheAddressItConnectsTo lets a name turn from one address into
@@ -126,9 +126,9 @@ func TestReceiver_ChecksTheAddressItConnectsTo(t *testing.T) {
 			delivered := 0
 			for i, want := range tc.want {
 				records.Set(tc.answers[i])
-				_, err := r.Test(t.Context(), time.Now())
-				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-					t.Errorf("request %d: %v, want %q", i, err, want)
+				a := r.Send(t.Context(), Message{})
+				if sent := a.Outcome == Delivered; sent != (want == "") || !sent && !strings.Contains(a.Text, want) {
+					t.Errorf("request %d: %v, want %q", i, a, want)
 				}
 				if want == "" {
 					delivered++
@@ -151,7 +151,7 @@ func TestReceiver_ConnectsToTheAddressItChecked(t *testing.T) {
 	r, records, reached := receiver(t, false)
 	for range 3 {
 		records.Set("1.1.1.1", "127.0.0.1")
-		if _, err := r.Test(t.Context(), time.Now()); err == nil {
+		if a := r.Send(t.Context(), Message{}); a.Outcome == Delivered {
 			t.Error("a request succeeds")
 		}
 		if records.Questions() == 0 {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/sink/sinktest"
 )
 
 func TestSink_BacksOff(t *testing.T) {
@@ -190,7 +191,7 @@ func TestSink_RestartDoesNotFlood(t *testing.T) {
 			if seq <= old+5 {
 				at = at.Add(-25 * time.Hour)
 			}
-			kept = append(kept, *entry(seq, at))
+			kept = append(kept, *sinktest.Entry(seq, at))
 		}
 		s.reopen()
 		s.log.Restore(s.seq, kept)
@@ -308,14 +309,14 @@ func TestSink_OverLoopback(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 		}
 	}
-	hook, hooked := listen(t, answer())
-	topic, posted := listen(t, answer())
-	stopHook, stopTopic := s.startWith(webhook(t, hook)), s.startWith(ntfy(t, topic))
+	hook, hooked := sinktest.Listen(t, answer())
+	topic, posted := sinktest.Listen(t, answer())
+	stopHook, stopTopic := s.startWith("webhook", newPoster(t, hook)), s.startWith("ntfy", newPoster(t, topic))
 	s.fire(2)
-	for _, arrived := range []chan got{hooked, posted} {
+	for _, arrived := range []chan sinktest.Got{hooked, posted} {
 		for _, want := range []string{"1", "1", "2"} {
-			if in := <-arrived; in.header.Get(headerSeq) != want {
-				t.Errorf("%s came, want %s", in.header.Get(headerSeq), want)
+			if in := <-arrived; in.Header.Get(HeaderSeq) != want {
+				t.Errorf("%s came, want %s", in.Header.Get(HeaderSeq), want)
 			}
 		}
 	}
@@ -388,7 +389,7 @@ func TestSink_FaultsOfARealServer(t *testing.T) {
 				w.WriteHeader(http.StatusTooManyRequests)
 				return
 			}
-			taken = append(taken, r.Header.Get(headerSeq)+" "+strconv.Itoa(len(body)))
+			taken = append(taken, r.Header.Get(HeaderSeq)+" "+strconv.Itoa(len(body)))
 		})
 		ln := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 		server := &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
@@ -397,10 +398,9 @@ func TestSink_FaultsOfARealServer(t *testing.T) {
 			defer close(served)
 			_ = server.Serve(ln)
 		}()
-		to, err := NewWebhook("http://localhost/x", newSecret(), false)
-		must(t, err)
+		to := newPoster(t, "http://localhost/x")
 		to.transport = &http.Transport{DialContext: ln.dial, IdleConnTimeout: time.Second}
-		stop := s.startWith(to)
+		stop := s.startWith("webhook", to)
 		s.fire(20)
 		time.Sleep(time.Hour)
 		must(t, stop())
@@ -408,7 +408,7 @@ func TestSink_FaultsOfARealServer(t *testing.T) {
 		<-served
 		var want []string
 		for seq := range uint64(20) {
-			want = append(want, strconv.FormatUint(seq+1, 10)+" "+strconv.Itoa(len(entry(seq+1, time.Now()).Data)))
+			want = append(want, strconv.FormatUint(seq+1, 10)+" "+strconv.Itoa(len(sinktest.Entry(seq+1, time.Now()).Data)))
 		}
 		if !slices.Equal(taken, want) {
 			t.Errorf("the server took %v, want %v", taken, want)

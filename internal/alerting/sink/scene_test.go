@@ -18,6 +18,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/alerting/sink/sinktest"
 )
 
 // shelf is a store in memory.
@@ -110,7 +111,7 @@ func (s *scene) answers(f func(seq uint64) (int, http.Header, error)) {
 
 // RoundTrip is the receiver.
 func (s *scene) RoundTrip(req *http.Request) (*http.Response, error) {
-	seq, err := strconv.ParseUint(req.Header.Get(headerSeq), 10, 64)
+	seq, err := strconv.ParseUint(req.Header.Get(HeaderSeq), 10, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -134,17 +135,14 @@ var errHang = errors.New("hang")
 // start runs a sink. stop ends it and returns its error.
 func (s *scene) start() (stop func() error) {
 	s.t.Helper()
-	to, err := NewWebhook("https://a.example/hunter2?key=hunter3", newSecret(), false)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	to := newPoster(s.t, "https://a.example/hunter2?key=hunter3")
 	to.transport = s
-	return s.startWith(to)
+	return s.startWith("webhook", to)
 }
 
-func (s *scene) startWith(to *Receiver) (stop func() error) {
+func (s *scene) startWith(name string, to Receiver) (stop func() error) {
 	s.t.Helper()
-	sink := New(to, Config{
+	sink := New(Target{name, to}, Config{
 		Owner: "owner", Notifications: s.log, Store: s.store, Now: time.Now, Rand: func() float64 { return 0.5 }, Log: s.slog,
 	})
 	s.sink = sink
@@ -166,7 +164,7 @@ func (s *scene) startWith(to *Receiver) (stop func() error) {
 func (s *scene) fire(n int) {
 	for range n {
 		s.seq++
-		s.log.Append([]notify.Entry{*entry(s.seq, time.Now())})
+		s.log.Append([]notify.Entry{*sinktest.Entry(s.seq, time.Now())})
 	}
 }
 

@@ -1,6 +1,8 @@
-// Package sink sends notifications to receivers that are not MCP clients: a signed webhook,
-// and a line of text for an ntfy topic. Each sink reads the log with its own stored cursor
-// and runs in its caller's goroutine. A slow or absent receiver delays nobody else.
+// Package sink sends notifications to receivers that are not MCP clients. It owns the
+// delivery: the order, the retries, the bounds and the addresses that may be connected to.
+// The receivers are packages below it, each declared by a Descriptor. Each sink reads the
+// log with its own stored cursor and runs in its caller's goroutine. A slow or absent
+// receiver delays nobody else.
 //
 // A sink sends each notification that is younger than MaxAge and among the newest
 // MaxWaiting, in order, until the receiver accepts it or refuses it permanently. A
@@ -11,7 +13,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -33,6 +34,9 @@ const (
 	saveEvery  = time.Second     // between writes of the cursor
 	lastMoment = 2 * time.Second // for the request in progress at shutdown
 )
+
+// HeaderSeq is the HTTP header with the sequence number of a notification.
+const HeaderSeq = "Candela-Seq"
 
 // Store keeps the cursors of sinks.
 type Store interface {
@@ -57,7 +61,7 @@ type Config struct {
 
 // Sink sends the notifications of one owner to one receiver.
 type Sink struct {
-	to  *Receiver
+	to  Target
 	cfg Config
 
 	mu     sync.Mutex
@@ -65,9 +69,9 @@ type Sink struct {
 }
 
 // New returns a sink. It sends nothing before Run.
-func New(to *Receiver, cfg Config) *Sink {
-	cfg.Log = cfg.Log.With("sink", to.Name(), "host", to.Host())
-	return &Sink{to: to, cfg: cfg, status: Status{Name: to.Name()}}
+func New(to Target, cfg Config) *Sink {
+	cfg.Log = cfg.Log.With("sink", to.Name, "host", to.Host())
+	return &Sink{to: to, cfg: cfg, status: Status{Name: to.Name}}
 }
 
 // Run sends until ctx ends. It calls ready once the cursor is stored: entries appended later
@@ -107,7 +111,7 @@ type run struct {
 func (r *run) restore(ctx context.Context) error {
 	all, err := r.cfg.Store.Cursors(ctx)
 	if err != nil {
-		return fmt.Errorf("read cursor of %s: %w", r.to.Name(), err)
+		return fmt.Errorf("read cursor of %s: %w", r.to.Name, err)
 	}
 	head := r.tail.Head()
 	next := all[r.cfg.Owner][r.cursor()]
@@ -123,7 +127,7 @@ func (r *run) restore(ctx context.Context) error {
 }
 
 // cursor is the name of the stored cursor.
-func (r *run) cursor() string { return "sink:" + r.to.Name() }
+func (r *run) cursor() string { return "sink:" + r.to.Name }
 
 // write stores the cursor.
 func (r *run) write(ctx context.Context) error {
@@ -131,7 +135,7 @@ func (r *run) write(ctx context.Context) error {
 		return nil
 	}
 	if err := r.cfg.Store.SaveCursors(ctx, r.cfg.Owner, map[string]uint64{r.cursor(): r.done + 1}); err != nil {
-		return fmt.Errorf("write cursor of %s: %w", r.to.Name(), err)
+		return fmt.Errorf("write cursor of %s: %w", r.to.Name, err)
 	}
 	r.saved = r.done + 1
 	return nil
@@ -196,17 +200,17 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	}
 	r.count(func(s *Status) { s.Waits = e.At })
 	a := r.send(ctx, hard, e)
-	if !a.delivered() && !a.final() {
+	if a.Outcome != Delivered && a.Outcome != Refused {
 		if ctx.Err() != nil {
 			return 0, true
 		}
 		r.fails++
-		r.count(func(s *Status) { s.Failed++ })
-		if r.fails > patience && a.status >= 500 && r.unblock(ctx, hard, e) {
+		r.count(func(s *Status) { s.Failed, s.Problem = s.Failed+1, a.Text })
+		if r.fails > patience && a.Outcome == Failed && r.unblock(ctx, hard, e) {
 			return 0, true
 		}
-		wait = max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.wait)
-		r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", e.Seq, "reason", a.reason(), "attempt", r.fails, "retry_in", wait)
+		wait = max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.Wait)
+		r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", e.Seq, "reason", a.Text, "attempt", r.fails, "retry_in", wait)
 		return wait, true
 	}
 	r.settle(ctx, e, a)
@@ -214,19 +218,19 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 }
 
 // settle finishes a notification.
-func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
+func (r *run) settle(ctx context.Context, e *notify.Entry, a Answer) {
 	r.done = e.Seq
 	r.count(func(s *Status) {
 		s.Waits = time.Time{}
-		if a.delivered() {
-			s.Delivered++
+		if a.Outcome == Delivered {
+			s.Delivered, s.Problem = s.Delivered+1, ""
 		} else {
-			s.Refused++
+			s.Refused, s.Problem = s.Refused+1, a.Text
 		}
 	})
 	switch {
-	case !a.delivered():
-		r.cfg.Log.ErrorContext(ctx, "alert refused; not retried", "seq", e.Seq, "reason", a.reason())
+	case a.Outcome != Delivered:
+		r.cfg.Log.ErrorContext(ctx, "alert refused; not retried", "seq", e.Seq, "reason", a.Text)
 	case r.fails > 0:
 		r.cfg.Log.InfoContext(ctx, "alert sent", "seq", e.Seq, "attempt", r.fails+1)
 	default:
@@ -240,12 +244,12 @@ func (r *run) settle(ctx context.Context, e *notify.Entry, a answer) {
 // gets a last attempt.
 func (r *run) unblock(ctx, hard context.Context, e *notify.Entry) bool {
 	next, _, _ := r.tail.Next(max(e.Seq, r.ahead), MaxAge, MaxWaiting)
-	if next == nil || !r.send(ctx, hard, next).delivered() {
+	if next == nil || r.send(ctx, hard, next).Outcome != Delivered {
 		return false
 	}
 	r.ahead = next.Seq
 	a := r.send(ctx, hard, e)
-	if a.status == 0 || a.status == http.StatusTooManyRequests {
+	if a.Outcome == Unreachable {
 		return false // not the fault of the notification
 	}
 	r.settle(ctx, e, a)
@@ -253,12 +257,12 @@ func (r *run) unblock(ctx, hard context.Context, e *notify.Entry) bool {
 }
 
 // send makes one attempt. After ctx ends it gets lastMoment.
-func (r *run) send(ctx, hard context.Context, e *notify.Entry) answer {
+func (r *run) send(ctx, hard context.Context, e *notify.Entry) Answer {
 	call, cancel := context.WithCancel(hard)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
 	defer stop()
-	return r.to.post(call, r.to.compose(e, r.cfg.Now()))
+	return r.to.Send(call, Message{Now: r.cfg.Now(), Alert: e})
 }
 
 // Status describes a sink. The counters only grow.
@@ -269,6 +273,7 @@ type Status struct {
 	Failed    uint64    // attempts that are retried
 	Dropped   uint64    // too old or too many
 	Waits     time.Time // commit time of the notification being tried; zero for none
+	Problem   string    // why the last attempt failed; "" after a delivery
 }
 
 // Status returns the current status.

@@ -32,10 +32,15 @@ type Kind struct {
 
 	Secret bool // any text; it comes from the environment alone and is never printed
 	Path   bool // a file or folder; a leading ~/ is the user's home directory
+
+	Endpoint bool // a URL whose path or query may be a key
 }
 
 // Secret is a text that is never printed.
 func Secret() Kind { return Kind{Secret: true} }
+
+// Endpoint is a URL that messages are sent to. Only its scheme and host are printed.
+func Endpoint() Kind { return Kind{Endpoint: true} }
 
 // Path is a file or folder.
 func Path() Kind { return Kind{Path: true} }

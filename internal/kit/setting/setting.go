@@ -1,4 +1,4 @@
-// Package setting declares settings as data. A venue or a broker lists its own, and
+// Package setting declares settings as data. A venue, a broker or a sink lists its own, and
 // package config turns them into flags, variables, keys of the file and documentation.
 package setting
 
@@ -15,7 +15,10 @@ type Part struct {
 	Title    string // as texts write it, such as "Kraken"
 	Settings []Spec
 	Keys     Keys
+	Secrets  []FileSecret
 	Networks []Network // of a broker; its flag NAME-network is added where several are not live
+	// EnabledBy names the setting that turns a sink on.
+	EnabledBy string
 	// Check reports settings that exclude or need each other. It may be nil.
 	Check func(Values) error
 }
@@ -72,6 +75,19 @@ type Keys struct {
 	LongSecret bool
 }
 
+// FileSecret is a secret that is given in a variable or in a file, never in both.
+type FileSecret struct {
+	Name, File string // the settings
+	MinLength  int    // in bytes
+	// Purpose completes the message "needs ..." if the secret is missing.
+	Purpose string
+	// Needed reports whether the part needs it. It may be nil: the secret is optional then.
+	Needed func(Values) bool
+}
+
+// Given reports whether a variable or a file gives the secret.
+func (f FileSecret) Given(v Values) bool { return !v.Secret(f.Name).IsZero() || v.Text(f.File) != "" }
+
 // Spec is one setting.
 type Spec struct {
 	Name    string // the flag without its dashes
@@ -95,6 +111,7 @@ func StreamAddress(name, doc string) Spec {
 type Values struct {
 	texts   map[string]*string
 	secrets map[string]*secret.Text
+	urls    map[string]*secret.URL
 }
 
 // Text returns a value in the form that its kind reads, "" for none.
@@ -128,11 +145,27 @@ func (v Values) Secret(name string) secret.Text {
 	return secret.Text{}
 }
 
+// URL returns an endpoint, the zero value for none.
+func (v Values) URL(name string) secret.URL {
+	if p := v.urls[name]; p != nil {
+		return *p
+	}
+	return secret.URL{}
+}
+
+// Has reports whether a setting has a value of any kind.
+func (v Values) Has(name string) bool {
+	return v.Text(name) != "" || !v.Secret(name).IsZero() || !v.URL(name).IsZero()
+}
+
 // TextVar returns where a value is stored.
 func (v *Values) TextVar(name string) *string { return slot(&v.texts, name) }
 
 // SecretVar returns where a secret is stored.
 func (v *Values) SecretVar(name string) *secret.Text { return slot(&v.secrets, name) }
+
+// URLVar returns where an endpoint is stored.
+func (v *Values) URLVar(name string) *secret.URL { return slot(&v.urls, name) }
 
 func slot[T any](all *map[string]*T, name string) *T {
 	if *all == nil {

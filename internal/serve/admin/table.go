@@ -70,7 +70,7 @@ func table() []metric {
 		{"candela_notifications_held", gauge, nil, "Notifications that can still be fetched or pushed.", trading},
 		{"candela_notifications_waiting", gauge, nil, "Of them, those that get_notifications has not handed out.", trading},
 		{"candela_subscriptions", gauge, nil, "Clients that have subscribed.", trading},
-		{"candela_sink_notifications_total", counter, []string{"sink", "outcome"}, "What webhook and ntfy took (delivered), refused for good, or did not get in time (dropped).", trading},
+		{"candela_sink_notifications_total", counter, []string{"sink", "outcome"}, "What receivers of alerts took (delivered), refused for good, or did not get in time (dropped).", trading},
 		{"candela_sink_failures_total", counter, []string{"sink"}, "Attempts to send that failed and are made again.", trading},
 		{"candela_sink_lag_seconds", gauge, []string{"sink"}, "Age of the notification that a sink is trying to send, 0 for none.", trading},
 

@@ -34,7 +34,7 @@ func floors() [][]room {
 			"store/replica/member", "store/replica/table", "store/replica/conn store store/statedir",
 		}}},
 		{
-			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink/*", "alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/oauth", "access/cimd"}},
 		},
 		{
@@ -62,7 +62,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "trading/desk", "kit/shutdown",
+		"app", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/desk", "kit/shutdown",
 		"market/marketdata", "market/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "market/provider/*", "trading/broker/*",
 	}
 }

@@ -33,8 +33,8 @@ func TestFiring_Text(t *testing.T) {
 		},
 	} {
 		f.ID, f.Symbol = "0197", market.Symbol{Name: "BTCUSDT"}
-		read := parseFiring(&notify.Entry{Data: f.AppendJSON(nil)})
-		if got := read.text(at); got != want {
+		read := ParseFiring(&notify.Entry{Data: f.AppendJSON(nil)})
+		if got := read.Text(at); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -43,8 +43,8 @@ func TestFiring_Text(t *testing.T) {
 func TestFiring_TextOfWhatIsNoFiring(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`{"notice":"the feed is silent"}`, `not JSON`, `{"condition":{"type":"price_above"}}`} {
-		f := parseFiring(&notify.Entry{Data: []byte(data)})
-		if got := f.text(time.Now()); got != data || f.tags() != "bell" {
+		f := ParseFiring(&notify.Entry{Data: []byte(data)})
+		if got := f.Text(time.Now()); got != data {
 			t.Errorf("%q", got)
 		}
 	}
@@ -52,8 +52,8 @@ func TestFiring_TextOfWhatIsNoFiring(t *testing.T) {
 		Symbol: market.Symbol{Name: "BTCUSDT"}, Condition: alert.Condition{Type: alert.PriceAbove},
 		Note: strings.Repeat("\u00e9", 5000),
 	}, At: time.Now()}
-	f := parseFiring(&notify.Entry{Data: long.AppendJSON(nil)})
-	if got := f.text(time.Now()); len(got) > maxText+3 || !utf8.ValidString(got) || !strings.HasSuffix(got, "...") {
+	f := ParseFiring(&notify.Entry{Data: long.AppendJSON(nil)})
+	if got := f.Text(time.Now()); len(got) > MaxText+3 || !utf8.ValidString(got) || !strings.HasSuffix(got, "...") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -1,0 +1,158 @@
+// Package webhook is the sink that posts JSON to a URL: signed records for a program, or the
+// messages of Discord and Slack. It is called by package app through its Descriptor.
+package webhook
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"candela/internal/alerting/sink"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/secret"
+	"candela/internal/kit/setting"
+)
+
+// The settings.
+const (
+	urlSetting    = "webhook-url"
+	formatSetting = "webhook-format"
+	secretSetting = "webhook-secret"
+	fileSetting   = "webhook-secret-file"
+)
+
+// minSecret is how many characters sign: fewer could be guessed by a holder of a
+// signed request.
+const minSecret = 16
+
+// The formats of a request.
+const (
+	formatJSON    = "json"
+	formatDiscord = "discord"
+	formatSlack   = "slack"
+)
+
+// The headers of a signed request, besides sink.HeaderSeq.
+const (
+	headerEvent     = "Candela-Event"     // alert_triggered, notice, or test
+	headerTimestamp = "Candela-Timestamp" // unix seconds at which the request was signed
+	headerSignature = "Candela-Signature" // v1= and the signature in hexadecimal digits
+)
+
+// Descriptor declares the sink.
+func Descriptor() sink.Descriptor {
+	isJSON := func(v setting.Values) bool { return v.Text(formatSetting) == formatJSON }
+	return sink.Descriptor{
+		Part: setting.Part{
+			Name: "webhook", Title: "webhook", EnabledBy: urlSetting,
+			Secrets: []setting.FileSecret{{Name: secretSetting, File: fileSetting, MinLength: minSecret, Purpose: "a secret to sign with", Needed: isJSON}},
+			Settings: []setting.Spec{
+				{Name: urlSetting, Arg: "URL", Kind: setting.Endpoint(), Doc: "where every fired alert is sent as signed JSON; https, or http on this machine"},
+				{
+					Name: formatSetting, Arg: "FORMAT", Default: formatJSON, Kind: setting.Choice(formatJSON, formatDiscord, formatSlack),
+					Doc: "json, or discord or slack for a webhook of theirs, which is not signed",
+				},
+				{Name: fileSetting, Arg: "FILE", Kind: setting.Path(), Doc: "file of mode 0600 with the secret that signs, at least 16 characters"},
+				{Name: secretSetting, Arg: "TEXT", Kind: setting.Secret(), Doc: "the secret itself"},
+			},
+			Check: check,
+		},
+		Open: func(env sink.Env) (sink.Receiver, error) {
+			v := env.Values
+			return New(v.URL(urlSetting).Reveal(), v.Text(formatSetting), v.Secret(secretSetting), env.AllowPrivate)
+		},
+	}
+}
+
+// check refuses a secret that nothing would use.
+func check(v setting.Values) error {
+	format := v.Text(formatSetting)
+	if format == formatJSON || v.Secret(secretSetting).IsZero() && v.Text(fileSetting) == "" {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Invalid, Code: "refused", Field: secretSetting,
+		Message: "--" + formatSetting + " " + format + " is not signed: remove the secret, or use --" + formatSetting + " json",
+	}
+}
+
+// Receiver is a webhook. It is safe for concurrent use.
+type Receiver struct {
+	*sink.Client
+
+	format string
+	key    []byte
+}
+
+// New returns a receiver. The secret signs the JSON format and may be empty in the others.
+func New(address, format string, secret secret.Text, allowPrivate bool) (*Receiver, error) {
+	client, err := sink.NewClient(urlSetting, address, allowPrivate, secret)
+	if err != nil {
+		return nil, err
+	}
+	return &Receiver{client, format, []byte(secret.Reveal())}, nil
+}
+
+// Send posts a message in the configured format.
+func (r *Receiver) Send(ctx context.Context, m sink.Message) sink.Answer {
+	switch r.format {
+	case formatDiscord:
+		return discordAnswer(r.Do(ctx, asJSON(discordMessage(m))))
+	case formatSlack:
+		return slackAnswer(r.Do(ctx, asJSON(slackMessage(m))))
+	}
+	return r.Do(ctx, r.record(m)).Answer()
+}
+
+// Check connects to the server. Whether the receiver accepts messages is known after one.
+func (r *Receiver) Check(ctx context.Context) sink.Answer { return r.Connect(ctx) }
+
+// record returns a message for a program: the stored record of an alert, or an object.
+func (r *Receiver) record(m sink.Message) sink.Request {
+	switch {
+	case m.Alert != nil:
+		req := r.signed("alert_triggered", m.Alert.Data, m.Now)
+		req.Header.Set(sink.HeaderSeq, strconv.FormatUint(m.Alert.Seq, 10))
+		return req
+	case m.Notice != nil:
+		return r.signed("notice", asJSON(notice{m.Notice.ID, m.Notice.Title, m.Notice.Text, m.Notice.Link, m.Notice.Until.UTC().Format(time.RFC3339)}).Body, m.Now)
+	}
+	return r.signed("test", []byte(`{"test":true,"message":"candela notify test: alerts will arrive here"}`), m.Now)
+}
+
+// notice is a notice as JSON. It has no tokens: a program decides nothing.
+type notice struct {
+	ID    string `json:"notice_id"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Link  string `json:"link,omitempty"`
+	Until string `json:"until"`
+}
+
+// signed returns a JSON request with its signature: HMAC-SHA256 over the timestamp header, a
+// full stop and the body. The signed time makes a replayed request detectable.
+func (r *Receiver) signed(event string, body []byte, at time.Time) sink.Request {
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, r.key)
+	mac.Write([]byte(timestamp + "."))
+	mac.Write(body)
+	signature := "v1=" + hex.EncodeToString(mac.Sum(nil))
+	return sink.Request{
+		Header: http.Header{"Content-Type": {"application/json"}, headerEvent: {event}, headerTimestamp: {timestamp}, headerSignature: {signature}},
+		Body:   body,
+	}
+}
+
+// asJSON returns an unsigned JSON request.
+func asJSON(body any) sink.Request {
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic("webhook: " + err.Error()) // it holds texts alone
+	}
+	return sink.Request{Header: http.Header{"Content-Type": {"application/json"}}, Body: data}
+}
