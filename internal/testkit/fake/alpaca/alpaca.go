@@ -4,6 +4,50 @@
 // trading API of paper accounts, with orders that are filled at the prices of the
 // tape by the venue's rules, positions, activities and the stream of updates.
 // Faults can be switched on for all of it.
+//
+// # Orders
+//
+// An order is a market, limit, stop, stop_limit or trailing_stop order for a stock, for
+// the day or until canceled, the first two also ioc or fok; a pair takes market, limit and
+// stop_limit, gtc or ioc. Fractions of a share are for the day, without legs and without a
+// trail. Extended hours are for limit orders. Orders with opg, cls or notional are refused.
+//
+// A stop that sells triggers when the bid is at its price or below, one that buys when the
+// ask is there or above, in regular hours alone, and is then a market or a limit order. One
+// that would trigger at once is refused. A trail keeps the best price that it has seen in
+// hwm and its trigger in stop_price. No event reports a trigger or a trail that moves.
+//
+// # Orders of several
+//
+// A bracket is an entry with a target and a stop, an oto an entry with one of them, an oco
+// a target, which is the parent, and a stop. Legs for an order without order_class are
+// ignored in silence. The venue makes up the client_order_id of a leg, and a leg does not
+// name its parent. All legs are held, and claim nothing, until the entry is completely
+// filled. Then the target is new, and the stop of a bracket is still held although it
+// works, as that of an oco is from the beginning; a leg on its own is new. What is held is
+// not among the open orders of a list, and among the closed ones. With nested=true legs are
+// under their parent alone, so that a list of open orders has nothing of a bracket whose
+// entry is filled.
+//
+// An entry must not close what is held, an oco must. A stop is a cent or more from the
+// price of the entry, or of the target of an oco, and from the middle of the market. The
+// exits of a group claim what is held once. A target that is filled in part makes the stop
+// smaller, reported by an event "held"; the end of one is that of the other. A cancel or the
+// expiry of one order is that of its group, also when the entry is filled in part. A leg
+// that is rejected ends alone.
+//
+// # Replacements
+//
+// An order is replaced by a new one, with an id of the client's, in the same place of its
+// group; not while it is accepted or pending, not the quantity or the time in force of
+// orders of several, not the quantity of a fraction. The quantity of a replacement has what
+// was filled before as a part of it, and the new order is over the rest. If the old order
+// is filled first, the new one is rejected.
+//
+// The venue does not document these, which are choices made here: the rejection of a leg
+// leaves the other one, the event that reports a smaller stop, the quantity that a
+// replacement shows, and the words of some refusals. TargetReplaced, QuietLegs and
+// SetFlatEntries are behaviour that users of the venue have reported.
 package alpaca
 
 import (
@@ -58,6 +102,12 @@ const (
 	CancelRefused // cancels are taken and then refused by the exchanges
 	CancelLoses   // cancels are taken, and a fill comes first
 	CancelSlow    // cancels take two seconds
+
+	ReplaceSlow    // replacements take two seconds
+	ReplaceRefused // replacements are taken and then refused by the exchanges
+	ReplaceLoses   // replacements are taken, and a fill of the old order comes first
+	TargetReplaced // a target ends as replaced, not as canceled, when its stop is reached
+	QuietLegs      // no event reports a leg with a trigger until it is reached
 )
 
 // Config says what the fake trades.

@@ -29,6 +29,11 @@ type desk struct {
 	quotes   map[string]quote
 	seen     map[string]seen
 	hours    map[hoursOf]hours
+
+	// How the venue behaves, see control.
+	cancelDelay time.Duration // of cancels, which are pending for so long
+	rejects     string        // the role of legs that are rejected when their entry is filled
+	flat        bool          // an entry with legs needs an account without the symbol
 }
 
 // hoursOf is what the hours of an order depend on.
@@ -63,6 +68,14 @@ type account struct {
 // position is what an account holds of a symbol. Of a short both are negative.
 type position struct{ quantity, cost decimal.Decimal }
 
+// closing is the side that makes a position smaller.
+func (p *position) closing() string {
+	if p.quantity.IsNegative() {
+		return "buy"
+	}
+	return "sell"
+}
+
 // execution is one trade of an order.
 type execution struct {
 	id       string // unique; the history calls it by the time and this
@@ -72,39 +85,6 @@ type execution struct {
 	price    decimal.Decimal
 	sofar    decimal.Decimal
 	at       time.Time
-}
-
-// ticket is an order.
-type ticket struct {
-	id, clientID       string
-	symbol, class      string
-	side, kind, force  string
-	extended           bool
-	quantity, limit    decimal.Decimal
-	filled, spent      decimal.Decimal
-	status             string
-	replacedBy         string
-	replaces           string
-	created, submitted time.Time
-	updated            time.Time
-	ended              map[string]time.Time // by the field that holds it, such as filled_at
-	until              int64                // the end of its session, 0 for none
-	cancelAt           time.Time            // when a cancel that is slow is done
-
-	stop   decimal.Decimal // trigger of a stop
-	parent *ticket         // of the stop of a pair: its target
-	leg    *ticket         // of the target of a pair: its stop
-}
-
-func (t *ticket) left() decimal.Decimal { return t.quantity.Sub(t.filled) }
-
-// open reports whether the order may still trade.
-func (t *ticket) open() bool {
-	switch t.status {
-	case "filled", "canceled", "expired", "rejected", "replaced":
-		return false
-	}
-	return true
 }
 
 func newDesk(s *Server) *desk {
@@ -195,11 +175,8 @@ func (d *desk) advance() {
 	d.looked = now.Unix()
 	for _, a := range d.accounts {
 		for _, t := range a.orders {
-			if t.open() && t.parent == nil {
+			if t.open() {
 				d.step(a, t, now)
-			}
-			if t.open() && t.leg != nil {
-				d.trigger(a, t.leg, now)
 			}
 		}
 	}
@@ -210,6 +187,13 @@ func (d *desk) step(a *account, t *ticket, now time.Time) {
 		d.end(a, t, "canceled")
 		return
 	}
+	if t.next != nil && !now.Before(t.replaceAt) {
+		d.swap(a, t)
+		return
+	}
+	if t.dormant {
+		return
+	}
 	if t.status == "accepted" {
 		span := d.session(t, t.created.Unix())
 		if now.Unix() < span.Open {
@@ -217,47 +201,39 @@ func (d *desk) step(a *account, t *ticket, now time.Time) {
 		}
 		d.release(a, t)
 		// Nobody may have looked since the open.
-		d.match(a, t, d.quoteAt(t.symbol, max(span.Open, t.created.Unix())))
+		d.look(a, t, d.quoteAt(t.symbol, max(span.Open, t.created.Unix())))
 	}
 	if t.open() && t.until != 0 && now.Unix() >= t.until {
 		d.end(a, t, "expired")
 		return
 	}
-	if t.open() && t.status != "pending_cancel" && d.session(t, now.Unix()).Holds(now.Unix()) {
-		d.match(a, t, d.quoteAt(t.symbol, now.Unix()))
+	if d.session(t, now.Unix()).Holds(now.Unix()) {
+		d.look(a, t, d.quoteAt(t.symbol, now.Unix()))
 	}
+}
+
+// expiry is the end of the session of an order, 0 for none.
+func (d *desk) expiry(t *ticket) int64 {
+	if t.class == crypto || t.force == "gtc" {
+		return 0
+	}
+	return d.session(t, t.created.Unix()).Close
 }
 
 // release hands an order on to the exchanges.
 func (d *desk) release(a *account, t *ticket) {
-	if t.class != crypto && t.force != "gtc" {
-		t.until = d.session(t, t.created.Unix()).Close
-	}
+	t.until = d.expiry(t)
 	d.change(a, t, "new", "new")
 }
 
-// match fills an order that is marketable at the best price, whatever its size. A
-// share of them, when the configuration asks for it, gets a part alone.
-func (d *desk) match(a *account, t *ticket, q quote) {
-	price, marketable := q.ask, t.kind == "market" || t.limit.GreaterThanOrEqual(q.ask)
-	if t.side == "sell" {
-		price, marketable = q.bid, t.kind == "market" || t.limit.LessThanOrEqual(q.bid)
-	}
-	if !t.open() || !marketable || !price.IsPositive() {
-		return
-	}
-	size := t.left()
-	if d.random.Float64() < d.server.config.Partial {
-		digits := max(0, -size.Exponent())
-		if part := size.Mul(decimal.NewFromFloat(d.random.Float64())).RoundFloor(digits); part.IsPositive() {
-			size = part
-		}
-	}
-	d.execute(a, t, size, price)
+// execute makes a trade, which the group of the order follows.
+func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
+	d.fill(a, t, size, price)
+	d.settle(a, t)
 }
 
-// execute makes a trade.
-func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
+// fill makes a trade.
+func (d *desk) fill(a *account, t *ticket, size, price decimal.Decimal) {
 	t.filled, t.spent = t.filled.Add(size), t.spent.Add(size.Mul(price))
 	e := execution{id: d.uuid(), order: t, kind: "partial_fill", quantity: size, price: price, sofar: t.filled, at: d.stamp()}
 	signed := size
@@ -268,7 +244,7 @@ func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
 	a.hold(t.symbol, signed, price)
 	a.trades = append(a.trades, e)
 	status := t.status
-	if status == "new" {
+	if status == "new" || status == "held" {
 		status = "partially_filled"
 	}
 	if t.left().IsZero() {
@@ -278,7 +254,6 @@ func (d *desk) execute(a *account, t *ticket, size, price decimal.Decimal) {
 	}
 	t.status, t.updated = status, e.at
 	d.publish(a, t, e.kind, &e)
-	d.shrink(a, t.leg)
 }
 
 // hold changes a position.
@@ -304,57 +279,26 @@ func (d *desk) change(a *account, t *ticket, status, event string) {
 	d.publish(a, t, event, nil)
 }
 
-// end ends an order without a trade.
-func (d *desk) end(a *account, t *ticket, status string) {
-	t.ended[map[string]string{"canceled": "canceled_at", "expired": "expired_at", "rejected": "failed_at", "replaced": "replaced_at"}[status]] = d.now()
-	t.cancelAt = time.Time{}
-	d.change(a, t, status, status)
-	for _, other := range []*ticket{t.leg, t.parent} {
-		if other != nil && other.open() {
-			d.end(a, other, "canceled")
-		}
+// take fills an order out of turn, one with a trigger as if it had been reached.
+func (d *desk) take(a *account, t *ticket, size decimal.Decimal) {
+	if t.waits() {
+		d.trigger(a, t)
 	}
-}
-
-// cancel does what a client asks for, as far as the venue's mood lets it.
-func (d *desk) cancel(a *account, t *ticket) *refusal {
-	if !t.open() {
-		return &refusal{422, 42210000, fmt.Sprintf("order is already in %q state", t.status), nil}
-	}
-	switch d.server.getFault() {
-	case CancelRefused:
-		was := t.status
-		d.change(a, t, "pending_cancel", "pending_cancel")
-		d.change(a, t, was, "order_cancel_rejected")
-	case CancelLoses:
-		d.change(a, t, "pending_cancel", "pending_cancel")
-		d.execute(a, t, t.left(), d.fair(t))
-		d.publish(a, t, "order_cancel_rejected", nil)
-	case CancelSlow:
-		t.cancelAt = d.now().Add(2 * time.Second)
-		d.change(a, t, "pending_cancel", "pending_cancel")
-	default:
-		d.end(a, t, "canceled")
-	}
-	return nil
+	d.execute(a, t, decimal.Min(size, t.left()), d.fair(t))
 }
 
 // fair is a price at which an order may be filled out of turn.
 func (d *desk) fair(t *ticket) decimal.Decimal {
-	if t.kind == "limit" {
+	switch q := d.quoteAt(t.symbol, d.now().Unix()); {
+	case t.priced():
 		return t.limit
+	case t.stop.IsPositive():
+		return t.stop
+	case t.side == "sell":
+		return q.bid
+	default:
+		return q.ask
 	}
-	return d.quoteAt(t.symbol, d.now().Unix()).ask
-}
-
-// find returns the order with either id.
-func (a *account) find(id, clientID string) *ticket {
-	for _, t := range a.orders {
-		if t.id == id || clientID != "" && t.clientID == clientID {
-			return t
-		}
-	}
-	return nil
 }
 
 // touch makes open orders look changed, as one with another state has.

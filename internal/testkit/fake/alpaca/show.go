@@ -12,17 +12,18 @@ import (
 func (d *desk) show(t *ticket) map[string]any {
 	out := map[string]any{
 		"id": t.id, "client_order_id": t.clientID, "symbol": t.symbol, "asset_class": t.class, "asset_id": assetID(t.symbol), "side": t.side,
-		"type": t.kind, "order_type": t.kind, "time_in_force": t.force, "order_class": t.orderClass(), "status": t.status, "extended_hours": t.extended,
+		"type": t.kind, "order_type": t.kind, "time_in_force": t.force, "order_class": t.orderClass, "status": t.status, "extended_hours": t.extended,
 		"qty": t.quantity.String(), "notional": nil, "filled_qty": t.filled.String(), "filled_avg_price": nil, "limit_price": nil,
 		"stop_price": nil, "trail_price": nil, "trail_percent": nil, "hwm": nil, "legs": nil, "replaced_by": nil, "replaces": nil,
 		"created_at": clock(t.created), "updated_at": clock(t.updated), "submitted_at": clock(t.submitted),
 		"filled_at": nil, "expired_at": nil, "canceled_at": nil, "failed_at": nil, "replaced_at": nil,
 	}
-	if t.kind == "limit" {
-		out["limit_price"] = t.limit.String()
-	}
-	if t.stop.IsPositive() {
-		out["stop_price"] = t.stop.String()
+	for key, n := range map[string]decimal.Decimal{
+		"limit_price": t.limit, "stop_price": t.stop, "trail_price": t.trail.price, "trail_percent": t.trail.percent, "hwm": t.trail.mark,
+	} {
+		if n.IsPositive() {
+			out[key] = n.String()
+		}
 	}
 	if t.filled.IsPositive() {
 		out["filled_avg_price"] = t.spent.DivRound(t.filled, 9).String()
@@ -37,6 +38,19 @@ func (d *desk) show(t *ticket) map[string]any {
 	}
 	if d.server.getFault() == OddStatus {
 		out["status"] = "under_consideration"
+	}
+	return out
+}
+
+// showNested returns an order with its legs in it.
+func (d *desk) showNested(t *ticket) map[string]any {
+	out := d.show(t)
+	if len(t.legs) > 0 {
+		legs := make([]any, len(t.legs))
+		for i, leg := range t.legs {
+			legs[i] = d.show(leg)
+		}
+		out["legs"] = legs
 	}
 	return out
 }
@@ -62,6 +76,9 @@ type event struct {
 
 // publish records an event and wakes the listeners.
 func (d *desk) publish(a *account, t *ticket, name string, e *execution) {
+	if e == nil && t.parent != nil && t.stop.IsPositive() && !t.triggered && d.server.getFault() == QuietLegs {
+		return
+	}
 	out := map[string]any{"event": name, "event_id": d.uuid(), "at": clock(d.now()), "timestamp": clock(t.updated), "order": d.show(t)}
 	if e != nil {
 		held := decimal.Decimal{}
@@ -89,11 +106,11 @@ func (d *desk) showPosition(a *account, symbol string) map[string]any {
 	p, st, q := a.held[symbol], d.server.list[symbol], d.quoteAt(symbol, d.now().Unix())
 	price := q.bid.Add(q.ask).Div(decimal.NewFromInt(2))
 	value := p.quantity.Mul(price)
-	side, closing := "long", "sell"
+	side := "long"
 	if p.quantity.IsNegative() {
-		side, closing = "short", "buy"
+		side = "short"
 	}
-	free := p.quantity.Abs().Sub(a.reserved(symbol, closing, nil))
+	free := p.quantity.Abs().Sub(a.reserved(symbol, p.closing(), nil))
 	if p.quantity.IsNegative() {
 		free = free.Neg()
 	}

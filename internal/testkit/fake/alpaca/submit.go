@@ -2,6 +2,7 @@ package alpaca
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,8 +21,19 @@ type ask struct {
 	TimeInForce   string           `json:"time_in_force"`
 	LimitPrice    *decimal.Decimal `json:"limit_price"`
 	StopPrice     *decimal.Decimal `json:"stop_price"`
+	TrailPrice    *decimal.Decimal `json:"trail_price"`
+	TrailPercent  *decimal.Decimal `json:"trail_percent"`
 	Extended      bool             `json:"extended_hours"`
 	ClientOrderID string           `json:"client_order_id"`
+	OrderClass    string           `json:"order_class"`
+	TakeProfit    *exit            `json:"take_profit"`
+	StopLoss      *exit            `json:"stop_loss"`
+}
+
+// exit is a leg that a client wants.
+type exit struct {
+	LimitPrice *decimal.Decimal `json:"limit_price"`
+	StopPrice  *decimal.Decimal `json:"stop_price"`
 }
 
 func wrong(text string) *refusal {
@@ -36,48 +48,61 @@ func forbidden(format string, args ...any) *refusal {
 	return &refusal{http.StatusForbidden, 40310000, fmt.Sprintf(format, args...), nil}
 }
 
-// submit takes an order, or refuses it. The answer shows it as it came in; what
-// becomes of it follows at once.
-func (d *desk) submit(a *account, in ask, replaces *ticket) (any, *refusal) {
+// submit takes an order, or refuses it. The answer shows it as it came in, with its legs;
+// what becomes of it follows at once.
+func (d *desk) submit(a *account, in ask) (any, *refusal) {
 	if bad := d.check(a, &in); bad != nil {
 		return nil, bad
 	}
+	t := d.ticketOf(in)
+	t.legs = d.legsOf(t, in)
+	if bad := d.fits(a, t); bad != nil {
+		return nil, bad
+	}
+	if bad := d.afford(a, t, nil); bad != nil {
+		return nil, bad
+	}
+	a.orders = append(append(a.orders, t), t.legs...)
+	now := d.now().Unix()
+	trading := d.session(t, now).Holds(now)
+	if trading {
+		t.status = "pending_new"
+	}
+	answer := d.showNested(t)
+	for _, leg := range t.legs {
+		d.publish(a, leg, "held", nil)
+	}
+	if trading {
+		d.release(a, t)
+		d.look(a, t, d.quoteAt(t.symbol, now))
+	}
+	return answer, nil
+}
+
+// ticketOf makes an order of what was asked for.
+func (d *desk) ticketOf(in ask) *ticket {
 	now := d.now()
 	t := &ticket{
 		id: d.uuid(), clientID: in.ClientOrderID, symbol: in.Symbol, class: d.server.list[in.Symbol].class, side: in.Side, kind: in.Type,
 		force: in.TimeInForce, extended: in.Extended, quantity: *in.Quantity, status: "accepted", created: now, submitted: now, updated: now,
-		ended: make(map[string]time.Time),
+		ended: make(map[string]time.Time), limit: amount(in.LimitPrice), stop: amount(in.StopPrice),
+		trail: trail{price: amount(in.TrailPrice), percent: amount(in.TrailPercent)},
 	}
-	if in.LimitPrice != nil {
-		t.limit = *in.LimitPrice
+	if in.OrderClass != "simple" {
+		t.orderClass = in.OrderClass
 	}
 	if t.clientID == "" {
 		t.clientID = d.uuid()
 	}
-	if replaces != nil {
-		t.replaces = replaces.id
+	return t
+}
+
+// amount is a number, 0 for none.
+func amount(n *decimal.Decimal) decimal.Decimal {
+	if n == nil {
+		return decimal.Decimal{}
 	}
-	if bad := d.afford(a, t, replaces); bad != nil {
-		return nil, bad
-	}
-	if replaces != nil {
-		replaces.replacedBy = t.id
-		d.end(a, replaces, "replaced")
-	}
-	a.orders = append(a.orders, t)
-	trading := d.session(t, now.Unix()).Holds(now.Unix())
-	if trading {
-		t.status = "pending_new"
-	}
-	answer := d.show(t)
-	if trading {
-		d.release(a, t)
-		d.match(a, t, d.quoteAt(t.symbol, now.Unix()))
-		if t.force == "ioc" && t.open() {
-			d.end(a, t, "canceled")
-		}
-	}
-	return answer, nil
+	return *n
 }
 
 // check holds an order against the rules of the API.
@@ -94,34 +119,103 @@ func (d *desk) check(a *account, in *ask) *refusal {
 		return wrong("qty must be > 0")
 	case in.Side != "buy" && in.Side != "sell":
 		return wrong("invalid side")
-	case in.Type != "market" && in.Type != "limit":
-		return wrong("invalid order type")
-	case in.StopPrice != nil || in.Type == "market" && in.LimitPrice != nil:
-		return wrong("market orders require no stop or limit price")
-	case in.Type == "limit" && in.LimitPrice == nil:
-		return wrong("limit orders require a limit price")
-	case in.LimitPrice != nil && !in.LimitPrice.IsPositive():
-		return wrong("limit_price must be > 0")
 	case len(in.ClientOrderID) > 48:
 		return wrong("client_order_id must be no more than 48 characters")
 	case in.ClientOrderID != "" && a.find("", in.ClientOrderID) != nil:
 		return wrong("client_order_id must be unique")
 	}
 	in.Symbol = name
+	for _, rule := range []func(*ask) *refusal{checkClass, checkType, checkPositive} {
+		if bad := rule(in); bad != nil {
+			return bad
+		}
+	}
 	if st := d.server.list[name]; st.class == crypto {
 		return checkPair(in)
 	}
 	return d.checkStock(in)
 }
 
+// checkType holds that an order has the prices of its type, and no others.
+func checkType(in *ask) *refusal {
+	trails := in.TrailPrice != nil || in.TrailPercent != nil
+	switch limit, stop := in.LimitPrice != nil, in.StopPrice != nil; in.Type {
+	case typeMarket:
+		if limit || stop {
+			return wrong("market orders require no stop or limit price")
+		}
+	case typeLimit:
+		switch {
+		case !limit:
+			return wrong("limit orders require a limit price")
+		case stop:
+			return wrong("limit orders require no stop price")
+		}
+	case typeStop:
+		switch {
+		case !stop:
+			return wrong("stop orders require a stop price")
+		case limit:
+			return wrong("stop orders require no limit price")
+		}
+	case typeStopLimit:
+		if !limit || !stop {
+			return wrong("stop limit orders require both stop and limit price")
+		}
+	case typeTrailing:
+		switch {
+		case (in.TrailPrice != nil) == (in.TrailPercent != nil):
+			return wrong("trailing stop orders must specify one of trail_price or trail_percent")
+		case limit || stop:
+			return wrong("trailing stop orders require no stop or limit price")
+		}
+		return nil
+	default:
+		return wrong("invalid order type")
+	}
+	if trails {
+		return wrong(strings.ReplaceAll(in.Type, "_", " ") + " orders must not have trail_price or trail_percent")
+	}
+	return nil
+}
+
+// prices returns the prices of an order and its legs by their names.
+func (in *ask) prices() map[string]*decimal.Decimal {
+	out := map[string]*decimal.Decimal{"limit_price": in.LimitPrice, "stop_price": in.StopPrice}
+	if in.TakeProfit != nil {
+		out["take_profit.limit_price"] = in.TakeProfit.LimitPrice
+	}
+	if in.StopLoss != nil {
+		out["stop_loss.limit_price"], out["stop_loss.stop_price"] = in.StopLoss.LimitPrice, in.StopLoss.StopPrice
+	}
+	maps.DeleteFunc(out, func(_ string, p *decimal.Decimal) bool { return p == nil })
+	return out
+}
+
+// checkPositive holds that every price is above zero.
+func checkPositive(in *ask) *refusal {
+	all := in.prices()
+	all["trail_price"], all["trail_percent"] = in.TrailPrice, in.TrailPercent
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if p := all[name]; p != nil && !p.IsPositive() {
+			return wrong(name + " must be > 0")
+		}
+	}
+	return nil
+}
+
 // checkPair holds an order for a pair against its rules. More decimals than the
 // pair has are cut off in silence, as the venue does.
 func checkPair(in *ask) *refusal {
-	if !slices.Contains([]string{"gtc", "ioc"}, in.TimeInForce) {
+	switch {
+	case in.advanced():
+		return unprocessable("crypto orders not allowed for advanced order_class: %s", strings.Replace(in.OrderClass, "bracket", "otoco", 1))
+	case in.Type == typeStop || in.Type == typeTrailing:
+		return wrong("invalid order type for crypto order")
+	case in.TimeInForce != "gtc" && in.TimeInForce != "ioc":
 		return unprocessable("invalid crypto time_in_force")
-	}
-	if in.Extended {
-		return unprocessable("extended hours order must be DAY limit orders")
+	case in.Extended:
+		return unprocessable("extended hours order must be DAY or GTC limit orders")
 	}
 	least, step := decimal.RequireFromString(pairMinimum), decimal.RequireFromString(pairStep)
 	if in.Quantity.LessThan(least) {
@@ -141,19 +235,25 @@ const (
 
 // checkStock holds an order for a stock against its rules.
 func (d *desk) checkStock(in *ask) *refusal {
-	if !slices.Contains([]string{"day", "gtc", "ioc"}, in.TimeInForce) {
+	stop := in.Type != typeMarket && in.Type != typeLimit
+	switch {
+	case !slices.Contains([]string{"day", "gtc", "ioc", "fok"}, in.TimeInForce): // opg and cls are not offered here
 		return wrong("invalid time_in_force")
+	case stop && in.TimeInForce != "day" && in.TimeInForce != "gtc":
+		return wrong(strings.ReplaceAll(in.Type, "_", " ") + ` orders support only "day" or "gtc" time_in_force`)
+	case in.Extended && stop:
+		return unprocessable("stop orders are not eligible for extended hours trading")
+	case in.Extended && (in.Type != typeLimit || in.TimeInForce != "day" && in.TimeInForce != "gtc"):
+		return unprocessable("extended hours order must be DAY or GTC limit orders")
 	}
-	if in.Extended && (in.Type != "limit" || in.TimeInForce != "day") {
-		return unprocessable("extended hours order must be DAY limit orders")
-	}
-	if p := in.LimitPrice; p != nil {
-		digits := int32(2)
+	all := in.prices()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p, digits := all[name], int32(2)
 		if p.LessThan(decimal.NewFromInt(1)) {
 			digits = 4
 		}
 		if !p.Equal(p.Truncate(digits)) {
-			return unprocessable("invalid limit_price %s. sub-penny increment does not fulfill minimum pricing criteria", p)
+			return unprocessable("invalid %s %s. sub-penny increment does not fulfill minimum pricing criteria", name, p)
 		}
 	}
 	if in.Quantity.IsInteger() {
@@ -164,105 +264,10 @@ func (d *desk) checkStock(in *ask) *refusal {
 		return forbidden("asset %q is not fractionable", in.Symbol)
 	case in.TimeInForce != "day":
 		return unprocessable("fractional orders must be DAY orders")
-	case in.Type != "market":
-		return unprocessable("fractional orders must be market orders")
+	case in.advanced():
+		return unprocessable("fractional orders must be simple orders")
+	case in.Type == typeTrailing:
+		return unprocessable("fractional orders must not be trailing stop orders")
 	}
 	return nil
-}
-
-// afford holds an order against what the account has: a sale of what is held
-// needs it free of other sales, anything else needs power to buy.
-func (d *desk) afford(a *account, t, without *ticket) *refusal {
-	held := decimal.Decimal{}
-	if p := a.held[t.symbol]; p != nil {
-		held = p.quantity
-	}
-	closing := held.IsPositive() && t.side == "sell" || held.IsNegative() && t.side == "buy"
-	if closing {
-		free := held.Abs().Sub(a.reserved(t.symbol, t.side, without))
-		if t.quantity.GreaterThan(free) {
-			if t.class == crypto {
-				return forbidden("insufficient balance for %s (requested: %s, available: %s)", strings.Split(t.symbol, "/")[0], t.quantity, free)
-			}
-			bad := forbidden("insufficient qty available for order (requested: %s, available: %s)", t.quantity, free)
-			bad.more = map[string]any{"symbol": t.symbol, "existing_qty": held.String(), "available": free.String(), "held_for_orders": held.Abs().Sub(free).String()}
-			return bad
-		}
-		return nil
-	}
-	if t.side == "sell" {
-		switch {
-		case t.class == crypto:
-			return forbidden("insufficient balance for %s (requested: %s, available: 0)", strings.Split(t.symbol, "/")[0], t.quantity)
-		case !t.quantity.IsInteger():
-			return forbidden("fractional orders cannot be sold short")
-		}
-	}
-	power, need := d.power(a, without), d.worth(t)
-	if t.class == crypto {
-		power = power.Div(decimal.NewFromInt(2)) // nothing is lent on it
-	}
-	if need.GreaterThan(power) {
-		bad := forbidden("insufficient buying power")
-		bad.more = map[string]any{"buying_power": power.String(), "cost_basis": need.String()}
-		return bad
-	}
-	return nil
-}
-
-// worth is what an order takes of the power to buy: a market order is counted 3 %
-// above the best price, and so is a short sale.
-func (d *desk) worth(t *ticket) decimal.Decimal {
-	price := t.limit
-	if t.kind == "market" || t.side == "sell" {
-		price = decimal.Max(price, d.quoteAt(t.symbol, d.now().Unix()).ask.Mul(decimal.New(103, -2)))
-	}
-	return t.left().Mul(price)
-}
-
-// reserved returns how much of a symbol open orders of one side are for.
-func (a *account) reserved(symbol, side string, without *ticket) decimal.Decimal {
-	sum := decimal.Decimal{}
-	for _, t := range a.orders {
-		if t != without && t.open() && t.parent == nil && t.symbol == symbol && t.side == side { // a pair sells once
-			sum = sum.Add(t.left())
-		}
-	}
-	return sum
-}
-
-// equity is what the account is worth, and gross what it holds either way.
-func (d *desk) equity(a *account) (equity, long, short decimal.Decimal) {
-	equity = a.cash
-	for symbol, p := range a.held {
-		q := d.quoteAt(symbol, d.now().Unix())
-		value := p.quantity.Mul(q.bid.Add(q.ask).Div(decimal.NewFromInt(2)))
-		equity = equity.Add(value)
-		if value.IsPositive() {
-			long = long.Add(value)
-		} else {
-			short = short.Add(value)
-		}
-	}
-	return equity, long, short
-}
-
-// power is what may be bought: twice what half of the holdings leave of the
-// equity (Regulation T), less what open orders may take.
-func (d *desk) power(a *account, without *ticket) decimal.Decimal {
-	equity, long, short := d.equity(a)
-	power := equity.Mul(decimal.NewFromInt(2)).Sub(long).Add(short)
-	for _, t := range a.orders {
-		if t == without || !t.open() || t.parent != nil {
-			continue
-		}
-		held := decimal.Decimal{}
-		if p := a.held[t.symbol]; p != nil {
-			held = p.quantity
-		}
-		if t.side == "buy" && !held.IsNegative() || t.side == "sell" && !held.IsPositive() {
-			power = power.Sub(d.worth(t))
-		}
-	}
-	return decimal.Max(power, decimal.Decimal{})
 }

@@ -48,11 +48,11 @@ func (s *Server) trade(r *http.Request, key string) (reply, *refusal, bool) {
 		if t != nil && d.now().Sub(t.created) < d.lag {
 			t = nil
 		}
-		body, bad = d.one(t, q.Get("client_order_id"))
+		body, bad = d.one(t, q.Get("client_order_id"), q)
 	case route == "GET orders" && rest == "":
 		body, bad = d.list(a, q)
 	case route == "GET orders":
-		body, bad = d.one(a.find(rest, ""), rest)
+		body, bad = d.one(a.find(rest, ""), rest, q)
 	case route == "POST orders" && rest == "":
 		body, bad = d.post(a, r)
 	case route == "PATCH orders":
@@ -73,11 +73,19 @@ func (s *Server) trade(r *http.Request, key string) (reply, *refusal, bool) {
 
 func missing(text string) *refusal { return &refusal{http.StatusNotFound, 40410000, text, nil} }
 
-func (d *desk) one(t *ticket, id string) (any, *refusal) {
+func (d *desk) one(t *ticket, id string, q url.Values) (any, *refusal) {
 	if t == nil {
 		return nil, missing("order not found for " + id)
 	}
-	return d.show(t), nil
+	return d.shower(q)(t), nil
+}
+
+// shower returns how orders are shown: with their legs when they are to be nested.
+func (d *desk) shower(q url.Values) func(*ticket) map[string]any {
+	if q.Get("nested") == "true" {
+		return d.showNested
+	}
+	return d.show
 }
 
 func (d *desk) post(a *account, r *http.Request) (any, *refusal) {
@@ -85,7 +93,7 @@ func (d *desk) post(a *account, r *http.Request) (any, *refusal) {
 	if bad := decode(r, &in); bad != nil {
 		return nil, bad
 	}
-	return d.submit(a, in, nil)
+	return d.submit(a, in)
 }
 
 func decode(r *http.Request, in any) *refusal {
@@ -94,31 +102,6 @@ func decode(r *http.Request, in any) *refusal {
 		return &refusal{http.StatusBadRequest, 40010000, "request body format is invalid", nil}
 	}
 	return nil
-}
-
-// replace puts another order in the place of one.
-func (d *desk) replace(a *account, id string, r *http.Request) (any, *refusal) {
-	t := a.find(id, "")
-	if t == nil {
-		return nil, missing("order not found for " + id)
-	}
-	if !t.open() {
-		return nil, unprocessable("order is already in %q state", t.status)
-	}
-	var in ask
-	if bad := decode(r, &in); bad != nil {
-		return nil, bad
-	}
-	// A field that is missing or null stays as it is.
-	in.Symbol, in.Side, in.Type, in.Extended = t.symbol, t.side, t.kind, t.extended
-	in.TimeInForce = cmp.Or(in.TimeInForce, t.force)
-	if in.Quantity == nil {
-		in.Quantity = new(t.left())
-	}
-	if in.LimitPrice == nil && t.kind == "limit" {
-		in.LimitPrice = &t.limit
-	}
-	return d.submit(a, in, t)
 }
 
 func (d *desk) cancelAll(a *account) any {
@@ -135,7 +118,9 @@ func (d *desk) cancelAll(a *account) any {
 	return all
 }
 
-// list returns orders by when they were submitted.
+// list returns orders by when they were submitted. A leg that is held is not among the open
+// ones. Nested, a leg is shown under its parent alone, and so not at all when the parent is
+// filled and the open ones are asked for.
 func (d *desk) list(a *account, q url.Values) (any, *refusal) {
 	limit, err := strconv.Atoi(cmp.Or(q.Get("limit"), "50"))
 	if err != nil || limit < 1 || limit > 500 {
@@ -151,16 +136,12 @@ func (d *desk) list(a *account, q url.Values) (any, *refusal) {
 	if q.Get("direction") != "asc" {
 		slices.Reverse(all)
 	}
-	out, show := []map[string]any{}, d.show
-	nested := q.Get("nested") == "true"
-	if nested {
-		show = d.showNested
-	}
+	out, show := []map[string]any{}, d.shower(q)
 	for _, t := range all {
-		open := cmp.Or(q.Get("status"), "open")
+		status, open := cmp.Or(q.Get("status"), "open"), t.open() && t.status != "held"
 		switch {
-		case t.parent != nil && (nested || t.status == "held"): // shown under its parent alone
-		case open != "all" && (open == "open") != t.open(), !t.submitted.After(after), !t.submitted.Before(until), len(out) == limit:
+		case t.parent != nil && q.Get("nested") == "true":
+		case status != "all" && (status == "open") != open, !t.submitted.After(after), !t.submitted.Before(until), len(out) == limit:
 		case q.Get("symbols") != "" && !slices.Contains(strings.Split(q.Get("symbols"), ","), joined(t.symbol)) && !slices.Contains(strings.Split(q.Get("symbols"), ","), t.symbol):
 		case q.Get("side") != "" && q.Get("side") != t.side:
 		default:

@@ -2,6 +2,7 @@ package alpaca
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,29 @@ type Truth struct {
 	Orders    []order.Report             `json:"orders"`    // every one ever taken, oldest first
 	Fills     []order.Fill               `json:"fills"`     // oldest first
 	Positions map[string]decimal.Decimal `json:"positions"` // signed, by symbol
+	Reserved  map[string]decimal.Decimal `json:"reserved"`  // of what is held, by symbol; an order of several counts once
+	Groups    []Group                    `json:"groups"`    // orders of several that were placed as one, oldest first
+}
+
+// Group is an order of several: the entry of a bracket or an oto with its legs, or the target
+// of an oco with its stop.
+type Group struct {
+	Class  string `json:"class"`
+	Parent Leg    `json:"parent"`
+	Legs   []Leg  `json:"legs"` // a replacement in the place of what it replaced
+}
+
+// Leg is one order of a group in the venue's own words.
+type Leg struct {
+	VenueID  string          `json:"venue_id"`
+	ClientID string          `json:"client_id"`
+	Type     string          `json:"type"`
+	Status   string          `json:"status"` // a stop that works beside a target is held, too
+	Waits    bool            `json:"waits"`  // for the entry
+	Quantity decimal.Decimal `json:"quantity"`
+	Filled   decimal.Decimal `json:"filled"`
+	Limit    decimal.Decimal `json:"limit,omitzero"`
+	Stop     decimal.Decimal `json:"stop,omitzero"`
 }
 
 // Truth returns what is so now of the account of KeyID.
@@ -27,12 +51,22 @@ func (s *Server) Truth() Truth {
 	defer d.mu.Unlock()
 	d.advance()
 	a := d.accounts[KeyID]
-	out := Truth{Cash: a.cash, Positions: make(map[string]decimal.Decimal)}
+	out := Truth{Cash: a.cash, Positions: make(map[string]decimal.Decimal), Reserved: make(map[string]decimal.Decimal)}
 	for symbol, p := range a.held {
 		out.Positions[symbol] = p.quantity
+		if n := a.reserved(symbol, p.closing(), nil); n.IsPositive() {
+			out.Reserved[symbol] = n
+		}
 	}
 	for _, t := range a.orders {
 		out.Orders = append(out.Orders, t.truth())
+		if len(t.legs) > 0 {
+			g := Group{Class: t.orderClass, Parent: t.leg()}
+			for _, leg := range t.legs {
+				g.Legs = append(g.Legs, leg.leg())
+			}
+			out.Groups = append(out.Groups, g)
+		}
 	}
 	for _, e := range a.trades {
 		r := e.order.truth()
@@ -43,13 +77,28 @@ func (s *Server) Truth() Truth {
 	return out
 }
 
-// truth is an order in our terms. An order that waits or trades is accepted.
+func (t *ticket) leg() Leg {
+	return Leg{
+		VenueID: t.id, ClientID: t.clientID, Type: t.kind, Status: t.status, Waits: t.dormant && t.open(), Quantity: t.quantity, Filled: t.filled,
+		Limit: t.limit, Stop: t.stop,
+	}
+}
+
+// truth is an order in our terms. An order that waits or trades is accepted, and one with a
+// trigger is what it becomes.
 func (t *ticket) truth() order.Report {
 	side, _ := order.ParseSide(t.side)
-	kind, _ := order.ParseType(t.kind)
 	r := order.Report{
-		Spec:    order.Spec{ID: t.clientID, Symbol: market.Symbol{Venue: "alpaca", Name: t.symbol}, Side: side, Type: kind, Quantity: t.quantity, Price: t.limit},
+		Spec: order.Spec{
+			ID: t.clientID, Symbol: market.Symbol{Venue: "alpaca", Name: t.symbol}, Side: side, Type: order.Market, Quantity: t.quantity, Price: t.limit, StopPrice: t.stop,
+		},
 		VenueID: t.id, Status: order.Accepted, Filled: t.filled, At: t.updated,
+	}
+	if t.priced() {
+		r.Type = order.Limit
+	}
+	if t.orderClass != "" {
+		r.Group = order.Group{Name: t.root().id, Leg: t.parent != nil && t.orderClass != "oco"}
 	}
 	switch {
 	case t.status == "replaced":
@@ -84,15 +133,15 @@ func (s *Server) Quote(symbol string) (bid, ask decimal.Decimal) {
 	return q.bid, q.ask
 }
 
-// with lets do have the open order with the client's id, and reports whether
+// with lets do have the open order with the client's id or the venue's, and reports whether
 // there is one.
-func (s *Server) with(clientID string, do func(*account, *ticket)) bool {
+func (s *Server) with(id string, do func(*account, *ticket)) bool {
 	d := s.desk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.advance()
 	a := d.accounts[KeyID]
-	t := a.find("-", clientID)
+	t := a.find(id, id)
 	if t == nil || !t.open() {
 		return false
 	}
@@ -104,7 +153,7 @@ func (s *Server) with(clientID string, do func(*account, *ticket)) bool {
 // reports whether there is one.
 func (s *Server) Trade(clientID string, quantity decimal.Decimal) bool {
 	return s.with(clientID, func(a *account, t *ticket) {
-		s.desk.execute(a, t, decimal.Min(quantity, t.left()), s.desk.fair(t))
+		s.desk.take(a, t, quantity)
 	})
 }
 
@@ -116,6 +165,54 @@ func (s *Server) Reject(clientID string) bool {
 // Cancel cancels the open order with the client's id, as another program would.
 func (s *Server) Cancel(clientID string) bool {
 	return s.with(clientID, func(a *account, t *ticket) { s.desk.end(a, t, "canceled") })
+}
+
+// FillBoth fills every exit of the group of an order, at its own price, as can happen in a
+// fast market, and reports whether the order is open or filled and has exits that are open.
+func (s *Server) FillBoth(id string) bool {
+	d := s.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.advance()
+	a := d.accounts[KeyID]
+	t, done := a.find(id, id), false
+	if t == nil {
+		return false
+	}
+	for _, o := range t.group() {
+		if o.open() && !o.dormant && len(o.rivals()) > 0 {
+			o.triggered, done = true, true
+			d.fill(a, o, o.left(), d.fair(o))
+		}
+	}
+	return done
+}
+
+// RejectLegs lets the exchanges reject legs of a role, stop_loss or take_profit or both of
+// them, when their entry is filled. No role ends that. It reports whether there is such a role.
+func (s *Server) RejectLegs(role string) bool {
+	if !slices.Contains([]string{"", "stop_loss", "take_profit", "both"}, role) {
+		return false
+	}
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.rejects = role
+	return true
+}
+
+// SetCancelDelay lets cancels be pending for so long. 0 ends that.
+func (s *Server) SetCancelDelay(delay time.Duration) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.cancelDelay = delay
+}
+
+// SetFlatEntries lets the venue refuse an entry with legs wherever the symbol is held, not
+// only where the entry would close what is held.
+func (s *Server) SetFlatEntries(flat bool) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.flat = flat
 }
 
 // Wipe forgets all orders, trades and positions, as the reset of a paper account
@@ -179,25 +276,4 @@ func OrderFaults() map[string]fake.Fault {
 		out[name] = f
 	}
 	return out
-}
-
-// Place takes an order that another program sent, and returns the venue's id, or
-// why it was refused.
-func (s *Server) Place(o order.Spec) (id, why string) {
-	d := s.desk
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.advance()
-	in := ask{Symbol: o.Symbol.Name, Quantity: &o.Quantity, Side: o.Side.String(), Type: o.Type.String(), TimeInForce: "day", ClientOrderID: o.ID}
-	if strings.Contains(in.Symbol, "/") {
-		in.TimeInForce = "gtc"
-	}
-	if o.Type == order.Limit {
-		in.LimitPrice = &o.Price
-	}
-	a := d.accounts[KeyID]
-	if _, bad := d.submit(a, in, nil); bad != nil {
-		return "", bad.message
-	}
-	return a.orders[len(a.orders)-1].id, ""
 }

@@ -31,7 +31,6 @@ func TestSubmit_TheVenuesWordsComeBack(t *testing.T) {
 		}{
 			"more than the account has":       {buy("AAPL", "100000", "100"), fault.Conflict, "insufficient_funds", "insufficient buying power"},
 			"a sale of what is not there":     {sell("BTC/USD", "1", ""), fault.Conflict, "insufficient_funds", "insufficient balance for BTC"},
-			"a fraction with a limit":         {buy("AAPL", "0.5", "100"), fault.Invalid, "venue_refused", "fractional orders must be market orders"},
 			"a fraction of what has none":     {buy("BRK.B", "0.5", ""), fault.Conflict, "venue_refused", "is not fractionable"},
 			"a fraction of a cent":            {buy("AAPL", "1", "290.123"), fault.Invalid, "venue_refused", "sub-penny increment"},
 			"less than a hundredth of a cent": {buy("PENNY", "1", "0.50001"), fault.Invalid, "venue_refused", "sub-penny increment"},
