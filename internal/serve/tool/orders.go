@@ -21,7 +21,7 @@ import (
 // the limit and the value. If the guard denied or the venue rejected an order, Place
 // returns the order along with the error.
 type Orders interface {
-	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error)
+	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
 }
@@ -81,7 +81,8 @@ func (t *Trading) placeOrder() toolSpec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			o, err := t.Orders.Place(ctx, caller, r)
+			placed, err := t.Orders.Place(ctx, caller, r)
+			o := placed.Order
 			record := toOrderJSON(o)
 			record.DryRun = r.DryRun
 			if err != nil && o.Status != 0 {

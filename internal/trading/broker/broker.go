@@ -67,7 +67,15 @@ type Broker interface {
 	// Submit sends an order once. The id must be new: where the venue says that it
 	// has it already, the error is ErrUnknown, because an order of that id is there.
 	Submit(ctx context.Context, o order.Spec) (order.Report, error)
-	// Cancel asks the venue to cancel. A report with Filled or Canceled is no error.
+	// Capabilities returns which other orders the venue takes in a symbol.
+	Capabilities(ctx context.Context, s market.Symbol) (order.Capabilities, error)
+	// SubmitGroup sends the orders of one group once, as one request: an entry and then
+	// its legs, or the target of a pair and then its stop. All have IDs and the first
+	// one's as the name of their group. The reports are those of the orders in the same
+	// sequence, and an error is about all of them.
+	SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error)
+	// Cancel asks the venue to cancel; where that ends the whole group, the reports of the
+	// others follow on the stream. A report with Filled or Canceled is no error.
 	Cancel(ctx context.Context, o order.Handle) (order.Report, error)
 	// Query asks for an order by our id, or by the venue's.
 	Query(ctx context.Context, o order.Handle) (order.Report, error)

@@ -121,7 +121,7 @@ func TestCancel_OfAnOrderThatIsOverIsAnError(t *testing.T) {
 		w.wants(filled, order.Filled)
 		wrong := buy("0.000001")
 		denied, _ := w.Place(w.t.Context(), caller(), wrong)
-		for _, o := range []order.Order{filled, denied} {
+		for _, o := range []order.Order{filled, denied.Order} {
 			got, err := w.Cancel(w.t.Context(), caller(), o.ID)
 			if f := fault.Of(err); f == nil || f.Code != "order_closed" || f.Field != "order_id" || !strings.Contains(f.Message, o.Status.String()) || got.Status != o.Status {
 				w.t.Errorf("a cancel of a %v order: %v, %v", o.Status, got.Status, err)

@@ -155,7 +155,7 @@ func (w *world) place(r order.Request) order.Order {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return o
+	return o.Order
 }
 
 // order returns an order as the desk has it now.
@@ -281,7 +281,7 @@ func TestPlace_Fates(t *testing.T) {
 				if f := fault.Of(err); tc.code == "" && err != nil || tc.code != "" && (f == nil || f.Code != tc.code) {
 					t.Errorf("the error is %v", err)
 				}
-				w.wants(o, tc.first)
+				w.wants(o.Order, tc.first)
 				if took := time.Since(began); took > 11*time.Second {
 					t.Errorf("the client waited for %v", took)
 				}
@@ -325,7 +325,7 @@ func TestPlace_LeavingDoesNotUndo(t *testing.T) {
 		if err != nil || o.ID == "" {
 			t.Fatalf("%+v %v", o, err)
 		}
-		w.wants(o, order.Accepted) // the venue's stream reported it
+		w.wants(o.Order, order.Accepted) // the venue's stream reported it
 		time.Sleep(time.Minute)
 		if n := w.taken(o.ID); n != 1 {
 			t.Errorf("the venue has it %d times", n)

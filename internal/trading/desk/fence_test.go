@@ -141,7 +141,7 @@ func TestFence_WhileAnOrderIsOnItsWay(t *testing.T) {
 			if err != nil {
 				w.t.Error(err)
 			}
-			placed <- o
+			placed <- o.Order
 		}()
 		synctest.Wait()
 		lines := len(w.store.Audit())

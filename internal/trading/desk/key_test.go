@@ -83,9 +83,9 @@ func TestKey_OutlivesWhatPasses(t *testing.T) {
 				}
 				state.end(w)
 				time.Sleep(45 * time.Second)
-				o = w.place(r)
-				w.wants(o, order.Filled)
-				if n := w.taken(o.ID); n != 1 {
+				placed := w.place(r)
+				w.wants(placed, order.Filled)
+				if n := w.taken(placed.ID); n != 1 {
 					t.Errorf("the venue has it %d times", n)
 				}
 			})
@@ -111,10 +111,10 @@ func TestKey_StaysWithWhatWasJudged(t *testing.T) {
 			t.Errorf("without a key: %+v", f)
 		}
 		denied, err := w.Place(t.Context(), caller(), keyed)
-		w.refusedForGood(denied, err)
+		w.refusedForGood(denied.Order, err)
 		time.Sleep(2 * time.Minute)
 		again, err := w.Place(t.Context(), caller(), keyed)
-		w.refusedForGood(again, err)
+		w.refusedForGood(again.Order, err)
 		if again.ID != denied.ID {
 			t.Errorf("the key is of %s and of %s", denied.ID, again.ID)
 		}

@@ -26,7 +26,12 @@ import (
 // with order_rejected, and one that was recorded but could not be sent with not_sent.
 // All three are recorded and use up their idempotency key. Other errors come without an
 // order: nothing was sent, and if they are retryable the same key can be used again.
-func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
+func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
+	o, err := d.placeOrder(ctx, caller, r)
+	return order.Placed{Order: o}, err
+}
+
+func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
 	requestedAt := d.cfg.Now()
 	caller, err := d.authorize(caller)
 	if err != nil {

@@ -16,9 +16,7 @@ func (w *world) protected() (exit, entry order.Order) {
 	r := limit("0.5", "55000")
 	r.Side = order.Sell
 	exit, entry = w.place(r), w.place(limit("0.5", "49000"))
-	w.venue.Publish(order.Report{
-		Spec: exit.Spec, VenueID: exit.VenueID, Status: order.Accepted, At: time.Now().Add(time.Second), Group: order.Group{Name: "7"},
-	})
+	w.venue.Publish(inGroup(exit))
 	time.Sleep(time.Second)
 	return exit, entry
 }
@@ -57,9 +55,7 @@ func TestHalt_AnEntryOfAGroupProtectsNothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		entry := w.place(limit("0.5", "49000"))
-		w.venue.Publish(order.Report{
-			Spec: entry.Spec, VenueID: entry.VenueID, Status: order.Accepted, At: time.Now().Add(time.Second), Group: order.Group{Name: "7"},
-		})
+		w.venue.Publish(inGroup(entry))
 		time.Sleep(time.Second)
 		if _, err := w.Halt(w.t.Context(), "candela halt", ""); err != nil {
 			w.t.Fatal(err)
@@ -83,4 +79,11 @@ func TestSetStoredHaltAll(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		w.wants(w.order(exit.ID), order.Canceled)
 	})
+}
+
+// inGroup is the venue's report that an order is in a group.
+func inGroup(o order.Order) order.Report {
+	r := order.Report{Spec: o.Spec, VenueID: o.VenueID, Status: order.Accepted, At: time.Now().Add(time.Second)}
+	r.Group = order.Group{Name: "7"}
+	return r
 }

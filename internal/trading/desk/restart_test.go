@@ -210,7 +210,7 @@ func TestCancel_BeforeTheAnswer(t *testing.T) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.wants(o, order.Submitted)
+		w.wants(o.Order, order.Submitted)
 		go func() { _, _ = w.Cancel(w.t.Context(), caller(), o.ID) }()
 		time.Sleep(time.Second)
 		w.venue.Deaf(nil)

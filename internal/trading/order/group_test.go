@@ -10,7 +10,8 @@ import (
 
 // seen is a report of a leg of the group 7.
 func seen(g order.Origin, n int, quantity, filled string) order.Report {
-	r := order.Report{Spec: g.Spec, Status: order.Accepted, Filled: dec(filled), At: second(n), Group: order.Group{Name: "7"}}
+	r := order.Report{Spec: g.Spec, Status: order.Accepted, Filled: dec(filled), At: second(n)}
+	r.Group = order.Group{Name: "7"}
 	r.Quantity = dec(quantity)
 	return r
 }

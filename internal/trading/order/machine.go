@@ -30,10 +30,13 @@ var (
 // cancel requested, closed. The same facts in another order give the same status; only a
 // failed cancel is reverted.
 //
-//	new              denied, sent
+//	new              denied, sent, approval asked
+//	pending_approval denied, canceled, approved, which makes it new
 //	submitted        accepted, unsent, fill, cancel requested or failed, and the ends:
 //	                 gone, canceled, expired, rejected
+//	                 and held, for a leg whose entry is not filled
 //	uncertain        the same without unsent
+//	held             as accepted, and accepted when its entry is filled
 //	accepted,
 //	partially_filled fill, cancel requested, the ends
 //	pending_cancel   fill, cancel requested or failed, the ends
@@ -45,7 +48,7 @@ var (
 // Gone is also legal after the end: a venue that no longer knows the order will not report
 // its missing fills.
 //
-// Lost, claimed, doubted, confirmed and grouped are legal once the order was sent; resized
+// Lost, claimed, doubted, confirmed, triggered and grouped are legal once the order was sent; resized
 // is while an order of a group is open. Lost and doubted
 // turn submitted into uncertain; no other status changes. A cancel requested before the
 // venue's answer is kept until the answer comes.
@@ -56,7 +59,7 @@ func Apply(o Order, e Event) (Order, error) {
 	if o.Status == 0 || e.OrderID != o.ID {
 		return o, fmt.Errorf("%v for order %q applied to %q: %w", e.Kind, e.OrderID, o.ID, ErrMalformed)
 	}
-	if !legal(o.Status, e.Kind) {
+	if !legal(o.Status, e.Kind) || o.Status == Canceled && o.NotSent {
 		return o, fmt.Errorf("order %s is %v, %v: %w", o.ID, o.Status, e.Kind, ErrTransition)
 	}
 	next, err := step(o, e)
@@ -65,6 +68,9 @@ func Apply(o Order, e Event) (Order, error) {
 	}
 	if e.VenueID != "" && next.VenueID == "" {
 		next.VenueID = e.VenueID
+	}
+	if e.SentAs != "" && next.SentAs == "" {
+		next.SentAs = e.SentAs
 	}
 	if e.At.After(next.Updated) {
 		next.Updated = e.At
@@ -78,7 +84,7 @@ func Apply(o Order, e Event) (Order, error) {
 // normalise drops what later facts made obsolete: the order of events does not matter.
 func normalise(o Order) Order {
 	if o.Status.Final() {
-		o.CancelRequested = time.Time{}
+		o.CancelRequested, o.Waiting = time.Time{}, false
 	}
 	if !o.Doubtful() {
 		o.Doubt, o.Doubted = "", time.Time{}
@@ -92,7 +98,7 @@ func create(o Order, e Event) (Order, error) {
 		return o, fmt.Errorf("order %s is created twice: %w", o.ID, ErrTransition)
 	case g == nil || g.ID == "" || g.ID != e.OrderID || g.Symbol.IsZero() || g.Side.String() == "" || !g.Quantity.IsPositive(),
 		g.Type.String() == "" && !g.External, // venues have more types
-		!within(maxFactDigits, g.Quantity, g.Price, g.StopPrice):
+		!within(maxFactDigits, g.Quantity, g.Price, g.StopPrice, g.TrailPercent, g.Edge), !g.Protect.bounded():
 		return o, fmt.Errorf("created without id, symbol, side, type or quantity: %w", ErrMalformed)
 	case g.External: // the venue has it already
 		return Order{Origin: *g, Status: Submitted, VenueID: e.VenueID, Created: e.At, Updated: e.At}, nil
@@ -104,27 +110,38 @@ func create(o Order, e Event) (Order, error) {
 // legal is the table in the comment of Apply.
 func legal(s Status, k Kind) bool {
 	switch k {
-	case KindDenied, KindSent:
+	case KindSent, KindApprovalAsked:
 		return s == New
+	case KindDenied:
+		return s == New || s == PendingApproval
+	case KindApproved:
+		return s == PendingApproval
+	case KindHeld:
+		return s == Submitted || s == Uncertain
 	case KindNotSent:
 		return s == Submitted
 	case KindAccepted:
-		return s == Submitted || s == Uncertain
+		return s == Submitted || s == Uncertain || s == Held
 	case KindCancelFailed:
 		return s == PendingCancel || s == Submitted || s == Uncertain
-	case KindCancelRequested, KindCanceled, KindExpired, KindRejected:
+	case KindCanceled:
 		return s != New && !s.Final()
+	case KindCancelRequested, KindExpired, KindRejected:
+		return sent(s) && !s.Final()
 	case KindFill:
 		// A known fill may be repeated in any status; step rejects a new one.
-		return s != New && s != Denied
-	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGrouped, KindGone:
-		return s != New && s != Denied
+		return sent(s)
+	case KindLost, KindClaimed, KindDoubted, KindConfirmed, KindGrouped, KindGone, KindTriggered:
+		return sent(s)
 	case KindResized:
-		return s != New && !s.Final()
+		return sent(s) && !s.Final()
 	case KindCreated, KindAdjusted, KindVenueReset:
 	}
 	return false
 }
+
+// sent reports whether the order has left, or may have left, this machine.
+func sent(s Status) bool { return s != New && s != Denied && s != PendingApproval }
 
 // step applies a legal event.
 func step(o Order, e Event) (Order, error) {
@@ -137,7 +154,17 @@ func step(o Order, e Event) (Order, error) {
 	case KindSent:
 		o.Status = Submitted
 	case KindAccepted:
+		o.Waiting = false
 		o.Status = openStatus(o)
+	case KindHeld:
+		o.Waiting = true
+		o.Status = openStatus(o)
+	case KindTriggered:
+		if o.Triggered.IsZero() || e.VenueAt.Before(o.Triggered) {
+			o.Triggered = e.VenueAt
+		}
+	case KindApprovalAsked, KindApproved:
+		return approve(o, e)
 	case KindLost:
 		o = uncertain(o)
 	case KindFill:
@@ -153,7 +180,7 @@ func step(o Order, e Event) (Order, error) {
 		if o.CancelRequested.IsZero() {
 			o.CancelRequested = e.At
 		}
-		if o.Status == Accepted || o.Status == PartiallyFilled {
+		if o.Status == Accepted || o.Status == PartiallyFilled || o.Status == Held {
 			o.Status = PendingCancel
 		}
 	case KindCancelFailed:
@@ -164,6 +191,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindNotSent, KindRejected:
 		o.Status, o.Reason, o.NotSent = Rejected, e.Reason, e.Kind == KindNotSent
 	case KindCanceled:
+		o.NotSent = o.Status == PendingApproval
 		o.Status, o.Reason = Canceled, e.Reason
 	case KindGone:
 		if !o.Status.Final() {
@@ -203,9 +231,24 @@ func openStatus(o Order) Status {
 		return PendingCancel
 	case o.Filled.IsPositive():
 		return PartiallyFilled
+	case o.Waiting:
+		return Held
 	default:
 		return Accepted
 	}
+}
+
+// approve records that the owner was asked, or that he approved.
+func approve(o Order, e Event) (Order, error) {
+	if e.Approval == nil || !within(maxFactDigits, e.Approval.Price) {
+		return o, fmt.Errorf("order %s: %v without an approval: %w", o.ID, e.Kind, ErrMalformed)
+	}
+	if e.Kind == KindApprovalAsked {
+		o.Status, o.Approval = PendingApproval, *e.Approval
+		return o, nil
+	}
+	o.Status, o.Approval.Decided, o.Approval.By = New, e.Approval.Decided, e.Approval.By
+	return o, nil
 }
 
 // group records the group of an order, once.
@@ -265,7 +308,7 @@ func fill(o Order, e Event) (Order, error) {
 	}
 	at, _ := slices.BinarySearchFunc(o.Fills, f, earlier)
 	o.Fills = slices.Insert(slices.Clip(o.Fills), at, f)
-	o.Filled = o.Filled.Add(f.Quantity)
+	o.Filled, o.Waiting = o.Filled.Add(f.Quantity), false
 	o.Cost = o.Cost.Add(f.Quantity.Mul(f.Price))
 	o.Fees = o.Fees.add(f.FeeAsset, f.Fee)
 	if o.Filled.GreaterThan(o.Claimed) {
@@ -289,7 +332,7 @@ func earlier(a, b Fill) int {
 type Kind uint8
 
 // The kinds. Accepted, Fill, Claimed, Canceled, Expired, Rejected, Doubted, Confirmed,
-// Grouped and Resized come from the venue through FromReport, the others from the desk.
+// Grouped, Resized, Held and Triggered come from the venue through FromReport, the others from the desk.
 const (
 	KindCreated Kind = iota + 1 // Origin
 	KindDenied                  // the guard denied it: Reason, Denial
@@ -304,13 +347,17 @@ const (
 	KindCancelFailed    // the order is still open after a cancel: Reason
 	KindCanceled
 	KindExpired
-	KindRejected   // by the venue: Reason
-	KindDoubted    // the venue reported something unknown or contradictory: Reason
-	KindConfirmed  // a later report resolved the doubt
-	KindGrouped    // the venue handles it together with other orders: Group
-	KindResized    // the venue changed the quantity of an order of a group: Quantity
-	KindAdjusted   // a position changed without an order: Adjustment
-	KindVenueReset // the venue deleted the account's history: Survivors
+	KindRejected      // by the venue: Reason
+	KindDoubted       // the venue reported something unknown or contradictory: Reason
+	KindConfirmed     // a later report resolved the doubt
+	KindGrouped       // the venue handles it together with other orders: Group
+	KindResized       // the venue changed the quantity of an order of a group: Quantity
+	KindHeld          // the venue has the leg, which waits for its entry
+	KindTriggered     // the stop price was reached: VenueAt
+	KindApprovalAsked // the owner must approve it before it is sent: Approval
+	KindApproved      // by the owner: Approval, with By and Decided
+	KindAdjusted      // a position changed without an order: Adjustment
+	KindVenueReset    // the venue deleted the account's history: Survivors
 )
 
 // Event is one change of an order or position. Stored events never change, and folding
@@ -328,6 +375,8 @@ type Event struct {
 	Origin     *Origin         `json:"origin,omitempty"`
 	Fill       *Fill           `json:"fill,omitempty"`
 	Denial     *Denial         `json:"refusal,omitempty"`
+	Approval   *Approval       `json:"approval,omitempty"`
+	SentAs     string          `json:"sent_as,omitempty"` // of the venue's first report
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
 	Survivors  []string        `json:"kept,omitempty"` // IDs of the orders that the venue still has
 }

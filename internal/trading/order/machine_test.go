@@ -19,6 +19,7 @@ func TestApply_Table(t *testing.T) {
 	}
 	talk := map[order.Kind]order.Status{
 		order.KindLost: unchanged, order.KindClaimed: unchanged, order.KindDoubted: unchanged, order.KindConfirmed: unchanged,
+		order.KindTriggered: unchanged,
 	}
 	type row = map[order.Kind]order.Status
 	merged := func(parts ...row) row {
@@ -29,9 +30,11 @@ func TestApply_Table(t *testing.T) {
 		return all
 	}
 	allowed := map[order.Status]row{
-		order.New:             {order.KindDenied: order.Denied, order.KindSent: order.Submitted},
-		order.Submitted:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindNotSent: order.Rejected, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged, order.KindLost: order.Uncertain, order.KindDoubted: order.Uncertain}),
-		order.Uncertain:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged}),
+		order.New:             {order.KindDenied: order.Denied, order.KindSent: order.Submitted, order.KindApprovalAsked: order.PendingApproval},
+		order.PendingApproval: {order.KindDenied: order.Denied, order.KindCanceled: order.Canceled, order.KindApproved: order.New},
+		order.Held:            merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: order.PendingCancel}),
+		order.Submitted:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindHeld: order.Held, order.KindNotSent: order.Rejected, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged, order.KindLost: order.Uncertain, order.KindDoubted: order.Uncertain}),
+		order.Uncertain:       merged(talk, ends, row{order.KindAccepted: order.Accepted, order.KindHeld: order.Held, order.KindFill: order.PartiallyFilled, order.KindCancelRequested: unchanged, order.KindCancelFailed: unchanged}),
 		order.Accepted:        merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelRequested: order.PendingCancel}),
 		order.PartiallyFilled: merged(talk, ends, row{order.KindFill: order.PartiallyFilled, order.KindCancelRequested: order.PendingCancel}),
 		order.PendingCancel:   merged(talk, ends, row{order.KindFill: order.PendingCancel, order.KindCancelRequested: unchanged, order.KindCancelFailed: order.Accepted}),
@@ -51,6 +54,8 @@ func TestApply_Table(t *testing.T) {
 				e = filled(trade(g, 90, "1", "100"))
 			case order.KindCreated:
 				e = created(g)
+			case order.KindApprovalAsked, order.KindApproved:
+				e.Approval = &order.Approval{}
 			default:
 			}
 			got, err := order.Apply(o, e)
@@ -67,6 +72,13 @@ func TestApply_Table(t *testing.T) {
 	}
 }
 
+// asked is the event of an order that the owner must approve.
+func asked(id string) order.Event {
+	e := event(id, order.KindApprovalAsked)
+	e.Approval = &order.Approval{}
+	return e
+}
+
 // orders returns an order in every state.
 func orders(g order.Origin) map[order.Status]order.Order {
 	id := g.ID
@@ -75,6 +87,8 @@ func orders(g order.Origin) map[order.Status]order.Order {
 	return map[order.Status]order.Order{
 		order.New:             fold(order.Order{}, created(g)),
 		order.Denied:          fold(order.Order{}, created(g), event(id, order.KindDenied)),
+		order.PendingApproval: fold(order.Order{}, created(g), asked(id)),
+		order.Held:            fold(base, event(id, order.KindHeld)),
 		order.Submitted:       base,
 		order.Uncertain:       fold(base, event(id, order.KindLost)),
 		order.Accepted:        accepted,

@@ -14,6 +14,7 @@ import (
 // time. It shares no code with the state machine.
 type model struct {
 	denied, sent, known, lost, cancel bool
+	asked, held                       bool
 	end                               order.Status // canceled, expired or rejected; 0 for none
 	quantity                          decimal.Decimal
 	trades                            map[string]decimal.Decimal
@@ -31,6 +32,10 @@ func (m *model) status() order.Status {
 	switch {
 	case m.denied:
 		return order.Denied
+	case !m.sent && m.end != 0:
+		return m.end
+	case !m.sent && m.asked:
+		return order.PendingApproval
 	case !m.sent:
 		return order.New
 	case m.filled().Equal(m.quantity):
@@ -45,6 +50,8 @@ func (m *model) status() order.Status {
 		return order.PendingCancel
 	case len(m.trades) > 0:
 		return order.PartiallyFilled
+	case m.held:
+		return order.Held
 	default:
 		return order.Accepted
 	}
@@ -56,25 +63,36 @@ func (m *model) take(e order.Event) bool {
 	live := m.sent && !over
 	switch e.Kind {
 	case order.KindDenied:
-		if m.sent || m.denied {
+		if m.sent || m.denied || m.end != 0 {
 			return false
 		}
 		m.denied = true
-	case order.KindSent:
-		if m.sent || m.denied {
+	case order.KindSent, order.KindApprovalAsked:
+		if m.sent || m.denied || m.asked || m.end != 0 {
 			return false
 		}
-		m.sent = true
+		m.sent, m.asked = e.Kind == order.KindSent, e.Kind == order.KindApprovalAsked
+	case order.KindApproved:
+		was := m.asked && !m.denied && m.end == 0
+		m.asked = m.asked && !was
+		return was
+	case order.KindHeld:
+		if !live || m.known {
+			return false
+		}
+		m.known, m.held = true, true
+	case order.KindTriggered:
+		return m.sent
 	case order.KindNotSent:
 		if !live || m.known || m.lost {
 			return false
 		}
 		m.end = order.Rejected
 	case order.KindAccepted:
-		if !live || m.known {
+		if !live || m.known && (!m.held || m.cancel || len(m.trades) > 0) {
 			return false
 		}
-		m.known = true
+		m.known, m.held = true, false
 	case order.KindLost, order.KindDoubted:
 		m.lost = m.lost || live
 		return m.sent
@@ -89,7 +107,7 @@ func (m *model) take(e order.Event) bool {
 		if !m.sent || m.end == order.Rejected || m.filled().Add(e.Fill.Quantity).GreaterThan(m.quantity) {
 			return false
 		}
-		m.trades[e.Fill.TradeID], m.known = e.Fill.Quantity, true
+		m.trades[e.Fill.TradeID], m.known, m.held = e.Fill.Quantity, true, false
 	case order.KindCancelRequested:
 		m.cancel = m.cancel || live
 		return live
@@ -102,6 +120,10 @@ func (m *model) take(e order.Event) bool {
 		m.finish(live, order.Canceled)
 		return m.sent
 	case order.KindCanceled:
+		if m.asked && !m.denied && m.end == 0 {
+			m.end = order.Canceled
+			return true
+		}
 		return m.finish(live, order.Canceled)
 	case order.KindExpired:
 		return m.finish(live, order.Expired)
@@ -136,6 +158,9 @@ func TestApply_Model(t *testing.T) {
 			e := event(g.ID, order.Kind(rapid.IntRange(1, len(order.Kinds())).Draw(t, "kind")))
 			e.Filled = decimal.New(rapid.Int64Range(0, 7).Draw(t, "claimed"), 0).Div(dec("2"))
 			e.VenueAt = second(rapid.IntRange(0, 9).Draw(t, "at"))
+			if e.Kind == order.KindApprovalAsked || e.Kind == order.KindApproved {
+				e.Approval = &order.Approval{}
+			}
 			if e.Kind == order.KindFill {
 				n := rapid.IntRange(1, 8).Draw(t, "trade")
 				e = filled(trade(g, n, strconv.Itoa(1+n%2)+".5", "100"))

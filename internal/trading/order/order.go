@@ -9,7 +9,6 @@ package order
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"time"
 
@@ -35,6 +34,14 @@ func (s Side) Sign() int64 {
 	return 1
 }
 
+// Opposite returns the other side.
+func (s Side) Opposite() Side {
+	if s == Buy {
+		return Sell
+	}
+	return Buy
+}
+
 // Type is how an order is priced.
 type Type uint8
 
@@ -42,6 +49,30 @@ type Type uint8
 const (
 	Market Type = iota + 1
 	Limit
+)
+
+// TimeInForce is how long an order stays open.
+type TimeInForce uint8
+
+// The times in force, written "gtc", "day", "ioc" and "fok". Zero is the venue's usual one:
+// day for stocks, gtc for all else.
+const (
+	GTC TimeInForce = iota + 1 // until it is cancelled
+	Day                        // until the session ends
+	IOC                        // what can be filled at once
+	FOK                        // all at once or nothing
+)
+
+// Role is what an order of a group is for. It is zero for an order on its own that may open
+// a position.
+type Role uint8
+
+// The roles, written "entry", "stop_loss", "take_profit" and "exit".
+const (
+	Entry      Role = iota + 1 // opens or adds to a position, with orders that protect it
+	StopLoss                   // closes a position at a loss
+	TakeProfit                 // closes it at a profit
+	Exit                       // closes it, or a part
 )
 
 // Mode says whether money is at stake. Every reply about trading includes it.
@@ -68,8 +99,10 @@ const (
 	PendingCancel // a cancel was requested
 	Canceled
 	Expired
-	Rejected  // by the venue, or it could not be sent
-	Uncertain // the outcome is unknown; it is queried, never sent again
+	Rejected        // by the venue, or it could not be sent
+	Uncertain       // the outcome is unknown; it is queried, never sent again
+	Held            // the venue has the leg, which waits for its entry to be filled
+	PendingApproval // nothing was sent: the owner must approve it first
 )
 
 // Final reports whether the order is closed.
@@ -92,11 +125,20 @@ type Spec struct {
 	Quantity decimal.Decimal `json:"quantity"`       // above zero
 	Price    decimal.Decimal `json:"price,omitzero"` // of a limit order
 
-	StopPrice decimal.Decimal `json:"stop_price,omitzero"` // at which it becomes the order that Type says; zero if it does not wait
+	StopPrice    decimal.Decimal `json:"stop_price,omitzero"`    // at which it becomes the order that Type says; zero if it does not wait
+	TrailPercent decimal.Decimal `json:"trail_percent,omitzero"` // the stop price follows the best price at this distance; zero if it does not
+	TimeInForce  TimeInForce     `json:"time_in_force,omitempty"`
+	PostOnly     bool            `json:"post_only,omitempty"`   // it rests, or it is refused
+	ReduceOnly   bool            `json:"reduce_only,omitempty"` // it never sells or buys back more than the position
+	Protect      Protection      `json:"protect,omitzero"`      // of an entry, or of the target of a pair, which has a stop only
+	Role         Role            `json:"role,omitempty"`
+	Group        Group           `json:"group,omitzero"` // as it was placed, else as the venue first reported it
+	Edge         decimal.Decimal `json:"edge,omitzero"`  // worst price of a market entry, for venues that take limits only; zero if unknown
 }
 
-// Handle names an order at the venue: by ID, or by VenueID if ID is empty, as of a leg whose
-// client order ID the venue makes up.
+// Handle names an order at the venue: by ID, or by VenueID if ID is empty. A leg whose client
+// order ID the venue makes up is named by its VenueID, and while that is unknown by the
+// group, whose name is the ID of the order that it was sent with, and the role.
 type Handle struct {
 	Spec
 	VenueID string // "" if unknown
@@ -134,23 +176,24 @@ type Fill struct {
 // Group says which orders the venue handles together. It is zero for an order on its own.
 // Orders of one Name, Leg and side exclude each other: at most one of them is filled.
 type Group struct {
-	Name string `json:"name,omitempty"` // the venue's, unique in a symbol
+	Name string `json:"name,omitempty"` // of a group placed here, the ID of its first order; else the venue's, unique in a symbol
 	Leg  bool   `json:"leg,omitempty"`  // it waits until the order of the group that is no leg is filled
 }
 
 // Report is a venue's report of an order.
 type Report struct {
-	Spec    // ID is empty or unknown for an external order
+	Spec    // ID is empty or unknown for an external order; Group is zero if there is none, or the venue does not say
 	VenueID string
-	Group   Group // zero if there is none, or the venue does not say
-	// Status is one of Accepted, PartiallyFilled, Filled, PendingCancel, Canceled,
+	// Status is one of Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled,
 	// Expired and Rejected. Uncertain means that the venue's status is unknown to this
 	// version.
-	Status Status
-	Filled decimal.Decimal // cumulative, to check the fills
-	Reason string          // of a rejection, or the venue's status for Uncertain
-	Fills  []Fill          // perhaps not all
-	At     time.Time       // of the last change, by the venue's clock
+	Status    Status
+	Filled    decimal.Decimal // cumulative, to check the fills
+	Reason    string          // of a rejection or another end, or the venue's status for Uncertain
+	Fills     []Fill          // perhaps not all
+	At        time.Time       // of the last change, by the venue's clock
+	Triggered time.Time       // when the stop price was reached, by the venue's clock; zero if it was not
+	SentAs    string          // how the order was sent, where that differs from the request, such as "limit 50250 fok"
 }
 
 // Holding is the balance of an asset, or of a symbol where the venue reports positions.
@@ -172,6 +215,20 @@ type Origin struct {
 	External bool   `json:"external,omitempty"`        // found at the venue, not placed here
 
 	RequestedSymbol market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero if equal to Symbol
+
+	Parent   string    `json:"parent,omitempty"`   // ID of the entry whose position it protects
+	Replaces string    `json:"replaces,omitempty"` // ID of the order whose place it takes
+	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
+	Risk     Risk      `json:"risk,omitzero"`      // from which Quantity followed; zero if that was given
+}
+
+// Approval is the owner's decision on an order.
+type Approval struct {
+	Asked   time.Time       `json:"asked,omitzero"`
+	Expires time.Time       `json:"expires,omitzero"`
+	Price   decimal.Decimal `json:"price,omitzero"`   // last price when it was asked for
+	Decided time.Time       `json:"decided,omitzero"` // zero while it is pending
+	By      string          `json:"by,omitempty"`     // who approved
 }
 
 // Denial is why the guard denied an order.
@@ -186,7 +243,6 @@ type Order struct {
 	Origin
 	Status  Status          `json:"status"`
 	VenueID string          `json:"venue_id,omitempty"`
-	Group   Group           `json:"group,omitzero"`   // as the venue first reported it
 	Fills   []Fill          `json:"fills,omitempty"`  // unique, by time and trade ID
 	Filled  decimal.Decimal `json:"filled,omitzero"`  // sum of Fills, at most Quantity
 	Cost    decimal.Decimal `json:"cost,omitzero"`    // sum of quantity times price over Fills, without fees
@@ -194,9 +250,14 @@ type Order struct {
 	Claimed decimal.Decimal `json:"claimed,omitzero"` // the highest filled quantity the venue reported; at least Filled
 	Reason  string          `json:"reason,omitempty"` // why it was denied, rejected or closed
 	Denial  Denial          `json:"refusal,omitzero"` // of a denied order
-	NotSent bool            `json:"unsent,omitempty"` // of a rejected order: it never left this machine
+	NotSent bool            `json:"unsent,omitempty"` // of a rejected or cancelled order: it never left this machine
 	Created time.Time       `json:"created"`          // local time
 	Updated time.Time       `json:"updated"`          // of the newest event, local time
+
+	SentAs    string    `json:"sent_as,omitempty"`  // how it was sent, where that differs from the request
+	Triggered time.Time `json:"triggered,omitzero"` // when the stop price was reached, venue's time
+	Waiting   bool      `json:"waiting,omitempty"`  // a leg that waits for its entry, as Held says while no cancel is pending
+	Approval  Approval  `json:"approval,omitzero"`  // of an order that the owner had to approve
 
 	CancelRequested time.Time `json:"cancel_asked,omitzero"` // zero after the cancel failed
 	Resized         time.Time `json:"resized,omitzero"`      // when the venue last changed Quantity, venue's time
@@ -217,24 +278,6 @@ func (o Order) Handle() Handle {
 
 // Remaining returns the quantity that is not filled.
 func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
-
-// Protects reports whether the order is to close a position when the price gets there: a
-// stop, or an order of a group, against a position of this signed quantity.
-func (o Order) Protects(held decimal.Decimal) bool {
-	return (o.StopPrice.IsPositive() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
-}
-
-// WithoutStop returns how much of a position, of this signed quantity, no stop among the
-// open orders in its symbol would close.
-func WithoutStop(held decimal.Decimal, open []Order) decimal.Decimal {
-	left := held.Abs()
-	for _, o := range open {
-		if o.StopPrice.IsPositive() && o.Protects(held) && o.CancelRequested.IsZero() {
-			left = left.Sub(o.Remaining())
-		}
-	}
-	return decimal.Max(left, decimal.Zero)
-}
 
 // Average returns the average price of the fills, and false without fills. It may be
 // rounded and is for display only.
@@ -302,54 +345,6 @@ func (q Quote) TakerPrice(s Side) (decimal.Decimal, bool) {
 		return q.Bid, q.Bid.IsPositive()
 	}
 	return q.Ask, q.Ask.IsPositive()
-}
-
-// Request is an order as a client requests it, exact to the last digit.
-type Request struct {
-	Symbol          market.Symbol   `json:"Symbol"`
-	RequestedSymbol market.Symbol   `json:"Asked"` // as the client wrote it, if Symbol is the venue's spelling; else zero
-	Side            Side            `json:"Side"`
-	Type            Type            `json:"Type"`
-	Quantity        decimal.Decimal `json:"Quantity"`
-	Price           decimal.Decimal `json:"Price"`  // of a limit order
-	Key             string          `json:"Key"`    // idempotency key: repeating it returns the same order; "" for none
-	DryRun          bool            `json:"DryRun"` // check everything, send nothing
-}
-
-// WithSymbol returns the request with the venue's spelling. With a key it keeps the
-// client's spelling, so that a repeat is recognised without the venue.
-func (r Request) WithSymbol(s market.Symbol) Request {
-	if r.Key != "" && !r.matchesSymbol(s) {
-		r.RequestedSymbol = r.Symbol
-	}
-	r.Symbol = s
-	return r
-}
-
-// matchesSymbol reports whether the request names the symbol, perhaps without the venue.
-func (r Request) matchesSymbol(s market.Symbol) bool {
-	return r.Symbol.Name == s.Name && (r.Symbol.Venue == "" || r.Symbol.Venue == s.Venue)
-}
-
-// Matches reports whether the order is the one requested, in either spelling.
-func (r Request) Matches(o Order) bool {
-	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		r.Spec("", "").Terms() == o.Terms()
-}
-
-// Spec returns the order that is sent for the request.
-func (r Request) Spec(id, owner string) Spec {
-	return Spec{ID: id, Owner: owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price}
-}
-
-// Terms is what an order asks for, in its symbol. Equal terms ask for the same.
-type Terms string
-
-// Terms returns every field but those that say which order it is and in which symbol, so
-// that a field added later counts too. Amounts are written without trailing zeros.
-func (s Spec) Terms() Terms {
-	s.ID, s.Owner, s.Symbol = "", "", market.Symbol{}
-	return Terms(fmt.Sprintf("%+v", s))
 }
 
 // PricedPosition is a position with its current price.

@@ -30,7 +30,7 @@ func FromAnswer(o Order, r Report) []Event {
 }
 
 func readReport(o Order, r Report) reportReader {
-	if o.Status == 0 || o.Status == New || o.Status == Denied {
+	if o.Status == 0 || !sent(o.Status) {
 		return reportReader{} // never sent, so the report is about another order
 	}
 	l := reportReader{order: o, report: r, understood: understood(r.Status)}
@@ -40,6 +40,9 @@ func readReport(o Order, r Report) reportReader {
 	}
 	l.group()
 	l.resize()
+	if at := r.Triggered; !at.IsZero() && (o.Triggered.IsZero() || at.Before(o.Triggered)) {
+		l.must(Event{Kind: KindTriggered, VenueAt: at})
+	}
 	for _, f := range r.Fills {
 		l.fill(f)
 	}
@@ -52,7 +55,7 @@ func readReport(o Order, r Report) reportReader {
 // understood reports whether this version knows the status.
 func understood(s Status) bool {
 	switch s {
-	case Accepted, PartiallyFilled, Filled, PendingCancel, Canceled, Expired, Rejected:
+	case Held, Accepted, PartiallyFilled, Filled, PendingCancel, Canceled, Expired, Rejected:
 		return true
 	default:
 		return false
@@ -94,6 +97,9 @@ func (l *reportReader) add(e Event) error {
 	e.OrderID, e.VenueID, e.At = l.order.ID, l.report.VenueID, l.report.At
 	if l.understood && e.VenueAt.IsZero() {
 		e.VenueAt = l.report.At
+	}
+	if l.order.SentAs == "" {
+		e.SentAs = l.report.SentAs
 	}
 	next, err := Apply(l.order, e)
 	if err != nil {
@@ -175,9 +181,14 @@ func (l *reportReader) word() {
 	case Rejected:
 		l.must(Event{Kind: KindRejected, Reason: reason})
 		return
+	case Held:
+		if l.order.Status == Submitted || l.order.Status == Uncertain {
+			l.must(Event{Kind: KindHeld})
+		}
+		return
 	default:
 	}
-	if l.order.Status == Submitted || l.order.Status == Uncertain {
+	if l.order.Status == Submitted || l.order.Status == Uncertain || l.order.Status == Held {
 		l.must(Event{Kind: KindAccepted})
 	}
 	if l.report.Status == PendingCancel && l.order.CancelRequested.IsZero() {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -21,10 +22,18 @@ func change(t *testing.T, field reflect.Value) {
 		*v = order.Sell
 	case *order.Type:
 		*v = order.Market
+	case *order.TimeInForce:
+		*v = order.IOC
+	case *order.Role:
+		*v = order.Exit
+	case *time.Time:
+		*v = v.Add(time.Second)
 	case *bool:
 		*v = !*v
 	case *string:
 		*v += "x"
+	case *order.Protection, *order.Risk:
+		change(t, field.Field(field.NumField()-1))
 	default:
 		t.Fatalf("a field of type %v: say here how it changes", field.Type())
 	}
@@ -52,7 +61,7 @@ func TestTerms_HaveEveryArgument(t *testing.T) {
 		}
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Spec]()) {
-		if slices.Contains([]string{"ID", "Owner", "Symbol"}, field.Name) {
+		if slices.Contains([]string{"ID", "Owner", "Symbol", "Group", "Edge"}, field.Name) {
 			continue
 		}
 		other := placed

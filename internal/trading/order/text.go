@@ -13,11 +13,17 @@ func Sides() []string { return []string{"buy", "sell"} }
 // Types lists the names of the types.
 func Types() []string { return []string{"market", "limit"} }
 
+// TimesInForce lists the names of the times in force.
+func TimesInForce() []string { return []string{"gtc", "day", "ioc", "fok"} }
+
+// Roles lists the names of the roles.
+func Roles() []string { return []string{"entry", "stop_loss", "take_profit", "exit"} }
+
 // Statuses lists the names of the states.
 func Statuses() []string {
 	return []string{
 		"new", "denied", "submitted", "accepted", "partially_filled", "filled",
-		"pending_cancel", "canceled", "expired", "rejected", "uncertain",
+		"pending_cancel", "canceled", "expired", "rejected", "uncertain", "held", "pending_approval",
 	}
 }
 
@@ -26,7 +32,7 @@ func Kinds() []string {
 	return []string{
 		"created", "denied", "sent", "unsent", "lost", "gone", "accepted", "fill", "claimed", "cancel_asked",
 		"cancel_failed", "canceled", "expired", "rejected", "doubted", "confirmed", "grouped", "resized",
-		"adjusted", "wiped",
+		"held", "triggered", "approval_asked", "approved", "adjusted", "wiped",
 	}
 }
 
@@ -35,6 +41,14 @@ func ParseSide(s string) (Side, error) { return parse[Side]("side", s, Sides()) 
 
 // ParseType reads "market" or "limit" in any case.
 func ParseType(s string) (Type, error) { return parse[Type]("type", s, Types()) }
+
+// ParseTimeInForce reads "gtc", "day", "ioc" or "fok" in any case.
+func ParseTimeInForce(s string) (TimeInForce, error) {
+	return parse[TimeInForce]("time_in_force", s, TimesInForce())
+}
+
+// ParseRole reads a role as String writes it.
+func ParseRole(s string) (Role, error) { return parse[Role]("role", s, Roles()) }
 
 // ParseStatus reads a state as String writes it.
 func ParseStatus(s string) (Status, error) { return parse[Status]("status", s, Statuses()) }
@@ -65,6 +79,12 @@ func (s Side) String() string { return name(uint8(s), Sides()) }
 // String returns "market" or "limit", "" for neither.
 func (t Type) String() string { return name(uint8(t), Types()) }
 
+// String returns the time in force as clients see it, "" for none.
+func (t TimeInForce) String() string { return name(uint8(t), TimesInForce()) }
+
+// String returns the role as clients see it, "" for none.
+func (r Role) String() string { return name(uint8(r), Roles()) }
+
 // String returns the status as clients see it, "" for none.
 func (s Status) String() string { return name(uint8(s), Statuses()) }
 
@@ -78,6 +98,12 @@ func (s Side) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // MarshalText writes what String returns.
+func (t TimeInForce) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// MarshalText writes what String returns.
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// MarshalText writes what String returns.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // MarshalText writes what String returns.
@@ -88,6 +114,12 @@ func (s *Side) UnmarshalText(text []byte) error { return unmarshal(s, text, Pars
 
 // UnmarshalText reads what ParseType reads, and the empty text as no type.
 func (t *Type) UnmarshalText(text []byte) error { return unmarshal(t, text, ParseType) }
+
+// UnmarshalText reads what ParseTimeInForce reads, and the empty text as none.
+func (t *TimeInForce) UnmarshalText(text []byte) error { return unmarshal(t, text, ParseTimeInForce) }
+
+// UnmarshalText reads what ParseRole reads, and the empty text as none.
+func (r *Role) UnmarshalText(text []byte) error { return unmarshal(r, text, ParseRole) }
 
 // UnmarshalText reads what ParseStatus reads, and the empty text as no state.
 func (s *Status) UnmarshalText(text []byte) error { return unmarshal(s, text, ParseStatus) }
@@ -130,7 +162,7 @@ func (s Status) State() State {
 		return StateCancelled
 	case Denied, Rejected:
 		return StateRejected
-	default: // New, Submitted, Uncertain
+	default: // New, Submitted, Uncertain, Held, PendingApproval
 		return StatePending
 	}
 }

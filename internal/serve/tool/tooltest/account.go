@@ -56,9 +56,9 @@ func (a *Account) Parts() *tool.Trading {
 }
 
 // Place keeps an order.
-func (a *Account) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Order, error) {
+func (a *Account) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Placed, error) {
 	a.change(func(s *State) { s.Orders = append(s.Orders, "o-"+strconv.Itoa(len(s.Orders))) })
-	return (&Trading{Placed: r}).order(), nil
+	return order.Placed{Order: (&Trading{Placed: r}).order()}, nil
 }
 
 // Cancel keeps that an order was cancelled.

@@ -98,20 +98,20 @@ func (t *Trading) order() order.Order {
 }
 
 // Place keeps the request and answers with an order. One over 1,000 is denied.
-func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Order, error) {
+func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Placed, error) {
 	t.Placed = r
 	if err := cmp.Or(t.Away, checkListed(r.Symbol)); err != nil {
-		return order.Order{}, err
+		return order.Placed{}, err
 	}
 	o := t.order()
 	if r.Quantity.GreaterThan(decimal.NewFromInt(1000)) {
 		o.Status, o.Filled, o.Reason = order.Denied, decimal.Zero, "quantity: too much"
 		o.Denial = order.Denial{Rule: "max_order_quantity", Limit: "1000", Value: r.Quantity.String()}
-		return o, &fault.Error{
+		return order.Placed{Order: o}, &fault.Error{
 			Kind: fault.Invalid, Code: "order_denied", Message: "max_order_quantity: quantity: too much", Field: "quantity", Value: r.Quantity.String(), Allowed: "1000",
 		}
 	}
-	return o, nil
+	return order.Placed{Order: o}, nil
 }
 
 // Cancel knows the order o-1.

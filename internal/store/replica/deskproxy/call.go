@@ -43,7 +43,7 @@ type (
 	}
 
 	orderReply struct {
-		Order order.Order
+		Order order.Placed
 		failure
 	}
 	symbolReply struct {
@@ -114,7 +114,7 @@ func (d *Desk) register() {
 		return a, err
 	})
 	d.cancel = newMethod(d, "desk.cancel", func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderReply, err error) {
-		a.Order, err = running.Cancel(ctx, c.Caller, c.ID)
+		a.Order.Order, err = running.Cancel(ctx, c.Caller, c.ID)
 		return a, err
 	})
 	d.orders = newReadMethod(d, "desk.orders", func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
@@ -259,7 +259,7 @@ func encodeReply(answer any, limit int) ([]byte, error) {
 		case symbolReply:
 			data, err = compress(symbolReply{withoutFills(a.Orders), a.Position})
 		case orderReply: // it was executed, so it must be answered
-			a.Order.Fills = nil
+			a.Order.Fills, a.Order.Legs = nil, withoutFills(a.Order.Legs)
 			data, err = compress(a)
 		}
 	}

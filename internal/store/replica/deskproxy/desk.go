@@ -154,7 +154,7 @@ func notExecuted(err error) bool {
 }
 
 // Place places an order, as desk.Desk does.
-func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
+func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
 	a, err := d.place(ctx, placeCall{caller, r})
 	if r.Key != "" {
 		return a.Order, withRemedy(err, true, "The trading replica did not reply, so the order may have been placed. "+
@@ -167,7 +167,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 // Cancel cancels an order at the venue and returns it, as desk.Desk does.
 func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
 	a, err := d.cancel(ctx, cancelCall{caller, orderID})
-	return a.Order, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
+	return a.Order.Order, withRemedy(err, true, "The trading replica did not reply, so the order may not have been cancelled. "+
 		"Retry; cancelling twice is safe.")
 }
 

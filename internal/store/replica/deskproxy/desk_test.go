@@ -54,12 +54,15 @@ func (f *tradeCluster) refuses(a, b *trader) {
 	stranger.Subject = "somebody else"
 	small := bid("")
 	small.Quantity = decimal.New(1, -9)
-	for name, call := range map[string]func(r *trader) (order.Order, error){
-		"a stranger":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), stranger, bid("")) },
-		"a used key":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), bidMore("k0")) },
-		"too little":        func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), small) },
-		"an unknown order":  func(r *trader) (order.Order, error) { return r.Cancel(f.t.Context(), owner(), "never") },
-		"an unknown symbol": func(r *trader) (order.Order, error) { return r.Place(f.t.Context(), owner(), elsewhere()) },
+	for name, call := range map[string]func(r *trader) (order.Placed, error){
+		"a stranger": func(r *trader) (order.Placed, error) { return r.Place(f.t.Context(), stranger, bid("")) },
+		"a used key": func(r *trader) (order.Placed, error) { return r.Place(f.t.Context(), owner(), bidMore("k0")) },
+		"too little": func(r *trader) (order.Placed, error) { return r.Place(f.t.Context(), owner(), small) },
+		"an unknown order": func(r *trader) (p order.Placed, err error) {
+			p.Order, err = r.Cancel(f.t.Context(), owner(), "never")
+			return p, err
+		},
+		"an unknown symbol": func(r *trader) (order.Placed, error) { return r.Place(f.t.Context(), owner(), elsewhere()) },
 	} {
 		x, errX := call(a)
 		y, errY := call(b)

@@ -11,7 +11,7 @@ func Pack(value any, limit int) ([]byte, error) { return encodeReply(value, limi
 
 // PackOrder encodes the reply to a call about one order.
 func PackOrder(o order.Order, limit int) ([]byte, error) {
-	return encodeReply(orderReply{Order: o}, limit)
+	return encodeReply(orderReply{Order: order.Placed{Order: o}}, limit)
 }
 
 // Unpack decodes the result of Pack.

@@ -156,7 +156,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 		desks, members = append(desks, d), append(members, m)
 	}
 	replicatest.Agree(t, members...)
-	buy := func(d *deskproxy.Desk, key string) (o order.Order) {
+	buy := func(d *deskproxy.Desk, key string) (o order.Placed) {
 		t.Helper()
 		var err error
 		replicatest.Eventually(t, "the venue's answer is known", func() bool {

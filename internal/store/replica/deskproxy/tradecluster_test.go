@@ -265,8 +265,8 @@ func (f *tradeCluster) place(r *trader, key string) order.Order {
 			if known := f.acked[key].ID; known != "" && known != o.ID {
 				f.t.Errorf("key %s returns %s and %s", key, known, o.ID)
 			}
-			f.acked[key] = o
-			return o
+			f.acked[key] = o.Order
+			return o.Order
 		case f.t.Context().Err() != nil:
 			return order.Order{}
 		case fe == nil || !fe.Retryable:

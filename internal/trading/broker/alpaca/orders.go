@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 	"candela/internal/market/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
@@ -251,4 +252,14 @@ func refusal(subject string, err error) error {
 		return err // it has its own words
 	}
 	return f
+}
+
+// Capabilities returns that only market and limit orders are taken so far.
+func (b *Broker) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
+	return order.Capabilities{}, nil
+}
+
+// SubmitGroup refuses, because groups are not sent yet.
+func (b *Broker) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
+	return nil, fmt.Errorf("alpaca: %w: groups of orders are not taken yet", broker.ErrNotSent)
 }

@@ -273,3 +273,13 @@ func checkSpec(o order.Spec) error {
 	}
 	return nil
 }
+
+// Capabilities returns that only market and limit orders are taken so far.
+func (b *Broker) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
+	return order.Capabilities{}, nil
+}
+
+// SubmitGroup refuses, because groups are not sent yet.
+func (b *Broker) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
+	return nil, fmt.Errorf("binance: %w: groups of orders are not taken yet", broker.ErrNotSent)
+}

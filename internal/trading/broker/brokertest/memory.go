@@ -428,3 +428,13 @@ func (m *Memory) Stream(ctx context.Context, ready func(), out chan<- order.Repo
 		}
 	}
 }
+
+// Capabilities returns that only market and limit orders are taken.
+func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
+	return order.Capabilities{}, nil
+}
+
+// SubmitGroup refuses.
+func (m *Memory) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
+	return nil, fmt.Errorf("memory: %w: groups of orders are not taken", broker.ErrNotSent)
+}

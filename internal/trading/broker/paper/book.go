@@ -36,7 +36,6 @@ type book struct {
 type ticket struct {
 	order.Spec                 // without an owner: a venue knows none
 	VenueID    string          `json:"venue_id"`
-	Group      order.Group     `json:"group,omitzero"`
 	Currency   string          `json:"currency"`
 	Step       decimal.Decimal `json:"step,omitzero"`
 	Status     order.Status    `json:"status"`
@@ -117,7 +116,7 @@ func (b *book) apply(e entry) *ticket {
 
 func (b *book) take(e entry) *ticket {
 	t := &ticket{
-		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Group: e.Taken.Group, Currency: e.Taken.Currency, Step: e.Taken.Step,
+		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
 		Status: order.Accepted, At: e.At, Since: e.At,
 	}
 	t.Owner = ""
@@ -214,7 +213,7 @@ func (t *ticket) left() decimal.Decimal { return t.Quantity.Sub(t.Filled) }
 
 // report returns the order's state without its fills.
 func (t *ticket) report() order.Report {
-	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Group: t.Group, Status: t.Status, Filled: t.Filled, At: t.At}
+	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Status: t.Status, Filled: t.Filled, At: t.At}
 }
 
 // full returns the order's state with all its fills.
@@ -236,7 +235,6 @@ type entry struct {
 type taken struct {
 	order.Spec
 	VenueID  string          `json:"venue_id"`
-	Group    order.Group     `json:"group,omitzero"`
 	Asset    string          `json:"asset"`    // what is bought or sold
 	Currency string          `json:"currency"` // what it is paid in
 	Step     decimal.Decimal `json:"step"`     // quantities are multiples of it; zero for any

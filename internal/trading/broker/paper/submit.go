@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
@@ -217,4 +218,14 @@ func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, erro
 		b.sweep()
 	}
 	return t.full(), nil
+}
+
+// Capabilities returns that only market and limit orders are taken so far.
+func (b *Broker) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
+	return order.Capabilities{}, nil
+}
+
+// SubmitGroup refuses, because groups are not sent yet.
+func (b *Broker) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
+	return nil, fmt.Errorf("paper: %w: groups of orders are not taken yet", broker.ErrNotSent)
 }

@@ -1,0 +1,44 @@
+package order
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+)
+
+// Capabilities are the orders that a venue takes in a symbol, besides market and limit
+// orders on their own. The zero value is a venue that takes nothing else.
+type Capabilities struct {
+	Stops      bool          // a market order with a stop price
+	StopLimits bool          // a limit order with a stop price
+	Times      []TimeInForce // beside the usual one; nil for that alone
+	PostOnly   bool
+
+	TrailMin decimal.Decimal // of TrailPercent; both zero where orders cannot trail
+	TrailMax decimal.Decimal
+
+	Pairs       bool // a target and a stop of which one cancels the other
+	OneLeg      bool // an entry with a stop or a target
+	TwoLegs     bool // an entry with both
+	MarketEntry bool // an entry with legs may be a market order; else it is sent as a limit order at Edge, fill or kill
+	TrailLeg    bool // the stop of an entry or of a pair may trail
+	LegsInPart  bool // legs work for what is filled of their entry; else they wait until it is filled completely
+	WholeLegs   bool // stops, trails and groups only in whole units, as of shares
+	FlatEntry   bool // an entry with legs only while nothing is held in the symbol
+	SellEntry   bool // an entry with legs may sell short
+}
+
+// Trails reports whether orders can trail.
+func (c Capabilities) Trails() bool { return c.TrailMax.IsPositive() }
+
+// Takes reports whether an order may have the time in force.
+func (c Capabilities) Takes(t TimeInForce) bool { return t == 0 || slices.Contains(c.Times, t) }
+
+// TimeNames lists the names of the times in force.
+func (c Capabilities) TimeNames() []string {
+	names := make([]string, 0, len(c.Times))
+	for _, t := range c.Times {
+		names = append(names, t.String())
+	}
+	return names
+}
