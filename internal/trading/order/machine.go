@@ -146,13 +146,8 @@ func sent(s Status) bool { return s != New && s != Denied && s != PendingApprova
 // step applies a legal event.
 func step(o Order, e Event) (Order, error) {
 	switch e.Kind {
-	case KindDenied:
-		o.Status, o.Reason = Denied, e.Reason
-		if e.Denial != nil {
-			o.Denial = *e.Denial
-		}
-	case KindSent:
-		o.Status = Submitted
+	case KindDenied, KindApprovalAsked, KindApproved, KindSent:
+		return decide(o, e)
 	case KindAccepted:
 		o.Waiting = false
 		o.Status = openStatus(o)
@@ -163,8 +158,6 @@ func step(o Order, e Event) (Order, error) {
 		if o.Triggered.IsZero() || e.VenueAt.Before(o.Triggered) {
 			o.Triggered = e.VenueAt
 		}
-	case KindApprovalAsked, KindApproved:
-		return approve(o, e)
 	case KindLost:
 		o = uncertain(o)
 	case KindFill:
@@ -238,16 +231,26 @@ func openStatus(o Order) Status {
 	}
 }
 
-// approve records that the owner was asked, or that he approved.
-func approve(o Order, e Event) (Order, error) {
-	if e.Approval == nil || !within(maxFactDigits, e.Approval.Price) {
-		return o, fmt.Errorf("order %s: %v without an approval: %w", o.ID, e.Kind, ErrMalformed)
+// decide applies what happens before the order leaves this machine.
+func decide(o Order, e Event) (Order, error) {
+	switch e.Kind {
+	case KindDenied:
+		o.Status, o.Reason = Denied, e.Reason
+		if e.Denial != nil {
+			o.Denial = *e.Denial
+		}
+	case KindSent:
+		o.Status = Submitted
+	default:
+		if e.Approval == nil || !within(maxFactDigits, e.Approval.Price) {
+			return o, fmt.Errorf("order %s: %v without an approval: %w", o.ID, e.Kind, ErrMalformed)
+		}
+		if e.Kind == KindApprovalAsked {
+			o.Status, o.Approval = PendingApproval, *e.Approval
+		} else {
+			o.Status, o.Approval.Decided, o.Approval.By = New, e.Approval.Decided, e.Approval.By
+		}
 	}
-	if e.Kind == KindApprovalAsked {
-		o.Status, o.Approval = PendingApproval, *e.Approval
-		return o, nil
-	}
-	o.Status, o.Approval.Decided, o.Approval.By = New, e.Approval.Decided, e.Approval.By
 	return o, nil
 }
 
