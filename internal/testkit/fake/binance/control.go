@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -12,16 +13,23 @@ import (
 // control serves functions that no venue has, for a test with the fake in another
 // process:
 //
-//	GET  /fake/truth                      orders, trades and balances
+//	GET  /fake/truth                      orders, lists, trades, balances and locks
 //	POST /fake/fault?name=NAME            the next order or cancel fails so, see OrderFaults
 //	POST /fake/clear                      no more faults
 //	POST /fake/wipe                       forget everything
 //	POST /fake/drop                       cut the streams
+//	POST /fake/lose?event=E&count=N       the next events of a kind reach nobody
 //	POST /fake/pin?symbol=S&price=P       hold a price; 0 lets go
+//	POST /fake/move?symbol=S&price=P      hold a price that meets the orders at once
 //	POST /fake/trade?id=ID&quantity=Q     fill some of an order
+//	POST /fake/expire?id=ID               end an order as the venue does
+//	POST /fake/refuse?id=ID               refuse a leg when its working order is filled
+//	POST /fake/assume?NAME=true           see Assumptions; those not named are false
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/fake/truth" {
-		writeJSON(w, http.StatusOK, marshal(map[string]any{"orders": s.Orders(), "trades": s.Trades(), "balances": s.Balances()}))
+		writeJSON(w, http.StatusOK, marshal(map[string]any{
+			"orders": s.Orders(), "lists": s.Lists(), "trades": s.Trades(), "balances": s.Balances(), "locks": s.Locks(),
+		}))
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -44,7 +52,24 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	case "/fake/drop":
 		s.Feed.Drop()
 		s.User.Drop()
-	case "/fake/pin", "/fake/trade":
+	case "/fake/lose":
+		count, err := strconv.Atoi(r.FormValue("count"))
+		if err != nil || count < 0 {
+			http.Error(w, "count is no number", http.StatusBadRequest)
+			return
+		}
+		s.Lose(r.FormValue("event"), count)
+	case "/fake/assume":
+		yes := func(name string) bool { return r.FormValue(name) == "true" }
+		s.Assume(Assumptions{yes("TargetKeepsStop"), yes("OTOLocksLegs"), yes("OPORefusesFOK"), yes("ShowsUnsized")})
+	case "/fake/expire":
+		s.Expire(r.FormValue("id"))
+	case "/fake/refuse":
+		if !s.RefuseLeg(r.FormValue("id")) {
+			http.Error(w, "no pending order has this id", http.StatusNotFound)
+			return
+		}
+	case "/fake/pin", "/fake/move", "/fake/trade":
 		s.controlTrading(w, r)
 		return
 	default:
@@ -60,9 +85,15 @@ func (s *Server) controlTrading(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "price or quantity is no amount", http.StatusBadRequest)
 		return
 	}
-	if r.URL.Path == "/fake/pin" {
+	switch r.URL.Path {
+	case "/fake/pin":
 		s.Pin(r.FormValue("symbol"), price)
-	} else if !s.Trade(r.FormValue("id"), price) {
+	case "/fake/move":
+		s.Move(r.FormValue("symbol"), price)
+	default:
+		if s.Trade(r.FormValue("id"), price) {
+			break
+		}
 		http.Error(w, "no open order has this id", http.StatusNotFound)
 		return
 	}

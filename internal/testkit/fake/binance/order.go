@@ -38,7 +38,9 @@ func (s *Server) signed(pattern string, weight func(url.Values) int, params []st
 		var answer any
 		if no == nil {
 			s.exchange.mu.Lock()
-			answer, no = do(call{server: s, params: form, header: w.Header(), now: s.config.Now()})
+			now := s.config.Now()
+			answer, no = do(call{server: s, params: form, header: w.Header(), now: now})
+			s.exchange.ripen(now) // an answer has legs as they were before
 			s.exchange.mu.Unlock()
 		}
 		if no != nil {
@@ -48,19 +50,27 @@ func (s *Server) signed(pattern string, weight func(url.Values) int, params []st
 			writeJSON(w, no.status, []byte(Coded(no.status, no.code, no.message).Body))
 			return
 		}
+		if half, ok := answer.(outcome); ok {
+			writeJSON(w, half.status, marshal(half.body))
+			return
+		}
 		writeJSON(w, http.StatusOK, marshal(answer))
 	})
+}
+
+// outcome is an answer with a status of its own.
+type outcome struct {
+	status int
+	body   any
 }
 
 func weighs(n int) func(url.Values) int { return func(url.Values) int { return n } }
 
 func (s *Server) routeOrders() {
-	placing := []string{
-		"symbol", "side", "type", "timeInForce", "quantity", "quoteOrderQty", "price", "newClientOrderId", "newOrderRespType", "selfTradePreventionMode",
-	}
+	placing := append(single().names(), "symbol", "quoteOrderQty", "newOrderRespType", "selfTradePreventionMode")
 	s.signed("POST /api/v3/order", weighs(1), placing, placeOrder)
 	s.signed("POST /api/v3/order/test", weighs(1), placing, func(c call) (any, *refusal) {
-		_, no := c.order()
+		_, no := c.read(single())
 		return struct{}{}, no
 	})
 	s.signed("DELETE /api/v3/order", weighs(1), []string{"symbol", "orderId", "origClientOrderId", "newClientOrderId", "cancelRestrictions"}, cancelOrder)
@@ -78,6 +88,9 @@ func (s *Server) routeOrders() {
 		return 20
 	}, []string{"symbol", "orderId", "startTime", "endTime", "fromId", "limit"}, myTrades)
 	s.signed("GET /api/v3/account", weighs(20), []string{"omitZeroBalances"}, account)
+	s.signed("GET /api/v3/account/commission", weighs(20), []string{"symbol"}, commission)
+	s.routeReplace()
+	s.routeLists()
 }
 
 // missing is the refusal of a parameter that is not there or makes no sense.
@@ -128,7 +141,8 @@ func (c call) amount(name string) (decimal.Decimal, *refusal) {
 func (c call) clientID(name string) (string, *refusal) {
 	id := c.params.Get(name)
 	if id == "" {
-		return fmt.Sprintf("made-up-%d-%d", c.now.UnixNano(), c.server.exchange.executed), nil
+		c.server.exchange.made++
+		return fmt.Sprintf("made-up-%d-%d", c.now.UnixNano(), c.server.exchange.made), nil
 	}
 	if !legalID.MatchString(id) {
 		return "", illegal(name, legalID)
@@ -136,46 +150,12 @@ func (c call) clientID(name string) (string, *refusal) {
 	return id, nil
 }
 
-// order reads a new order.
-func (c call) order() (*Order, *refusal) {
-	o := &Order{Side: c.params.Get("side"), Type: c.params.Get("type"), TimeInForce: timeInForceOpen}
-	var no *refusal
-	if o.Symbol, no = c.symbol(); no != nil {
-		return nil, no
-	}
-	switch {
-	case o.Side == "" || o.Type == "":
-		return nil, missing("side")
-	case o.Side != sideBuy && o.Side != sideSell:
-		return nil, &refusal{400, -1117, "Invalid side."}
-	case o.Type != typeLimit && o.Type != typeMarket:
-		return nil, &refusal{400, -1116, "Invalid orderType."} // the venue has more
-	case o.Type == typeLimit && c.params.Get("timeInForce") == "":
-		return nil, missing("timeInForce")
-	case o.Type == typeLimit && c.params.Get("timeInForce") != timeInForceOpen:
-		return nil, &refusal{400, -1115, "Invalid timeInForce."} // the venue has more
-	case o.Type == typeMarket && c.params.Get("timeInForce") != "":
-		return nil, &refusal{400, -1106, "Parameter 'timeInForce' sent when not required."}
-	case o.Type == typeMarket && c.params.Get("price") != "":
-		return nil, &refusal{400, -1106, "Parameter 'price' sent when not required."}
-	}
-	if o.Type == typeLimit {
-		if o.Price, no = c.amount("price"); no != nil {
-			return nil, no
-		}
-	}
-	if o.Quantity, no = c.amount("quantity"); no != nil {
-		return nil, no
-	}
-	if !o.Quantity.IsPositive() {
-		return nil, &refusal{400, -1013, "Invalid quantity."}
-	}
-	o.ClientID, no = c.clientID("newClientOrderId")
-	return o, no
-}
-
 func placeOrder(c call) (any, *refusal) {
-	o, no := c.order()
+	o, no := c.read(single())
+	if no != nil {
+		return nil, no
+	}
+	form, no := c.answerType(o)
 	if no != nil {
 		return nil, no
 	}
@@ -183,14 +163,46 @@ func placeOrder(c call) (any, *refusal) {
 	if no := e.place(o, c.now); no != nil {
 		return nil, no
 	}
-	c.header.Set("X-MBX-ORDER-COUNT-10S", strconv.Itoa(e.count10s.n))
-	c.header.Set("X-MBX-ORDER-COUNT-1D", strconv.Itoa(e.countDay.n))
-	answer := o.ack(c.now)
-	switch c.params.Get("newOrderRespType") {
-	case "ACK":
-		return answer, nil
-	case "RESULT":
-		return o.result(answer), nil
+	c.showCounts()
+	return e.answer(o, form, c.now), nil
+}
+
+// showCounts reports how many orders are unfilled.
+func (c call) showCounts() {
+	c.header.Set("X-MBX-ORDER-COUNT-10S", strconv.Itoa(c.server.exchange.count10s.n))
+	c.header.Set("X-MBX-ORDER-COUNT-1D", strconv.Itoa(c.server.exchange.countDay.n))
+}
+
+// The forms of an answer about a new order.
+const (
+	answerAck    = "ACK"
+	answerResult = "RESULT"
+	answerFull   = "FULL"
+)
+
+// answerType reads the form of the answer. Without it, orders at market and with a limit
+// have the longest, others the shortest.
+func (c call) answerType(o *Order) (string, *refusal) {
+	switch form := c.params.Get("newOrderRespType"); form {
+	case answerAck, answerResult, answerFull:
+		return form, nil
+	case "":
+		if o.Type == typeMarket || o.Type == typeLimit {
+			return answerFull, nil
+		}
+		return answerAck, nil
+	}
+	return "", &refusal{400, -1130, "Data sent for parameter 'newOrderRespType' is not valid."}
+}
+
+// answer is what the venue says of a new order.
+func (e *exchange) answer(o *Order, form string, now time.Time) map[string]any {
+	answer := o.ack(now)
+	switch form {
+	case answerAck:
+		return answer
+	case answerResult:
+		return e.result(o, answer)
 	}
 	fills := []map[string]any{}
 	for _, t := range e.trades {
@@ -201,7 +213,7 @@ func placeOrder(c call) (any, *refusal) {
 		}
 	}
 	answer["fills"] = fills
-	return o.result(answer), nil
+	return e.result(o, answer)
 }
 
 // ack is the shortest answer about an order.
@@ -210,39 +222,51 @@ func (o *Order) ack(at time.Time) map[string]any {
 }
 
 // result adds to an answer what all but the shortest have.
-func (o *Order) result(answer map[string]any) map[string]any {
+func (e *exchange) result(o *Order, answer map[string]any) map[string]any {
 	maps.Copy(answer, map[string]any{
 		"price": amount(o.Price), "origQty": amount(o.Quantity), "executedQty": amount(o.Executed), "origQuoteOrderQty": "0.000000",
 		"cummulativeQuoteQty": amount(o.Quote), "status": o.shown(), "timeInForce": o.TimeInForce, "type": o.Type, "side": o.Side,
-		"selfTradePreventionMode": "NONE", "workingTime": o.Created.UnixMilli(),
+		"selfTradePreventionMode": "NONE", "workingTime": milli(o.Working),
 	})
+	if o.unsized && !e.assumed.ShowsUnsized {
+		delete(answer, "origQty")
+	}
+	if contingent(o.Type) {
+		answer["stopPrice"] = amount(o.StopPrice)
+	}
+	if o.TrailingDelta > 0 {
+		answer["trailingDelta"], answer["trailingTime"] = o.TrailingDelta, milli(o.TrailingSince)
+	}
+	if o.Status == statusExpired {
+		answer["expiryReason"] = o.ExpiryReason
+	}
 	return answer
 }
 
 // listed is an order as it is read.
-func (o *Order) listed() map[string]any {
-	return o.result(map[string]any{
+func (e *exchange) listed(o *Order) map[string]any {
+	return e.result(o, map[string]any{
 		"symbol": o.Symbol, "orderId": o.ID, "orderListId": o.listID(), "clientOrderId": o.ClientID, "stopPrice": amount(o.StopPrice), "icebergQty": "0.00000000",
-		"time": o.Created.UnixMilli(), "updateTime": o.Updated.UnixMilli(), "isWorking": true,
+		"time": o.Created.UnixMilli(), "updateTime": o.Updated.UnixMilli(), "isWorking": !o.Working.IsZero(),
 	})
 }
 
-// lookup finds the order that a request names.
-func (c call) lookup() (*Order, *refusal) {
+// lookup finds the order that a request names by either of two parameters.
+func (c call) lookup(number, name string) (*Order, *refusal) {
 	symbol, no := c.symbol()
 	if no != nil {
 		return nil, no
 	}
-	client, text := c.params.Get("origClientOrderId"), c.params.Get("orderId")
+	client, text := c.params.Get(name), c.params.Get(number)
 	id := int64(0)
 	if text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n <= 0 {
-			return nil, &refusal{400, -1100, "Illegal characters found in parameter 'orderId'; legal range is '^[0-9]{1,20}$'."}
+			return nil, &refusal{400, -1100, "Illegal characters found in parameter '" + number + "'; legal range is '^[0-9]{1,20}$'."}
 		}
 		id = n
 	} else if client == "" {
-		return nil, &refusal{400, -1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!"}
+		return nil, &refusal{400, -1102, "Param '" + name + "' or '" + number + "' must be sent, but both were empty/null!"}
 	}
 	c.server.exchange.advance(c.now)
 	return c.server.exchange.find(symbol, id, client), nil
@@ -253,18 +277,38 @@ func cancelOrder(c call) (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	o, no := c.lookup()
+	o, no := c.lookup("orderId", "origClientOrderId")
 	if no != nil {
 		return nil, no
 	}
-	if o == nil || !o.Open() {
-		return nil, &refusal{400, -2011, "Unknown order sent."}
+	if no = c.cancellable(o); no != nil {
+		return nil, no
 	}
-	c.server.exchange.cancelList(o, by, c.now)
-	answer := o.result(o.ack(c.now))
+	c.server.exchange.cancel(o, by, c.now)
+	return c.server.exchange.canceled(o, by, c.now), nil
+}
+
+// cancellable returns why an order cannot be cancelled.
+func (c call) cancellable(o *Order) *refusal {
+	only := map[string]string{"ONLY_NEW": statusNew, "ONLY_PARTIALLY_FILLED": statusPartial}
+	word := c.params.Get("cancelRestrictions")
+	switch status, known := only[word]; {
+	case word != "" && !known:
+		return &refusal{400, -1145, "Invalid cancelRestrictions"}
+	case o == nil || !o.Open():
+		return &refusal{400, -2011, "Unknown order sent."}
+	case word != "" && o.Status != status:
+		return &refusal{400, -2011, "Order was not canceled due to cancel restrictions."}
+	}
+	return nil
+}
+
+// canceled is what the venue says of a cancelled order.
+func (e *exchange) canceled(o *Order, by string, now time.Time) map[string]any {
+	answer := e.result(o, o.ack(now))
 	answer["clientOrderId"], answer["origClientOrderId"] = by, o.ClientID
 	delete(answer, "workingTime")
-	return answer, nil
+	return answer
 }
 
 // visible reports whether reads know of an order already.
@@ -273,14 +317,14 @@ func (c call) visible(o *Order) bool {
 }
 
 func queryOrder(c call) (any, *refusal) {
-	o, no := c.lookup()
+	o, no := c.lookup("orderId", "origClientOrderId")
 	if no != nil {
 		return nil, no
 	}
 	if !c.visible(o) {
 		return nil, &refusal{400, -2013, "Order does not exist."}
 	}
-	return o.listed(), nil
+	return c.server.exchange.listed(o), nil
 }
 
 func openOrders(c call) (any, *refusal) {
@@ -295,7 +339,7 @@ func openOrders(c call) (any, *refusal) {
 	all := []map[string]any{}
 	for _, o := range c.server.exchange.orders {
 		if o.Open() && c.visible(o) && (symbol == "" || o.Symbol == symbol) {
-			all = append(all, o.listed())
+			all = append(all, c.server.exchange.listed(o))
 		}
 	}
 	return all, nil
@@ -317,6 +361,21 @@ func account(c call) (any, *refusal) {
 		"commissionRates": map[string]string{"maker": rate, "taker": rate, "buyer": amount(decimal.Zero), "seller": amount(decimal.Zero)},
 		"canTrade":        true, "canWithdraw": true, "canDeposit": true, "brokered": false, "requireSelfTradePrevention": false, "preventSor": false,
 		"updateTime": c.now.UnixMilli(), "accountType": "SPOT", "balances": balances, "permissions": []string{"SPOT"}, "uid": 354937868,
+	}, nil
+}
+
+func commission(c call) (any, *refusal) {
+	symbol, no := c.symbol()
+	if no != nil {
+		return nil, no
+	}
+	rates := func(rate decimal.Decimal) map[string]string {
+		return map[string]string{"maker": amount(rate), "taker": amount(rate), "buyer": amount(decimal.Zero), "seller": amount(decimal.Zero)}
+	}
+	return map[string]any{
+		"symbol": symbol, "standardCommission": rates(c.server.exchange.rules.commission), "specialCommission": rates(decimal.Zero),
+		"taxCommission": rates(decimal.Zero),
+		"discount":      map[string]any{"enabledForAccount": false, "enabledForSymbol": false, "discountAsset": "BNB", "discount": "0.75000000"},
 	}, nil
 }
 
@@ -370,7 +429,7 @@ func myTrades(c call) (any, *refusal) {
 // listed is a trade as it is read.
 func (t Trade) listed() map[string]any {
 	return map[string]any{
-		"symbol": t.Symbol, "id": t.ID, "orderId": t.OrderID, "orderListId": -1, "price": amount(t.Price), "qty": amount(t.Quantity),
+		"symbol": t.Symbol, "id": t.ID, "orderId": t.OrderID, "orderListId": writtenID(t.List), "price": amount(t.Price), "qty": amount(t.Quantity),
 		"quoteQty": amount(t.Price.Mul(t.Quantity)), "commission": amount(t.Fee), "commissionAsset": t.FeeAsset, "time": t.At.UnixMilli(),
 		"isBuyer": t.Buyer, "isMaker": t.Maker, "isBestMatch": true,
 	}

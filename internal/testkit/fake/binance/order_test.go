@@ -32,6 +32,14 @@ func newDesk() *desk {
 	return d
 }
 
+// newThinDesk has a book with one coin at each level.
+func newThinDesk() *desk {
+	d := &desk{now: time.Unix(1717200000, 0)}
+	d.Server = binance.New(binance.Config{Now: func() time.Time { return d.now }, Depth: decimal.NewFromInt(1)})
+	d.Pin("BTCUSDT", decimal.NewFromInt(50_000))
+	return d
+}
+
 func signed(query string) string {
 	mac := hmac.New(sha256.New, []byte(binance.Secret))
 	_, _ = mac.Write([]byte(query))

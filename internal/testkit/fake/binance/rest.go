@@ -110,7 +110,7 @@ func (s *Server) exchangeInfo(w http.ResponseWriter, r *http.Request) {
 			s.wrong(w, weight, -1121, "Invalid symbol.")
 			return
 		}
-		symbols = append(symbols, symbol(name))
+		symbols = append(symbols, symbol(name, s.exchange.features(name)))
 	}
 	s.answer(w, weight, map[string]any{
 		"timezone": "UTC", "serverTime": s.config.Now().UnixMilli(),
@@ -123,14 +123,14 @@ func (s *Server) exchangeInfo(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func symbol(name string) map[string]any {
+func symbol(name string, f Features) map[string]any {
 	base, quote := split(name)
 	return map[string]any{
 		"symbol": name, "status": "TRADING", "baseAsset": base, "baseAssetPrecision": 8, "quoteAsset": quote,
 		"quotePrecision": 8, "quoteAssetPrecision": 8, "baseCommissionPrecision": 8, "quoteCommissionPrecision": 8,
-		"orderTypes":     []string{"LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"},
-		"icebergAllowed": true, "ocoAllowed": true, "otoAllowed": true, "opoAllowed": true, "quoteOrderQtyMarketAllowed": true,
-		"allowTrailingStop": false, "cancelReplaceAllowed": false, "amendAllowed": false, "pegInstructionsAllowed": true,
+		"orderTypes":     f.types(),
+		"icebergAllowed": true, "ocoAllowed": !f.NoOCO, "otoAllowed": !f.NoOTO, "opoAllowed": !f.NoOPO, "quoteOrderQtyMarketAllowed": true,
+		"allowTrailingStop": !f.NoTrailing, "cancelReplaceAllowed": !f.NoReplace, "amendAllowed": false, "pegInstructionsAllowed": true,
 		"isSpotTradingAllowed": true, "isMarginTradingAllowed": true,
 		"filters":     standard().filters(),
 		"permissions": []string{}, "permissionSets": [][]string{{"SPOT", "MARGIN"}},

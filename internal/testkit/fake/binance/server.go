@@ -1,7 +1,48 @@
 // Package binance is a fake Binance: the public spot endpoints that candela uses,
 // the series of the futures, the kline streams, and an account with its orders,
-// trades, balances and reports, with the weights, limits, filters and faults that
-// the venue documents.
+// order lists, trades, balances and reports, with the weights, limits, filters and
+// faults that the venue documents.
+//
+// # Orders that wait
+//
+// STOP_LOSS, TAKE_PROFIT and their forms with a limit wait until the last price meets
+// their stop price, then they meet the book: without a limit as a market order, of which
+// the rest expires, with one as its timeInForce says. A stop price on the wrong side of
+// the last price is refused, and so is a LIMIT_MAKER that would trade. An order with
+// trailingDelta follows the best price from the order on, or from the price that meets its
+// stop price, and triggers at that distance from it. A waiting order locks what it would
+// give; a purchase that lacks the money when it triggers expires as REJECTED. Answers are
+// FULL for LIMIT and MARKET and ACK for the other types, unless newOrderRespType says
+// otherwise.
+//
+// # Order lists
+//
+// A pair (OCO) locks once what the larger of its orders needs. Activation of one order,
+// its trigger or its first fill, expires the other as OCO_TRIGGER. The legs of OTO, OTOCO,
+// OPO and OPOCO are PENDING_NEW until the working order is filled completely; the answer
+// to a list whose working order is filled at once still has them so. Then:
+//
+//   - The legs of OTO and OTOCO have the quantity of the request, and what they need is
+//     locked only now. Where it is missing they expire as REJECTED.
+//   - The legs of OPO and OPOCO have what the working order brought, down to the step, and
+//     what is left of it is free again. It is locked from the first fill on. The fee is
+//     taken from what is free of the asset where that is enough, as the venue's page on
+//     OPO has it, and otherwise from what was brought.
+//   - Prices are judged again. A leg that would trigger or trade at once, or breaks a
+//     filter, expires as REJECTED, and the other one of a pair as OCO_TRIGGER.
+//
+// A working order that expires takes its legs along, as OTO_PHASE_ONE_EXPIRED. Cancelling
+// one order of a list cancels all of them. A list is ALL_DONE when none of its orders is
+// open. The orders of a list are numbered as the venue does it: the working order, the
+// stop, the target.
+//
+// # What the documents leave open
+//
+// Assumptions has what the fake cannot know, each with the reading that the documents
+// suggest as its zero value. Beside them, these are guesses: a list is answered with
+// RESULT when newOrderRespType is missing, its first event comes before those of its
+// orders, an order reports NEW again when it is triggered, with w and W, and an order type
+// that a symbol lacks is refused with -1013.
 package binance
 
 import (
@@ -39,6 +80,8 @@ type Config struct {
 	// Depth is how much each of the five levels of a book holds, refilled every four
 	// seconds; what is traded in that time when 0.
 	Depth decimal.Decimal
+	// Symbols is what orders of a symbol cannot have; see features for those not in it.
+	Symbols map[string]Features
 }
 
 // Server is the venue. It is safe for concurrent use.

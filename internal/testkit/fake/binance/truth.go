@@ -67,18 +67,27 @@ func (s *Server) Pin(symbol string, price decimal.Decimal) {
 	}
 }
 
-// Trade fills some of the open order with a client's id at its own price, and
-// reports whether there was one.
+// Trade fills some of the order with a client's id at its own price, and reports whether
+// there was one on the book or before its trigger. One that waits is triggered.
 func (s *Server) Trade(clientID string, quantity decimal.Decimal) bool {
-	e := s.exchange
+	e, now := s.exchange, s.config.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.advance(s.config.Now())
+	e.advance(now)
 	for _, o := range e.orders {
-		if o.ClientID == clientID && o.Open() {
-			e.fill(o, decimal.Min(quantity, o.left()), o.restPrice(o.StopPrice), true, s.config.Now())
-			return true
+		if o.ClientID != clientID || !o.placed() {
+			continue
 		}
+		price, _ := e.market(o.Symbol, now)
+		if o.StopPrice.IsPositive() {
+			price = o.StopPrice
+		}
+		if o.waits() && !e.activate(o, price, now) {
+			return false
+		}
+		e.fill(o, decimal.Min(quantity, o.left()), o.restPrice(price), true, now)
+		e.ripen(now)
+		return true
 	}
 	return false
 }
@@ -109,10 +118,10 @@ func (s *Server) end(clientID, status string) {
 	for _, o := range s.exchange.orders {
 		if o.ClientID == clientID && o.Open() {
 			if status == statusCanceled {
-				s.exchange.cancelList(o, "by-somebody-else", s.config.Now())
+				s.exchange.cancel(o, "by-somebody-else", s.config.Now())
 				continue
 			}
-			s.exchange.finish(o, status, "", s.config.Now())
+			s.exchange.expire(o, s.config.Now())
 		}
 	}
 }
@@ -156,9 +165,11 @@ func (s *Server) SetLag(lag time.Duration) {
 // SetSkew sets the venue's clock ahead of ours, or behind.
 func (s *Server) SetSkew(d time.Duration) { s.skew.Store(int64(d)) }
 
-// Changes reports whether a request places or cancels an order.
+// Changes reports whether a request places or cancels an order or a list.
 func Changes(r *http.Request) bool {
-	return r.URL.Path == "/api/v3/order" && r.Method != http.MethodGet
+	one, list := "/api/v3/order", "/api/v3/orderList"
+	path := r.URL.Path
+	return r.Method != http.MethodGet && path != one+"/test" && (path == one || path == list || strings.HasPrefix(path, one+"/") || strings.HasPrefix(path, list+"/"))
 }
 
 // OrderFaults are the ways in which placing and cancelling go wrong, by name. What

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // maxQueue is how many events wait for a client that does not read.
@@ -125,8 +127,12 @@ func reply(id json.RawMessage, result any, no *refusal) []byte {
 	return marshal(out)
 }
 
-// publish queues an event for every subscription.
-func (e *exchange) publish(event any) {
+// publish queues an event for every subscription, unless events of its kind are lost.
+func (e *exchange) publish(kind string, event any) {
+	if e.lose[kind] > 0 {
+		e.lose[kind]--
+		return
+	}
 	for c := range e.sessions {
 		data := marshal(map[string]any{"subscriptionId": c.last, "event": event})
 		if len(c.queue) < maxQueue {
@@ -141,7 +147,7 @@ func (e *exchange) publish(event any) {
 
 // terminate ends the subscriptions as the venue does, with a word of farewell.
 func (e *exchange) terminate(now time.Time) {
-	e.publish(map[string]any{"e": "eventStreamTerminated", "E": now.UnixMilli()})
+	e.publish("eventStreamTerminated", map[string]any{"e": "eventStreamTerminated", "E": now.UnixMilli()})
 	for c := range e.sessions {
 		c.subscribed = false
 	}
@@ -182,21 +188,33 @@ type executionReport struct {
 	Quote      string  `json:"Z"`
 	LastQuote  string  `json:"Y"`
 	QuoteQty   string  `json:"Q"`
-	Working    int64   `json:"W"`
+	Working    int64   `json:"W,omitempty"` // of an order that was on the book
 	Prevention string  `json:"V"`
+	Delta      int64   `json:"d,omitempty"` // of an order that trails
+	Since      int64   `json:"D,omitempty"`
+	Expiry     string  `json:"eR,omitempty"` // of an order that expired
 }
 
 // report sends the state of an order, and of the balances. by is the id of the
 // cancel that did it: the venue puts it where the order's own id was.
 func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time) {
 	e.executed++
-	zero := amount(o.locked.Sub(o.locked))
+	zero := amount(decimal.Zero)
 	r := executionReport{
 		Event: "executionReport", At: at.UnixMilli(), Symbol: o.Symbol, ClientID: o.ClientID, Side: o.Side, Type: o.Type, Force: o.TimeInForce,
 		Quantity: amount(o.Quantity), Price: amount(o.Price), StopPrice: amount(o.StopPrice), Iceberg: zero, List: o.listID(), Execution: execution, Status: o.shown(),
 		Reject: "NONE", OrderID: o.ID, LastQty: zero, Filled: amount(o.Executed), LastPrice: zero, Fee: "0", Transacted: at.UnixMilli(), TradeID: -1,
-		Number: e.executed, OnBook: o.Open() && o.Type == typeLimit, Created: o.Created.UnixMilli(), Quote: amount(o.Quote), LastQuote: zero, QuoteQty: zero,
-		Working: o.Created.UnixMilli(), Prevention: "NONE",
+		Number: e.executed, OnBook: o.Open() && !o.Working.IsZero() && o.Type != typeMarket, Created: o.Created.UnixMilli(), Quote: amount(o.Quote), LastQuote: zero, QuoteQty: zero,
+		Prevention: "NONE", Expiry: o.ExpiryReason,
+	}
+	if !o.Working.IsZero() {
+		r.Working = o.Working.UnixMilli()
+	}
+	if o.TrailingDelta > 0 {
+		r.Delta, r.Since = o.TrailingDelta, milli(o.TrailingSince)
+	}
+	if o.RejectReason != "" {
+		r.Reject = o.RejectReason
 	}
 	if by != "" {
 		r.ClientID, r.Original = by, o.ClientID
@@ -205,12 +223,25 @@ func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time
 		r.LastQty, r.LastPrice, r.LastQuote = amount(t.Quantity), amount(t.Price), amount(t.Quantity.Mul(t.Price))
 		r.Fee, r.FeeAsset, r.TradeID, r.Maker = amount(t.Fee), &t.FeeAsset, t.ID, t.Maker
 	}
-	e.publish(r)
+	e.publish(r.Event, r)
 	base, quote := split(o.Symbol)
 	balances := make([]map[string]string, 0, 2)
 	for _, asset := range []string{base, quote} {
 		b := e.balance(asset)
 		balances = append(balances, map[string]string{"a": asset, "f": amount(b.Free), "l": amount(b.Locked)})
 	}
-	e.publish(map[string]any{"e": "outboundAccountPosition", "E": at.UnixMilli(), "u": at.UnixMilli(), "B": balances})
+	e.publish("outboundAccountPosition", map[string]any{"e": "outboundAccountPosition", "E": at.UnixMilli(), "u": at.UnixMilli(), "B": balances})
+}
+
+// reportList sends the state of a list.
+func (e *exchange) reportList(l *List, kind, status string, at time.Time) {
+	l.StatusType, l.Status, l.Updated = kind, status, at
+	orders := make([]map[string]any, 0, len(l.Orders))
+	for _, o := range l.all() {
+		orders = append(orders, map[string]any{"s": o.Symbol, "i": o.ID, "c": o.ClientID})
+	}
+	e.publish("listStatus", map[string]any{
+		"e": "listStatus", "E": at.UnixMilli(), "s": l.Symbol, "g": l.ID, "c": l.Contingency, "l": kind, "L": status, "r": "NONE", "C": l.ClientID,
+		"T": at.UnixMilli(), "O": orders,
+	})
 }
