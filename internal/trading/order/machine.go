@@ -163,12 +163,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindFill:
 		return fill(o, e)
 	case KindClaimed:
-		if !within(maxFactDigits, e.Filled) || e.Filled.GreaterThan(o.Quantity) || e.Filled.IsNegative() {
-			return o, fmt.Errorf("order %s: the venue counts more than %v: %w", o.ID, o.Quantity, ErrOverfill)
-		}
-		if e.Filled.GreaterThan(o.Claimed) {
-			o.Claimed = e.Filled
-		}
+		return claim(o, e)
 	case KindCancelRequested:
 		if o.CancelRequested.IsZero() {
 			o.CancelRequested = e.At
@@ -322,6 +317,17 @@ func fill(o Order, e Event) (Order, error) {
 		o.Status, o.Reason = Filled, ""
 	case !o.Status.Final():
 		o.Status = openStatus(o)
+	}
+	return o, nil
+}
+
+// claim records the quantity that the venue counts as filled.
+func claim(o Order, e Event) (Order, error) {
+	if !within(maxFactDigits, e.Filled) || e.Filled.GreaterThan(o.Quantity) || e.Filled.IsNegative() {
+		return o, fmt.Errorf("order %s: the venue counts more than %v: %w", o.ID, o.Quantity, ErrOverfill)
+	}
+	if e.Filled.GreaterThan(o.Claimed) {
+		o.Claimed = e.Filled
 	}
 	return o, nil
 }
