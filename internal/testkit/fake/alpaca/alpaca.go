@@ -13,7 +13,8 @@
 // trail. Extended hours are for limit orders. Orders with opg, cls or notional are refused.
 //
 // A stop that sells triggers when the bid is at its price or below, one that buys when the
-// ask is there or above, in regular hours alone, and is then a market or a limit order. One
+// ask is there or above, in regular hours alone, and is then a market or a limit order; a
+// stop that buys takes no price that is 4 % above its trigger, or 2.5 % from 50 on. A stop
 // that would trigger at once is refused. A trail keeps the best price that it has seen in
 // hwm and its trigger in stop_price. No event reports a trigger or a trail that moves.
 //
@@ -31,7 +32,7 @@
 //
 // An entry must not close what is held, an oco must. A stop is a cent or more from the
 // price of the entry, or of the target of an oco, and from the middle of the market. The
-// exits of a group claim what is held once. A target that is filled in part makes the stop
+// exits of a group claim what is held once, and after a cancel as long as SetRelease says. A target that is filled in part makes the stop
 // smaller, reported by an event "held"; the end of one is that of the other. A cancel or the
 // expiry of one order is that of its group, also when the entry is filled in part. A leg
 // that is rejected ends alone.

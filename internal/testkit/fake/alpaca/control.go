@@ -37,7 +37,7 @@ func moods() map[string]Fault {
 //	POST /fake/both?id=ID                 fill every exit of the group of an order
 //	POST /fake/reject?id=ID               let the exchanges reject an order
 //	POST /fake/legs?reject=ROLE           reject legs as they begin to work: stop_loss, take_profit, both, or none of them
-//	POST /fake/cancels?delay=D            let cancels be pending for so long, such as 30s
+//	POST /fake/cancels?delay=D            let cancels be pending for so long, such as 30s; release=D frees what was sold later
 //	POST /fake/entries?flat=true          take entries with legs only where nothing is held
 //	POST /fake/stream?lose=S&duplicate=S  misbehave with a share of the updates, from 0 to 1; also reorder and late
 //	POST /fake/hours?always=true          let stocks trade around the clock
@@ -81,6 +81,7 @@ func (s *Server) obey(what string, value func(string) string) string {
 		s.Clear()
 		s.SetFault(None)
 		s.SetCancelDelay(0)
+		s.SetRelease(0)
 		s.RejectLegs("")
 		s.SetFlatEntries(false)
 		s.Updates.Set(fake.StreamFaults{})
@@ -126,11 +127,13 @@ func (s *Server) obeyGroups(what string, value func(string) string) string {
 			return "a role of: stop_loss, take_profit, both, or none"
 		}
 	case "cancels":
-		delay, err := time.ParseDuration(value("delay"))
-		if err != nil || delay < 0 {
-			return "a delay from 0s"
+		delay, wrong := time.ParseDuration(cmp.Or(value("delay"), "0s"))
+		release, worse := time.ParseDuration(cmp.Or(value("release"), "0s"))
+		if wrong != nil || worse != nil || delay < 0 || release < 0 {
+			return "a delay and a release from 0s"
 		}
 		s.SetCancelDelay(delay)
+		s.SetRelease(release)
 	case "entries":
 		s.SetFlatEntries(value("flat") == "true")
 	case "stream":

@@ -32,6 +32,7 @@ type desk struct {
 
 	// How the venue behaves, see control.
 	cancelDelay time.Duration // of cancels, which are pending for so long
+	letGo       time.Duration // after which what a canceled order claimed is free
 	rejects     string        // the role of legs that are rejected when their entry is filled
 	flat        bool          // an entry with legs needs an account without the symbol
 }

@@ -88,6 +88,11 @@ func (d *desk) finish(a *account, t *ticket, status string) {
 // end ends an order without a trade, and with it its group. A leg that the exchanges reject
 // ends alone.
 func (d *desk) end(a *account, t *ticket, status string) {
+	for _, o := range t.group() {
+		if status == "canceled" && o.claims() {
+			o.claimUntil = d.now().Add(d.letGo)
+		}
+	}
 	d.finish(a, t, status)
 	if status == "rejected" && t.parent != nil {
 		return

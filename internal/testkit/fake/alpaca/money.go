@@ -15,7 +15,7 @@ func (d *desk) afford(a *account, t, without *ticket) *refusal {
 	}
 	closing := held.IsPositive() && t.side == "sell" || held.IsNegative() && t.side == "buy"
 	if closing {
-		free := held.Abs().Sub(a.reserved(t.symbol, t.side, without))
+		free := held.Abs().Sub(d.reserved(a, t.symbol, t.side, without))
 		if t.quantity.GreaterThan(free) {
 			if t.class == crypto {
 				return forbidden("insufficient balance for %s (requested: %s, available: %s)", strings.Split(t.symbol, "/")[0], t.quantity, free)
@@ -57,10 +57,10 @@ func (d *desk) worth(t *ticket) decimal.Decimal {
 }
 
 // reserved returns how much of a symbol open orders of one side are for.
-func (a *account) reserved(symbol, side string, without *ticket) decimal.Decimal {
-	sum := decimal.Decimal{}
+func (d *desk) reserved(a *account, symbol, side string, without *ticket) decimal.Decimal {
+	sum, now := decimal.Decimal{}, d.now()
 	for _, t := range a.orders {
-		if t != without && t.claims() && t.symbol == symbol && t.side == side {
+		if t != without && (t.claims() || now.Before(t.claimUntil)) && t.symbol == symbol && t.side == side {
 			sum = sum.Add(t.left())
 		}
 	}

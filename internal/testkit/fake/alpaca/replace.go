@@ -142,7 +142,7 @@ func (d *desk) checkSuccessor(a *account, t, n *ticket, in change) *refusal {
 			return bad
 		}
 	}
-	if bad := d.checkGroup(t, n); bad != nil || t.dormant { // a leg that waits claims nothing
+	if bad := d.checkGroup(t, n); bad != nil || !t.claims() { // a leg, of a quantity that stays
 		return bad
 	}
 	return d.afford(a, n, t)

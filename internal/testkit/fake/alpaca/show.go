@@ -70,9 +70,13 @@ func assetID(symbol string) string {
 
 // event is one update of an order, as it is sent.
 type event struct {
+	Event
 	at   time.Time
 	data json.RawMessage
 }
+
+// Event says what the venue reported of an order.
+type Event struct{ Name, VenueID, Status string }
 
 // publish records an event and wakes the listeners.
 func (d *desk) publish(a *account, t *ticket, name string, e *execution) {
@@ -92,7 +96,7 @@ func (d *desk) publish(a *account, t *ticket, name string, e *execution) {
 	if err != nil {
 		panic("fake alpaca: " + err.Error())
 	}
-	a.events = append(a.events, event{d.now(), data})
+	a.events = append(a.events, event{Event{name, t.id, t.status}, d.now(), data})
 	for l := range a.wake {
 		select {
 		case l.wake <- struct{}{}:
@@ -110,7 +114,7 @@ func (d *desk) showPosition(a *account, symbol string) map[string]any {
 	if p.quantity.IsNegative() {
 		side = "short"
 	}
-	free := p.quantity.Abs().Sub(a.reserved(symbol, p.closing(), nil))
+	free := p.quantity.Abs().Sub(d.reserved(a, symbol, p.closing(), nil))
 	if p.quantity.IsNegative() {
 		free = free.Neg()
 	}

@@ -55,9 +55,10 @@ func (d *desk) look(a *account, t *ticket, q quote) {
 // match fills an order that is marketable at the best price, whatever its size. A
 // share of them, when the configuration asks for it, gets a part alone.
 func (d *desk) match(a *account, t *ticket, q quote) {
-	price, marketable := q.ask, !t.priced() || t.limit.GreaterThanOrEqual(q.ask)
+	limit, limited := t.bound()
+	price, marketable := q.ask, !limited || limit.GreaterThanOrEqual(q.ask)
 	if t.side == "sell" {
-		price, marketable = q.bid, !t.priced() || t.limit.LessThanOrEqual(q.bid)
+		price, marketable = q.bid, !limited || limit.LessThanOrEqual(q.bid)
 	}
 	if !t.open() || !marketable || !price.IsPositive() {
 		return
@@ -70,6 +71,20 @@ func (d *desk) match(a *account, t *ticket, q quote) {
 		}
 	}
 	d.execute(a, t, size, price)
+}
+
+// bound returns the worst price that an order takes, and whether there is one. The venue
+// makes a stop limit order of a stop that buys a stock: 4 % above a trigger below 50, 2.5 %
+// above any other.
+func (t *ticket) bound() (limit decimal.Decimal, limited bool) {
+	if t.kind == typeStop && t.side == "buy" {
+		share := decimal.New(1025, -3)
+		if t.stop.LessThan(decimal.NewFromInt(50)) {
+			share = decimal.New(104, -2)
+		}
+		return t.stop.Mul(share).Round(2), true
+	}
+	return t.limit, t.priced()
 }
 
 // checkTrigger holds the trigger of an order on its own against the market.

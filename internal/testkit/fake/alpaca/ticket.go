@@ -33,6 +33,7 @@ type ticket struct {
 	until              int64                // the end of its session, 0 for none
 	cancelAt           time.Time            // when a cancel that is slow is done
 	replaceAt          time.Time            // likewise of a replacement
+	claimUntil         time.Time            // when a cancel that is done lets go of what it claimed
 	next               *ticket              // what is to replace it, while that is pending
 	before             decimal.Decimal      // what was filled when next was asked for
 

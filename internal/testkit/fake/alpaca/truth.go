@@ -54,7 +54,7 @@ func (s *Server) Truth() Truth {
 	out := Truth{Cash: a.cash, Positions: make(map[string]decimal.Decimal), Reserved: make(map[string]decimal.Decimal)}
 	for symbol, p := range a.held {
 		out.Positions[symbol] = p.quantity
-		if n := a.reserved(symbol, p.closing(), nil); n.IsPositive() {
+		if n := d.reserved(a, symbol, p.closing(), nil); n.IsPositive() {
 			out.Reserved[symbol] = n
 		}
 	}
@@ -73,6 +73,20 @@ func (s *Server) Truth() Truth {
 		out.Fills = append(out.Fills, order.Fill{
 			TradeID: e.id, OrderID: r.ID, VenueID: r.VenueID, Symbol: r.Symbol, Side: r.Side, Quantity: e.quantity, Price: e.price, At: e.at,
 		})
+	}
+	return out
+}
+
+// Events returns what the venue reported of the account of KeyID, oldest first.
+func (s *Server) Events() []Event {
+	d := s.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.advance()
+	all := d.accounts[KeyID].events
+	out := make([]Event, len(all))
+	for i, e := range all {
+		out[i] = e.Event
 	}
 	return out
 }
@@ -205,6 +219,13 @@ func (s *Server) SetCancelDelay(delay time.Duration) {
 	s.desk.mu.Lock()
 	defer s.desk.mu.Unlock()
 	s.desk.cancelDelay = delay
+}
+
+// SetRelease lets what a canceled order claimed be free only after a while.
+func (s *Server) SetRelease(after time.Duration) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.letGo = after
 }
 
 // SetFlatEntries lets the venue refuse an entry with legs wherever the symbol is held, not
