@@ -21,27 +21,42 @@ type call struct {
 	now    time.Time
 }
 
+// endpoint is what the venue does at one kind of signed request.
+type endpoint struct {
+	known []string // all parameters of it
+	do    func(call) (any, *refusal)
+}
+
+// answer carries a request out that was weighed and checked.
+func (e endpoint) answer(s *Server, form url.Values, header http.Header) (any, *refusal) {
+	for name := range form {
+		if !slices.Contains(e.known, name) {
+			return nil, &refusal{400, -1104, fmt.Sprintf("Not all sent parameters were read; read '%d' parameter(s) but was sent '%d'.", len(form)-1, len(form))}
+		}
+	}
+	s.exchange.mu.Lock()
+	defer s.exchange.mu.Unlock()
+	now := s.config.Now()
+	answer, no := e.do(call{server: s, params: form, header: header, now: now})
+	s.exchange.ripen(now) // an answer has legs as they were before
+	return answer, no
+}
+
 // signed routes a signed request: it weighs it, checks it, and sends what do
 // returns. The params are all that the endpoint knows.
 func (s *Server) signed(pattern string, weight func(url.Values) int, params []string, do func(call) (any, *refusal)) {
-	known := append([]string{"timestamp", "signature", "recvWindow"}, params...)
+	e := endpoint{append([]string{"timestamp", "signature", "recvWindow"}, params...), do}
+	if method, ok := methods()[pattern]; ok {
+		s.methods[method] = endpoint{append([]string{"apiKey"}, e.known...), do}
+	}
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		form, no := s.checkRequest(r)
 		if !s.admit(w, weight(form)) {
 			return
 		}
-		for name := range form {
-			if no == nil && !slices.Contains(known, name) {
-				no = &refusal{400, -1104, fmt.Sprintf("Not all sent parameters were read; read '%d' parameter(s) but was sent '%d'.", len(form)-1, len(form))}
-			}
-		}
 		var answer any
 		if no == nil {
-			s.exchange.mu.Lock()
-			now := s.config.Now()
-			answer, no = do(call{server: s, params: form, header: w.Header(), now: now})
-			s.exchange.ripen(now) // an answer has legs as they were before
-			s.exchange.mu.Unlock()
+			answer, no = e.answer(s, form, w.Header())
 		}
 		if no != nil {
 			if no.status == http.StatusTooManyRequests {
@@ -56,6 +71,18 @@ func (s *Server) signed(pattern string, weight func(url.Values) int, params []st
 		}
 		writeJSON(w, http.StatusOK, marshal(answer))
 	})
+}
+
+// methods are the requests that the WebSocket API has, too. The fake does not weigh them
+// there.
+func methods() map[string]string {
+	return map[string]string{
+		"POST /api/v3/orderList/oco": "orderList.place.oco", "POST /api/v3/orderList/oto": "orderList.place.oto",
+		"POST /api/v3/orderList/otoco": "orderList.place.otoco", "POST /api/v3/orderList/opo": "orderList.place.opo",
+		"POST /api/v3/orderList/opoco": "orderList.place.opoco", "DELETE /api/v3/orderList": "orderList.cancel",
+		"GET /api/v3/orderList": "orderList.status", "GET /api/v3/openOrderList": "openOrderLists.status",
+		"POST /api/v3/order": "order.place", "DELETE /api/v3/order": "order.cancel", "GET /api/v3/order": "order.status",
+	}
 }
 
 // outcome is an answer with a status of its own.

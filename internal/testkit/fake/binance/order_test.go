@@ -55,14 +55,21 @@ func (d *desk) ask(t *testing.T, method, query string) (*httptest.ResponseRecord
 
 func (d *desk) send(t *testing.T, method, target string) (*httptest.ResponseRecorder, map[string]any) {
 	t.Helper()
-	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
-	r.Header.Set("X-MBX-APIKEY", binance.Key)
-	d.ServeHTTP(w, r)
+	w := raw(t, d, method, target)
 	var object map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &object); err != nil && !strings.HasPrefix(w.Body.String(), "[") {
 		t.Fatalf("%s: %v", w.Body, err)
 	}
 	return w, object
+}
+
+// raw sends a request and returns the answer, whatever it is.
+func raw(t *testing.T, d *desk, method, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	r.Header.Set("X-MBX-APIKEY", binance.Key)
+	d.ServeHTTP(w, r)
+	return w
 }
 
 const limit = "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC"
@@ -249,6 +256,23 @@ func TestControl(t *testing.T) {
 	_, truth := d.send(t, http.MethodGet, "/fake/truth")
 	if orders, trades := fmt.Sprint(truth["orders"]), fmt.Sprint(truth["trades"]); !strings.Contains(orders, "PARTIALLY_FILLED") || !strings.Contains(trades, "0.05") {
 		t.Errorf("%v", truth)
+	}
+	d.must(t, http.MethodPost, "orderList/opo", entry+oneLeg)
+	for _, path := range []string{
+		"/fake/refuse?id=stop", "/fake/lose?event=listStatus&count=2", "/fake/assume?ShowsUnsized=true", "/fake/move?symbol=BTCUSDT&price=49500", "/fake/expire?id=entry",
+	} {
+		if w, _ := d.send(t, http.MethodPost, path); w.Code != http.StatusOK {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	_, truth = d.send(t, http.MethodGet, "/fake/truth")
+	if lists := fmt.Sprint(truth["lists"], truth["locks"]); !strings.Contains(lists, "ALL_DONE") || !strings.Contains(lists, "USDT") {
+		t.Errorf("%v", truth)
+	}
+	for path, status := range map[string]int{"/fake/refuse?id=stop": 404, "/fake/lose?event=listStatus&count=some": 400, "/fake/trade?id=none&quantity=1": 404} {
+		if w := raw(t, d, http.MethodPost, path); w.Code != status {
+			t.Errorf("%s: %d", path, w.Code)
+		}
 	}
 	for _, path := range []string{"/fake/clear", "/fake/drop", "/fake/wipe", "/fake/pin?symbol=BTCUSDT&price=41000"} {
 		if w, _ := d.send(t, http.MethodPost, path); w.Code != http.StatusOK {

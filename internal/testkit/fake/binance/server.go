@@ -93,7 +93,8 @@ type Server struct {
 	prices   *fake.Prices
 	exchange *exchange
 	mux      *http.ServeMux
-	skew     atomic.Int64 // of the venue's clock
+	methods  map[string]endpoint // of the WebSocket API
+	skew     atomic.Int64        // of the venue's clock
 
 	mu     sync.Mutex
 	minute int64
@@ -123,7 +124,7 @@ func New(c Config) *Server {
 		c.Funds = map[string]decimal.Decimal{"USDT": some, "USDC": some, "BTC": decimal.NewFromInt(2), "ETH": decimal.NewFromInt(20)}
 	}
 	s := &Server{
-		mux:  http.NewServeMux(),
+		mux: http.NewServeMux(), methods: make(map[string]endpoint),
 		Feed: fake.Feed{Step: c.Step, PingWait: 20 * time.Second, MaxAge: 24 * time.Hour, Seed: c.Seed},
 		User: fake.Feed{Step: time.Second, PingWait: 20 * time.Second, MaxAge: 24 * time.Hour, Seed: c.Seed},
 	}
@@ -254,7 +255,7 @@ func (s *Server) wrong(w http.ResponseWriter, weight, code int, message string) 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // JSON, for a test
 }
 
 // intervals maps the venue's spelling, in which case matters, to ours.

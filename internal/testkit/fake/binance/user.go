@@ -53,15 +53,7 @@ func (c *userSession) call(method string, params map[string]json.RawMessage) (an
 	case "time":
 		return map[string]int64{"serverTime": c.server.config.Now().UnixMilli()}, nil
 	case "userDataStream.subscribe.signature":
-		values := make(url.Values)
-		for name, raw := range params {
-			var text string
-			if json.Unmarshal(raw, &text) != nil {
-				text = string(raw) // a number
-			}
-			values.Set(name, text)
-		}
-		if no := c.server.checkCall(values); no != nil {
+		if no := c.server.checkCall(form(params)); no != nil {
 			return nil, no
 		}
 		return c.subscribe()
@@ -76,9 +68,29 @@ func (c *userSession) call(method string, params map[string]json.RawMessage) (an
 			all = append(all, map[string]int{"subscriptionId": c.last})
 		}
 		return all, nil
-	default:
+	}
+	known, ok := c.server.methods[method]
+	if !ok {
 		return nil, &refusal{400, -1000, "Unknown method."}
 	}
+	values := form(params)
+	if no := c.server.checkCall(values); no != nil {
+		return nil, no
+	}
+	return known.answer(c.server, values, http.Header{})
+}
+
+// form writes the parameters of a call as those of a request.
+func form(params map[string]json.RawMessage) url.Values {
+	values := make(url.Values)
+	for name, raw := range params {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw) // a number
+		}
+		values.Set(name, text)
+	}
+	return values
 }
 
 func (c *userSession) subscribe() (any, *refusal) {
