@@ -173,12 +173,12 @@ func (e *exchange) contend(o *Order, quantity decimal.Decimal, at time.Time) {
 	}
 }
 
-// rivals returns the other order of a pair that is on the book.
+// rivals returns the other order of a pair, if it is open.
 func (e *exchange) rivals(o *Order) []*Order {
 	if o.list == nil || !slices.Contains(o.list.legs, o) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(o.list.legs), func(other *Order) bool { return other == o || !other.placed() })
+	return slices.DeleteFunc(slices.Clone(o.list.legs), func(other *Order) bool { return other == o || !other.Open() })
 }
 
 // exclude expires the other order of a pair before one of them trades, and leaves set

@@ -183,6 +183,39 @@ func TestEntry_LegsFollowTheWholeFill(t *testing.T) {
 	}
 }
 
+// TestEntry_LegsAreOnTheStep holds that the venue sizes legs down to the step, and frees
+// the rest.
+func TestEntry_LegsAreOnTheStep(t *testing.T) {
+	t.Parallel()
+	d := &desk{now: time.Unix(1717200000, 0)}
+	d.Server = binance.New(binance.Config{Now: func() time.Time { return d.now }, Funds: map[string]decimal.Decimal{"USDT": dec("100000")}})
+	d.Pin("BTCUSDT", dec("50000"))
+	d.must(t, http.MethodPost, "orderList/opoco", strings.Replace(entry, "=0.1&", "=0.01234&", 1)+twoLegs)
+	d.Trade("entry", dec("0.01234")) // of which 0.00001234 is the fee
+	if o := d.wants(t, "stop", "NEW", "0", ""); !o.Quantity.Equal(dec("0.01232")) {
+		t.Errorf("%+v", o)
+	}
+	d.coins(t, "0.00000766", "0.01232")
+}
+
+// TestPair_OfPurchases holds that a pair of purchases locks what the larger needs, and that
+// the rest is free when one of them trades.
+func TestPair_OfPurchases(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.must(t, http.MethodPost, "orderList/oco", "symbol=BTCUSDT&side=BUY&quantity=0.1&aboveType=STOP_LOSS_LIMIT&aboveTimeInForce=GTC&aboveStopPrice=52000&abovePrice=53000&aboveClientOrderId=stop"+
+		"&belowType=LIMIT_MAKER&belowPrice=45000&belowClientOrderId=target")
+	for _, step := range []struct{ filled, locked string }{{"0", "5300"}, {"0.04", "2700"}, {"0.06", "0"}} {
+		if step.filled != "0" {
+			d.Trade("target", dec(step.filled))
+		}
+		if b := d.Balances()["USDT"]; !b.Locked.Equal(dec(step.locked)) {
+			t.Errorf("%s locked after %s, want %s", b.Locked, step.filled, step.locked)
+		}
+	}
+	d.wants(t, "stop", "EXPIRED", "0", "OCO_TRIGGER")
+}
+
 // TestEntry_EndsInPart holds that no leg enters the book when the working order is filled
 // in part and over, and that what an OPO kept for them is free again.
 func TestEntry_EndsInPart(t *testing.T) {
