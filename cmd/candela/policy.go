@@ -56,6 +56,7 @@ func explain(w io.Writer, p guard.Policy) error {
 		}
 		err = errors.Join(err, table.Flush())
 	}
+	fmt.Fprintf(w, "\n%s\n", p.Approval.Explain())
 	fmt.Fprint(w, "\nTrading restrictions. HALTED denies every order; REDUCING allows only orders that reduce a position.\n\n")
 	fmt.Fprintln(table, "RESTRICTION\tSTATE\tLIMIT\tWHEN\tENDS")
 	for _, c := range guard.Restrictions(p) {

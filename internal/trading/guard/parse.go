@@ -118,17 +118,31 @@ type policyKey struct {
 
 // policyKeys lists the keys in the order of the documentation.
 func policyKeys() []policyKey {
+	return slices.Concat(orderKeys(), approvalKeys())
+}
+
+// limitKey is the key of a limit of the whole account.
+func limitKey(key string, read func(any) (Limit, string), at func(*Policy) *Limit) policyKey {
+	return policyKey{key, false, func(p *Policy, raw any) string {
+		l, allowed := read(raw)
+		if allowed == "" {
+			*at(p) = l
+		}
+		return allowed
+	}}
+}
+
+// spanKey is the key of a time.
+func spanKey(key string, least, most time.Duration, at func(*Policy) *time.Duration) policyKey {
+	return policyKey{key, false, func(p *Policy, raw any) string { return readSpan(raw, least, most, at(p)) }}
+}
+
+// orderKeys are the keys of the limits of every order.
+func orderKeys() []policyKey {
 	limit := func(key string, own bool, read func(any) (Limit, string), at func(*Policy) *Limit) policyKey {
-		return policyKey{key, own, func(p *Policy, raw any) string {
-			l, allowed := read(raw)
-			if allowed == "" {
-				*at(p) = l
-			}
-			return allowed
-		}}
-	}
-	span := func(key string, least, most time.Duration, at func(*Policy) *time.Duration) policyKey {
-		return policyKey{key, false, func(p *Policy, raw any) string { return readSpan(raw, least, most, at(p)) }}
+		k := limitKey(key, read, at)
+		k.perSymbol = own
+		return k
 	}
 	return []policyKey{
 		{"allowed_symbols", false, readSymbols},
@@ -145,9 +159,9 @@ func policyKeys() []policyKey {
 		limit("max_daily_notional", false, readAmount, func(p *Policy) *Limit { return &p.MaxDailyNotional }),
 		limit("max_daily_loss", false, readAmount, func(p *Policy) *Limit { return &p.MaxDailyLoss }),
 		{"allow_short", true, readShort},
-		span("max_quote_age", time.Second, time.Hour, func(p *Policy) *time.Duration { return &p.MaxQuoteAge }),
-		span("duplicate_window", 0, time.Minute, func(p *Policy) *time.Duration { return &p.DuplicateWindow }),
-		span("max_clock_skew", time.Millisecond, time.Minute, func(p *Policy) *time.Duration { return &p.MaxClockSkew }),
+		spanKey("max_quote_age", time.Second, time.Hour, func(p *Policy) *time.Duration { return &p.MaxQuoteAge }),
+		spanKey("duplicate_window", 0, time.Minute, func(p *Policy) *time.Duration { return &p.DuplicateWindow }),
+		spanKey("max_clock_skew", time.Millisecond, time.Minute, func(p *Policy) *time.Duration { return &p.MaxClockSkew }),
 	}
 }
 

@@ -56,6 +56,7 @@ type Policy struct {
 	MaxQuoteAge        time.Duration
 	DuplicateWindow    time.Duration
 	MaxClockSkew       time.Duration
+	Approval           Approval
 }
 
 // Default is the policy without a file. It is meant for small sums.
@@ -79,6 +80,7 @@ func Default() Policy {
 		MaxQuoteAge:        10 * time.Second,
 		DuplicateWindow:    2 * time.Second,
 		MaxClockSkew:       time.Second,
+		Approval:           Approval{Above: Limit{Off: true}, Expires: 5 * time.Minute, DriftPct: Limit{Value: decimal.RequireFromString("0.5")}},
 	}
 }
 

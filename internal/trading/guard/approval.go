@@ -1,0 +1,124 @@
+package guard
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/order"
+)
+
+// MaxPendingApprovals is how many orders of one client may wait for the owner.
+const MaxPendingApprovals = 5
+
+// Approval says which orders wait for the owner, and how long.
+type Approval struct {
+	Above    Limit         // value of one order; off: no order waits
+	Expires  time.Duration // how long an order waits
+	DriftPct Limit         // how far the price of a market order may move meanwhile
+}
+
+// Explain says which orders wait for the owner.
+func (a Approval) Explain() string {
+	if a.Above.Off {
+		return "No order needs the owner's approval: approval_above is none."
+	}
+	drift := "any price"
+	if !a.DriftPct.Off {
+		drift = "a price within " + perCent(a.DriftPct)
+	}
+	return fmt.Sprintf("An order worth more than %v needs the owner's approval, unless it only reduces a position: within %v, and for a market order at %s.", a.Above, a.Expires, drift)
+}
+
+// approvalKeys are the keys of the file about approval.
+func approvalKeys() []policyKey {
+	return []policyKey{
+		limitKey("approval_above", readAmount, func(p *Policy) *Limit { return &p.Approval.Above }),
+		spanKey("approval_expires", time.Minute, 24*time.Hour, func(p *Policy) *time.Duration { return &p.Approval.Expires }),
+		limitKey("approval_drift_pct", readPercent, func(p *Policy) *Limit { return &p.Approval.DriftPct }),
+	}
+}
+
+// NeedsApproval reports whether an order that Check passes must wait for the owner. One
+// that only reduces a position never does.
+func NeedsApproval(p Policy, in Intent, f Facts) bool {
+	q := orderCheck{policy: p, limits: p.For(in.Symbol), Intent: in, Facts: f}
+	return !q.closes() && p.Approval.Above.exceeded(q.notional(q.Quantity))
+}
+
+// closes reports whether the order can only reduce the position, also if it takes the
+// place of the orders that hold the position now.
+func (q *orderCheck) closes() bool {
+	against := q.Held.Sign() == -int(q.Side.Sign())
+	return q.reduces() || q.ReduceOnly && against && q.Quantity.LessThanOrEqual(q.Held.Abs())
+}
+
+// CheckPending denies an order that would have to wait while as many as allowed of the
+// same client do.
+func CheckPending(waiting int) *Denial {
+	if waiting < MaxPendingApprovals {
+		return nil
+	}
+	d := deny("", strconv.Itoa(waiting+1), strconv.Itoa(MaxPendingApprovals),
+		"%d orders wait for the owner's approval; the limit is %d. Wait for a decision, or cancel one with cancel_order.", waiting, MaxPendingApprovals)
+	d.Rule = "max_pending_approvals"
+	return d
+}
+
+// CheckDrift denies a market order whose price moved too far since the owner was asked.
+// A limit order has its price, and an order that waits for a stop price has that.
+func CheckDrift(p Policy, o order.Order, last decimal.Decimal) *Denial {
+	asked, limit := o.Approval.Price, p.Approval.DriftPct
+	if o.Type != order.Market || o.StopPrice.IsPositive() || limit.Off {
+		return nil
+	}
+	if asked.IsPositive() && !last.Sub(asked).Abs().GreaterThan(percent(asked, limit.Value)) {
+		return nil
+	}
+	moved := "unknown"
+	if asked.IsPositive() {
+		moved = last.Sub(asked).Abs().Shift(2).DivRound(asked, 2).String() + " %" // rounded for display
+	}
+	d := deny("", moved, perCent(limit), "The price of %v was %v when the owner was asked and is %v now: it moved by %s; the limit is %s. Nothing was sent. Place the order again if it is still wanted.",
+		o.Symbol, asked, last, moved, perCent(limit))
+	d.Rule = "approval_price_moved"
+	return d
+}
+
+// ApprovalExpired is the denial of an order that the owner did not decide in time.
+func ApprovalExpired(o order.Order) *Denial {
+	until := o.Approval.Expires.UTC().Format(time.RFC3339)
+	return &Denial{
+		Rule: "approval_expired", Limit: o.Approval.Expires.Sub(o.Approval.Asked).String(), Value: until,
+		Text: fmt.Sprintf("The owner did not decide until %s. Nothing was sent. Place the order again if it is still wanted.", until),
+	}
+}
+
+// OwnerRefused is the denial of an order that the owner refused, with the reason if there
+// is one.
+func OwnerRefused(reason string) *Denial {
+	d := &Denial{Rule: "owner_refused", Limit: "the owner's approval", Value: "refused", Text: "The owner refused the order"}
+	if reason != "" {
+		d.Text += ": " + reason
+	}
+	return d
+}
+
+// LoginRevoked is the denial of an order whose client lost its login while it waited.
+func LoginRevoked() *Denial {
+	return &Denial{
+		Rule: "login_revoked", Limit: "a login that is in force", Value: "revoked",
+		Text: "The login that placed the order was revoked before the owner decided. Nothing was sent.",
+	}
+}
+
+// HaltedWhilePending is the denial of an order that waited for the owner when trading was
+// halted.
+func HaltedWhilePending(s State) *Denial {
+	return &Denial{
+		Rule: "halted", Limit: "no orders", Value: s.Level().String(),
+		Text: "Trading was halted while the order waited for the owner: " + s.Explain() + ". Nothing was sent.",
+	}
+}
