@@ -8,7 +8,11 @@ import (
 
 // Submit sends an order as the loop does.
 func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) {
-	return newLoop(ctx, ctx, d).submit(ctx, o, o.Created)
+	reports, err := newLoop(ctx, ctx, d).submit(ctx, []order.Order{o}, o.Created)
+	if len(reports) == 0 {
+		return order.Report{}, err
+	}
+	return reports[0], err
 }
 
 // SnapshotEvery sets the number of events between snapshots.

@@ -32,6 +32,8 @@ type loop struct {
 	unsaved     bool // state could not be saved
 	instruments map[market.Symbol]provider.Instrument
 
+	capabilities map[market.Symbol]order.Capabilities // of the symbols in instruments
+
 	// Cancels have their own queue, so that submissions that hang do not delay a halt.
 	sends, cancels, reads taskQueue
 	inFlight              map[string]bool // IDs of orders that are being submitted or cancelled
@@ -92,7 +94,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	drainCtx, drop := context.WithCancel(drainCtx)
 	l := &loop{
 		Desk: d, ctx: ctx, drainCtx: drainCtx, cancelInFlight: drop, loopDone: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
-		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument),
+		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,53 +25,88 @@ import (
 // All three are recorded and use up their idempotency key. Other errors come without an
 // order: nothing was sent, and if they are retryable the same key can be used again.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
-	o, err := d.placeOrder(ctx, caller, r)
-	return order.Placed{Order: o}, err
+	p, err := d.placeOrder(ctx, caller, r)
+	if p.ID == "" {
+		return p, err
+	}
+	return d.withGroup(ctx, p), err
 }
 
-func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.Request) (order.Order, error) {
+func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
 	requestedAt := d.cfg.Now()
 	caller, err := d.authorize(caller)
 	if err != nil {
-		return order.Order{}, err
+		return order.Placed{}, err
 	}
 	if r.Key != "" {
-		if o, found, err := d.findByKey(ctx, r); found || err != nil {
-			return o, err
+		if p, found, err := d.findByKey(ctx, r); found || err != nil {
+			return p, err
 		}
+	}
+	if err := checkNotAfter(r.NotAfter, requestedAt); err != nil {
+		return order.Placed{}, err
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
 	if err != nil {
-		return order.Order{}, err
+		return order.Placed{}, err
 	}
 	r = r.WithSymbol(symbol)
 	d.awaitReconciled(ctx)
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.checkEarly(caller, r) }); err != nil {
-		return order.Order{}, err
+		return order.Placed{}, err
 	}
 	if t.done || t.waiter != nil {
 		return d.awaitSubmit(ctx, t)
 	}
-	inst, err := d.cfg.Broker.Instrument(ctx, symbol)
+	m, err := d.readMarket(ctx, symbol)
 	if err != nil {
-		return order.Order{}, err
+		return order.Placed{}, err
 	}
-	if err := checkSymbolSpelling(symbol, inst); err != nil {
-		return order.Order{}, err
+	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
+		return order.Placed{}, err
+	}
+	return d.awaitSubmit(ctx, t)
+}
+
+// symbolMarket is what the venue says of a symbol while an order is checked.
+type symbolMarket struct {
+	instrument   provider.Instrument
+	capabilities order.Capabilities
+	quote        order.Quote // zero if unknown
+}
+
+// readMarket reads what the check of an order needs.
+func (d *Desk) readMarket(ctx context.Context, symbol market.Symbol) (symbolMarket, error) {
+	var m symbolMarket
+	var err error
+	if m.instrument, err = d.cfg.Broker.Instrument(ctx, symbol); err != nil {
+		return m, err
+	}
+	if err := checkSymbolSpelling(symbol, m.instrument); err != nil {
+		return m, err
+	}
+	if m.capabilities, err = d.cfg.Broker.Capabilities(ctx, symbol); err != nil {
+		return m, err
 	}
 	// Without a price the guard decides.
-	quote, err := d.cfg.Market.Quote(ctx, symbol)
+	m.quote, err = d.cfg.Market.Quote(ctx, symbol)
 	if ctx.Err() != nil {
-		return order.Order{}, ctx.Err()
+		return m, ctx.Err()
 	}
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
 	}
-	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, inst, quote) }); err != nil {
-		return order.Order{}, err
+	return m, nil
+}
+
+// checkNotAfter rejects a request whose time has passed.
+func checkNotAfter(limit, now time.Time) error {
+	if limit.IsZero() || !now.After(limit) {
+		return nil
 	}
-	return d.awaitSubmit(ctx, t)
+	return fault.New(fault.Invalid, "too_late", "not_after is %s and it is %s; nothing was done. Give a later time, or omit it.",
+		limit.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)).About("not_after", limit.UTC().Format(time.RFC3339), "a time that has not passed")
 }
 
 // checkSymbolSpelling rejects a symbol that the venue spells differently, such as
@@ -101,7 +134,7 @@ func (d *Desk) awaitReconciled(ctx context.Context) {
 
 // callResult is the result of a command, or the waiter that delivers it.
 type callResult struct {
-	order  order.Order
+	order  order.Placed // its legs are complete only if it was not recorded
 	err    error
 	done   bool
 	waiter *waiter // nil if there is nothing to wait for
@@ -111,12 +144,12 @@ type callResult struct {
 func failed(err error) *callResult { return &callResult{done: true, err: err} }
 
 // awaitSubmit waits for the result of a submission.
-func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Order, error) {
+func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Placed, error) {
 	if t.done {
 		return t.order, t.err
 	}
-	o := d.await(ctx, t)
-	return o, orderError(o)
+	t.order.Order = d.await(ctx, t)
+	return t.order, orderError(t.order.Order)
 }
 
 // venueAnswered reports whether the venue has accepted or ended the order.
@@ -139,7 +172,7 @@ func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
-	o := t.order
+	o := t.order.Order
 	// The order exists even if the client has disconnected.
 	err := d.do(context.WithoutCancel(ctx), func(l *loop) {
 		if now, ok := l.book.Order(o.ID); ok {
@@ -183,33 +216,33 @@ func withUsedKey(f *fault.Error, key string) *fault.Error {
 // findByKey returns the order of an idempotency key that was used before. It reads the
 // store, which has every order, and does not call the venue: a repeat must work while
 // the venue is unreachable.
-func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Order, bool, error) {
+func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Placed, bool, error) {
 	select {
 	case <-d.commandsClosed:
-		return order.Order{}, false, errStopping // the store may be closed
+		return order.Placed{}, false, errStopping // the store may be closed
 	default:
 	}
 	o, err := d.cfg.Store.OrderByKey(ctx, d.cfg.Owner, r.Key)
 	if fault.KindOf(err) == fault.NotFound {
-		return order.Order{}, false, nil
+		return order.Placed{}, false, nil
 	}
 	if err != nil { // the order may be in memory
 		if stopped := d.do(ctx, func(l *loop) { o, _ = l.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
-			return order.Order{}, false, cmp.Or(stopped, err)
+			return order.Placed{}, false, cmp.Or(stopped, err)
 		}
 	}
 	if r, err = d.withVenueSpelling(ctx, o, r); err != nil {
-		return order.Order{}, false, err
+		return order.Placed{}, false, err
 	}
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.resultForKey(r) }); err != nil {
-		return order.Order{}, false, err
+		return order.Placed{}, false, err
 	}
 	if t == nil { // the order is no longer in memory
 		t = keyResult(o, r)
 	}
-	o, err = d.awaitSubmit(ctx, t)
-	return o, true, err
+	p, err := d.awaitSubmit(ctx, t)
+	return p, true, err
 }
 
 // withVenueSpelling resolves the symbol if that decides whether the request repeats the
@@ -248,7 +281,7 @@ func keyResult(o order.Order, r order.Request) *callResult {
 		return used("a key that was not used before, or none",
 			"idempotency_key %q was used for order %s (%v); nothing was checked. Omit the key in a dry run, or use a new one.", r.Key, o.ID, o.Status)
 	case r.Matches(o):
-		return &callResult{order: o, err: orderError(o), done: true}
+		return &callResult{order: order.Placed{Order: o}, err: orderError(o), done: true}
 	default:
 		return used("a key that was not used before",
 			"idempotency_key %q was used for order %s (%v %v %v %v). Repeat that order exactly, or use a new key.",
@@ -273,40 +306,65 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 	return &callResult{}
 }
 
-// place checks, records and submits a request.
-func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.Time, inst provider.Instrument, quote order.Quote) *callResult {
+// place checks a request, and records and submits it if it passes.
+func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.Time, m symbolMarket) *callResult {
 	if t := l.resultForKey(r); t != nil {
 		return t // a concurrent call with the same key was first
 	}
 	if err := l.checkDelay(requestedAt); err != nil {
 		return failed(err)
 	}
-	l.instruments[r.Symbol] = inst
+	l.instruments[r.Symbol], l.capabilities[r.Symbol] = m.instrument, m.capabilities
 	g := l.origin(caller, r)
 	prices := l.prices()
-	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(quote.At) {
-		prices.Quotes[r.Symbol] = quote
+	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(m.quote.At) {
+		prices.Quotes[r.Symbol] = m.quote
 	}
 	facts := l.withDryRuns(&r, guard.Gather(l.cfg.Policy, l.book, prices, r.Symbol, g.Mode))
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
-	now := l.now()
+	g.Edge = edge(g.Spec, facts.Quote.Last, l.cfg.Policy.For(r.Symbol).PriceBandPct, m.instrument.Tick)
+	orders := l.withLegs(g)
 	if r.DryRun {
 		l.recordDryRun(g, "")
-		g.ID = "" // no order was recorded
-		return &callResult{done: true, order: order.Order{Origin: g, Status: order.New, Created: now, Updated: now}}
+		return dryRun(orders, l.now())
 	}
+	return l.admit(caller, orders, requestedAt)
+}
+
+// dryRun is the result of orders that were checked and not recorded, without IDs.
+func dryRun(orders []order.Origin, now time.Time) *callResult {
+	t := &callResult{done: true}
+	for i, g := range orders {
+		g.ID = ""
+		o := order.Order{Origin: g, Status: order.New, Created: now, Updated: now}
+		if i == 0 {
+			t.order.Order = o
+		} else {
+			t.order.Legs = append(t.order.Legs, o)
+		}
+	}
+	return t
+}
+
+// admit decides what becomes of orders that passed every rule: they are recorded and sent.
+// The first is the order that was asked for, the others are its legs.
+func (l *loop) admit(caller principal.Caller, orders []order.Origin, requestedAt time.Time) *callResult {
+	return l.send(caller, orders, requestedAt)
+}
+
+// send records orders in one commit and queues their submission in one request.
+func (l *loop) send(caller principal.Caller, orders []order.Origin, requestedAt time.Time) *callResult {
 	if len(l.sends.queue) >= maxQueued {
 		return failed(fault.New(fault.Unavailable, "busy", "Too many orders are waiting to be sent; this one was not placed. Retry in 1 s.").Retry(time.Second))
 	}
-	err := l.commit(caller, order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g}, order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
-	if err != nil {
+	if err := l.commit(caller, sentEvents(orders, l.now())...); err != nil {
 		return failed(persistError(err))
 	}
-	o, _ := l.book.Order(g.ID)
+	o, _ := l.book.Order(orders[0].ID)
 	l.queueSubmit(caller, o, requestedAt.Round(0))
-	return &callResult{order: o, waiter: l.addWaiter(o.ID, submitFinished)}
+	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, submitFinished)}
 }
 
 // persistError is the fault of an order that could not be stored.
@@ -326,113 +384,10 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
 		Spec:   r.Spec(id.New(l.cfg.Now()), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
+		Replaces: r.Replaces, NotAfter: r.NotAfter, Risk: r.Risk,
 	}
 }
 
 func intent(g order.Origin) guard.Intent {
 	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
-}
-
-// maxDenialsPerMinute limits recorded denials, so that no client can fill the disk.
-const maxDenialsPerMinute = 100
-
-// deny records an order that the guard denied.
-func (l *loop) deny(caller principal.Caller, g order.Origin, denial *guard.Denial, dry bool) *callResult {
-	now := l.now()
-	f := denial.Fault()
-	f.Code = "order_denied"
-	o := order.Order{Origin: g, Status: order.Denied, Reason: denial.Text, Denial: *denial.Record(), Created: now, Updated: now}
-	t := &callResult{order: o, err: f, done: true}
-	if dry {
-		l.recordDryRun(g, denial.Rule)
-	}
-	if dry || !l.mayRecordDenial(now) {
-		t.order.ID = "" // no order was recorded
-		return t
-	}
-	err := l.commit(caller,
-		order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: &g},
-		order.Event{Kind: order.KindDenied, OrderID: g.ID, At: now, Reason: denial.Text, Denial: denial.Record()})
-	if err != nil {
-		t.order.ID = ""
-		return t // denied even if it cannot be recorded
-	}
-	t.err = withUsedKey(f, g.Key)
-	l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", g.ID, "rule", denial.Rule, "limit", denial.Limit, "value", denial.Value, "client", g.Client)
-	return t
-}
-
-// mayRecordDenial reports whether one more denial may be recorded.
-func (l *loop) mayRecordDenial(now time.Time) bool {
-	for len(l.denials) > 0 && now.Sub(l.denials[0]) >= time.Minute {
-		l.denials = l.denials[1:]
-	}
-	if len(l.denials) >= maxDenialsPerMinute {
-		return false
-	}
-	l.denials = append(l.denials, now)
-	return true
-}
-
-// notReconciledError is returned for orders before the first reconciliation. Nothing is
-// recorded and the idempotency key stays unused, because the order may pass a moment
-// later.
-func (l *loop) notReconciledError() error {
-	text := "Still synchronising with the venue after the start; nothing was done. Retry in 1 s."
-	if l.reconciliation.lastError != "" {
-		text = fmt.Sprintf("The account could not be reconciled with %s since the start: %s. Nothing was done. Open orders can be cancelled; new ones pass after the first reconciliation.",
-			l.cfg.Broker.Name(), l.reconciliation.lastError)
-	}
-	return fault.New(fault.Unavailable, "not_compared", "%s", text).Retry(time.Second)
-}
-
-// resumeGrace is how long after a standstill an order requested before may arrive.
-const resumeGrace = 2 * time.Second
-
-// watchClock detects that the process was suspended. It compares wall clock times,
-// because the monotonic clock stops with the machine.
-func (l *loop) watchClock(now time.Time) {
-	if !l.lastTick.IsZero() && now.Sub(l.lastTick) > maxSubmitDelay {
-		l.resumedAt = now
-		l.cfg.Log.WarnContext(l.drainCtx, "process standstill detected", "since", l.lastTick, "for", now.Sub(l.lastTick))
-	}
-	l.lastTick = now
-}
-
-// checkDelay rejects an order requested too long ago, or during a standstill.
-func (l *loop) checkDelay(requestedAt time.Time) error {
-	now := l.now()
-	l.watchClock(now)
-	waited := now.Sub(requestedAt.Round(0))
-	stood := now.Sub(l.resumedAt) < resumeGrace
-	if waited <= maxSubmitDelay && !stood {
-		return nil
-	}
-	text := fmt.Sprintf("The order was requested %v ago; the limit is %v", waited.Round(time.Second), maxSubmitDelay)
-	if stood {
-		text = "The program was suspended until a moment ago, so the time of the request is unknown"
-	}
-	return fault.New(fault.Unavailable, "too_late", "%s. Nothing was done. Check the price and retry with the same idempotency_key.", text).Retry(resumeGrace)
-}
-
-// maxDryRuns is how many dry runs are counted.
-const maxDryRuns = 1000
-
-// recordDryRun counts a dry run in the order rate, which limits queries of the guard.
-func (l *loop) recordDryRun(g order.Origin, rule string) {
-	now := l.now()
-	l.dryRuns = slices.DeleteFunc(l.dryRuns, func(r guard.Recent) bool { return now.Sub(r.At) >= time.Minute })
-	if len(l.dryRuns) >= maxDryRuns {
-		l.dryRuns = slices.Delete(l.dryRuns, 0, 1)
-	}
-	rule = cmp.Or(rule, "dry_run") // not a duplicate of any order
-	l.dryRuns = append(l.dryRuns, guard.Recent{Token: g.Token, At: now, Rule: rule})
-}
-
-// withDryRuns adds the dry runs, which count against further dry runs only.
-func (l *loop) withDryRuns(r *order.Request, f guard.Facts) guard.Facts {
-	if r.DryRun {
-		f.Recent = append(f.Recent, l.dryRuns...)
-	}
-	return f
 }

@@ -13,88 +13,124 @@ import (
 	"candela/internal/trading/order"
 )
 
-// queueSubmit queues the submission of a recorded order.
-func (l *loop) queueSubmit(caller principal.Caller, o order.Order, requestedAt time.Time) {
-	l.inFlight[o.ID] = true
-	l.sends.addIf(func(ctx context.Context) func() {
-		r, err := l.submit(ctx, o, requestedAt)
-		return func() {
-			delete(l.inFlight, o.ID)
-			l.handleSubmitResult(o.ID, r, err)
-		}
-	}, func() bool { return l.shouldSend(caller, o.ID, requestedAt) })
-}
-
-// submit sends an order, unless the process stood still since it was queued: another
-// process may have taken over the account.
-func (l *loop) submit(ctx context.Context, o order.Order, requestedAt time.Time) (order.Report, error) {
-	if waited := l.now().Sub(requestedAt); waited > maxSubmitDelay {
-		return order.Report{}, staleOrderError(waited)
+// queueSubmit queues the submission of a recorded order, together with its legs.
+func (l *loop) queueSubmit(caller principal.Caller, head order.Order, requestedAt time.Time) {
+	orders := append([]order.Order{head}, l.legs(head)...)
+	for _, o := range orders {
+		l.inFlight[o.ID] = true
 	}
-	return l.cfg.Broker.Submit(ctx, o.Spec)
+	l.sends.addIf(func(ctx context.Context) func() {
+		reports, err := l.submit(ctx, orders, requestedAt)
+		return func() { l.handleSubmitResult(orders, reports, err) }
+	}, func() bool { return l.shouldSend(caller, orders, requestedAt) })
 }
 
-// staleOrderError is the error of an order that waited too long.
-func staleOrderError(waited time.Duration) error {
-	return notSent("the order waited %v before it could be sent, so its price check is out of date", waited.Round(time.Second))
+// submit sends orders in one request, unless the process stood still since they were
+// queued: another process may have taken over the account.
+func (l *loop) submit(ctx context.Context, orders []order.Order, requestedAt time.Time) ([]order.Report, error) {
+	if err := l.checkStale(orders[0], requestedAt); err != nil {
+		return nil, err
+	}
+	if len(orders) == 1 {
+		r, err := l.cfg.Broker.Submit(ctx, orders[0].Spec)
+		return []order.Report{r}, err
+	}
+	specs := make([]order.Spec, 0, len(orders))
+	for _, o := range orders {
+		specs = append(specs, o.Spec)
+	}
+	return l.cfg.Broker.SubmitGroup(ctx, specs)
+}
+
+// checkStale returns the error of an order that waited too long.
+func (l *loop) checkStale(o order.Order, requestedAt time.Time) error {
+	now := l.now()
+	if waited := now.Sub(requestedAt); waited > maxSubmitDelay {
+		return notSent("the order waited %v before it could be sent, so its price check is out of date", waited.Round(time.Second))
+	}
+	if !o.NotAfter.IsZero() && now.After(o.NotAfter) {
+		return notSent("not_after, %s, passed before the order was sent", o.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 func notSent(format string, args ...any) error {
 	return fault.New(fault.Unavailable, "not_sent", format, args...).Because(broker.ErrNotSent)
 }
 
-// shouldSend reports whether a queued order may still be sent. It may not after a halt,
-// a cancel, the revocation of its token or a wait longer than maxSubmitDelay.
-func (l *loop) shouldSend(caller principal.Caller, id string, requestedAt time.Time) bool {
-	o, _ := l.book.Order(id)
-	waited := l.now().Sub(requestedAt)
-	var err error
+// shouldSend reports whether queued orders may still be sent. They may not after a halt,
+// a cancel, the revocation of their token or a wait longer than maxSubmitDelay.
+func (l *loop) shouldSend(caller principal.Caller, orders []order.Order, requestedAt time.Time) bool {
+	head, _ := l.book.Order(orders[0].ID)
+	err := l.checkStale(head, requestedAt)
 	switch {
-	case !o.CancelRequested.IsZero():
-		delete(l.inFlight, id)
-		l.commitReport(o, l.event(o, order.KindCanceled, "canceled before it was sent"))
-		l.advanceOrder(id)
+	case !head.CancelRequested.IsZero():
+		var events []order.Event
+		for _, o := range orders {
+			delete(l.inFlight, o.ID)
+			events = append(events, l.event(o, order.KindCanceled, "canceled before it was sent")...)
+		}
+		l.commitReport(head, events)
+		l.advanceOrder(head.ID)
 		return false
 	case l.state.Level() == guard.Halted:
 		err = notSent("trading was halted before the order was sent")
 	case l.revocations.revoked(caller, requestedAt, l.now()):
 		err = notSent("the login that placed the order was revoked before it was sent")
-	case waited > maxSubmitDelay:
-		err = staleOrderError(waited)
-	default:
-		return true
-	}
-	delete(l.inFlight, id)
-	l.handleSubmitResult(id, order.Report{}, err)
-	return false
-}
-
-// handleSubmitResult applies the venue's response to a submission.
-func (l *loop) handleSubmitResult(id string, r order.Report, err error) {
-	o, ok := l.book.Order(id)
-	if !ok {
-		return
-	}
-	var events []order.Event
-	switch fate := broker.Outcome(err); {
-	case fate == nil:
-		events = l.reportEvents(o, r)
-	case o.Status != order.Submitted:
-		// The stream was faster and contradicts this result, so the order is queried.
-		defer l.forcePoll(o)
-		events = l.event(o, order.KindLost, publicReason(err))
-	case errors.Is(fate, broker.ErrNotSent):
-		events = l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
-	case errors.Is(fate, broker.ErrRejected):
-		events = l.event(o, order.KindRejected, publicReason(err))
-	default:
-		events = l.event(o, order.KindLost, publicReason(err))
 	}
 	if err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "order submission failed", "order", id, "error", err)
+		l.handleSubmitResult(orders, nil, err)
 	}
-	l.commitReport(o, events)
-	l.advanceOrder(id)
+	return err == nil
+}
+
+// handleSubmitResult applies the venue's response to a submission. An error is about all
+// of the orders, else each has its report, and one commit records them.
+func (l *loop) handleSubmitResult(orders []order.Order, reports []order.Report, err error) {
+	var events []order.Event
+	var overtaken []order.Order
+	for i, o := range orders {
+		delete(l.inFlight, o.ID)
+		o, ok := l.book.Order(o.ID)
+		switch {
+		case !ok:
+		case err == nil && i < len(reports):
+			events = append(events, l.reportEvents(o, reports[i])...)
+		default:
+			events = append(events, l.failureEvents(o, cmp.Or(err, broker.ErrUnknown))...)
+			if o.Status != order.Submitted {
+				overtaken = append(overtaken, o)
+			}
+		}
+	}
+	head := orders[0]
+	if err != nil {
+		l.cfg.Log.WarnContext(l.drainCtx, "order submission failed", "order", head.ID, "error", err)
+	}
+	if err := l.commit(l.systemCaller(), events...); err != nil {
+		l.cfg.Log.ErrorContext(l.drainCtx, "report save failed, querying the order again", "order", head.ID, "error", err)
+		overtaken = orders
+	}
+	for _, o := range overtaken {
+		l.forcePoll(o)
+	}
+	for _, o := range orders {
+		l.advanceOrder(o.ID)
+	}
+}
+
+// failureEvents returns the events of an order whose submission failed.
+func (l *loop) failureEvents(o order.Order, err error) []order.Event {
+	switch fate := broker.Outcome(err); {
+	case o.Status != order.Submitted: // the stream was faster and contradicts this result
+		return l.event(o, order.KindLost, publicReason(err))
+	case errors.Is(fate, broker.ErrNotSent):
+		return l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
+	case errors.Is(fate, broker.ErrRejected):
+		return l.event(o, order.KindRejected, publicReason(err))
+	default:
+		return l.event(o, order.KindLost, publicReason(err))
+	}
 }
 
 // event returns a single event of an order.
@@ -165,7 +201,7 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 		return d.storedOrder(ctx, orderID)
 	}
 	if t.done {
-		return t.order, cmp.Or(t.err, closed(t.order))
+		return t.order.Order, cmp.Or(t.err, closed(t.order.Order))
 	}
 	o := d.await(ctx, t)
 	if !o.Status.Final() && o.CancelRequested.IsZero() {
@@ -201,10 +237,10 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	case !ok:
 		return nil
 	case o.Status.Final():
-		return &callResult{order: o, done: true}
+		return &callResult{order: order.Placed{Order: o}, done: true}
 	case o.External:
 		err := fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", id, o.Broker).About("order_id", id, "")
-		return &callResult{order: o, done: true, err: err}
+		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
 	}
 	if o.CancelRequested.IsZero() {
 		if err := l.commit(by, l.event(o, order.KindCancelRequested, "")...); err != nil {
@@ -213,7 +249,7 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 		l.advanceOrder(id)
 	}
 	o, _ = l.book.Order(id)
-	return &callResult{order: o, waiter: l.addWaiter(id, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
+	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(id, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
 }
 
 // cancelUnsaved sends a cancel that could not be recorded: canceling twice is harmless,

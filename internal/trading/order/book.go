@@ -31,7 +31,8 @@ type Book struct {
 	open           map[string]bool   // IDs of the orders that are not final
 	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
-	trades         map[string]string // order IDs by Fill.Key
+	families       map[string][]string // IDs of the orders that have an order as Parent or as the first of their group, by creation
+	trades         map[string]string   // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
 	newest         int64                                       // newest day of turnover
@@ -50,7 +51,7 @@ type venueID struct {
 func NewBook(owner string) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[venueID]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), families: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }
@@ -78,6 +79,7 @@ func (b *Book) Apply(e Event) error {
 	was, known := b.orders[o.ID]
 	if !known {
 		b.sequence = append(b.sequence, o.ID)
+		b.join(o)
 	}
 	b.store(o)
 	if len(o.Fills) > len(was.Fills) {
@@ -277,7 +279,7 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 	}
 	var ends []end
 	for _, id := range slices.Backward(b.sequence) {
-		if o := b.orders[id]; !b.open[id] && !o.NeedsQuery() {
+		if o := b.orders[id]; !b.open[id] && !o.NeedsQuery() && !b.needed(o) {
 			ends = append(ends, end{id, o.Updated})
 		}
 	}
@@ -303,6 +305,7 @@ func (b *Book) remove(o Order) {
 		b.evictedThrough = o.Updated
 	}
 	delete(b.orders, o.ID)
+	b.leave(o)
 	delete(b.keys, o.Key)
 	if id := (venueID{o.Broker, o.Symbol, o.VenueID}); b.venueIDs[id] == o.ID {
 		delete(b.venueIDs, id)

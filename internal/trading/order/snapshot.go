@@ -125,6 +125,7 @@ func (s *snapshotJSON) book() (*Book, error) {
 			return nil, errSnapshotMismatch
 		}
 		b.sequence = append(b.sequence, o.ID)
+		b.join(o)
 		venue := venueID{o.Broker, o.Symbol, o.VenueID}
 		named, other := b.venueIDs[venue]
 		b.store(o)

@@ -1,0 +1,75 @@
+package desk
+
+import (
+	"context"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/id"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// withLegs returns an order and the others of its group, all with IDs. The legs of an entry
+// protect the position that it opens; the stop of a pair protects what its target does.
+func (l *loop) withLegs(g order.Origin) []order.Origin {
+	orders := []order.Origin{g}
+	for _, s := range g.Legs() {
+		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent}
+		leg.ID = id.New(l.cfg.Now())
+		if g.Role == order.Entry {
+			leg.Parent = g.ID
+		}
+		orders = append(orders, leg)
+	}
+	return orders
+}
+
+// edge returns the worst price of a market entry with legs: a venue that takes only limits
+// there gets it as fill or kill. It is zero if it is unknown.
+func edge(s order.Spec, last decimal.Decimal, band guard.Limit, tick decimal.Decimal) decimal.Decimal {
+	if s.Role != order.Entry || s.Type != order.Market || band.Off || !last.IsPositive() {
+		return decimal.Zero
+	}
+	away := last.Mul(band.Value).Shift(-2).Mul(decimal.NewFromInt(s.Side.Sign()))
+	worst := last.Add(away)
+	if !tick.IsPositive() {
+		return worst
+	}
+	ticks := worst.Div(tick)
+	if s.Side == order.Buy {
+		return ticks.Floor().Mul(tick)
+	}
+	return ticks.Ceil().Mul(tick)
+}
+
+// sentEvents returns the events that record orders as sent.
+func sentEvents(orders []order.Origin, now time.Time) []order.Event {
+	events := make([]order.Event, 0, 2*len(orders))
+	for i := range orders {
+		g := &orders[i]
+		events = append(events,
+			order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: g},
+			order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
+	}
+	return events
+}
+
+// withGroup returns an order with the others of its group as they are now.
+func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
+	if p.Group.Name != p.ID {
+		return p
+	}
+	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
+	_ = d.do(context.WithoutCancel(ctx), func(l *loop) { p.Legs = l.legs(p.Order) })
+	return p
+}
+
+// legs returns the other orders of the group that an order is the first of, the stop first.
+func (l *loop) legs(head order.Order) []order.Order {
+	if head.Group.Name != head.ID {
+		return nil
+	}
+	return l.book.Group(head.ID)[1:]
+}

@@ -1,0 +1,77 @@
+package order
+
+import "slices"
+
+// family returns the IDs of the orders that an order belongs to: the entry whose position it
+// protects, and the first order of its group. An external order has none: its group has a
+// name of the venue's.
+func (g *Origin) family() []string {
+	if g.External {
+		return nil
+	}
+	var ids []string
+	for _, id := range []string{g.Parent, g.Group.Name} {
+		if id != "" && id != g.ID && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// join adds a new order to the orders that it belongs to.
+func (b *Book) join(o Order) {
+	for _, id := range o.family() {
+		b.families[id] = append(b.families[id], o.ID)
+	}
+}
+
+// leave is the opposite of join, and ends the order's own family.
+func (b *Book) leave(o Order) {
+	for _, id := range o.family() {
+		left := slices.DeleteFunc(b.families[id], func(other string) bool { return other == o.ID })
+		if len(left) == 0 {
+			delete(b.families, id)
+		} else {
+			b.families[id] = left
+		}
+	}
+}
+
+// Group returns the orders of a group that was placed here, in the order in which they were
+// sent: first the one whose ID is the name. It is empty for an unknown name.
+func (b *Book) Group(name string) []Order {
+	head, ok := b.orders[name]
+	if !ok || head.Group.Name != name {
+		return nil
+	}
+	orders := []Order{head}
+	for _, id := range b.families[name] {
+		if o := b.orders[id]; o.Group.Name == name {
+			orders = append(orders, o)
+		}
+	}
+	return orders
+}
+
+// Exits returns the orders that protect the position of an entry, by creation: its legs and
+// those that were placed later.
+func (b *Book) Exits(entry string) []Order {
+	var exits []Order
+	for _, id := range b.families[entry] {
+		if o := b.orders[id]; o.Parent == entry {
+			exits = append(exits, o)
+		}
+	}
+	return exits
+}
+
+// needed reports whether an order is needed while another one is open: the whole family of
+// an entry says how much of its position is left.
+func (b *Book) needed(o Order) bool {
+	for _, id := range append(o.family(), o.ID) {
+		if b.open[id] || slices.ContainsFunc(b.families[id], func(other string) bool { return b.open[other] }) {
+			return true
+		}
+	}
+	return false
+}
