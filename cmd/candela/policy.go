@@ -57,6 +57,12 @@ func explain(w io.Writer, p guard.Policy) error {
 		err = errors.Join(err, table.Flush())
 	}
 	fmt.Fprintf(w, "\n%s\n", p.Approval.Explain())
+	fmt.Fprint(w, "\nSettings.\n\n")
+	fmt.Fprintln(table, "SETTING\tVALUE\tMEANS")
+	for _, s := range guard.Settings(p) {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.Value, unmarked(s.Means))
+	}
+	err = errors.Join(err, table.Flush())
 	fmt.Fprint(w, "\nTrading restrictions. HALTED denies every order; REDUCING allows only orders that reduce a position.\n\n")
 	fmt.Fprintln(table, "RESTRICTION\tSTATE\tLIMIT\tWHEN\tENDS")
 	for _, c := range guard.Restrictions(p) {

@@ -35,9 +35,9 @@ func (a Approval) Explain() string {
 // approvalKeys are the keys of the file about approval.
 func approvalKeys() []policyKey {
 	return []policyKey{
-		limitKey("approval_above", readAmount, func(p *Policy) *Limit { return &p.Approval.Above }),
+		limitKey("approval_above", false, readAmount, func(p *Policy) *Limit { return &p.Approval.Above }),
 		spanKey("approval_expires", time.Minute, 24*time.Hour, func(p *Policy) *time.Duration { return &p.Approval.Expires }),
-		limitKey("approval_drift_pct", readPercent, func(p *Policy) *Limit { return &p.Approval.DriftPct }),
+		limitKey("approval_drift_pct", false, readPercent, func(p *Policy) *Limit { return &p.Approval.DriftPct }),
 	}
 }
 

@@ -35,6 +35,12 @@ func TestDocs_MatchTables(t *testing.T) {
 		fmt.Fprintf(&causes, "| `%s` | %v | %s | %s | %s |\n", c.Kind, c.Level, c.Limit, c.When, c.Lifted)
 	}
 	want := between(t, string(data), "<!-- rules:", rules.String())
+	var settings strings.Builder
+	settings.WriteString("| Key in the file | Default | Means |\n|---|---|---|\n")
+	for _, s := range guard.Settings(p) {
+		fmt.Fprintf(&settings, "| `%s` | %s | %s |\n", s.Name, s.Value, s.Means)
+	}
+	want = between(t, want, "<!-- settings:", settings.String())
 	want = between(t, want, "<!-- causes:", causes.String())
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

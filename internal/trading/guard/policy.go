@@ -40,6 +40,7 @@ type Limits struct {
 	MaxSymbolExposure   Limit
 	MaxSymbolOpenOrders Limit
 	AllowShort          bool
+	Protective
 }
 
 // Policy is what the owner allows. Money is in the account's currency.
@@ -57,6 +58,10 @@ type Policy struct {
 	DuplicateWindow    time.Duration
 	MaxClockSkew       time.Duration
 	Approval           Approval
+	MaxOpenRisk        Limit // what all positions and open orders together may lose at their stops
+	HeldStops          HeldStops
+	OnUnprotected      OnUnprotected
+	UnprotectedGrace   time.Duration
 }
 
 // Default is the policy without a file. It is meant for small sums.
@@ -70,6 +75,7 @@ func Default() Policy {
 			RestingBandPct:      limit(5),
 			MaxSymbolExposure:   limit(25_000),
 			MaxSymbolOpenOrders: limit(10),
+			Protective:          defaultProtective(),
 		},
 		Currencies:         []string{"USD", "USDT", "USDC", "FDUSD", "TUSD", "DAI"},
 		MaxExposure:        limit(50_000),
@@ -81,6 +87,10 @@ func Default() Policy {
 		DuplicateWindow:    2 * time.Second,
 		MaxClockSkew:       time.Second,
 		Approval:           Approval{Above: Limit{Off: true}, Expires: 5 * time.Minute, DriftPct: Limit{Value: decimal.RequireFromString("0.5")}},
+		MaxOpenRisk:        Limit{Off: true},
+		HeldStops:          HeldRefuse,
+		OnUnprotected:      UnprotectedAlarm,
+		UnprotectedGrace:   10 * time.Second,
 	}
 }
 

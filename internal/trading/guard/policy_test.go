@@ -50,10 +50,25 @@ max_clock_skew = "250ms"
 approval_above = 1000
 approval_expires = "10m"
 approval_drift_pct = 0.25
+require_stop = "live"
+max_trade_risk = 100
+max_trade_risk_pct = 1.5
+max_open_risk = 500
+min_stop_distance_pct = 0.2
+max_stop_distance_pct = 15
+max_target_distance_pct = 200
+stop_slippage_pct = 0
+taker_fee_pct = 0.075
+allow_wider_stop = true
+held_stops = "allow"
+on_unprotected = "exit"
+unprotected_grace = "20s"
 
 [symbol."binance:BTCUSDT"]
 max_order_quantity = 0.5
 allow_short = false
+require_stop = "always"
+stop_slippage_pct = 1
 
 [symbol.AAPL]
 max_symbol_exposure = "none"
@@ -70,9 +85,14 @@ func TestParse_Full(t *testing.T) {
 	all := guard.Limits{
 		MaxOrderQuantity: limit("1000"), MaxOrderNotional: limit("2500.000000000000000000000001"), PriceBandPct: limit("2.5"), RestingBandPct: none,
 		MaxSymbolExposure: limit("10000"), MaxSymbolOpenOrders: limit("3"), AllowShort: true,
+		Protective: guard.Protective{
+			RequireStop: guard.StopLive, MaxTradeRisk: limit("100"), MaxTradeRiskPct: limit("1.5"), MinStopDistancePct: limit("0.2"), MaxStopDistancePct: limit("15"),
+			MaxTargetDistancePct: limit("200"), TakerFeePct: dec("0.075"), AllowWiderStop: true,
+		},
 	}
 	bitcoin, apple := all, all
 	bitcoin.MaxOrderQuantity, bitcoin.AllowShort = limit("0.5"), false
+	bitcoin.RequireStop, bitcoin.StopSlippagePct = guard.StopAlways, dec("1")
 	apple.MaxSymbolExposure, apple.PriceBandPct = none, limit("100")
 	want := guard.Policy{
 		Limits:         all,
@@ -82,7 +102,8 @@ func TestParse_Full(t *testing.T) {
 		MaxExposure:    limit("20000.5"), MaxOpenOrders: limit("4"), MaxOrdersPerMinute: limit("5"),
 		MaxDailyNotional: limit("1000000"), MaxDailyLoss: limit("0.1"),
 		MaxQuoteAge: 5 * time.Second, MaxClockSkew: 250 * time.Millisecond,
-		Approval: guard.Approval{Above: limit("1000"), Expires: 10 * time.Minute, DriftPct: limit("0.25")},
+		Approval:    guard.Approval{Above: limit("1000"), Expires: 10 * time.Minute, DriftPct: limit("0.25")},
+		MaxOpenRisk: limit("500"), HeldStops: guard.HeldAllow, OnUnprotected: guard.UnprotectedExit, UnprotectedGrace: 20 * time.Second,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
@@ -95,6 +116,7 @@ func TestParse_Full(t *testing.T) {
 		{market.Symbol{Name: "AAPL"}, "max_symbol_exposure", "none"},
 		{symbol, "max_order_quantity", "0.5"},
 		{symbol, "allow_short", "false"},
+		{symbol, "stop_slippage_pct", "1 %"},
 	}
 	if diff := cmp.Diff(wantOwn, guard.Exceptions(p)); diff != "" {
 		t.Error(diff)
@@ -193,6 +215,14 @@ func TestParse_Refuses(t *testing.T) {
 		"allowed_symbols = [5]":                       "allowed_symbols",
 		"allowed_symbols = [\"A\"]\n[symbol.B]":       "symbols of allowed_symbols: A",
 		"currencies = [\"$\"]":                        "currencies",
+		"require_stop = \"yes\"":                      `require_stop: invalid value "yes"; use "live" or "always" or "none"`,
+		"on_unprotected = true":                       `on_unprotected: invalid value "true"; use "alarm" or "exit"`,
+		"stop_slippage_pct = 21":                      `stop_slippage_pct: invalid value "21"; use a number from 0 to 20`,
+		"max_target_distance_pct = 1001":              "at most 1000",
+		"unprotected_grace = \"0s\"":                  "unprotected_grace",
+		"min_stop_distance_pct = 21":                  `min_stop_distance_pct: invalid value "21"; use a number of at most max_stop_distance_pct, which is 20`,
+		"[symbol.A]\nmax_stop_distance_pct = 0.05":    `symbol.A.min_stop_distance_pct: invalid value "0.1"`,
+		"[symbol.A]\nmax_open_risk = 5":               `key: invalid value "max_open_risk"`,
 		"max_quote_age = \"0s\"":                      "max_quote_age",
 		"duplicate_window = \"-1s\"":                  "duplicate_window",
 		"price_band_pct = \"none \"":                  "price_band_pct",

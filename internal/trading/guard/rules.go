@@ -58,6 +58,11 @@ func Exceptions(p Policy) []Exception {
 				table = append(table, Exception{s, r.name, limit})
 			}
 		}
+		for i, general := range Settings(p) {
+			if v := Settings(own)[i]; v != general {
+				table = append(table, Exception{s, v.Name, v.Value})
+			}
+		}
 	}
 	return table
 }
