@@ -150,7 +150,7 @@ func (t *Trading) setAlert() toolSpec {
 	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true, scope: principal.Trade,
 		description: "Create an alert on a price, an indicator's value or a signal. It fires once, or repeatedly with repeat. " +
-			"A price condition that is already true fires immediately; the others when a bar that closes after creation meets them. " +
+			"A price condition that is true fires immediately; the others when a bar that closes later meets them. " +
 			"To wait for it, call get_notifications with wait_seconds.",
 		output: setSchema(), hints: hints{},
 		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alertArgs) (mcp.Result, error) {
@@ -175,7 +175,7 @@ func (t *Trading) listAlerts() toolSpec {
 	const name = "list_alerts"
 	return toolSpec{
 		name: name, title: "List alerts", trading: true, scope: principal.Read,
-		description: "List active alerts, oldest first. Fired, cancelled and expired alerts are not listed. About 0.3 KB per alert.",
+		description: "List active alerts, oldest first. About 0.3 KB each.",
 		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "As from set_alert, with id and without now.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {

@@ -99,8 +99,8 @@ func enumArg(name string, dst *string, doc string, values ...string) arg {
 			return values[i], nil
 		}
 		e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
-		if slices.Contains(values, "market") && protective(value) { // the type of an order
-			e.Message, e.Suggestions = e.Message+"; "+noProtection, nil
+		if text := protectiveAdvice(value); text != "" && slices.Contains(values, "market") { // the type of an order
+			e.Message, e.Suggestions = e.Message+"; "+text, []string{"market", "limit"}
 		}
 		return "", e
 	})
@@ -204,10 +204,10 @@ func mistyped(name string, raw json.RawMessage, allowed string, right ...string)
 	return fault.Field(name, quoteValue(raw), allowed, right...)
 }
 
-// boolArg is true or false. The initial value of dst is the default.
+// boolArg is true or false, and false when it is absent.
 func boolArg(name string, dst *bool, doc string) arg {
 	const allowed = "true or false"
-	return newArg(name, dst, allowed, &schema{Type: "boolean", Description: doc, Default: *dst}, func(raw json.RawMessage) (bool, error) {
+	return newArg(name, dst, allowed, &schema{Type: "boolean", Description: doc}, func(raw json.RawMessage) (bool, error) {
 		if raw[0] != 't' && raw[0] != 'f' {
 			return false, mistyped(name, raw, allowed, nearestBool(raw)...)
 		}
@@ -271,6 +271,14 @@ func amountArg(name string, dst *decimal.Decimal, doc string) arg {
 		}
 		return value, nil
 	})
+}
+
+// optionalAmountArg is an amount whose schema leaves the bound to the error, as the list of
+// tools is in every conversation.
+func optionalAmountArg(name string, dst *decimal.Decimal, doc string) arg {
+	f := amountArg(name, dst, doc)
+	f.schema.ExclusiveMinimum = nil
+	return f
 }
 
 // priceArg is an exact decimal of either sign: spreads and some futures trade below

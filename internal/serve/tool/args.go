@@ -19,6 +19,8 @@ type arg struct {
 	schema   *schema
 	allowed  string // described for errors
 	read     func(raw json.RawMessage) error
+
+	unlessGiven []string // other arguments without which it is required
 }
 
 // args holds the arguments of a tool in schema order.
@@ -53,6 +55,13 @@ func (f arg) note(given *bool) arg {
 	return f
 }
 
+// unless makes a required argument optional in a call that has one of the others. The
+// schema still requires it, as clients know it.
+func (f arg) unless(others ...string) arg {
+	f.unlessGiven = others
+	return f
+}
+
 // alias adds other names for an argument. A call may use only one of the names.
 func (f arg) alias(names ...string) arg {
 	f.aliases = names
@@ -72,9 +81,9 @@ func (fs args) schema() *schema {
 	}
 	for _, f := range fs {
 		for _, alias := range f.aliases {
-			same := &schema{Type: f.schema.Type, Description: "Same as " + f.name + "."}
+			same := &schema{Type: f.schema.Type, Description: f.name + "."}
 			if same.Type == "array" {
-				same.Items = &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}} // some clients require it
+				same.Items = &schema{} // some clients require it
 			}
 			s.Properties = append(s.Properties, prop{alias, same})
 		}
@@ -102,7 +111,8 @@ func (fs args) decode(arguments json.RawMessage) error {
 		}
 	}
 	for i, f := range fs {
-		if f.required && given[i] == "" {
+		replaced := slices.ContainsFunc(f.unlessGiven, func(other string) bool { return given[fs.find(other)] != "" })
+		if f.required && given[i] == "" && !replaced {
 			return fault.Missing(f.name, f.allowed)
 		}
 	}
@@ -171,24 +181,13 @@ func quoteValue(raw json.RawMessage) string {
 // truncate bounds a text chosen by the client.
 func truncate(text string) string { return fault.Truncate(text, 80) }
 
-// noProtection explains the lack of protective orders.
-const noProtection = "protective orders (stop, stop-limit, take-profit, trailing) are not supported yet; " +
-	"a limit sell below the market fills immediately and protects nothing: use set_alert with price_below to learn when a price is reached"
-
-// protective reports whether a word names a stop or take-profit order.
-func protective(word string) bool {
-	word = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
-	return strings.HasPrefix(word, "stop") || strings.HasPrefix(word, "trailing") || strings.HasPrefix(word, "takeprofit") ||
-		slices.Contains([]string{"sl", "tp", "oco", "bracket", "trigger", "triggerprice"}, word)
-}
-
 // advice explains an argument that the tool does not have but many models expect, and
 // returns the arguments to use instead.
 func (fs args) advice(name string) (string, []string) {
 	word := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	switch {
-	case fs.find("side") >= 0 && protective(word):
-		return noProtection, nil
+	case fs.find("side") >= 0 && protectiveAdvice(word) != "":
+		return protectiveAdvice(word), protectiveArgs(word)
 	case fs.find("start") >= 0 && slices.Contains(rangeWords(), word):
 		return "start and end choose the time, each a date such as 2026-01-31 or an RFC 3339 time", []string{"start", "end"}
 	case fs.find("start") >= 0 && word == "bars":

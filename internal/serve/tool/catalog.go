@@ -69,7 +69,7 @@ func catalogArgs() (*catalogQuery, args) {
 	}
 	return q, args{
 		boolArg("brief", &q.brief, "Names only."),
-		enumArg("group", &q.group, "Only this group, in full.", groups...),
+		enumArg("group", &q.group, "In full.", groups...),
 		catalogNameArg(&q.name),
 	}
 }
@@ -77,7 +77,7 @@ func catalogArgs() (*catalogQuery, args) {
 // catalogNameArg is the name or an alias of an indicator.
 func catalogNameArg(dst **indicator.Def) arg {
 	const allowed = "a name or alias, such as rsi"
-	s := &schema{Type: "string", Description: "Only this indicator, in full."}
+	s := &schema{Type: "string", Description: "In full."}
 	return newArg("name", dst, allowed, s, func(raw json.RawMessage) (*indicator.Def, error) {
 		value, ok := strictjson.Text(raw)
 		if !ok {
@@ -93,9 +93,8 @@ func (c *charts) listIndicators() toolSpec {
 	whole, err := jsonResult((&catalogQuery{}).answer(), nil)
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
-		description: "List all indicators with descriptions, aliases, parameters with their defaults, and signals. " +
-			"Call it once before generate_chart, get_indicators or an indicator alert. About 36 KB; " +
-			"brief returns names alone. group or name also describe each parameter, its bounds, and when each signal fires.",
+		description: "List indicators with aliases, parameters, defaults and signals: once before you use one by name. " +
+			"About 36 KB; brief returns names alone. group or name also describe parameters, bounds and signals.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
 			if *q == (catalogQuery{}) {

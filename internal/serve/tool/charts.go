@@ -227,16 +227,15 @@ func (c *charts) getIndicators() toolSpec {
 		q := &ChartRequest{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
-			indicatorsArg("indicators", &q.Indicators, "Indicators to compute.", nil).require(),
+			indicatorsArg("indicators", &q.Indicators, "As in generate_chart.", nil).require(),
 			intervalArg("interval", &q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
 			q.Range.startArg("Signals from here on: a date or RFC 3339 time, UTC."), q.Range.endArg("Values as of then. Default: now."),
 		}
 	}
 	return toolSpec{
 		name: "get_indicators", title: "Compute indicators", scope: principal.Charts,
-		description: "Compute indicators and return the latest values, newest signals and levels as JSON. " +
-			"Use it for questions such as whether RSI is oversold or MACD has crossed. " +
-			"Names and parameters come from list_indicators. 0.5 to 2 KB per indicator.",
+		description: "Compute indicators and return the latest values, newest signals and levels, for questions such as whether RSI is oversold. " +
+			"0.5 to 2 KB per indicator.",
 		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *ChartRequest) (mcp.Result, error) {
 			if q.Range.Start != 0 {
@@ -293,13 +292,13 @@ func declareChart() (*chartArguments, args) {
 	return a, args{
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
-		indicatorsArg("indicators", &a.Indicators, "Indicators to draw; an empty list draws the price alone.", defaultIndicators()).alias("panels"),
+		indicatorsArg("indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
 		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
 		a.Range.endArg("Newest bar; a date includes its day. Default: now."),
 		compareArg(&a.Compare, "Other symbols, drawn as percent lines."),
-		drawingsArg(&a.drawings, "Drawn on the price. level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
-		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down pictures wider than 1568."),
+		drawingsArg(&a.drawings, "level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
+		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down above 1568."),
 		intArg("height", &a.height, chart.MinSide, chart.MaxSide, "Pixels."),
 		enumArg("format", &a.format, "",
 			formatPNG, formatSummary, formatBoth, formatSeries),
@@ -314,10 +313,10 @@ func (c *charts) generateChart() toolSpec {
 	return toolSpec{
 		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
 		description: "Draw a candlestick chart with indicators, or return its data as JSON. " +
-			"format png is the picture (80 to 140 KB of base64), summary the key figures (2 to 8 KB; prefer it when you need numbers only), " +
-			"both the two of them, series every value of every bar (about 90 KB for 200 bars). " +
+			"format png is the picture (80 to 140 KB of base64), summary the key figures (2 to 8 KB; prefer it for numbers), " +
+			"both the two, series every value of every bar (about 90 KB for 200 bars). " +
 			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
-			"Without a symbol it draws sample data (source: sample); a real symbol never returns sample data.",
+			"Without a symbol it draws sample data (source: sample).",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
 		call: calling(declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {

@@ -23,9 +23,7 @@ func toConditionJSON(c *alert.Condition) json.RawMessage {
 // accept no object without properties, so a few are named and the others allowed.
 func conditionSchema() *schema {
 	number := &schema{Type: "number"}
-	having := func(name string) *schema {
-		return &schema{Type: "object", Properties: props{typedProp(name, "string", "")}}
-	}
+	object := &schema{Type: "object"}
 	return &schema{
 		Type: "object", Description: `Exactly one key. {"price_above":70000}, price_below and price_crosses watch every trade. At the close of a bar: ` +
 			`{"value":` + valueExample + `}, where op is ` + strings.Join(alert.Ops(), " ") + `, value a number, "close", {"indicator":"sma200"} or [low,high], ` +
@@ -35,8 +33,8 @@ func conditionSchema() *schema {
 			{alert.PriceAbove.String(), number},
 			{alert.PriceBelow.String(), number},
 			{alert.PriceCrosses.String(), number},
-			{alert.IndicatorSignal.String(), having("signal")},
-			{alert.Value.String(), having("op")},
+			{alert.IndicatorSignal.String(), object},
+			{alert.Value.String(), object},
 		},
 	}
 }

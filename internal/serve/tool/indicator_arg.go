@@ -22,11 +22,7 @@ type NamedIndicator struct {
 
 // indicatorsArg is a list of names, or of objects with a name and parameters.
 func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
-	item := &schema{AnyOf: []*schema{
-		{Type: "string"},
-		{Type: "object", Properties: props{typedProp("name", "string", "")}, Required: []string{"name"}},
-	}}
-	doc += ` Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}.`
+	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
 		s.MinItems = 1

@@ -112,9 +112,6 @@ func mistakes() []mistake {
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1}`, "price is required", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"price":5}`, "limit", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"limit_price":5}`, "price", `{"symbol":"BTCUSDT","side":"buy","type":"limit","quantity":1,"price":5}`),
-		{place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5}`, "protective orders", set, `{"symbol":"BTCUSDT","condition":{"price_below":5}}`},
-		{place, `{"symbol":"BTCUSDT","side":"sell","type":"stop","quantity":1,"price":5}`, "fills immediately", set, `{"symbol":"BTCUSDT","condition":{"price_below":5}}`},
-		{place, `{"symbol":"BTCUSDT","side":"sell","type":"market","quantity":1,"take_profit":9}`, "set_alert", set, `{"symbol":"BTCUSDT","condition":{"price_above":9}}`},
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"dry_run":"yes"}`, "true or false", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"dry_run":true}`),
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":" k "}`, "without a space at either end", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":"k"}`),
 		m(place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1001}`, "1000", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1000}`),
@@ -150,7 +147,7 @@ const understood = "understood"
 func TestMistakes_LeadToTheRightCall(t *testing.T) {
 	t.Parallel()
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts())
-	older, newer := mistakes(), slices.Concat(nameMistakes(), conditionMistakes())
+	older, newer := mistakes(), slices.Concat(nameMistakes(), conditionMistakes(), protectMistakes())
 	if len(older) < 88 || len(newer) < 60 {
 		t.Errorf("%d and %d mistakes, want 88 and 60", len(older), len(newer))
 	}

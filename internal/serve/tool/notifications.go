@@ -38,7 +38,7 @@ func (t *Trading) getNotifications() toolSpec {
 	arguments := func() (*asked, args) {
 		a := &asked{limit: maxItems}
 		return a, args{
-			intArg("wait_seconds", &a.wait, 0, maxWait, "Seconds to wait. Many clients time out after 60 s: use 50 and call again."),
+			intArg("wait_seconds", &a.wait, 0, maxWait, "Many clients time out after 60 s: use 50 and call again."),
 			intArg("limit", &a.limit, 1, maxItems, "The rest stay in the queue."),
 		}
 	}
@@ -50,8 +50,8 @@ func (t *Trading) getNotifications() toolSpec {
 		typedProp("fire?", "integer", "Of a repeating alert, from 1."), typedProp("max_fires?", "integer", ""))
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
-		description: "Fetch fired alerts and remove them from the queue. Each is returned once, to the first client that asks. " +
-			"Set wait_seconds to wait for the next one. About 0.3 KB per notification.",
+		description: "Fetch fired alerts and remove them from the queue: each is returned once, to the first client that asks. " +
+			"wait_seconds waits for the next one. About 0.3 KB each.",
 		output: object(listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *asked) (mcp.Result, error) {
 			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
@@ -117,8 +117,8 @@ func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true, scope: principal.Read,
 		description: "Push fired alerts to this client as notifications/alert_triggered. " +
-			"Most clients do not show pushes to the model; to wait for an alert, call get_notifications. " +
-			"Replaces the previous subscription. While the client is offline, the newest 1000 are queued for one hour.",
+			"Few clients show pushes to the model; to wait for an alert, call get_notifications. " +
+			"Replaces the previous subscription. While offline, the newest 1000 are queued for one hour.",
 		output: object(append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
 		hints: hints{idempotent: true},

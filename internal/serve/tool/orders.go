@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -34,47 +32,12 @@ type Positions interface {
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 }
 
-// orderArgs holds the arguments of place_order.
-type orderArgs struct {
-	order.Request
-	side, kind string
-	priced     bool
-}
-
-func declareOrder() (*orderArgs, args) {
-	p := &orderArgs{}
-	return p, args{
-		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
-		enumArg("side", &p.side, "", order.Sides()...).require(),
-		enumArg("type", &p.kind, "market: now, at the best price available; limit: at price or better.", order.Types()...).require(),
-		amountArg("quantity", &p.Quantity, "Amount in units: coins (BTC for BTCUSDT) or shares, not money. Never rounded.").require(),
-		priceArg("price", &p.Price, &p.priced, "Required for limit orders, not allowed for market orders."),
-		keyArg("idempotency_key", &p.Key, 64, "Your unique name for this order: repeating the call with it returns the same order, not a second one. Set it whenever you may retry."),
-		boolArg("dry_run", &p.DryRun, "Check the order without sending it."),
-	}
-}
-
-// request checks rules that involve several arguments.
-func (p *orderArgs) request() (order.Request, error) {
-	switch {
-	case p.kind == order.Limit.String() && !p.priced:
-		return p.Request, fault.Missing("price", "a number, for a limit order")
-	case p.kind == order.Market.String() && p.priced:
-		return p.Request, fault.Field("price", p.Price.String(), "no price for a market order, or type limit", "limit")
-	}
-	var err error
-	if p.Side, err = order.ParseSide(p.side); err != nil {
-		return p.Request, err
-	}
-	p.Type, err = order.ParseType(p.kind)
-	return p.Request, err
-}
-
 func (t *Trading) placeOrder() toolSpec {
 	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true, scope: principal.Trade,
-		description: "Place a market or limit order. Returns order_id, status and mode: read mode (paper or live) before you mention real money. " +
-			"A denied order is not sent; the error names the rule, the limit and the value.",
+		description: "Place an order; the venue holds stop_loss and take_profit. " +
+			"Read mode (paper or live) before you mention real money. A denied order is not sent; the error says why. " +
+			"pending_approval: not sent until the owner approves.",
 		output: orderSchema(), hints: hints{destructive: true, openWorld: true},
 		call: calling(declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
 			r, err := asked.request()
@@ -82,11 +45,10 @@ func (t *Trading) placeOrder() toolSpec {
 				return mcp.Result{}, err
 			}
 			placed, err := t.Orders.Place(ctx, caller, r)
-			o := placed.Order
-			record := toOrderJSON(o)
+			record := toPlacedJSON(placed)
 			record.DryRun = r.DryRun
-			if err != nil && o.Status != 0 {
-				return deniedResult(ctx, err, o, record), nil
+			if err != nil && placed.Status != 0 {
+				return deniedResult(ctx, err, placed.Order, record), nil
 			}
 			return jsonResult(record, withRetryHint(err, r.Key))
 		}),
@@ -116,7 +78,7 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 func (t *Trading) cancelOrder() toolSpec {
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
-		description: "Cancel an open order by order_id. Returns {ok, order_id, status, filled_quantity, mode}. Check status: the order may have filled first, and pending_cancel means the venue has not confirmed yet.",
+		description: "Cancel an open order, and an entry with its legs. Check status: it may have filled first; pending_cancel means the venue has not confirmed yet.",
 		output: object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
 		hints: hints{destructive: true, idempotent: true, openWorld: true},
@@ -145,14 +107,14 @@ func (t *Trading) getOrders() toolSpec {
 	arguments := func() (*listing, args) {
 		a := &listing{"all", paging{limit: defaultOrders}}
 		return a, args{
-			enumArg("filter", &a.filter, "open: only orders that can still fill, without a limit.", "open", "all"),
+			enumArg("filter", &a.filter, "open: only those that can still fill, without a limit.", "open", "all"),
 			intArg("limit", &a.limit, 1, maxItems, "Of closed orders; open ones are always listed."),
 			a.cursor(name),
 		}
 	}
 	return toolSpec{
 		name: name, title: "List orders", trading: true, scope: principal.Read,
-		description: "List orders, newest first. external: true marks orders placed outside candela. About 0.5 KB per order.",
+		description: "List orders, newest first. external: placed outside candela. About 0.5 KB each.",
 		output:      object(listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *listing) (mcp.Result, error) {
@@ -241,7 +203,7 @@ func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
 	return toolSpec{
 		name: name, title: "List positions", trading: true, scope: principal.Read,
-		description: "List open positions with entry price, current price and unrealized profit or loss, which are null until a price is known. About 0.3 KB per position.",
+		description: "List open positions with entry price, current price and unrealized profit or loss, null until a price is known. About 0.3 KB each.",
 		output:      object(listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
@@ -277,110 +239,6 @@ func getBalance(account bool) toolSpec {
 
 // number formats a decimal as an exact JSON number.
 func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
-
-// orderJSON is an order in a result. The original keys are JSON numbers; newer ones are
-// exact decimals in strings.
-type orderJSON struct {
-	ID            string            `json:"id"`
-	OrderID       string            `json:"order_id"`
-	ClientOrderID string            `json:"client_order_id"`
-	VenueOrderID  string            `json:"venue_order_id,omitempty"`
-	Symbol        string            `json:"symbol"`
-	Venue         string            `json:"venue"`
-	Side          string            `json:"side"`
-	Type          string            `json:"type"`
-	Quantity      json.Number       `json:"quantity"`
-	Price         json.Number       `json:"price,omitempty"`
-	LimitPrice    string            `json:"limit_price,omitempty"`
-	StopPrice     string            `json:"stop_price,omitempty"`
-	Group         string            `json:"group_id,omitempty"`
-	State         string            `json:"state"`
-	Status        string            `json:"status"`
-	Filled        string            `json:"filled_quantity"`
-	AvgFillPrice  *string           `json:"avg_fill_price"`
-	Fees          string            `json:"fees"`
-	FeesByAsset   map[string]string `json:"fees_by_asset,omitempty"`
-	RejectReason  string            `json:"reject_reason,omitempty"`
-	RejectRule    string            `json:"reject_rule,omitempty"`
-	Broker        string            `json:"broker"`
-	Mode          string            `json:"mode"`
-	External      bool              `json:"external,omitempty"`
-	CreatedAt     string            `json:"created_at"`
-	UpdatedAt     string            `json:"updated_at"`
-	DryRun        bool              `json:"dry_run,omitempty"`
-}
-
-// formatTime formats a time as ISO 8601 in UTC with milliseconds.
-func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-func toOrderJSON(o order.Order) orderJSON {
-	r := orderJSON{
-		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
-		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
-		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
-		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
-	}
-	r.Fees, r.FeesByAsset = feesOf(o.Fees)
-	if o.Type == order.Limit {
-		r.Price, r.LimitPrice = number(o.Price), o.Price.String()
-	}
-	if o.StopPrice.IsPositive() {
-		r.StopPrice = o.StopPrice.String()
-	}
-	if average, ok := o.Average(); ok {
-		text := average.String()
-		r.AvgFillPrice = &text
-	}
-	return r
-}
-
-// typeOf names the type of an order. Venues have types that candela does not place.
-func typeOf(o order.Order) string {
-	switch {
-	case o.Type != 0:
-		return o.Type.String()
-	case o.Price.IsPositive():
-		return order.Limit.String()
-	default:
-		return order.Market.String()
-	}
-}
-
-// feesOf formats fees as one amount and by asset. Amounts of several assets have no
-// sum, so the one amount is that of the first asset by name.
-func feesOf(fees order.Fees) (string, map[string]string) {
-	if len(fees) == 0 {
-		return "0", nil
-	}
-	by := make(map[string]string, len(fees))
-	for asset, amount := range fees {
-		by[asset] = amount.String()
-	}
-	return by[slices.Min(slices.Collect(maps.Keys(by)))], by
-}
-
-func orderSchema() *schema {
-	return object(
-		typedProp("id", "string", ""), typedProp("order_id", "string", ""), typedProp("client_order_id", "string", ""), typedProp("venue_order_id?", "string", ""),
-		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
-		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
-		typedProp("stop_price?", "string", ""),
-		typedProp("group_id?", "string", ""),
-		enumProp("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
-		enumProp("status", "The precise state; uncertain while the venue has not confirmed it.", order.Statuses()...),
-		typedProp("filled_quantity", "string", "Exact decimal."),
-		prop{"avg_fill_price", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}, Description: "Exact decimal; null before the first fill."}},
-		typedProp("fees", "string", "Exact decimal."), feesSchema(),
-		typedProp("reject_reason?", "string", ""), typedProp("reject_rule?", "string", ""),
-		typedProp("broker", "string", ""), enumProp("mode", "", "paper", "live"), typedProp("external?", "boolean", ""),
-		typedProp("created_at", "string", ""), typedProp("updated_at", "string", ""),
-		typedProp("dry_run?", "boolean", "Checked only, not sent."),
-	)
-}
-
-func feesSchema() prop {
-	return prop{"fees_by_asset?", &schema{Type: "object"}}
-}
 
 // positionJSON is a position in a result.
 type positionJSON struct {

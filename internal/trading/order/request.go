@@ -34,13 +34,14 @@ type Request struct {
 type Risk struct {
 	Percent decimal.Decimal `json:"percent,omitzero"` // of the equity
 	Amount  decimal.Decimal `json:"amount,omitzero"`  // in the account's currency
+	Most    decimal.Decimal `json:"most,omitzero"`    // the quantity is at most this; zero for no bound
 }
 
 // IsZero reports whether nothing is set.
 func (r Risk) IsZero() bool { return r.Percent.IsZero() && r.Amount.IsZero() }
 
 func (r Risk) equal(other Risk) bool {
-	return r.Percent.Equal(other.Percent) && r.Amount.Equal(other.Amount)
+	return r.Percent.Equal(other.Percent) && r.Amount.Equal(other.Amount) && r.Most.Equal(other.Most)
 }
 
 // WithSymbol returns the request with the venue's spelling. With a key it keeps the
