@@ -79,7 +79,7 @@ func (d *desk) finish(a *account, t *ticket, status string) {
 	t.ended[endings()[status]] = d.now()
 	t.cancelAt = time.Time{}
 	d.change(a, t, status, status)
-	if n := t.next; n != nil && status != "replaced" {
+	if n := t.next; n != nil {
 		t.next = nil
 		d.finish(a, n, "rejected")
 	}
@@ -116,6 +116,8 @@ func (d *desk) cancel(a *account, t *ticket) *refusal {
 		return unprocessable("order is already in %q state", t.status)
 	case t.next != nil:
 		return unprocessable("unable to cancel order, order is pending replacement")
+	case !t.cancelAt.IsZero():
+		return nil // it is on its way
 	}
 	switch mood := d.server.getFault(); {
 	case mood == CancelRefused:

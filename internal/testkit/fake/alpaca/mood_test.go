@@ -1,6 +1,8 @@
 package alpaca_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -212,5 +214,70 @@ func TestControl_Groups(t *testing.T) {
 	}
 	if ids := c.list("status=all"); !slices.Contains(ids, o.Legs[1].ID) || len(ids) != 3 {
 		t.Errorf("the orders are %v", ids)
+	}
+}
+
+// TestFaults_Groups holds that a group whose answer is lost is found by the id of its parent,
+// and that one that did not arrive is not.
+func TestFaults_Groups(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t)
+	find := func(id string) (int, wire) {
+		status, answer := c.ask("GET", "/v2/orders:by_client_order_id?nested=true&client_order_id="+id, "")
+		return status, c.read(answer)
+	}
+	for i, name := range []string{"outage, done", "timeout, done", "reset, done", "half, done", "outage", "reset"} {
+		id := fmt.Sprint("bracket-", i)
+		c.Next(alpaca.OrderFaults()[name])
+		if status, answer := c.ask("POST", "/v2/orders", body("buy", "limit", "1", `"limit_price":"99","client_order_id":"`+id+`",`+bracket)); status == 200 && json.Valid([]byte(answer)) {
+			t.Errorf("%s: %s", name, answer)
+		}
+		status, o := find(id)
+		if done := strings.HasSuffix(name, "done"); done != (status == 200 && len(o.Legs) == 2 && o.Legs[1].Status == "held") || done != (status != 404) {
+			t.Errorf("%s: %d %+v", name, status, o)
+		}
+	}
+	_, o := find("bracket-0")
+	c.Next(alpaca.OrderFaults()["outage, done"])
+	c.ask("PATCH", "/v2/orders/"+o.Legs[1].ID, `{"stop_price":"96","client_order_id":"moved"}`)
+	if status, n := find("moved"); status != 200 || n.Status != "held" || *n.Replaces != o.Legs[1].ID {
+		t.Errorf("the replacement: %d %+v", status, n)
+	}
+	c.Next(alpaca.OrderFaults()["timeout, done"])
+	c.ask("DELETE", "/v2/orders/"+o.ID, "")
+	c.wants(o.ID, "canceled", "canceled", "canceled")
+	if c.Trade(o.Legs[0].ID, quantity("1")) {
+		t.Error("a leg is filled after all")
+	}
+}
+
+// TestClosed holds what becomes of groups that are placed while the market is closed.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		price string // at the open
+		entry []string
+		pair  []string
+	}{
+		"the market opens where it was":   {"100", []string{"filled", "new", "held"}, []string{"new", "held"}},
+		"the market opens below the stop": {"90", []string{"filled", "canceled", "filled"}, []string{"canceled", "filled"}},
+		"the market opens at the target":  {"110", []string{"filled", "filled", "canceled"}, []string{"filled", "canceled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCounter(t)
+			c.place("buy", "market", "10", "")
+			c.wait(5 * time.Hour)
+			o, pair := c.place("buy", "market", "10", bracket), c.place("sell", "limit", "10", oco)
+			if c.Trade(o.Legs[0].ID, quantity("1")) {
+				t.Error("a leg is filled before its entry")
+			}
+			c.price(tc.price)
+			c.wants(o.ID, "accepted", "held", "held")
+			c.wants(pair.ID, "accepted", "held")
+			c.wait(17 * time.Hour)
+			c.wants(o.ID, tc.entry...)
+			c.wants(pair.ID, tc.pair...)
+		})
 	}
 }

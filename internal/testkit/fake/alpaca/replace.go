@@ -211,9 +211,9 @@ func (d *desk) swap(a *account, t *ticket) {
 	}
 	t.replacedBy = n.id
 	d.finish(a, t, "replaced")
-	if n.status == "held" {
+	if n.dormant || n.waits() && n.hasRival() {
 		n.until = d.expiry(n)
-		d.publish(a, n, "held", nil)
+		d.change(a, n, "held", "held")
 		return
 	}
 	d.release(a, n)

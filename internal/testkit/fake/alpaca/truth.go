@@ -163,12 +163,15 @@ func (s *Server) with(id string, do func(*account, *ticket)) bool {
 	return true
 }
 
-// Trade fills some of the open order with the client's id, at its limit, and
-// reports whether there is one.
-func (s *Server) Trade(clientID string, quantity decimal.Decimal) bool {
-	return s.with(clientID, func(a *account, t *ticket) {
-		s.desk.take(a, t, quantity)
-	})
+// Trade fills some of the open order with the client's id or the venue's, at its own price,
+// and reports whether there is one. A leg that waits for its entry cannot be filled.
+func (s *Server) Trade(id string, quantity decimal.Decimal) bool {
+	done := false
+	return s.with(id, func(a *account, t *ticket) {
+		if done = !t.dormant; done {
+			s.desk.take(a, t, quantity)
+		}
+	}) && done
 }
 
 // Reject lets the exchanges reject the open order with the client's id.
