@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -159,11 +158,11 @@ func TestBinance_OurOrders(t *testing.T) {
 	}
 }
 
-// TestBinance_UserStream follows the account over the WebSocket API. The client
-// keeps its address in a package variable, so this test runs by itself.
+// TestBinance_UserStream follows the account over the WebSocket API. The client has one
+// address, so this test runs by itself; see TestMain.
 func TestBinance_UserStream(t *testing.T) {
 	server, _, ours, url := counter(t)
-	client.BaseWsApiMainURL = "ws" + strings.TrimPrefix(url, "http") + "/ws-api/v3"
+	t.Setenv(socketVenue, url)
 	events := make(chan *client.WsUserDataEvent, 100)
 	done, stop, err := client.WsUserDataServeSignature(venue.Key, venue.Secret, common.KeyTypeHmac, 0,
 		func(e *client.WsUserDataEvent) { events <- e }, func(err error) { t.Errorf("stream: %v", err) })
