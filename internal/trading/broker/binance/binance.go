@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/secret"
 	"candela/internal/market"
 	"candela/internal/market/provider"
@@ -89,6 +91,8 @@ type Broker struct {
 	rules  *rules.Provider
 	sign   signer
 	clock  *clock
+	known  provider.Cache[features]        // by symbol
+	fees   provider.Cache[decimal.Decimal] // by symbol
 	// full is until when the venue takes no new orders, in unix nanoseconds. Cancels
 	// and reads go on.
 	full atomic.Int64
@@ -139,6 +143,8 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 	b.orders = client(upstream.Limit{Weight: weightPerMinute, MaxWait: patienceOrder})
 	b.reads = client(upstream.Limit{Weight: readsPerMinute})
 	b.trades = client(upstream.Limit{Weight: readsPerMinute, MaxWait: patienceTrades})
+	b.known = provider.Cache[features]{Keep: featuresAge, Most: maxFeatures}
+	b.fees = provider.Cache[decimal.Decimal]{Keep: feesAge, Most: maxFeatures}
 	b.clock = &clock{ask: b.askTime, memo: provider.Cache[*reading]{Keep: clockAge, Most: 1}}
 	return b, nil
 }

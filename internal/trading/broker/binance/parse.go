@@ -1,7 +1,6 @@
 package binance
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -38,16 +37,20 @@ func sideOf(j *strictjson.Reader) order.Side {
 	}
 }
 
-// typeOf reads how an order is priced. Those that wait for a trigger are what they
-// become, and have a stop price; a word that is not known is neither.
-func typeOf(word string) order.Type {
+// typeOf reads how an order is priced, and whether it waits for a trigger. Those that wait
+// are what they become; a word that is not known is neither.
+func typeOf(word string) (kind order.Type, waits bool) {
 	switch word {
-	case "LIMIT", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT":
-		return order.Limit
-	case "MARKET", "STOP_LOSS", "TAKE_PROFIT":
-		return order.Market
+	case typeLimit, typeMaker:
+		return order.Limit, false
+	case typeMarket:
+		return order.Market, false
+	case typeStopLimit, "TAKE_PROFIT_LIMIT":
+		return order.Limit, true
+	case typeStop, "TAKE_PROFIT":
+		return order.Market, true
 	}
-	return 0
+	return 0, false
 }
 
 // statusPending is the status of an order that waits for another of its list.
@@ -56,8 +59,10 @@ const statusPending = "PENDING_NEW"
 // statusOf reads a status. An unknown word means to ask again, never that it is over.
 func statusOf(word string) order.Status {
 	switch word {
-	case "NEW", statusPending:
+	case "NEW":
 		return order.Accepted
+	case statusPending:
+		return order.Held
 	case "PARTIALLY_FILLED":
 		return order.PartiallyFilled
 	case "FILLED":
@@ -83,6 +88,15 @@ func instant(j *strictjson.Reader) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// trailPercent reads a trail, which the venue counts in hundredths of a per cent.
+func trailPercent(j *strictjson.Reader) decimal.Decimal {
+	n := j.Int()
+	if n < 0 {
+		j.Failf("%d is no trail", n)
+	}
+	return decimal.New(n, -trailDigits)
+}
+
 // The fields of an order that must be there.
 const (
 	hasSymbol = 1 << iota
@@ -106,8 +120,19 @@ func parseReport(data []byte, o order.Handle, spelled string) (order.Report, err
 	if err := j.End(); err != nil {
 		return order.Report{}, err
 	}
+	return matched(r, o, spelled)
+}
+
+// matched returns a report of the order asked for, with the group that we know it in.
+func matched(r order.Report, o order.Handle, spelled string) (order.Report, error) {
 	if !o.Names(r) || r.Symbol.Name != spelled || r.Side != o.Side {
 		return order.Report{}, fmt.Errorf("it is about another order: %s in %s", r.ID, r.Symbol.Name)
+	}
+	if o.Group.Name != "" {
+		r.Group = o.Group
+	}
+	if o.Type == order.Market && r.Type == order.Limit && !isStop(r.Spec) {
+		r.SentAs = sentAs(r.Spec)
 	}
 	return r, nil
 }
@@ -132,13 +157,17 @@ func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Repo
 	x := wireOrder{execution: execution, list: -1, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
 	j.Object(func(key []byte) { x.field(j, string(key)) })
 	r := x.r
+	if x.word == statusPending {
+		x.has |= hasQuantity // which the entry decides when it is filled
+	}
 	if x.has != hasAll {
 		j.Failf("%s that lacks something: %010b", what, x.has)
 	}
 	if x.original != "" {
 		r.ID = x.original
 	}
-	r.Status = statusOf(x.word)
+	r.Status, r.Reason = statusOf(x.word), x.reason()
+	r.Triggered = x.triggered()
 	if x.list >= 0 {
 		r.Group = order.Group{Name: formatID(x.list), Leg: x.word == statusPending}
 	}
@@ -163,6 +192,33 @@ type wireOrder struct {
 	list      int64      // the id of the order's list, -1 for none
 	happened  string     // in an execution report
 	has       int        // which fields came
+	waits     bool       // it is of a type that waits for a trigger
+	onBook    bool       // it is on the book, or was
+	working   time.Time  // since when, zero if it was not
+	expired   string     // why
+	rejected  string     // why
+}
+
+// reason returns why the order is over, or "".
+func (x *wireOrder) reason() string {
+	if x.expired != "" && x.rejected != "" {
+		return x.expired + ": " + x.rejected
+	}
+	return x.expired + x.rejected
+}
+
+// triggered returns when an order that waits for a trigger was triggered: it is on the book
+// then, or trades.
+func (x *wireOrder) triggered() time.Time {
+	switch {
+	case !x.waits || x.word == statusPending:
+		return time.Time{}
+	case !x.working.IsZero():
+		return x.working
+	case x.onBook || x.r.Filled.IsPositive():
+		return x.r.At
+	}
+	return time.Time{}
 }
 
 // field reads one field.
@@ -182,7 +238,11 @@ func (x *wireOrder) field(j *strictjson.Reader, key string) {
 	case "side", "S":
 		r.Side, x.has = sideOf(j), x.has|hasSide
 	case "type", "o":
-		r.Type, x.has = typeOf(j.Text()), x.has|hasType
+		word := j.Text()
+		r.Type, x.waits = typeOf(word)
+		r.PostOnly, x.has = word == typeMaker, x.has|hasType
+	case "timeInForce", "f":
+		r.TimeInForce = forceOf(j.Text())
 	case "origQty", "q":
 		r.Quantity, x.has = j.Amount(), x.has|hasQuantity
 	case "executedQty", "z":
@@ -191,12 +251,18 @@ func (x *wireOrder) field(j *strictjson.Reader, key string) {
 		r.Price, x.has = j.Amount(), x.has|hasPrice
 	case "stopPrice", "P":
 		r.StopPrice = j.Amount()
+	case "trailingDelta", "d":
+		r.TrailPercent = trailPercent(j)
+	case "workingTime", "W":
+		if ms := j.Int(); ms > 0 { // -1 before
+			x.working = time.UnixMilli(ms).UTC()
+		}
 	case "orderListId", "g":
 		x.list = j.Int()
 	case "transactTime", "updateTime", "T":
 		r.At, x.has = instant(j), x.has|hasTime
-	case "expiryReason":
-		r.Reason = j.Text()
+	case "expiryReason", "eR":
+		x.expired = j.Text()
 	case "fills":
 		j.Array(func(int) { r.Fills = append(r.Fills, parseTrade(j)) })
 	default:
@@ -210,10 +276,12 @@ func (x *wireOrder) field(j *strictjson.Reader, key string) {
 func (x *wireOrder) executionField(j *strictjson.Reader, key string) {
 	f := &x.fill
 	switch key {
-	case "r", "eR":
+	case "r":
 		if word := j.Text(); word != "NONE" {
-			x.r.Reason = word
+			x.rejected = word
 		}
+	case "w":
+		x.onBook = j.Bool()
 	case "x":
 		x.happened = j.Text()
 	case "t":
@@ -250,122 +318,4 @@ func checkReport(j *strictjson.Reader, r *order.Report) {
 	if sum.GreaterThan(r.Filled) {
 		j.Failf("fills of %s, and %s in all", sum, r.Filled)
 	}
-}
-
-// parseTrade reads a trade, in the answer to an order or in a list.
-func parseTrade(j *strictjson.Reader) order.Fill {
-	var f order.Fill
-	j.Object(func(key []byte) {
-		switch string(key) {
-		case "tradeId", "id":
-			f.TradeID = formatID(j.Int())
-		case "orderId":
-			f.VenueID = formatID(j.Int())
-		case "symbol":
-			f.Symbol = market.Symbol{Venue: name, Name: j.Text()}
-		case "price":
-			f.Price = j.Amount()
-		case "qty":
-			f.Quantity = j.Amount()
-		case "commission":
-			f.Fee = j.Amount()
-		case "commissionAsset":
-			f.FeeAsset = j.Text()
-		case "time":
-			f.At = instant(j)
-		case "isBuyer":
-			f.Side = order.Sell
-			if j.Bool() {
-				f.Side = order.Buy
-			}
-		case "isMaker":
-			f.Maker = j.Bool()
-		}
-	})
-	return f
-}
-
-// parseTrades reads a page of trades of one symbol, which must ascend.
-func parseTrades(data []byte, spelled string) ([]order.Fill, error) {
-	var all []order.Fill
-	last := int64(-1)
-	j := strictjson.NewReader(data)
-	j.Array(func(int) {
-		f := parseTrade(j)
-		id, err := parseID(f.TradeID)
-		switch {
-		case !j.OK():
-		case err != nil || id <= last:
-			j.Failf("trade %q after %d", f.TradeID, last)
-		case f.Symbol.Name != spelled || f.VenueID == "" || f.Side == 0 || f.At.IsZero() || !f.Quantity.IsPositive() || !f.Price.IsPositive():
-			j.Failf("trade %s lacks something", f.TradeID)
-		}
-		last = id
-		all = append(all, f)
-	})
-	if err := j.End(); err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// parseAccount reads the balances.
-func parseAccount(data []byte) ([]order.Holding, error) {
-	var all []order.Holding
-	found := false
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		if string(key) != "balances" {
-			return
-		}
-		found = true
-		j.Array(func(int) {
-			var h order.Holding
-			var locked decimal.Decimal
-			fields := 0
-			j.Object(func(key []byte) {
-				switch string(key) {
-				case "asset":
-					h.Asset = j.Text()
-				case "free":
-					h.Available = j.Amount()
-				case "locked":
-					locked = j.Amount()
-				default:
-					return
-				}
-				fields++
-			})
-			if fields != 3 || h.Asset == "" {
-				j.Failf("a balance of %q with %d of 3 fields", h.Asset, fields)
-			}
-			h.Quantity = h.Available.Add(locked)
-			all = append(all, h)
-		})
-	})
-	if err := j.End(); err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, errors.New("there are no balances in it")
-	}
-	return all, nil
-}
-
-// parseTime reads the venue's clock.
-func parseTime(data []byte) (time.Time, error) {
-	var at time.Time
-	j := strictjson.NewReader(data)
-	j.Object(func(key []byte) {
-		if string(key) == "serverTime" {
-			at = instant(j)
-		}
-	})
-	if err := j.End(); err != nil {
-		return at, err
-	}
-	if at.IsZero() {
-		return at, errors.New("there is no time in it")
-	}
-	return at, nil
 }

@@ -1,0 +1,183 @@
+package binance
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/strictjson"
+	"candela/internal/market"
+	rules "candela/internal/market/provider/binance"
+	"candela/internal/market/upstream"
+	"candela/internal/trading/order"
+)
+
+const (
+	// featuresAge is how long what a symbol takes is kept, as its filters are.
+	featuresAge = time.Hour
+	// feesAge is how long the account's fee is kept.
+	feesAge = 10 * time.Minute
+	// maxFeatures bounds both.
+	maxFeatures = 1000
+
+	weightInfo = 20
+	weightFees = 20
+)
+
+// features is which orders the venue takes in a symbol.
+type features struct {
+	types         []string // of orders
+	oco, oto, opo bool     // pairs; entries with legs; legs that the venue sizes
+	trails        bool
+	minTrail      int64 // hundredths of a per cent, in both directions
+	maxTrail      int64
+}
+
+// Capabilities returns which orders the venue takes in a symbol, at most an hour old.
+func (b *Broker) Capabilities(ctx context.Context, s market.Symbol) (order.Capabilities, error) {
+	f, err := b.features(ctx, s)
+	if err != nil {
+		return order.Capabilities{}, err
+	}
+	return f.capabilities(), nil
+}
+
+// features reads what a symbol takes.
+func (b *Broker) features(ctx context.Context, s market.Symbol) (features, error) {
+	spelled, err := rules.Spell(s)
+	if err != nil {
+		return features{}, err
+	}
+	return b.known.Get(ctx, time.Now(), spelled, func(ctx context.Context) (features, error) {
+		ask := upstream.Request{Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled}
+		f, _, err := upstream.Get(ctx, b.reads, ask, func(body []byte) (features, error) { return parseFeatures(body, spelled) })
+		return f, rules.Explain(err, s, spelled)
+	})
+}
+
+// capabilities returns the features in candela's words. Legs wait for the whole entry,
+// which is a limit order, and a group ends as a whole.
+func (f features) capabilities() order.Capabilities {
+	has := func(kind string) bool { return slices.Contains(f.types, kind) }
+	c := order.Capabilities{
+		Stops: has(typeStop), StopLimits: has(typeStopLimit), PostOnly: has(typeMaker),
+		Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, CancelEndsGroup: true,
+	}
+	if f.trails && c.Stops && f.minTrail <= f.maxTrail {
+		c.TrailMin, c.TrailMax, c.TrailLeg = decimal.New(f.minTrail, -trailDigits), decimal.New(f.maxTrail, -trailDigits), true
+	}
+	stops := c.Stops || c.StopLimits
+	c.Pairs = f.oco && stops && c.PostOnly
+	c.OneLeg = f.oto
+	c.TwoLegs = f.oto && c.Pairs
+	return c
+}
+
+// parseFeatures reads the features of one symbol out of exchangeInfo.
+func parseFeatures(data []byte, spelled string) (features, error) {
+	var found *features
+	j := strictjson.NewReader(data)
+	j.Object(func(key []byte) {
+		if string(key) != "symbols" {
+			return
+		}
+		j.Array(func(int) {
+			if symbol, f := parseSymbol(j); symbol == spelled {
+				found = &f
+			}
+		})
+	})
+	if err := j.End(); err != nil {
+		return features{}, err
+	}
+	if found == nil {
+		return features{}, errors.New("the symbol is not in it")
+	}
+	return *found, nil
+}
+
+func parseSymbol(j *strictjson.Reader) (symbol string, f features) {
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "symbol":
+			symbol = j.Text()
+		case "orderTypes":
+			j.Array(func(int) { f.types = append(f.types, j.Text()) })
+		case "ocoAllowed":
+			f.oco = j.Bool()
+		case "otoAllowed":
+			f.oto = j.Bool()
+		case "opoAllowed":
+			f.opo = j.Bool()
+		case "allowTrailingStop":
+			f.trails = j.Bool()
+		case "filters":
+			j.Array(func(int) { f.parseTrail(j) })
+		}
+	})
+	return symbol, f
+}
+
+// parseTrail reads a filter, if it bounds trails: the narrower bounds of both directions.
+func (f *features) parseTrail(j *strictjson.Reader) {
+	kind, bounds := "", map[string]int64{}
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "filterType":
+			kind = j.Text()
+		case "minTrailingAboveDelta", "maxTrailingAboveDelta", "minTrailingBelowDelta", "maxTrailingBelowDelta":
+			bounds[string(key)] = j.Int()
+		}
+	})
+	if kind != "TRAILING_DELTA" {
+		return
+	}
+	f.minTrail = max(bounds["minTrailingAboveDelta"], bounds["minTrailingBelowDelta"], 1)
+	f.maxTrail = min(bounds["maxTrailingAboveDelta"], bounds["maxTrailingBelowDelta"])
+}
+
+// feeRate returns the most that the venue takes of what an order in a symbol buys.
+func (b *Broker) feeRate(ctx context.Context, s market.Symbol, spelled string) (decimal.Decimal, error) {
+	return b.fees.Get(ctx, time.Now(), spelled, func(ctx context.Context) (decimal.Decimal, error) {
+		resp, err := b.read(ctx, b.reads, "/api/v3/account/commission", spelled, weightFees, url.Values{"symbol": {spelled}})
+		if err != nil {
+			err = explain(err, order.Spec{Symbol: s}, spelled)
+		}
+		return parsed(resp, err, spelled, parseFeeRate)
+	})
+}
+
+// parseFeeRate adds up the commissions of a purchase, as maker or taker, whichever is
+// more. A discount is not counted on: it ends when the account lacks what pays it.
+func parseFeeRate(data []byte) (decimal.Decimal, error) {
+	rate, found := decimal.Zero, false
+	j := strictjson.NewReader(data)
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "standardCommission", "specialCommission", "taxCommission":
+			rate, found = rate.Add(parseCommission(j)), true
+		}
+	})
+	switch err := j.End(); {
+	case err != nil:
+		return rate, err
+	case !found || rate.GreaterThanOrEqual(decimal.NewFromInt(1)):
+		return rate, errors.New("there is no commission in it, or all is taken")
+	}
+	return rate, nil
+}
+
+func parseCommission(j *strictjson.Reader) decimal.Decimal {
+	rates := map[string]decimal.Decimal{}
+	j.Object(func(key []byte) {
+		switch string(key) {
+		case "maker", "taker", "buyer":
+			rates[string(key)] = j.Amount()
+		}
+	})
+	return decimal.Max(rates["maker"], rates["taker"]).Add(rates["buyer"])
+}
