@@ -252,6 +252,7 @@ type positionJSON struct {
 	RealizedPnL   string            `json:"realized_pnl"`
 	Fees          string            `json:"fees"`
 	FeesByAsset   map[string]string `json:"fees_by_asset,omitempty"`
+	Protected     string            `json:"protected_quantity"`
 	PriceAt       string            `json:"price_at,omitempty"`
 	Mode          string            `json:"mode"`
 }
@@ -260,7 +261,7 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 	entry, _ := p.Average()
 	r := positionJSON{
 		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.NetQuantity().Abs()), EntryPrice: number(entry),
-		RealizedPnL: p.Realised.String(), Mode: string(p.Mode),
+		RealizedPnL: p.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)
 	if last := p.Quote.Last; last.IsPositive() {
@@ -278,5 +279,6 @@ func positionSchema() *schema {
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
 		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
+		typedProp("protected_quantity", "string", "That open stops would close."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
 }

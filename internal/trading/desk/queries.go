@@ -93,9 +93,11 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	var all []order.PricedPosition
 	for _, p := range v.positions {
 		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Mode: v.status.Mode}
-		if marked.NetQuantity().IsZero() {
+		held := marked.NetQuantity()
+		if held.IsZero() {
 			continue // fees used up the position
 		}
+		marked.Protected = held.Abs().Sub(order.WithoutStop(held, slices.DeleteFunc(slices.Clone(v.open), func(o order.Order) bool { return o.Symbol != p.Symbol })))
 		quote, known := d.cfg.Market.LastQuote(p.Symbol)
 		if !known {
 			quote, _ = d.cfg.Market.Quote(ctx, p.Symbol) // a position without a price is listed too

@@ -350,8 +350,9 @@ func (q Quote) TakerPrice(s Side) (decimal.Decimal, bool) {
 // PricedPosition is a position with its current price.
 type PricedPosition struct {
 	Position
-	FeesInBase decimal.Decimal `json:"Taken"` // fees taken out of Quantity
-	Quote      Quote           `json:"Quote"` // Last is zero if unknown
+	FeesInBase decimal.Decimal `json:"Taken"`              // fees taken out of Quantity
+	Quote      Quote           `json:"Quote"`              // Last is zero if unknown
+	Protected  decimal.Decimal `json:"Protected,omitzero"` // how much of it open stops would close
 	Mode       Mode            `json:"Mode"`
 }
 
