@@ -171,6 +171,8 @@ type Fill struct {
 	FeeAsset string          `json:"fee_asset,omitempty"`
 	Maker    bool            `json:"maker,omitempty"`
 	At       time.Time       `json:"at,omitzero"`
+
+	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.

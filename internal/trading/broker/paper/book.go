@@ -1,11 +1,6 @@
 package paper
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/market"
-	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
 
@@ -34,7 +28,7 @@ type book struct {
 
 // ticket is an order that was taken.
 type ticket struct {
-	order.Spec                 // without an owner: a venue knows none
+	order.Spec                 // without an owner: a venue knows none. Quantity and StopPrice are those of now
 	VenueID    string          `json:"venue_id"`
 	Currency   string          `json:"currency"`
 	Step       decimal.Decimal `json:"step,omitzero"`
@@ -43,6 +37,11 @@ type ticket struct {
 	At         time.Time       `json:"at"`    // of the last change
 	Since      time.Time       `json:"since"` // prices from before it do not count
 	Fills      []order.Fill    `json:"fills,omitempty"`
+	Tick       decimal.Decimal `json:"tick,omitzero"`
+	Ends       time.Time       `json:"ends,omitzero"`      // with the session; zero if it does not
+	Triggered  time.Time       `json:"triggered,omitzero"` // when the stop price was reached
+	Rests      bool            `json:"rests,omitempty"`    // a limit order that was triggered where its price was not to be had
+	Reason     string          `json:"reason,omitempty"`   // why it ended
 
 	seen bool // the tape has moved since; lives as long as the process
 }
@@ -57,48 +56,6 @@ func newBook(cash map[string]decimal.Decimal, rates Rates) book {
 // id returns the nth id that will be given out next, counted from 1.
 func (b *book) id(nth int64) string { return strconv.FormatInt(b.last+nth, 10) }
 
-var (
-	errEmpty   = errors.New("it says nothing")
-	errUnknown = errors.New("it is about an order that was never taken, or taken twice")
-	errAmount  = errors.New("an amount in it is out of all bounds")
-)
-
-// check refuses an entry that apply could not do.
-func (b *book) check(e entry) error {
-	switch {
-	case e.Taken != nil:
-		if b.tickets[e.Taken.ID] != nil {
-			return errUnknown
-		}
-		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step)
-	case e.Fill != nil:
-		if b.tickets[e.Fill.OrderID] == nil {
-			return errUnknown
-		}
-		return bounded(e.Fill.Quantity, e.Fill.Price, e.Fill.Fee)
-	case e.Cancel != "":
-		if b.tickets[e.Cancel] == nil {
-			return errUnknown
-		}
-	default:
-		return errEmpty
-	}
-	return nil
-}
-
-// bounded refuses amounts that no order has: to compute with them could take for ever.
-func bounded(amounts ...decimal.Decimal) error {
-	for _, d := range amounts {
-		// A fee has the decimals of quantity, price and rate together.
-		if e := d.Exponent(); e > maxExponent || e < -3*maxExponent || d.NumDigits() > 4*maxExponent {
-			return errAmount
-		}
-	}
-	return nil
-}
-
-const maxExponent = 24
-
 // apply does what an entry says and returns the order it is about.
 func (b *book) apply(e entry) *ticket {
 	switch {
@@ -106,20 +63,51 @@ func (b *book) apply(e entry) *ticket {
 		return b.take(e)
 	case e.Fill != nil:
 		return b.fill(*e.Fill)
-	default:
-		t := b.tickets[e.Cancel]
-		t.Status, t.At = order.Canceled, e.At
-		b.close(t)
+	case e.Triggered != nil:
+		t := b.tickets[e.Triggered.ID]
+		t.Triggered, t.Rests, t.At = e.At, e.Triggered.Rests, e.At
 		return t
+	case e.Amended != nil:
+		return b.amend(*e.Amended, e.At)
+	case e.Expire != "":
+		return b.end(e.Expire, order.Expired, e)
+	default:
+		return b.end(e.Cancel, order.Canceled, e)
 	}
+}
+
+// end closes an order that is not filled.
+func (b *book) end(id string, status order.Status, e entry) *ticket {
+	t := b.tickets[id]
+	t.Status, t.Reason, t.At = status, e.Reason, e.At
+	b.close(t)
+	return t
+}
+
+func (b *book) amend(a amended, at time.Time) *ticket {
+	t := b.tickets[a.ID]
+	t.At = at
+	if a.Quantity.IsPositive() {
+		t.Quantity = a.Quantity
+	}
+	if a.StopPrice.IsPositive() {
+		t.StopPrice = a.StopPrice
+	}
+	if t.Status == order.Held {
+		t.Status, t.Since = order.Accepted, at
+	}
+	return t
 }
 
 func (b *book) take(e entry) *ticket {
 	t := &ticket{
 		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
-		Status: order.Accepted, At: e.At, Since: e.At,
+		Status: order.Accepted, At: e.At, Since: e.At, Tick: e.Taken.Tick, Ends: e.Taken.Ends,
 	}
 	t.Owner = ""
+	if t.Group.Leg {
+		t.Status = order.Held
+	}
 	b.tickets[t.ID] = t
 	b.open = append(b.open, t)
 	b.assets[t.Symbol] = e.Taken.Asset
@@ -170,17 +158,52 @@ func (b *book) cash(currency string) decimal.Decimal {
 // freeCash is the cash that no resting order is about to spend.
 func (b *book) freeCash(currency string) decimal.Decimal {
 	return b.cash(currency).Sub(b.reserved(func(t *ticket) decimal.Decimal {
-		if t.Currency != currency || t.Side != order.Buy {
+		if t.Currency != currency || t.Side != order.Buy || t.Status == order.Held {
 			return decimal.Zero
 		}
-		return b.cost(t.left(), t.Price, b.rates.Maker)
+		return b.need(t)
 	}))
+}
+
+// need is what a purchase that is open may take out of the cash: a stop buys at its stop
+// price and the slippage, or at its limit.
+func (b *book) need(t *ticket) decimal.Decimal {
+	switch {
+	case !t.StopPrice.IsPositive():
+		return b.cost(t.left(), t.Price, b.rates.Maker)
+	case t.Type == order.Limit:
+		return b.cost(t.left(), t.Price, decimal.Max(b.rates.Maker, b.rates.Taker))
+	default:
+		return b.cost(t.left(), b.against(t.Side, t.StopPrice, t.Tick), b.rates.Taker)
+	}
+}
+
+// against is a price that the slippage moved against an order, rounded to a price that the
+// venue has, also against it.
+func (b *book) against(side order.Side, price, tick decimal.Decimal) decimal.Decimal {
+	away := b.rates.Slippage.Mul(decimal.NewFromInt(side.Sign())).Add(decimal.NewFromInt(1))
+	return onTick(side, price.Mul(away), tick)
+}
+
+// onTick rounds a price to a multiple of tick: up for a purchase, down for a sale.
+func onTick(side order.Side, price, tick decimal.Decimal) decimal.Decimal {
+	if !tick.IsPositive() {
+		return price
+	}
+	down := price.Sub(price.Mod(tick))
+	if side == order.Buy && !down.Equal(price) {
+		return down.Add(tick)
+	}
+	if down.IsPositive() {
+		return down
+	}
+	return price // less than a tick: there is no price below
 }
 
 // freeHeld is what no resting order is about to sell.
 func (b *book) freeHeld(s market.Symbol) decimal.Decimal {
 	return b.held[s].Sub(b.reserved(func(t *ticket) decimal.Decimal {
-		if t.Symbol != s || t.Side != order.Sell {
+		if t.Symbol != s || t.Side != order.Sell || t.Status == order.Held {
 			return decimal.Zero
 		}
 		return t.left()
@@ -211,9 +234,14 @@ func (b *book) cost(quantity, price, fee decimal.Decimal) decimal.Decimal {
 
 func (t *ticket) left() decimal.Decimal { return t.Quantity.Sub(t.Filled) }
 
+// waits reports whether the order waits for its stop price.
+func (t *ticket) waits() bool { return t.StopPrice.IsPositive() && t.Triggered.IsZero() }
+
 // report returns the order's state without its fills.
 func (t *ticket) report() order.Report {
-	return order.Report{Spec: t.Spec, VenueID: t.VenueID, Status: t.Status, Filled: t.Filled, At: t.At}
+	return order.Report{
+		Spec: t.Spec, VenueID: t.VenueID, Status: t.Status, Filled: t.Filled, At: t.At, Reason: t.Reason, Triggered: t.Triggered,
+	}
 }
 
 // full returns the order's state with all its fills.
@@ -221,62 +249,4 @@ func (t *ticket) full() order.Report {
 	r := t.report()
 	r.Fills = slices.Clone(t.Fills)
 	return r
-}
-
-// entry is one thing that happened: exactly one of its parts is set.
-type entry struct {
-	At     time.Time   `json:"at"`
-	Taken  *taken      `json:"taken,omitempty"`
-	Fill   *order.Fill `json:"fill,omitempty"`
-	Cancel string      `json:"cancel,omitempty"` // our id of the order
-}
-
-// taken is an accepted order, with what must be known of its symbol without the venue.
-type taken struct {
-	order.Spec
-	VenueID  string          `json:"venue_id"`
-	Asset    string          `json:"asset"`    // what is bought or sold
-	Currency string          `json:"currency"` // what it is paid in
-	Step     decimal.Decimal `json:"step"`     // quantities are multiples of it; zero for any
-}
-
-func write(ctx context.Context, j broker.Journal, entries []entry) error {
-	lines := make([][]byte, len(entries))
-	for i, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		lines[i] = line
-	}
-	return j.Append(ctx, lines...)
-}
-
-// load folds entries into a book and returns how many.
-func (b *book) load(entries iter.Seq2[[]byte, error]) (int, error) {
-	n := 0
-	for line, err := range entries {
-		if err != nil {
-			return n, err
-		}
-		n++
-		var e entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return n, fmt.Errorf("entry %d: %w", n, err)
-		}
-		if err := b.check(e); err != nil {
-			return n, fmt.Errorf("entry %d: %w", n, err)
-		}
-		b.apply(e)
-	}
-	return n, nil
-}
-
-// number reads an id that the account has given out; 0 for any other.
-func number(id string) int64 {
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -8,6 +8,13 @@
 // that: at the limit itself it might have been behind others in the queue. No more fills
 // than was traded.
 //
+// A stop is triggered when a price is at its stop price or beyond, and is then the market or
+// limit order that its type says: within a bar at the stop price, after a gap at the open, in
+// both cases with the slippage. Where a bar reaches the stop and the target of a pair, and
+// the order of its extremes is a guess, the stop fills and its fill says so. Within a bar the
+// worst price is tried before the best one moves a stop that trails. The legs of an entry work
+// from the event after its fill, for what was filled.
+//
 // The account is a cash account: what is bought is paid for, what is sold is there. Each
 // currency has its own cash and each symbol its own holding; what is held in one symbol
 // pays for nothing in another.

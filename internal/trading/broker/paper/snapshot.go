@@ -23,7 +23,7 @@ const (
 	snapshotEvery = 10_000
 	snapshotAgain = 1000 // entries after one that failed
 
-	snapshotVersion = 1
+	snapshotVersion = 2 // 1 has no stops and groups
 )
 
 // snapshotForm is a book as it is written. Trades are those of its tickets.
@@ -63,7 +63,7 @@ func (b *book) readSnapshot(data []byte) error {
 	if err := order.Decompress(data, &s); err != nil {
 		return err
 	}
-	if s.Version != snapshotVersion {
+	if s.Version < 1 || s.Version > snapshotVersion {
 		return errSnapshot
 	}
 	maps.Copy(b.flows, s.Flows)

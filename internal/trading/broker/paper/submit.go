@@ -12,7 +12,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
@@ -21,41 +20,66 @@ import (
 // Submit takes an order: it fills, or it rests, or it is refused. Its errors are
 // definite, but for an id that is taken: nothing lies between here and the venue.
 func (b *Broker) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return order.Report{}, notSent(err)
-	}
-	// First of all: an order that lives must never be called refused.
-	if err := b.vacant(o.ID); err != nil {
+	reports, err := b.submit(ctx, single, []order.Spec{o})
+	if err != nil {
 		return order.Report{}, err
 	}
-	inst, err := b.cfg.Market.Instrument(ctx, o.Symbol)
+	return reports[0], nil
+}
+
+// SubmitGroup takes an entry with its legs, or a pair: all of them or none.
+func (b *Broker) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
+	return b.submit(ctx, grouped, orders)
+}
+
+// submit takes orders that have a form.
+func (b *Broker) submit(ctx context.Context, form func([]order.Spec) error, orders []order.Spec) ([]order.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notSent(err)
+	}
+	// First of all: an order that lives must never be called refused.
+	if err := b.vacant(orders); err != nil {
+		return nil, err
+	}
+	if err := form(orders); err != nil {
+		return nil, refused(err)
+	}
+	inst, err := b.cfg.Market.Instrument(ctx, orders[0].Symbol)
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
-		return order.Report{}, refused(err)
+		return nil, refused(err)
 	} else if err != nil {
-		return order.Report{}, notSent(err)
+		return nil, notSent(err)
 	}
-	if err := sound(o, inst); err != nil {
-		return order.Report{}, refused(err)
+	for _, o := range orders {
+		if err := sound(o, inst); err != nil {
+			return nil, refused(err)
+		}
 	}
-	q, err := b.cfg.Market.Quote(ctx, o.Symbol)
+	q, err := b.cfg.Market.Quote(ctx, orders[0].Symbol)
 	if err != nil {
-		return order.Report{}, notSent(err)
+		return nil, notSent(err)
 	}
-	if err := b.fresh(o, q); err != nil {
-		return order.Report{}, refused(err)
+	if err := b.fresh(orders[0], q); err != nil {
+		return nil, refused(err)
 	}
-	return b.take(ctx, o, inst, q)
+	return b.take(ctx, orders, inst, q)
 }
 
 func notSent(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrNotSent, err) }
 func refused(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrRejected, err) }
 
 // vacant returns an error for an id that an order has.
-func (b *Broker) vacant(id string) error {
+func (b *Broker) vacant(orders []order.Spec) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.book.tickets[id] != nil {
-		return fmt.Errorf("paper: %w: there is an order with the id %s", broker.ErrUnknown, id)
+	return b.book.vacant(orders)
+}
+
+func (b *book) vacant(orders []order.Spec) error {
+	for _, o := range orders {
+		if b.tickets[o.ID] != nil {
+			return fmt.Errorf("paper: %w: there is an order with the id %s", broker.ErrUnknown, o.ID)
+		}
 	}
 	return nil
 }
@@ -65,8 +89,6 @@ func sound(o order.Spec, inst provider.Instrument) error {
 	switch {
 	case o.ID == "" || o.Side.String() == "" || o.Type.String() == "":
 		return fault.Missing("order", "an id, a side and a type")
-	case !o.StopPrice.IsZero():
-		return fault.Field("stop_price", o.StopPrice.String(), "none: stops are not taken yet")
 	case !o.Quantity.IsPositive():
 		return fault.Field("quantity", o.Quantity.String(), "a number above 0")
 	case offGrid(o.Quantity, inst.Step):
@@ -75,14 +97,27 @@ func sound(o order.Spec, inst provider.Instrument) error {
 		return fault.Field("quantity", o.Quantity.String(), "at least "+inst.MinQuantity.String())
 	case inst.MaxQuantity.IsPositive() && o.Quantity.GreaterThan(inst.MaxQuantity):
 		return fault.Field("quantity", o.Quantity.String(), "at most "+inst.MaxQuantity.String())
-	case o.Type == order.Market:
-		return nil
-	case !o.Price.IsPositive():
-		return fault.Field("price", o.Price.String(), "a number above 0")
-	case offGrid(o.Price, inst.Tick):
-		return fault.Field("price", o.Price.String(), "multiples of "+inst.Tick.String())
-	case o.Price.Mul(o.Quantity).LessThan(inst.MinNotional):
-		return fault.Field("quantity", o.Quantity.String(), "orders worth "+inst.MinNotional.String()+" or more")
+	case o.ReduceOnly && o.Side == order.Buy:
+		return fault.Field("reduce_only", "true", "sales: the paper account has no short position to buy back")
+	}
+	if err := soundTime(o, inst); err != nil {
+		return err
+	}
+	if err := soundStop(o, inst); err != nil || o.Type == order.Market {
+		return err
+	}
+	return soundPrice(field(o, "price"), o.Price, o.Quantity, inst)
+}
+
+// soundPrice holds a price at which an order may trade against the rules of the symbol.
+func soundPrice(name string, price, quantity decimal.Decimal, inst provider.Instrument) error {
+	switch {
+	case !price.IsPositive():
+		return fault.Field(name, price.String(), "a number above 0")
+	case offGrid(price, inst.Tick):
+		return fault.Field(name, price.String(), "multiples of "+inst.Tick.String())
+	case price.Mul(quantity).LessThan(inst.MinNotional):
+		return fault.Field("quantity", quantity.String(), "orders worth "+inst.MinNotional.String()+" or more")
 	}
 	return nil
 }
@@ -105,38 +140,63 @@ func (b *Broker) fresh(o order.Spec, q order.Quote) error {
 	return f.Retry(time.Second)
 }
 
-// take accepts an order that is sound.
-func (b *Broker) take(ctx context.Context, o order.Spec, inst provider.Instrument, q order.Quote) (order.Report, error) {
-	price := b.takerPrice(o.Side, inst, q)
-	rests := o.Type == order.Limit && (o.Side == order.Buy && o.Price.LessThan(price) || o.Side == order.Sell && o.Price.GreaterThan(price))
+// take accepts orders that are sound: the first one, and its legs or the stop of its pair.
+func (b *Broker) take(ctx context.Context, orders []order.Spec, inst provider.Instrument, q order.Quote) ([]order.Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.book.tickets[o.ID] != nil {
-		return order.Report{}, fmt.Errorf("paper: %w: there is an order with the id %s", broker.ErrUnknown, o.ID)
+	if err := b.book.vacant(orders); err != nil {
+		return nil, err
 	}
-	currency := b.currency(inst)
-	at, fee := price, b.cfg.Rates.Taker
-	if rests {
-		at, fee = o.Price, b.cfg.Rates.Maker
+	b.expire(ctx, b.cfg.Now())
+	first, price := orders[0], b.takerPrice(orders[0].Side, inst, q)
+	waits := first.StopPrice.IsPositive() || first.TrailPercent.IsPositive()
+	rests := waits || first.Type == order.Limit && price.Sub(first.Price).Sign() == int(first.Side.Sign())
+	if err := placed(orders, q.Last, price, rests); err != nil {
+		return nil, refused(err)
 	}
-	if err := b.afford(o, currency, at, fee); err != nil {
-		return order.Report{}, refused(err)
+	p := b.plan()
+	tickets := p.accept(orders, b.currency(inst), inst, q)
+	if err := p.afford(tickets[0], rests, price); err != nil {
+		return nil, refused(err)
 	}
-	now := b.cfg.Now()
-	o.Owner = ""
-	asset := cmp.Or(inst.Base, inst.Symbol.Name)
-	entries := []entry{{At: now, Taken: &taken{Spec: o, VenueID: b.book.id(1), Asset: asset, Currency: currency, Step: inst.Step}}}
-	if !rests {
-		f := b.trade(o, b.book.id(1), b.book.id(2), o.Quantity, price, currency, now)
-		entries = append(entries, entry{At: now, Fill: &f})
+	atOnce := first.TimeInForce == order.IOC || first.TimeInForce == order.FOK
+	switch {
+	case !rests:
+		p.fill(tickets[0], order.Fill{Quantity: first.Quantity, Price: price})
+	case !waits && atOnce:
+		p.end(tickets[0], order.Expired, reasonAtOnce)
 	}
-	if err := b.commit(ctx, entries...); err != nil {
-		return order.Report{}, notSent(err)
+	if err := b.commit(ctx, p.entries...); err != nil {
+		return nil, notSent(err)
 	}
-	if rests && b.tapes[o.Symbol] == nil {
-		b.tapes[o.Symbol] = &tape{}
+	if len(p.open) > 0 && b.tapes[first.Symbol] == nil {
+		b.tapes[first.Symbol] = &tape{}
 	}
-	return b.book.tickets[o.ID].full(), nil
+	b.sweep()
+	reports := make([]order.Report, len(orders))
+	for i, o := range orders {
+		reports[i] = b.book.tickets[o.ID].full()
+	}
+	return reports, nil
+}
+
+// accept takes the orders into the plan.
+func (p *plan) accept(orders []order.Spec, currency string, inst provider.Instrument, q order.Quote) []*ticket {
+	tickets := make([]*ticket, len(orders))
+	for i, o := range orders {
+		o.Owner = ""
+		t := taken{
+			Spec: o, VenueID: p.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: currency, Step: inst.Step, Tick: inst.Tick,
+		}
+		if !o.Group.Leg && o.TrailPercent.IsPositive() {
+			t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).trail(q.Last)
+		}
+		if o.TimeInForce == order.Day {
+			t.Ends = sessionEnd(inst.Calendar, p.now)
+		}
+		tickets[i] = p.do(entry{Taken: &t})
+	}
+	return tickets
 }
 
 // takerPrice is what an order pays that does not wait: the other side of the
@@ -146,43 +206,28 @@ func (b *Broker) takerPrice(side order.Side, inst provider.Instrument, q order.Q
 	if price, ok := q.TakerPrice(side); ok {
 		return price
 	}
-	away := b.cfg.Rates.Slippage.Mul(decimal.NewFromInt(side.Sign())).Add(decimal.NewFromInt(1))
-	price := q.Last.Mul(away)
-	if !inst.Tick.IsPositive() {
-		return price
-	}
-	down := price.Sub(price.Mod(inst.Tick))
-	if side == order.Buy && !down.Equal(price) {
-		return down.Add(inst.Tick)
-	}
-	if down.IsPositive() {
-		return down
-	}
-	return price // less than a tick: there is no price below
+	return b.book.against(side, q.Last, inst.Tick)
 }
 
-// afford refuses what the account does not have.
-func (b *Broker) afford(o order.Spec, currency string, price, fee decimal.Decimal) error {
-	if o.Side == order.Sell {
-		if free := b.book.freeHeld(o.Symbol); o.Quantity.GreaterThan(free) {
-			return fault.Field("quantity", o.Quantity.String(), fmt.Sprintf("at most the %s of %s that the paper account can sell", free, o.Symbol))
+// afford refuses what the account does not have: once t is taken, nothing may be missing.
+// An order that fills at once needs the price; one that rests needs what it reserves.
+func (p *plan) afford(t *ticket, rests bool, price decimal.Decimal) error {
+	if t.Side == order.Sell {
+		if free := p.freeHeld(t.Symbol); free.IsNegative() {
+			return fault.Field("quantity", t.Quantity.String(), fmt.Sprintf("at most the %s of %s that the paper account can sell", free.Add(t.Quantity), t.Symbol))
 		}
 		return nil
 	}
-	need, free := b.book.cost(o.Quantity, price, fee), b.book.freeCash(currency)
+	need := p.need(t)
+	free := p.freeCash(t.Currency).Add(need)
+	if !rests {
+		need = p.cost(t.Quantity, price, p.rates.Taker)
+	}
 	if need.GreaterThan(free) {
-		return fault.Field("quantity", o.Quantity.String(),
-			fmt.Sprintf("what costs at most the %s %s that the paper account has; this would cost %s with the fee", free, currency, need))
+		return fault.Field("quantity", t.Quantity.String(),
+			fmt.Sprintf("what costs at most the %s %s that the paper account has; this would cost %s with the fee", free, t.Currency, need))
 	}
 	return nil
-}
-
-// trade makes a fill of an order that took or rested.
-func (b *Broker) trade(o order.Spec, venueID, tradeID string, quantity, price decimal.Decimal, currency string, at time.Time) order.Fill {
-	return order.Fill{
-		TradeID: tradeID, OrderID: o.ID, VenueID: venueID, Symbol: o.Symbol, Side: o.Side, Quantity: quantity, Price: price,
-		Fee: quantity.Mul(price).Mul(b.cfg.Rates.Taker), FeeAsset: currency, At: at,
-	}
 }
 
 // currency is what a symbol is paid in. Files do not say: then it is the one of
@@ -200,7 +245,8 @@ func (b *Broker) currency(inst provider.Instrument) string {
 	return best
 }
 
-// Cancel ends a resting order, or returns how it ended.
+// Cancel ends an open order, or returns how it ended. With an entry end the legs that protect
+// nothing; those for what it filled work on. The other order of a pair works on alone.
 func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return order.Report{}, notSent(err)
@@ -212,20 +258,12 @@ func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, erro
 		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
 	}
 	if !t.Status.Final() {
-		if err := b.commit(ctx, entry{At: b.cfg.Now(), Cancel: t.ID}); err != nil {
+		p := b.plan()
+		p.end(p.tickets[t.ID], order.Canceled, "")
+		if err := b.commit(ctx, p.entries...); err != nil {
 			return order.Report{}, notSent(err)
 		}
 		b.sweep()
 	}
 	return t.full(), nil
-}
-
-// Capabilities returns that only market and limit orders are taken so far.
-func (b *Broker) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
-	return order.Capabilities{}, nil
-}
-
-// SubmitGroup refuses, because groups are not sent yet.
-func (b *Broker) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
-	return nil, fmt.Errorf("paper: %w: groups of orders are not taken yet", broker.ErrNotSent)
 }

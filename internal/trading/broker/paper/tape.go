@@ -1,8 +1,10 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -36,15 +38,48 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 		b.restart(e) // of two series of one symbol the finer has more detail; volume counts once
 		t.interval, t.bar = e.Interval, market.Bar{}
 	}
-	turns, volume := t.since(e.Bar)
-	fills := b.match(b.waiting(e, clock), turns, volume)
+	w, volume := t.since(e.Bar)
 	t.bar = e.Bar
-	if len(fills) == 0 {
+	at, began := e.At, clock.Wall(e.Bar.T)
+	if clock.Speed != 0 {
+		at = clock.Wall(e.At.Unix())
+	}
+	b.expire(context.Background(), began)
+	ready, arrived := b.waiting(e.Symbol, at, began)
+	entries := b.match(ready, arrived, w, volume)
+	if len(entries) != 0 {
+		if err := b.commit(context.Background(), entries...); err != nil {
+			// The orders rest on, as if the market had passed them by.
+			b.cfg.Log.Error("paper orders were not filled", "symbol", e.Symbol.String(), "error", err)
+			return
+		}
+		b.begin(entries, at)
+		b.sweep()
+	}
+	b.expire(context.Background(), at)
+}
+
+// begin lets the legs that now work see the next event whole.
+func (b *Broker) begin(entries []entry, at time.Time) {
+	for _, e := range entries {
+		if e.Amended == nil {
+			continue
+		}
+		if leg := b.book.tickets[e.Amended.ID]; !leg.seen && leg.Group.Leg {
+			leg.seen, leg.Since = true, at
+		}
+	}
+}
+
+// expire ends the day orders whose session is over. The caller holds the lock.
+func (b *Broker) expire(ctx context.Context, at time.Time) {
+	if !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.over(at) }) {
 		return
 	}
-	if err := b.commit(context.Background(), fills...); err != nil {
-		// The orders rest on, as if the market had passed them by.
-		b.cfg.Log.Error("paper orders were not filled", "symbol", e.Symbol.String(), "error", err)
+	p := b.plan()
+	p.expire(at)
+	if err := b.commit(ctx, p.entries...); err != nil {
+		b.cfg.Log.ErrorContext(ctx, "paper orders did not end with their session", "error", err)
 		return
 	}
 	b.sweep()
@@ -64,17 +99,65 @@ func (b *Broker) restart(e provider.Event) {
 	}
 }
 
-// since returns the prices at which the market turned since the tape was sent
-// last, in the order in which it may have, and how much was traded. Of a bar that
-// has grown those are the extremes that went beyond the known ones, and the last.
-func (t *tape) since(bar market.Bar) (turns []float64, volume pool) {
+// way is how the price of a symbol moved in one event.
+type way struct {
+	start decimal.Decimal // where it begins: the open, or the last price that is known
+	turns []float64       // where it turned, in the order in which it may have; the last one is the last price
+	jump  bool            // the first turn is the open of a new bar
+}
+
+// since returns the way of the price since the tape was sent last, and how much was
+// traded. Of a bar that has grown the turns are the extremes that went beyond the known
+// ones, and the last.
+func (t *tape) since(bar market.Bar) (way, pool) {
 	if bar.T != t.bar.T {
-		return walk(bar.O, bar.H, bar.L, bar.C), newPool(0, bar.V, bar.H != bar.L || t.bar.T != 0 && bar.C != t.bar.C)
+		w := way{start: decimal.NewFromFloat(bar.O), turns: walk(bar.O, bar.H, bar.L, bar.C), jump: true}
+		return w, newPool(0, bar.V, bar.H != bar.L || t.bar.T != 0 && bar.C != t.bar.C)
 	}
-	turns = walk(t.bar.C, bar.H, bar.L, bar.C)[1:]
+	turns := walk(t.bar.C, bar.H, bar.L, bar.C)[1:]
 	known := t.bar
 	turns = slices.DeleteFunc(turns, func(p float64) bool { return p != bar.C && known.L <= p && p <= known.H })
-	return turns, newPool(known.V, bar.V, bar.C != known.C || len(turns) > 1)
+	return way{start: decimal.NewFromFloat(known.C), turns: turns}, newPool(known.V, bar.V, bar.C != known.C || len(turns) > 1)
+}
+
+// gap reports whether the price jumped to a turn.
+func (w way) gap(i int) bool { return w.jump && i == 0 }
+
+// guess reports whether a turn is an extreme, of which nobody knows whether it came before
+// the other one.
+func (w way) guess(i int) bool { return i >= 0 && i < len(w.turns)-1 && !w.gap(i) }
+
+// seen returns the best price, for an order of a side that trails, of the way up to a turn,
+// and false where the worst extreme of the bar comes later: that is tried first.
+func (w way) seen(s order.Side, i int) (decimal.Decimal, bool) {
+	better := func(x, y float64) int { return int(s.Sign()) * cmp.Compare(x, y) }
+	for j := i + 1; j < len(w.turns) && !w.gap(i); j++ {
+		if w.guess(j) && better(w.turns[j], w.turns[i]) > 0 {
+			return decimal.Zero, false
+		}
+	}
+	return decimal.NewFromFloat(slices.MinFunc(w.turns[:i+1], better)), true
+}
+
+// touches reports whether the way may do anything to an order that saw it.
+func (w way) touches(t *ticket) bool {
+	if !t.Triggered.IsZero() {
+		return true
+	}
+	low, high := decimal.NewFromFloat(slices.Min(w.turns)), decimal.NewFromFloat(slices.Max(w.turns))
+	if !t.waits() {
+		return t.through(low) || t.through(high)
+	}
+	_, lower := t.follows(low)
+	_, higher := t.follows(high)
+	return t.reached(low) || t.reached(high) || lower || higher
+}
+
+// ends reports whether the last price of the way does anything to an order that waits.
+func (w way) ends(t *ticket) bool {
+	last := decimal.NewFromFloat(w.turns[len(w.turns)-1])
+	_, moved := t.follows(last)
+	return t.waits() && (t.reached(last) || moved)
 }
 
 // walk returns the way of the price within a bar: from the open to the nearer
@@ -122,72 +205,22 @@ func (p *pool) draw(want, step decimal.Decimal) decimal.Decimal {
 	return got
 }
 
-// match returns the fills that a way of the price gives. At each turn the orders
-// that the price has gone through fill: the best price first, then the oldest.
-func (b *Broker) match(waiting []*ticket, turns []float64, volume pool) []entry {
-	var fills []entry
-	now, id := b.cfg.Now(), int64(0)
-	filled := make(map[*ticket]decimal.Decimal)
-	for _, turn := range turns {
-		price := decimal.NewFromFloat(turn)
-		for _, k := range waiting {
-			left := k.left().Sub(filled[k])
-			if !k.through(price) || !left.IsPositive() {
-				continue
-			}
-			quantity := volume.draw(left, k.Step)
-			if !quantity.IsPositive() {
-				continue
-			}
-			id++
-			filled[k] = filled[k].Add(quantity)
-			f := b.trade(k.Spec, k.VenueID, b.book.id(id), quantity, k.Price, k.Currency, now)
-			f.Maker, f.Fee = true, quantity.Mul(f.Price).Mul(b.cfg.Rates.Maker)
-			fills = append(fills, entry{At: now, Fill: &f})
-		}
-	}
-	return fills
-}
-
-// waiting returns the orders for which all of an event happened after they came:
-// those that have seen one before, and all of them when the bar began later. The
-// others have seen one now.
-func (b *Broker) waiting(e provider.Event, clock provider.Clock) []*ticket {
-	at, began := e.At, clock.Wall(e.Bar.T)
-	if clock.Speed != 0 {
-		at = clock.Wall(e.At.Unix())
-	}
-	var ready []*ticket
+// waiting returns the orders for which all of an event happened after they came: those
+// that have seen one before, and all of them when the bar began later. The others have seen
+// one now: its last price.
+func (b *Broker) waiting(s market.Symbol, at, began time.Time) (ready, arrived []*ticket) {
 	for _, k := range b.book.open {
-		if k.Symbol != e.Symbol || !at.After(k.Since) {
+		if k.Symbol != s || k.Status == order.Held || !at.After(k.Since) {
 			continue
 		}
 		if k.seen || !began.Before(k.Since) {
 			ready = append(ready, k)
+		} else {
+			arrived = append(arrived, k)
 		}
 		k.seen = true
 	}
-	slices.SortStableFunc(ready, better)
-	return ready
-}
-
-// better puts buyers that pay more and sellers that ask less first.
-func better(x, y *ticket) int {
-	if x.Side != y.Side {
-		return int(x.Side) - int(y.Side)
-	}
-	if x.Side == order.Buy {
-		return y.Price.Cmp(x.Price)
-	}
-	return x.Price.Cmp(y.Price)
-}
-
-// through reports whether a trade at a price is beyond the order's limit.
-func (t *ticket) through(price decimal.Decimal) bool {
-	if t.Side == order.Buy {
-		return price.LessThan(t.Price)
-	}
-	return price.GreaterThan(t.Price)
+	return ready, arrived
 }
 
 // sweep forgets the tapes of symbols in which nothing rests.
