@@ -14,8 +14,9 @@ import (
 // withLegs returns an order and the others of its group, all with IDs. The legs of an entry
 // protect the position that it opens; the stop of a pair protects what its target does.
 func (l *loop) withLegs(g order.Origin) []order.Origin {
-	orders := []order.Origin{g}
-	for _, s := range g.Legs() {
+	legs := g.Legs()
+	orders := append(make([]order.Origin, 0, 1+len(legs)), g)
+	for _, s := range legs {
 		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent}
 		leg.ID = id.New(l.cfg.Now())
 		if g.Role == order.Entry {

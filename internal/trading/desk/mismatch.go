@@ -209,7 +209,7 @@ func (l *loop) hasOrderFor(f order.Fill) bool {
 // mayBeOwn reports whether a trade may belong to an own order without a venue ID.
 func (l *loop) mayBeOwn(f order.Fill) bool {
 	return slices.ContainsFunc(l.book.Open(), func(o order.Order) bool {
-		return o.VenueID == "" && o.Symbol == f.Symbol && o.Side == f.Side && !o.External
+		return unnamed(o, f.Symbol, f.Side)
 	})
 }
 

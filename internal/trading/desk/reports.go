@@ -29,12 +29,15 @@ type orderPoll struct {
 	busy    bool      // a query is in flight
 	missing time.Time // first "not found" in a row; zero if the venue knows the order
 	cancels int       // repeated
+	forced  bool      // a query must be sent even if the outcome is known
 }
 
 // trackOrder starts or stops polling an order, depending on whether its outcome is known.
 func (l *loop) trackOrder(o order.Order) {
 	if !o.NeedsQuery() {
-		delete(l.polls, o.ID)
+		if c := l.polls[o.ID]; c != nil && !c.forced {
+			delete(l.polls, o.ID)
+		}
 		return
 	}
 	if l.polls[o.ID] == nil {
@@ -42,12 +45,13 @@ func (l *loop) trackOrder(o order.Order) {
 	}
 }
 
-// forcePoll polls an order once in any state.
+// forcePoll polls an order once in any state, after what is known now.
 func (l *loop) forcePoll(o order.Order) {
 	l.trackOrder(o)
 	if l.polls[o.ID] == nil {
 		l.polls[o.ID] = &orderPoll{next: l.now().Add(minPollInterval), polls: 1}
 	}
+	l.polls[o.ID].forced = true
 }
 
 // pollOrders queries the orders that are due.
@@ -55,7 +59,7 @@ func (l *loop) pollOrders(now time.Time) {
 	for id, c := range l.polls {
 		o, ok := l.book.Order(id)
 		switch {
-		case !ok:
+		case !ok, o.External && !o.NeedsQuery():
 			delete(l.polls, id)
 		case c.busy || l.inFlight[id] || o.External || now.Before(c.next):
 			// External orders have no ID of ours; reconciliation closes them.
@@ -67,7 +71,7 @@ func (l *loop) pollOrders(now time.Time) {
 
 // queryOrder queries an order by our ID.
 func (l *loop) queryOrder(o order.Order, c *orderPoll) {
-	c.busy = true
+	c.busy, c.forced = true, false
 	l.reads.add(func(ctx context.Context) func() {
 		r, err := l.cfg.Broker.Query(ctx, o.Handle())
 		return func() {
@@ -81,10 +85,13 @@ func (l *loop) queryOrder(o order.Order, c *orderPoll) {
 func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	id := before.ID
 	o, ok := l.book.Order(id)
+	c := l.polls[id]
+	if ok && l.inFlight[id] && c != nil {
+		c.forced = true // the answer may be older than what is in flight
+	}
 	if !ok || l.inFlight[id] {
 		return
 	}
-	c := l.polls[id]
 	switch {
 	case err == nil:
 		if o.Doubt == before.Doubt && o.Doubted.Equal(before.Doubted) {
@@ -104,7 +111,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 		c.next = l.now().Add(retry.Backoff{First: minPollInterval, Max: maxPollInterval}.Delay(c.polls, l.cfg.Rand))
 		if err == nil {
 			c.missing = time.Time{}
-			if o, _ := l.book.Order(id); !o.NeedsQuery() {
+			if o, _ := l.book.Order(id); !o.NeedsQuery() && !c.forced {
 				delete(l.polls, id)
 			}
 		}
@@ -191,6 +198,9 @@ func (l *loop) setStreamUp(ctx context.Context, flows bool) {
 func (l *loop) handleReport(r order.Report) {
 	o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
 	if !ok {
+		if l.queryUnnamedLegs(r) {
+			return
+		}
 		if o, ok = l.recordExternalOrder(r); !ok {
 			return
 		}
@@ -201,6 +211,26 @@ func (l *loop) handleReport(r order.Report) {
 	l.commitReport(o, l.reportEvents(o, r))
 	l.advanceOrder(o.ID)
 	l.requestMissingFills(o.ID)
+}
+
+// queryUnnamedLegs reports whether a report may be of a leg of ours whose ID at the venue is
+// not known yet, and queries these legs. Reports that come later find them by that ID.
+func (l *loop) queryUnnamedLegs(r order.Report) bool {
+	found := false
+	for _, o := range l.book.Open() {
+		if unnamed(o, r.Symbol, r.Side) && o.Group.Name != "" && o.Group.Name != o.ID {
+			found = true
+			l.forcePoll(o)
+		}
+	}
+	return found
+}
+
+// unnamed reports whether an order of ours may be at the venue under an ID of the venue's that
+// is not known.
+func unnamed(o order.Order, s market.Symbol, side order.Side) bool {
+	sent := o.Status != order.New && o.Status != order.PendingApproval
+	return o.VenueID == "" && !o.External && o.Symbol == s && o.Side == side && sent
 }
 
 // findOrder returns the order of a report or trade.

@@ -65,7 +65,7 @@ func (l *loop) shouldSend(caller principal.Caller, orders []order.Order, request
 	err := l.checkStale(head, requestedAt)
 	switch {
 	case !head.CancelRequested.IsZero():
-		var events []order.Event
+		events := make([]order.Event, 0, len(orders))
 		for _, o := range orders {
 			delete(l.inFlight, o.ID)
 			events = append(events, l.event(o, order.KindCanceled, "canceled before it was sent")...)

@@ -28,8 +28,9 @@ type Fault struct {
 
 // Memory is a venue and the account at it, in memory: one symbol, BTCUSDT, a price
 // that the test sets, and faults that it queues. Market orders fill at the price,
-// limit orders when it is at or beyond theirs; the fee is 0.1 % in the quote. It is
-// safe for concurrent use and starts no goroutine.
+// limit orders when it is at or beyond theirs; the fee is 0.1 % in the quote. Stops, pairs
+// and brackets are held as Manner says. It is safe for concurrent use and starts no
+// goroutine.
 type Memory struct {
 	mu      sync.Mutex
 	price   decimal.Decimal
@@ -38,6 +39,7 @@ type Memory struct {
 	trades  []order.Fill
 	faults  []Fault
 	deaf    error
+	manner  Manner
 	streams map[*queue]struct{}
 	last    int64 // id given out
 }
@@ -96,9 +98,7 @@ func (m *Memory) SetPrice(p decimal.Decimal) {
 	defer m.mu.Unlock()
 	m.price = p
 	for _, r := range m.orders {
-		if open(r.Status) && m.reached(r.Spec) {
-			m.fill(r, r.Quantity.Sub(r.Filled), r.Price)
-		}
+		m.work(r, r.Price)
 	}
 }
 
@@ -137,6 +137,17 @@ func (m *Memory) Orders() []order.Report {
 	return all
 }
 
+// listed returns the orders as the venue lists them.
+func (m *Memory) listed() []order.Report {
+	all := m.Orders()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range all {
+		all[i] = m.shown(all[i])
+	}
+	return all
+}
+
 // Publish sends a report to the streams, whatever it says.
 func (m *Memory) Publish(r order.Report) {
 	m.mu.Lock()
@@ -156,7 +167,7 @@ func (m *Memory) Drop() {
 
 func (m *Memory) publish(r order.Report) {
 	for q := range m.streams {
-		q.reports = append(q.reports, r)
+		q.reports = append(q.reports, m.shown(r))
 		q.signal()
 	}
 }
@@ -170,11 +181,19 @@ func (q *queue) signal() {
 
 func open(s order.Status) bool { return s == order.Accepted || s == order.PartiallyFilled }
 
-func (m *Memory) find(id string) *order.Report { return m.named(order.Spec{ID: id}.Handle()) }
+// find returns the order with an ID of ours, also where the venue does not show it.
+func (m *Memory) find(id string) *order.Report {
+	for _, r := range slices.Backward(m.orders) {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
 
 func (m *Memory) named(h order.Handle) *order.Report {
 	for _, r := range slices.Backward(m.orders) {
-		if h.Names(*r) {
+		if m.names(h, *r) {
 			return r
 		}
 	}
@@ -202,9 +221,7 @@ func (m *Memory) take(o order.Spec) *order.Report {
 	r.Owner = ""
 	m.orders = append(m.orders, r)
 	m.publish(*r)
-	if m.reached(o) {
-		m.fill(r, o.Quantity, m.price)
-	}
+	m.work(r, m.price)
 	return r
 }
 
@@ -227,6 +244,7 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 	report := *r
 	report.Fills = []order.Fill{f}
 	m.publish(report)
+	m.filled(r, f.Quantity)
 }
 
 // Name returns "memory".
@@ -247,16 +265,16 @@ func (m *Memory) Instrument(_ context.Context, s market.Symbol) (provider.Instru
 }
 
 // change runs a request that changes something, as the faults have it.
-func (m *Memory) change(ctx context.Context, do func() (order.Report, error)) (order.Report, error) {
+func change[T any](ctx context.Context, m *Memory, do func() (T, error)) (T, error) {
+	var r, none T
 	if err := ctx.Err(); err != nil {
-		return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrNotSent, err)
+		return none, fmt.Errorf("memory: %w: %w", broker.ErrNotSent, err)
 	}
 	m.mu.Lock()
 	var f Fault
 	if len(m.faults) > 0 {
 		f, m.faults = m.faults[0], m.faults[1:]
 	}
-	var r order.Report
 	var err error
 	if f.Done || f.Fate == nil && !f.Hang {
 		r, err = do()
@@ -265,58 +283,71 @@ func (m *Memory) change(ctx context.Context, do func() (order.Report, error)) (o
 	if f.Hang {
 		select {
 		case <-ctx.Done():
-			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrUnknown, ctx.Err())
+			return none, fmt.Errorf("memory: %w: %w", broker.ErrUnknown, ctx.Err())
 		case <-time.After(15 * time.Second):
-			return order.Report{}, fmt.Errorf("memory: %w: no answer", broker.ErrUnknown)
+			return none, fmt.Errorf("memory: %w: no answer", broker.ErrUnknown)
 		}
 	}
 	if f.Fate != nil {
-		return order.Report{}, fmt.Errorf("memory: %w: as the test has it", f.Fate)
+		return none, fmt.Errorf("memory: %w: as the test has it", f.Fate)
 	}
 	return r, err
 }
 
 // Submit takes an order, unless a fault says otherwise.
 func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
-	return m.change(ctx, func() (order.Report, error) {
-		if o.Symbol != MemorySymbol() {
-			return order.Report{}, fmt.Errorf("%w: %w", broker.ErrRejected, provider.UnknownSymbol("memory", o.Symbol))
+	return change(ctx, m, func() (order.Report, error) {
+		if err := m.check(o); err != nil {
+			return order.Report{}, err
 		}
-		if m.find(o.ID) != nil {
-			return order.Report{}, fmt.Errorf("memory: %w: the id %s is taken", broker.ErrUnknown, o.ID)
-		}
-		price := o.Price
-		if o.Type == order.Market {
-			price = m.price
-		}
-		asset, need := "USDT", o.Quantity.Mul(price)
-		if o.Side == order.Sell {
-			asset, need = "BTC", o.Quantity
-		}
-		if need.GreaterThan(m.available(asset)) {
-			return order.Report{}, fmt.Errorf("memory: %w: %w", broker.ErrRejected, fault.Field("quantity", o.Quantity.String(), "what the account has"))
-		}
-		r := *m.take(o)
-		for _, f := range m.trades {
-			if f.VenueID == r.VenueID {
-				r.Fills = append(r.Fills, f)
-			}
-		}
-		return r, nil
+		return m.answer(m.take(o)), nil
 	})
+}
+
+// check returns why an order is not taken.
+func (m *Memory) check(o order.Spec) error {
+	if o.Symbol != MemorySymbol() {
+		return fmt.Errorf("%w: %w", broker.ErrRejected, provider.UnknownSymbol("memory", o.Symbol))
+	}
+	if m.find(o.ID) != nil {
+		return fmt.Errorf("memory: %w: the id %s is taken", broker.ErrUnknown, o.ID)
+	}
+	price := o.Price
+	if o.Type == order.Market {
+		price = decimal.Max(m.price, o.StopPrice)
+	}
+	asset, need := "USDT", o.Quantity.Mul(price)
+	if o.Side == order.Sell {
+		asset, need = "BTC", o.Quantity
+	}
+	if need.GreaterThan(m.available(asset)) {
+		return fmt.Errorf("memory: %w: %w", broker.ErrRejected, fault.Field("quantity", o.Quantity.String(), "what the account has"))
+	}
+	if o.StopPrice.IsPositive() && m.stopReached(o) {
+		return fmt.Errorf("memory: %w: %w", broker.ErrRejected, fault.Field("stop_price", o.StopPrice.String(), "a price that would not trigger immediately"))
+	}
+	return nil
+}
+
+// answer returns the report of an order with its trades.
+func (m *Memory) answer(taken *order.Report) order.Report {
+	r := *taken
+	for _, f := range m.trades {
+		if f.VenueID == r.VenueID {
+			r.Fills = append(r.Fills, f)
+		}
+	}
+	return r
 }
 
 // Cancel cancels, or returns how the order ended.
 func (m *Memory) Cancel(ctx context.Context, o order.Handle) (order.Report, error) {
-	return m.change(ctx, func() (order.Report, error) {
+	return change(ctx, m, func() (order.Report, error) {
 		r := m.named(o)
 		if r == nil {
 			return order.Report{}, fmt.Errorf("memory: %w: %s", broker.ErrNotFound, o)
 		}
-		if open(r.Status) {
-			r.Status, r.At = order.Canceled, time.Now()
-			m.publish(*r)
-		}
+		m.end(r, order.Canceled, "")
 		return *r, nil
 	})
 }
@@ -337,7 +368,7 @@ func (m *Memory) Query(ctx context.Context, o order.Handle) (order.Report, error
 
 // Open lists the open orders.
 func (m *Memory) Open(ctx context.Context) ([]order.Report, error) {
-	return slices.DeleteFunc(m.Orders(), func(r order.Report) bool { return !open(r.Status) }), m.reads(ctx)
+	return slices.DeleteFunc(m.listed(), func(r order.Report) bool { return !open(r.Status) }), m.reads(ctx)
 }
 
 // Fills lists the trades after one.
@@ -356,22 +387,6 @@ func (m *Memory) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 		}
 	}
 	return found, nil
-}
-
-// available returns what no resting order holds.
-func (m *Memory) available(asset string) decimal.Decimal {
-	free := m.balance[asset]
-	for _, r := range m.orders {
-		left := r.Quantity.Sub(r.Filled)
-		switch {
-		case !open(r.Status):
-		case r.Side == order.Sell && asset == "BTC":
-			free = free.Sub(left)
-		case r.Side == order.Buy && asset == "USDT":
-			free = free.Sub(left.Mul(r.Price))
-		}
-	}
-	return free
 }
 
 // Holdings returns both assets.
@@ -427,14 +442,4 @@ func (m *Memory) Stream(ctx context.Context, ready func(), out chan<- order.Repo
 			return ctx.Err()
 		}
 	}
-}
-
-// Capabilities returns that only market and limit orders are taken.
-func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
-	return order.Capabilities{}, nil
-}
-
-// SubmitGroup refuses.
-func (m *Memory) SubmitGroup(context.Context, []order.Spec) ([]order.Report, error) {
-	return nil, fmt.Errorf("memory: %w: groups of orders are not taken", broker.ErrNotSent)
 }
