@@ -283,6 +283,49 @@ func TestEntry_PricesAreJudgedAtTheFill(t *testing.T) {
 	}
 }
 
+// TestEntry_NothingIsLeftOfAFillOrKill holds what is answered to a bracket whose entry the
+// book does not fill.
+func TestEntry_NothingIsLeftOfAFillOrKill(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	answer := d.must(t, http.MethodPost, "orderList/opoco", strings.Replace(entry, "GTC", "FOK", 1)+twoLegs)
+	if answer["listOrderStatus"] != "ALL_DONE" || answer["listClientOrderId"] != nil || strings.Count(fmt.Sprint(answer["orderReports"]), "OTO_PHASE_ONE_EXPIRED") != 2 {
+		t.Errorf("%v", answer)
+	}
+	d.wants(t, "entry", "EXPIRED", "0", "UNFILLED_FOK_ORDER_EXPIRED")
+	if object := d.must(t, http.MethodGet, "orderList", "origClientOrderId=L"); object["listClientOrderId"] != "L" || len(d.Locks()) != 0 {
+		t.Errorf("%v, locks %v", object, d.Locks())
+	}
+	d.Assume(binance.Assumptions{OPORefusesFOK: true})
+	if code, object := d.on(t, http.MethodPost, "orderList/opoco", strings.Replace(entry, "GTC", "FOK", 1)+twoLegs); code != 400 || object["code"] != -2010. {
+		t.Errorf("%d %v", code, object)
+	}
+}
+
+// TestEntry_MayLockItsLegs holds the assumption that an OTO locks what its legs need when it
+// is placed.
+func TestEntry_MayLockItsLegs(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.Assume(binance.Assumptions{OTOLocksLegs: true, ShowsUnsized: true})
+	d.must(t, http.MethodPost, "orderList/otoco", entry+sized+twoLegs)
+	d.coins(t, "1.9", "0.1")
+	d.Trade("entry", dec("0.1"))
+	d.wants(t, "stop", "NEW", "0", "")
+	d.coins(t, "1.9999", "0.1")
+	over := d.must(t, http.MethodDelete, "orderList", "symbol=BTCUSDT&listClientOrderId=L")
+	if reports, ok := over["orderReports"].([]any); !ok || len(reports) != 2 {
+		t.Errorf("%v", over)
+	}
+	d.coins(t, "2.0999", "0")
+	if code, object := d.on(t, http.MethodPost, "orderList/otoco", entry+strings.Replace(sized, "0.1", "2.2", 1)+twoLegs); code != 400 || object["code"] != -2010. || len(d.Locks()) != 0 {
+		t.Errorf("%d %v, locks %v", code, object, d.Locks())
+	}
+	if answer := fmt.Sprint(d.must(t, http.MethodPost, "orderList/opoco", entry+twoLegs)); strings.Count(answer, "origQty:0.00000000") != 2 {
+		t.Errorf("%v", answer)
+	}
+}
+
 // TestLists_AreReadAndListed reads what the venue keeps of lists.
 func TestLists_AreReadAndListed(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (f listForm) read(c call) (*List, *refusal) {
 			return nil, no
 		}
 		if l.working.Type != typeLimit && l.working.Type != typeMaker {
-			return nil, &refusal{400, -1116, "Invalid orderType."}
+			return nil, &refusal{400, -1159, "Order type not supported for the working order."}
 		}
 	}
 	for _, p := range f.legs {
@@ -144,6 +144,9 @@ func (f listForm) place(c call) (any, *refusal) {
 		reports = append(reports, e.answer(o, form, c.now))
 	}
 	answer["orderReports"] = reports
+	if l.Status == listDone { // the testnet was seen to answer so
+		answer["listClientOrderId"] = nil
+	}
 	return answer, nil
 }
 
@@ -229,8 +232,8 @@ func cancelOrderList(c call) (any, *refusal) {
 	e := c.server.exchange
 	open := slices.DeleteFunc(slices.Clone(l.all()), func(o *Order) bool { return !o.Open() })
 	e.cancel(open[0], by, c.now)
-	answer, reports := l.listed(c.now), make([]map[string]any, 0, len(l.all()))
-	for _, o := range l.all() {
+	answer, reports := l.listed(c.now), make([]map[string]any, 0, len(open))
+	for _, o := range open {
 		reports = append(reports, e.canceled(o, by, c.now))
 	}
 	answer["orderReports"] = reports

@@ -42,7 +42,9 @@
 // suggest as its zero value. Beside them, these are guesses: a list is answered with
 // RESULT when newOrderRespType is missing, its first event comes before those of its
 // orders, an order reports NEW again when it is triggered, with w and W, and an order type
-// that a symbol lacks is refused with -1013.
+// that a symbol lacks is refused with -1013. Others saw on the testnet, and the documents
+// do not have: a list that ends in the call that places it is answered with
+// listClientOrderId null, and a working order of another type is refused with -1159.
 package binance
 
 import (

@@ -61,7 +61,7 @@ func TestStops_AreRefusedInTheVenuesWords(t *testing.T) {
 		"an OPO that buys twice":     {"orderList/opo", strings.Replace(entry, "SELL", "BUY", 1) + oneLeg, -1223, "must be asks"},
 		"an OPO with a quantity":     {"orderList/opo", entry + oneLeg + sized, -1104, "Not all sent parameters were read"},
 		"an OTO without a quantity":  {"orderList/oto", entry + oneLeg, -1102, "'pendingQuantity'"},
-		"an entry at market":         {"orderList/opo", strings.Replace(entry, "=LIMIT&workingSide=BUY&workingPrice=49000&workingQuantity=0.1&workingTimeInForce=GTC", "=MARKET&workingSide=BUY&workingQuantity=0.1", 1) + oneLeg, -1116, "Invalid orderType."},
+		"an entry at market":         {"orderList/opo", strings.Replace(entry, "=LIMIT&workingSide=BUY&workingPrice=49000&workingQuantity=0.1&workingTimeInForce=GTC", "=MARKET&workingSide=BUY&workingQuantity=0.1", 1) + oneLeg, -1159, "working order"},
 		"one id for two":             {"orderList/opo", strings.Replace(entry, "=entry", "=stop", 1) + oneLeg, -2010, "Duplicate order sent."},
 		"a bracket inside out":       {"orderList/opoco", entry + strings.NewReplacer("55000", "45000", "46000", "45500").Replace(twoLegs), -2010, "The relationship of the prices"},
 	} {
