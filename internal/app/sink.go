@@ -26,6 +26,31 @@ func (t *trading) sinks(rt Runtime) []Part {
 		t.senders = append(t.senders, s)
 		parts = append(parts, Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})
 	}
+	t.notices = sink.NewOutbox(t.receivers, sink.OutboxConfig{Log: rt.Log, Now: time.Now, Rand: rand.Float64})
+	if len(t.receivers) > 0 {
+		parts = append(parts, Part{Name: "notices", Run: t.notices.Run})
+	}
+	return append(parts, t.listeners(rt)...)
+}
+
+// listeners returns a part for each receiver that reports presses of buttons, if something
+// decides about them. A bot has one listener, also with several replicas.
+func (t *trading) listeners(rt Runtime) []Part {
+	if t.decider == nil {
+		return nil
+	}
+	var parts []Part
+	for _, to := range t.receivers {
+		l, ok := to.Receiver.(sink.Listener)
+		if !ok {
+			continue
+		}
+		run := func(ctx, hard context.Context, ready func()) error {
+			ready()
+			return l.Listen(ctx, hard, sink.Presses{Decider: t.decider, Log: rt.Log, Rand: rand.Float64})
+		}
+		parts = append(parts, Part{Name: to.Name + "-buttons", Run: t.exclusive("buttons/"+to.Name+"/"+accountOwner, run)})
+	}
 	return parts
 }
 

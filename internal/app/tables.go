@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 
 	"candela/internal/alerting/sink"
+	"candela/internal/alerting/sink/email"
 	"candela/internal/alerting/sink/ntfy"
+	"candela/internal/alerting/sink/telegram"
 	"candela/internal/alerting/sink/webhook"
 	"candela/internal/config"
 	"candela/internal/market/provider"
@@ -58,6 +60,8 @@ func Sinks() []sink.Descriptor {
 	return []sink.Descriptor{
 		webhook.Descriptor(),
 		ntfy.Descriptor(),
+		telegram.Descriptor(),
+		email.Descriptor(),
 	}
 }
 

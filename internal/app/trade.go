@@ -38,6 +38,8 @@ type trading struct {
 
 	receivers []sink.Target
 	senders   []*sink.Sink
+	notices   *sink.Outbox // messages to the owner besides alerts
+	decider   sink.Decider // what pressed buttons are passed to; nil for nothing
 }
 
 // newTrading builds the trading side over the bars. Nothing runs before its parts do.

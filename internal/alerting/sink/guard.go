@@ -76,3 +76,13 @@ func refusal(format string, args ...any) error {
 func (g guard) dialer(resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: dialTimeout, Resolver: resolver, ControlContext: g.control}
 }
+
+// NewDialer returns a dialer to a host that a setting names, and whether that is this
+// machine. The connection must be encrypted unless it is.
+func NewDialer(setting, host string, allowPrivate bool) (d *net.Dialer, local bool, err error) {
+	g, err := newGuard(&url.URL{Scheme: "https", Host: net.JoinHostPort(host, "1")}, allowPrivate)
+	if err != nil {
+		return nil, false, BadSetting(setting, err)
+	}
+	return g.dialer(nil), g.local, nil
+}

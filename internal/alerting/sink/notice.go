@@ -19,9 +19,6 @@ const (
 	// MaxNotices bounds the notices that wait for one receiver. The newest are kept.
 	MaxNotices = 16
 
-	// MaxToken bounds the token of a button in bytes; Telegram allows 64 with our mark.
-	MaxToken = 62
-
 	maxTitle   = 200
 	maxLink    = 1000
 	maxButtons = 4
@@ -47,7 +44,8 @@ type Button struct {
 	Allow bool   // what pressing it means
 }
 
-// noticeID matches the IDs of notices and the tokens of buttons.
+// noticeID matches the IDs of notices and the tokens of buttons. Telegram allows 64 bytes
+// for the data of a button, which is a token and a mark of two.
 var noticeID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,62}$`)
 
 // check returns an error for a notice that a receiver could not be sent as it is.
@@ -197,4 +195,25 @@ func (o *Outbox) deliver(ctx context.Context, q *noticeQueue, n Notice) {
 			return
 		}
 	}
+}
+
+// Decider decides about what a button stands for.
+type Decider interface {
+	// Decide returns the line that the owner is shown in place of the buttons. After an
+	// error the buttons stay. It must accept a token that it has seen before: a press may
+	// be reported twice.
+	Decide(ctx context.Context, token string, allow bool) (text string, err error)
+}
+
+// Listener is a receiver that reports the presses of buttons.
+type Listener interface {
+	// Listen reports presses until ctx ends. hard bounds everything.
+	Listen(ctx, hard context.Context, l Presses) error
+}
+
+// Presses is what a Listener reports to. All fields are required.
+type Presses struct {
+	Decider Decider
+	Log     *slog.Logger
+	Rand    func() float64 // from 0 to below 1, for the jitter of retries
 }

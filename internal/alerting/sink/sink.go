@@ -258,11 +258,20 @@ func (r *run) unblock(ctx, hard context.Context, e *notify.Entry) bool {
 
 // send makes one attempt. After ctx ends it gets lastMoment.
 func (r *run) send(ctx, hard context.Context, e *notify.Entry) Answer {
-	call, cancel := context.WithCancel(hard)
+	call, cancel := LastMoment(ctx, hard)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
-	defer stop()
 	return r.to.Send(call, Message{Now: r.cfg.Now(), Alert: e})
+}
+
+// LastMoment returns a context for a request that must not end half done: it ends two
+// seconds after ctx, or with hard. The caller must call cancel.
+func LastMoment(ctx, hard context.Context) (_ context.Context, cancel func()) {
+	call, end := context.WithCancel(hard)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, end) })
+	return call, func() {
+		stop()
+		end()
+	}
 }
 
 // Status describes a sink. The counters only grow.

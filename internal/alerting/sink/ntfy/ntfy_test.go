@@ -158,3 +158,36 @@ func FuzzNtfy(f *testing.F) {
 		}
 	})
 }
+
+// A notice opens its link by a touch and by a button, and carries no token.
+func TestNtfy_ANotice(t *testing.T) {
+	t.Parallel()
+	address, arrived := sinktest.Listen(t, nil)
+	r := newReceiver(t, address+"/topic")
+	n := sink.Notice{
+		ID: "n-1", Title: "Gr\u00fc\u00dfe", Text: "An order waits until 15:13 UTC", Link: "https://candela.example.com/console/approvals/1?a=b,c",
+		Buttons: []sink.Button{{Label: "Allow", Token: "opaque-token", Allow: true}},
+	}
+	if a := r.Send(t.Context(), sink.Message{Now: time.Now(), Notice: &n}); a.Outcome != sink.Delivered {
+		t.Fatalf("%+v", a)
+	}
+	in := <-arrived
+	for name, want := range map[string]string{
+		"Title": "=?utf-8?b?R3LDvMOfZQ==?=", "Priority": "high", "Click": n.Link, "Actions": `view, "Open candela", "` + n.Link + `"`, "X-Sequence-ID": "n-1",
+	} {
+		if in.Header.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, in.Header.Get(name), want)
+		}
+	}
+	if in.Body != n.Text {
+		t.Errorf("%q", in.Body)
+	}
+	for name, values := range in.Header {
+		if strings.Contains(strings.Join(values, " "), "opaque-token") {
+			t.Errorf("%s has the token of a button", name)
+		}
+	}
+	if a := r.Check(t.Context()); a.Outcome != sink.Delivered || len(arrived) > 0 {
+		t.Errorf("%+v", a)
+	}
+}

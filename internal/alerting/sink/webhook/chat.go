@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"encoding/json"
+	"math"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -116,8 +118,8 @@ func discordAnswer(r sink.Reply) sink.Answer {
 	if a.Outcome == sink.Delivered || json.Unmarshal(r.Body, &body) != nil {
 		return a
 	}
-	if r.Status == 429 && body.RetryAfter > 0 {
-		a.Wait = max(a.Wait, sink.Bounded(time.Duration(min(body.RetryAfter, 1e6)*float64(time.Second))))
+	if r.Status == http.StatusTooManyRequests && body.RetryAfter > 0 {
+		a.Wait = max(a.Wait, sink.Bounded(time.Duration(math.Ceil(min(body.RetryAfter, 1e6)*1000))*time.Millisecond))
 	}
 	if body.Code == 10015 {
 		a.Text += ": Discord does not know this webhook; create a new one and change --" + urlSetting
