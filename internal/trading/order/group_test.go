@@ -117,6 +117,10 @@ func TestWithoutStop(t *testing.T) {
 		return sent(g)
 	}
 	target := sent(origin("o2", order.Sell, "5"))
+	g := origin("o3", order.Sell, "4")
+	g.TrailPercent = dec("1.5")
+	trailing := sent(g)
+	waiting := fold(stop(order.Sell, "5"), event("o1", order.KindHeld))
 	leaving := fold(stop(order.Sell, "5"), event("o1", order.KindCancelRequested))
 	for name, tc := range map[string]struct {
 		held string
@@ -127,6 +131,8 @@ func TestWithoutStop(t *testing.T) {
 		"a target is no stop":        {"5", []order.Order{target}, "5"},
 		"a stop over a part":         {"5", []order.Order{stop(order.Sell, "3"), target}, "2"},
 		"a stop over more":           {"5", []order.Order{stop(order.Sell, "8")}, "0"},
+		"a stop that trails":         {"5", []order.Order{trailing}, "1"},
+		"a leg that waits":           {"5", []order.Order{waiting}, "5"},
 		"a stop that is being ended": {"5", []order.Order{leaving}, "5"},
 		"a stop of the wrong side":   {"5", []order.Order{stop(order.Buy, "5")}, "5"},
 		"a short":                    {"-5", []order.Order{stop(order.Buy, "4")}, "1"},

@@ -51,18 +51,21 @@ func (s Spec) Legs() []Spec {
 	return legs
 }
 
+// IsStop reports whether the order waits for a price before it is what Type says.
+func (s Spec) IsStop() bool { return s.StopPrice.IsPositive() || s.TrailPercent.IsPositive() }
+
 // Protects reports whether the order is to close a position when the price gets there: a
 // stop, or an order of a group, against a position of this signed quantity.
 func (o Order) Protects(held decimal.Decimal) bool {
-	return (o.StopPrice.IsPositive() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
+	return (o.IsStop() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
 }
 
 // WithoutStop returns how much of a position, of this signed quantity, no stop among the
-// open orders in its symbol would close.
+// open orders in its symbol would close. A stop that waits for its entry closes nothing yet.
 func WithoutStop(held decimal.Decimal, open []Order) decimal.Decimal {
 	left := held.Abs()
 	for _, o := range open {
-		if o.StopPrice.IsPositive() && o.Protects(held) && o.CancelRequested.IsZero() {
+		if o.IsStop() && !o.Waiting && o.Protects(held) && o.CancelRequested.IsZero() {
 			left = left.Sub(o.Remaining())
 		}
 	}

@@ -217,7 +217,8 @@ func (l *reportReader) overtake() {
 // NewExternal returns the event that records an order found at the venue under a new ID.
 func NewExternal(g Origin, r Report, at time.Time) Event {
 	g.External = true
-	g.Symbol, g.Side, g.Type, g.Quantity, g.Price, g.StopPrice = r.Symbol, r.Side, r.Type, r.Quantity, r.Price, r.StopPrice
+	g.Symbol, g.Side, g.Type, g.Quantity, g.Price = r.Symbol, r.Side, r.Type, r.Quantity, r.Price
+	g.StopPrice, g.TrailPercent = r.StopPrice, r.TrailPercent
 	return Event{Kind: KindCreated, OrderID: g.ID, At: at, VenueAt: r.At, VenueID: r.VenueID, Origin: &g}
 }
 
