@@ -68,7 +68,8 @@ func TestParse_DocumentedPayloads(t *testing.T) {
 func sound(t *testing.T, data []byte, r order.Report) {
 	t.Helper()
 	if r.VenueID == "" || r.Side == 0 || r.Status == 0 || r.At.IsZero() || r.Filled.IsNegative() || r.Quantity.IsNegative() || r.Price.IsNegative() ||
-		r.Filled.GreaterThan(r.Quantity) && !r.Quantity.IsZero() || r.Symbol.Venue != name {
+		r.Filled.GreaterThan(r.Quantity) && !r.Quantity.IsZero() || r.Symbol.Venue != name || r.StopPrice.IsNegative() || r.TrailPercent.IsNegative() ||
+		r.Status == order.Held && !r.Triggered.IsZero() {
 		t.Fatalf("%q becomes %+v", data, r)
 	}
 	sum := decimal.Zero
@@ -84,7 +85,7 @@ func sound(t *testing.T, data []byte, r order.Report) {
 }
 
 func FuzzParseOrders(f *testing.F) {
-	for _, s := range []string{docFull, docCancel, docQuery, strings.Replace(docQuery, "NEW", "PENDING", 1), strings.Replace(docFull, "10.0", "1e400", 1), `{}`} {
+	for _, s := range []string{docFull, docStop, docCancel, docQuery, strings.Replace(docQuery, "NEW", "PENDING", 1), strings.Replace(docFull, "10.0", "1e400", 1), `{}`} {
 		f.Add([]byte(s))
 		f.Add([]byte("[" + s + "," + s + "]"))
 	}
@@ -147,6 +148,7 @@ func FuzzParseAccount(f *testing.F) {
 
 func FuzzParseMessage(f *testing.F) {
 	for _, s := range []string{
+		docEvent, strings.Replace(docEvent, `"w":false`, `"w":true,"W":1710485608950,"d":125,"D":-1,"eR":"OCO_TRIGGER"`, 1),
 		docNew, strings.Replace(docNew, `"x":"NEW"`, `"x":"TRADE"`, 1), strings.Replace(docNew, `"X":"NEW"`, `"X":"ASLEEP"`, 1),
 		`{"id":"reports","status":200,"result":{"subscriptionId":0}}`, `{"id":null,"status":400,"error":{"code":-1135,"msg":"Invalid JSON Request"}}`,
 		`{"subscriptionId":0,"event":{"e":"outboundAccountPosition","E":1564034571105,"u":1564034571073,"B":[{"a":"ETH","f":"10000.000000","l":"0.000000"}]}}`,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -49,9 +50,14 @@ func (b *Broker) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.
 	return reports, nil
 }
 
+// legsWait is how long the report of a filled entry waits for those of its legs.
+const legsWait = 2 * time.Second
+
 // readLegs asks for the legs of an entry that was filled at once: the answer has them as
-// they were before. Where that fails, the stream and the next comparison have them.
+// they were before. Where that fails, the stream and the next reconciliation have them.
 func (b *Broker) readLegs(ctx context.Context, orders []order.Spec, reports []order.Report) {
+	ctx, cancel := context.WithTimeout(ctx, legsWait)
+	defer cancel()
 	for i := 1; i < len(reports) && reports[0].Status == order.Filled; i++ {
 		if reports[i].Status != order.Held {
 			continue
@@ -143,7 +149,7 @@ func (b *Broker) composeEntry(ctx context.Context, l *list) error {
 	}
 	l.name += "co"
 	target, stop := 1, 2
-	if isStop(legs[0]) {
+	if legs[0].IsStop() {
 		target, stop = 2, 1
 	}
 	l.putPair("pendingAbove", "pendingBelow", target, stop)
@@ -221,7 +227,7 @@ func checkGroup(orders []order.Spec) error {
 	if head.Role == order.Entry {
 		return checkEntry(head, orders[1:])
 	}
-	if len(orders) != 2 || isStop(head) || !isStop(orders[1]) || head.Type != order.Limit || head.Side != orders[1].Side {
+	if len(orders) != 2 || head.IsStop() || !orders[1].IsStop() || head.Type != order.Limit || head.Side != orders[1].Side {
 		return errors.New("binance: a pair is a target with a limit, and its stop")
 	}
 	return nil
@@ -229,15 +235,15 @@ func checkGroup(orders []order.Spec) error {
 
 // checkEntry refuses an entry that waits for a price, and legs that do not close it.
 func checkEntry(entry order.Spec, legs []order.Spec) error {
-	if isStop(entry) {
+	if entry.IsStop() {
 		return fault.Field("stop_price", entry.StopPrice.String(), "none: binance takes no entry that waits for a price together with legs; place them when it is filled")
 	}
 	stops := 0
 	for _, leg := range legs {
-		if leg.Side == entry.Side || !isStop(leg) && leg.Type != order.Limit {
+		if leg.Side == entry.Side || !leg.IsStop() && leg.Type != order.Limit {
 			return fmt.Errorf("binance: leg %s does not close what the entry brings", leg.ID)
 		}
-		if isStop(leg) {
+		if leg.IsStop() {
 			stops++
 		}
 	}

@@ -131,7 +131,7 @@ func matched(r order.Report, o order.Handle, spelled string) (order.Report, erro
 	if o.Group.Name != "" {
 		r.Group = o.Group
 	}
-	if o.Type == order.Market && r.Type == order.Limit && !isStop(r.Spec) {
+	if o.Type == order.Market && r.Type == order.Limit && !r.IsStop() {
 		r.SentAs = sentAs(r.Spec)
 	}
 	return r, nil

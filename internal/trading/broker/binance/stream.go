@@ -77,6 +77,7 @@ func (b *Broker) stream(ctx context.Context, ready func(), out chan<- order.Repo
 			case <-ctx.Done():
 				return fmt.Errorf("binance stream: %w", ctx.Err())
 			}
+		case m.event == "listStatus": // its orders have reports of their own
 		case m.event == "serverShutdown":
 			return fault.Unreachable(nil, 0, "binance: the venue is about to restart the stream")
 		case m.event == "eventStreamTerminated":

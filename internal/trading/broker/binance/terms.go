@@ -37,7 +37,7 @@ type terms struct {
 // termsOf returns the terms of an order that was checked.
 func termsOf(o order.Spec) terms {
 	t := terms{kind: typeMarket, stop: o.StopPrice, trail: o.TrailPercent.Shift(trailDigits).IntPart()}
-	switch waits := isStop(o); {
+	switch waits := o.IsStop(); {
 	case o.Type == order.Limit && waits:
 		t.kind = typeStopLimit
 	case o.Type == order.Limit && o.PostOnly:
@@ -55,9 +55,6 @@ func termsOf(o order.Spec) terms {
 	}
 	return t
 }
-
-// isStop reports whether an order waits for a price.
-func isStop(o order.Spec) bool { return o.StopPrice.IsPositive() || o.TrailPercent.IsPositive() }
 
 // put adds the terms to the parameters of a request. The names of an order in a list have
 // a prefix.
@@ -161,7 +158,7 @@ func checkStop(o order.Spec) error {
 func checkForce(o order.Spec) error {
 	force := o.TimeInForce
 	switch {
-	case o.PostOnly && (o.Type != order.Limit || isStop(o)):
+	case o.PostOnly && (o.Type != order.Limit || o.IsStop()):
 		return fault.Field("post_only", "true", "post_only with a limit order that has no stop price")
 	case force == 0 || force == order.GTC:
 	case o.PostOnly:
