@@ -44,7 +44,7 @@ func approvalKeys() []policyKey {
 // NeedsApproval reports whether an order that Check passes must wait for the owner. One
 // that only reduces a position never does.
 func NeedsApproval(p Policy, in Intent, f Facts) bool {
-	q := orderCheck{policy: p, limits: p.For(in.Symbol), Intent: in, Facts: f}
+	q := newCheck(p, State{}, in, f)
 	return !q.closes() && p.Approval.Above.exceeded(q.notional(q.Quantity))
 }
 

@@ -106,6 +106,9 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 			continue // it waits, and gives back what its entry brings
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
+		if o.Symbol == s && releasable(o, f.Held) {
+			f.Exits = append(f.Exits, o)
+		}
 	}
 	for sym, sum := range sums {
 		rate := x.quoteRate(p, sym, mode)
@@ -120,6 +123,13 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 		f.Traded = f.Traded.Add(worth.Mul(x.quoteRate(p, sym, mode)))
 	}
 	return f
+}
+
+// releasable reports whether an order with reduce_only may cancel this one, which holds a
+// position of a signed quantity.
+func releasable(o order.Order, held decimal.Decimal) bool {
+	against := held.Sign() == -int(o.Side.Sign())
+	return !o.External && against && (o.ReduceOnly || o.Protects(held))
 }
 
 // entries returns the side of the open order of each group that its legs wait for.

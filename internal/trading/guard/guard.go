@@ -17,13 +17,14 @@ import (
 	"candela/internal/trading/order"
 )
 
-// Intent is an order before it is checked.
+// Intent is an order before it is checked. Protect and Role of its Spec say which other
+// orders are sent with it, so that the whole group is judged.
 type Intent struct {
-	order.Spec
-	Mode  order.Mode
-	Key   string // idempotency key, "" for none
-	Token string // identifies the caller's token
-	Exit  bool   // a leg or another order whose only purpose is to close a position
+	order.Spec // of the order, or of the first of its group
+	Mode       order.Mode
+	Key        string // idempotency key, "" for none
+	Token      string // identifies the caller's token
+	Exit       bool   // a leg or another order whose only purpose is to close a position
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.
@@ -42,6 +43,12 @@ type Facts struct {
 	Others       decimal.Decimal // exposure in all other symbols
 	Traded       decimal.Decimal // notional traded since midnight UTC, plus what open orders may still trade
 	Recent       []Recent        // orders of the last minute, newest first
+
+	Capabilities order.Capabilities  // of the venue in the symbol
+	Equity       decimal.NullDecimal // of the account; null if unknown
+	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
+	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
+	Exits        []order.Order       // orders placed here that hold the position in the symbol and that reduce_only releases, oldest first
 }
 
 // Recent is an order of the last minute.
@@ -94,12 +101,12 @@ func Check(p Policy, s State, in Intent, f Facts) *Denial { return check(p, s, i
 func Early(p Policy, s State, in Intent, f Facts) *Denial { return check(p, s, in, f, true) }
 
 func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
-	q := orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
+	q := newCheck(p, s, in, f)
 	for _, r := range rules() {
 		if early && !r.early {
 			continue
 		}
-		if d := r.check(&q); d != nil {
+		if d := r.check(q); d != nil {
 			d.Rule = r.name
 			return d
 		}
@@ -114,6 +121,20 @@ type orderCheck struct {
 	state  State
 	Intent
 	Facts
+}
+
+// newCheck returns the input of the rules. What an order with reduce_only releases does not
+// count as open.
+func newCheck(p Policy, s State, in Intent, f Facts) *orderCheck {
+	if in.ReduceOnly {
+		switch released := claimed(f.Exits); in.Side {
+		case order.Buy:
+			f.OpenBuy = f.OpenBuy.Sub(released)
+		case order.Sell:
+			f.OpenSell = f.OpenSell.Sub(released)
+		}
+	}
+	return &orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
 }
 
 // reduces reports whether this order and the open ones beside it only reduce the position.
@@ -136,10 +157,10 @@ func (q *orderCheck) fresh() bool {
 
 // worst returns the highest price at which the order may plausibly trade. A buy limit
 // trades at its price or below. A sell limit trades at its price or above, so at the
-// last price if that is higher. A market order may trade beyond the last price by the
-// price band.
+// last price if that is higher. A market order may trade beyond the last price, or the
+// stop price that it waits for, by the price band.
 func (q *orderCheck) worst() decimal.Decimal {
-	last := q.Quote.Last
+	last := decimal.Max(q.Quote.Last, q.StopPrice)
 	switch {
 	case q.Type == order.Limit && q.Side == order.Buy:
 		return q.Price

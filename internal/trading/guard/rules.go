@@ -71,20 +71,28 @@ func Exceptions(p Policy) []Exception {
 // only the order and the account, so that an agent that repeats itself learns of it;
 // then those of the venue; last those that depend on prices.
 func rules() []rule {
-	return slices.Concat(earlyRules(), venueRules(), []rule{
-		{
-			"max_quote_age", false, func(p Policy) string { return p.MaxQuoteAge.String() },
-			"An order without a price, or with a last price older than this while the market is open. An order that only reduces a position passes, so that a lost feed does not block the exit.",
-			checkQuoteAge,
-		},
+	return slices.Concat(earlyRules(), venueRules(), []rule{quoteRule()}, sideRules(), priceRules())
+}
+
+func quoteRule() rule {
+	return rule{
+		"max_quote_age", false, func(p Policy) string { return p.MaxQuoteAge.String() },
+		"An order without a price, or with a last price older than this while the market is open. An order that only reduces a position passes, so that a lost feed does not block the exit.",
+		checkQuoteAge,
+	}
+}
+
+// priceRules are the rules about prices and sums.
+func priceRules() []rule {
+	return []rule{
 		{
 			"price_band_pct", false, func(p Policy) string { return perCent(p.PriceBandPct) },
-			"A limit price that would trade immediately and is further than this from the last price: a buy above it, a sell below.",
+			"A limit price that would trade immediately and is further than this from the last price, or from the stop_price that it waits for: a buy above it, a sell below.",
 			func(q *orderCheck) *Denial { return checkBand(q, q.limits.PriceBandPct, q.Side == order.Buy) },
 		},
 		{
 			"resting_band_pct", false, func(p Policy) string { return perCent(p.RestingBandPct) },
-			"A limit price that would rest further than this from the last price: a buy below it, a sell above. A target that only closes a position passes.",
+			"A limit price that would rest further than this from the last price: a buy below it, a sell above; or a stop_price of an order that opens a position. A target that only closes a position passes.",
 			checkRestingBand,
 		},
 		{
@@ -107,7 +115,7 @@ func rules() []rule {
 			"An order that could raise the notional traded since midnight UTC above this. An order that only reduces a position passes.",
 			checkDailyNotional,
 		},
-	})
+	}
 }
 
 func earlyRules() []rule {
@@ -169,6 +177,8 @@ func checkAmounts(q *orderCheck) *Denial {
 		return deny("quantity", formatNumber(q.Quantity), limit, "quantity must be %s (got %s).", limit, formatNumber(q.Quantity))
 	case !order.Bounded(q.Price), q.Type == order.Limit && !q.Price.IsPositive():
 		return deny("price", formatNumber(q.Price), limit, "price must be %s (got %s).", limit, formatNumber(q.Price))
+	case !order.Bounded(q.StopPrice, q.TrailPercent, q.Protect.StopLoss, q.Protect.StopLossLimit, q.Protect.TakeProfit, q.Protect.TrailPercent):
+		return deny("stop_loss", "a number of any size", limit, "stop_price, stop_loss, stop_loss_limit, take_profit and trail_percent must be %s.", limit)
 	case q.Type == order.Market && !q.Price.IsZero():
 		return deny("price", formatNumber(q.Price), "no price", "A market order has no price. Omit price.")
 	}
@@ -288,23 +298,41 @@ func checkQuoteAge(q *orderCheck) *Denial {
 	return d
 }
 
-// checkBand denies a limit price that is too far above or below the last price. Without
-// a fresh price only an order that reduces a position gets here, and it passes.
+// checkBand denies a limit price that is too far above or below the last price, or the stop
+// price that the order waits for. Without a fresh price only an order that reduces a
+// position gets here, and it passes. The limit of a stop that closes a position bounds its
+// loss, so it may be anywhere beyond the stop.
 func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
-	if q.Type != order.Limit || limit.Off || !q.fresh() {
+	if q.Type != order.Limit || q.Role == order.StopLoss {
 		return nil
 	}
-	last := q.Quote.Last
-	width := percent(last, limit.Value)
-	edge, beyond, word := last.Sub(width), q.Price.LessThan(last.Sub(width)), "below"
+	from := argument{"the last price", q.Quote.Last}
+	if q.waits() {
+		from = argument{"stop_price", q.StopPrice}
+	}
+	name := "price"
+	if q.Role == order.TakeProfit {
+		name = "take_profit"
+	}
+	return q.beyondBand(argument{name, q.Price}, from, limit, above)
+}
+
+// beyondBand denies a price that is further from another than the limit.
+func (q *orderCheck) beyondBand(a, from argument, limit Limit, above bool) *Denial {
+	if limit.Off || !q.fresh() {
+		return nil
+	}
+	width := percent(from.value, limit.Value)
+	edge := from.value.Sub(width)
 	if above {
-		edge, beyond, word = last.Add(width), q.Price.GreaterThan(last.Add(width)), "above"
+		edge = from.value.Add(width)
 	}
-	if !beyond {
+	if !isBeyond(a.value, edge, above) {
 		return nil
 	}
-	off := q.Price.Sub(last).Abs().Shift(2).DivRound(last, 2) // rounded for display
-	d := deny("price", off.String()+" %", perCent(limit), "price %v is %v %% %s the last price %v; the limit is %v.", q.Price, off, word, last, perCent(limit))
+	word, _ := words(above)
+	off := a.value.Sub(from.value).Abs().Shift(2).DivRound(from.value, 2) // rounded for display
+	d := deny(a.name, off.String()+" %", perCent(limit), "%s %v is %v %% %s %s %v; the limit is %v.", a.name, a.value, off, word, from.name, from.value, perCent(limit))
 	if nearest := q.onTick(edge, above); nearest.IsPositive() {
 		d.Nearest = []string{nearest.String()}
 		d.Text += " The nearest allowed price is " + nearest.String() + "."
@@ -312,12 +340,17 @@ func checkBand(q *orderCheck, limit Limit, above bool) *Denial {
 	return d
 }
 
-// checkRestingBand passes a target: an exit is meant to rest until the price gets there.
+// checkRestingBand passes a target: an exit is meant to rest until the price gets there. It
+// also bounds the stop price of an order that opens a position.
 func checkRestingBand(q *orderCheck) *Denial {
-	if q.Exit && q.reduces() {
+	limit := q.limits.RestingBandPct
+	if q.waits() && !q.ReduceOnly {
+		return q.beyondBand(argument{"stop_price", q.StopPrice}, argument{"the last price", q.Quote.Last}, limit, q.Side == order.Buy)
+	}
+	if (q.Exit || q.Role == order.TakeProfit) && q.reduces() {
 		return nil
 	}
-	return checkBand(q, q.limits.RestingBandPct, q.Side == order.Sell)
+	return checkBand(q, limit, q.Side == order.Sell)
 }
 
 // onTick rounds a price to the venue's tick, towards the last price.

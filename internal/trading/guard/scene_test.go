@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"maps"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -70,17 +71,22 @@ func (s *scene) sell(quantity string) {
 
 func (s *scene) market() { s.Type, s.Price = order.Market, decimal.Zero }
 
-// refusals has for each rule orders that it refuses, with what it says.
-func refusals() map[string]struct {
+// refusal is an order that a rule refuses, with what it says.
+type refusal struct {
 	rule, limit, value, text string
 	field, nearest           string
 	change                   func(*scene)
-} {
-	return map[string]struct {
-		rule, limit, value, text string
-		field, nearest           string
-		change                   func(*scene)
-	}{
+}
+
+// refusals has for each rule orders that it refuses.
+func refusals() map[string]refusal {
+	all := plainRefusals()
+	maps.Copy(all, protectiveRefusals())
+	return all
+}
+
+func plainRefusals() map[string]refusal {
+	return map[string]refusal{
 		"a quantity of nothing": {
 			"amounts", "greater than 0 with at most 24 digits on each side of the point", "0", "quantity must be greater than 0 with at most 24 digits on each side of the point (got 0).", "quantity", "",
 			func(s *scene) { s.Quantity = dec("0") },

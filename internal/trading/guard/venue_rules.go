@@ -15,12 +15,13 @@ import (
 // venueRules are the rules about the position and the venue's filters.
 func venueRules() []rule {
 	filter := func(Policy) string { return "the venue's" }
-	return []rule{
+	return slices.Concat([]rule{
 		{
 			"reducing", false, func(Policy) string { return "trading state" },
 			"While the trading state is REDUCING, every order that does not only reduce a position.",
 			checkReducing,
 		},
+	}, exitRules(), []rule{
 		{
 			"allow_short", false, func(p Policy) string { return strconv.FormatBool(p.AllowShort) },
 			"A sell of more than is held and not yet being sold, unless short positions are allowed.",
@@ -31,9 +32,10 @@ func venueRules() []rule {
 			"A symbol priced in a currency that is not in the list and has no known rate, because no limit could be checked.",
 			checkCurrency,
 		},
+	}, capabilityRules(), []rule{
 		{
 			"venue_tick", false, filter,
-			"A limit price that is not a multiple of the venue's price step. It is never rounded; the denial names the nearest prices.",
+			"A price of the order or its legs that is not a multiple of the venue's price step. It is never rounded; the denial names the nearest prices.",
 			checkTick,
 		},
 		{
@@ -44,7 +46,7 @@ func venueRules() []rule {
 		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum.", checkMinQuantity},
 		{"venue_max_quantity", false, filter, "A quantity above the venue's maximum.", checkMaxQuantity},
 		{"venue_min_notional", false, filter, "A notional below the venue's minimum.", checkMinNotional},
-	}
+	})
 }
 
 func checkReducing(q *orderCheck) *Denial {
@@ -97,10 +99,12 @@ func checkCurrency(q *orderCheck) *Denial {
 }
 
 func checkTick(q *orderCheck) *Denial {
-	if q.Type != order.Limit {
-		return nil
+	for _, a := range q.prices() {
+		if d := checkMultiple(a.name, a.value, q.Instrument.Tick, decimal.Zero, decimal.Zero); d != nil && !a.value.IsZero() {
+			return d
+		}
 	}
-	return checkMultiple("price", q.Price, q.Instrument.Tick, decimal.Zero, decimal.Zero)
+	return nil
 }
 
 func checkStep(q *orderCheck) *Denial {
@@ -168,9 +172,31 @@ func checkMaxQuantity(q *orderCheck) *Denial {
 
 // checkMinNotional values a market order at the last price, if there is one.
 func checkMinNotional(q *orderCheck) *Denial {
-	price, least := q.Price, q.Instrument.MinNotional
-	if q.Type == order.Market {
-		price = q.Quote.Last
+	if p := planOf(q.Spec); !p.entry && !p.IsZero() {
+		return nil // of an order that closes a position
+	}
+	if q.Type == order.Market && !q.waits() {
+		return q.minNotional(q.Quote.Last)
+	}
+	return q.minNotional(q.Price, q.StopPrice)
+}
+
+// checkLegNotional values the stop and the target. It comes after the rules about their
+// prices, so that a wrong price is not answered with a larger quantity.
+func checkLegNotional(q *orderCheck) *Denial {
+	p := planOf(q.Spec)
+	return q.minNotional(p.StopLoss, p.StopLossLimit, p.TakeProfit)
+}
+
+// minNotional denies a quantity that is worth too little at the lowest of some prices. Zero
+// ones are unknown.
+func (q *orderCheck) minNotional(prices ...decimal.Decimal) *Denial {
+	var price decimal.Decimal
+	least := q.Instrument.MinNotional
+	for _, p := range prices {
+		if p.IsPositive() && (price.IsZero() || p.LessThan(price)) {
+			price = p
+		}
 	}
 	worth := q.Quantity.Mul(price)
 	if !price.IsPositive() || worth.GreaterThanOrEqual(least) {

@@ -26,6 +26,7 @@ type Capabilities struct {
 	WholeLegs   bool // stops, trails and groups only in whole units, as of shares
 	FlatEntry   bool // an entry with legs only while nothing is held in the symbol
 	SellEntry   bool // an entry with legs may sell short
+	StopEntry   bool // an entry with legs may wait for a stop price
 
 	CancelEndsGroup bool // the cancel of one order of a group ends the others; else legs and pairs are cancelled one by one
 	KeepsLegs       bool // after the cancel of an entry that is filled in part, its legs work on for that part

@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/order"
+)
+
+// exitRules are the rules about orders against a position that other orders protect.
+func exitRules() []rule {
+	return []rule{
+		{
+			"reduce_only", false, func(Policy) string { return "the position" },
+			"An order with reduce_only without a position that it reduces, or of more than is held. Stops and targets that hold the position are released for it.",
+			checkReduceOnly,
+		},
+		{
+			"reserved", false, func(Policy) string { return "what no stop or target holds" },
+			"A sale of what stops and targets hold, without reduce_only; or a purchase that would close what they close.",
+			checkReserved,
+		},
+	}
+}
+
+// claimed returns how much the exits may close. Those that exclude each other count once.
+func claimed(exits []order.Order) decimal.Decimal {
+	var sum pending
+	for _, o := range exits {
+		sum.add(o, decimal.Zero)
+	}
+	return sum.buy.Add(sum.sell)
+}
+
+// against returns how much is held that orders of this side close.
+func (q *orderCheck) against() decimal.Decimal {
+	return decimal.Max(q.Held.Mul(decimal.NewFromInt(-q.Side.Sign())), decimal.Zero)
+}
+
+// openSame returns what open orders of the order's side may still trade.
+func (q *orderCheck) openSame() decimal.Decimal {
+	if q.Side == order.Buy {
+		return q.OpenBuy
+	}
+	return q.OpenSell
+}
+
+// checkReduceOnly counts what is left beside the orders that are not released.
+func checkReduceOnly(q *orderCheck) *Denial {
+	if !q.ReduceOnly || q.reduces() {
+		return nil
+	}
+	most := decimal.Max(q.against().Sub(q.openSame()), decimal.Zero)
+	if q.against().IsZero() {
+		return deny("reduce_only", "true", "a position to reduce",
+			"reduce_only true: there is no position that a %v of %v reduces; %s. Check get_positions; to open a position omit reduce_only.", q.Side, q.Quantity, q.holding())
+	}
+	d := deny("quantity", q.Quantity.String(), most.String(), "quantity %v is more than reduce_only allows, %v; %s.", q.Quantity, most, q.holding())
+	if nearest := q.floor(most); nearest.IsPositive() {
+		d.Nearest = []string{nearest.String()}
+		d.Text += " The nearest is " + nearest.String() + "."
+	}
+	return d
+}
+
+// checkReserved denies an order that needs what exits hold and does not release them.
+func checkReserved(q *orderCheck) *Denial {
+	held, free := q.against(), q.against().Sub(q.openSame())
+	if q.ReduceOnly || len(q.Exits) == 0 || !held.IsPositive() || q.Quantity.LessThanOrEqual(free) || q.Quantity.GreaterThan(free.Add(claimed(q.Exits))) {
+		return nil
+	}
+	names := make([]string, 0, len(q.Exits))
+	for _, o := range q.Exits {
+		names = append(names, exitName(o)+" "+o.ID)
+	}
+	d := deny("quantity", q.Quantity.String(), decimal.Max(free, decimal.Zero).String(),
+		"quantity %v: %v of %v is held by %s. Say reduce_only true to release them, or cancel_order %s first.",
+		q.Quantity, claimed(q.Exits), q.Symbol, strings.Join(names, " and "), q.Exits[0].ID)
+	if nearest := q.floor(free); nearest.IsPositive() {
+		d.Nearest = []string{nearest.String()}
+		d.Text += fmt.Sprintf(" %v is free.", nearest)
+	}
+	return d
+}
+
+// exitName says what an open order against a position is.
+func exitName(o order.Order) string {
+	switch {
+	case o.StopPrice.IsPositive(), o.TrailPercent.IsPositive():
+		return "stop"
+	case o.Role == order.TakeProfit, o.Group.Name != "":
+		return "target"
+	default:
+		return "order"
+	}
+}
+
+// Releases returns the orders that must be cancelled before an order with reduce_only can
+// be sent, because they hold what it closes: as few as are needed, the oldest first, and
+// all orders of a group together.
+func Releases(in Intent, f Facts) []order.Order {
+	q := orderCheck{Intent: in, Facts: f}
+	if !in.ReduceOnly {
+		return nil
+	}
+	var released []order.Order
+	free := q.against().Sub(q.openSame())
+	done := make(map[string]bool)
+	for _, o := range f.Exits {
+		if in.Quantity.LessThanOrEqual(free) {
+			break
+		}
+		if o.Group.Name != "" && done[o.Group.Name] {
+			continue
+		}
+		done[o.Group.Name] = true
+		var together []order.Order
+		for _, other := range f.Exits {
+			if other.ID == o.ID || o.Group.Name != "" && other.Group.Name == o.Group.Name {
+				together = append(together, other)
+			}
+		}
+		free = free.Add(claimed(together))
+		released = append(released, together...)
+	}
+	return released
+}
