@@ -94,7 +94,9 @@ func toAccountJSON(a guard.Account) accountJSON {
 		r.Limits = append(r.Limits, one)
 	}
 	for _, rule := range a.Rules {
-		r.Policy = append(r.Policy, ruleJSON{Rule: rule.Name, Limit: rule.Limit, Denies: rule.Denies})
+		if !rule.Fixed { // a denial explains the others
+			r.Policy = append(r.Policy, ruleJSON{Rule: rule.Name, Limit: rule.Limit, Denies: rule.Denies})
+		}
 	}
 	for _, e := range a.Exceptions {
 		r.Policy = append(r.Policy, ruleJSON{Rule: e.Rule, Symbol: e.Symbol.String(), Limit: e.Limit})
@@ -123,7 +125,7 @@ func accountSchema() *schema {
 		typedProp("balances_unknown?", "string", "Why cash, holdings and equity are missing."), maybe("equity", "Worth of cash and holdings."),
 		listProp("equity_leaves_out?", "Without a known price.", &schema{Type: "string"}), typedProp("day_loss", "string", "Since midnight UTC; negative for a profit."),
 		listProp("limits", "Of the whole account.", object(typedProp("rule", "string", ""), typedProp("limit", "string", ""), typedProp("used", "string", ""), maybe("left", "null without a limit."))),
-		listProp("policy", "Every rule for orders, then limits of single symbols.", object(
+		listProp("policy", "Every rule that the owner can change, then limits of single symbols.", object(
 			typedProp("rule", "string", ""), typedProp("symbol?", "string", ""), typedProp("limit", "string", ""), typedProp("denies?", "string", ""))),
 	)
 }

@@ -19,6 +19,7 @@ type Rule struct {
 	Name   string // also the key in the file, if there is one
 	Limit  string // under the policy
 	Denies string
+	Fixed  bool // no key of the file changes it
 }
 
 // rule is a Rule with its check, which returns a Denial without the rule's name.
@@ -32,9 +33,10 @@ type rule struct {
 
 // Rules returns every rule with its limit, in the order in which Check applies them.
 func Rules(p Policy) []Rule {
-	table := make([]Rule, 0, len(rules()))
+	table, keys := make([]Rule, 0, len(rules())), policyKeys()
 	for _, r := range rules() {
-		table = append(table, Rule{r.name, r.limit(p), r.denies})
+		fixed := !slices.ContainsFunc(keys, func(k policyKey) bool { return k.key == r.name })
+		table = append(table, Rule{r.name, r.limit(p), r.denies, fixed})
 	}
 	return table
 }
