@@ -157,8 +157,8 @@ func parseAnyOrder(j *strictjson.Reader, what string, execution bool) order.Repo
 	x := wireOrder{execution: execution, list: -1, r: order.Report{Spec: order.Spec{Symbol: market.Symbol{Venue: name}}}}
 	j.Object(func(key []byte) { x.field(j, string(key)) })
 	r := x.r
-	if x.word == statusPending {
-		x.has |= hasQuantity // which the entry decides when it is filled
+	if x.word == statusPending || x.list >= 0 && x.r.Filled.IsZero() && statusOf(x.word).Final() {
+		x.has |= hasQuantity // which the entry decides when it is filled, if it ever is
 	}
 	if x.has != hasAll {
 		j.Failf("%s that lacks something: %010b", what, x.has)

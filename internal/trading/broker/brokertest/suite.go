@@ -164,7 +164,7 @@ type check struct {
 }
 
 func checks() []check {
-	return []check{
+	return append([]check{
 		{"it says what it is", identity},
 		{"an instrument is returned", instrument},
 		{"a market order is filled", marketOrder},
@@ -186,7 +186,7 @@ func checks() []check {
 		{"a stream whose context ended does not begin", streamCancelled},
 		{"a stream says when it is lost", streamLost},
 		{"a stream waits for its reader", streamWaits},
-	}
+	}, groupChecks()...)
 }
 
 // failingCheck is one promise about a request that fails.
@@ -199,6 +199,7 @@ func failing() []failingCheck {
 	return []failingCheck{
 		{"a limit order", failedLimit},
 		{"a market order", failedMarket},
+		{"a group", failedGroup},
 		{"a cancel", failedCancel},
 		{"an order whose caller leaves", failedAbandoned},
 	}
