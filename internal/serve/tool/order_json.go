@@ -55,9 +55,31 @@ type orderJSON struct {
 	UpdatedAt     string            `json:"updated_at"`
 	DryRun        bool              `json:"dry_run,omitempty"`
 
-	Legs     []orderJSON   `json:"legs,omitempty"`
+	Legs     []legJSON     `json:"legs,omitempty"`
 	Released []string      `json:"released,omitempty"`
 	Estimate *estimateJSON `json:"estimate,omitempty"`
+}
+
+// legJSON is an order of a group, beside the first one. get_orders lists it in full.
+type legJSON struct {
+	OrderID      string `json:"order_id,omitempty"`
+	Role         string `json:"role"`
+	Side         string `json:"side"`
+	Type         string `json:"type"`
+	Quantity     string `json:"quantity"`
+	Price        string `json:"price,omitempty"`
+	StopPrice    string `json:"stop_price,omitempty"`
+	TrailPercent string `json:"trail_percent,omitempty"`
+	Status       string `json:"status"`
+	Filled       string `json:"filled_quantity,omitempty"`
+	RejectReason string `json:"reject_reason,omitempty"`
+}
+
+func toLegJSON(o order.Order) legJSON {
+	return legJSON{
+		OrderID: o.ID, Role: o.Role.String(), Side: o.Side.String(), Type: typeOf(o), Quantity: o.Quantity.String(), Price: exact(o.Price), StopPrice: exact(o.StopPrice),
+		TrailPercent: exact(o.TrailPercent), Status: o.Status.String(), Filled: exact(o.Filled), RejectReason: o.Reason,
+	}
 }
 
 // approvalJSON says until when the owner may approve an order, or when it was approved.
@@ -111,8 +133,11 @@ func exact(d decimal.Decimal) string {
 func toPlacedJSON(p order.Placed) orderJSON {
 	r := toOrderJSON(p.Order)
 	r.Released, r.Estimate = p.Released, toEstimateJSON(p.Estimate)
+	if p.ID == "" { // nothing was recorded
+		r.Group = ""
+	}
 	for _, leg := range p.Legs {
-		r.Legs = append(r.Legs, toOrderJSON(leg))
+		r.Legs = append(r.Legs, toLegJSON(leg))
 	}
 	return r
 }
