@@ -68,8 +68,8 @@ type Market interface {
 	LaggingVenues() []string
 }
 
-// Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile and
-// Replica are optional.
+// Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
+// Replica and Asked are optional.
 type Config struct {
 	Owner        string   // subject that owns the account
 	OwnerAliases []string // other subjects of the same person, such as the one on stdio
@@ -88,8 +88,11 @@ type Config struct {
 	// HaltFile is a path: trading halts while the file exists. "" disables it.
 	HaltFile string
 	Replica  string // name of this replica; "" for a single node
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Asked reports an order that begins to wait for the owner, and after a start each that
+	// still does; nil for none. The loop calls it, so it must not block.
+	Asked func(order.Order)
+	Log   *slog.Logger
+	Now   func() time.Time
 	// Rand returns numbers in [0, 1) for jitter.
 	Rand func() float64
 }
@@ -226,16 +229,20 @@ type revocations struct {
 	mu     sync.Mutex
 	tokens map[string]time.Time // revocation time by token key
 	all    time.Time            // when all tokens were revoked
+
+	fresh    []string // revoked since the loop last denied the orders that wait for the owner
+	everyone bool     // all tokens were
 }
 
 // RevokeTokens stops the submission of queued orders that were placed with these tokens,
-// or with any token if no key is given. Call it after the tokens can no longer place
+// or with any token if no key is given, and denies those that wait for the owner. Call it after the tokens can no longer place
 // orders.
 func (d *Desk) RevokeTokens(keys ...string) {
 	now := d.cfg.Now()
 	e := &d.revocations
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.note(keys)
 	if len(keys) == 0 {
 		e.all = now
 	}

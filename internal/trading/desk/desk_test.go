@@ -48,6 +48,7 @@ type world struct {
 	kept   desk.Store    // what the desk is given instead of store, nil for that
 	// resolve is the desk's, nil for one that takes every name as the venue's.
 	resolve func(market.Symbol) (market.Symbol, error)
+	asked   func(order.Order)
 	assets  bool
 	paper   bool          // the venue is the paper account
 	ahead   *atomic.Int64 // of the desk's clock before the test's; nil for none
@@ -113,7 +114,7 @@ func (w *world) start() {
 			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 			return s, nil
 		},
-		Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
+		Asked: w.asked, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.SetMaxClosed(w.remember)

@@ -50,6 +50,7 @@ type loop struct {
 	delistedSymbols map[market.Symbol]string
 
 	retries             map[string]*attempts // of cancels during an owner's halt
+	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
 	eventsSinceSnapshot int
 	snapshot            attempts  // backoff of snapshots
@@ -131,6 +132,9 @@ func (l *loop) run(ctx context.Context) error {
 	defer ticker.Stop()
 	l.lastPricedAt = l.now()
 	l.onTick()
+	for _, o := range l.pending() {
+		l.notifyOwner(o)
+	}
 	for ctx.Err() == nil && l.fenced == nil {
 		select {
 		case <-ctx.Done():
@@ -300,6 +304,7 @@ func (l *loop) onTick() {
 	if l.unsaved {
 		l.saveState(l.systemCaller())
 	}
+	l.endPendingOnTick(now)
 	l.cancelOpenOrders(now)
 	l.pollOrders(now)
 	l.startReconciliation(now)

@@ -17,8 +17,9 @@ import (
 )
 
 // Place checks, records and submits an order, and waits up to 10 s for the venue. The
-// status submitted or uncertain means that the venue has not answered. If the client
-// disconnects, the order is still placed.
+// status submitted or uncertain means that the venue has not answered, pending_approval
+// that nothing was sent and the owner decides. If the client disconnects, the order is
+// still placed.
 //
 // A denied order is returned with the fault order_denied, one that the venue rejected
 // with order_rejected, and one that was recorded but could not be sent with not_sent.
@@ -330,7 +331,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		l.recordDryRun(g, "")
 		return dryRun(orders, l.now())
 	}
-	return l.admit(caller, orders, requestedAt)
+	return l.admit(caller, orders, facts, requestedAt)
 }
 
 // dryRun is the result of orders that were checked and not recorded, without IDs.
@@ -348,9 +349,12 @@ func dryRun(orders []order.Origin, now time.Time) *callResult {
 	return t
 }
 
-// admit decides what becomes of orders that passed every rule: they are recorded and sent.
-// The first is the order that was asked for, the others are its legs.
-func (l *loop) admit(caller principal.Caller, orders []order.Origin, requestedAt time.Time) *callResult {
+// admit decides what becomes of orders that passed every rule: they are recorded and sent,
+// or wait for the owner. The first is the order that was asked for, the others are its legs.
+func (l *loop) admit(caller principal.Caller, orders []order.Origin, facts guard.Facts, requestedAt time.Time) *callResult {
+	if guard.NeedsApproval(l.cfg.Policy, intent(orders[0]), facts) {
+		return l.ask(caller, orders, facts, requestedAt)
+	}
 	return l.send(caller, orders, requestedAt)
 }
 

@@ -28,10 +28,11 @@ type Status struct {
 	Broker     string      `json:"Broker"`
 	Mode       order.Mode  `json:"Mode"`
 	State      guard.State `json:"State"`
-	Open       int         `json:"Open"`      // open orders
-	Uncertain  int         `json:"Uncertain"` // open orders with an unknown outcome
-	Connected  bool        `json:"Connected"` // the report stream is connected
-	Reconciled bool        `json:"Compared"`  // since the start
+	Open       int         `json:"Open"`              // open orders
+	Uncertain  int         `json:"Uncertain"`         // open orders with an unknown outcome
+	Pending    int         `json:"Pending,omitempty"` // orders that wait for the owner's approval; a group is one
+	Connected  bool        `json:"Connected"`         // the report stream is connected
+	Reconciled bool        `json:"Compared"`          // since the start
 }
 
 // quoteTimeout limits how long Positions waits for prices.
@@ -49,6 +50,7 @@ func (l *loop) publish() {
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), State: l.state, Open: len(v.open),
 		Connected: l.reconciliation.streamUp, Reconciled: l.reconciliation.succeededOnce,
 	}
+	v.status.Pending = len(pendingOf(v.open))
 	for _, o := range v.open {
 		if o.Status == order.Uncertain {
 			v.status.Uncertain++

@@ -80,6 +80,7 @@ func (d *Desk) halt(ctx context.Context, r guard.Restriction) (guard.State, erro
 			}
 			l.setState(l.ownerCaller(r.By), l.state) // a fenced desk may not know that trading was resumed
 		}
+		_ = l.endPending(l.now()) // else the next tick does
 		l.cancelOpenOrders(l.now())
 		state = l.state
 		switch {
@@ -143,7 +144,7 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 	for _, o := range l.book.Open() {
 		again := l.retries[o.ID]
 		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity)
-		if kept || o.External || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
+		if kept || o.External || o.Status == order.PendingApproval || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
 			continue
 		}
 		if again == nil {

@@ -238,6 +238,8 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 		return nil
 	case o.Status.Final():
 		return &callResult{order: order.Placed{Order: o}, done: true}
+	case o.Status == order.PendingApproval:
+		return l.withdraw(by, o)
 	case o.External:
 		err := fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", id, o.Broker).About("order_id", id, "")
 		return &callResult{order: order.Placed{Order: o}, done: true, err: err}

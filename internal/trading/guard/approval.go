@@ -20,9 +20,12 @@ type Approval struct {
 	DriftPct Limit         // how far the price of a market order may move meanwhile
 }
 
+// on reports whether orders wait at all. Without a time that they wait they could not.
+func (a Approval) on() bool { return !a.Above.Off && a.Expires > 0 }
+
 // Explain says which orders wait for the owner.
 func (a Approval) Explain() string {
-	if a.Above.Off {
+	if !a.on() {
 		return "No order needs the owner's approval: approval_above is none."
 	}
 	drift := "any price"
@@ -45,7 +48,7 @@ func approvalKeys() []policyKey {
 // that only reduces a position never does.
 func NeedsApproval(p Policy, in Intent, f Facts) bool {
 	q := newCheck(p, State{}, in, f)
-	return !q.closes() && p.Approval.Above.exceeded(q.notional(q.Quantity))
+	return p.Approval.on() && !q.closes() && p.Approval.Above.exceeded(q.notional(q.Quantity))
 }
 
 // closes reports whether the order can only reduce the position, also if it takes the

@@ -40,18 +40,19 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 // GatherEarly returns the facts that Early needs: the counts of open and recent orders.
 func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
 	f := Facts{Now: now, Recent: recent(b, now)}
-	for range f.open(b, s) { // which counts them
+	for range f.open(b, s, "") { // which counts them
 	}
 	return f
 }
 
 // open yields and counts the open orders, but not New ones: the order being checked or one
-// after it. The orders of a group count as one.
-func (f *Facts) open(b *order.Book, s market.Symbol) iter.Seq[order.Order] {
+// after it. Nor does it those with the ID or of the group that is judged again. The orders
+// of a group count as one.
+func (f *Facts) open(b *order.Book, s market.Symbol, judged string) iter.Seq[order.Order] {
 	return func(yield func(order.Order) bool) {
 		counted := make(map[groupKey]bool)
 		for _, o := range b.Open() {
-			if o.Status == order.New {
+			if o.Status == order.New || judged != "" && (o.ID == judged || o.Group.Name == judged) {
 				continue
 			}
 			if key := (groupKey{symbol: o.Symbol, name: o.Group.Name}); key.name == "" || !counted[key] {
@@ -89,6 +90,18 @@ func recent(b *order.Book, now time.Time) []Recent {
 
 // Gather returns the facts for an order in a symbol.
 func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode) Facts {
+	return gather(p, b, x, s, mode, "")
+}
+
+// GatherAgain returns the facts for an order that the book has and that is judged again
+// with its group. It has no recent orders: the client requests nothing now.
+func GatherAgain(p Policy, b *order.Book, x Prices, o order.Order) Facts {
+	f := gather(p, b, x, o.Symbol, o.Mode, o.ID)
+	f.Recent = nil
+	return f
+}
+
+func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode, judged string) Facts {
 	f := Facts{
 		Now: x.Now, Quote: x.Quotes[s], Instrument: x.Instruments[s], Rate: x.quoteRate(p, s, mode),
 		Held: b.Position(s).Held(x.Instruments[s].Base), Recent: recent(b, x.Now),
@@ -98,7 +111,7 @@ func Gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode)
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
 	entries := entries(b)
-	for o := range f.open(b, s) {
+	for o := range f.open(b, s, judged) {
 		if sums[o.Symbol] == nil {
 			sums[o.Symbol] = &pending{}
 		}

@@ -57,7 +57,7 @@ func (s Spec) IsStop() bool { return s.StopPrice.IsPositive() || s.TrailPercent.
 // Protects reports whether the order is to close a position when the price gets there: a
 // stop, or an order of a group, against a position of this signed quantity.
 func (o Order) Protects(held decimal.Decimal) bool {
-	return (o.IsStop() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
+	return o.Status != PendingApproval && (o.IsStop() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
 }
 
 // WithoutStop returns how much of a position, of this signed quantity, no stop among the
