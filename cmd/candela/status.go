@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -72,6 +73,11 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
+	for _, r := range s.Receivers {
+		if r.Problem != "" {
+			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))
+		}
+	}
 	for _, l := range s.Limits {
 		if l.Refused > 0 {
 			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, count(int(min(l.Refused, 1<<53)), "time"))

@@ -22,7 +22,7 @@ import (
 func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options) {
 	in.Inspect, in.Parts = true, partsOf(deps.Venues, deps.Brokers, deps.Sinks) // flags of every mode are accepted
 	o.Load = func() (*config.Config, error) { return config.Load(in) }
-	o.Venues, o.Brokers = deps.Venues, deps.Brokers
+	o.Venues, o.Brokers, o.Sinks = deps.Venues, deps.Brokers, deps.Sinks
 	o.Policy = checkPolicy
 	o.ConnectNATS = func(ctx context.Context, cfg *config.Config) error {
 		conn, err := conn.Connect(ctx, conn.ConfigOf(cfg.NATS), slog.New(slog.DiscardHandler))

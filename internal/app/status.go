@@ -41,6 +41,10 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 				s.Limits = append(s.Limits, control.LimitStatus(b))
 			}
 		}
+		for _, one := range t.senders {
+			now := one.Status()
+			s.Receivers = append(s.Receivers, control.ReceiverStatus{Name: now.Name, Delivered: now.Delivered, Refused: now.Refused, Dropped: now.Dropped, Problem: now.Problem})
+		}
 		alerts, err := t.alerts.Alerts(ctx, principal.Caller{Subject: accountOwner})
 		if err != nil {
 			return s, err

@@ -26,6 +26,17 @@ type Status struct {
 	Alerts   int             `json:"alerts"`  // that wait
 	Accounts []AccountStatus `json:"accounts"`
 	Limits   []LimitStatus   `json:"limits,omitempty"` // of a server that answers over HTTP
+
+	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
+}
+
+// ReceiverStatus is a receiver of alerts.
+type ReceiverStatus struct {
+	Name      string `json:"name"`
+	Delivered uint64 `json:"delivered"`
+	Refused   uint64 `json:"refused"`
+	Dropped   uint64 `json:"dropped"`
+	Problem   string `json:"problem,omitempty"` // why the last attempt failed
 }
 
 // LimitStatus is a limit on what clients may use; docs/limits.md explains each.

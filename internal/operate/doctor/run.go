@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
@@ -20,6 +21,7 @@ type Options struct {
 	Load    func() (*config.Config, error) // for inspection
 	Venues  []provider.Descriptor
 	Brokers []broker.Descriptor
+	Sinks   []sink.Descriptor
 	// Policy reads the order policy and reports whether there is a file.
 	Policy func(*config.Config) (found bool, problems []error)
 	// ConnectNATS connects to the servers that replicas share, and disconnects.
@@ -68,6 +70,7 @@ func Run(ctx context.Context, o Options) {
 	x.clock(ctx)
 	x.venues(ctx)
 	x.account(ctx)
+	x.sinks(ctx)
 }
 
 // badConfiguration reports every problem of a configuration. Nothing else can be
