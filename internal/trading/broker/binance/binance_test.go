@@ -65,7 +65,7 @@ func within(t *testing.T, fn func(*testing.T, *venue.Server, *binance.Broker)) {
 // reportOf is what the venue itself says of an order.
 func reportOf(o venue.Order) order.Report {
 	status := map[string]order.Status{
-		"NEW": order.Accepted, "PARTIALLY_FILLED": order.PartiallyFilled, "FILLED": order.Filled, "CANCELED": order.Canceled, "EXPIRED": order.Expired,
+		"NEW": order.Accepted, "PARTIALLY_FILLED": order.PartiallyFilled, "FILLED": order.Filled, "CANCELED": order.Canceled, "EXPIRED": order.Expired, "PENDING_NEW": order.Held,
 	}
 	return order.Report{Spec: order.Spec{ID: o.ClientID}, VenueID: strconv.FormatInt(o.ID, 10), Status: status[o.Status], Filled: o.Executed}
 }
