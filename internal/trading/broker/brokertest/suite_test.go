@@ -49,7 +49,14 @@ func harness(around func(*Memory) broker.Broker) Harness {
 }
 
 func TestRun(t *testing.T) {
-	Run(t, harness(func(m *Memory) broker.Broker { return m }))
+	for name, manner := range map[string]Manner{"like Binance": LikeBinance, "like Alpaca": LikeAlpaca} {
+		t.Run(name, func(t *testing.T) {
+			Run(t, harness(func(m *Memory) broker.Broker {
+				m.Behave(manner)
+				return m
+			}))
+		})
+	}
 }
 
 // The brokers below each break one promise.
@@ -62,6 +69,8 @@ type (
 	leaky     struct{ *Memory } // leaves a goroutine behind
 	vague     struct{ *Memory } // wraps two fates
 	careless  struct{ *Memory } // sends though the context ended
+	partial   struct{ *Memory } // sends the first order of a group alone
+	hasty     struct{ *Memory } // sends a group again that failed
 )
 
 func (b forgetful) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
@@ -118,6 +127,21 @@ func (b careless) Submit(ctx context.Context, o order.Spec) (order.Report, error
 	return r, err
 }
 
+func (b partial) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
+	first := orders[0]
+	first.Group, first.Protect = order.Group{}, order.Protection{}
+	r, err := b.Submit(ctx, first)
+	return []order.Report{r, r, r}[:len(orders)], err
+}
+
+func (b hasty) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
+	r, err := b.Memory.SubmitGroup(ctx, orders)
+	if errors.Is(err, broker.ErrUnknown) {
+		return b.Memory.SubmitGroup(ctx, orders)
+	}
+	return r, err
+}
+
 func TestRun_FindsBrokenPromises(t *testing.T) {
 	for name, around := range map[string]func(*Memory) broker.Broker{
 		"forgetful": func(m *Memory) broker.Broker { return forgetful{m} },
@@ -128,6 +152,8 @@ func TestRun_FindsBrokenPromises(t *testing.T) {
 		"leaky":     func(m *Memory) broker.Broker { return leaky{m} },
 		"vague":     func(m *Memory) broker.Broker { return vague{m} },
 		"careless":  func(m *Memory) broker.Broker { return careless{m} },
+		"partial":   func(m *Memory) broker.Broker { return partial{m} },
+		"hasty":     func(m *Memory) broker.Broker { return hasty{m} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, found := harness(around), 0

@@ -53,3 +53,15 @@ func (b *Broker) Forget(most int) {
 	defer b.mu.Unlock()
 	b.book.forget(most)
 }
+
+// Tap returns a function that returns the reports since its last call.
+func (b *Broker) Tap() func() []order.Report {
+	q := &queue{wake: make(chan struct{}, 1)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.streams[q] = struct{}{}
+	return func() []order.Report {
+		reports, _ := b.drain(q)
+		return reports
+	}
+}

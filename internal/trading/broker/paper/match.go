@@ -165,7 +165,7 @@ func (m *matching) take(k *ticket, at decimal.Decimal) {
 	case k.Status.Final():
 	case atOnce:
 		m.end(k, order.Expired, reasonTheRest)
-	case pays.LessThan(wants) || m.freeCash(k.Currency).IsNegative():
+	case pays.LessThan(wants):
 		m.end(k, order.Expired, reasonCash)
 	}
 }

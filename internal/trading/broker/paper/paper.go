@@ -147,17 +147,27 @@ func (b *Broker) Query(ctx context.Context, o order.Handle) (order.Report, error
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.book.named(o)
-	if t == nil {
-		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
+	t, err := b.find(ctx, o)
+	if err != nil {
+		return order.Report{}, err
 	}
 	return t.full(), nil
 }
 
-// Open lists the resting orders, oldest first.
+// find returns the order with a name, as it is now. The caller holds the lock.
+func (b *Broker) find(ctx context.Context, o order.Handle) (*ticket, error) {
+	b.expire(ctx, b.cfg.Now())
+	if t := b.book.named(o); t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
+}
+
+// Open lists the open orders, oldest first.
 func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.expire(ctx, b.cfg.Now())
 	open := make([]order.Report, 0, len(b.book.open))
 	for _, t := range b.book.open {
 		open = append(open, t.full())
@@ -184,6 +194,7 @@ func (b *Broker) Fills(ctx context.Context, s market.Symbol, after string) ([]or
 func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.expire(ctx, b.cfg.Now())
 	cash := maps.Clone(b.book.deposits)
 	maps.Copy(cash, b.book.flows)
 	var all []order.Holding

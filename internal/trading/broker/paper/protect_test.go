@@ -206,17 +206,18 @@ func TestSubmitGroup_Legs(t *testing.T) {
 		bars   []bar
 		want   map[string]string
 	}{
-		"legs wait while nothing is filled":        {limit, nil, map[string]string{"head": "accepted 0/1", "stop": "held 0/1", "target": "held 0/1"}},
-		"an entry at once has legs that work":      {bracket("", "48000", "52000"), nil, map[string]string{"head": "filled 1/1 1@50025", "stop": "accepted 0/1", "target": "accepted 0/1"}},
-		"legs do nothing in the event of the fill": {limit, []bar{{50000, 50000, 47000, 49000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "accepted 0/1"}},
-		"they do in the next":                      {limit, []bar{{50000, 50000, 48500, 49000, 9}, {49000, 49000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "filled 1/1 1@47976", "target": "canceled 0/1"}},
-		"they protect a part":                      {limit, []bar{{50000, 50000, 48500, 49000, 0.3}}, map[string]string{"head": "partially_filled 0.3/1 0.3@49000", "stop": "accepted 0/0.3", "target": "accepted 0/0.3"}},
-		"they grow with it":                        {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {49000, 49000, 48500, 49000, 0.5}}, map[string]string{"head": "partially_filled 0.8/1 0.3@49000 0.5@49000", "stop": "accepted 0/0.8", "target": "accepted 0/0.8"}},
-		"a stop that triggers ends the entry":      {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {47000, 47000, 47000, 47000, 0.1}, {46000, 46000, 46000, 46000, 9}}, map[string]string{"head": "canceled 0.4/1 0.3@49000 0.1@49000", "stop": "filled 0.4/0.4 0.4@45977", "target": "canceled 0/0.4"}},
-		"a target that is filled ends the entry":   {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {52500, 52500, 52500, 52500, 9}}, map[string]string{"head": "canceled 0.3/1 0.3@49000", "stop": "canceled 0/0.3", "target": "filled 0.3/0.3 0.3@52000"}},
-		"a part of the target leaves the entry":    {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {52500, 52500, 52500, 52500, 0.1}}, map[string]string{"head": "partially_filled 0.3/1 0.3@49000", "stop": "accepted 0/0.2", "target": "partially_filled 0.1/0.3 0.1@52000"}},
-		"one leg alone":                            {bracket("49000", "48000", "0"), []bar{{50000, 50000, 48500, 49000, 9}, {49000, 49000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "filled 1/1 1@47976"}},
-		"a target alone":                           {bracket("49000", "0", "52000"), []bar{{50000, 50000, 48500, 49000, 9}, {49000, 53000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "target": "filled 1/1 1@52000"}},
+		"legs wait while nothing is filled":           {limit, nil, map[string]string{"head": "accepted 0/1", "stop": "held 0/1", "target": "held 0/1"}},
+		"an entry at once has legs that work":         {bracket("", "48000", "52000"), nil, map[string]string{"head": "filled 1/1 1@50025", "stop": "accepted 0/1", "target": "accepted 0/1"}},
+		"legs do nothing in the event of the fill":    {limit, []bar{{50000, 50000, 47000, 49000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "accepted 0/1"}},
+		"they do in the next":                         {limit, []bar{{50000, 50000, 48500, 49000, 9}, {49000, 49000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "filled 1/1 1@47976", "target": "canceled 0/1"}},
+		"they protect a part":                         {limit, []bar{{50000, 50000, 48500, 49000, 0.3}}, map[string]string{"head": "partially_filled 0.3/1 0.3@49000", "stop": "accepted 0/0.3", "target": "accepted 0/0.3"}},
+		"they grow with it":                           {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {49000, 49000, 48500, 49000, 0.5}}, map[string]string{"head": "partially_filled 0.8/1 0.3@49000 0.5@49000", "stop": "accepted 0/0.8", "target": "accepted 0/0.8"}},
+		"what came in this event is sold in the next": {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {49000, 49000, 47000, 47500, 9}}, map[string]string{"head": "filled 1/1 0.3@49000 0.7@49000", "stop": "partially_filled 0.3/1 0.3@47976", "target": "accepted 0/0.7"}},
+		"a stop that triggers ends the entry":         {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {47000, 47000, 47000, 47000, 0.1}, {46000, 46000, 46000, 46000, 9}}, map[string]string{"head": "canceled 0.4/1 0.3@49000 0.1@49000", "stop": "filled 0.4/0.4 0.4@45977", "target": "canceled 0/0.4"}},
+		"a target that is filled ends the entry":      {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {52500, 52500, 52500, 52500, 9}}, map[string]string{"head": "canceled 0.3/1 0.3@49000", "stop": "canceled 0/0.3", "target": "filled 0.3/0.3 0.3@52000"}},
+		"a part of the target leaves the entry":       {limit, []bar{{50000, 50000, 48500, 49000, 0.3}, {52500, 52500, 52500, 52500, 0.1}}, map[string]string{"head": "partially_filled 0.3/1 0.3@49000", "stop": "accepted 0/0.2", "target": "partially_filled 0.1/0.3 0.1@52000"}},
+		"one leg alone":                               {bracket("49000", "48000", "0"), []bar{{50000, 50000, 48500, 49000, 9}, {49000, 49000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "stop": "filled 1/1 1@47976"}},
+		"a target alone":                              {bracket("49000", "0", "52000"), []bar{{50000, 50000, 48500, 49000, 9}, {49000, 53000, 47000, 47000, 9}}, map[string]string{"head": "filled 1/1 1@49000", "target": "filled 1/1 1@52000"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

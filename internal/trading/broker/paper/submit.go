@@ -253,9 +253,9 @@ func (b *Broker) Cancel(ctx context.Context, o order.Handle) (order.Report, erro
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.book.named(o)
-	if t == nil {
-		return order.Report{}, fmt.Errorf("paper: %w: %s", broker.ErrNotFound, o)
+	t, err := b.find(ctx, o)
+	if err != nil {
+		return order.Report{}, err
 	}
 	if !t.Status.Final() {
 		p := b.plan()

@@ -73,7 +73,7 @@ func (b *Broker) begin(entries []entry, at time.Time) {
 
 // expire ends the day orders whose session is over. The caller holds the lock.
 func (b *Broker) expire(ctx context.Context, at time.Time) {
-	if !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.over(at) }) {
+	if ctx.Err() != nil || !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.over(at) }) {
 		return
 	}
 	p := b.plan()
