@@ -144,6 +144,29 @@ Flags:
 Example:
   candela status --json
 `
+	approvalsHelp = `
+Orders above approval_above of the policy wait for you and are not sent before your yes.
+
+Flags:
+  --json  print the orders as JSON
+
+Example:
+  candela approvals
+`
+	approveHelp = `
+The rules are checked again at the current price. A market order is denied if the price has
+moved by more than approval_drift_pct since you were asked. No tool can approve an order.
+
+Example:
+  candela approve 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11
+`
+	refuseHelp = `
+Flags:
+  --reason TEXT  what the client reads
+
+Example:
+  candela refuse 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11 --reason "too large"
+`
 	haltHelp = `
 Takes effect at once in a running server, and otherwise at the next start. Trading stays
 halted until candela resume. Orders that protect a position, such as stops, are kept, and

@@ -63,6 +63,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		if a.Uncertain > 0 {
 			fmt.Fprintf(w, ", of which %d uncertain", a.Uncertain)
 		}
+		if a.Pending > 0 {
+			fmt.Fprintf(w, "; %s for approval (candela approvals)", waits(a.Pending))
+		}
 		fmt.Fprintln(w)
 		for _, p := range a.Positions {
 			fmt.Fprintf(w, "  %s %s %s at %s", p.Symbol, p.Side, p.Quantity, p.Entry)
@@ -84,6 +87,14 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	return err
+}
+
+// waits formats how many orders wait.
+func waits(n int) string {
+	if n == 1 {
+		return "1 waits"
+	}
+	return fmt.Sprintf("%d wait", n)
 }
 
 // count formats a number of things.

@@ -145,28 +145,42 @@ func (w command) send(ctx context.Context, cfg *config.Config, log io.Writer) (c
 	return w.call(ctx, conn, rt)
 }
 
-// call sends the command to the replica that trades, whichever account that is.
+// call sends the command to the replica that trades.
 func (w command) call(ctx context.Context, conn *conn.Conn, rt Runtime) (control.TradingState, error) {
-	members, err := member.Join(ctx, conn, member.Info{Name: commandReplica}, rt.Log)
+	state, reached, err := askTrading(ctx, conn, rt, w.apply)
+	if err == nil && !reached {
+		err = w.notReceived()
+	}
 	if err != nil {
 		return control.TradingState{}, err
+	}
+	s := control.StateOf(state)
+	s.Where = "in the replica that trades"
+	return s, nil
+}
+
+// askTrading calls the replica that trades, whichever account that is. It reports false if
+// none was ready to trade.
+func askTrading[T any](ctx context.Context, conn *conn.Conn, rt Runtime, ask func(context.Context, *deskproxy.Desk) (T, error)) (answer T, reached bool, err error) {
+	members, err := member.Join(ctx, conn, member.Info{Name: commandReplica}, rt.Log)
+	if err != nil {
+		return answer, false, err
 	}
 	defer members.Close() //nolint:contextcheck // the group is informed even when ctx has ended
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	var mu sync.Mutex
-	var answered *guard.State
 	var failed error
 	var asking sync.WaitGroup
 	for _, account := range accounts() {
 		d := deskproxy.New(members, deskproxy.Config{Account: account, Log: rt.Log, Now: time.Now})
 		asking.Go(func() {
-			s, err := w.apply(ctx, d)
+			got, err := ask(ctx, d)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				answered = &s
+				answer, reached = got, true
 				done() // replicas trade on one account; the other calls get no answer
 			case !errors.Is(err, member.ErrNotShardOwner) && !errors.Is(err, context.Canceled):
 				failed = errors.Join(failed, err)
@@ -177,15 +191,10 @@ func (w command) call(ctx context.Context, conn *conn.Conn, rt Runtime) (control
 		})
 	}
 	asking.Wait()
-	switch {
-	case answered != nil:
-		s := control.StateOf(*answered)
-		s.Where = "in the replica that trades"
-		return s, nil
-	case failed != nil:
-		return control.TradingState{}, failed
+	if reached {
+		failed = nil
 	}
-	return control.TradingState{}, w.notReceived()
+	return answer, reached, failed
 }
 
 // notReceived explains what to do when no replica accepts the command.

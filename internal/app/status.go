@@ -63,7 +63,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			return s, err
 		}
 		one := newAccountStatus(rt.account(), now.State)
-		one.Open, one.Uncertain = now.Open, now.Uncertain
+		one.Open, one.Uncertain, one.Pending = now.Open, now.Uncertain, now.Pending
 		for _, p := range held {
 			one.Positions = append(one.Positions, newPositionStatus(p, open))
 		}
@@ -186,6 +186,9 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 			one.Open++
 			if o.Status == order.Uncertain {
 				one.Uncertain++
+			}
+			if o.Status == order.PendingApproval && (o.Group.Name == "" || o.Group.Name == o.ID) {
+				one.Pending++
 			}
 		}
 		for _, p := range book.Positions() {

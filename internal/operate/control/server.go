@@ -185,21 +185,26 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 }
 
 func (s Server) handleTrading(mux *http.ServeMux) {
-	answer := func(w http.ResponseWriter, r *http.Request, state guard.State, err error) {
-		if f := fault.Of(err); f != nil {
-			writeJSON(w, http.StatusConflict, f.Public())
-			return
-		}
-		s.answer(w, r, StateOf(state), err)
-	}
 	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
 		state, err := s.halt(r.Context(), r.FormValue("reason"), r.FormValue("all") == "true")
-		answer(w, r, state, err)
+		s.answerTrading(w, r, StateOf(state), err)
 	})
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {
 		state, err := s.Trader.Resume(r.Context(), ByResume)
-		answer(w, r, state, err)
+		s.answerTrading(w, r, StateOf(state), err)
 	})
+	if desk, ok := s.Trader.(Approver); ok {
+		s.handleApprovals(mux, desk)
+	}
+}
+
+// answerTrading is answer for a command to the desk, whose faults are for the owner.
+func (s Server) answerTrading(w http.ResponseWriter, r *http.Request, value any, err error) {
+	if f := fault.Of(err); f != nil {
+		writeJSON(w, http.StatusConflict, f.Public())
+		return
+	}
+	s.answer(w, r, value, err)
 }
 
 func (s Server) answer(w http.ResponseWriter, r *http.Request, value any, err error) {

@@ -53,7 +53,8 @@ type AccountStatus struct {
 	Account string `json:"account"` // paper, or the venue and its network
 	TradingState
 	Open      int              `json:"open_orders"`
-	Uncertain int              `json:"uncertain_orders,omitempty"` // of them, those whose fate is not known
+	Uncertain int              `json:"uncertain_orders,omitempty"`  // of them, those whose fate is not known
+	Pending   int              `json:"pending_approvals,omitempty"` // of them, those that wait for the owner; a group is one
 	Positions []PositionStatus `json:"positions"`
 }
 

@@ -41,6 +41,7 @@ type (
 		Who, Reason string
 		All         bool `json:",omitempty"` // cancel what protects positions too
 	}
+	decideCall struct{ ID, Who, Reason string }
 
 	orderReply struct {
 		Order order.Placed
@@ -98,6 +99,9 @@ type methods struct {
 	inSymbol     method[symbolCall, symbolReply]
 	account      method[principal.Caller, guard.Account]
 	halt, resume method[controlCall, stateReply]
+	pending      method[struct{}, []order.Order]
+	approve      method[decideCall, orderReply]
+	refuse       method[decideCall, orderReply]
 	status       method[struct{}, desk.Status]
 }
 
@@ -146,6 +150,7 @@ func (d *Desk) register() {
 		a.State, err = running.Resume(ctx, c.Who)
 		return a, err
 	})
+	d.registerApproval()
 	d.status = newReadMethod(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})

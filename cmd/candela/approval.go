@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"candela/internal/app"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+)
+
+// approvals lists the orders that wait for the owner.
+func approvals(ctx context.Context, in invocation) error {
+	args, asJSON := cutJSON(in.args)
+	in.args = args
+	cfg, err := in.flags("approvals", "flags only")
+	if err != nil {
+		return err
+	}
+	all, err := app.Approvals(ctx, cfg, in.Stderr)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(in.Stdout, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(in.Stdout, "No order needs approval.")
+		return err
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ORDER\tMODE\tWHAT\tVALUE\tUNTIL\tCLIENT (ITS OWN NAME)")
+	for _, p := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%q\n", p.ID, p.Mode, describe(p), p.Value, p.Expires.UTC().Format(time.DateTime+" MST"), p.Client)
+	}
+	return table.Flush()
+}
+
+// describe says in a line what an order would do.
+func describe(p control.Pending) string {
+	text := p.Side + " " + p.Quantity + " " + p.Symbol + " " + p.Type
+	for _, part := range []struct{ name, value string }{
+		{"at", p.Price},
+		{"from", p.StopPrice},
+		{"stop", p.StopLoss},
+		{"trail %", p.Trail},
+		{"target", p.TakeProfit},
+		{"price then", p.AskedPrice},
+	} {
+		if part.value != "" {
+			text += " " + part.name + " " + part.value
+		}
+	}
+	return text
+}
+
+// approve sends an order that waits for the owner.
+func approve(ctx context.Context, in invocation) error {
+	id, rest := cutWord(in.args)
+	if id == "" {
+		return fault.Missing("approve ID", "the ID of an order that candela approvals lists")
+	}
+	cfg, err := in.config(rest)
+	if err != nil {
+		return err
+	}
+	d, err := app.Approve(ctx, cfg, id, in.Stderr)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "Order %s was approved and is %s.\n", d.ID, d.Status)
+	return err
+}
+
+// refuse ends an order that waits for the owner.
+func refuse(ctx context.Context, in invocation) error {
+	reason := ""
+	rest, err := cutFlags(in.args, nil, []valueFlag{textFlag("--reason", &reason, "what the client reads")})
+	if err != nil {
+		return err
+	}
+	id, rest := cutWord(rest)
+	if id == "" {
+		return fault.Missing("refuse ID", "the ID of an order that candela approvals lists")
+	}
+	cfg, err := in.config(rest)
+	if err != nil {
+		return err
+	}
+	d, err := app.Refuse(ctx, cfg, id, reason, in.Stderr)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "Order %s was refused; nothing was sent.\n", d.ID)
+	return err
+}

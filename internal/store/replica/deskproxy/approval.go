@@ -1,0 +1,39 @@
+package deskproxy
+
+import (
+	"context"
+
+	"candela/internal/trading/desk"
+	"candela/internal/trading/order"
+)
+
+// registerApproval is the part of register for the owner's decisions.
+func (d *Desk) registerApproval() {
+	d.pending = newReadMethod(d, "desk.pending", func(ctx context.Context, running *desk.Desk, _ struct{}) ([]order.Order, error) {
+		return running.Pending(ctx)
+	})
+	d.approve = newMethod(d, "desk.approve", func(ctx context.Context, running *desk.Desk, c decideCall) (a orderReply, err error) {
+		a.Order.Order, err = running.Approve(ctx, c.ID, c.Who)
+		return a, err
+	})
+	d.refuse = newMethod(d, "desk.refuse", func(ctx context.Context, running *desk.Desk, c decideCall) (a orderReply, err error) {
+		a.Order.Order, err = running.Refuse(ctx, c.ID, c.Who, c.Reason)
+		return a, err
+	})
+}
+
+// Pending lists the orders that wait for the owner, as desk.Desk does.
+func (d *Desk) Pending(ctx context.Context) ([]order.Order, error) { return d.pending(ctx, struct{}{}) }
+
+// Approve sends an order that waits for the owner, as desk.Desk does.
+func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) {
+	a, err := d.approve(ctx, decideCall{ID: id, Who: by})
+	return a.Order.Order, withRemedy(err, true, "The trading replica did not reply, so the order may have been sent. "+
+		"Run the command again: an order is sent once.")
+}
+
+// Refuse ends an order that waits for the owner, as desk.Desk does.
+func (d *Desk) Refuse(ctx context.Context, id, by, reason string) (order.Order, error) {
+	a, err := d.refuse(ctx, decideCall{ID: id, Who: by, Reason: reason})
+	return a.Order.Order, withRemedy(err, true, "The trading replica did not reply, so the order may still wait. Run the command again.")
+}
