@@ -34,6 +34,10 @@ func (h halfGone) Instrument(ctx context.Context, s market.Symbol) (provider.Ins
 	return h.Broker.Instrument(ctx, s)
 }
 
+func (h halfGone) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
+	return order.Capabilities{}, nil
+}
+
 // TestPaper_AVenueThatIsGoneLocksNothing has a paper account hold a symbol whose venue
 // is not there at the next start, as after a replay.
 func TestPaper_AVenueThatIsGoneLocksNothing(t *testing.T) {

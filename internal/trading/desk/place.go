@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
@@ -64,6 +66,9 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if err != nil {
 		return order.Placed{}, err
 	}
+	if r.DryRun || r.Risk.Percent.IsPositive() {
+		d.readHoldings(ctx, &m)
+	}
 	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
 		return order.Placed{}, err
 	}
@@ -74,7 +79,8 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 type symbolMarket struct {
 	instrument   provider.Instrument
 	capabilities order.Capabilities
-	quote        order.Quote // zero if unknown
+	quote        order.Quote     // zero if unknown
+	holdings     []order.Holding // of the account; nil if unknown
 }
 
 // readMarket reads what the check of an order needs.
@@ -98,7 +104,41 @@ func (d *Desk) readMarket(ctx context.Context, symbol market.Symbol) (symbolMark
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
 	}
+	if !d.cfg.Policy.For(symbol).MaxTradeRiskPct.Off {
+		d.readHoldings(ctx, &m)
+	}
 	return m, nil
+}
+
+// readHoldings reads the balances, from which the equity follows. Without them the rules that
+// need it deny.
+func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
+	if m.holdings != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
+	defer cancel()
+	var err error
+	if m.holdings, err = d.holdings.Get(ctx, d.cfg.Now(), "", d.cfg.Broker.Holdings); err != nil {
+		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
+	}
+}
+
+// facts gathers what the rules need to judge an order in a symbol.
+func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
+	prices := l.prices()
+	if known, ok := prices.Quotes[s]; !ok || !known.At.After(m.quote.At) {
+		prices.Quotes[s] = m.quote
+	}
+	mode := l.cfg.Broker.Mode()
+	f := guard.Gather(l.cfg.Policy, l.book, prices, s, mode)
+	f.Capabilities = m.capabilities
+	if m.holdings != nil {
+		account := guard.Account{Mode: mode}
+		account.Value(l.cfg.Policy, prices, m.holdings)
+		f.Equity = decimal.NewNullDecimal(account.Equity)
+	}
+	return f
 }
 
 // checkNotAfter rejects a request whose time has passed.
@@ -316,12 +356,8 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return failed(err)
 	}
 	l.instruments[r.Symbol], l.capabilities[r.Symbol] = m.instrument, m.capabilities
+	facts := l.withDryRuns(&r, l.facts(r.Symbol, m))
 	g := l.origin(caller, r)
-	prices := l.prices()
-	if known, ok := prices.Quotes[r.Symbol]; !ok || !known.At.After(m.quote.At) {
-		prices.Quotes[r.Symbol] = m.quote
-	}
-	facts := l.withDryRuns(&r, guard.Gather(l.cfg.Policy, l.book, prices, r.Symbol, g.Mode))
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
