@@ -14,17 +14,17 @@ import (
 // Payloads in the shapes of the venue's documentation.
 const (
 	docStop = `{"symbol":"BTCUSDT","orderId":31,"orderListId":-1,"clientOrderId":"stop","transactTime":1710485608839,"price":"0.00000000","origQty":"0.50000000","executedQty":"0.00000000","origQuoteOrderQty":"0.000000","cummulativeQuoteQty":"0.00000000","status":"NEW","timeInForce":"GTC","type":"STOP_LOSS","side":"SELL","stopPrice":"48000.00000000","workingTime":-1,"selfTradePreventionMode":"NONE","fills":[]}`
-	docPair = `{"orderListId":7,"contingencyType":"OCO","listStatusType":"EXEC_STARTED","listOrderStatus":"EXECUTING","listClientOrderId":"target","transactionTime":1710485608839,"symbol":"BTCUSDT","orders":[{"symbol":"BTCUSDT","orderId":40,"clientOrderId":"stop"},{"symbol":"BTCUSDT","orderId":41,"clientOrderId":"target"}],"orderReports":[` +
+	docPair = `{"orderListId":7,"contingencyType":"OCO","listStatusType":"EXEC_STARTED","listOrderStatus":"EXECUTING","listClientOrderId":"gtarget","transactionTime":1710485608839,"symbol":"BTCUSDT","orders":[{"symbol":"BTCUSDT","orderId":40,"clientOrderId":"stop"},{"symbol":"BTCUSDT","orderId":41,"clientOrderId":"target"}],"orderReports":[` +
 		`{"symbol":"BTCUSDT","orderId":40,"orderListId":7,"clientOrderId":"stop","transactTime":1710485608839,"price":"0.00000000","origQty":"0.50000000","executedQty":"0.00000000","origQuoteOrderQty":"0.000000","cummulativeQuoteQty":"0.00000000","status":"NEW","timeInForce":"GTC","type":"STOP_LOSS","side":"SELL","stopPrice":"48000.00000000","workingTime":-1,"selfTradePreventionMode":"NONE"},` +
 		`{"symbol":"BTCUSDT","orderId":41,"orderListId":7,"clientOrderId":"target","transactTime":1710485608839,"price":"55000.00000000","origQty":"0.50000000","executedQty":"0.00000000","origQuoteOrderQty":"0.000000","cummulativeQuoteQty":"0.00000000","status":"NEW","timeInForce":"GTC","type":"LIMIT_MAKER","side":"SELL","workingTime":1710485608839,"selfTradePreventionMode":"NONE"}]}`
-	docSized = `{"orderListId":0,"contingencyType":"OTO","listStatusType":"EXEC_STARTED","listOrderStatus":"EXECUTING","listClientOrderId":"entry","transactionTime":1763000506354,"symbol":"BTCUSDT","orders":[{"symbol":"BTCUSDT","orderId":9,"clientOrderId":"entry"},{"symbol":"BTCUSDT","orderId":10,"clientOrderId":"stop"},{"symbol":"BTCUSDT","orderId":11,"clientOrderId":"target"}],"orderReports":[` +
+	docSized = `{"orderListId":0,"contingencyType":"OTO","listStatusType":"EXEC_STARTED","listOrderStatus":"EXECUTING","listClientOrderId":"gentry","transactionTime":1763000506354,"symbol":"BTCUSDT","orders":[{"symbol":"BTCUSDT","orderId":9,"clientOrderId":"entry"},{"symbol":"BTCUSDT","orderId":10,"clientOrderId":"stop"},{"symbol":"BTCUSDT","orderId":11,"clientOrderId":"target"}],"orderReports":[` +
 		`{"symbol":"BTCUSDT","orderId":9,"orderListId":0,"clientOrderId":"entry","transactTime":1763000506354,"price":"50000.00000000","origQty":"0.50000000","executedQty":"0.00000000","origQuoteOrderQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"NEW","timeInForce":"GTC","type":"LIMIT","side":"BUY","workingTime":1763000506354,"selfTradePreventionMode":"NONE"},` +
 		`{"symbol":"BTCUSDT","orderId":10,"orderListId":0,"clientOrderId":"stop","transactTime":1763000506354,"price":"47900.00000000","executedQty":"0.00000000","origQuoteOrderQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"PENDING_NEW","timeInForce":"GTC","type":"STOP_LOSS_LIMIT","side":"SELL","stopPrice":"48000.00000000","workingTime":-1,"selfTradePreventionMode":"NONE"},` +
 		`{"symbol":"BTCUSDT","orderId":11,"orderListId":0,"clientOrderId":"target","transactTime":1763000506354,"price":"55000.00000000","executedQty":"0.00000000","origQuoteOrderQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"PENDING_NEW","timeInForce":"GTC","type":"LIMIT_MAKER","side":"SELL","workingTime":-1,"selfTradePreventionMode":"NONE"}]}`
 	docEvent   = `{"subscriptionId":0,"event":{"e":"executionReport","E":1710485609001,"s":"BTCUSDT","c":"stop","S":"SELL","o":"STOP_LOSS","f":"GTC","q":"0.50000000","p":"0.00000000","P":"48000.00000000","F":"0.00000000","g":7,"C":"","x":"NEW","X":"NEW","r":"NONE","i":40,"l":"0.00000000","z":"0.00000000","L":"0.00000000","n":"0","N":null,"T":1710485609000,"t":-1,"I":8641984,"w":false,"m":false,"M":false,"O":1710485608839,"Z":"0.00000000","Y":"0.00000000","Q":"0.00000000","V":"NONE"}}`
 	docInfo    = `{"timezone":"UTC","serverTime":1565246363776,"rateLimits":[],"exchangeFilters":[],"symbols":[{"symbol":"ETHBTC","status":"TRADING","orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS","STOP_LOSS_LIMIT","TAKE_PROFIT","TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"ocoAllowed":true,"otoAllowed":true,"opoAllowed":true,"quoteOrderQtyMarketAllowed":true,"allowTrailingStop":true,"cancelReplaceAllowed":false,"filters":[{"filterType":"TRAILING_DELTA","minTrailingAboveDelta":10,"maxTrailingAboveDelta":2000,"minTrailingBelowDelta":25,"maxTrailingBelowDelta":1500},{"minPrice":"0.1","filterType":"PRICE_FILTER","tickSize":"0.1"}]}]}`
 	docFees    = `{"symbol":"BTCUSDT","standardCommission":{"maker":"0.00000010","taker":"0.00100000","buyer":"0.00030000","seller":"0.00000040"},"specialCommission":{"maker":"0.01000000","taker":"0.02000000","buyer":"0.03000000","seller":"0.04000000"},"taxCommission":{"maker":"0.00000112","taker":"0.00000114","buyer":"0.00000118","seller":"0.00000116"},"discount":{"enabledForAccount":true,"enabledForSymbol":true,"discountAsset":"BNB","discount":"0.75000000"}}`
-	docListEnd = `{"orderListId":7,"contingencyType":"OCO","listStatusType":"ALL_DONE","listOrderStatus":"ALL_DONE","listClientOrderId":"target","transactionTime":1684804350068,"symbol":"BTCUSDT","orders":[],"orderReports":[` +
+	docListEnd = `{"orderListId":7,"contingencyType":"OCO","listStatusType":"ALL_DONE","listOrderStatus":"ALL_DONE","listClientOrderId":"gtarget","transactionTime":1684804350068,"symbol":"BTCUSDT","orders":[],"orderReports":[` +
 		`{"symbol":"BTCUSDT","origClientOrderId":"stop","orderId":40,"orderListId":7,"clientOrderId":"by","transactTime":1684804350068,"price":"0.00000000","origQty":"0.5","executedQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"CANCELED","timeInForce":"GTC","type":"STOP_LOSS","side":"SELL","stopPrice":"48000.0"},` +
 		`{"symbol":"BTCUSDT","origClientOrderId":"target","orderId":41,"orderListId":7,"clientOrderId":"by","transactTime":1684804350068,"price":"55000.00000000","origQty":"0.5","executedQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"CANCELED","timeInForce":"GTC","type":"LIMIT_MAKER","side":"SELL"}]}`
 )
@@ -43,13 +43,13 @@ func docSpec(id string, side order.Side, quantity, price, stop string) order.Spe
 func docPairList() list {
 	target := docSpec("target", order.Sell, "0.5", "55000", "0")
 	target.PostOnly, target.Role = true, order.TakeProfit
-	return list{name: "oco", spelled: "BTCUSDT", orders: []order.Spec{target, docSpec("stop", order.Sell, "0.5", "0", "48000")}}
+	return list{name: "oco", id: listID("target"), spelled: "BTCUSDT", orders: []order.Spec{target, docSpec("stop", order.Sell, "0.5", "0", "48000")}}
 }
 
 func docSizedList() list {
 	entry, target := docSpec("entry", order.Buy, "0.5", "50000", "0"), docSpec("target", order.Sell, "0.5", "55000", "0")
 	entry.Role, target.PostOnly = order.Entry, true
-	return list{name: "opoco", spelled: "BTCUSDT", orders: []order.Spec{entry, docSpec("stop", order.Sell, "0.5", "47900", "48000"), target}}
+	return list{name: "opoco", id: listID("entry"), spelled: "BTCUSDT", orders: []order.Spec{entry, docSpec("stop", order.Sell, "0.5", "47900", "48000"), target}}
 }
 
 func TestParse_DocumentedLists(t *testing.T) {
@@ -69,7 +69,7 @@ func TestParse_DocumentedLists(t *testing.T) {
 		t.Errorf("an entry with legs: %+v, %v", all, err)
 	}
 	for text, instead := range map[string]string{
-		`"listClientOrderId":"entry"`: `"listClientOrderId":"another"`, `"clientOrderId":"stop","transactTime"`: `"clientOrderId":"stops","transactTime"`,
+		`"listClientOrderId":"gentry"`: `"listClientOrderId":"another"`, `"clientOrderId":"stop","transactTime"`: `"clientOrderId":"stops","transactTime"`,
 		`"price":"47900.00000000"`: `"price":"47800.00000000"`, `"stopPrice":"48000.00000000"`: `"stopPrice":"48001.00000000"`, `"origQty":"0.50000000"`: `"origQty":"0.40000000"`,
 		`"LIMIT_MAKER"`: `"LIMIT"`, `"type":"LIMIT","side":"BUY"`: `"type":"LIMIT","side":"SELL"`, `"origQty":"0.50000000",`: ``, `"orderReports"`: `"reports"`,
 	} {

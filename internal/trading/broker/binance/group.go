@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // sizes by what the entry bought (OPO, OPOCO), or one with legs of a given size (OTO, OTOCO).
 type list struct {
 	name    string // of the endpoint
+	id      string // of the list
 	spelled string
 	orders  []order.Spec // as they are sent, in the caller's sequence
 	params  url.Values
@@ -82,16 +84,21 @@ func (b *Broker) compose(ctx context.Context, orders []order.Spec) (list, error)
 	if err != nil {
 		return list{}, err
 	}
-	l := list{spelled: spelled, params: url.Values{
-		"symbol": {spelled}, "listClientOrderId": {orders[0].ID}, "newOrderRespType": {"FULL"},
-	}}
-	l.orders = append(l.orders, orders...)
+	l := list{id: listID(orders[0].ID), spelled: spelled, orders: slices.Clone(orders)}
+	l.params = url.Values{"symbol": {spelled}, "listClientOrderId": {l.id}, "newOrderRespType": {"FULL"}}
 	if orders[0].Role == order.Entry {
 		err = b.composeEntry(ctx, &l)
 	} else {
 		l.composePair()
 	}
 	return l, err
+}
+
+// listID returns the id of a list from that of its first order. The venue's documents call
+// the ids of a list and of its orders distinct, so they differ.
+func listID(head string) string {
+	id := "g" + strings.ReplaceAll(head, "-", "")
+	return id[:min(len(id), maxID)]
 }
 
 // composePair writes a target and its stop.
@@ -260,7 +267,7 @@ func parseList(data []byte, l list) ([]order.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if client != l.orders[0].ID || len(all) != len(l.orders) {
+	if client != l.id || len(all) != len(l.orders) {
 		return nil, fmt.Errorf("it is about another list: %s with %d orders", client, len(all))
 	}
 	reports := make([]order.Report, 0, len(all))

@@ -43,7 +43,8 @@ func (s *sent) last(orders []order.Spec) string {
 	}
 	text := params.Encode()
 	for i, o := range orders {
-		text = strings.ReplaceAll(text, o.ID, []string{"A", "B", "C"}[i])
+		letter := []string{"A", "B", "C"}[i]
+		text = strings.NewReplacer(o.ID, letter, strings.ReplaceAll(o.ID, "-", ""), letter).Replace(text)
 	}
 	return text
 }
@@ -112,40 +113,40 @@ func TestSubmitGroup_WireForms(t *testing.T) {
 		sentAs string
 	}{
 		"a pair": {pair(nil), "=POST orderList/oco&aboveClientOrderId=A&abovePrice=55000&aboveType=LIMIT_MAKER&belowClientOrderId=B&belowStopPrice=47000&belowType=STOP_LOSS" +
-			"&listClientOrderId=A&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", ""},
+			"&listClientOrderId=gA&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", ""},
 		"a pair with a limit for the stop": {
 			pair(func(r *order.Request) { r.Protect.StopLossLimit = dec("46900") }),
 			"=POST orderList/oco&aboveClientOrderId=A&abovePrice=55000&aboveType=LIMIT_MAKER&belowClientOrderId=B&belowPrice=46900&belowStopPrice=47000&belowTimeInForce=GTC" +
-				"&belowType=STOP_LOSS_LIMIT&listClientOrderId=A&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", "",
+				"&belowType=STOP_LOSS_LIMIT&listClientOrderId=gA&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", "",
 		},
 		"a pair that trails": {
 			pair(func(r *order.Request) { r.Protect.StopLoss, r.Protect.TrailPercent = decimal.Zero, dec("1.25") }),
 			"=POST orderList/oco&aboveClientOrderId=A&abovePrice=55000&aboveType=LIMIT_MAKER&belowClientOrderId=B&belowTrailingDelta=125&belowType=STOP_LOSS" +
-				"&listClientOrderId=A&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", "",
+				"&listClientOrderId=gA&newOrderRespType=FULL&quantity=0.1&side=SELL&symbol=BTCUSDT", "",
 		},
 		"a pair that buys back": {
 			pair(func(r *order.Request) {
 				r.Side, r.Protect = order.Buy, order.Protection{StopLoss: dec("52000"), TakeProfit: dec("45000")}
 			}),
 			"=POST orderList/oco&aboveClientOrderId=B&aboveStopPrice=52000&aboveType=STOP_LOSS&belowClientOrderId=A&belowPrice=45000&belowType=LIMIT_MAKER" +
-				"&listClientOrderId=A&newOrderRespType=FULL&quantity=0.1&side=BUY&symbol=BTCUSDT", "",
+				"&listClientOrderId=gA&newOrderRespType=FULL&quantity=0.1&side=BUY&symbol=BTCUSDT", "",
 		},
-		"an entry with two legs": {bracket(nil), "=POST orderList/opoco&listClientOrderId=A&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
+		"an entry with two legs": {bracket(nil), "=POST orderList/opoco&listClientOrderId=gA&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
 			"&pendingBelowClientOrderId=B&pendingBelowStopPrice=47000&pendingBelowType=STOP_LOSS&pendingSide=SELL&symbol=BTCUSDT" +
 			"&workingClientOrderId=A&workingPrice=49000&workingQuantity=0.1&workingSide=BUY&workingTimeInForce=GTC&workingType=LIMIT", ""},
 		"an entry with a stop": {
 			bracket(func(r *order.Request) { r.Protect.TakeProfit, r.PostOnly = decimal.Zero, true }),
-			"=POST orderList/opo&listClientOrderId=A&newOrderRespType=FULL&pendingClientOrderId=B&pendingSide=SELL&pendingStopPrice=47000&pendingType=STOP_LOSS&symbol=BTCUSDT" +
+			"=POST orderList/opo&listClientOrderId=gA&newOrderRespType=FULL&pendingClientOrderId=B&pendingSide=SELL&pendingStopPrice=47000&pendingType=STOP_LOSS&symbol=BTCUSDT" +
 				"&workingClientOrderId=A&workingPrice=49000&workingQuantity=0.1&workingSide=BUY&workingType=LIMIT_MAKER", "",
 		},
 		"an entry with a target": {
 			bracket(func(r *order.Request) { r.Protect.StopLoss = decimal.Zero }),
-			"=POST orderList/opo&listClientOrderId=A&newOrderRespType=FULL&pendingClientOrderId=B&pendingPrice=55000&pendingSide=SELL&pendingTimeInForce=GTC&pendingType=LIMIT&symbol=BTCUSDT" +
+			"=POST orderList/opo&listClientOrderId=gA&newOrderRespType=FULL&pendingClientOrderId=B&pendingPrice=55000&pendingSide=SELL&pendingTimeInForce=GTC&pendingType=LIMIT&symbol=BTCUSDT" +
 				"&workingClientOrderId=A&workingPrice=49000&workingQuantity=0.1&workingSide=BUY&workingTimeInForce=GTC&workingType=LIMIT", "",
 		},
 		"an entry at market": {
 			edged(bracket(func(r *order.Request) { r.Type, r.Price = order.Market, decimal.Zero }), "50250.00009"),
-			"=POST orderList/opoco&listClientOrderId=A&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
+			"=POST orderList/opoco&listClientOrderId=gA&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
 				"&pendingBelowClientOrderId=B&pendingBelowStopPrice=47000&pendingBelowType=STOP_LOSS&pendingSide=SELL&symbol=BTCUSDT" +
 				"&workingClientOrderId=A&workingPrice=50250&workingQuantity=0.1&workingSide=BUY&workingTimeInForce=FOK&workingType=LIMIT", "limit 50250 fok",
 		},
@@ -153,7 +154,7 @@ func TestSubmitGroup_WireForms(t *testing.T) {
 			edged(bracket(func(r *order.Request) {
 				r.Side, r.Type, r.Price, r.Protect = order.Sell, order.Market, decimal.Zero, order.Protection{StopLoss: dec("52000"), TakeProfit: dec("45000")}
 			}), "49750.00009"),
-			"=POST orderList/otoco&listClientOrderId=A&newOrderRespType=FULL&pendingAboveClientOrderId=B&pendingAboveStopPrice=52000&pendingAboveType=STOP_LOSS" +
+			"=POST orderList/otoco&listClientOrderId=gA&newOrderRespType=FULL&pendingAboveClientOrderId=B&pendingAboveStopPrice=52000&pendingAboveType=STOP_LOSS" +
 				"&pendingBelowClientOrderId=C&pendingBelowPrice=45000&pendingBelowType=LIMIT_MAKER&pendingQuantity=0.1&pendingSide=BUY&symbol=BTCUSDT" +
 				"&workingClientOrderId=A&workingPrice=49750.0001&workingQuantity=0.1&workingSide=SELL&workingTimeInForce=FOK&workingType=LIMIT", "limit 49750.0001 fok",
 		},
@@ -161,7 +162,7 @@ func TestSubmitGroup_WireForms(t *testing.T) {
 			bracket(func(r *order.Request) {
 				r.Quantity, r.Protect.StopLossLimit = dec("0.10001"), dec("46000")
 			}),
-			"=POST orderList/otoco&listClientOrderId=A&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
+			"=POST orderList/otoco&listClientOrderId=gA&newOrderRespType=FULL&pendingAboveClientOrderId=C&pendingAbovePrice=55000&pendingAboveType=LIMIT_MAKER" +
 				"&pendingBelowClientOrderId=B&pendingBelowPrice=46000&pendingBelowStopPrice=47000&pendingBelowTimeInForce=GTC&pendingBelowType=STOP_LOSS_LIMIT" +
 				"&pendingQuantity=0.0999&pendingSide=SELL&symbol=BTCUSDT" +
 				"&workingClientOrderId=A&workingPrice=49000&workingQuantity=0.10001&workingSide=BUY&workingTimeInForce=GTC&workingType=LIMIT", "",

@@ -21,6 +21,9 @@ const (
 	typeStopLimit = "STOP_LOSS_LIMIT"
 )
 
+// maxID is how long an id may be at the venue.
+const maxID = 36
+
 // trailDigits are the digits after the point of a trail in per cent: the venue counts in
 // hundredths.
 const trailDigits = 2
@@ -121,7 +124,7 @@ func checkSpec(o order.Spec) error {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_'
 	}
 	switch {
-	case o.ID == "" || len(o.ID) > 36 || strings.ContainsFunc(o.ID, func(c rune) bool { return !legal(c) }):
+	case o.ID == "" || len(o.ID) > maxID || strings.ContainsFunc(o.ID, func(c rune) bool { return !legal(c) }):
 		return fault.Field("id", o.ID, "1 to 36 letters, digits, - and _")
 	case o.Side != order.Buy && o.Side != order.Sell:
 		return fault.Field("side", fmt.Sprint(o.Side), "buy, sell")
