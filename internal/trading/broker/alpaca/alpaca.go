@@ -3,12 +3,15 @@
 // the account's orders. It sends each order and each cancel once, whatever becomes
 // of them, and keeps nothing of an order; the desk is its caller.
 //
-// Orders for stocks are good for the day, because the venue takes fractions of a
-// share only so: what is sent after the close waits for the next session, and what
-// is left at the close expires. Orders for crypto pairs are good until cancelled,
-// which is the longest that the venue has besides "at once or not at all". Which
-// quantities, prices and sides an account may use is the venue's to say, and its
-// words come back in the refusal.
+// Unless the request says otherwise, orders for stocks are good for the day, because the
+// venue takes fractions of a share only so: what is sent after the close waits for the next
+// session, and what is left at the close expires. Stops, trails and orders with legs are for
+// whole shares and good until cancelled, because what ends at the close protects nothing
+// overnight. Orders for crypto pairs are good until cancelled. Which quantities, prices and
+// sides an account may use is the venue's to say, and its words come back in the refusal.
+//
+// The venue makes up the client order IDs of legs. Answers about them have our IDs; reports
+// of the stream and of Open have the venue's.
 package alpaca
 
 import (
@@ -66,6 +69,7 @@ type Broker struct {
 	orders *upstream.Client
 	stocks *stocks.Provider
 	pairs  provider.Cache[provider.Instrument]
+	known  provider.Cache[features]
 }
 
 var (
@@ -97,6 +101,7 @@ func New(hosts *upstream.Hosts, c Config) (*Broker, error) {
 		config: c, hosts: hosts, reads: client(readPatience), orders: client(orderPatience),
 		stocks: stocks.New(hosts, stocks.Config{Keys: c.Keys, URL: c.URL, DataURL: c.DataURL, Feed: c.Feed, Now: c.Now}),
 		pairs:  provider.Cache[provider.Instrument]{Keep: keepPair, Most: mostPairs},
+		known:  provider.Cache[features]{Keep: featuresAge, Most: maxFeatures},
 	}, nil
 }
 

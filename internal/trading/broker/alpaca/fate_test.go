@@ -9,6 +9,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/market/upstream"
 	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
 )
 
 func apple() market.Symbol { return market.Symbol{Venue: name, Name: "AAPL"} }
@@ -24,26 +25,26 @@ func TestFate_EveryStatus(t *testing.T) {
 			if status >= 400 && status < 500 && status != 408 && reported || status == 401 || status == 451 {
 				want = broker.ErrRejected
 			}
-			err := fate("AAPL", e)
+			err := fate(order.Spec{Symbol: apple()}, e)
 			if !errors.Is(broker.Outcome(err), want) || fault.Of(err) == nil && errors.Is(want, broker.ErrUnknown) {
 				t.Errorf("%d, reported %v: %v", status, reported, err)
 			}
 		}
 	}
 	for _, reason := range []upstream.Reason{upstream.NoResponse, upstream.Malformed, upstream.TooLarge} {
-		if err := fate("AAPL", &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Outcome(err), broker.ErrUnknown) {
+		if err := fate(order.Spec{Symbol: apple()}, &upstream.Error{Reason: reason, Status: 200}); !errors.Is(broker.Outcome(err), broker.ErrUnknown) {
 			t.Errorf("%d: %v", reason, err)
 		}
 	}
-	if err := fate("AAPL", &upstream.Error{Reason: upstream.Throttled, Status: 429}); !errors.Is(broker.Outcome(err), broker.ErrRejected) {
+	if err := fate(order.Spec{Symbol: apple()}, &upstream.Error{Reason: upstream.Throttled, Status: 429}); !errors.Is(broker.Outcome(err), broker.ErrRejected) {
 		t.Error(err)
 	}
 	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
-		if err := fate("AAPL", ended); !errors.Is(broker.Outcome(err), broker.ErrUnknown) || !errors.Is(err, ended) {
+		if err := fate(order.Spec{Symbol: apple()}, ended); !errors.Is(broker.Outcome(err), broker.ErrUnknown) || !errors.Is(err, ended) {
 			t.Error(err)
 		}
 	}
-	if err := fate("AAPL", upstream.ErrNotSent); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
+	if err := fate(order.Spec{Symbol: apple()}, upstream.ErrNotSent); !errors.Is(broker.Outcome(err), broker.ErrNotSent) {
 		t.Error(err)
 	}
 }

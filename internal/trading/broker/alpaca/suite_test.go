@@ -1,9 +1,13 @@
 package alpaca_test
 
 import (
+	"bytes"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +36,35 @@ type scene struct {
 	network *fake.Network
 	broker  *alpaca.Broker
 	now     func() time.Time
+
+	mu    sync.Mutex
+	posts []string // the bodies of orders that were sent
+}
+
+// record keeps the orders that reach the venue.
+func (s *scene) record(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.mu.Lock()
+		s.posts = append(s.posts, string(body))
+		s.mu.Unlock()
+	}
+	s.ServeHTTP(w, r)
+}
+
+// lastPost returns the newest order that was sent, with the ids of orders by their place.
+func (s *scene) lastPost(orders ...order.Spec) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.posts) == 0 {
+		return ""
+	}
+	text := s.posts[len(s.posts)-1]
+	for i, o := range orders {
+		text = strings.ReplaceAll(text, o.ID, []string{"A", "B", "C"}[i])
+	}
+	return text
 }
 
 // enact opens a scene at a time. It must be called in a bubble of synctest.
@@ -41,7 +74,7 @@ func enact(tb testing.TB, at time.Time, c fakealpaca.Config) *scene {
 	s := &scene{network: fake.NewNetwork(), now: func() time.Time { return at.Add(time.Since(began)) }}
 	c.Now = s.now
 	s.Server = fakealpaca.New(c)
-	tb.Cleanup(s.network.Serve("alpaca.test:80", s.Server))
+	tb.Cleanup(s.network.Serve("alpaca.test:80", http.HandlerFunc(s.record)))
 	hosts := upstream.NewHosts(s.network.Dial)
 	tb.Cleanup(func() { _ = hosts.Close() })
 	var err error

@@ -17,17 +17,22 @@ type ticket struct {
 	id, clientID string
 	symbol       market.Symbol // zero for an order of several legs
 	side         order.Side    // 0 for what only others use
+	word         string        // the venue's type
 	kind         order.Type    // likewise; what an order becomes that waits for a trigger
+	force        order.TimeInForce
 	status       string
 	replacedBy   string
+	replaces     string
 	quantity     decimal.Decimal // 0 for an order by its worth
 	filled       decimal.Decimal
 	limit        decimal.Decimal
-	stop         decimal.Decimal // trigger, 0 for none
+	stop         decimal.Decimal // trigger, of a trail that of now; 0 for none
+	trail        decimal.Decimal // per cent, 0 for none
 	class        string          // of several orders in one: bracket, oco, oto
 	legs         []ticket        // of a request for nested orders
 	submitted    time.Time
 	changed      time.Time
+	filledAt     time.Time // when it was filled completely
 }
 
 // readTicket reads the answer to an order or a query.
@@ -55,7 +60,7 @@ func listOf[T any](what string, item func(*strictjson.Reader) T) func(body []byt
 }
 
 // orderAt reads an order. What must be right in every order fails; what is
-// foreign to us, such as a trail, is left out.
+// foreign to us, such as a trail by an amount, is left out.
 func orderAt(j *strictjson.Reader) ticket { return orderWith(j, true) }
 
 // orderWith is orderAt with or without its legs, which have none.
@@ -76,11 +81,16 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 		case "side":
 			t.side = sideOf(text(j))
 		case "type":
-			t.kind = typeOf(text(j))
+			t.word = text(j)
+			t.kind = typeOf(t.word)
+		case "time_in_force":
+			t.force, _ = order.ParseTimeInForce(text(j))
 		case "status":
 			t.status = j.Text()
 		case "replaced_by":
 			t.replacedBy = text(j)
+		case "replaces":
+			t.replaces = text(j)
 		case "qty":
 			t.quantity = amount(j)
 		case "filled_qty":
@@ -91,6 +101,8 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 			t.limit = amount(j)
 		case "stop_price":
 			t.stop = amount(j)
+		case "trail_percent":
+			t.trail = amount(j)
 		case "order_class":
 			t.class = text(j)
 		case "legs":
@@ -99,6 +111,8 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 			}
 		case "submitted_at":
 			t.submitted = instant(j)
+		case "filled_at":
+			t.filledAt = instant(j)
 		case "created_at", "updated_at":
 			// The newest of them: an order that never changed has one alone.
 			if at := instant(j); at.After(t.changed) {
@@ -109,7 +123,7 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 	if t.id == "" || t.status == "" || !counted || t.changed.IsZero() {
 		j.Failf("an order without id, status, filled_qty or updated_at")
 	}
-	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() || t.stop.IsNegative() {
+	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() || t.stop.IsNegative() || t.trail.IsNegative() {
 		j.Failf("an order with an amount below zero")
 	}
 	if symbol != "" {
@@ -131,9 +145,9 @@ func sideOf(word string) order.Side {
 // typeOf reads how an order is priced. Those that wait for a trigger are what they become.
 func typeOf(word string) order.Type {
 	switch word {
-	case "market", "stop", "trailing_stop":
+	case typeMarket, typeStop, typeTrailing:
 		return order.Market
-	case "limit", "stop_limit":
+	case typeLimit, typeStopLimit:
 		return order.Limit
 	}
 	return 0
@@ -209,111 +223,4 @@ func instant(j *strictjson.Reader) time.Time {
 		j.Failf("want a time, found %q", text)
 	}
 	return at.UTC()
-}
-
-// statusOf folds the venue's word for the state of an order into ours. note is kept as
-// the reason where the fold loses something. A word that is not here is not guessed at:
-// the order is uncertain, with the word as the reason, and will be asked for.
-//
-//	new                   routed                                       accepted
-//	accepted              waits here for the session                   accepted
-//	pending_new           routed, not yet confirmed: it may fill       accepted
-//	accepted_for_bidding  at the exchange, being priced                accepted
-//	pending_review        at the venue, which looks at it              accepted
-//	held                  a leg that waits for another                 accepted
-//	stopped               a trade is promised and has not happened     accepted
-//	suspended             may not trade now, may do so again           accepted
-//	pending_replace       lives until its successor does               accepted
-//	done_for_day          sleeps until the next session, if it has one accepted
-//	calculated            over for the day, all filled or not          filled, or accepted
-//	partially_filled                                                   partially filled
-//	filled                                                             filled
-//	pending_cancel                                                     pending cancel
-//	canceled                                                           canceled
-//	replaced              ended; what is left lives on in another      canceled
-//	expired                                                            expired
-//	rejected              after it was taken: by an exchange           rejected
-//
-// An accepted order counts as partially filled when a part of it is.
-func statusOf(t ticket) (status order.Status, note string) {
-	open := order.Accepted
-	if t.filled.IsPositive() {
-		open = order.PartiallyFilled
-	}
-	// An order by its worth has no quantity to compare with.
-	whole := t.quantity.IsZero() || t.filled.Equal(t.quantity)
-	switch t.status {
-	case "new", "accepted", "pending_new", "accepted_for_bidding", "pending_review", "held":
-		return open, ""
-	case "stopped", "suspended", "pending_replace", "done_for_day":
-		return open, t.status
-	case "calculated":
-		if whole && t.filled.IsPositive() {
-			return order.Filled, ""
-		}
-		return open, t.status
-	case "partially_filled":
-		if !t.filled.IsPositive() {
-			return order.Uncertain, "partially_filled with nothing filled"
-		}
-		return order.PartiallyFilled, ""
-	case "filled":
-		if !whole || !t.filled.IsPositive() {
-			return order.Uncertain, fmt.Sprintf("filled with %s of %s filled", t.filled, t.quantity)
-		}
-		return order.Filled, ""
-	case "pending_cancel":
-		return order.PendingCancel, ""
-	case "canceled":
-		return order.Canceled, ""
-	case "replaced":
-		return order.Canceled, "replaced by the order " + t.replacedBy
-	case "expired":
-		return order.Expired, ""
-	case "rejected":
-		return order.Rejected, "rejected after the venue had taken it"
-	}
-	return order.Uncertain, t.status
-}
-
-// report returns the state of an order.
-func (t ticket) report() order.Report {
-	r := order.Report{
-		Spec: order.Spec{
-			ID: t.clientID, Symbol: t.symbol, Side: t.side, Type: t.kind, Quantity: t.quantity, Price: t.limit, StopPrice: t.stop,
-		},
-		VenueID: t.id, Filled: t.filled, At: t.changed,
-	}
-	r.Status, r.Reason = statusOf(t)
-	return r
-}
-
-// reports returns the state of an order and of its legs, of which those that are over are
-// left out. The legs of a pair exclude their parent; those of an entry wait for it.
-func (t ticket) reports() []order.Report {
-	all := []order.Report{t.report()}
-	if len(t.legs) == 0 {
-		return all
-	}
-	all[0].Group.Name = t.id
-	for _, leg := range t.legs {
-		r := leg.report()
-		if r.Status.Final() {
-			continue
-		}
-		r.Group = order.Group{Name: t.id, Leg: t.class != "oco"}
-		all = append(all, r)
-	}
-	return all
-}
-
-// check holds that the venue's answer is about our order.
-func (t ticket) check(o order.Handle) error {
-	if !o.Names(t.report()) {
-		return fmt.Errorf("it is about the order %q", t.clientID)
-	}
-	if t.symbol != o.Symbol || t.side != o.Side || t.kind != o.Type {
-		return fmt.Errorf("it is about an order to %s %s (%s)", t.side, t.symbol, t.kind)
-	}
-	return nil
 }
