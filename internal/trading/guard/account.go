@@ -70,6 +70,7 @@ func Measure(p Policy, s State, b *order.Book, x Prices, mode order.Mode, token 
 		{"max_daily_notional", p.MaxDailyNotional, f.Traded},
 		{"max_exposure", p.MaxExposure, f.Others},
 		{"max_open_orders", p.MaxOpenOrders, decimal.NewFromInt(int64(f.OpenOrders))},
+		{"max_open_risk", p.MaxOpenRisk, f.OpenRisk},
 		{"max_orders_per_minute", p.MaxOrdersPerMinute, decimal.NewFromInt(int64(orders))},
 	}
 }

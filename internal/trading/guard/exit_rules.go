@@ -2,6 +2,8 @@ package guard
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -22,7 +24,39 @@ func exitRules() []rule {
 			"A sale of what stops and targets hold, without reduce_only; or a purchase that would close what they close.",
 			checkReserved,
 		},
+		{
+			"allow_wider_stop", false, func(p Policy) string { return strconv.FormatBool(p.AllowWiderStop) },
+			"A stop further from the market than the one whose place it takes, unless that is allowed.",
+			checkWiderStop,
+		},
 	}
+}
+
+// checkWiderStop compares with the nearest of the stops that end for the order.
+func checkWiderStop(q *orderCheck) *Denial {
+	stop := q.stop()
+	if trail := planOf(q.Spec).TrailPercent; trail.IsPositive() && q.Quote.Last.IsPositive() {
+		level := openRisk{quote: q.Quote}.level(order.Order{Origin: order.Origin{Spec: order.Spec{Side: planOf(q.Spec).closing, TrailPercent: trail}}})
+		stop = argument{"trail_percent", level}
+	}
+	if q.limits.AllowWiderStop || !stop.value.IsPositive() {
+		return nil
+	}
+	above := planOf(q.Spec).closing == order.Buy
+	for _, o := range append(slices.Clone(q.Replaced), q.released...) {
+		if !o.StopPrice.IsPositive() || o.Side != planOf(q.Spec).closing || !isBeyond(stop.value, o.StopPrice, above) {
+			continue
+		}
+		word, _ := words(above)
+		d := deny(stop.name, stop.value.String(), o.StopPrice.String()+" or nearer to the price",
+			"%s: a stop at %v is %s the stop at %v of order %s, whose place it takes, and the policy does not allow a wider stop. Use %v or a price nearer to the market.",
+			stop.name, stop.value, word, o.StopPrice, o.ID, o.StopPrice)
+		if stop.name != "trail_percent" {
+			d.Nearest = []string{o.StopPrice.String()}
+		}
+		return d
+	}
+	return nil
 }
 
 // claimed returns how much the exits may close. Those that exclude each other count once.

@@ -110,8 +110,9 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 	for _, pos := range b.Positions() {
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}
 	}
-	entries := entries(b)
+	entries, open := entries(b), make(map[market.Symbol][]order.Order)
 	for o := range f.open(b, s, judged) {
+		open[o.Symbol] = append(open[o.Symbol], o)
 		if sums[o.Symbol] == nil {
 			sums[o.Symbol] = &pending{}
 		}
@@ -126,6 +127,8 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 	for sym, sum := range sums {
 		rate := x.quoteRate(p, sym, mode)
 		f.Traded = f.Traded.Add(sum.worth.Mul(rate))
+		risk := openRisk{policy: p, limits: p.For(sym), book: b, quote: x.Quotes[sym], inst: x.Instruments[sym]}
+		f.OpenRisk = f.OpenRisk.Add(risk.of(b.Position(sym), open[sym]).Mul(rate))
 		if sym == s {
 			f.OpenBuy, f.OpenSell = sum.buy, sum.sell
 			continue

@@ -25,6 +25,8 @@ type Intent struct {
 	Key        string // idempotency key, "" for none
 	Token      string // identifies the caller's token
 	Exit       bool   // a leg or another order whose only purpose is to close a position
+
+	Replaced []order.Order // whose place it takes, beside those that Releases returns
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.
@@ -121,11 +123,13 @@ type orderCheck struct {
 	state  State
 	Intent
 	Facts
+	released []order.Order // as Releases returns them
 }
 
 // newCheck returns the input of the rules. What an order with reduce_only releases does not
 // count as open.
 func newCheck(p Policy, s State, in Intent, f Facts) *orderCheck {
+	releases := Releases(in, f)
 	if in.ReduceOnly {
 		switch released := claimed(f.Exits); in.Side {
 		case order.Buy:
@@ -134,7 +138,7 @@ func newCheck(p Policy, s State, in Intent, f Facts) *orderCheck {
 			f.OpenSell = f.OpenSell.Sub(released)
 		}
 	}
-	return &orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
+	return &orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f, released: releases}
 }
 
 // reduces reports whether this order and the open ones beside it only reduce the position.

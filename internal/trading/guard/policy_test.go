@@ -116,6 +116,7 @@ func TestParse_Full(t *testing.T) {
 		{market.Symbol{Name: "AAPL"}, "max_symbol_exposure", "none"},
 		{symbol, "max_order_quantity", "0.5"},
 		{symbol, "allow_short", "false"},
+		{symbol, "require_stop", "always"},
 		{symbol, "stop_slippage_pct", "1 %"},
 	}
 	if diff := cmp.Diff(wantOwn, guard.Exceptions(p)); diff != "" {

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -79,7 +78,6 @@ func Settings(p Policy) []Setting {
 	return []Setting{
 		{"stop_slippage_pct", p.StopSlippagePct.String() + " %", "How far beyond its price a stop is assumed to fill, in the risk of an order."},
 		{"taker_fee_pct", p.TakerFeePct.String() + " %", "The fee of a trade, in the risk of an order, where the broker does not report it."},
-		{"allow_wider_stop", strconv.FormatBool(p.AllowWiderStop), "Whether a stop may be moved away from the market."},
 		{"held_stops", string(p.HeldStops), "Protection that the venue cannot hold is refused. `allow` is reserved and does not change that yet."},
 		{"on_unprotected", string(p.OnUnprotected), "What is done about a position without the stop it should have: `alarm` notifies the owner, `exit` closes it at market."},
 		{"unprotected_grace", p.UnprotectedGrace.String(), "How long a position may lack its stop before that counts."},

@@ -73,7 +73,7 @@ func Exceptions(p Policy) []Exception {
 // only the order and the account, so that an agent that repeats itself learns of it;
 // then those of the venue; last those that depend on prices.
 func rules() []rule {
-	return slices.Concat(earlyRules(), venueRules(), []rule{quoteRule()}, sideRules(), priceRules())
+	return slices.Concat(earlyRules(), venueRules(), []rule{quoteRule()}, sideRules(), priceRules(), riskRules())
 }
 
 func quoteRule() rule {
@@ -87,6 +87,11 @@ func quoteRule() rule {
 // priceRules are the rules about prices and sums.
 func priceRules() []rule {
 	return []rule{
+		{
+			"post_only", false, func(Policy) string { return "an order that rests" },
+			"An order with post_only whose price would trade at once.",
+			checkWouldTake,
+		},
 		{
 			"price_band_pct", false, func(p Policy) string { return perCent(p.PriceBandPct) },
 			"A limit price that would trade immediately and is further than this from the last price, or from the stop_price that it waits for: a buy above it, a sell below.",
@@ -353,6 +358,30 @@ func checkRestingBand(q *orderCheck) *Denial {
 		return nil
 	}
 	return checkBand(q, limit, q.Side == order.Sell)
+}
+
+// checkWouldTake compares with the other side of the book, or with the last price.
+func checkWouldTake(q *orderCheck) *Denial {
+	if !q.PostOnly || !q.fresh() {
+		return nil
+	}
+	buys := q.Side == order.Buy
+	taker, known := q.Quote.TakerPrice(q.Side)
+	name, limit := map[bool]string{true: "the ask", false: "the bid"}[buys], taker
+	if !known {
+		name, limit = "the last price", q.Quote.Last
+	}
+	if isBeyond(limit, q.Price, buys) || !known && limit.Equal(q.Price) {
+		return nil
+	}
+	_, opposite := words(buys)
+	d := deny("price", q.Price.String(), opposite+" "+limit.String(), "price %v would trade at once, which post_only excludes: %s is %v.", q.Price, name, limit)
+	if tick := q.Instrument.Tick; tick.IsPositive() {
+		nearest := q.onTick(limit.Sub(tick.Mul(decimal.NewFromInt(q.Side.Sign()))), buys)
+		d.Nearest = []string{nearest.String()}
+		d.Text += " The nearest price is " + nearest.String() + "."
+	}
+	return d
 }
 
 // onTick rounds a price to the venue's tick, towards the last price.

@@ -1,6 +1,9 @@
 package guard_test
 
 import (
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -77,6 +80,22 @@ func protectiveRefusals() map[string]refusal {
 				s.sell("0.1")
 				s.OpenSell = dec("0.06")
 				s.holding("s1", "0.06", "58000", order.Group{})
+			},
+		},
+		"a stop that is moved away": {
+			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58000 of order s1, whose place it takes, and the policy does not allow a wider stop. Use 58000 or a price nearer to the market.", "stop_loss", "58000",
+			func(s *scene) {
+				s.exit("0.1", order.Protection{StopLoss: dec("57000")})
+				s.OpenSell = dec("0.1")
+				s.holding("s1", "0.1", "58000", order.Group{})
+			},
+		},
+		"a stop that is replaced by a wide trail": {
+			"allow_wider_stop", "58000 or nearer to the price", "54000", "trail_percent: a stop at 54000 is below", "trail_percent", "",
+			func(s *scene) {
+				s.exit("0.1", order.Protection{TrailPercent: dec("10")})
+				s.holding("s1", "0.1", "58000", order.Group{})
+				s.Replaced, s.Exits = s.Exits, nil
 			},
 		},
 		"a stop where there are none": {
@@ -310,6 +329,69 @@ func protectiveRefusals() map[string]refusal {
 		"a target that is never reached": {
 			"max_target_distance_pct", "at most 50 % above 60000", "120000", "take_profit 120000 is 100 % above the entry price 60000; the limit is at most 50 %. The nearest allowed price is 90000.", "take_profit", "90000",
 			func(s *scene) { s.protect("58000", "120000") },
+		},
+		"post-only above the ask": {
+			"post_only", "below 60001", "60001", "price 60001 would trade at once, which post_only excludes: the ask is 60001. The nearest price is 60000.99.", "price", "60000.99",
+			func(s *scene) {
+				s.Capabilities, s.PostOnly, s.Price, s.Quote.Ask = every(), true, dec("60001"), dec("60001")
+			},
+		},
+		"post-only below the last price": {
+			"post_only", "above 60000", "59999", "the last price is 60000", "price", "60000.01",
+			func(s *scene) { s.Capabilities, s.PostOnly, s.Price = every(), true, dec("59999"); s.sell("0.1") },
+		},
+		"an entry without a stop": {
+			"require_stop", "a stop", "none", `stop_loss is none: a buy of 0.01 opens a position, and the policy requires a stop (require_stop = "always"). Give stop_loss or trail_percent.`, "stop_loss", "",
+			func(s *scene) { s.RequireStop = guard.StopAlways },
+		},
+		"an entry with a target alone": {
+			"require_stop", "a stop", "none", "Give stop_loss or trail_percent.", "stop_loss", "",
+			func(s *scene) {
+				s.protect("0", "66000")
+				s.RequireStop, s.Mode, s.AllowedSymbols = guard.StopLive, order.Live, []market.Symbol{symbol}
+			},
+		},
+		"more risk than an order may take": {
+			"max_trade_risk", "20", "24.08", "quantity 0.01 at up to 60000 risks 24.08 (the stop at 58000, fees and slippage); the limit of an order is 20. The largest quantity is 0.0083.", "quantity", "0.0083",
+			func(s *scene) { s.protect("58000", "66000"); s.MaxTradeRisk = limit("20") },
+		},
+		"the whole worth as risk": {
+			"max_trade_risk", "20", "600", "quantity 0.01 at up to 60000 risks 600 (no stop, so its whole worth)", "quantity", "0.00033",
+			func(s *scene) { s.MaxTradeRisk = limit("20") },
+		},
+		"a stop that may not trade": {
+			"max_trade_risk", "20", "600", "stop_loss_limit, so its whole worth", "quantity", "0.00033",
+			func(s *scene) {
+				s.protect("58000", "66000")
+				s.MaxTradeRisk, s.Protect.StopLossLimit = limit("20"), dec("57900")
+			},
+		},
+		"more risk than a short may take": {
+			"max_trade_risk", "20", "24.32", "quantity 0.01 at 60000 or less risks 24.32 (the stop at 62000, fees and slippage)", "quantity", "0.00822",
+			func(s *scene) {
+				s.protect("62000", "54000")
+				s.sell("0.01")
+				s.AllowShort, s.Held, s.MaxTradeRisk = true, dec("0"), limit("20")
+			},
+		},
+		"more risk than one step may take": {
+			"max_trade_risk", "0", "24.08", "Use a stop nearer to the entry, or wait until less is at risk.", "quantity", "",
+			func(s *scene) { s.protect("58000", "66000"); s.MaxTradeRisk = limit("0") },
+		},
+		"more risk than a part of the equity": {
+			"max_trade_risk_pct", "20", "24.08", "the limit of an order, 1 % of the equity of 2000 is 20. The largest quantity is 0.0083.", "quantity", "0.0083",
+			func(s *scene) {
+				s.protect("58000", "66000")
+				s.MaxTradeRiskPct, s.Equity = limit("1"), decimal.NewNullDecimal(dec("2000"))
+			},
+		},
+		"a part of an unknown equity": {
+			"max_trade_risk_pct", "1 % of the equity", "0.01", "quantity 0.01 cannot be checked: the equity of the account is unknown now", "quantity", "",
+			func(s *scene) { s.protect("58000", "66000"); s.MaxTradeRiskPct = limit("1") },
+		},
+		"more risk than all may take": {
+			"max_open_risk", "100", "104.08", "quantity 0.01 at up to 60000 risks 24.08 (the stop at 58000, fees and slippage), with 80 at risk already; the limit of all positions and orders together is 100. The largest quantity is 0.0083.", "quantity", "0.0083",
+			func(s *scene) { s.protect("58000", "66000"); s.MaxOpenRisk, s.OpenRisk = limit("100"), dec("80") },
 		},
 		"an entry that waits far away": {
 			"resting_band_pct", "5 %", "10 %", "stop_price 66000 is 10 % above the last price 60000; the limit is 5 %. The nearest allowed price is 63000.", "stop_price", "63000",
