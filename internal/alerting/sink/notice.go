@@ -145,15 +145,15 @@ func (q *noticeQueue) take() (Notice, bool) {
 	return n, true
 }
 
-// Run sends until ctx ends, to each receiver in a goroutine of its own. It must be called
-// once.
-func (o *Outbox) Run(ctx, _ context.Context, ready func()) error {
+// Run sends until ctx ends, to each receiver in a goroutine of its own. The request in
+// progress at the end gets lastMoment, and hard bounds everything. It must be called once.
+func (o *Outbox) Run(ctx, hard context.Context, ready func()) error {
 	var all sync.WaitGroup
 	for _, q := range o.queues {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				if n, ok := q.take(); ok {
-					o.deliver(ctx, q, n)
+					o.deliver(ctx, hard, q, n)
 					continue
 				}
 				select {
@@ -164,19 +164,22 @@ func (o *Outbox) Run(ctx, _ context.Context, ready func()) error {
 		})
 	}
 	ready()
+	<-ctx.Done()
 	all.Wait()
 	return nil
 }
 
 // deliver sends one notice until the receiver accepts or refuses it or it has expired.
-func (o *Outbox) deliver(ctx context.Context, q *noticeQueue, n Notice) {
+func (o *Outbox) deliver(ctx, hard context.Context, q *noticeQueue, n Notice) {
 	for attempt := 1; ; attempt++ {
 		now := o.cfg.Now()
 		if !now.Before(n.Until) {
 			q.log.WarnContext(ctx, "notice dropped: expired", "notice", n.ID, "attempts", attempt-1)
 			return
 		}
-		a := q.to.Send(ctx, Message{Now: now, Notice: &n})
+		call, cancel := LastMoment(ctx, hard)
+		a := q.to.Send(call, Message{Now: now, Notice: &n})
+		cancel()
 		switch {
 		case a.Outcome == Delivered:
 			q.log.InfoContext(ctx, "notice sent", "notice", n.ID, "attempt", attempt)

@@ -90,7 +90,7 @@ func outbox(t *testing.T, out *bytes.Buffer, to ...*scripted) (o *Outbox, stop f
 	o = NewOutbox(targets, OutboxConfig{Log: slog.New(slog.NewTextHandler(out, nil)), Now: time.Now, Rand: func() float64 { return 0.5 }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- o.Run(ctx, ctx, func() {}) }()
+	go func() { done <- o.Run(ctx, context.WithoutCancel(ctx), func() {}) }()
 	return o, func() {
 		cancel()
 		must(t, <-done)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestVenueNames_StayInTheirPackages holds that product code never decides by the name of
-// a venue or broker, and that its settings are declared in its own package: everything
+// a venue, broker or sink, and that its settings are declared in its own package: everything
 // else reads the descriptors. Symbols in examples, such as binance:BTCUSDT, are allowed.
 func TestVenueNames_StayInTheirPackages(t *testing.T) {
 	t.Parallel()
@@ -22,6 +22,9 @@ func TestVenueNames_StayInTheirPackages(t *testing.T) {
 	}
 	for _, b := range app.Brokers() {
 		names[b.Name] = b.CanTradeLive() // "paper" is also a trading mode
+	}
+	for _, s := range app.Sinks() {
+		names[s.Name] = true
 	}
 	walkGo(t, func(file string, fset *token.FileSet, f *ast.File) {
 		dir := path.Dir(file)

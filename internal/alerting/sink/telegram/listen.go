@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func (l *listener) handle(ctx context.Context, data []byte) bool {
 	if err := json.Unmarshal(data, &u); u.ID <= 0 || err != nil && u.Press != nil {
 		u.Press = nil
 	}
-	if u.ID <= 0 || u.ID < l.offset {
+	if u.ID <= 0 || u.ID < l.offset || u.ID == math.MaxInt64 {
 		return false
 	}
 	owned := l.owns(u.Press)

@@ -98,12 +98,13 @@ func (r *Receiver) Send(ctx context.Context, m sink.Message) sink.Answer {
 	return a
 }
 
-// Check asks for the chat, which needs the token and the membership of the bot. It sends no
-// message.
+// Check shows for some seconds that the bot is typing, which needs the token and the right
+// to write. It sends no message.
 func (r *Receiver) Check(ctx context.Context) sink.Answer {
-	_, a := r.call(ctx, "getChat", struct {
-		Chat int64 `json:"chat_id"`
-	}{r.chat}, 0)
+	_, a := r.call(ctx, "sendChatAction", struct {
+		Chat   int64  `json:"chat_id"`
+		Action string `json:"action"`
+	}{r.chat, "typing"}, 0)
 	if a.Outcome == sink.Delivered {
 		a.Text = "the bot can write to the chat"
 	}

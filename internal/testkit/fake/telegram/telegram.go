@@ -1,5 +1,5 @@
 // Package telegram is a fake Telegram Bot API: sendMessage, editMessageText, getUpdates,
-// answerCallbackQuery, getMe and getChat, with the limits and the descriptions of errors
+// answerCallbackQuery and sendChatAction, with the limits and the descriptions of errors
 // that the service documents.
 package telegram
 
@@ -165,6 +165,7 @@ type arguments struct {
 	Timeout int      `json:"timeout"`
 	Kinds   []string `json:"allowed_updates"`
 	Query   string   `json:"callback_query_id"`
+	Action  string   `json:"action"`
 }
 
 // ServeHTTP answers a call.
@@ -204,14 +205,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, in)
 	case "getUpdates":
 		s.getUpdates(w, r, in)
-	case "getChat":
-		if description, ok := s.chat(in.Chat); !ok || description != "" {
+	case "sendChatAction":
+		description, ok := s.chat(in.Chat)
+		switch {
+		case in.Action != "typing":
+			refuse(w, 400, "Bad Request: wrong parameter action in request")
+		case !ok || description != "":
 			refuseChat(w, description)
-			return
+		default:
+			respond(w, true)
 		}
-		respond(w, map[string]any{"id": in.Chat, "type": "private"})
-	case "getMe":
-		respond(w, map[string]any{"id": 1, "is_bot": true, "first_name": "candela"})
 	default:
 		refuse(w, 404, "Not Found: method not found")
 	}
