@@ -20,6 +20,11 @@ func FuzzJournal(f *testing.F) {
 	if _, err := v.Cancel(f.Context(), rests.Handle()); err != nil {
 		f.Fatal(err)
 	}
+	v.place(f, bracket("49000", "48000", "52000")...)
+	trail := trailing("2")
+	trail.ID = "trail"
+	v.place(f, trail)
+	v.bars(0, bar{50000, 50500, 48500, 49500, 0.3}, bar{49000, 49000, 47000, 47000, 0.9})
 	var lines [][]byte
 	for line, err := range j.Entries(f.Context()) {
 		if err != nil {
@@ -28,6 +33,8 @@ func FuzzJournal(f *testing.F) {
 		lines = append(lines, line)
 	}
 	f.Add(bytes.Join(lines, []byte("\n")))
+	f.Add([]byte(`{"amended":{"id":"1","quantity":"0"}}`))
+	f.Add([]byte(`{"triggered":{"id":"1"}}`))
 	f.Add([]byte(`{"taken":{"id":"1","symbol":"a:B","side":"buy","type":"limit","quantity":"1e999999999","price":"1"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		j := &papertest.Journal{}
@@ -47,6 +54,11 @@ func FuzzJournal(f *testing.F) {
 		}
 		if _, err := json.Marshal(open); err != nil {
 			t.Fatal(err)
+		}
+		for _, r := range open {
+			if _, err := again.Cancel(t.Context(), r.Handle()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -103,7 +103,7 @@ var (
 func (b *book) check(e entry) error {
 	switch {
 	case e.Taken != nil:
-		if b.tickets[e.Taken.ID] != nil {
+		if e.Taken.ID == "" || b.tickets[e.Taken.ID] != nil {
 			return errUnknown
 		}
 		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step, e.Taken.StopPrice, e.Taken.TrailPercent, e.Taken.Tick)
