@@ -91,7 +91,7 @@ func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) 
 	if err := d.do(ctx, func(l *loop) { head, ended = l.pendingOrder(id) }); err != nil || ended != nil {
 		return head, cmp.Or(err, ended)
 	}
-	m, err := d.readMarket(ctx, head.Symbol)
+	m, err := d.readMarket(ctx, head.Spec)
 	if err != nil {
 		return head, err
 	}
@@ -194,7 +194,7 @@ func (l *loop) judgeAgain(o order.Order, m symbolMarket) *guard.Denial {
 	if known, ok := prices.Quotes[o.Symbol]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[o.Symbol] = m.quote
 	}
-	facts := guard.GatherAgain(l.cfg.Policy, l.book, prices, o)
+	facts := l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m)
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
 		return denial
 	}

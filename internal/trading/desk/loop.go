@@ -49,6 +49,7 @@ type loop struct {
 	// delistedSymbols has, with the reason, symbols that no venue trades any more.
 	delistedSymbols map[market.Symbol]string
 
+	protector           protector
 	retries             map[string]*attempts // of cancels during an owner's halt
 	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
@@ -98,6 +99,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
+	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.reads = taskQueue{loop: l, maxRunning: maxReads, timeout: readTimeout}
@@ -148,6 +150,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-ticker.C:
 			l.onTick()
 		}
+		l.protectChanged()
 	}
 	close(l.commandsClosed)
 	stop()
@@ -206,9 +209,12 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	for id := range touched {
 		if o, ok := l.book.Order(id); ok {
 			l.trackOrder(o)
+			l.followGroup(o)
 			l.notifyWaiters(o)
 		}
 	}
+	l.checkOverfill(kept)
+	l.protector.changed = true
 	l.publish()
 	return nil
 }
@@ -309,6 +315,7 @@ func (l *loop) onTick() {
 	l.pollOrders(now)
 	l.startReconciliation(now)
 	l.checkReconcileAge(now)
+	l.protector.changed = true // a grace may have passed
 }
 
 // taskQueue runs venue calls in order, with limited concurrency. The loop owns it.

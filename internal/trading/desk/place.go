@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
@@ -62,7 +60,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if t.done || t.waiter != nil {
 		return d.awaitSubmit(ctx, t)
 	}
-	m, err := d.readMarket(ctx, symbol)
+	m, err := d.readMarket(ctx, r.Spec("", ""))
 	if err != nil {
 		return order.Placed{}, err
 	}
@@ -73,72 +71,6 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 		return order.Placed{}, err
 	}
 	return d.awaitSubmit(ctx, t)
-}
-
-// symbolMarket is what the venue says of a symbol while an order is checked.
-type symbolMarket struct {
-	instrument   provider.Instrument
-	capabilities order.Capabilities
-	quote        order.Quote     // zero if unknown
-	holdings     []order.Holding // of the account; nil if unknown
-}
-
-// readMarket reads what the check of an order needs.
-func (d *Desk) readMarket(ctx context.Context, symbol market.Symbol) (symbolMarket, error) {
-	var m symbolMarket
-	var err error
-	if m.instrument, err = d.cfg.Broker.Instrument(ctx, symbol); err != nil {
-		return m, err
-	}
-	if err := checkSymbolSpelling(symbol, m.instrument); err != nil {
-		return m, err
-	}
-	if m.capabilities, err = d.cfg.Broker.Capabilities(ctx, symbol); err != nil {
-		return m, err
-	}
-	// Without a price the guard decides.
-	m.quote, err = d.cfg.Market.Quote(ctx, symbol)
-	if ctx.Err() != nil {
-		return m, ctx.Err()
-	}
-	if err != nil {
-		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
-	}
-	if !d.cfg.Policy.For(symbol).MaxTradeRiskPct.Off {
-		d.readHoldings(ctx, &m)
-	}
-	return m, nil
-}
-
-// readHoldings reads the balances, from which the equity follows. Without them the rules that
-// need it deny.
-func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
-	if m.holdings != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
-	defer cancel()
-	var err error
-	if m.holdings, err = d.holdings.Get(ctx, d.cfg.Now(), "", d.cfg.Broker.Holdings); err != nil {
-		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
-	}
-}
-
-// facts gathers what the rules need to judge an order in a symbol.
-func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
-	prices := l.prices()
-	if known, ok := prices.Quotes[s]; !ok || !known.At.After(m.quote.At) {
-		prices.Quotes[s] = m.quote
-	}
-	mode := l.cfg.Broker.Mode()
-	f := guard.Gather(l.cfg.Policy, l.book, prices, s, mode)
-	f.Capabilities = m.capabilities
-	if m.holdings != nil {
-		account := guard.Account{Mode: mode}
-		account.Value(l.cfg.Policy, prices, m.holdings)
-		f.Equity = decimal.NewNullDecimal(account.Equity)
-	}
-	return f
 }
 
 // checkNotAfter rejects a request whose time has passed.
@@ -362,6 +294,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return l.deny(caller, g, denial, r.DryRun)
 	}
 	g.Edge = edge(g.Spec, facts.Quote.Last, l.cfg.Policy.For(r.Symbol).PriceBandPct, m.instrument.Tick)
+	g.Parent = l.protectedEntry(g.Spec)
 	orders := l.withLegs(g)
 	if r.DryRun {
 		l.recordDryRun(g, "")

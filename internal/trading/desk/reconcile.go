@@ -141,6 +141,7 @@ type venueState struct {
 	newest      map[market.Symbol]string // last trade of each imported holding
 	quotes      map[market.Symbol]order.Quote
 	instruments map[market.Symbol]provider.Instrument
+	abilities   map[market.Symbol]order.Capabilities
 	delisted    map[market.Symbol]string // held symbols of a simulated account that no venue trades, with the reason
 	skew        time.Duration
 	hasSkew     bool
@@ -164,7 +165,7 @@ func (l *loop) newVenueQuery() venueQuery {
 	}
 	for _, o := range l.book.Open() {
 		seen[o.Symbol] = true
-		if !o.External && !l.inFlight[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled) {
+		if !o.External && !l.inFlight[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled || o.Status == order.Held) {
 			q.ownOpen = append(q.ownOpen, o)
 		}
 	}
@@ -194,6 +195,7 @@ func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 	a.fills, a.lostCursors = make(map[market.Symbol][]order.Fill), make(map[market.Symbol]string)
 	a.delisted = make(map[market.Symbol]string)
 	a.newest, a.quotes, a.instruments = make(map[market.Symbol]string), make(map[market.Symbol]order.Quote), make(map[market.Symbol]provider.Instrument)
+	a.abilities = make(map[market.Symbol]order.Capabilities)
 	if a.open, a.err = q.broker.Open(ctx); a.err != nil {
 		return a
 	}
@@ -224,7 +226,9 @@ func (q venueQuery) fetch(ctx context.Context) (a venueState) {
 // fetchOrders queries the orders that should be open but are not listed.
 func (q venueQuery) fetchOrders(ctx context.Context, a *venueState) error {
 	for _, o := range q.ownOpen {
-		if slices.ContainsFunc(a.open, func(r order.Report) bool { return r.ID == o.ID }) {
+		if slices.ContainsFunc(a.open, func(r order.Report) bool {
+			return r.ID == o.ID || r.ID == "" && r.Symbol == o.Symbol && r.VenueID == o.VenueID
+		}) {
 			continue
 		}
 		r, err := q.broker.Query(ctx, o.Handle())
@@ -283,6 +287,9 @@ func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 		switch {
 		case err == nil, kind == fault.NotFound && !q.simulated:
 			a.instruments[s] = inst
+			if can, err := q.broker.Capabilities(ctx, s); err == nil {
+				a.abilities[s] = can
+			}
 		case !q.simulated:
 			return err
 		case kind == fault.NotFound || kind == fault.Invalid:
@@ -307,6 +314,7 @@ func (l *loop) applyReconciliation(q venueQuery, a venueState) {
 	c.consecutiveFailures, c.lastError = 0, ""
 	l.recordDelisted(a.delisted)
 	maps.Copy(l.instruments, a.instruments)
+	maps.Copy(l.capabilities, a.abilities)
 	if q.venueReset && !l.resetAccount(q, a.survivors) {
 		return
 	}
@@ -377,8 +385,8 @@ func (l *loop) recordDelisted(lost map[market.Symbol]string) {
 // knows it as closed, and a halt would miss it. An order that is no longer in memory was
 // recorded as external; the store knows that it is ours.
 func (l *loop) cancelStray(r order.Report) {
-	o, ok := l.book.Order(r.ID)
-	if !ok && r.ID != "" {
+	o, ok := l.findOrder(r.ID, r.Symbol, r.VenueID)
+	if (!ok || o.External) && r.ID != "" {
 		var err error
 		o, err = l.cfg.Store.Order(l.drainCtx, l.cfg.Owner, r.ID)
 		if ok = err == nil; !ok && fault.KindOf(err) != fault.NotFound {

@@ -121,7 +121,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 // retryCancel repeats a cancel of an order that is still open, up to maxCancelRetries.
 func (l *loop) retryCancel(id string, r order.Report) {
 	o, ok := l.book.Order(id)
-	if !ok || o.CancelRequested.IsZero() || o.Status.Final() || r.Status != order.Accepted && r.Status != order.PartiallyFilled {
+	if !ok || o.CancelRequested.IsZero() || o.Status.Final() || r.Status != order.Accepted && r.Status != order.PartiallyFilled && r.Status != order.Held {
 		return
 	}
 	c := l.polls[id]

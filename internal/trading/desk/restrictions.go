@@ -143,7 +143,7 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 	all, by := l.state.Restrictions[halt].All, l.ownerCaller(l.state.Restrictions[halt].By)
 	for _, o := range l.book.Open() {
 		again := l.retries[o.ID]
-		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity)
+		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity) || l.waitsForEntry(o)
 		if kept || o.External || o.Status == order.PendingApproval || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
 			continue
 		}
@@ -152,8 +152,8 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 			l.retries[o.ID] = again
 		}
 		again.failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
-		if t := l.cancel(by, o.ID); t != nil && t.waiter != nil { // which nothing reads
-			l.setWaiters(o.ID, slices.DeleteFunc(l.waiters[o.ID], func(one *waiter) bool { return one == t.waiter }))
+		if err := l.requestCancel(by, "", o); err != nil {
+			_ = l.cancelUnsaved(o, err) // the next attempt repeats it
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (l *loop) shouldSend(caller principal.Caller, orders []order.Order, request
 		l.commitReport(head, events)
 		l.advanceOrder(head.ID)
 		return false
-	case l.state.Level() == guard.Halted:
+	case l.state.Level() == guard.Halted && !l.mayProtect(head):
 		err = notSent("trading was halted before the order was sent")
 	case l.revocations.revoked(caller, requestedAt, l.now()):
 		err = notSent("the login that placed the order was revoked before it was sent")
@@ -182,124 +182,5 @@ func (l *loop) advanceOrder(id string) {
 	l.notifyWaiters(o)
 	if !o.CancelRequested.IsZero() && venueAnswered(o) && !o.Status.Final() {
 		l.queueCancel(o)
-	}
-}
-
-// Cancel cancels an order and waits up to 10 s for the venue; the status pending_cancel
-// means that it has not answered. A closed order is returned unchanged, with the fault
-// order_closed unless it is canceled or expired.
-func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
-	caller, err := d.authorize(caller)
-	if err != nil {
-		return order.Order{}, err
-	}
-	var t *callResult
-	if err := d.do(ctx, func(l *loop) { t = l.cancel(caller, orderID) }); err != nil {
-		return order.Order{}, err
-	}
-	if t == nil {
-		return d.storedOrder(ctx, orderID)
-	}
-	if t.done {
-		return t.order.Order, cmp.Or(t.err, closed(t.order.Order))
-	}
-	o := d.await(ctx, t)
-	if !o.Status.Final() && o.CancelRequested.IsZero() {
-		return o, fault.New(fault.Unavailable, "cancel_failed", "Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker).
-			About("order_id", o.ID, "").Retry(time.Second)
-	}
-	return o, closed(o)
-}
-
-// closed returns the fault of a cancel that came too late, for a filled or rejected order.
-func closed(o order.Order) error {
-	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
-		return nil
-	}
-	return fault.New(fault.Conflict, "order_closed",
-		"Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status).
-		About("order_id", o.ID, "an order that is open")
-}
-
-// storedOrder reads an order that is no longer in memory.
-func (d *Desk) storedOrder(ctx context.Context, orderID string) (order.Order, error) {
-	o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, orderID)
-	if fault.KindOf(err) == fault.NotFound {
-		return o, fault.New(fault.NotFound, "unknown_order", "No order %q. Use get_orders to list orders.", orderID).About("order_id", orderID, "")
-	}
-	return o, cmp.Or(err, closed(o))
-}
-
-// cancel records and queues a cancel. It returns nil if the order is not in memory.
-func (l *loop) cancel(by principal.Caller, id string) *callResult {
-	o, ok := l.book.Order(id)
-	switch {
-	case !ok:
-		return nil
-	case o.Status.Final():
-		return &callResult{order: order.Placed{Order: o}, done: true}
-	case o.Status == order.PendingApproval:
-		return l.withdraw(by, o)
-	case o.External:
-		err := fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", id, o.Broker).About("order_id", id, "")
-		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
-	}
-	if o.CancelRequested.IsZero() {
-		if err := l.commit(by, l.event(o, order.KindCancelRequested, "")...); err != nil {
-			return l.cancelUnsaved(o, err)
-		}
-		l.advanceOrder(id)
-	}
-	o, _ = l.book.Order(id)
-	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(id, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
-}
-
-// cancelUnsaved sends a cancel that could not be recorded: canceling twice is harmless,
-// and a failing store must not keep an order open.
-func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
-	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
-		return failed(err)
-	}
-	if l.fenced != nil {
-		return failed(fencedError(err))
-	}
-	text := "The cancel could not be saved, and the venue has not confirmed the order yet. Try again."
-	if venueAnswered(o) {
-		text = "The cancel could not be saved but is being sent. Check get_orders."
-		if !l.inFlight[o.ID] {
-			l.queueCancel(o)
-		}
-	}
-	return failed(fault.New(fault.Unavailable, "store_failed", "%s", text).Because(err))
-}
-
-func (l *loop) queueCancel(o order.Order) {
-	l.inFlight[o.ID] = true
-	l.cancels.add(func(ctx context.Context) func() {
-		r, err := l.cfg.Broker.Cancel(ctx, o.Handle())
-		return func() {
-			delete(l.inFlight, o.ID)
-			l.handleCancelResult(o.ID, r, err)
-		}
-	})
-}
-
-// handleCancelResult applies the result of a cancel. An unknown one leads to a query.
-func (l *loop) handleCancelResult(id string, r order.Report, err error) {
-	if err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "order cancel failed", "order", id, "error", err)
-	}
-	o, ok := l.book.Order(id)
-	if !ok {
-		return // the next reconciliation finds it if it is still open
-	}
-	switch fate := broker.Outcome(err); {
-	case fate == nil:
-		l.commitReport(o, l.reportEvents(o, r))
-	case o.Status.Final():
-	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRejected):
-		l.commitReport(o, l.event(o, order.KindCancelFailed, publicReason(err)))
-	default:
-		l.forcePoll(o)
 	}
 }

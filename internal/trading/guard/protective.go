@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/market"
 	"candela/internal/trading/order"
 )
 
@@ -21,6 +22,11 @@ const (
 // requires reports whether orders of a mode need a stop.
 func (r StopRequirement) requires(m order.Mode) bool {
 	return r == StopAlways || r == StopLive && m == order.Live
+}
+
+// RequiresStop reports whether a position in a symbol needs a stop.
+func (p Policy) RequiresStop(s market.Symbol, m order.Mode) bool {
+	return p.For(s).RequireStop.requires(m)
 }
 
 // HeldStops says what happens to protection that the venue cannot hold.

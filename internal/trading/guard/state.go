@@ -42,6 +42,9 @@ type Restriction struct {
 	Since   time.Time       `json:"since"`
 }
 
+// Halts reports whether no order may be sent while it is in force.
+func (r Restriction) Halts() bool { return r.Kind.info().Level == Halted }
+
 // RestrictionKind is a kind of restriction.
 type RestrictionKind string
 
@@ -55,6 +58,8 @@ const (
 	ClockSkew    RestrictionKind = "clock_skew"         // max_clock_skew
 	Mismatch     RestrictionKind = "reconcile_mismatch" // the account differs from the venue's
 	VenueSilent  RestrictionKind = "venue_silent"       // not reconciled for three minutes
+	Unprotected  RestrictionKind = "unprotected"        // a position lacks the stop it should have
+	LegOverfill  RestrictionKind = "leg_overfill"       // the exits of an entry closed more than it brought
 )
 
 // RestrictionInfo documents one kind of restriction.
@@ -84,6 +89,11 @@ func Restrictions(p Policy) []RestrictionInfo {
 			"by itself, when the clocks agree", false,
 		},
 		{VenueSilent, Reducing, "", "The account could not be reconciled with the venue for three minutes.", "by itself, after the next reconciliation", false},
+		{
+			Unprotected, Reducing, p.UnprotectedGrace.String(), "A position lacks the stop it should have for longer than `unprotected_grace`.",
+			"by itself, when the position is protected or gone", false,
+		},
+		{LegOverfill, Reducing, "", "The stop and the target of an entry were both filled, so they closed more than it brought.", resume, true},
 		{Mismatch, Reducing, "", "Orders or positions differ from the venue's.", "by itself, when a reconciliation finds no mismatch", false},
 	}
 }

@@ -31,8 +31,9 @@ type Book struct {
 	open           map[string]bool   // IDs of the orders that are not final
 	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
-	families       map[string][]string // IDs of the orders that have an order as Parent or as the first of their group, by creation
-	trades         map[string]string   // order IDs by Fill.Key
+	families       map[string][]string        // IDs of the orders that have an order as Parent or as the first of their group, by creation
+	entries        map[market.Symbol][]string // IDs of the orders with Role Entry, by creation
+	trades         map[string]string          // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
 	newest         int64                                       // newest day of turnover
@@ -51,7 +52,7 @@ type venueID struct {
 func NewBook(owner string) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[venueID]string), families: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }

@@ -20,20 +20,31 @@ func (g *Origin) family() []string {
 
 // join adds a new order to the orders that it belongs to.
 func (b *Book) join(o Order) {
+	if o.Role == Entry && !o.External {
+		b.entries[o.Symbol] = append(b.entries[o.Symbol], o.ID)
+	}
 	for _, id := range o.family() {
 		b.families[id] = append(b.families[id], o.ID)
 	}
 }
 
-// leave is the opposite of join, and ends the order's own family.
+// leave is the opposite of join.
 func (b *Book) leave(o Order) {
 	for _, id := range o.family() {
-		left := slices.DeleteFunc(b.families[id], func(other string) bool { return other == o.ID })
-		if len(left) == 0 {
-			delete(b.families, id)
-		} else {
-			b.families[id] = left
-		}
+		without(b.families, id, o.ID)
+	}
+	if o.Role == Entry {
+		without(b.entries, o.Symbol, o.ID)
+	}
+}
+
+// without removes an ID from a list.
+func without[K comparable](lists map[K][]string, key K, id string) {
+	left := slices.DeleteFunc(lists[key], func(other string) bool { return other == id })
+	if len(left) == 0 {
+		delete(lists, key)
+	} else {
+		lists[key] = left
 	}
 }
 

@@ -166,13 +166,13 @@ func step(o Order, e Event) (Order, error) {
 		return claim(o, e)
 	case KindCancelRequested:
 		if o.CancelRequested.IsZero() {
-			o.CancelRequested = e.At
+			o.CancelRequested, o.CancelFor = e.At, e.Reason
 		}
 		if o.Status == Accepted || o.Status == PartiallyFilled || o.Status == Held {
 			o.Status = PendingCancel
 		}
 	case KindCancelFailed:
-		o.CancelRequested = time.Time{}
+		o.CancelRequested, o.CancelFor = time.Time{}, ""
 		if o.Status == PendingCancel {
 			o.Status = openStatus(o)
 		}
@@ -352,7 +352,7 @@ const (
 	KindAccepted
 	KindFill            // Fill
 	KindClaimed         // the venue counts more than the known fills: Filled
-	KindCancelRequested // a cancel is about to be sent, or is pending at the venue
+	KindCancelRequested // a cancel is about to be sent, or is pending at the venue: Reason, the ID of the order it is for
 	KindCancelFailed    // the order is still open after a cancel: Reason
 	KindCanceled
 	KindExpired

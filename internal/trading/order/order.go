@@ -262,6 +262,7 @@ type Order struct {
 	Approval  Approval  `json:"approval,omitzero"`  // of an order that the owner had to approve
 
 	CancelRequested time.Time `json:"cancel_asked,omitzero"` // zero after the cancel failed
+	CancelFor       string    `json:"cancel_for,omitempty"`  // ID of the order that the desk cancelled it for; "" if somebody asked for its end
 	Resized         time.Time `json:"resized,omitzero"`      // when the venue last changed Quantity, venue's time
 	Seen            time.Time `json:"seen,omitzero"`         // newest report that was understood, venue's time
 	Doubted         time.Time `json:"doubted,omitzero"`      // newest report that was unknown or contradictory

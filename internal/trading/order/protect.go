@@ -60,6 +60,17 @@ func (o Order) Protects(held decimal.Decimal) bool {
 	return o.Status != PendingApproval && (o.IsStop() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
 }
 
+// works reports whether the venue has the order and it does not wait for its entry. filled
+// says whether that is filled completely: some venues call a stop held although it works.
+func (o Order) works(filled bool) bool {
+	switch {
+	case !sent(o.Status) || o.Status.Final() || o.Status == Submitted || o.Status == Uncertain || !o.CancelRequested.IsZero():
+		return false
+	default:
+		return !o.Waiting || filled || !o.Group.Leg
+	}
+}
+
 // WithoutStop returns how much of a position, of this signed quantity, no stop among the
 // open orders in its symbol would close. A stop that waits for its entry closes nothing yet.
 func WithoutStop(held decimal.Decimal, open []Order) decimal.Decimal {

@@ -1,0 +1,215 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/order"
+)
+
+// Cancel cancels an order and waits up to 10 s for the venue; the status pending_cancel
+// means that it has not answered. A closed order is returned unchanged, with the fault
+// order_closed unless it is canceled or expired.
+func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error) {
+	caller, err := d.authorize(caller)
+	if err != nil {
+		return order.Order{}, err
+	}
+	var t *callResult
+	if err := d.do(ctx, func(l *loop) { t = l.cancel(caller, orderID) }); err != nil {
+		return order.Order{}, err
+	}
+	if t == nil {
+		return d.storedOrder(ctx, orderID)
+	}
+	if t.done {
+		return t.order.Order, cmp.Or(t.err, closed(t.order.Order))
+	}
+	o := d.await(ctx, t)
+	if !o.Status.Final() && o.CancelRequested.IsZero() {
+		return o, fault.New(fault.Unavailable, "cancel_failed", "Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker).
+			About("order_id", o.ID, "").Retry(time.Second)
+	}
+	return o, closed(o)
+}
+
+// closed returns the fault of a cancel that came too late, for a filled or rejected order.
+func closed(o order.Order) error {
+	if !o.Status.Final() || o.Status == order.Canceled || o.Status == order.Expired {
+		return nil
+	}
+	return fault.New(fault.Conflict, "order_closed",
+		"Order %s is %v and can no longer be cancelled. Use get_orders with filter open to list open orders.", o.ID, o.Status).
+		About("order_id", o.ID, "an order that is open")
+}
+
+// storedOrder reads an order that is no longer in memory.
+func (d *Desk) storedOrder(ctx context.Context, orderID string) (order.Order, error) {
+	o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, orderID)
+	if fault.KindOf(err) == fault.NotFound {
+		return o, fault.New(fault.NotFound, "unknown_order", "No order %q. Use get_orders to list orders.", orderID).About("order_id", orderID, "")
+	}
+	return o, cmp.Or(err, closed(o))
+}
+
+// cancel records and queues a cancel. It returns nil if the order is not in memory. Of the
+// first order of a group that has ended, it cancels the others.
+func (l *loop) cancel(by principal.Caller, id string) *callResult {
+	o, ok := l.book.Order(id)
+	if !ok {
+		return nil
+	}
+	if o.Status == order.PendingApproval {
+		return l.withdraw(by, o)
+	}
+	victims := l.cancelTogether(o)
+	if len(victims) == 0 {
+		return &callResult{order: order.Placed{Order: o}, done: true}
+	}
+	if err := l.checkCancel(o, victims); err != nil {
+		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
+	}
+	if err := l.requestCancel(by, "", victims...); err != nil {
+		return l.cancelUnsaved(victims[0], err)
+	}
+	o, _ = l.book.Order(victims[0].ID)
+	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
+}
+
+// cancelTogether returns the orders that the cancel of one sends a cancel for: the order, and
+// of the first one of a pair, or of an entry that has ended, the others that are open.
+func (l *loop) cancelTogether(o order.Order) []order.Order {
+	var open []order.Order
+	if !o.Status.Final() {
+		open = append(open, o)
+	}
+	if o.Role == order.Entry && len(open) > 0 {
+		return open // the venue ends its legs
+	}
+	for _, leg := range l.legs(o) {
+		if !leg.Status.Final() {
+			open = append(open, leg)
+		}
+	}
+	if len(open) > 1 && l.capabilities[o.Symbol].CancelEndsGroup {
+		return open[:1]
+	}
+	return open
+}
+
+// requestCancel records cancels in one commit and queues those that can be sent. reason is the
+// ID of the order that they are for, "" if somebody asked for the end of these orders.
+func (l *loop) requestCancel(by principal.Caller, reason string, orders ...order.Order) error {
+	var events []order.Event
+	for _, o := range orders {
+		if o.CancelRequested.IsZero() {
+			events = append(events, l.event(o, order.KindCancelRequested, reason)...)
+		}
+	}
+	if err := l.commit(by, events...); err != nil {
+		return err
+	}
+	for _, e := range events {
+		l.advanceOrder(e.OrderID)
+	}
+	return nil
+}
+
+// checkCancel returns why a client may not cancel an order: it is not ours, it would take
+// another order with it, or it is the last stop of a position that needs one.
+func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
+	if o.External {
+		return fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", o.ID, o.Broker).About("order_id", o.ID, "")
+	}
+	ends := victims
+	if o.Group.Name != "" && l.capabilities[o.Symbol].CancelEndsGroup {
+		ends = slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
+		if len(ends) > 1 && o.ID != o.Group.Name {
+			return fault.New(fault.Conflict, "leg_of_pair",
+				"Order %s is the %v of a group: %s cancels all of it at once, %s. Nothing was cancelled. Use cancel_order with %s to cancel the group, or place_order with replaces to move this order.",
+				o.ID, o.Role, o.Broker, names(ends), o.Group.Name).About("order_id", o.ID, o.Group.Name)
+		}
+	}
+	if !l.cfg.Policy.RequiresStop(o.Symbol, o.Mode) {
+		return nil
+	}
+	held := l.book.Position(o.Symbol).Held(l.instruments[o.Symbol].Base)
+	open := slices.DeleteFunc(l.book.Open(), func(other order.Order) bool { return other.Symbol != o.Symbol })
+	before := order.WithoutStop(held, open)
+	open = slices.DeleteFunc(open, func(other order.Order) bool {
+		return slices.ContainsFunc(ends, func(end order.Order) bool { return end.ID == other.ID })
+	})
+	bare := order.WithoutStop(held, open)
+	if !bare.GreaterThan(before) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "last_stop",
+		"Without order %s, %v of %v would have no stop, and require_stop wants one. Nothing was cancelled. Move it with place_order and replaces, or close the position with reduce_only.",
+		o.ID, bare, o.Symbol).About("order_id", o.ID, "an order that is not the last stop of a position")
+}
+
+// names lists orders for a text.
+func names(orders []order.Order) string {
+	all := make([]string, 0, len(orders))
+	for _, o := range orders {
+		all = append(all, o.Role.String()+" "+o.ID)
+	}
+	return strings.Join(all, ", ")
+}
+
+// cancelUnsaved sends a cancel that could not be recorded: canceling twice is harmless,
+// and a failing store must not keep an order open.
+func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
+	if f := fault.Of(err); f != nil && f.Kind == fault.Conflict {
+		return failed(err)
+	}
+	if l.fenced != nil {
+		return failed(fencedError(err))
+	}
+	text := "The cancel could not be saved, and the venue has not confirmed the order yet. Try again."
+	if venueAnswered(o) {
+		text = "The cancel could not be saved but is being sent. Check get_orders."
+		if !l.inFlight[o.ID] {
+			l.queueCancel(o)
+		}
+	}
+	return failed(fault.New(fault.Unavailable, "store_failed", "%s", text).Because(err))
+}
+
+func (l *loop) queueCancel(o order.Order) {
+	l.inFlight[o.ID] = true
+	l.cancels.add(func(ctx context.Context) func() {
+		r, err := l.cfg.Broker.Cancel(ctx, o.Handle())
+		return func() {
+			delete(l.inFlight, o.ID)
+			l.handleCancelResult(o.ID, r, err)
+		}
+	})
+}
+
+// handleCancelResult applies the result of a cancel. An unknown one leads to a query.
+func (l *loop) handleCancelResult(id string, r order.Report, err error) {
+	if err != nil {
+		l.cfg.Log.WarnContext(l.drainCtx, "order cancel failed", "order", id, "error", err)
+	}
+	o, ok := l.book.Order(id)
+	if !ok {
+		return // the next reconciliation finds it if it is still open
+	}
+	switch fate := broker.Outcome(err); {
+	case fate == nil:
+		l.commitReport(o, l.reportEvents(o, r))
+	case o.Status.Final():
+	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRejected):
+		l.commitReport(o, l.event(o, order.KindCancelFailed, publicReason(err)))
+	default:
+		l.forcePoll(o)
+	}
+}

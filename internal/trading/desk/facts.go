@@ -1,0 +1,83 @@
+package desk
+
+import (
+	"context"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// symbolMarket is what the venue says of a symbol while an order is checked.
+type symbolMarket struct {
+	instrument   provider.Instrument
+	capabilities order.Capabilities
+	quote        order.Quote     // zero if unknown
+	holdings     []order.Holding // of the account; nil if unknown
+}
+
+// readMarket reads what the check of an order needs.
+func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, error) {
+	var m symbolMarket
+	symbol := o.Symbol
+	var err error
+	if m.instrument, err = d.cfg.Broker.Instrument(ctx, symbol); err != nil {
+		return m, err
+	}
+	if err := checkSymbolSpelling(symbol, m.instrument); err != nil {
+		return m, err
+	}
+	plain := !o.IsStop() && o.Protect.IsZero() && o.TimeInForce == 0 && !o.PostOnly
+	if m.capabilities, err = d.cfg.Broker.Capabilities(ctx, symbol); err != nil && !plain {
+		return m, err
+	}
+	// Without a price the guard decides.
+	m.quote, err = d.cfg.Market.Quote(ctx, symbol)
+	if ctx.Err() != nil {
+		return m, ctx.Err()
+	}
+	if err != nil {
+		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
+	}
+	if !d.cfg.Policy.For(symbol).MaxTradeRiskPct.Off {
+		d.readHoldings(ctx, &m)
+	}
+	return m, nil
+}
+
+// readHoldings reads the balances, from which the equity follows. Without them the rules that
+// need it deny.
+func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
+	if m.holdings != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
+	defer cancel()
+	var err error
+	if m.holdings, err = d.holdings.Get(ctx, d.cfg.Now(), "", d.cfg.Broker.Holdings); err != nil {
+		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
+	}
+}
+
+// facts gathers what the rules need to judge an order in a symbol.
+func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
+	prices := l.prices()
+	if known, ok := prices.Quotes[s]; !ok || !known.At.After(m.quote.At) {
+		prices.Quotes[s] = m.quote
+	}
+	return l.withAccount(guard.Gather(l.cfg.Policy, l.book, prices, s, l.cfg.Broker.Mode()), prices, m)
+}
+
+// withAccount adds what the venue takes and the equity, which is null if it is unknown.
+func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) guard.Facts {
+	f.Capabilities = m.capabilities
+	if m.holdings != nil {
+		account := guard.Account{Mode: l.cfg.Broker.Mode()}
+		account.Value(l.cfg.Policy, prices, m.holdings)
+		f.Equity = decimal.NewNullDecimal(account.Equity)
+	}
+	return f
+}

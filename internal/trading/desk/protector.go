@@ -1,0 +1,318 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/id"
+	"candela/internal/kit/retry"
+	"candela/internal/market"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// protector compares the protection of positions with what their entries ask for, after
+// every change and on every tick. It keeps only when it may act again: what is to be done
+// follows from the book, so a restart repeats nothing.
+type protector struct {
+	changed bool                 // something was committed since the last comparison
+	since   map[string]time.Time // by entry: when a part of its position was first seen without its stop
+	tries   map[string]*attempts // by entry: of orders and cancels
+}
+
+// protectChanged compares protection if anything has changed.
+func (l *loop) protectChanged() {
+	if !l.protector.changed || !l.reconciliation.succeededOnce || l.reload != nil || l.stopping || l.fenced != nil {
+		return
+	}
+	l.protector.changed = false
+	now, bare := l.now(), make(map[string]string)
+	seen := make(map[string]bool)
+	for _, s := range l.book.EntrySymbols() {
+		for _, c := range l.book.Covers(s, l.instruments[s].Base) {
+			seen[c.Entry.ID] = true
+			if why := l.protect(c, now); why != "" {
+				bare[s.String()] = why
+			}
+		}
+	}
+	for id := range l.protector.since {
+		if !seen[id] {
+			l.forgetEntry(id)
+		}
+	}
+	for subject, why := range bare {
+		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
+	}
+	for _, r := range l.state.Restrictions {
+		if r.Kind == guard.Unprotected && bare[r.Subject] == "" {
+			l.liftRestriction(r.Kind, r.Subject)
+		}
+	}
+}
+
+func (l *loop) forgetEntry(id string) {
+	delete(l.protector.since, id)
+	delete(l.protector.tries, id)
+}
+
+// protect does what the position of an entry needs. It returns why the position counts as
+// unprotected, or "".
+func (l *loop) protect(c order.Cover, now time.Time) string {
+	if c.Entry.Status.Final() && c.Entry.Filled.IsZero() {
+		l.endOrphans(c, now)
+		return ""
+	}
+	quantity, limit := l.protectable(c)
+	if !quantity.IsPositive() && limit == "" {
+		l.forgetEntry(c.Entry.ID)
+		return ""
+	}
+	since, known := l.protector.since[c.Entry.ID]
+	if !known {
+		since = now
+		l.protector.since[c.Entry.ID] = now
+	}
+	late := now.Sub(since) >= l.cfg.Policy.UnprotectedGrace
+	if c.Settled && l.idle(c) {
+		limit = l.reprotect(c, quantity, limit, late, now)
+	}
+	if !late {
+		return ""
+	}
+	return fmt.Sprintf("%v of %v, bought with order %s, has no stop%s", c.Due, c.Entry.Symbol, c.Entry.ID, limit)
+}
+
+// idle reports whether nothing of the entry's orders is on its way to the venue.
+func (l *loop) idle(c order.Cover) bool {
+	return !l.inFlight[c.Entry.ID] && !slices.ContainsFunc(c.Exits, func(o order.Order) bool { return l.inFlight[o.ID] })
+}
+
+// mayTry reports whether the entry's turn has come, and sets the next.
+func (l *loop) mayTry(entry string, now time.Time) bool {
+	t := l.protector.tries[entry]
+	if t == nil {
+		t = &attempts{}
+		l.protector.tries[entry] = t
+	}
+	if now.Before(t.next) {
+		return false
+	}
+	t.failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
+	return true
+}
+
+// endOrphans cancels the legs of an entry that ended without a fill.
+func (l *loop) endOrphans(c order.Cover, now time.Time) {
+	left := slices.DeleteFunc(slices.Clone(c.Exits), func(o order.Order) bool {
+		return o.Status.Final() || o.NeedsQuery() || l.inFlight[o.ID]
+	})
+	if len(left) > 0 && now.Sub(c.Entry.Updated) >= orphanGrace && l.mayTry(c.Entry.ID, now) {
+		_ = l.requestCancel(l.systemCaller(), c.Entry.ID, left...) // the next attempt repeats it
+	}
+}
+
+// orphanGrace is how long the venue may take to end the legs of an entry by itself.
+const orphanGrace = 5 * time.Second
+
+// protectable returns how much can get a stop, on the venue's step, and why it is less than
+// what is due. Less than the venue trades is zero without a reason: it cannot be sold either.
+func (l *loop) protectable(c order.Cover) (quantity decimal.Decimal, problem string) {
+	s := c.Entry.Symbol
+	inst, step := l.instruments[s], l.instruments[s].Step
+	if l.capabilities[s].WholeLegs {
+		step = decimal.Max(step, decimal.NewFromInt(1))
+	}
+	due := roundDown(c.Due, step)
+	price := c.Wish.StopLoss
+	if q, ok := l.cfg.Market.LastQuote(s); ok && price.IsZero() {
+		price = q.Last
+	}
+	if !due.IsPositive() || due.LessThan(inst.MinQuantity) || price.IsPositive() && due.Mul(price).LessThan(inst.MinNotional) {
+		return decimal.Zero, ""
+	}
+	quantity = roundDown(decimal.Min(due, l.freeUnits(s)), step)
+	if quantity.LessThan(due) {
+		problem = fmt.Sprintf("; other orders hold %v of it", due.Sub(quantity))
+	}
+	return quantity, problem
+}
+
+func roundDown(d, step decimal.Decimal) decimal.Decimal {
+	if !step.IsPositive() || !d.IsPositive() {
+		return d
+	}
+	return d.Sub(d.Mod(step))
+}
+
+// freeUnits returns how much of a position no open order would close. Orders of a group that
+// exclude each other count once, and legs whose entry is open do not count.
+func (l *loop) freeUnits(s market.Symbol) decimal.Decimal {
+	held := l.book.Position(s).Held(l.instruments[s].Base)
+	free, claims := held.Abs(), make(map[string]decimal.Decimal)
+	for _, o := range l.book.Open() {
+		if o.Symbol != s || held.Sign() != -int(o.Side.Sign()) || o.Status == order.New || o.Status == order.PendingApproval || l.waitsForEntry(o) {
+			continue
+		}
+		if o.Group.Name == "" {
+			free = free.Sub(o.Remaining())
+			continue
+		}
+		claims[o.Group.Name] = decimal.Max(claims[o.Group.Name], o.Remaining())
+	}
+	for _, claim := range claims {
+		free = free.Sub(claim)
+	}
+	return decimal.Max(free, decimal.Zero)
+}
+
+// waitsForEntry reports whether an order is a leg of an entry that is open.
+func (l *loop) waitsForEntry(o order.Order) bool {
+	if !o.Group.Leg || o.External || o.Status == order.Accepted || o.Status == order.PartiallyFilled {
+		return false
+	}
+	entry, ok := l.book.Order(o.Group.Name)
+	return ok && !entry.Status.Final()
+}
+
+// reprotect gives a position the stop that it lacks: it cancels a target that lost its stop,
+// and places both again. Where the venue refused that, or the price is beyond the stop, the
+// policy decides. It returns what is in the way.
+func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string, late bool, now time.Time) string {
+	refused := c.Refused
+	if refused == "" {
+		refused = l.stopPassed(c)
+	}
+	exit := refused != "" && late && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit
+	loose := c.Loose()
+	switch {
+	case refused != "" && !exit:
+		return ": " + refused
+	case !l.haltAllowsProtection():
+		return "; trading is halted"
+	case len(loose) == 0 && !quantity.IsPositive() || !l.mayTry(c.Entry.ID, now):
+		return problem
+	case len(loose) > 0:
+		if err := l.requestCancel(l.systemCaller(), c.Entry.ID, loose...); err != nil {
+			l.cfg.Log.WarnContext(l.drainCtx, "cancel of a target without its stop failed", "order", loose[0].ID, "error", err)
+		}
+		return problem
+	}
+	r := order.Request{Symbol: c.Entry.Symbol, Side: c.Entry.Side.Opposite(), Type: order.Market, Quantity: quantity, ReduceOnly: true}
+	if !exit {
+		r.Protect = l.fitting(c)
+	}
+	l.placeFor(c.Entry, r)
+	return problem
+}
+
+// stopPassed returns that the price is at or beyond the stop, so that the venue would refuse
+// it, or that the venue takes no such stop.
+func (l *loop) stopPassed(c order.Cover) string {
+	s, can := c.Entry.Symbol, l.capabilities[c.Entry.Symbol]
+	switch {
+	case c.Wish.TrailPercent.IsPositive() && !can.Trails(), c.Wish.TrailPercent.IsZero() && c.Wish.StopLossLimit.IsZero() && !can.Stops,
+		c.Wish.StopLossLimit.IsPositive() && !can.StopLimits:
+		return l.cfg.Broker.Name() + " takes no such stop in " + s.Name
+	case c.Wish.StopLoss.IsZero():
+		return ""
+	}
+	q, ok := l.cfg.Market.LastQuote(s)
+	if ok && q.Last.Cmp(c.Wish.StopLoss) != int(c.Entry.Side.Sign()) {
+		return fmt.Sprintf("the price, %v, is beyond its stop at %v", q.Last, c.Wish.StopLoss)
+	}
+	return ""
+}
+
+// fitting returns the protection without a target that the venue would not take: in a pair it
+// cannot hold, or at a price that the market has passed.
+func (l *loop) fitting(c order.Cover) order.Protection {
+	p, can := c.Wish, l.capabilities[c.Entry.Symbol]
+	q, ok := l.cfg.Market.LastQuote(c.Entry.Symbol)
+	passed := ok && p.TakeProfit.IsPositive() && p.TakeProfit.Cmp(q.Last) != int(c.Entry.Side.Sign())
+	if !can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg {
+		p.TakeProfit = decimal.Zero
+	}
+	return p
+}
+
+// placeFor records and sends an order of the desk's own for the position of an entry. The
+// rules do not judge it: it only closes what is held.
+func (l *loop) placeFor(entry order.Order, r order.Request) {
+	if slices.Contains(l.capabilities[r.Symbol].Times, order.GTC) && !r.Protect.IsZero() {
+		r.TimeInForce = order.GTC
+	}
+	now := l.now()
+	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: entry.Broker, Mode: entry.Mode, Client: "candela", Parent: entry.ID}
+	t := l.send(l.systemCaller(), l.withLegs(g), now)
+	if t.err != nil {
+		l.cfg.Log.ErrorContext(l.drainCtx, "protection could not be placed", "entry", entry.ID, "error", t.err)
+		return
+	}
+	l.setWaiters(g.ID, nil) // nothing waits for it
+	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "entry", entry.ID, "order", g.ID, "quantity", r.Quantity.String(), "stop", r.Protect.StopLoss.String())
+}
+
+// haltAllowsProtection reports whether orders that protect a position may be sent: an owner's
+// halt keeps them, unless it was for all orders. No other halt does.
+func (l *loop) haltAllowsProtection() bool {
+	return !slices.ContainsFunc(l.state.Restrictions, func(r guard.Restriction) bool {
+		return r.Halts() && (r.Kind != guard.OwnerHalt || r.All)
+	})
+}
+
+// mayProtect reports whether an order of the desk's own may be sent during a halt.
+func (l *loop) mayProtect(o order.Order) bool {
+	return o.Parent != "" && o.ReduceOnly && o.Token == "" && l.haltAllowsProtection()
+}
+
+// followGroup queries the open orders of a group after the end of another: the venue ends
+// them or lets them work, and its report may be lost.
+func (l *loop) followGroup(o order.Order) {
+	if o.Group.Name == "" || o.External || !o.Status.Final() {
+		return
+	}
+	for _, other := range l.book.Group(o.Group.Name) {
+		working := o.Status == order.Filled && o.ID == o.Group.Name && o.Role == order.Entry && other.Status == order.Accepted
+		if other.ID != o.ID && !other.Status.Final() && !working && other.VenueID != "" {
+			l.forcePoll(other)
+		}
+	}
+}
+
+// checkOverfill restricts trading when the exits of an entry closed more than it brought.
+// Only a new fill does, so that the owner can resume.
+func (l *loop) checkOverfill(events []order.Event) {
+	for _, e := range events {
+		o, _ := l.book.Order(e.OrderID)
+		entry, ok := l.book.Order(cmp.Or(o.Parent, o.ID))
+		if e.Kind != order.KindFill || !ok || entry.Role != order.Entry || !entry.Status.Final() || entry.NeedsQuery() {
+			continue // its own fills may come later
+		}
+		c := order.Cover{Entry: entry, Exits: l.book.Exits(entry.ID)}
+		if excess := c.Excess(l.instruments[o.Symbol].Base); excess.IsPositive() {
+			l.restrict(l.systemCaller(), guard.Restriction{
+				Kind: guard.LegOverfill, Subject: o.Symbol.String(),
+				Reason: fmt.Sprintf("the exits of order %s closed %v more than it brought", entry.ID, excess),
+			})
+		}
+	}
+}
+
+// protectedEntry returns the ID of the newest entry whose position an exit of this quantity
+// can protect beside the stops it has, or "".
+func (l *loop) protectedEntry(s order.Spec) string {
+	if s.Role != order.StopLoss && s.Role != order.TakeProfit {
+		return ""
+	}
+	for _, c := range l.book.Covers(s.Symbol, l.instruments[s.Symbol].Base) {
+		if c.Entry.Side == s.Side.Opposite() && c.Bare().GreaterThanOrEqual(s.Quantity) {
+			return c.Entry.ID
+		}
+	}
+	return ""
+}

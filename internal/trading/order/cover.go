@@ -1,0 +1,212 @@
+package order
+
+import (
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// Cover compares the protection that the position of an entry should have with what it has.
+type Cover struct {
+	Entry   Order
+	Exits   []Order         // that protect its position or close it, by creation
+	Held    decimal.Decimal // what the entry brought and nothing has closed, unsigned
+	Due     decimal.Decimal // how much of Held should have a stop and has none
+	Wish    Protection      // what it should have; zero if nothing was asked for, or somebody ended it
+	Settled bool            // the outcome of every exit is known, and no leg waits: Due can be acted on
+	Refused string          // why the venue refused the newest stop, "" if it did not
+}
+
+// Bare returns how much of Held no exit of the entry would close.
+func (c Cover) Bare() decimal.Decimal {
+	left := c.Held
+	for _, o := range c.Exits {
+		if o.IsStop() && !o.Status.Final() {
+			left = left.Sub(o.Remaining())
+		}
+	}
+	return left
+}
+
+// Excess returns how much more the exits have closed than the entry brought.
+func (c Cover) Excess(base string) decimal.Decimal {
+	return decimal.Max(c.closed().Sub(c.Entry.Brought(base)), decimal.Zero)
+}
+
+func (c Cover) closed() decimal.Decimal {
+	var sum decimal.Decimal
+	for _, o := range c.Exits {
+		sum = sum.Add(o.Filled)
+	}
+	return sum
+}
+
+// Brought returns what is filled, less the fees taken from it.
+func (o Order) Brought(base string) decimal.Decimal {
+	if o.Side == Sell {
+		return o.Filled
+	}
+	return o.Filled.Sub(o.Fees[base])
+}
+
+// Loose returns the exits that work without a stop beside them, such as a target whose stop
+// ended when a part of it was filled.
+func (c Cover) Loose() []Order {
+	var loose []Order
+	for _, o := range c.Exits {
+		if o.Role == TakeProfit && o.works(c.Entry.Status == Filled) && !c.hasStop(o) {
+			loose = append(loose, o)
+		}
+	}
+	return loose
+}
+
+// hasStop reports whether a stop of the same group works.
+func (c Cover) hasStop(target Order) bool {
+	for _, o := range c.Exits {
+		if o.IsStop() && o.Group.Name != "" && o.Group.Name == target.Group.Name && o.works(c.Entry.Status == Filled) {
+			return true
+		}
+	}
+	return false
+}
+
+// Entries returns the entries in a symbol that have fills or legs, newest first.
+func (b *Book) Entries(s market.Symbol) []Order {
+	var all []Order
+	for i := len(b.entries[s]) - 1; i >= 0; i-- {
+		all = append(all, b.orders[b.entries[s][i]])
+	}
+	return all
+}
+
+// EntrySymbols returns the symbols that have entries.
+func (b *Book) EntrySymbols() []market.Symbol {
+	all := make([]market.Symbol, 0, len(b.entries))
+	for s := range b.entries {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Covers returns the cover of each entry in a symbol that is open, has open exits, or whose
+// position is held, newest first. A position that is smaller than its entries brought is
+// what is left of the newest: whatever closed the rest is taken to have closed the oldest.
+// Stops that protect no entry in particular count for the newest that need them.
+func (b *Book) Covers(s market.Symbol, base string) []Cover {
+	held := b.Position(s).Held(base)
+	left, spare := held.Abs(), b.spareStops(s, held)
+	var all []Cover
+	for _, entry := range b.Entries(s) {
+		if left.IsZero() && entry.Status.Final() && !b.needed(entry) {
+			continue
+		}
+		c := Cover{Entry: entry, Exits: b.Exits(entry.ID)}
+		if held.Sign() == int(entry.Side.Sign()) {
+			c.Held = decimal.Min(decimal.Max(entry.Brought(base).Sub(c.closed()), decimal.Zero), left)
+			left = left.Sub(c.Held)
+		}
+		if c.Held.IsZero() && entry.Status.Final() && !b.needed(entry) {
+			continue
+		}
+		c.Wish, c.Refused = c.wish()
+		had := c.inspect()
+		due := decimal.Max(c.Held.Sub(had), decimal.Zero)
+		spare = spare.Add(decimal.Max(had.Sub(c.Held), decimal.Zero))
+		used := decimal.Min(due, spare)
+		spare = spare.Sub(used)
+		if c.Wish.HasStop() {
+			c.Due = due.Sub(used)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// spareStops returns what working stops close that protect no entry in particular.
+func (b *Book) spareStops(s market.Symbol, held decimal.Decimal) decimal.Decimal {
+	var sum decimal.Decimal
+	for id := range b.open {
+		if o := b.orders[id]; o.Symbol == s && o.Parent == "" && !o.Group.Leg && o.IsStop() && o.Protects(held) && o.works(true) {
+			sum = sum.Add(o.Remaining())
+		}
+	}
+	return sum
+}
+
+// inspect sets Settled and returns what the working stops would close.
+func (c *Cover) inspect() (had decimal.Decimal) {
+	filled := c.Entry.Status == Filled
+	c.Settled = c.Entry.Status.Final() && !c.Entry.NeedsQuery()
+	for _, o := range c.Exits {
+		switch {
+		case o.Status.Final() && !o.NeedsQuery():
+		case !o.works(filled) || o.NeedsQuery() || o.Role == Exit:
+			c.Settled = false
+		case o.IsStop():
+			had = had.Add(o.Remaining())
+		}
+	}
+	return had
+}
+
+// wish returns what the newest orders that protect the entry asked for, and why the venue
+// refused their stop. An order that never reached the venue, and a replacement that the
+// venue refused, leave what was before.
+func (c *Cover) wish() (Protection, string) {
+	for i := len(c.Exits) - 1; i >= 0; i-- {
+		o := c.Exits[i]
+		if !o.IsStop() || !o.reached() || o.Status == Rejected && o.Replaces != "" {
+			continue
+		}
+		if c.ended(o) {
+			return Protection{}, ""
+		}
+		refused := ""
+		if o.Status == Rejected || o.Status == Expired && strings.Contains(o.Reason, "REJECTED") {
+			refused = o.Reason
+		}
+		return c.asked(o), refused
+	}
+	return c.Entry.Protect, ""
+}
+
+// reached reports whether the venue had the order, or may have it.
+func (o Order) reached() bool {
+	switch o.Status {
+	case New, Denied, PendingApproval:
+		return false
+	case Rejected:
+		return !o.NotSent
+	case Canceled:
+		return o.VenueID != ""
+	default:
+		return true
+	}
+}
+
+// ended reports whether somebody ended the protection: a stop that was cancelled neither for
+// another order nor because its entry ended before it was filled.
+func (c *Cover) ended(stop Order) bool {
+	cut := stop.Group.Leg && c.Entry.Status.Final() && c.Entry.Status != Filled
+	return stop.Status == Canceled && stop.CancelFor == "" && !cut
+}
+
+// asked returns the protection that a stop is part of.
+func (c *Cover) asked(stop Order) Protection {
+	if stop.Group.Name == c.Entry.ID {
+		return c.Entry.Protect
+	}
+	p := Protection{StopLoss: stop.StopPrice, TrailPercent: stop.TrailPercent}
+	if stop.Type == Limit {
+		p.StopLossLimit = stop.Price
+	}
+	for _, o := range c.Exits {
+		if o.ID == stop.Group.Name && o.Role == TakeProfit {
+			p.TakeProfit = o.Price
+		}
+	}
+	return p
+}
