@@ -17,6 +17,7 @@ const (
 	classBracket = "bracket" // an entry with a target and a stop
 	classOneLeg  = "oto"     // an entry with one of them
 	classPair    = "oco"     // a target and a stop
+	classSimple  = "simple"  // an order on its own, also written ""
 )
 
 // maxReplacements bounds how often an order is followed to the one that replaced it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,16 +12,73 @@ import (
 	"candela/internal/trading/order"
 )
 
-const openPage = 500 // the most orders of one answer
+const (
+	openPage = 500 // the most orders of one answer
 
-// Open lists the open orders of the account. It asks for nested ones: a leg that waits is
-// listed under its parent alone, and no leg names its parent.
+	// maxParents bounds how many parents of legs are looked for in one Open.
+	maxParents = 32
+	// parentBefore and parentAfter are how far the times of a leg and its parent may
+	// differ. The venue submits them together.
+	parentBefore = time.Minute
+	parentAfter  = time.Second
+)
+
+// Open lists the open orders of the account. The venue lists a leg that waits, and a stop
+// that works beside its target, under their parent alone, and no leg names its parent. With
+// the parents it lists nothing of an entry that is filled. So the orders are read on their
+// own, and if some belong to groups, once more by parent; the parents that are filled are
+// looked for at the time of their legs. A leg whose parent is not found comes without group.
 func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
+	single, err := b.list(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	isGrouped := func(t ticket) bool { return t.class != "" && t.class != classSimple }
+	known := make(map[string]bool)
 	var all []order.Report
+	add := func(parent ticket) {
+		for _, t := range slices.Concat(parent.legs, []ticket{parent}) {
+			known[t.id] = true
+		}
+		all = append(all, slices.DeleteFunc(parent.reports(), func(r order.Report) bool { return r.Status.Final() })...)
+	}
+	if slices.ContainsFunc(single, isGrouped) {
+		nested, err := b.list(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range nested {
+			add(t)
+		}
+	}
+	searches := 0
+	for _, t := range single {
+		if isGrouped(t) && !known[t.id] && searches < maxParents {
+			searches++
+			parents, err := b.parents(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			for _, parent := range parents {
+				if !known[parent.id] {
+					add(parent)
+				}
+			}
+		}
+		if !known[t.id] {
+			add(t)
+		}
+	}
+	return all, nil
+}
+
+// list reads the open orders, with legs under their parents or on their own.
+func (b *Broker) list(ctx context.Context, nested bool) ([]ticket, error) {
+	var all []ticket
 	seen := make(map[string]bool)
-	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}, "nested": {"true"}}
+	q := url.Values{"status": {"open"}, "limit": {strconv.Itoa(openPage)}, "direction": {"asc"}, "nested": {strconv.FormatBool(nested)}}
 	for {
-		page, err := fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, listOf("a list of orders", orderAt))
+		page, err := b.page(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +86,7 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		for _, t := range page {
 			if !seen[t.id] {
 				seen[t.id] = true
-				all = append(all, t.reports()...)
+				all = append(all, t)
 			}
 		}
 		if len(page) < openPage {
@@ -42,4 +100,29 @@ func (b *Broker) Open(ctx context.Context) ([]order.Report, error) {
 		// page begins before the end of the one before.
 		q.Set("after", last.Add(-time.Millisecond).Format(time.RFC3339Nano))
 	}
+}
+
+// page reads one list of orders.
+func (b *Broker) page(ctx context.Context, q url.Values) ([]ticket, error) {
+	return fetch(ctx, b, upstream.Request{Path: "/v2/orders", Query: q, Subject: "open orders"}, listOf("a list of orders", orderAt))
+}
+
+// parents returns the groups that were submitted when the order was, or when the first one
+// was that it replaces.
+func (b *Broker) parents(ctx context.Context, t ticket) ([]ticket, error) {
+	for range maxReplacements {
+		if t.replaces == "" {
+			break
+		}
+		before, err := b.byVenueID(ctx, t.symbol.Name, t.replaces)
+		if err != nil {
+			return nil, err
+		}
+		t = before
+	}
+	page, err := b.page(ctx, url.Values{
+		"status": {"all"}, "limit": {strconv.Itoa(openPage)}, "nested": {"true"}, "symbols": {t.symbol.Name},
+		"after": {t.submitted.Add(-parentBefore).Format(time.RFC3339Nano)}, "until": {t.submitted.Add(parentAfter).Format(time.RFC3339Nano)},
+	})
+	return slices.DeleteFunc(page, func(t ticket) bool { return len(t.legs) == 0 }), err
 }

@@ -21,6 +21,8 @@ const (
 	handshake = 10 * time.Second
 	pingEvery = 15 * time.Second
 	updates   = "trade_updates"
+	// legsTimeout bounds how long reports wait for the legs of an entry to be read.
+	legsTimeout = 5 * time.Second
 )
 
 // Stream sends what happens to the account's orders until ctx ends or the
@@ -40,8 +42,8 @@ func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Repo
 		return err
 	}
 	defer socket.Close()
-	l := &listener{socket: socket, out: out}
-	if err := l.open(ctx, b); err != nil {
+	l := &listener{broker: b, socket: socket, out: out}
+	if err := l.open(ctx); err != nil {
 		return err
 	}
 	ready()
@@ -50,14 +52,15 @@ func (b *Broker) Stream(ctx context.Context, ready func(), out chan<- order.Repo
 
 // listener is one connection's life.
 type listener struct {
+	broker *Broker
 	socket *upstream.Socket
 	out    chan<- order.Report
-	busy   sync.Mutex // held while a report waits to be taken
+	busy   sync.Mutex // held while a report waits to be taken, or legs are read
 }
 
 // open proves who we are and asks for the updates.
-func (l *listener) open(ctx context.Context, b *Broker) error {
-	id, secret := b.config.Keys.Reveal()
+func (l *listener) open(ctx context.Context) error {
+	id, secret := l.broker.config.Keys.Reveal()
 	if err := l.send(ctx, "authenticate", map[string]string{"key_id": id, "secret_key": secret}); err != nil {
 		return err
 	}
@@ -131,13 +134,44 @@ func (l *listener) receive(ctx context.Context, data []byte) error {
 	}
 	l.busy.Lock()
 	defer l.busy.Unlock()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case l.out <- m.report:
+	if err := l.report(ctx, m.report); err != nil {
+		return err
+	}
+	if m.filled {
+		if err := l.reportLegs(ctx, m.report); err != nil {
+			return err
+		}
 	}
 	if m.strange != "" {
 		return fault.Unreachable(nil, 0, "alpaca stream: unknown event %q", m.strange)
+	}
+	return nil
+}
+
+// report sends a report.
+func (l *listener) report(ctx context.Context, r order.Report) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case l.out <- r:
+		return nil
+	}
+}
+
+// reportLegs reads the legs of an order that was filled, if it has some, and reports them: no
+// event says that a stop works, which the venue calls held before and after. A read that
+// fails is left to those who ask for the order.
+func (l *listener) reportLegs(ctx context.Context, filled order.Report) error {
+	wait, cancel := context.WithTimeout(ctx, legsTimeout)
+	defer cancel()
+	t, err := l.broker.byVenueID(wait, filled.Symbol.Name, filled.VenueID)
+	if err != nil || t.id != filled.VenueID || len(t.legs) == 0 {
+		return ctx.Err()
+	}
+	for _, r := range t.reports()[1:] {
+		if err := l.report(ctx, r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -168,6 +202,7 @@ type message struct {
 	status    string // of authorization
 	listening bool   // of listening: the updates are among the streams
 	report    order.Report
+	filled    bool   // the order is of a class with legs, and filled
 	strange   string // the event, when it is not one of those documented
 }
 
@@ -193,7 +228,7 @@ func readMessage(frame []byte) (message, error) {
 	d := strictjson.NewReader(data)
 	switch m.stream {
 	case updates:
-		m.report, m.strange = updateAt(d)
+		m.report, m.filled, m.strange = updateAt(d)
 	case "authorization":
 		d.Object(func(key []byte) {
 			if string(key) == "status" {
@@ -215,9 +250,10 @@ func readMessage(frame []byte) (message, error) {
 	return m, nil
 }
 
-// updateAt reads what happened to an order, and the event when it is not known. The
-// order in it has its state; the event only what changed it.
-func updateAt(j *strictjson.Reader) (r order.Report, strange string) {
+// updateAt reads what happened to an order, whether that filled one that may have legs, and
+// the event when it is not known. The order in it has its state; the event only what
+// changed it.
+func updateAt(j *strictjson.Reader) (r order.Report, filled bool, strange string) {
 	var t ticket
 	var event, execution string
 	var price, quantity decimal.Decimal
@@ -240,7 +276,7 @@ func updateAt(j *strictjson.Reader) (r order.Report, strange string) {
 	})
 	if event == "" || t.id == "" {
 		j.Failf("an update without event or order")
-		return order.Report{}, ""
+		return order.Report{}, false, ""
 	}
 	r = t.report()
 	if at.IsZero() {
@@ -257,6 +293,9 @@ func updateAt(j *strictjson.Reader) (r order.Report, strange string) {
 	case "order_replace_rejected":
 		r.Reason = "the venue refused to replace it"
 	case "fill", "partial_fill":
+		if t.isStop() {
+			r.Triggered = at
+		}
 		// Without all of it the sum of the order says that something is missing.
 		if execution != "" && price.IsPositive() && quantity.IsPositive() && t.side != 0 {
 			r.Fills = []order.Fill{{
@@ -266,5 +305,5 @@ func updateAt(j *strictjson.Reader) (r order.Report, strange string) {
 	default:
 		strange = event
 	}
-	return r, strange
+	return r, t.legOfEntry() && r.Status == order.Filled, strange
 }
