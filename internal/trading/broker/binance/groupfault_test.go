@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/fault"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
@@ -260,5 +261,36 @@ func compareGroups(t *testing.T, s *venue.Server, books account) {
 	}
 	if triggered == 0 || filled == 0 {
 		t.Errorf("too little happened: %d triggered, %d filled", triggered, filled)
+	}
+}
+
+// TestSubmitGroup_WhatTheDocumentsLeaveOpen holds that the venue's other answer to a
+// question is a refusal that says what to do, and leaves nothing behind.
+func TestSubmitGroup_WhatTheDocumentsLeaveOpen(t *testing.T) {
+	t.Parallel()
+	config := venue.Config{Funds: map[string]decimal.Decimal{"USDT": dec("100000")}}
+	without := config
+	without.Symbols = map[string]venue.Features{"BTCUSDT": {NoOPO: true}}
+	for name, tc := range map[string]struct {
+		config  venue.Config
+		assumed venue.Assumptions
+		orders  []order.Spec
+		code    string
+		field   string
+	}{
+		"no fill-or-kill in an OPO": {
+			config, venue.Assumptions{OPORefusesFOK: true}, edged(bracket(func(r *order.Request) { r.Type, r.Price = order.Market, decimal.Zero }), "50250"), "venue_refused", "type",
+		},
+		"an OTO locks its legs": {without, venue.Assumptions{OTOLocksLegs: true}, bracket(nil), "insufficient_balance", "quantity"},
+	} {
+		recorded(t, tc.config, func(t *testing.T, s *venue.Server, b *binance.Broker, _ *sent) {
+			t.Helper()
+			s.Assume(tc.assumed)
+			_, err := b.SubmitGroup(t.Context(), tc.orders)
+			if f := fault.Of(err); !errors.Is(err, broker.ErrRejected) || f == nil || f.Code != tc.code || f.Field != tc.field {
+				t.Errorf("%s: %v", name, err)
+			}
+			found(t, b, name, tc.orders, false)
+		})
 	}
 }
