@@ -44,7 +44,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 			return p, err
 		}
 	}
-	if err := checkNotAfter(r.NotAfter, requestedAt); err != nil {
+	if err := cmp.Or(guard.CheckRequest(r), checkNotAfter(r.NotAfter, requestedAt)); err != nil {
 		return order.Placed{}, err
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
