@@ -47,7 +47,8 @@ func statusOf(t ticket) (status order.Status, note string) {
 	case "new", "accepted", "pending_new", "accepted_for_bidding", "pending_review":
 		return open, ""
 	case "held":
-		if t.legOfEntry() && !t.filled.IsPositive() {
+		waits := t.legOfEntry() || t.isStop() && t.class != classPair
+		if waits && !t.filled.IsPositive() {
 			return order.Held, ""
 		}
 		return open, ""
@@ -113,6 +114,7 @@ func (t ticket) report() order.Report {
 // legReport returns the state of a leg. Once the entry is filled, legs that the venue still
 // calls held work: it holds the stop back only until its price is reached.
 func (t ticket) legReport(leg ticket) order.Report {
+	leg.class = t.class
 	r := leg.report()
 	if status, _ := statusOf(t); r.Status == order.Held && status == order.Filled {
 		r.Status = order.Accepted

@@ -123,7 +123,7 @@ func TestSplitPair(t *testing.T) {
 // FuzzRead feeds every reader. What one takes must be fit to count with: bounded,
 // not below zero, of a symbol that can be written.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{documentedOrder, documentedActivities, documentedPositions, documentedAccount, documentedPair, documentedClock, `{"code":42210000,"message":"no"}`, "[" + documentedOrder + "]", "[]", "{}", "null"} {
+	for _, seed := range []string{documentedOrder, bracketAnswer("new", "held", "held"), bracketAnswer("filled", "new", "held"), `{"class":"us_equity","shortable":true,"easy_to_borrow":true}`, documentedActivities, documentedPositions, documentedAccount, documentedPair, documentedClock, `{"code":42210000,"message":"no"}`, "[" + documentedOrder + "]", "[]", "{}", "null"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -159,6 +159,13 @@ func FuzzRead(f *testing.F) {
 			if !in.Tick.IsPositive() || !in.Step.IsPositive() || in.Symbol.Name != "BTC/USD" {
 				t.Errorf("%+v", in)
 			}
+		}
+		if f, err := readFeatures(data); err == nil && f.crypto && f.shorts {
+			t.Errorf("%+v", f)
+		}
+		_, _ = readShorting(data)
+		if reports, err := groupReports(data, classBracket, answeredGroup()); err == nil && (len(reports) != 3 || reports[1].ID != "B" || !reports[1].StopPrice.Equal(decimal.NewFromInt(95)) || reports[2].ID != "C") {
+			t.Errorf("%+v", reports)
 		}
 		_, _ = stocks.ReadRefusal(data)
 		if when, err := readClock(data); err == nil && when.IsZero() {
@@ -196,7 +203,12 @@ func FuzzMessage(f *testing.F) {
 
 func checkTicket(t *testing.T, o ticket) {
 	t.Helper()
-	bounded(t, o.quantity, o.filled, o.limit)
+	bounded(t, o.quantity, o.filled, o.limit, o.stop, o.trail)
+	for i, r := range o.reports() {
+		if i > 0 && (r.Status.Final() || r.Group.Name != o.id || r.VenueID == "") || r.Status == order.Filled && !r.Filled.IsPositive() || r.Status == order.Uncertain && r.Reason == "" {
+			t.Errorf("%+v", r)
+		}
+	}
 	r := o.report()
 	if o.id == "" || r.Status == 0 || r.At.IsZero() || r.Filled.IsNegative() || r.Quantity.IsNegative() || r.Price.IsNegative() {
 		t.Errorf("%+v", r)
