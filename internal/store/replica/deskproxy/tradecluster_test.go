@@ -153,8 +153,9 @@ func unlimited() guard.Policy {
 	return guard.Policy{
 		Limits: guard.Limits{
 			MaxOrderQuantity: off, MaxOrderNotional: off, PriceBandPct: off, RestingBandPct: off, MaxSymbolExposure: off, MaxSymbolOpenOrders: off, AllowShort: true,
+			Protective: guard.Protective{RequireStop: guard.StopNever, MaxTradeRisk: off, MaxTradeRiskPct: off, MinStopDistancePct: off, MaxStopDistancePct: off, MaxTargetDistancePct: off},
 		},
-		Currencies: []string{"USDT"}, MaxExposure: off, MaxOpenOrders: off, MaxOrdersPerMinute: off, MaxDailyNotional: off, MaxDailyLoss: off,
+		Currencies: []string{"USDT"}, MaxExposure: off, MaxOpenOrders: off, MaxOrdersPerMinute: off, MaxDailyNotional: off, MaxDailyLoss: off, MaxOpenRisk: off,
 		MaxQuoteAge: time.Minute, MaxClockSkew: time.Minute,
 	}
 }
