@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -40,7 +41,7 @@ func approvals(ctx context.Context, in invocation) error {
 
 // describe says in a line what an order would do.
 func describe(p control.Pending) string {
-	text := p.Side + " " + p.Quantity + " " + p.Symbol + " " + p.Type
+	words := []string{p.Side, p.Quantity, p.Symbol, p.Type}
 	for _, part := range []struct{ name, value string }{
 		{"at", p.Price},
 		{"from", p.StopPrice},
@@ -50,10 +51,10 @@ func describe(p control.Pending) string {
 		{"price then", p.AskedPrice},
 	} {
 		if part.value != "" {
-			text += " " + part.name + " " + part.value
+			words = append(words, part.name, part.value)
 		}
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 // approve sends an order that waits for the owner.

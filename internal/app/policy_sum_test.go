@@ -39,7 +39,7 @@ func TestPolicySum_DistinguishesPolicies(t *testing.T) {
 		"", `allowed_symbols = ["BTCUSDT"]`, `allowed_symbols = ["binance:BTCUSDT"]`, `currencies = ["USD"]`, `currencies = ["EUR"]`,
 		"max_order_quantity = 1", "max_order_notional = 1", "price_band_pct = 1", "resting_band_pct = 1", "max_symbol_exposure = 1", "max_exposure = 1",
 		"max_symbol_open_orders = 1", "max_open_orders = 1", "max_orders_per_minute = 1", "max_daily_notional = 1", "max_daily_loss = 1", "max_daily_loss = 0",
-		`max_daily_loss = "none"`, "allow_short = true", `max_quote_age = "1s"`, `duplicate_window = "1s"`, `max_clock_skew = "2s"`, "approval_above = 100", `approval_expires = "1h"`, "approval_drift_pct = 1",
+		`max_daily_loss = "none"`, "allow_short = true", `max_quote_age = "1s"`, `duplicate_window = "1s"`, `max_clock_skew = "2s"`, "approval_above = 100", "approval_risk_above = 100", `approval_expires = "1h"`, "approval_drift_pct = 1",
 		"[symbol.AAPL]\nmax_order_quantity = 1", "[symbol.AAPL]\nmax_order_quantity = 2", "[symbol.MSFT]\nmax_order_quantity = 1", "[symbol.AAPL]\nallow_short = true",
 	} {
 		s := sum(text)

@@ -318,6 +318,15 @@ func (l *loop) endOf(o order.Order, revoked func(token string) bool, now time.Ti
 	return nil
 }
 
+// wakeForRevocation makes the loop deny the orders of revoked tokens now. If it is busy, the
+// next tick or decision does.
+func (d *Desk) wakeForRevocation() {
+	select {
+	case d.commands <- func(l *loop) { l.endPendingOnTick(l.now()) }:
+	default:
+	}
+}
+
 // maxUnapplied is how many revoked tokens are kept until the loop has denied their orders.
 const maxUnapplied = 1000
 

@@ -238,6 +238,7 @@ type revocations struct {
 // or with any token if no key is given, and denies those that wait for the owner. Call it after the tokens can no longer place
 // orders.
 func (d *Desk) RevokeTokens(keys ...string) {
+	defer d.wakeForRevocation()
 	now := d.cfg.Now()
 	e := &d.revocations
 	e.mu.Lock()

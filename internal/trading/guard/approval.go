@@ -15,30 +15,39 @@ const MaxPendingApprovals = 5
 
 // Approval says which orders wait for the owner, and how long.
 type Approval struct {
-	Above    Limit         // value of one order; off: no order waits
-	Expires  time.Duration // how long an order waits
-	DriftPct Limit         // how far the price of a market order may move meanwhile
+	Above     Limit         // value of one order
+	RiskAbove Limit         // what one order risks at its stop, or its value without one
+	Expires   time.Duration // how long an order waits
+	DriftPct  Limit         // how far the price of a market order may move meanwhile
 }
 
 // on reports whether orders wait at all. Without a time that they wait they could not.
-func (a Approval) on() bool { return !a.Above.Off && a.Expires > 0 }
+func (a Approval) on() bool { return !(a.Above.Off && a.RiskAbove.Off) && a.Expires > 0 }
 
 // Explain says which orders wait for the owner.
 func (a Approval) Explain() string {
 	if !a.on() {
-		return "No order needs the owner's approval: approval_above is none."
+		return "No order needs the owner's approval: approval_above and approval_risk_above are none."
 	}
 	drift := "any price"
 	if !a.DriftPct.Off {
 		drift = "a price within " + perCent(a.DriftPct)
 	}
-	return fmt.Sprintf("An order worth more than %v needs the owner's approval, unless it only reduces a position: within %v, and for a market order at %s.", a.Above, a.Expires, drift)
+	above := fmt.Sprintf("worth more than %v or that risks more than %v", a.Above, a.RiskAbove)
+	switch {
+	case a.RiskAbove.Off:
+		above = fmt.Sprintf("worth more than %v", a.Above)
+	case a.Above.Off:
+		above = fmt.Sprintf("that risks more than %v", a.RiskAbove)
+	}
+	return fmt.Sprintf("An order %s needs the owner's approval, unless it only reduces a position: within %v, and for a market order at %s.", above, a.Expires, drift)
 }
 
 // approvalKeys are the keys of the file about approval.
 func approvalKeys() []policyKey {
 	return []policyKey{
 		limitKey("approval_above", false, readAmount, func(p *Policy) *Limit { return &p.Approval.Above }),
+		limitKey("approval_risk_above", false, readAmount, func(p *Policy) *Limit { return &p.Approval.RiskAbove }),
 		spanKey("approval_expires", time.Minute, 24*time.Hour, func(p *Policy) *time.Duration { return &p.Approval.Expires }),
 		limitKey("approval_drift_pct", false, readPercent, func(p *Policy) *Limit { return &p.Approval.DriftPct }),
 	}
@@ -48,7 +57,8 @@ func approvalKeys() []policyKey {
 // that only reduces a position never does.
 func NeedsApproval(p Policy, in Intent, f Facts) bool {
 	q := newCheck(p, State{}, in, f)
-	return p.Approval.on() && !q.closes() && p.Approval.Above.exceeded(q.notional(q.Quantity))
+	a := p.Approval
+	return a.on() && !q.closes() && (a.Above.exceeded(q.notional(q.Quantity)) || a.RiskAbove.exceeded(q.risk()))
 }
 
 // closes reports whether the order can only reduce the position, also if it takes the

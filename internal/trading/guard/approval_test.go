@@ -45,6 +45,29 @@ func TestNeedsApproval(t *testing.T) {
 	}
 }
 
+// A stop bounds what an order risks, whatever it is worth.
+func TestNeedsApproval_OfTheRisk(t *testing.T) {
+	t.Parallel()
+	s := passing()
+	s.Approval.RiskAbove = limit("20")
+	if !guard.NeedsApproval(s.Policy, s.Intent, s.Facts) {
+		t.Error("600 without a stop does not wait")
+	}
+	s.Role, s.Protect.StopLoss = order.Entry, dec("59000") // 10 at the stop, and fees and slippage
+	if guard.NeedsApproval(s.Policy, s.Intent, s.Facts) {
+		t.Error("a risk below the limit waits")
+	}
+	s.Protect.StopLoss = dec("57000")
+	if !guard.NeedsApproval(s.Policy, s.Intent, s.Facts) {
+		t.Error("a risk above the limit does not wait")
+	}
+	s.sell("0.1")
+	s.Role, s.Protect = 0, order.Protection{}
+	if guard.NeedsApproval(s.Policy, s.Intent, s.Facts) {
+		t.Error("a sale of what is held waits")
+	}
+}
+
 func TestApproval_Drift(t *testing.T) {
 	t.Parallel()
 	p := guard.Default()
@@ -118,7 +141,7 @@ func TestApproval_Denials(t *testing.T) {
 
 func TestParse_Approval(t *testing.T) {
 	t.Parallel()
-	if a := guard.Default().Approval; !a.Above.Off || a.Expires != 5*time.Minute || a.DriftPct.String() != "0.5" {
+	if a := guard.Default().Approval; !a.Above.Off || !a.RiskAbove.Off || a.Expires != 5*time.Minute || a.DriftPct.String() != "0.5" {
 		t.Errorf("the default is %+v", a)
 	}
 	for text, fine := range map[string]bool{

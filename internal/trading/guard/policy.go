@@ -86,7 +86,7 @@ func Default() Policy {
 		MaxQuoteAge:        10 * time.Second,
 		DuplicateWindow:    2 * time.Second,
 		MaxClockSkew:       time.Second,
-		Approval:           Approval{Above: Limit{Off: true}, Expires: 5 * time.Minute, DriftPct: Limit{Value: decimal.RequireFromString("0.5")}},
+		Approval:           Approval{Above: Limit{Off: true}, RiskAbove: Limit{Off: true}, Expires: 5 * time.Minute, DriftPct: Limit{Value: decimal.RequireFromString("0.5")}},
 		MaxOpenRisk:        Limit{Off: true},
 		HeldStops:          HeldRefuse,
 		OnUnprotected:      UnprotectedAlarm,

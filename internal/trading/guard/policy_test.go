@@ -48,6 +48,7 @@ max_quote_age = "5s"
 duplicate_window = "0s"
 max_clock_skew = "250ms"
 approval_above = 1000
+approval_risk_above = 50
 approval_expires = "10m"
 approval_drift_pct = 0.25
 require_stop = "live"
@@ -102,7 +103,7 @@ func TestParse_Full(t *testing.T) {
 		MaxExposure:    limit("20000.5"), MaxOpenOrders: limit("4"), MaxOrdersPerMinute: limit("5"),
 		MaxDailyNotional: limit("1000000"), MaxDailyLoss: limit("0.1"),
 		MaxQuoteAge: 5 * time.Second, MaxClockSkew: 250 * time.Millisecond,
-		Approval:    guard.Approval{Above: limit("1000"), Expires: 10 * time.Minute, DriftPct: limit("0.25")},
+		Approval:    guard.Approval{Above: limit("1000"), RiskAbove: limit("50"), Expires: 10 * time.Minute, DriftPct: limit("0.25")},
 		MaxOpenRisk: limit("500"), HeldStops: guard.HeldAllow, OnUnprotected: guard.UnprotectedExit, UnprotectedGrace: 20 * time.Second,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
