@@ -39,6 +39,7 @@ type orderJSON struct {
 	Replaces      string            `json:"replaces,omitempty"`
 	SentAs        string            `json:"sent_as,omitempty"`
 	TriggeredAt   string            `json:"triggered_at,omitempty"`
+	AmbiguousBar  bool              `json:"ambiguous_bar,omitempty"`
 	Approval      *approvalJSON     `json:"approval,omitempty"`
 	State         string            `json:"state"`
 	Status        string            `json:"status"`
@@ -179,6 +180,7 @@ func toOrderJSON(o order.Order) orderJSON {
 	if !o.Triggered.IsZero() {
 		r.TriggeredAt = formatTime(o.Triggered)
 	}
+	r.AmbiguousBar = slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.AmbiguousBar })
 	r.Approval = toApprovalJSON(o)
 	if average, ok := o.Average(); ok {
 		text := average.String()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
@@ -271,6 +273,9 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 		l.cfg.Log.InfoContext(l.drainCtx, "order received before the first reconciliation", "symbol", r.Symbol.String(), "client", caller.Client)
 		return failed(l.notReconciledError())
 	}
+	if !r.Risk.IsZero() {
+		r.Quantity = decimal.New(1, -8) // it follows from the price; no early rule denies so little
+	}
 	g := l.origin(caller, r)
 	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol))
 	if denial := guard.Early(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
@@ -289,6 +294,10 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	}
 	l.instruments[r.Symbol], l.capabilities[r.Symbol] = m.instrument, m.capabilities
 	facts := l.withDryRuns(&r, l.facts(r.Symbol, m))
+	sized, err := l.size(caller, &r, facts)
+	if err != nil {
+		return failed(err)
+	}
 	g := l.origin(caller, r)
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
@@ -298,9 +307,26 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	orders := l.withLegs(g)
 	if r.DryRun {
 		l.recordDryRun(g, "")
-		return dryRun(orders, l.now())
+		t := dryRun(orders, l.now())
+		t.order.Estimate = cmp.Or(sized, new(guard.Estimate(l.cfg.Policy, intent(g), facts)))
+		return t
 	}
-	return l.admit(caller, orders, facts, requestedAt)
+	t := l.admit(caller, orders, facts, requestedAt)
+	t.order.Estimate = sized
+	return t
+}
+
+// size sets the quantity of a request that asks for a risk, and returns how it followed.
+func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts) (*order.Estimate, error) {
+	if r.Risk.IsZero() {
+		return nil, nil
+	}
+	e, err := guard.Size(l.cfg.Policy, intent(l.origin(caller, *r)), r.Risk, facts)
+	if err != nil {
+		return nil, err
+	}
+	r.Quantity = e.Quantity
+	return &e, nil
 }
 
 // dryRun is the result of orders that were checked and not recorded, without IDs.

@@ -117,6 +117,9 @@ func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error)
 	perUnit := q.unitRisk().Mul(q.Rate)
 	q.Quantity = q.wholeSteps(divide(amount.value, perUnit))
 	capped := ""
+	if most := q.wholeSteps(risk.Most); risk.Most.IsPositive() && most.LessThan(q.Quantity) {
+		q.Quantity, capped = most, "quantity"
+	}
 	for _, b := range q.bounds() {
 		if most := q.wholeSteps(divide(b.left, b.perUnit)); most.LessThan(q.Quantity) {
 			q.Quantity, capped = most, b.rule
@@ -137,9 +140,9 @@ func (q *orderCheck) riskAmount(r order.Risk) (argument, error) {
 	}
 	if !q.Equity.Valid {
 		return argument{}, fault.New(fault.Unavailable, "unavailable",
-			"risk_percent %v needs the equity of the account, which is unknown now. Use risk_amount, or retry in 1 s.", r.Percent).About("risk_percent", r.Percent.String(), "risk_amount").Retry(time.Second)
+			"risk_pct %v needs the equity of the account, which is unknown now. Use risk_amount, or retry in 1 s.", r.Percent).About("risk_pct", r.Percent.String(), "risk_amount").Retry(time.Second)
 	}
-	return argument{"risk_percent", percent(q.Equity.Decimal, r.Percent)}, nil
+	return argument{"risk_pct", percent(q.Equity.Decimal, r.Percent)}, nil
 }
 
 // wholeSteps rounds a quantity down to what the venue takes.
@@ -184,9 +187,9 @@ func tooSmall(amount argument, least, perUnit decimal.Decimal, capped string, q 
 	}
 	text := fmt.Sprintf("%s %s is too small: the smallest order, %v, risks %s.", amount.name, money(amount.value), least, money(needed))
 	enough := needed.RoundUp(2)
-	if amount.name == "risk_percent" {
+	if amount.name == "risk_pct" {
 		enough = needed.Shift(2).DivRound(q.Equity.Decimal, 8).RoundUp(4)
-		text = fmt.Sprintf("risk_percent is too small: it is %s of the equity of %s, and the smallest order, %v, risks %s.", money(amount.value), money(q.Equity.Decimal), least, money(needed))
+		text = fmt.Sprintf("risk_pct is too small: it is %s of the equity of %s, and the smallest order, %v, risks %s.", money(amount.value), money(q.Equity.Decimal), least, money(needed))
 	}
 	e := fault.New(fault.Invalid, "invalid_argument", "%s Use %v or more, or a stop nearer to the entry.", text, enough).About(amount.name, amount.value.String(), "at least "+enough.String())
 	e.Suggestions = []string{enough.String()}

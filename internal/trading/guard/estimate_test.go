@@ -75,10 +75,10 @@ func TestSize_SaysWhyNot(t *testing.T) {
 		text    string
 		suggest string
 	}{
-		"an unknown equity": {order.Risk{Percent: dec("1")}, func(s *scene) { s.Equity.Valid = false }, "risk_percent", "risk_percent 1 needs the equity of the account, which is unknown now. Use risk_amount", ""},
+		"an unknown equity": {order.Risk{Percent: dec("1")}, func(s *scene) { s.Equity.Valid = false }, "risk_pct", "risk_pct 1 needs the equity of the account, which is unknown now. Use risk_amount", ""},
 		"no price":          {order.Risk{Percent: dec("1")}, func(s *scene) { s.Quote = order.Quote{} }, "", "No current price", ""},
 		"too small a risk":  {order.Risk{Amount: dec("0.01")}, func(*scene) {}, "risk_amount", "risk_amount 0.01 is too small: the smallest order, 0.00011, risks 0.20251. Use 0.21 or more", "0.21"},
-		"too small a part":  {order.Risk{Percent: dec("0.0001")}, func(*scene) {}, "risk_percent", "risk_percent is too small: it is 0.01 of the equity of 10000, and the smallest order, 0.00011, risks 0.20251. Use 0.0021 or more", "0.0021"},
+		"too small a part":  {order.Risk{Percent: dec("0.0001")}, func(*scene) {}, "risk_pct", "risk_pct is too small: it is 0.01 of the equity of 10000, and the smallest order, 0.00011, risks 0.20251. Use 0.0021 or more", "0.0021"},
 		"nothing left":      {order.Risk{Amount: dec("100")}, func(s *scene) { s.Others = dec("50000") }, "risk_amount", "the limit max_exposure leaves a quantity of 0, and the smallest order is 0.00011", ""},
 	} {
 		s := sizing()
@@ -93,7 +93,7 @@ func TestSize_SaysWhyNot(t *testing.T) {
 			continue
 		}
 		next := order.Risk{Amount: dec(tc.suggest)}
-		if tc.field == "risk_percent" {
+		if tc.field == "risk_pct" {
 			next = order.Risk{Percent: dec(tc.suggest)}
 		}
 		if _, err := s.size(next); err != nil {

@@ -38,14 +38,14 @@ func requestNumbers(r order.Request) *Denial {
 		{"stop_loss_limit", r.Protect.StopLossLimit},
 		{"take_profit", r.Protect.TakeProfit},
 		{"trail_percent", r.Protect.TrailPercent},
-		{"risk_percent", r.Risk.Percent},
+		{"risk_pct", r.Risk.Percent},
 		{"risk_amount", r.Risk.Amount},
 	} {
 		if !order.Bounded(a.value) || a.value.IsNegative() {
 			return deny(a.name, formatNumber(a.value), limit, "%s must be %s (got %s).", a.name, limit, formatNumber(a.value))
 		}
 	}
-	for _, a := range []argument{{"trail_percent", r.Protect.TrailPercent}, {"risk_percent", r.Risk.Percent}} {
+	for _, a := range []argument{{"trail_percent", r.Protect.TrailPercent}, {"risk_pct", r.Risk.Percent}} {
 		if hundred := decimal.NewFromInt(100); a.value.GreaterThanOrEqual(hundred) {
 			return deny(a.name, a.value.String(), "below 100", "%s %v is not below 100: it is per cent, not a price or an amount.", a.name, a.value)
 		}
@@ -154,13 +154,13 @@ func requestRisk(r order.Request) *Denial {
 	if r.Risk.IsZero() {
 		return nil
 	}
-	a := argument{"risk_percent", r.Risk.Percent}
+	a := argument{"risk_pct", r.Risk.Percent}
 	if r.Risk.Amount.IsPositive() {
 		a = argument{"risk_amount", r.Risk.Amount}
 	}
 	switch {
 	case r.Risk.Percent.IsPositive() && r.Risk.Amount.IsPositive():
-		return exclude(a, "risk_percent", "; give one of them.")
+		return exclude(a, "risk_pct", "; give one of them.")
 	case r.Quantity.IsPositive():
 		return exclude(a, "quantity "+r.Quantity.String(), ", which follows from it; omit one of them.")
 	case r.ReduceOnly:

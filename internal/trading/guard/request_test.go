@@ -58,8 +58,8 @@ func TestCheckRequest(t *testing.T) {
 		"rest and at once":          {bracket, func(r *order.Request) { r.TimeInForce, r.PostOnly = order.IOC, true }, "post_only", "with time_in_force ioc"},
 		"post-only":                 {bracket, func(r *order.Request) { r.PostOnly = true }, "", ""},
 		"two risks":                 {bracket, func(r *order.Request) { r.Risk = order.Risk{Percent: dec("1"), Amount: dec("100")} }, "risk_amount", "give one of them"},
-		"a risk and a quantity":     {bracket, func(r *order.Request) { r.Risk.Percent = dec("1") }, "risk_percent", "risk_percent 1 is not possible with quantity 0.06"},
-		"a risk of all":             {bracket, func(r *order.Request) { r.Risk.Percent = dec("100") }, "risk_percent", "not below 100"},
+		"a risk and a quantity":     {bracket, func(r *order.Request) { r.Risk.Percent = dec("1") }, "risk_pct", "risk_pct 1 is not possible with quantity 0.06"},
+		"a risk of all":             {bracket, func(r *order.Request) { r.Risk.Percent = dec("100") }, "risk_pct", "not below 100"},
 		"the risk of an exit":       {pairOf, func(r *order.Request) { r.Quantity, r.Risk.Amount = dec("0"), dec("100") }, "risk_amount", "give quantity"},
 		"a risk without a stop":     {bracket, func(r *order.Request) { r.Quantity, r.Risk.Amount, r.Protect.StopLoss = dec("0"), dec("100"), dec("0") }, "risk_amount", "risk_amount 100 needs stop_loss or trail_percent"},
 		"a risk with a limited stop": {bracket, func(r *order.Request) {
