@@ -88,6 +88,7 @@ func unlimited() guard.Policy {
 			Protective: guard.Protective{RequireStop: guard.StopNever, MaxTradeRisk: off, MaxTradeRiskPct: off, MinStopDistancePct: off, MaxStopDistancePct: off, MaxTargetDistancePct: off},
 		},
 		Currencies: []string{"USDT", "USD"}, MaxExposure: off, MaxOpenOrders: off, MaxOrdersPerMinute: off, MaxDailyNotional: off, MaxDailyLoss: off, MaxOpenRisk: off,
+		UnprotectedGrace: 10 * time.Second, OnUnprotected: guard.UnprotectedAlarm,
 		MaxQuoteAge: time.Minute, MaxClockSkew: time.Minute,
 	}
 }
