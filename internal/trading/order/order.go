@@ -55,7 +55,7 @@ const (
 type TimeInForce uint8
 
 // The times in force, written "gtc", "day", "ioc" and "fok". Zero is the venue's usual one:
-// day for stocks, gtc for all else.
+// day for stocks, gtc for all else and for stops and groups at Alpaca.
 const (
 	GTC TimeInForce = iota + 1 // until it is cancelled
 	Day                        // until the session ends
