@@ -15,7 +15,7 @@ import (
 func Estimate(p Policy, in Intent, f Facts) order.Estimate {
 	q := newCheck(p, State{}, in, f)
 	price, sign := q.plausible(), decimal.NewFromInt(q.Side.Sign())
-	e := order.Estimate{Price: price, Value: q.Quantity.Mul(price).Mul(q.Rate), Risk: q.risk()}
+	e := order.Estimate{Price: price, Value: q.Quantity.Mul(price).Mul(q.Rate), Risk: q.opening().Mul(q.unitRiskAt(price)).Mul(q.Rate)}
 	e.Fee = percent(e.Value, q.takerFeePct())
 	plan := planOf(q.Spec)
 	switch stop := q.stop().value; {
@@ -102,9 +102,9 @@ func (q *orderCheck) bounds() []bound {
 //
 //	quantity = risk / unit risk, rounded down to the step
 //
-// with the unit risk of max_trade_risk, so that the slippage of the stop and the worst entry
-// of a market order count. If another limit allows less, CappedBy names it. The error says
-// how much risk the smallest order takes, if the risk is less.
+// with the unit risk at the price at which it would plausibly trade. If a limit allows less,
+// CappedBy names it; those of risk count from the worst entry. The error says how much risk
+// the smallest order takes, if the risk is less.
 func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error) {
 	q := newCheck(p, State{}, in, f)
 	amount, err := q.riskAmount(risk)
@@ -114,7 +114,7 @@ func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error)
 	if !q.fresh() || !q.Rate.IsPositive() {
 		return order.Estimate{}, fault.New(fault.Unavailable, "unavailable", "No current price for %v, so no quantity follows from the risk. Retry in 1 s.", q.Symbol).Retry(time.Second)
 	}
-	perUnit := q.unitRisk().Mul(q.Rate)
+	perUnit := q.unitRiskAt(q.plausible()).Mul(q.Rate)
 	q.Quantity = q.wholeSteps(divide(amount.value, perUnit))
 	capped := ""
 	if most := q.wholeSteps(risk.Most); risk.Most.IsPositive() && most.LessThan(q.Quantity) {

@@ -68,14 +68,16 @@ func (q *orderCheck) stopLevel(entry decimal.Decimal) (decimal.Decimal, bool) {
 	}
 }
 
-// unitRisk returns what one unit of an entry risks, exactly, in the quote currency:
+// unitRisk returns what one unit of an order risks at its worst entry, in the quote currency.
+func (q *orderCheck) unitRisk() decimal.Decimal { return q.unitRiskAt(q.worstEntry()) }
+
+// unitRiskAt returns what one unit of an entry at a price risks, exactly, in the quote
+// currency:
 //
-//	|worst entry - stop| + fee of both trades + slippage of the stop
+//	|entry - stop| + fee of both trades + slippage of the stop
 //
-// and the worst entry price without a stop. Size divides by it, so the sizes it returns
-// pass max_trade_risk.
-func (q *orderCheck) unitRisk() decimal.Decimal {
-	entry := q.worstEntry()
+// and the price itself without a stop.
+func (q *orderCheck) unitRiskAt(entry decimal.Decimal) decimal.Decimal {
 	stop, bounded := q.stopLevel(entry)
 	if !bounded {
 		return entry

@@ -50,8 +50,9 @@ func drawEntry(rt *rapid.T) *scene {
 }
 
 // ratRisk derives the risk of an entry a second time, in fractions: the money after the
-// entry and the stop, subtracted from the money before.
-func ratRisk(s *scene) *big.Rat {
+// entry and the stop, subtracted from the money before. The entry is the worst, or the one at
+// which it would trade now.
+func ratRisk(s *scene, worst bool) *big.Rat {
 	rat := func(d decimal.Decimal) *big.Rat { return d.Rat() }
 	pct := func(d decimal.Decimal) *big.Rat { return new(big.Rat).Quo(rat(d), big.NewRat(100, 1)) }
 	opening := rat(s.Quantity)
@@ -63,7 +64,11 @@ func ratRisk(s *scene) *big.Rat {
 	}
 	sign := big.NewRat(s.Side.Sign(), 1)
 	entry := rat(s.Price)
-	if s.Type == order.Market {
+	atOnce := s.Type == order.Market || s.Price.Sub(s.Quote.Last).Mul(decimal.NewFromInt(s.Side.Sign())).Sign() >= 0
+	switch {
+	case !worst && atOnce:
+		entry = rat(s.Quote.Last)
+	case s.Type == order.Market:
 		band := new(big.Rat).Mul(pct(s.PriceBandPct.Value), sign)
 		entry = new(big.Rat).Mul(rat(s.Quote.Last), band.Add(band, big.NewRat(1, 1)))
 	}
@@ -91,8 +96,8 @@ func TestRisk_EqualsASecondDerivation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawEntry(rt)
 		e := guard.Estimate(s.Policy, s.Intent, s.Facts)
-		if e.Risk.Rat().Cmp(ratRisk(s)) != 0 {
-			rt.Fatalf("risk %v, want %s", e.Risk, ratRisk(s).FloatString(12))
+		if want := ratRisk(s, false); e.Risk.Rat().Cmp(want) != 0 {
+			rt.Fatalf("risk %v, want %s", e.Risk, want.FloatString(12))
 		}
 	})
 }
@@ -115,9 +120,9 @@ func TestCheck_NoOrderExceedsTheRisk(t *testing.T) {
 			s.MaxOpenRisk = guard.Limit{Value: most.Add(s.OpenRisk)}
 		}
 		d := s.check()
-		exceeds := ratRisk(s).Cmp(most.Rat()) > 0
+		exceeds := ratRisk(s, true).Cmp(most.Rat()) > 0
 		if d == nil && exceeds {
-			rt.Fatalf("an order that risks %s passes the limit of %v", ratRisk(s).FloatString(6), most)
+			rt.Fatalf("an order that risks %s passes the limit of %v", ratRisk(s, true).FloatString(6), most)
 		}
 		if d == nil || !strings.Contains(d.Rule, "_risk") {
 			return
@@ -127,7 +132,7 @@ func TestCheck_NoOrderExceedsTheRisk(t *testing.T) {
 		}
 		for _, quantity := range d.Nearest {
 			s.Quantity = dec(quantity)
-			if next := s.check(); next != nil && next.Rule == d.Rule || ratRisk(s).Cmp(most.Rat()) > 0 {
+			if next := s.check(); next != nil && next.Rule == d.Rule || ratRisk(s, true).Cmp(most.Rat()) > 0 {
 				rt.Fatalf("the suggestion of %+v is denied: %+v", d, next)
 			}
 		}
