@@ -294,7 +294,7 @@ func (l *loop) checkOverfill(events []order.Event) {
 			continue // its own fills may come later
 		}
 		c := order.Cover{Entry: entry, Exits: l.book.Exits(entry.ID)}
-		if excess := c.Excess(l.instruments[o.Symbol].Base); excess.IsPositive() {
+		if excess := c.Excess(); excess.IsPositive() {
 			l.restrict(l.systemCaller(), guard.Restriction{
 				Kind: guard.LegOverfill, Subject: o.Symbol.String(),
 				Reason: fmt.Sprintf("the exits of order %s closed %v more than it brought", entry.ID, excess),

@@ -30,9 +30,11 @@ func (c Cover) Bare() decimal.Decimal {
 	return left
 }
 
-// Excess returns how much more the exits have closed than the entry brought.
-func (c Cover) Excess(base string) decimal.Decimal {
-	return decimal.Max(c.closed().Sub(c.Entry.Brought(base)), decimal.Zero)
+// Excess returns how much more the exits have closed than was filled of the entry. Its fee
+// does not count: a venue that takes it from what is free of the asset lets the exits close
+// all that was filled.
+func (c Cover) Excess() decimal.Decimal {
+	return decimal.Max(c.closed().Sub(c.Entry.Filled), decimal.Zero)
 }
 
 func (c Cover) closed() decimal.Decimal {
