@@ -25,6 +25,7 @@ type Prices struct {
 	mu      sync.Mutex
 	step    int64 // the answers below are of this step of the clock
 	answers map[advanced]answer
+	fixes   map[string][]fixed // by symbol
 }
 
 // advanced is a question of Advance: many clients ask the same one.
@@ -60,12 +61,17 @@ func (p *Prices) Bars(symbol string, q provider.BarQuery) (bars market.Bars, run
 	if err != nil {
 		return market.Bars{}, false // a range that makes no sense holds nothing
 	}
+	p.overlay(symbol, q.Interval, &page.Bars)
 	return page.Bars, page.Running
 }
 
 // At returns the last price of a symbol at a time, and what a minute traded then.
 // Prices move every four seconds.
 func (p *Prices) At(symbol string, at time.Time) (price, volume float64) {
+	if known := during(p.held(symbol), at, at.Add(1)); len(known) > 0 {
+		last := known[len(known)-1]
+		return last.price, last.volume
+	}
 	source := sample.New(sample.Config{Seed: p.seed, Now: func() time.Time { return at }})
 	page, err := source.Bars(context.Background(), provider.BarQuery{Symbol: p.symbol(symbol), Interval: market.Minute1, Limit: 2})
 	if n := page.Bars.Len(); err == nil && n > 0 {
@@ -97,6 +103,7 @@ func (p *Prices) Advance(t *Track) (bars market.Bars, running bool) {
 		clear(p.answers)
 	}
 	answer, ok := p.answers[key]
+	ok = ok && p.fixes[t.Symbol] == nil
 	p.mu.Unlock()
 	if !ok {
 		answer.bars, answer.running = p.Bars(t.Symbol, provider.BarQuery{Interval: t.Interval, From: t.since})

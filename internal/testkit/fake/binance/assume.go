@@ -66,3 +66,11 @@ func (s *Server) Lose(kind string, events int) {
 	defer s.exchange.mu.Unlock()
 	s.exchange.lose[kind] = events
 }
+
+// Fix holds the price of a symbol from now on, in the bars too, lets so much be traded at it
+// there, and lets it meet the orders at once.
+func (s *Server) Fix(symbol string, price, volume decimal.Decimal) {
+	p, v := price.InexactFloat64(), volume.InexactFloat64()
+	s.prices.Fix(symbol, p, v)
+	s.Move(symbol, price)
+}
