@@ -173,11 +173,19 @@ func (s *scene) persisted(kind string) {
 
 func (s *scene) await(what string, done func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+	if !s.within(patience, done) {
+		s.Fatalf("timed out waiting for %s", what)
+	}
+}
+
+// within waits until something is so, and reports whether it came to that.
+func (s *scene) within(limit time.Duration, done func() bool) bool {
+	for deadline := time.Now().Add(limit); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("timed out waiting for %s", what)
+			return false
 		}
 	}
+	return true
 }
 
 // onItsWay waits until the order is on its way and has not arrived. It was persisted
@@ -210,6 +218,7 @@ type record struct {
 	ID     string `json:"order_id"`
 	Status string `json:"status"`
 	Filled string `json:"filled_quantity"`
+	Role   string `json:"role"` // of an order of a group
 }
 
 func (s *scene) orders() []record {
