@@ -25,6 +25,7 @@ import (
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // accountOwner is to whom the account of an installation belongs, however the owner
@@ -52,7 +53,12 @@ func (t *trading) prepareDesk(rt Runtime, journal store.Journals) (err error) {
 
 // deskConfig returns the configuration of a desk.
 func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Config {
+	var asked func(order.Order)
+	if t.asker != nil {
+		asked = t.asker.asked
+	}
 	return desk.Config{
+		Asked: asked,
 		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
@@ -65,6 +71,7 @@ type account interface {
 	tool.Positions
 	tool.Accounts
 	control.Trader
+	control.Approver
 }
 
 // trader returns the account for halt and resume, nil without a trading side.

@@ -30,6 +30,9 @@ func (t *trading) sinks(rt Runtime) []Part {
 	if len(t.receivers) > 0 {
 		parts = append(parts, Part{Name: "notices", Run: t.notices.Run})
 	}
+	if t.asker != nil {
+		parts = append(parts, Part{Name: "approvals", Run: t.asker.run})
+	}
 	return append(parts, t.listeners(rt)...)
 }
 

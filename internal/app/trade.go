@@ -40,6 +40,7 @@ type trading struct {
 	senders   []*sink.Sink
 	notices   *sink.Outbox // messages to the owner besides alerts
 	decider   sink.Decider // what pressed buttons are passed to; nil for nothing
+	asker     *asker       // asks the owner about orders; nil without a receiver
 }
 
 // newTrading builds the trading side over the bars. Nothing runs before its parts do.
@@ -51,6 +52,10 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	}
 	if t.policy, err = rt.policy(); err != nil {
 		return nil, err
+	}
+	if len(t.receivers) > 0 {
+		t.asker = rt.newAsker(t)
+		t.decider = t.asker
 	}
 	t.side, err = rt.node.trading(t)
 	return t, err

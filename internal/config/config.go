@@ -124,7 +124,8 @@ func hasSuffix(host string, suffixes ...string) bool {
 // Sinks describes where fired alerts are sent besides the clients of MCP. The settings of
 // single sinks are in Values.
 type Sinks struct {
-	AllowPrivate bool // receivers may be in private networks
+	AllowPrivate   bool // receivers may be in private networks
+	ApprovalDetail bool // messages about approvals name symbol, side and value
 }
 
 // Log describes the log on stderr.

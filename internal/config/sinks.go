@@ -21,6 +21,8 @@ func (c *Config) sinkSettings(p Parts) []Setting {
 		}
 	}
 	table = append(table, Setting{
+		Name: "approval-detail", value: boolField(&c.Sinks.ApprovalDetail), Doc: "name symbol, side and value in messages about orders that need approval",
+	}, Setting{
 		Name: "allow-private-sinks", value: boolField(&c.Sinks.AllowPrivate), Doc: "let receivers be in private networks, also over http",
 	})
 	return section("Alerts for people (--trade)", anyService, table)

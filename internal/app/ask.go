@@ -1,0 +1,247 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"candela/internal/alerting/sink"
+	"candela/internal/config"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/retry"
+	"candela/internal/operate/control"
+	"candela/internal/trading/order"
+)
+
+const (
+	askPause = 30 * time.Second // between two messages; more orders are counted in the next
+	maxAsked = 64               // orders that wait for a message; the oldest is dropped
+	maxPress = 128              // buttons that are known; those that end first are dropped
+	byButton = "a button in the chat"
+)
+
+// asker asks the owner about orders that wait for approval, and carries out what the
+// buttons of its messages stand for. It is safe for concurrent use.
+type asker struct {
+	post   func(sink.Notice) error
+	desk   func() control.Approver
+	base   string // of the link; "" for none
+	detail bool   // messages name symbol, side and value
+	log    *slog.Logger
+	now    func() time.Time
+
+	mu      sync.Mutex
+	waiting []order.Order
+	buttons map[[sha256.Size]byte]*button // by the hash of the token
+	wake    chan struct{}                 // has one element while waiting may have grown
+}
+
+// newAsker returns the asker of a trading side that has receivers.
+func (rt Runtime) newAsker(t *trading) *asker {
+	a := &asker{
+		post: func(n sink.Notice) error { return t.notices.Post(n) }, desk: func() control.Approver { return t.orders },
+		detail: rt.Config.Sinks.ApprovalDetail, log: rt.Log, now: time.Now, buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
+	}
+	if rt.Config.Mode() == config.ModeServe {
+		a.base = rt.Config.HTTP.BaseURL
+	}
+	return a
+}
+
+// button is one answer to one order.
+type button struct {
+	order  string
+	digest [sha256.Size]byte
+	allow  bool
+	until  time.Time
+	busy   bool
+	result string // what its press did, "" before
+}
+
+// asked queues an order for a message. It never blocks.
+func (a *asker) asked(o order.Order) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) == maxAsked {
+		a.waiting = slices.Delete(a.waiting, 0, 1)
+	}
+	a.waiting = append(a.waiting, o)
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends messages until ctx ends, at most one in askPause.
+func (a *asker) run(ctx, _ context.Context, ready func()) error {
+	ready()
+	for ctx.Err() == nil {
+		select {
+		case <-a.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		if a.push() {
+			_ = retry.Sleep(ctx, askPause) // the loop ends with ctx
+		}
+	}
+	return nil
+}
+
+// push sends one message about all orders that wait for one. It reports false if there
+// was none.
+func (a *asker) push() bool {
+	a.mu.Lock()
+	orders := slices.DeleteFunc(a.waiting, func(o order.Order) bool { return !a.now().Before(o.Approval.Expires) })
+	a.waiting = nil
+	a.mu.Unlock()
+	if len(orders) == 0 {
+		return false
+	}
+	if err := a.post(a.notice(orders)); err != nil {
+		a.log.Error("owner not asked for approval", "orders", len(orders), "error", err)
+	}
+	return true
+}
+
+// notice returns the message about orders that need approval.
+func (a *asker) notice(orders []order.Order) sink.Notice {
+	first := slices.MinFunc(orders, func(x, y order.Order) int { return x.Approval.Expires.Compare(y.Approval.Expires) })
+	until := first.Approval.Expires
+	n := sink.Notice{ID: "approval-" + first.ID, Title: "Approval needed", Until: until}
+	clock := until.UTC().Format("15:04 MST")
+	if len(orders) == 1 {
+		n.Text = a.describe(first) + " needs approval until " + clock + ". Decide with candela approve " + first.ID + " or candela refuse."
+		n.Link, n.Buttons = a.link("/"+first.ID), a.offer(first)
+		return n
+	}
+	n.Text = fmt.Sprintf("%d orders need approval, the first until %s. List them with candela approvals.", len(orders), clock)
+	if a.detail {
+		for _, o := range orders[:min(len(orders), 10)] {
+			n.Text += "\n" + a.describe(o) + ": candela approve " + o.ID
+		}
+	}
+	n.Link = a.link("")
+	return n
+}
+
+func (a *asker) link(path string) string {
+	if a.base == "" {
+		return ""
+	}
+	return a.base + "/console/approvals" + path
+}
+
+// describe names an order, with its terms only if the owner wants them in messages.
+func (a *asker) describe(o order.Order) string {
+	if !a.detail {
+		return "An order"
+	}
+	p := control.PendingOf([]order.Order{o})[0]
+	return fmt.Sprintf("An order to %s %s %s (%s, %s, value %s)", p.Side, p.Quantity, p.Symbol, p.Type, p.Mode, p.Value)
+}
+
+// digest identifies an order and everything that it would do.
+func digest(o order.Order) [sha256.Size]byte {
+	return sha256.Sum256([]byte(strings.Join([]string{o.ID, string(o.Mode), o.Symbol.String(), string(o.Terms())}, "\x00")))
+}
+
+// offer returns new buttons for an order.
+func (a *asker) offer(o order.Order) []sink.Button {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for hash, b := range a.buttons {
+		if !a.now().Before(b.until) {
+			delete(a.buttons, hash)
+		}
+	}
+	if len(a.buttons) > maxPress-2 {
+		return nil // the message has the command
+	}
+	var all []sink.Button
+	for _, allow := range []bool{true, false} {
+		var random [16]byte
+		_, _ = rand.Read(random[:]) // which never fails
+		token := base64.RawURLEncoding.EncodeToString(random[:])
+		a.buttons[sha256.Sum256([]byte(token))] = &button{order: o.ID, digest: digest(o), allow: allow, until: o.Approval.Expires}
+		all = append(all, sink.Button{Label: map[bool]string{true: "Approve", false: "Refuse"}[allow], Token: token, Allow: allow})
+	}
+	return all
+}
+
+// Decide carries out what a button stands for, once. A repeated press returns the same text.
+func (a *asker) Decide(ctx context.Context, token string, allow bool) (string, error) {
+	b, err := a.take(token, allow)
+	if err != nil || b.result != "" {
+		return b.result, err
+	}
+	text, err := a.decide(ctx, b)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, other := range a.buttons {
+		if other.order == b.order {
+			other.busy, other.result = false, cmp.Or(other.result, text)
+		}
+	}
+	return text, err
+}
+
+// take marks the buttons of an order as pressed and returns a copy of the one pressed.
+func (a *asker) take(token string, allow bool) (button, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b := a.buttons[sha256.Sum256([]byte(token))]
+	switch {
+	case b == nil || b.allow != allow || !a.now().Before(b.until):
+		return button{}, fault.New(fault.NotFound, "button_ended", "This button is no longer valid, and nothing was done. Use candela approvals")
+	case b.busy:
+		return button{}, fault.New(fault.Conflict, "button_busy", "The order is being decided")
+	case b.result != "":
+		return *b, nil
+	}
+	for _, other := range a.buttons {
+		other.busy = other.busy || other.order == b.order
+	}
+	return *b, nil
+}
+
+// decide approves or refuses the order of a button. The text is empty with an error after
+// which the button may be pressed again.
+func (a *asker) decide(ctx context.Context, b button) (string, error) {
+	desk := a.desk()
+	orders, err := desk.Pending(ctx)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(orders, func(o order.Order) bool { return o.ID == b.order })
+	if at < 0 {
+		return "The order no longer waits; nothing was changed.", nil
+	}
+	if digest(orders[at]) != b.digest {
+		return "The order is not the one of this message; nothing was done.", nil
+	}
+	var o order.Order
+	if b.allow {
+		o, err = desk.Approve(ctx, b.order, byButton)
+	} else {
+		o, err = desk.Refuse(ctx, b.order, byButton, "")
+	}
+	f := fault.Of(err)
+	switch {
+	case f != nil && (f.Code == "order_denied" || f.Code == "not_pending" || f.Code == "order_rejected" || f.Code == "not_sent"):
+		return "Not sent: " + f.Public(), nil
+	case err != nil:
+		return "", err
+	case b.allow:
+		return "Approved: the order is " + o.Status.String() + ".", nil
+	}
+	return "Refused: nothing was sent.", nil
+}

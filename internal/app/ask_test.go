@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/sink"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/operate/control"
+	"candela/internal/trading/order"
+)
+
+// approver is a desk whose orders wait.
+type approver struct {
+	pending  []order.Order
+	failure  error
+	approved []string
+}
+
+func (a *approver) Pending(context.Context) ([]order.Order, error) { return a.pending, nil }
+
+func (a *approver) Approve(_ context.Context, id, _ string) (order.Order, error) {
+	if a.failure == nil {
+		a.approved = append(a.approved, id)
+	}
+	return order.Order{Status: order.Filled}, a.failure
+}
+
+func (a *approver) Refuse(context.Context, string, string, string) (order.Order, error) {
+	return order.Order{Status: order.Denied}, nil
+}
+
+func question(n int) order.Order {
+	return order.Order{
+		Origin: order.Origin{Mode: order.Live, Spec: order.Spec{
+			ID: "o" + strconv.Itoa(n), Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Side: order.Buy, Type: order.Market, Quantity: decimal.NewFromInt(2),
+		}},
+		Status: order.PendingApproval, Approval: order.Approval{Price: decimal.NewFromInt(50_000), Expires: time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC)},
+	}
+}
+
+// inAsk runs a test in virtual time, which begins at midnight of 2000-01-01.
+func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent *[]sink.Notice)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var sent []sink.Notice
+		desk := &approver{pending: []order.Order{question(1)}}
+		a := &asker{
+			post: func(n sink.Notice) error { sent = append(sent, n); return nil }, desk: func() control.Approver { return desk }, base: "https://c.example",
+			log: slog.New(slog.DiscardHandler), now: time.Now, buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.run(ctx, ctx, func() {}) }()
+		test(t, a, desk, &sent)
+		cancel()
+		<-done
+	})
+}
+
+func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *asker, _ *approver, sent *[]sink.Notice) {
+		t.Helper()
+		for n := range 4 {
+			a.asked(question(n + 1))
+			synctest.Wait()
+		}
+		if len(*sent) != 1 {
+			t.Fatalf("%d messages at once", len(*sent))
+		}
+		first := (*sent)[0]
+		if first.Text != "An order needs approval until 00:05 UTC. Decide with candela approve o1 or candela refuse." || first.Link != "https://c.example/console/approvals/o1" || len(first.Buttons) != 2 {
+			t.Errorf("the first is %+v", first)
+		}
+		time.Sleep(askPause)
+		synctest.Wait()
+		if len(*sent) != 2 || !strings.HasPrefix((*sent)[1].Text, "3 orders need approval, the first until 00:05 UTC.") || len((*sent)[1].Buttons) != 0 {
+			t.Errorf("then %+v", *sent)
+		}
+		time.Sleep(10 * time.Minute)
+		a.asked(question(9)) // which has ended
+		synctest.Wait()
+		if len(*sent) != 2 {
+			t.Errorf("%d messages in the end", len(*sent))
+		}
+		a.detail = true
+		if text := a.notice([]order.Order{question(1)}).Text; !strings.HasPrefix(text, "An order to buy 2 binance:BTCUSDT (market, live, value 100000) needs approval") {
+			t.Errorf("in detail: %s", text)
+		}
+	})
+}
+
+func TestAsk_AButtonDecidesOnce(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *[]sink.Notice) {
+		t.Helper()
+		yes, no := a.offer(question(1))[0], a.offer(question(1))[1]
+		for name, press := range map[string]struct {
+			token string
+			allow bool
+		}{"an unknown token": {"guess", true}, "the wrong meaning": {no.Token, true}} {
+			if _, err := a.Decide(t.Context(), press.token, press.allow); fault.Of(err) == nil || len(desk.approved) != 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		desk.failure = fault.New(fault.Unavailable, "no_price", "no price")
+		if text, err := a.Decide(t.Context(), yes.Token, true); err == nil || text != "" {
+			t.Errorf("without a price: %q, %v", text, err)
+		}
+		desk.failure = nil
+		for range 2 {
+			if text, err := a.Decide(t.Context(), yes.Token, true); err != nil || text != "Approved: the order is filled." {
+				t.Errorf("approved: %q, %v", text, err)
+			}
+		}
+		if text, _ := a.Decide(t.Context(), no.Token, false); !strings.HasPrefix(text, "Approved") || len(desk.approved) != 1 {
+			t.Errorf("refused after that: %q; approved were %v", text, desk.approved)
+		}
+	})
+}
+
+func TestAsk_AButtonIsOfOneOrder(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *[]sink.Notice) {
+		t.Helper()
+		other := question(1)
+		other.Quantity = decimal.NewFromInt(3)
+		if text, err := a.Decide(t.Context(), a.offer(other)[0].Token, true); err != nil || !strings.Contains(text, "not the one of this message") {
+			t.Errorf("of other terms: %q, %v", text, err)
+		}
+		if text, err := a.Decide(t.Context(), a.offer(question(2))[0].Token, true); err != nil || !strings.Contains(text, "no longer waits") {
+			t.Errorf("of an order that has ended: %q, %v", text, err)
+		}
+		late := a.offer(question(1))[0]
+		time.Sleep(5 * time.Minute)
+		if _, err := a.Decide(t.Context(), late.Token, true); fault.Of(err) == nil || len(desk.approved) != 0 {
+			t.Errorf("after its end: %v", err)
+		}
+		if a.offer(question(1)); len(a.buttons) != 2 {
+			t.Errorf("%d buttons are kept", len(a.buttons))
+		}
+	})
+}
