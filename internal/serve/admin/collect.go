@@ -229,7 +229,7 @@ func (s scrape) desk(t *Trading) {
 		return
 	}
 	orders := t.Orders()
-	for _, status := range []order.Status{order.New, order.Submitted, order.Accepted, order.PartiallyFilled, order.PendingCancel, order.Uncertain} {
+	for _, status := range []order.Status{order.New, order.Submitted, order.Accepted, order.PartiallyFilled, order.PendingCancel, order.Uncertain, order.Held, order.PendingApproval} {
 		s.put("candela_orders_open", float64(orders[status]), strings.ToLower(status.String()))
 	}
 	for _, level := range []guard.Level{guard.Active, guard.Reducing, guard.Halted} {
