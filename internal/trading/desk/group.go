@@ -59,11 +59,11 @@ func sentEvents(orders []order.Origin, now time.Time) []order.Event {
 
 // withGroup returns an order with the others of its group as they are now.
 func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
-	if p.Group.Name != p.ID {
+	if p.Group.Name != p.ID && !p.ReduceOnly {
 		return p
 	}
 	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
-	_ = d.do(context.WithoutCancel(ctx), func(l *loop) { p.Legs = l.legs(p.Order) })
+	_ = d.do(context.WithoutCancel(ctx), func(l *loop) { p.Legs, p.Released = l.legs(p.Order), l.released(p.Order) })
 	return p
 }
 

@@ -50,6 +50,7 @@ type loop struct {
 	delistedSymbols map[market.Symbol]string
 
 	protector           protector
+	deferred            map[string]*deferred // by the ID of the order, the first of its group
 	retries             map[string]*attempts // of cancels during an owner's halt
 	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
@@ -99,6 +100,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
+	l.deferred = make(map[string]*deferred)
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}

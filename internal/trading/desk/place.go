@@ -299,11 +299,24 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return failed(err)
 	}
 	g := l.origin(caller, r)
-	if denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
+	ends, err := l.replacedOrders(r)
+	if err != nil {
+		return failed(err)
+	}
+	facts = facts.Without(ends)
+	denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts)
+	if denial == nil {
+		denial = l.checkWider(g, ends)
+	}
+	if denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
 	g.Edge = edge(g.Spec, facts.Quote.Last, l.cfg.Policy.For(r.Symbol).PriceBandPct, m.instrument.Tick)
 	g.Parent = l.protectedEntry(g.Spec)
+	if len(ends) > 0 && g.ReduceOnly {
+		g.Parent = ends[0].Parent
+	}
+	ends = append(ends, guard.Releases(intent(g), facts)...)
 	orders := l.withLegs(g)
 	if r.DryRun {
 		l.recordDryRun(g, "")
@@ -311,7 +324,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		t.order.Estimate = cmp.Or(sized, new(guard.Estimate(l.cfg.Policy, intent(g), facts)))
 		return t
 	}
-	t := l.admit(caller, orders, facts, requestedAt)
+	t := l.sendAfter(ends, caller, orders, facts, requestedAt, m)
 	t.order.Estimate = sized
 	return t
 }
@@ -327,6 +340,20 @@ func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts
 	}
 	r.Quantity = e.Quantity
 	return &e, nil
+}
+
+// sendAfter lets orders that passed every rule go on, after those that must end first.
+func (l *loop) sendAfter(ends []order.Order, caller principal.Caller, orders []order.Origin, facts guard.Facts, requestedAt time.Time, m symbolMarket) *callResult {
+	switch {
+	case len(ends) == 0:
+		return l.admit(caller, orders, facts, requestedAt)
+	case guard.NeedsApproval(l.cfg.Policy, intent(orders[0]), facts):
+		return failed(fault.New(fault.Conflict, "order_denied",
+			"replaces: the new order needs the owner's approval, and %s would stay open until then. Cancel it first, then place the order without replaces.", orders[0].Replaces).
+			About("replaces", orders[0].Replaces, ""))
+	default:
+		return l.deferSend(caller, orders, ends, requestedAt, m)
+	}
 }
 
 // dryRun is the result of orders that were checked and not recorded, without IDs.

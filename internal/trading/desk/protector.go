@@ -30,6 +30,7 @@ func (l *loop) protectChanged() {
 		return
 	}
 	l.protector.changed = false
+	l.advanceDeferred()
 	now, bare := l.now(), make(map[string]string)
 	seen := make(map[string]bool)
 	for _, s := range l.book.EntrySymbols() {
@@ -89,6 +90,11 @@ func (l *loop) protect(c order.Cover, now time.Time) string {
 
 // idle reports whether nothing of the entry's orders is on its way to the venue.
 func (l *loop) idle(c order.Cover) bool {
+	for head := range l.deferred {
+		if o, _ := l.book.Order(head); o.Symbol == c.Entry.Symbol {
+			return false
+		}
+	}
 	return !l.inFlight[c.Entry.ID] && !slices.ContainsFunc(c.Exits, func(o order.Order) bool { return l.inFlight[o.ID] })
 }
 

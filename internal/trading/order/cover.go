@@ -1,6 +1,7 @@
 package order
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -160,7 +161,7 @@ func (c *Cover) inspect() (had decimal.Decimal) {
 func (c *Cover) wish() (Protection, string) {
 	for i := len(c.Exits) - 1; i >= 0; i-- {
 		o := c.Exits[i]
-		if !o.IsStop() || !o.reached() || o.Status == Rejected && o.Replaces != "" {
+		if !o.IsStop() || !o.reached() || o.Status == Rejected && c.replaces(o) {
 			continue
 		}
 		if c.ended(o) {
@@ -173,6 +174,13 @@ func (c *Cover) wish() (Protection, string) {
 		return c.asked(o), refused
 	}
 	return c.Entry.Protect, ""
+}
+
+// replaces reports whether an exit, or the first order of its group, takes the place of another.
+func (c *Cover) replaces(exit Order) bool {
+	return slices.ContainsFunc(c.Exits, func(o Order) bool {
+		return o.Replaces != "" && (o.ID == exit.ID || o.ID == exit.Group.Name)
+	})
 }
 
 // reached reports whether the venue had the order, or may have it.

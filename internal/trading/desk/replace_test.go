@@ -1,0 +1,148 @@
+package desk_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/brokertest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// moved asks for a pair in place of one, with another stop.
+func moved(replaces, stop string) order.Request {
+	r := pair("0.5")
+	r.Replaces, r.Protect.StopLoss = replaces, dec(stop)
+	return r
+}
+
+// TestReplace_MovesAStop holds that the new pair is sent after the old one has ended, and
+// that a stop moves only nearer to the market.
+func TestReplace_MovesAStop(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		alone := moved(p.Legs[0].ID, "49000")
+		alone.Protect.TakeProfit = dec("0")
+		if _, err := w.Place(w.t.Context(), caller(), alone); err == nil || !strings.Contains(err.Error(), "55000 keeps it") {
+			w.t.Errorf("a stop without its target: %v", err)
+		}
+		if _, err := w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "47000")); err == nil || !strings.Contains(err.Error(), "allow_wider_stop") {
+			w.t.Errorf("a wider stop: %v", err)
+		}
+		w.wantsLegs(w.legs(p), order.Accepted, order.Accepted)
+		next := w.placed(moved(p.Legs[0].ID, "49000"))
+		w.wants(next.Order, order.Accepted)
+		w.wantsLegs(next.Legs, order.Accepted)
+		w.wantsLegs(w.legs(p), order.Canceled, order.Canceled)
+		if next.Parent != p.ID || next.Replaces != p.Legs[0].ID || !next.Legs[0].StopPrice.Equal(dec("49000")) || len(next.Released) != 0 {
+			w.t.Errorf("placed as %+v", next)
+		}
+		w.wantsStop("0.5")
+		time.Sleep(time.Minute)
+		if n := len(w.exits(p.ID)); n != 4 || len(w.Status().State.Restrictions) != 0 {
+			w.t.Errorf("%d exits, %+v", n, w.Status().State)
+		}
+	})
+}
+
+// TestReplace_TheNewOneIsRefused holds that the position gets the old prices back.
+func TestReplace_TheNewOneIsRefused(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		w.venue.Fail(brokertest.Fault{}, brokertest.Fault{Fate: broker.ErrRejected})
+		if _, err := w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "49000")); err == nil {
+			w.t.Error("no error")
+		}
+		time.Sleep(8 * time.Second)
+		w.wantsStop("0.5")
+		exits := w.exits(p.ID)
+		if last := exits[len(exits)-1]; len(exits) != 6 || !last.StopPrice.Equal(dec("48000")) {
+			w.t.Errorf("%d exits, the last a %v at %v", len(exits), last.Role, last.StopPrice)
+		}
+	})
+}
+
+// TestReplace_ARestartInBetween holds that the new order is not sent late, and that the
+// position is protected at the old prices.
+func TestReplace_ARestartInBetween(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		w.venue.Fail(brokertest.Fault{Hang: true, Done: true})
+		go func() { _, _ = w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "49000")) }()
+		time.Sleep(time.Millisecond)
+		w.kill()
+		w.start()
+		time.Sleep(20 * time.Second)
+		exits := w.exits(p.ID)
+		if len(exits) != 6 {
+			w.t.Fatalf("exits are %+v", exits)
+		}
+		w.wantsLegs(exits, order.Canceled, order.Canceled, order.Denied, order.Denied, order.Accepted, order.Accepted)
+		if exits[2].Denial.Rule != "not_sent_late" || w.restricted(guard.Unprotected) {
+			w.t.Errorf("denied by %+v, %+v", exits[2].Denial, w.Status().State)
+		}
+		w.wantsStop("0.5")
+	})
+}
+
+// TestRelease_AnExitReleasesTheLegs holds that reduce_only sells what legs hold, and that
+// the rest is protected again.
+func TestRelease_AnExitReleasesTheLegs(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		exit := buy("0.2")
+		exit.Side = order.Sell
+		if _, err := w.Place(w.t.Context(), caller(), exit); err == nil || !strings.Contains(err.Error(), "reduce_only") {
+			w.t.Errorf("without reduce_only: %v", err)
+		}
+		exit.ReduceOnly, exit.Key = true, "out"
+		sold := w.placed(exit)
+		w.wants(sold.Order, order.Filled)
+		want := []string{p.Legs[0].ID, p.Legs[1].ID}
+		slices.Sort(want)
+		for range 2 {
+			slices.Sort(sold.Released)
+			if !slices.Equal(sold.Released, want) {
+				w.t.Errorf("released are %v, want %v", sold.Released, want)
+			}
+			sold = w.placed(exit) // the same again
+		}
+		time.Sleep(8 * time.Second)
+		w.wantsStop("0.3")
+		exit.Quantity, exit.Key = dec("0.3"), "all"
+		w.wants(w.placed(exit).Order, order.Filled)
+		time.Sleep(8 * time.Second)
+		if s := w.Status(); s.Open != 0 || len(s.State.Restrictions) != 0 {
+			w.t.Errorf("the desk is %+v", s)
+		}
+	})
+}
+
+// TestReplace_TheCancelFails holds that nothing is sent while the old order is open.
+func TestReplace_TheCancelFails(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		w.venue.Fail(brokertest.Fault{Fate: broker.ErrRejected})
+		next, err := w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "49000"))
+		if err == nil || next.Status != order.Denied {
+			w.t.Errorf("placed as %+v, %v", next, err)
+		}
+		w.wantsLegs(next.Legs, order.Denied)
+		w.wantsLegs(w.legs(p), order.Accepted, order.Accepted)
+		time.Sleep(time.Minute)
+		w.wantsStop("0.5")
+	})
+}
