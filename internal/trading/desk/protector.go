@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -42,7 +43,7 @@ func (l *loop) protectChanged() {
 		}
 	}
 	for id := range l.protector.since {
-		if !seen[id] {
+		if !seen[strings.TrimPrefix(id, "over ")] {
 			l.forgetEntry(id)
 		}
 	}
@@ -68,6 +69,7 @@ func (l *loop) protect(c order.Cover, now time.Time) string {
 		l.endOrphans(c, now)
 		return ""
 	}
+	l.endExcess(c, now)
 	quantity, limit := l.protectable(c)
 	if !quantity.IsPositive() && limit == "" {
 		l.forgetEntry(c.Entry.ID)
@@ -141,7 +143,7 @@ func (l *loop) protectable(c order.Cover) (quantity decimal.Decimal, problem str
 	if !due.IsPositive() || due.LessThan(inst.MinQuantity) || price.IsPositive() && due.Mul(price).LessThan(inst.MinNotional) {
 		return decimal.Zero, ""
 	}
-	quantity = roundDown(decimal.Min(due, l.freeUnits(s)), step)
+	quantity = roundDown(decimal.Min(due, decimal.Max(l.freeUnits(s), decimal.Zero)), step)
 	if quantity.LessThan(due) {
 		problem = fmt.Sprintf("; other orders hold %v of it", due.Sub(quantity))
 	}
@@ -156,7 +158,8 @@ func roundDown(d, step decimal.Decimal) decimal.Decimal {
 }
 
 // freeUnits returns how much of a position no open order would close. Orders of a group that
-// exclude each other count once, and legs whose entry is open do not count.
+// exclude each other count once, and legs whose entry is open do not count. It is negative if
+// they would close more than is held.
 func (l *loop) freeUnits(s market.Symbol) decimal.Decimal {
 	held := l.book.Position(s).Held(l.instruments[s].Base)
 	free, claims := held.Abs(), make(map[string]decimal.Decimal)
@@ -173,7 +176,24 @@ func (l *loop) freeUnits(s market.Symbol) decimal.Decimal {
 	for _, claim := range claims {
 		free = free.Sub(claim)
 	}
-	return decimal.Max(free, decimal.Zero)
+	return free
+}
+
+// endExcess cancels the exits of an entry that would close more than is held of it, as after a
+// sale while the entry was being filled. What is held then gets a stop of its size. A venue
+// that makes a stop smaller as its target is filled may report that a moment later.
+func (l *loop) endExcess(c order.Cover, now time.Time) {
+	key := "over " + c.Entry.ID
+	if !c.Over.IsPositive() || !c.Settled || !l.idle(c) || !l.freeUnits(c.Entry.Symbol).IsNegative() {
+		delete(l.protector.since, key)
+		return
+	}
+	if _, known := l.protector.since[key]; !known {
+		l.protector.since[key] = now
+	}
+	if now.Sub(l.protector.since[key]) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(c.Entry.ID, now) {
+		_ = l.requestCancel(l.systemCaller(), c.Entry.ID, l.cancelledFirst(c.Working())...) // the next attempt repeats it
+	}
 }
 
 // waitsForEntry reports whether an order is a leg of an entry that is open.

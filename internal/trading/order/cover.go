@@ -15,6 +15,7 @@ type Cover struct {
 	Exits   []Order         // that protect its position or close it, by creation
 	Held    decimal.Decimal // what the entry brought and nothing has closed, unsigned
 	Due     decimal.Decimal // how much of Held should have a stop and has none
+	Over    decimal.Decimal // how much more than Held its working stops would close
 	Wish    Protection      // what it should have; zero if nothing was asked for, or somebody ended it
 	Settled bool            // the outcome of every exit is known, and no leg waits: Due can be acted on
 	Refused string          // why the venue refused the newest stop, "" if it did not
@@ -52,6 +53,11 @@ func (o Order) Brought(base string) decimal.Decimal {
 		return o.Filled
 	}
 	return o.Filled.Sub(o.Fees[base])
+}
+
+// Working returns the exits that work.
+func (c Cover) Working() []Order {
+	return slices.DeleteFunc(slices.Clone(c.Exits), func(o Order) bool { return !o.works(c.Entry.Status == Filled) })
 }
 
 // Loose returns the exits that work without a stop beside them, such as a target whose stop
@@ -117,7 +123,8 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		c.Wish, c.Refused = c.wish()
 		had := c.inspect()
 		due := decimal.Max(c.Held.Sub(had), decimal.Zero)
-		spare = spare.Add(decimal.Max(had.Sub(c.Held), decimal.Zero))
+		c.Over = decimal.Max(had.Sub(c.Held), decimal.Zero)
+		spare = spare.Add(c.Over)
 		used := decimal.Min(due, spare)
 		spare = spare.Sub(used)
 		if c.Wish.HasStop() {

@@ -1,0 +1,281 @@
+package desk_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/testkit/longtest"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/broker/brokertest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// sequence is a random sequence of orders, fills, cancels, moves and restarts.
+type sequence struct {
+	*world
+	random *rand.Rand
+	log    []string
+	most   decimal.Decimal // exposure that the policy allows
+}
+
+// TestSequences_TheBookIsTheVenues holds after each step of random sequences that the account
+// is never short and its exposure stays within the policy. After each sequence, what is open
+// and reserved here is what the venue has, a pair counts once, and no position lacks its stop
+// without the restriction that says so.
+func TestSequences_TheBookIsTheVenues(t *testing.T) {
+	t.Parallel()
+	const batches = 8
+	rounds := longtest.Pick(320, 10_000) / batches
+	for batch := range batches {
+		t.Run(fmt.Sprint("batch ", batch), func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds {
+				seed := longtest.Seed()<<20 + uint64(batch*rounds+round) //nolint:gosec // both are small and not negative
+				synctest.Test(t, func(t *testing.T) { runSequence(t, seed) })
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+func runSequence(t *testing.T, seed uint64) {
+	t.Helper()
+	s := &sequence{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 22)), most: dec("60000")}
+	s.policy.MaxSymbolExposure = guard.Limit{Value: s.most}
+	s.policy.MaxDailyLoss, s.policy.MaxOrdersPerMinute = guard.Limit{Off: true}, guard.Limit{Off: true}
+	s.policy.DuplicateWindow = 0
+	s.venue.Behave([]brokertest.Manner{brokertest.LikeBinance, brokertest.LikeAlpaca}[s.random.IntN(2)])
+	s.start()
+	defer func() { s.stop() }()
+	time.Sleep(2 * time.Second)
+	for range 4 + s.random.IntN(8) {
+		s.step()
+		time.Sleep(time.Duration(s.random.IntN(3)) * time.Second)
+		s.watch()
+	}
+	time.Sleep(3 * time.Minute)
+	s.settled()
+	if t.Failed() {
+		t.Logf("seed %d: %v", seed, s.log)
+	}
+}
+
+func (s *sequence) note(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+// some returns a quantity on the step, perhaps not a round one.
+func (s *sequence) some() decimal.Decimal {
+	return decimal.New(int64(1000+s.random.IntN(40_000)), -5)
+}
+
+func (s *sequence) step() {
+	switch s.random.IntN(12) {
+	case 0, 1, 2:
+		s.enter()
+	case 3, 4, 5:
+		s.trade()
+	case 6:
+		s.cancelOne()
+	case 7:
+		s.move()
+	case 8:
+		s.exit()
+	case 9:
+		s.restart()
+	case 10:
+		s.walk()
+	case 11:
+		fate := []error{broker.ErrRejected, broker.ErrNotSent, broker.ErrUnknown}[s.random.IntN(3)]
+		f := brokertest.Fault{Fate: fate, Done: fate == broker.ErrUnknown && s.random.IntN(2) == 0}
+		s.note("fault %v %v", fate, f.Done)
+		s.venue.Fail(f)
+	}
+}
+
+// enter places a bracket, at market or below it.
+func (s *sequence) enter() {
+	r := bracket(buy(s.some().String()))
+	if s.random.IntN(2) == 0 {
+		r = bracket(limit(r.Quantity.String(), "49000"))
+	}
+	p, err := s.Place(s.t.Context(), caller(), r)
+	s.note("enter %v %v: %v %v", r.Type, r.Quantity, p.Status, err != nil)
+}
+
+// pick returns one of the open orders at the venue that pass, or nil.
+func (s *sequence) pick(pass func(order.Report) bool) *order.Report {
+	open := slices.DeleteFunc(s.venue.Orders(), func(r order.Report) bool {
+		return r.Status != order.Accepted && r.Status != order.PartiallyFilled || !pass(r)
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	return &open[s.random.IntN(len(open))]
+}
+
+// trade fills a part of an entry or target that rests.
+func (s *sequence) trade() {
+	r := s.pick(func(r order.Report) bool { return !r.IsStop() })
+	if r == nil {
+		return
+	}
+	left := r.Quantity.Sub(r.Filled)
+	part := left
+	if s.random.IntN(3) > 0 {
+		part = left.Div(decimal.NewFromInt(int64(2 + s.random.IntN(3)))).Truncate(5)
+	}
+	if part.IsPositive() {
+		s.note("trade %v of the %v", part, r.Role)
+		s.venue.Trade(r.ID, part)
+	}
+}
+
+// cancelOne cancels an entry, or at the venue ends one.
+func (s *sequence) cancelOne() {
+	r := s.pick(func(r order.Report) bool { return r.Role == order.Entry })
+	if r == nil {
+		return
+	}
+	if s.random.IntN(3) == 0 {
+		s.note("the venue ends the entry")
+		s.venue.Expire(r.ID, "")
+		return
+	}
+	o, err := s.Cancel(s.t.Context(), caller(), r.ID)
+	s.note("cancel the entry: %v %v", o.Status, err)
+}
+
+// move moves a stop nearer to the market.
+func (s *sequence) move() {
+	r := s.pick(func(r order.Report) bool { return r.IsStop() })
+	if r == nil {
+		return
+	}
+	next := pair(r.Quantity.Sub(r.Filled).String())
+	next.Replaces, next.Protect.StopLoss = r.ID, r.StopPrice.Add(dec("100"))
+	p, err := s.Place(s.t.Context(), caller(), next)
+	s.note("move the stop to %v: %v %v", next.Protect.StopLoss, p.Status, err)
+}
+
+// exit sells a part of what is held, and releases the legs that hold it.
+func (s *sequence) exit() {
+	held := s.held()
+	if !held.IsPositive() {
+		return
+	}
+	r := buy(held.Div(decimal.NewFromInt(int64(1 + s.random.IntN(3)))).Truncate(5).String())
+	r.Side, r.ReduceOnly = order.Sell, true
+	if r.Quantity.IsPositive() {
+		p, err := s.Place(s.t.Context(), caller(), r)
+		s.note("exit %v: %v %v", r.Quantity, p.Status, err)
+	}
+}
+
+func (s *sequence) restart() {
+	s.note("restart")
+	if s.random.IntN(2) == 0 {
+		s.kill()
+	} else {
+		s.stop()
+	}
+	if s.random.IntN(2) == 0 {
+		s.trade()
+	}
+	s.start()
+	time.Sleep(5 * time.Second)
+}
+
+// walk moves the price, perhaps beyond a stop or to a target.
+func (s *sequence) walk() {
+	price := decimal.NewFromInt(int64(47_000 + s.random.IntN(9000)))
+	s.note("price %v", price)
+	s.market.Set(brokertest.MemorySymbol(), order.Quote{Last: price})
+	s.venue.SetPrice(price)
+	time.Sleep(time.Second)
+	s.market.Set(brokertest.MemorySymbol(), order.Quote{Last: dec("50000")})
+	s.venue.SetPrice(dec("50000"))
+}
+
+// held returns what the venue holds.
+func (s *sequence) held() decimal.Decimal {
+	all, err := s.venue.Holdings(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range all {
+		if h.Asset == "BTC" {
+			return h.Quantity
+		}
+	}
+	return decimal.Zero
+}
+
+// watch holds what must be true at any time.
+func (s *sequence) watch() {
+	s.t.Helper()
+	held := s.held()
+	if held.IsNegative() {
+		s.t.Errorf("the venue is short by %v", held)
+	}
+	buys := decimal.Zero
+	for _, r := range s.venue.Orders() {
+		if r.Side == order.Buy && (r.Status == order.Accepted || r.Status == order.PartiallyFilled) {
+			buys = buys.Add(r.Quantity.Sub(r.Filled))
+		}
+	}
+	if worth := held.Add(buys).Mul(dec("47000")); worth.GreaterThan(s.most.Mul(dec("1.06"))) { // fills were up to 5 % away
+		s.t.Errorf("the exposure is %v", worth)
+	}
+}
+
+// settled holds that book and venue agree after a while without a call.
+func (s *sequence) settled() {
+	s.t.Helper()
+	book := s.store.Book(owner)
+	held := s.held()
+	if p := book.Position(brokertest.MemorySymbol()); !p.Quantity.Equal(held) {
+		s.t.Errorf("the position is %v, the venue holds %v", p.Quantity, held)
+	}
+	atVenue := make(map[string]order.Report)
+	stops := decimal.Zero
+	for _, r := range s.venue.Orders() {
+		if r.Status.Final() {
+			continue
+		}
+		atVenue[r.ID] = r
+		if r.IsStop() && r.Status != order.Held {
+			stops = stops.Add(r.Quantity.Sub(r.Filled))
+		}
+	}
+	open := book.Open()
+	for _, o := range open {
+		r, ok := atVenue[o.ID]
+		if !ok || r.Status != o.Status || !r.Quantity.Equal(o.Quantity) || !r.Filled.Equal(o.Filled) {
+			s.t.Errorf("%v %s is %v, %v of %v here, and %v, %v of %v at the venue", o.Role, o.ID, o.Status, o.Filled, o.Quantity, r.Status, r.Filled, r.Quantity)
+		}
+	}
+	if len(open) != len(atVenue) {
+		s.t.Errorf("%d orders are open here, %d at the venue", len(open), len(atVenue))
+	}
+	facts := guard.Gather(s.policy, book, guard.Prices{Now: time.Now()}, brokertest.MemorySymbol(), order.Paper)
+	if facts.OpenSell.GreaterThan(held) {
+		s.t.Errorf("orders count as selling %v of %v", facts.OpenSell, held)
+	}
+	if stops.GreaterThan(held) {
+		s.t.Errorf("stops close %v of %v", stops, held)
+	}
+	// Less than the venue sells needs no stop.
+	if bare := held.Sub(stops); bare.Mul(dec("48000")).GreaterThan(dec("5")) && !s.restricted(guard.Unprotected) {
+		s.t.Errorf("%v of %v has no stop, and nothing reports it", bare, held)
+	}
+}
