@@ -32,6 +32,7 @@ func protectMistakes() []mistake {
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk":1}`, "risk_pct", `{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":1}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","risk_pct":1}`, "stop_loss is required", `{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":1}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":1,"risk_amount":10}`, "give one of them", `{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":1}`),
+		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","trail_percent":2,"risk_pct":200}`, "in percent", `{"symbol":"BTCUSDT","side":"buy","type":"market","trail_percent":2,"risk_pct":2}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":200}`, "in percent", `{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5,"risk_pct":2}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","stop_loss":5}`, "quantity is required", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"post_only":true}`, "limit orders", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":5,"quantity":1,"post_only":true}`),

@@ -118,8 +118,8 @@ func (p *orderArgs) checkRisk() error {
 		return fault.Field("risk_amount", r.Amount.String(), "no risk_amount with risk_pct: give one of them")
 	case p.ReduceOnly:
 		return fault.Field("reduce_only", "true", "no reduce_only with a risk: it closes a position; give quantity")
-	case !p.Protect.StopLoss.IsPositive():
-		return fault.Missing("stop_loss", "the price at which the loss is taken: a risk gives the quantity only with a stop")
+	case !p.Protect.HasStop():
+		return fault.Missing("stop_loss", "the price at which the loss is taken, or trail_percent: a risk gives the quantity only with a stop")
 	case r.Percent.GreaterThan(decimal.NewFromInt(100)):
 		return fault.Field("risk_pct", r.Percent.String(), "at most 100, in percent of the equity; usual is 0.5 to 2", "1")
 	}

@@ -140,6 +140,11 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 	if !l.cfg.Policy.RequiresStop(o.Symbol, o.Mode) {
 		return nil
 	}
+	if entry, stop, ok := l.entryLeftBare(ends); ok {
+		return fault.New(fault.Conflict, "last_stop",
+			"Order %s is the stop of order %s, which is open, and require_stop wants one. Nothing was cancelled. Use cancel_order with %s to cancel both, or place_order with replaces %s to change it.",
+			stop.ID, entry.ID, entry.ID, entry.ID).About("order_id", o.ID, entry.ID)
+	}
 	held := l.book.Position(o.Symbol).Held(l.instruments[o.Symbol].Base)
 	open := slices.DeleteFunc(l.book.Open(), func(other order.Order) bool { return other.Symbol != o.Symbol })
 	before := order.WithoutStop(held, open)
@@ -153,6 +158,18 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 	return fault.New(fault.Conflict, "last_stop",
 		"Without order %s, %v of %v would have no stop, and require_stop wants one. Nothing was cancelled. Move it with place_order and replaces, or close the position with reduce_only.",
 		o.ID, bare, o.Symbol).About("order_id", o.ID, "an order that is not the last stop of a position")
+}
+
+// entryLeftBare returns an open entry whose stop ends and which does not end with it.
+func (l *loop) entryLeftBare(ends []order.Order) (entry, stop order.Order, found bool) {
+	for _, stop := range ends {
+		entry, ok := l.book.Order(stop.Group.Name)
+		if stop.Group.Leg && stop.IsStop() && ok && !entry.Status.Final() &&
+			!slices.ContainsFunc(ends, func(end order.Order) bool { return end.ID == entry.ID }) {
+			return entry, stop, true
+		}
+	}
+	return order.Order{}, order.Order{}, false
 }
 
 // names lists orders for a text.

@@ -109,6 +109,32 @@ func TestPaper_EndToEnd(t *testing.T) {
 	})
 }
 
+// TestPaper_TheStopOfAnEntryThatWaits holds that an entry cannot lose its stop before it is
+// filled while require_stop stands: paper cancels legs one by one.
+func TestPaper_TheStopOfAnEntryThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		p.stop()
+		p.policy.RequireStop = guard.StopAlways
+		p.open()
+		time.Sleep(2 * time.Second)
+		entry := p.placed(bracket(limit("0.5", "49000")))
+		stop, target := entry.Legs[0].ID, entry.Legs[1].ID
+		if _, err := p.Cancel(t.Context(), caller(), stop); fault.Of(err) == nil || fault.Of(err).Code != "last_stop" || !strings.Contains(err.Error(), entry.ID) {
+			t.Errorf("the cancel of its stop: %v", err)
+		}
+		if _, err := p.Cancel(t.Context(), caller(), target); err != nil {
+			t.Errorf("the cancel of its target: %v", err)
+		}
+		p.wants(p.order(stop), order.Held)
+		if o, err := p.Cancel(t.Context(), caller(), entry.ID); err != nil || o.Status != order.Canceled {
+			t.Errorf("the cancel of the entry: %v, %v", o.Status, err)
+		}
+	})
+}
+
 func TestPaper_AccountHasCashAndTheUseOfLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
