@@ -189,7 +189,7 @@ func (l *loop) approvedCaller(o order.Order, requestedAt time.Time) principal.Ca
 
 // judgeAgain checks an order that waits as if it were requested now.
 func (l *loop) judgeAgain(o order.Order, m symbolMarket) *guard.Denial {
-	l.instruments[o.Symbol], l.capabilities[o.Symbol] = m.instrument, m.capabilities
+	l.learn(o.Symbol, m)
 	prices := l.prices()
 	if known, ok := prices.Quotes[o.Symbol]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[o.Symbol] = m.quote

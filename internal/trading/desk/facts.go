@@ -15,6 +15,7 @@ import (
 type symbolMarket struct {
 	instrument   provider.Instrument
 	capabilities order.Capabilities
+	limited      bool            // capabilities are unknown; the order needs none
 	quote        order.Quote     // zero if unknown
 	holdings     []order.Holding // of the account; nil if unknown
 }
@@ -34,6 +35,7 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 	if m.capabilities, err = d.cfg.Broker.Capabilities(ctx, symbol); err != nil && !plain {
 		return m, err
 	}
+	m.limited = err != nil
 	// Without a price the guard decides.
 	m.quote, err = d.cfg.Market.Quote(ctx, symbol)
 	if ctx.Err() != nil {
@@ -46,6 +48,14 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 		d.readHoldings(ctx, &m)
 	}
 	return m, nil
+}
+
+// learn keeps what the venue says of a symbol.
+func (l *loop) learn(s market.Symbol, m symbolMarket) {
+	l.instruments[s] = m.instrument
+	if !m.limited {
+		l.capabilities[s] = m.capabilities
+	}
 }
 
 // readHoldings reads the balances, from which the equity follows. Without them the rules that

@@ -4,10 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/kit/id"
-	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -25,24 +22,6 @@ func (l *loop) withLegs(g order.Origin) []order.Origin {
 		orders = append(orders, leg)
 	}
 	return orders
-}
-
-// edge returns the worst price of a market entry with legs: a venue that takes only limits
-// there gets it as fill or kill. It is zero if it is unknown.
-func edge(s order.Spec, last decimal.Decimal, band guard.Limit, tick decimal.Decimal) decimal.Decimal {
-	if s.Role != order.Entry || s.Type != order.Market || band.Off || !last.IsPositive() {
-		return decimal.Zero
-	}
-	away := last.Mul(band.Value).Shift(-2).Mul(decimal.NewFromInt(s.Side.Sign()))
-	worst := last.Add(away)
-	if !tick.IsPositive() {
-		return worst
-	}
-	ticks := worst.Div(tick)
-	if s.Side == order.Buy {
-		return ticks.Floor().Mul(tick)
-	}
-	return ticks.Ceil().Mul(tick)
 }
 
 // sentEvents returns the events that record orders as sent.

@@ -292,7 +292,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	if err := l.checkDelay(requestedAt); err != nil {
 		return failed(err)
 	}
-	l.instruments[r.Symbol], l.capabilities[r.Symbol] = m.instrument, m.capabilities
+	l.learn(r.Symbol, m)
 	facts := l.withDryRuns(&r, l.facts(r.Symbol, m))
 	sized, err := l.size(caller, &r, facts)
 	if err != nil {
@@ -311,7 +311,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	if denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
-	g.Edge = edge(g.Spec, facts.Quote.Last, l.cfg.Policy.For(r.Symbol).PriceBandPct, m.instrument.Tick)
+	g.Edge = guard.Edge(l.cfg.Policy, intent(g), facts)
 	g.Parent = l.protectedEntry(g.Spec)
 	if len(ends) > 0 && g.ReduceOnly {
 		g.Parent = ends[0].Parent

@@ -65,7 +65,7 @@ func (l *loop) forgetEntry(id string) {
 // protect does what the position of an entry needs. It returns why the position counts as
 // unprotected, or "".
 func (l *loop) protect(c order.Cover, now time.Time) string {
-	if c.Entry.Status.Final() && c.Entry.Filled.IsZero() {
+	if c.Entry.Status.Final() && c.Entry.Claimed.IsZero() {
 		l.endOrphans(c, now)
 		return ""
 	}
@@ -87,7 +87,7 @@ func (l *loop) protect(c order.Cover, now time.Time) string {
 	if !late {
 		return ""
 	}
-	return fmt.Sprintf("%v of %v, bought with order %s, has no stop%s", c.Due, c.Entry.Symbol, c.Entry.ID, limit)
+	return fmt.Sprintf("%v of %v, from order %s, has no stop%s", c.Due, c.Entry.Symbol, c.Entry.ID, limit)
 }
 
 // idle reports whether nothing of the entry's orders is on its way to the venue.
@@ -209,6 +209,9 @@ func (l *loop) waitsForEntry(o order.Order) bool {
 // and places both again. Where the venue refused that, or the price is beyond the stop, the
 // policy decides. It returns what is in the way.
 func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string, late bool, now time.Time) string {
+	if _, known := l.capabilities[c.Entry.Symbol]; !known {
+		return ": it is not known which orders " + l.cfg.Broker.Name() + " takes in " + c.Entry.Symbol.Name
+	}
 	refused := c.Refused
 	if refused == "" {
 		refused = l.stopPassed(c)

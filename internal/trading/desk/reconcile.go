@@ -286,9 +286,14 @@ func (q venueQuery) fetchMarket(ctx context.Context, a *venueState) error {
 		kind := fault.KindOf(err)
 		switch {
 		case err == nil, kind == fault.NotFound && !q.simulated:
-			a.instruments[s] = inst
-			if can, err := q.broker.Capabilities(ctx, s); err == nil {
-				a.abilities[s] = can
+			can, err := q.broker.Capabilities(ctx, s)
+			switch {
+			case err == nil:
+				a.instruments[s], a.abilities[s] = inst, can
+			case fault.KindOf(err) == fault.NotFound:
+				a.instruments[s] = inst
+			case !q.simulated:
+				return err // what the venue takes decides how a position is protected
 			}
 		case !q.simulated:
 			return err

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 	}
 	group := slices.DeleteFunc(l.book.Group(old.Group.Name), func(o order.Order) bool { return o.Status.Final() })
 	if len(group) == 0 {
-		return []order.Order{old}, nil
+		group = []order.Order{old}
 	}
 	if group[0].Role == order.Entry && old.ID != group[0].ID {
 		return nil, bad(fault.Conflict, "leg_of_pair", "replaces: order %s waits for its entry %s, which would end with it. Replace %s, with all its prices. Nothing was done.", old.ID, group[0].ID, group[0].ID)
@@ -233,7 +234,7 @@ func (l *loop) released(o order.Order) []string {
 			continue
 		}
 		ids = append(ids, other.ID)
-		for _, beside := range l.book.Exits(other.Parent) {
+		for _, beside := range l.book.Exits(cmp.Or(other.Parent, other.ID)) {
 			if other.Group.Name != "" && beside.Group.Name == other.Group.Name && beside.ID != other.ID && beside.CancelFor == "" {
 				ids = append(ids, beside.ID)
 			}

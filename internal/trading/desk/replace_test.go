@@ -146,3 +146,54 @@ func TestReplace_TheCancelFails(t *testing.T) {
 		w.wantsStop("0.5")
 	})
 }
+
+// TestRelease_AnEntryInPart holds that nothing sells what an entry brought while more of it
+// may come: its legs will close all of it, and would then close more than is held.
+func TestRelease_AnEntryInPart(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(limit("0.5", "49000")))
+		w.venue.Trade(p.ID, dec("0.2"))
+		time.Sleep(2 * time.Second)
+		exit := buy("0.1")
+		exit.Side = order.Sell
+		if _, err := w.Place(w.t.Context(), caller(), exit); err == nil || !strings.Contains(err.Error(), p.ID+" is filled in part") {
+			w.t.Errorf("without reduce_only: %v", err)
+		}
+		w.wants(w.order(p.ID), order.PartiallyFilled)
+		exit.ReduceOnly = true
+		sold := w.placed(exit)
+		w.wants(sold.Order, order.Filled)
+		w.wants(w.order(p.ID), order.Canceled)
+		w.wantsLegs(w.legs(p), order.Canceled, order.Canceled)
+		if len(sold.Released) != 3 || !slices.Contains(sold.Released, p.ID) {
+			w.t.Errorf("released are %v", sold.Released)
+		}
+		time.Sleep(8 * time.Second)
+		w.wantsStop("0.1")
+		w.venue.SetPrice(dec("47500"))
+		time.Sleep(2 * time.Second)
+		if held, _ := w.venue.Holdings(w.t.Context()); slices.ContainsFunc(held, func(h order.Holding) bool { return h.Quantity.IsNegative() }) {
+			w.t.Errorf("the venue has %+v", held)
+		}
+	})
+}
+
+// TestReplace_AStopAlone holds that a stop without a target is not replaced by an order that
+// is no stop.
+func TestReplace_AStopAlone(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		w.wants(w.place(buy("0.5")), order.Filled)
+		stop := pair("0.5")
+		stop.Protect.TakeProfit = dec("0")
+		p := w.placed(stop)
+		w.wants(p.Order, order.Accepted)
+		next := pair("0.5")
+		next.Replaces, next.Protect.StopLoss = p.ID, dec("0")
+		if _, err := w.Place(w.t.Context(), caller(), next); err == nil || !strings.Contains(err.Error(), "48000 keeps it") {
+			w.t.Errorf("a target in place of a stop: %v", err)
+		}
+		w.wants(w.order(p.ID), order.Accepted)
+	})
+}

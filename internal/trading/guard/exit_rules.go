@@ -102,6 +102,11 @@ func checkReduceOnly(q *orderCheck) *Denial {
 // checkReserved denies an order that needs what exits hold and does not release them.
 func checkReserved(q *orderCheck) *Denial {
 	held, free := q.against(), q.against().Sub(q.openSame())
+	if ended := q.endedEntries(q.Quantity, free); !q.ReduceOnly && held.IsPositive() && len(ended) > 0 {
+		return deny("quantity", q.Quantity.String(), "what no open entry brought",
+			"quantity %v: order %s is filled in part, and its stop and target will close all that it brings. Say reduce_only true to cancel the rest of it first, or cancel_order %s.",
+			q.Quantity, ended[0].ID, ended[0].ID)
+	}
 	if q.ReduceOnly || len(q.Exits) == 0 || !held.IsPositive() || q.Quantity.LessThanOrEqual(free) || q.Quantity.GreaterThan(free.Add(claimed(q.Exits))) {
 		return nil
 	}
@@ -133,7 +138,7 @@ func exitName(o order.Order) string {
 
 // Releases returns the orders that must be cancelled before an order with reduce_only can
 // be sent, because they hold what it closes: as few as are needed, the oldest first, and
-// all orders of a group together.
+// all orders of a group together. Entries that are filled in part are among them.
 func Releases(in Intent, f Facts) []order.Order {
 	q := orderCheck{Intent: in, Facts: f}
 	if !in.ReduceOnly {
@@ -159,5 +164,28 @@ func Releases(in Intent, f Facts) []order.Order {
 		free = free.Add(claimed(together))
 		released = append(released, together...)
 	}
-	return released
+	return append(released, f.endedEntries(in.Quantity, free)...)
+}
+
+// endedEntries returns the entries, with their legs, that must end before this much of what
+// is free is closed: the legs of an entry close all that it brings, so what it brought so
+// far must not be closed while more of it may come.
+func (f Facts) endedEntries(quantity, free decimal.Decimal) []order.Order {
+	var bound decimal.Decimal
+	for _, o := range f.Filling {
+		if o.Role == order.Entry {
+			bound = bound.Add(o.Claimed)
+		}
+	}
+	var ended []order.Order
+	for _, o := range f.Filling {
+		if o.Role == order.Entry {
+			if quantity.LessThanOrEqual(free.Sub(bound)) {
+				break
+			}
+			bound = bound.Sub(o.Claimed)
+		}
+		ended = append(ended, o)
+	}
+	return ended
 }

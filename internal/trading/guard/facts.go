@@ -124,6 +124,7 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 			f.Exits = append(f.Exits, o)
 		}
 	}
+	f.Filling = filling(open[s], f.Held)
 	for sym, sum := range sums {
 		rate := x.quoteRate(p, sym, mode)
 		f.Traded = f.Traded.Add(sum.worth.Mul(rate))
@@ -146,6 +147,24 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 func releasable(o order.Order, held decimal.Decimal) bool {
 	against := held.Sign() == -int(o.Side.Sign())
 	return !o.External && against && (o.ReduceOnly || o.Protects(held))
+}
+
+// filling returns the open entries that brought a part of a position of a signed quantity,
+// each followed by its legs, which will close all that the entry brings.
+func filling(open []order.Order, held decimal.Decimal) []order.Order {
+	var all []order.Order
+	for _, entry := range open {
+		if entry.Role != order.Entry || !entry.Claimed.IsPositive() || held.Sign() != int(entry.Side.Sign()) {
+			continue
+		}
+		all = append(all, entry)
+		for _, leg := range open {
+			if leg.Group.Leg && leg.Group.Name == entry.ID {
+				all = append(all, leg)
+			}
+		}
+	}
+	return all
 }
 
 // entries returns the side of the open order of each group that its legs wait for.

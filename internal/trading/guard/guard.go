@@ -51,6 +51,8 @@ type Facts struct {
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
 	Exits        []order.Order       // orders placed here that hold the position in the symbol and that reduce_only releases, oldest first
+
+	Filling []order.Order // entries that brought a part of the position and are open, oldest first, each followed by its open legs
 }
 
 // Recent is an order of the last minute.

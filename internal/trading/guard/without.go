@@ -29,6 +29,7 @@ func (f Facts) Without(orders []order.Order) Facts {
 	}
 	f.OpenBuy, f.OpenSell = f.OpenBuy.Sub(claimed(buys)), f.OpenSell.Sub(claimed(sells))
 	f.Exits = slices.DeleteFunc(slices.Clone(f.Exits), named)
+	f.Filling = slices.DeleteFunc(slices.Clone(f.Filling), named)
 	f.SymbolOrders, f.OpenOrders = max(f.SymbolOrders-1, 0), max(f.OpenOrders-1, 0)
 	return f
 }

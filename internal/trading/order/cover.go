@@ -103,11 +103,13 @@ func (b *Book) EntrySymbols() []market.Symbol {
 // Covers returns the cover of each entry in a symbol that is open, has open exits, or whose
 // position is held, newest first. A position that is smaller than its entries brought is
 // what is left of the newest: whatever closed the rest is taken to have closed the oldest.
-// Stops that protect no entry in particular count for the newest that need them.
+// Stops that protect no entry in particular, or close more than is held of theirs, count for
+// the newest that need them.
 func (b *Book) Covers(s market.Symbol, base string) []Cover {
 	held := b.Position(s).Held(base)
 	left, spare := held.Abs(), b.spareStops(s, held)
 	var all []Cover
+	var lacks []decimal.Decimal // by cover: how much of Held its own stops do not close
 	for _, entry := range b.Entries(s) {
 		if left.IsZero() && entry.Status.Final() && !b.needed(entry) {
 			continue
@@ -122,15 +124,16 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		}
 		c.Wish, c.Refused = c.wish()
 		had := c.inspect()
-		due := decimal.Max(c.Held.Sub(had), decimal.Zero)
 		c.Over = decimal.Max(had.Sub(c.Held), decimal.Zero)
 		spare = spare.Add(c.Over)
-		used := decimal.Min(due, spare)
+		all, lacks = append(all, c), append(lacks, decimal.Max(c.Held.Sub(had), decimal.Zero))
+	}
+	for i, lack := range lacks {
+		used := decimal.Min(lack, spare)
 		spare = spare.Sub(used)
-		if c.Wish.HasStop() {
-			c.Due = due.Sub(used)
+		if all[i].Wish.HasStop() {
+			all[i].Due = lack.Sub(used)
 		}
-		all = append(all, c)
 	}
 	return all
 }
