@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -37,7 +38,7 @@ func TestSequences_TheBookIsTheVenues(t *testing.T) {
 		t.Run(fmt.Sprint("batch ", batch), func(t *testing.T) {
 			t.Parallel()
 			for round := range rounds {
-				seed := longtest.Seed()<<20 + uint64(batch*rounds+round) //nolint:gosec // both are small and not negative
+				seed := longtest.Seed()<<20 + uint64(batch*rounds+round)
 				synctest.Test(t, func(t *testing.T) { runSequence(t, seed) })
 				if t.Failed() {
 					return
@@ -96,7 +97,7 @@ func (s *sequence) step() {
 		s.walk()
 	case 11:
 		fate := []error{broker.ErrRejected, broker.ErrNotSent, broker.ErrUnknown}[s.random.IntN(3)]
-		f := brokertest.Fault{Fate: fate, Done: fate == broker.ErrUnknown && s.random.IntN(2) == 0}
+		f := brokertest.Fault{Fate: fate, Done: errors.Is(fate, broker.ErrUnknown) && s.random.IntN(2) == 0}
 		s.note("fault %v %v", fate, f.Done)
 		s.venue.Fail(f)
 	}

@@ -22,7 +22,7 @@ type Approval struct {
 }
 
 // on reports whether orders wait at all. Without a time that they wait they could not.
-func (a Approval) on() bool { return !(a.Above.Off && a.RiskAbove.Off) && a.Expires > 0 }
+func (a Approval) on() bool { return (!a.Above.Off || !a.RiskAbove.Off) && a.Expires > 0 }
 
 // Explain says which orders wait for the owner.
 func (a Approval) Explain() string {

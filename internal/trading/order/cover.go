@@ -85,8 +85,8 @@ func (c Cover) hasStop(target Order) bool {
 // Entries returns the entries in a symbol that have fills or legs, newest first.
 func (b *Book) Entries(s market.Symbol) []Order {
 	var all []Order
-	for i := len(b.entries[s]) - 1; i >= 0; i-- {
-		all = append(all, b.orders[b.entries[s][i]])
+	for _, id := range slices.Backward(b.entries[s]) {
+		all = append(all, b.orders[id])
 	}
 	return all
 }
@@ -169,8 +169,7 @@ func (c *Cover) inspect() (had decimal.Decimal) {
 // refused their stop. An order that never reached the venue, and a replacement that the
 // venue refused, leave what was before.
 func (c *Cover) wish() (Protection, string) {
-	for i := len(c.Exits) - 1; i >= 0; i-- {
-		o := c.Exits[i]
+	for _, o := range slices.Backward(c.Exits) {
 		if !o.IsStop() || !o.reached() || o.Status == Rejected && c.replaces(o) {
 			continue
 		}
