@@ -9,6 +9,7 @@ import (
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -109,6 +110,22 @@ func TestPlace_ABracketIsOneCommitAndOneRequest(t *testing.T) {
 		}
 		if n := len(w.venue.Orders()); n != 3 {
 			w.t.Errorf("the venue has %d orders", n)
+		}
+	})
+}
+
+// TestPlace_ABracketCountsOnceInTheRate holds that the legs use up nothing of the rate.
+func TestPlace_ABracketCountsOnceInTheRate(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		w.policy.MaxOrdersPerMinute = guard.Limit{Value: dec("2")}
+		w.start()
+		time.Sleep(2 * time.Second)
+		w.placed(bracket(limit("0.1", "49000")))
+		w.placed(bracket(limit("0.1", "49100")))
+		if _, err := w.Place(w.t.Context(), caller(), bracket(limit("0.1", "49200"))); err == nil || !strings.Contains(err.Error(), "2 orders in the last minute") {
+			w.t.Errorf("the third: %v", err)
 		}
 	})
 }

@@ -135,6 +135,43 @@ func TestPaper_TheStopOfAnEntryThatWaits(t *testing.T) {
 	})
 }
 
+// TestPaper_TheStopIsKept holds that no order strips a position of its stop or widens it while
+// require_stop stands, and that exits at the market pass.
+func TestPaper_TheStopIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		p.stop()
+		p.policy.RequireStop = guard.StopAlways
+		p.open()
+		time.Sleep(2 * time.Second)
+		entry := buy("0.1")
+		entry.Protect.StopLoss = dec("49000")
+		stop := p.placed(entry).Legs[0].ID
+		exit := order.Request{Symbol: entry.Symbol, Side: order.Sell, Type: order.Market, Quantity: dec("0.1"), ReduceOnly: true}
+		trail, target, rests, far := exit, exit, exit, exit
+		trail.Protect.TrailPercent, trail.Replaces = dec("15"), stop
+		target.Protect.TakeProfit = dec("55000")
+		rests.Type, rests.Price = order.Limit, dec("52000")
+		far.ReduceOnly, far.StopPrice, far.Replaces = false, dec("48000"), stop
+		for rule, r := range map[string]order.Request{"allow_wider_stop: trail_percent": trail, "require_stop: stop_loss is none": target, "require_stop: stop_loss": rests, "allow_wider_stop: stop_price": far} {
+			if _, err := p.Place(t.Context(), caller(), r); err == nil || !strings.Contains(err.Error(), rule) {
+				t.Errorf("%s: %v", rule, err)
+			}
+		}
+		rests.Replaces = stop
+		if _, err := p.Place(t.Context(), caller(), rests); err == nil || !strings.Contains(err.Error(), "49000 keeps it") {
+			t.Errorf("a sale that rests in place of the stop: %v", err)
+		}
+		p.wants(p.order(stop), order.Accepted)
+		nearer := exit
+		nearer.Protect.StopLoss, nearer.Replaces = dec("49500"), stop
+		p.wants(p.place(nearer), order.Accepted)
+		p.wants(p.place(exit), order.Filled)
+	})
+}
+
 func TestPaper_AccountHasCashAndTheUseOfLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -304,11 +304,9 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return failed(err)
 	}
 	facts = facts.Without(ends)
-	denial := guard.Check(l.cfg.Policy, l.state, intent(g), facts)
-	if denial == nil {
-		denial = l.checkWider(g, ends)
-	}
-	if denial != nil {
+	in := intent(g)
+	in.Replaced = ends
+	if denial := guard.Check(l.cfg.Policy, l.state, in, facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
 	g.Edge = guard.Edge(l.cfg.Policy, intent(g), facts)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
@@ -63,28 +61,13 @@ func checkKept(r order.Request, group []order.Order) error {
 		case o.Role == order.TakeProfit && r.Protect.TakeProfit.IsZero():
 			return fault.New(fault.Invalid, "missing_argument", "take_profit: order %s, a target at %v, ends with the order that is replaced. Give take_profit too; %v keeps it. Nothing was done.", o.ID, o.Price, o.Price).
 				About("take_profit", "", o.Price.String())
-		case o.IsStop() && !r.Protect.HasStop():
-			return fault.New(fault.Invalid, "missing_argument", "stop_loss: order %s, a stop at %v, ends with the order that is replaced. Give stop_loss too; %v keeps it. Nothing was done.", o.ID, o.StopPrice, o.StopPrice).
-				About("stop_loss", "", o.StopPrice.String())
-		}
-	}
-	return nil
-}
-
-// checkWider denies a stop that is further from the market than the one it replaces.
-func (l *loop) checkWider(g order.Origin, replaced []order.Order) *guard.Denial {
-	if l.cfg.Policy.For(g.Symbol).AllowWiderStop || !g.ReduceOnly {
-		return nil
-	}
-	next := g.Protect.StopLoss
-	trail := g.Protect.TrailPercent
-	if g.IsStop() {
-		next, trail = g.StopPrice, g.TrailPercent
-	}
-	for _, old := range replaced {
-		wider := old.StopPrice.IsPositive() && trail.IsZero() && next.Sub(old.StopPrice).Sign() == int(g.Side.Sign())
-		if old.IsStop() && (wider || old.TrailPercent.IsPositive() && trail.GreaterThan(old.TrailPercent)) {
-			return guard.WiderStop(decimal.Max(next, trail).String(), decimal.Max(old.StopPrice, old.TrailPercent).String(), old)
+		case o.IsStop() && o.ReduceOnly && !r.Protect.HasStop() && !r.StopPrice.IsPositive():
+			field, value := "stop_loss", o.StopPrice
+			if o.TrailPercent.IsPositive() {
+				field, value = "trail_percent", o.TrailPercent
+			}
+			return fault.New(fault.Invalid, "missing_argument", "%s: order %s, a stop, ends with the order that is replaced. Give %s too; %v keeps it. Nothing was done.", field, o.ID, field, value).
+				About(field, "", value.String())
 		}
 	}
 	return nil

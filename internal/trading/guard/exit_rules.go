@@ -32,31 +32,89 @@ func exitRules() []rule {
 	}
 }
 
-// checkWiderStop compares with the nearest of the stops that end for the order.
-func checkWiderStop(q *orderCheck) *Denial {
-	stop := q.stop()
-	if trail := planOf(q.Spec).TrailPercent; trail.IsPositive() && q.Quote.Last.IsPositive() {
-		level := openRisk{quote: q.Quote}.level(order.Order{Origin: order.Origin{Spec: order.Spec{Side: planOf(q.Spec).closing, TrailPercent: trail}}})
-		stop = argument{"trail_percent", level}
+// endedStops returns the stops of the position that end for the order. Those of an entry that
+// is replaced are its own.
+func (q *orderCheck) endedStops() []order.Order {
+	ends := slices.Clone(q.released)
+	if len(q.Replaced) > 0 && q.Replaced[0].Role != order.Entry {
+		ends = append(ends, q.Replaced...)
 	}
+	return slices.DeleteFunc(ends, func(o order.Order) bool { return !o.IsStop() || !o.Protects(q.Held) })
+}
+
+// nextStop returns the price that triggers the stop with which the order closes the
+// position, and its argument; that of a trail follows from the last price. limited is
+// whether it becomes a limit order, which may not trade. It is zero without such a stop.
+func (q *orderCheck) nextStop() (stop argument, limited bool) {
+	p := planOf(q.Spec)
+	switch {
+	case p.entry || q.Held.Sign() != -int(q.Side.Sign()):
+		return argument{"stop_loss", decimal.Zero}, false
+	case q.waits():
+		return argument{"stop_price", q.StopPrice}, q.Type == order.Limit
+	case p.TrailPercent.IsPositive():
+		return argument{"trail_percent", q.trailLevel(q.Side, p.TrailPercent)}, false
+	default:
+		return argument{"stop_loss", p.StopLoss}, p.StopLossLimit.IsPositive()
+	}
+}
+
+// trailLevel returns where a trail would trigger now, and zero without a price.
+func (q *orderCheck) trailLevel(side order.Side, trail decimal.Decimal) decimal.Decimal {
+	spec := order.Spec{Side: side, TrailPercent: trail}
+	return openRisk{quote: q.Quote}.level(order.Order{Origin: order.Origin{Spec: spec}})
+}
+
+// checkWiderStop compares with each of the stops that end for the order. One that may not
+// trade is wider than any other.
+func checkWiderStop(q *orderCheck) *Denial {
+	stop, limited := q.nextStop()
 	if q.limits.AllowWiderStop || !stop.value.IsPositive() {
 		return nil
 	}
-	above := planOf(q.Spec).closing == order.Buy
-	for _, o := range append(slices.Clone(q.Replaced), q.released...) {
-		if !o.StopPrice.IsPositive() || o.Side != planOf(q.Spec).closing || !isBeyond(stop.value, o.StopPrice, above) {
+	above := q.Side == order.Buy
+	for _, o := range q.endedStops() {
+		level := openRisk{quote: q.Quote}.level(o)
+		if limited && o.Type == order.Market {
+			return deny(stop.name, stop.value.String(), "a stop that becomes a market order",
+				"%s %v: the stop of order %s, whose place it takes, becomes a market order; one that becomes a limit order may not trade, and the policy does not allow a wider stop. Omit the limit.", stop.name, stop.value, o.ID)
+		}
+		if !level.IsPositive() || !isBeyond(stop.value, level, above) {
 			continue
 		}
 		word, _ := words(above)
-		d := deny(stop.name, stop.value.String(), o.StopPrice.String()+" or nearer to the price",
+		d := deny(stop.name, stop.value.String(), level.String()+" or nearer to the price",
 			"%s: a stop at %v is %s the stop at %v of order %s, whose place it takes, and the policy does not allow a wider stop. Use %v or a price nearer to the market.",
-			stop.name, stop.value, word, o.StopPrice, o.ID, o.StopPrice)
+			stop.name, stop.value, word, level, o.ID, level)
 		if stop.name != "trail_percent" {
-			d.Nearest = []string{o.StopPrice.String()}
+			d.Nearest = []string{level.String()}
 		}
 		return d
 	}
 	return nil
+}
+
+// checkKeepsStop denies an order that rests in the place of the stops of a position.
+func checkKeepsStop(q *orderCheck) *Denial {
+	stops := q.endedStops()
+	if stop, _ := q.nextStop(); len(stops) == 0 || stop.value.IsPositive() || q.tradesNow() {
+		return nil
+	}
+	return deny("stop_loss", none, "a stop",
+		"stop_loss is %s: the order would wait at %v in place of the stop %s, and the policy requires a stop (require_stop = %q). Give stop_loss too, or close at once with type market.",
+		none, q.Price, stops[0].ID, string(q.limits.RequireStop))
+}
+
+// tradesNow reports whether the order does not rest.
+func (q *orderCheck) tradesNow() bool {
+	if q.Type == order.Market {
+		return !q.waits()
+	}
+	taker, known := q.Quote.TakerPrice(q.Side)
+	if !known {
+		taker = q.Quote.Last
+	}
+	return !q.waits() && q.fresh() && !isBeyond(taker, q.Price, q.Side == order.Buy)
 }
 
 // claimed returns how much the exits may close. Those that exclude each other count once.

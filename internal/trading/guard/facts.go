@@ -77,10 +77,13 @@ type groupKey struct {
 	side   order.Side
 }
 
-// recent returns the own orders of the last minute, newest first.
+// recent returns the own orders of the last minute, newest first, of a group the first.
 func recent(b *order.Book, now time.Time) []Recent {
 	var all []Recent
 	for _, o := range b.Since(now.Add(-minute)) {
+		if head, ok := b.Order(o.Group.Name); ok && head.ID != o.ID {
+			continue // it was requested with the first of its group
+		}
 		if o.Status != order.New && !o.External {
 			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule})
 		}

@@ -14,7 +14,7 @@ func riskRules() []rule {
 	return []rule{
 		{
 			"require_stop", false, func(p Policy) string { return string(p.RequireStop) },
-			"An order that opens or adds to a position without a stop held by the venue: `live` with real money, `always` on paper too.",
+			"An order that opens or adds to a position without a stop held by the venue, or that rests in place of the stop of one: `live` with real money, `always` on paper too.",
 			checkRequireStop,
 		},
 		{
@@ -96,11 +96,11 @@ func (q *orderCheck) risk() decimal.Decimal {
 }
 
 func checkRequireStop(q *orderCheck) *Denial {
-	if !q.limits.RequireStop.requires(q.Mode) || !q.opening().IsPositive() {
+	if !q.limits.RequireStop.requires(q.Mode) {
 		return nil
 	}
-	if p := planOf(q.Spec); p.entry && p.HasStop() {
-		return nil
+	if p := planOf(q.Spec); !q.opening().IsPositive() || p.entry && p.HasStop() {
+		return checkKeepsStop(q)
 	}
 	return deny("stop_loss", none, "a stop", "stop_loss is %s: a %v of %v opens a position, and the policy requires a stop (require_stop = %q). Give stop_loss or trail_percent.",
 		none, q.Side, q.Quantity, string(q.limits.RequireStop))

@@ -98,6 +98,31 @@ func protectiveRefusals() map[string]refusal {
 				s.Replaced, s.Exits = s.Exits, nil
 			},
 		},
+		"a trail that is replaced by a stop further away": {
+			"allow_wider_stop", "58800 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58800 of order s1", "stop_loss", "58800",
+			func(s *scene) {
+				s.exit("0.1", order.Protection{StopLoss: dec("57000")})
+				s.holding("s1", "0.1", "58000", order.Group{})
+				s.Replaced, s.Exits = s.Exits, nil
+				s.Replaced[0].StopPrice, s.Replaced[0].TrailPercent = dec("0"), dec("2")
+			},
+		},
+		"a stop that is replaced by a sale at a lower stop_price": {
+			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_price: a stop at 57000 is below", "stop_price", "58000",
+			func(s *scene) {
+				s.request(order.Request{Side: order.Sell, Type: order.Market, Quantity: dec("0.1"), StopPrice: dec("57000")})
+				s.holding("s1", "0.1", "58000", order.Group{})
+				s.Replaced, s.Exits = s.Exits, nil
+			},
+		},
+		"a stop that is replaced by one that may not trade": {
+			"allow_wider_stop", "a stop that becomes a market order", "58000", "stop_loss 58000: the stop of order s1, whose place it takes, becomes a market order", "stop_loss", "",
+			func(s *scene) {
+				s.exit("0.1", order.Protection{StopLoss: dec("58000"), StopLossLimit: dec("58000")})
+				s.holding("s1", "0.1", "58000", order.Group{})
+				s.Replaced, s.Exits = s.Exits, nil
+			},
+		},
 		"a stop where there are none": {
 			"protection_not_native", "orders that binance takes", "58000", "stop_loss 58000: binance has no stop in binance:BTCUSDT. Omit it, and use set_alert to be notified of the price.", "stop_loss", "",
 			func(s *scene) { s.protect("58000", "66000"); s.Capabilities = order.Capabilities{} },
@@ -349,6 +374,22 @@ func protectiveRefusals() map[string]refusal {
 			func(s *scene) {
 				s.protect("0", "66000")
 				s.RequireStop, s.Mode, s.AllowedSymbols = guard.StopLive, order.Live, []market.Symbol{symbol}
+			},
+		},
+		"a target in place of a stop": {
+			"require_stop", "a stop", "none", `stop_loss is none: the order would wait at 66000 in place of the stop s1, and the policy requires a stop (require_stop = "always"). Give stop_loss too, or close at once with type market.`, "stop_loss", "",
+			func(s *scene) {
+				s.exit("0.1", order.Protection{TakeProfit: dec("66000")})
+				s.OpenSell, s.RequireStop = dec("0.1"), guard.StopAlways
+				s.holding("s1", "0.1", "58000", order.Group{})
+			},
+		},
+		"a sale that rests in place of a stop": {
+			"require_stop", "a stop", "none", "the order would wait at 61000 in place of the stop s1", "stop_loss", "",
+			func(s *scene) {
+				s.request(order.Request{Side: order.Sell, Type: order.Limit, Price: dec("61000"), Quantity: dec("0.1"), ReduceOnly: true})
+				s.OpenSell, s.RequireStop = dec("0.1"), guard.StopAlways
+				s.holding("s1", "0.1", "58000", order.Group{})
 			},
 		},
 		"more risk than an order may take": {

@@ -34,13 +34,5 @@ func (f Facts) Without(orders []order.Order) Facts {
 	return f
 }
 
-// WiderStop is the denial of a stop that would be moved away from the market.
-func WiderStop(next, now string, o order.Order) *Denial {
-	d := deny("stop_loss", next, now+" or nearer to the market",
-		"stop_loss %s is further from the market than the stop at %s of order %s. A stop is only moved nearer to the market, unless the owner sets allow_wider_stop.", next, now, o.ID)
-	d.Rule = "allow_wider_stop"
-	return d
-}
-
 // NotFreed is the denial of an order that waited for others to be cancelled.
 func NotFreed(rule, text string) *Denial { return &Denial{Rule: rule, Text: text} }
