@@ -15,7 +15,7 @@ type Cover struct {
 	Exits   []Order         // that protect its position or close it, by creation
 	Held    decimal.Decimal // what the entry brought and nothing has closed, unsigned
 	Due     decimal.Decimal // how much of Held should have a stop and has none
-	Over    decimal.Decimal // how much more than Held its working stops would close
+	Over    decimal.Decimal // how much more than Held its working stops would close; the entry's fee does not count
 	Wish    Protection      // what it should have; zero if nothing was asked for, or somebody ended it
 	Settled bool            // the outcome of every exit is known, and no leg waits: Due can be acted on
 	Refused string          // why the venue refused the newest stop, "" if it did not
@@ -124,8 +124,9 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		}
 		c.Wish, c.Refused = c.wish()
 		had := c.inspect()
-		c.Over = decimal.Max(had.Sub(c.Held), decimal.Zero)
-		spare = spare.Add(c.Over)
+		over, fee := had.Sub(c.Held), entry.Filled.Sub(entry.Brought(base))
+		c.Over = decimal.Max(over.Sub(fee), decimal.Zero) // a venue may size legs before its fee
+		spare = spare.Add(decimal.Max(over, decimal.Zero))
 		all, lacks = append(all, c), append(lacks, decimal.Max(c.Held.Sub(had), decimal.Zero))
 	}
 	for i, lack := range lacks {
