@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/market"
+	"candela/internal/market/provider"
 )
 
 // fixed is a price that holds from a time on, and what was traded at it then.
@@ -32,14 +33,25 @@ func (p *Prices) held(symbol string) []fixed {
 	return p.fixes[symbol]
 }
 
-// overlay puts the fixed prices of a symbol into its bars.
-func (p *Prices) overlay(symbol string, i market.Interval, bars *market.Bars) {
+// overlay puts the fixed prices of a symbol into its bars. The bar of now is among them also
+// where it has not traded before.
+func (p *Prices) overlay(symbol string, q provider.BarQuery, page *provider.BarPage) {
 	all := p.held(symbol)
 	if len(all) == 0 {
 		return
 	}
+	bars, i := &page.Bars, q.Interval
 	bars.O, bars.H, bars.L, bars.C, bars.V = slices.Clone(bars.O), slices.Clone(bars.H), slices.Clone(bars.L), slices.Clone(bars.C), slices.Clone(bars.V)
-	bars.TakerBuy = slices.Clone(bars.TakerBuy)
+	bars.T, bars.TakerBuy = slices.Clone(bars.T), slices.Clone(bars.TakerBuy)
+	now := p.now().Unix()
+	span, _ := market.Calendar{}.Bucket(i, now)
+	if n := bars.Len(); (q.To == 0 || q.To > now) && (n == 0 || bars.T[n-1] < span.Open) && (q.From == 0 || q.Limit == 0 || n < q.Limit) {
+		bars.Append(market.Bar{T: span.Open})
+		page.Running = true
+	}
+	if n := bars.Len(); q.Limit > 0 && n > q.Limit {
+		*bars = bars.Slice(n-q.Limit, n)
+	}
 	for k, t := range bars.T {
 		span, _ := market.Calendar{}.Bucket(i, t)
 		within := during(all, time.Unix(span.Open, 0), time.Unix(span.Close, 0))

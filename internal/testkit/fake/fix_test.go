@@ -12,7 +12,7 @@ import (
 // TestFix holds that a fixed price is in the bars from its minute on, with what was traded.
 func TestFix(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_800_000_010, 0)
+	now := time.Unix(1_800_000_000, 0)
 	p := fake.NewPrices(1, 0, func() time.Time { return now })
 	p.Fix("BTCUSDT", 50000, 2)
 	p.Fix("BTCUSDT", 49000, 3)
@@ -28,6 +28,10 @@ func TestFix(t *testing.T) {
 	}
 	if price, volume := p.At("BTCUSDT", now); price != 51000 || volume != 4 {
 		t.Errorf("the price is %v, and %v were traded", price, volume)
+	}
+	now = now.Add(time.Minute)
+	if bars, running := p.Bars("BTCUSDT", provider.BarQuery{Interval: market.Minute1, Limit: 3}); !running || bars.Len() != 3 || bars.C[2] != 51000 || bars.V[2] != 0 {
+		t.Errorf("a new minute is %+v, running %v", bars, running)
 	}
 	if before, _ := p.At("BTCUSDT", now.Add(-time.Hour)); before == 51000 {
 		t.Error("it is fixed before, too")

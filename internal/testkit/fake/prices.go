@@ -61,7 +61,7 @@ func (p *Prices) Bars(symbol string, q provider.BarQuery) (bars market.Bars, run
 	if err != nil {
 		return market.Bars{}, false // a range that makes no sense holds nothing
 	}
-	p.overlay(symbol, q.Interval, &page.Bars)
+	p.overlay(symbol, q, &page)
 	return page.Bars, page.Running
 }
 
