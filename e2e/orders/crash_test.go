@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"candela/internal/testkit/fake"
@@ -84,6 +85,7 @@ type scene struct {
 	args    string
 	id      string // of the order, once it is known
 	reply   chan error
+	act     func() error // in place of the tool, when it is set
 
 	mu     sync.Mutex
 	locked *sql.DB
@@ -91,8 +93,12 @@ type scene struct {
 
 // begin calls the tool, and waits for no answer.
 func (s *scene) begin() {
-	p := s.program
+	p, act := s.program, s.act
 	go func() {
+		if act != nil {
+			s.reply <- act()
+			return
+		}
 		_, err := p.call(s.tool, s.args)
 		s.reply <- err
 	}()
@@ -219,6 +225,8 @@ type record struct {
 	Status string `json:"status"`
 	Filled string `json:"filled_quantity"`
 	Role   string `json:"role"` // of an order of a group
+
+	Average *decimal.Decimal `json:"avg_fill_price"`
 }
 
 func (s *scene) orders() []record {
@@ -437,7 +445,14 @@ func matrix(t *testing.T, names []string, rows map[string][]string) {
 			fmt.Fprintf(&b, "| %s | %s |\n", name, what)
 		}
 	}
-	const path, begin, end = "../../docs/trading.md", "<!-- matrix: written by go test ./e2e/orders -run Matrix -update -->\n\n", "\n<!-- end of the matrix -->"
+	write(t, "matrix", "Matrix", b.String())
+}
+
+// write holds a table in the documentation against one, or rewrites it.
+func write(t *testing.T, name, test, table string) {
+	t.Helper()
+	const path, end = "../../docs/trading.md", "\n<!-- end of the matrix -->"
+	begin := "<!-- " + name + ": written by go test ./e2e/orders -run " + test + " -update -->\n\n"
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -448,12 +463,12 @@ func matrix(t *testing.T, names []string, rows map[string][]string) {
 		t.Fatalf("%s has no place for the matrix", path)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if old != b.String() {
+	if old != table {
 		t.Errorf("%s has another matrix; -update rewrites it", path)
 	}
 }

@@ -23,19 +23,25 @@ import (
 type holder struct {
 	*venue
 	symbol                 string
+	laws                   []string        // of the policy
 	quantity, stop, target decimal.Decimal // of an entry and its legs
 	fee                    decimal.Decimal // the part of a purchase that is taken out of it
 	dip, crash             decimal.Decimal // a price below an entry that waits, and one below its stop
+	nearer                 decimal.Decimal // where the stop is moved to
 	truth                  func(*shield) []placed
 	// The ways in which the program dies with an order on its way. nil where there is no
 	// such moment.
-	unsent, ignored, taken, unsaved func(*shield)
-	age                             func(request func())  // lets a request be too old for the venue; nil where none is
-	move                            func(decimal.Decimal) // moves the price, and trades at it
-	refuse                          func(*shield)         // the legs of an entry, when it is filled
-	expire                          func(*shield)         // the entry
-	both                            func(*shield)         // fills both legs of an entry; nil where that cannot be
-	served                          atomic.Int32          // how many requests to place or cancel an order were answered
+	ignored, taken, unsaved func(*shield)
+	cut                     func(*shield)         // lets nothing reach the venue from now on
+	cutNew                  func(*shield)         // lets no new order reach it
+	stall                   func(*shield)         // lets the answer to the next new order not come
+	age                     func(request func())  // lets a request be too old for the venue; nil where none is
+	move                    func(decimal.Decimal) // moves the price, and trades at it
+	some                    func(decimal.Decimal) // moves it, and trades very little
+	refuse                  func(*shield)         // the legs of an entry, when it is filled
+	expire                  func(*shield)         // the entry
+	both                    func(*shield)         // fills both legs of an entry; nil where that cannot be
+	served                  atomic.Int32          // how many requests to place or cancel an order were answered
 }
 
 // placed is an order as its venue knows it.
@@ -44,6 +50,7 @@ type placed struct {
 	status           string // held, open, filled or ended
 	quantity, filled decimal.Decimal
 	price, stop      decimal.Decimal
+	cost             decimal.Decimal // of what is filled
 }
 
 // roles sorts orders as they are listed.
@@ -85,14 +92,16 @@ func (h *holder) entry(price string, legs int) string {
 }
 
 // laws is the policy of the matrix. Dry runs ask again and again whether orders pass.
-func laws(tb testing.TB, home string, more ...string) {
-	tb.Helper()
-	policy(tb, home, append([]string{`max_orders_per_minute = "none"`, `price_band_pct = "none"`, `resting_band_pct = "none"`, `unprotected_grace = "1s"`}, more...)...)
+func laws(more ...string) []string {
+	return append([]string{`max_orders_per_minute = "none"`, `price_band_pct = "none"`, `resting_band_pct = "none"`, `unprotected_grace = "1s"`}, more...)
 }
 
 // remote sets the moments of a venue that is reached over a network.
-func (h *holder) remote() {
-	h.unsent = func(s *shield) { s.venue.close(); s.begin(); s.persisted("order_sent") }
+func (h *holder) remote(server interface{ Next(...fake.Fault) }) {
+	placing := func(r *http.Request) bool { return r.Method == http.MethodPost }
+	h.cutNew = func(*shield) { server.Next(fake.Fault{Hang: true, On: placing}) }
+	h.stall = func(*shield) { server.Next(fake.Fault{Stall: true, On: placing}) }
+	h.cut = func(s *shield) { s.venue.close() }
 	h.ignored = func(s *shield) { s.fails(fake.Fault{Hang: true}, nil) }
 	h.taken = func(s *shield) { s.fails(fake.Fault{Stall: true}, nil); s.arrived() }
 	h.unsaved = func(s *shield) { s.fails(fake.Fault{}, s.lock); s.arrived(); settle() }
@@ -132,11 +141,11 @@ func bitcoin() *fakebinance.Server {
 // prices has what is asked for in both places where bitcoin is traded.
 func (h *holder) prices(legs int) {
 	h.symbol, h.quantity, h.stop, h.target = "BTCUSDT", dec("0.02"), dec("48000"), dec("53000")
-	h.dip, h.crash = dec("49400"), dec("47500")
+	h.dip, h.crash, h.nearer = dec("49400"), dec("47500"), dec("48500")
 	h.half, h.fills, h.rests = dec("0.01"), h.entry("50100", legs), h.entry("49500", legs)
 }
 
-func heldByBinance(tb testing.TB, home string, legs int) *holder {
+func heldByBinance(tb testing.TB, legs int) *holder {
 	tb.Helper()
 	server := bitcoin()
 	h := &holder{venue: &venue{
@@ -146,14 +155,14 @@ func heldByBinance(tb testing.TB, home string, legs int) *holder {
 	}}
 	h.prices(legs)
 	h.fee = dec("0.001")
-	h.remote()
+	h.remote(server)
 	h.door = open(tb, h.serve(server, fakebinance.Changes), fakebinance.Changes)
 	h.args = []string{"--broker", "binance", "--binance-url", serve(tb, server), "--binance-trade-url", h.url}
 	h.truth = func(*shield) []placed {
 		var all []placed
 		for _, o := range server.Orders() {
 			role := roleOf(o.Side == "BUY", o.StopPrice, o.Type != "MARKET")
-			all = append(all, placed{o.ClientID, role, binanceWord(o), o.Quantity, o.Executed, o.Price, o.StopPrice})
+			all = append(all, placed{o.ClientID, role, binanceWord(o), o.Quantity, o.Executed, o.Price, o.StopPrice, o.Quote})
 		}
 		return all
 	}
@@ -171,11 +180,11 @@ func heldByBinance(tb testing.TB, home string, legs int) *holder {
 		}
 	}
 	h.expire = func(s *shield) { server.Expire(s.id) }
-	laws(tb, home)
+	h.laws = laws()
 	return h
 }
 
-func heldByAlpaca(tb testing.TB, home string, legs int) *holder {
+func heldByAlpaca(tb testing.TB, legs int) *holder {
 	tb.Helper()
 	server := fakealpaca.New(fakealpaca.Config{Now: time.Now, Seed: 3})
 	server.SetHours(true)
@@ -188,9 +197,9 @@ func heldByAlpaca(tb testing.TB, home string, legs int) *holder {
 	h.move = func(price decimal.Decimal) { server.SetQuote("MSFT", price.String(), price.Add(dec("0.02")).String()) }
 	h.move(last)
 	at := func(part string) decimal.Decimal { return last.Mul(dec(part)).Round(2) }
-	h.stop, h.target, h.dip, h.crash = at("0.95"), at("1.06"), at("0.98"), at("0.94")
+	h.stop, h.target, h.dip, h.crash, h.nearer = at("0.95"), at("1.06"), at("0.98"), at("0.94"), at("0.96")
 	h.fills, h.rests = h.entry(at("1.002").String(), legs), h.entry(at("0.985").String(), legs)
-	h.remote()
+	h.remote(server)
 	h.door = open(tb, h.serve(server, fakealpaca.Changes), fakealpaca.Changes)
 	h.args = []string{"--broker", "alpaca", "--stock-venue", "alpaca", "--alpaca-url", h.url, "--alpaca-data-url", serve(tb, server)}
 	h.truth = func(*shield) []placed { return alpacaOrders(server.Truth()) }
@@ -201,7 +210,7 @@ func heldByAlpaca(tb testing.TB, home string, legs int) *holder {
 			s.Error("no legs are open")
 		}
 	}
-	laws(tb, home, `max_quote_age = "1h"`) // the fake's bars may be older than an order likes
+	h.laws = laws(`max_quote_age = "1h"`) // the fake's bars may be older than an order likes
 	return h
 }
 
@@ -212,6 +221,10 @@ func alpacaOrders(truth fakealpaca.Truth) []placed {
 		for _, leg := range g.Legs {
 			waits[leg.VenueID] = leg.Waits
 		}
+	}
+	cost := make(map[string]decimal.Decimal)
+	for _, f := range truth.Fills {
+		cost[f.VenueID] = cost[f.VenueID].Add(f.Quantity.Mul(f.Price))
 	}
 	all := make([]placed, 0, len(truth.Orders))
 	for _, o := range truth.Orders {
@@ -224,7 +237,7 @@ func alpacaOrders(truth fakealpaca.Truth) []placed {
 		case o.Status.Final():
 			word = "ended"
 		}
-		all = append(all, placed{o.ID, roleOf(o.Side == order.Buy, o.StopPrice, o.Type == order.Limit), word, o.Quantity, o.Filled, o.Price, o.StopPrice})
+		all = append(all, placed{o.ID, roleOf(o.Side == order.Buy, o.StopPrice, o.Type == order.Limit), word, o.Quantity, o.Filled, o.Price, o.StopPrice, cost[o.VenueID]})
 	}
 	return all
 }
@@ -245,6 +258,7 @@ type journal struct {
 	Fill *struct {
 		OrderID  string          `json:"order_id"`
 		Quantity decimal.Decimal `json:"quantity"`
+		Price    decimal.Decimal `json:"price"`
 	} `json:"fill"`
 	Amended *struct {
 		ID       string          `json:"id"`
@@ -267,9 +281,10 @@ func (j journal) apply(all []placed) []placed {
 		if t.Group.Leg {
 			status = "held"
 		}
-		all = append(all, placed{t.ID, roleOf(t.Side == "buy", t.StopPrice, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice})
+		all = append(all, placed{t.ID, roleOf(t.Side == "buy", t.StopPrice, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice, decimal.Zero})
 	case j.Fill != nil:
 		o := at(j.Fill.OrderID)
+		o.cost = o.cost.Add(j.Fill.Quantity.Mul(j.Fill.Price))
 		if o.filled = o.filled.Add(j.Fill.Quantity); o.filled.Equal(o.quantity) {
 			o.status = "filled"
 		}
@@ -285,7 +300,7 @@ func (j journal) apply(all []placed) []placed {
 	return all
 }
 
-func heldOnPaper(tb testing.TB, home string, legs int) *holder {
+func heldOnPaper(tb testing.TB, legs int) *holder {
 	tb.Helper()
 	server := bitcoin()
 	h := &holder{venue: &venue{name: "paper"}}
@@ -304,14 +319,16 @@ func heldOnPaper(tb testing.TB, home string, legs int) *holder {
 		}
 		return all
 	}
-	h.unsent = func(s *shield) { s.hang("journals", "1"); s.begin(); s.persisted("order_sent") }
+	h.cut = func(s *shield) { s.hang("journals", "1") }
+	h.cutNew = func(s *shield) { s.hang("journals", `NEW.entry LIKE '%"taken"%'`) }
 	h.unsaved = func(s *shield) {
 		s.hang("events", "NEW.kind NOT IN ('order_created', 'order_sent')")
 		s.begin()
 		s.arrived()
 	}
 	h.move = func(price decimal.Decimal) { server.Fix("BTCUSDT", price, dec("1")) }
-	laws(tb, home)
+	h.some = func(price decimal.Decimal) { server.Fix("BTCUSDT", price, dec("0.0001")) }
+	h.laws = laws()
 	return h
 }
 
