@@ -72,6 +72,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 			if p.Current != "" {
 				fmt.Fprintf(w, ", now %s, unrealized %s", p.Current, p.Unrealized)
 			}
+			if p.WithoutStop != "" {
+				fmt.Fprintf(w, ", %s without a stop", p.WithoutStop)
+			}
 			fmt.Fprintln(w)
 		}
 	}

@@ -114,6 +114,21 @@ func TestPlace_ABracketIsOneCommitAndOneRequest(t *testing.T) {
 	})
 }
 
+// TestPlace_AKeyOfOtherLegs holds that the error names the legs that the key was used for.
+func TestPlace_AKeyOfOtherLegs(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		first := bracket(limit("0.1", "49000"))
+		first.Key = "k"
+		w.placed(first)
+		second := first
+		second.Protect.StopLoss = dec("47000")
+		if _, err := w.Place(w.t.Context(), caller(), second); err == nil || !strings.Contains(err.Error(), "limit stop_loss 48000 take_profit 55000)") {
+			w.t.Errorf("other legs under the same key: %v", err)
+		}
+	})
+}
+
 // TestPlace_ABracketCountsOnceInTheRate holds that the legs use up nothing of the rate.
 func TestPlace_ABracketCountsOnceInTheRate(t *testing.T) {
 	t.Parallel()

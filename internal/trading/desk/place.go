@@ -259,9 +259,23 @@ func keyResult(o order.Order, r order.Request) *callResult {
 		return &callResult{order: order.Placed{Order: o}, err: orderError(o), done: true}
 	default:
 		return used("a key that was not used before",
-			"idempotency_key %q was used for order %s (%v %v %v %v). Repeat that order exactly, or use a new key.",
-			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type)
+			"idempotency_key %q was used for order %s (%v %v %v %v%s). Repeat that order exactly, or use a new key.",
+			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type, protectionText(o.Protect))
 	}
+}
+
+// protectionText names the prices of the legs, after a space.
+func protectionText(p order.Protection) string {
+	var text strings.Builder
+	for _, a := range []struct {
+		name  string
+		value decimal.Decimal
+	}{{"stop_loss", p.StopLoss}, {"stop_loss_limit", p.StopLossLimit}, {"trail_percent", p.TrailPercent}, {"take_profit", p.TakeProfit}} {
+		if a.value.IsPositive() {
+			text.WriteString(" " + a.name + " " + a.value.String())
+		}
+	}
+	return text.String()
 }
 
 // checkEarly checks a request without prices, so that a denial costs no venue request.
