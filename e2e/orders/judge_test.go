@@ -63,8 +63,8 @@ func (s *shield) becomes(venue, here string, then func()) {
 	venue, here = s.asked(venue), s.asked(here)
 	var there, known string
 	limit := patience
-	if strings.HasPrefix(here, "entry ended, stop_loss ended") {
-		limit *= 2 // of which the program waits one
+	if here != venue && strings.Contains(here, "ended") {
+		limit *= 3 // of which the program waits one before it gives an order up
 	}
 	if !s.within(limit, func() bool {
 		then()
