@@ -21,6 +21,22 @@ type atAlpaca struct {
 	placed order.Placed
 }
 
+func newAtAlpaca(t *testing.T) *atAlpaca {
+	t.Helper()
+	network := fake.NewNetwork()
+	f, shut := alpacaFloor(network, 1)
+	t.Cleanup(shut)
+	venue, ok := f.(onAlpaca)
+	if !ok {
+		t.Fatal("not at Alpaca")
+	}
+	a := &atAlpaca{day: newDay(t, 1, network, f), venue: venue.Server}
+	a.venue.SetUnlimited()
+	a.venue.SetQuote("AAPL", "99.99", "100.01")
+	time.Sleep(5 * time.Second)
+	return a
+}
+
 // fill fills the entry.
 func (a *atAlpaca) fill() { a.venue.SetQuote("AAPL", "98.98", "99") }
 
@@ -116,17 +132,7 @@ func TestAlpaca_ABracketStaysOneGroup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := fake.NewNetwork()
-				f, shut := alpacaFloor(network, 1)
-				t.Cleanup(shut)
-				venue, ok := f.(onAlpaca)
-				if !ok {
-					t.Fatal("not at Alpaca")
-				}
-				a := &atAlpaca{day: newDay(t, 1, network, f), venue: venue.Server}
-				a.venue.SetUnlimited()
-				a.venue.SetQuote("AAPL", "99.99", "100.01")
-				time.Sleep(5 * time.Second)
+				a := newAtAlpaca(t)
 				a.venue.SetFault(c.mood)
 				if c.lost != "" {
 					a.venue.Next(fakealpaca.OrderFaults()[c.lost])
@@ -176,4 +182,39 @@ func (a *atAlpaca) hold(t *testing.T, want string, orders int, cause string) {
 	if got := strings.Join(causes, " "); got != cause {
 		t.Errorf("restricted by %q, want %q: %+v", got, cause, a.Status().State.Restrictions)
 	}
+}
+
+// TestAlpaca_AShortEntryInPart holds that what is sold short before the rest is cancelled
+// gets a pair that buys it back, and that the stop does.
+func TestAlpaca_AShortEntryInPart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAtAlpaca(t)
+		p, err := a.Place(t.Context(), caller(), order.Request{
+			Symbol: market.Symbol{Venue: "alpaca", Name: "AAPL"}, Side: order.Sell, Type: order.Limit, Quantity: dec("10"), Price: dec("101"),
+			Protect: order.Protection{StopLoss: dec("105"), TakeProfit: dec("90")},
+		})
+		if err != nil || len(p.Legs) != 2 {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		a.venue.Trade(p.ID, dec("4"))
+		time.Sleep(time.Second)
+		if _, err := a.Cancel(t.Context(), caller(), p.ID); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		groups := a.venue.Truth().Groups
+		last := groups[len(groups)-1]
+		if last.Class != "oco" || !last.Parent.Quantity.Equal(dec("4")) || !last.Legs[0].Stop.Equal(dec("105")) {
+			t.Errorf("the part is protected by %+v", last)
+		}
+		a.venue.SetQuote("AAPL", "105.10", "105.12")
+		time.Sleep(2 * time.Minute)
+		if s := a.Status(); s.Open != 0 || len(s.State.Restrictions) != 0 {
+			t.Errorf("the desk is %+v", s)
+		}
+		if positions, err := a.Positions(t.Context(), caller()); err != nil || len(positions) != 0 {
+			t.Errorf("held are %+v, %v", positions, err)
+		}
+	})
 }

@@ -1,0 +1,127 @@
+package desk_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"candela/internal/trading/broker/paper/papertest"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// inPaper runs a test in a world whose venue is the paper broker.
+func inPaper(t *testing.T, test func(p *onPaper)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		time.Sleep(2 * time.Second)
+		test(p)
+	})
+}
+
+// stops holds that the open stops on paper close this much, that the desk says so, and that
+// no restriction says otherwise.
+func (p *onPaper) stops(quantity string) {
+	p.t.Helper()
+	open, err := p.paper.Open(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	sum := dec("0")
+	for _, r := range open {
+		if r.IsStop() && r.Status != order.Held {
+			sum = sum.Add(r.Quantity.Sub(r.Filled))
+		}
+	}
+	if !sum.Equal(dec(quantity)) || p.restricted(guard.Unprotected) {
+		p.t.Errorf("stops close %v, want %s: %+v, %+v", sum, quantity, open, p.Status().State.Restrictions)
+	}
+	positions, err := p.Positions(p.t.Context(), caller())
+	if err != nil || len(positions) != 1 || !positions[0].Protected.Equal(dec(quantity)) {
+		p.t.Errorf("the position is %+v, %v, want %s protected", positions, err, quantity)
+	}
+}
+
+// inPart places a bracket over 0.5 of which 0.2 is filled.
+func (p *onPaper) inPart() order.Placed {
+	p.t.Helper()
+	entry := p.placed(bracket(limit("0.5", "49000")))
+	p.feed("48500", 0.2)
+	time.Sleep(2 * time.Second)
+	p.wants(p.order(entry.ID), order.PartiallyFilled)
+	return entry
+}
+
+// TestPaper_AnEntryInPart holds that legs work for what is filled, that they stay when the
+// rest is cancelled, and that nothing is placed beside them, also after a restart.
+func TestPaper_AnEntryInPart(t *testing.T) {
+	t.Parallel()
+	inPaper(t, func(p *onPaper) {
+		entry := p.inPart()
+		time.Sleep(time.Minute)
+		p.stops("0.2")
+		if o, err := p.Cancel(p.t.Context(), caller(), entry.ID); err != nil || o.Status != order.Canceled {
+			p.t.Errorf("cancelled as %v, %v", o.Status, err)
+		}
+		time.Sleep(time.Minute)
+		p.stops("0.2")
+		p.stop()
+		p.open()
+		time.Sleep(time.Minute)
+		p.stops("0.2")
+		if n := len(p.exits(entry.ID)); n != 2 {
+			p.t.Errorf("there are %d exits", n)
+		}
+	})
+}
+
+// TestPaper_AnExitEndsTheEntry holds that an exit cancels the rest of an entry and its legs,
+// and that what is left has a pair of its size.
+func TestPaper_AnExitEndsTheEntry(t *testing.T) {
+	t.Parallel()
+	inPaper(t, func(p *onPaper) {
+		entry := p.inPart()
+		exit := buy("0.15")
+		exit.Side, exit.ReduceOnly = order.Sell, true
+		p.wants(p.place(exit), order.Filled)
+		p.wants(p.order(entry.ID), order.Canceled)
+		time.Sleep(time.Minute)
+		p.stops("0.05")
+		p.feed("47000", 10)
+		time.Sleep(time.Minute)
+		if s := p.Status(); s.Open != 0 || len(s.State.Restrictions) != 0 || !p.store.Book(owner).Position(papertest.BTCUSDT().Symbol).Quantity.IsZero() {
+			p.t.Errorf("the desk is %+v", s)
+		}
+	})
+}
+
+// TestPaper_ATrailingStop holds that a stop that trails is released, placed again for the
+// rest, and stays cancelled when the client cancels it.
+func TestPaper_ATrailingStop(t *testing.T) {
+	t.Parallel()
+	inPaper(t, func(p *onPaper) {
+		r := buy("0.5")
+		r.Protect = order.Protection{TrailPercent: dec("2"), TakeProfit: dec("55000")}
+		entry := p.placed(r)
+		time.Sleep(2 * time.Second)
+		p.stops("0.5")
+		exit := buy("0.2")
+		exit.Side, exit.ReduceOnly = order.Sell, true
+		p.wants(p.place(exit), order.Filled)
+		time.Sleep(time.Minute)
+		p.stops("0.3")
+		exits := p.exits(entry.ID)
+		stop := exits[len(exits)-1]
+		if len(exits) != 4 || !stop.TrailPercent.Equal(dec("2")) || !exits[2].Price.Equal(dec("55000")) {
+			p.t.Fatalf("exits are %+v", exits)
+		}
+		if _, err := p.Cancel(p.t.Context(), caller(), stop.ID); err != nil {
+			p.t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		p.stops("0")
+		p.wants(p.order(exits[2].ID), order.Accepted)
+	})
+}
