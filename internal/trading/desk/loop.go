@@ -101,7 +101,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
 	l.deferred = make(map[string]*deferred)
-	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts)}
+	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]string)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.reads = taskQueue{loop: l, maxRunning: maxReads, timeout: readTimeout}

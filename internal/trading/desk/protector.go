@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type protector struct {
 	changed bool                 // something was committed since the last comparison
 	since   map[string]time.Time // by entry: when a part of its position was first seen without its stop
 	tries   map[string]*attempts // by entry: of orders and cancels
+	dust    map[string]string    // by entry: the quantity that is too small for a stop, as it was logged
 }
 
 // protectChanged compares protection if anything has changed.
@@ -47,6 +49,7 @@ func (l *loop) protectChanged() {
 			l.forgetEntry(id)
 		}
 	}
+	maps.DeleteFunc(l.protector.dust, func(id, _ string) bool { return !seen[id] })
 	for subject, why := range bare {
 		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
 	}
@@ -73,6 +76,7 @@ func (l *loop) protect(c order.Cover, now time.Time) string {
 	quantity, limit := l.protectable(c)
 	if !quantity.IsPositive() && limit == "" {
 		l.forgetEntry(c.Entry.ID)
+		l.noteDust(c)
 		return ""
 	}
 	since, known := l.protector.since[c.Entry.ID]
@@ -88,6 +92,15 @@ func (l *loop) protect(c order.Cover, now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("%v of %v, from order %s, has no stop%s", c.Due, c.Entry.Symbol, c.Entry.ID, limit)
+}
+
+// noteDust logs, once per quantity, that what is left of an entry is too little for a stop.
+func (l *loop) noteDust(c order.Cover) {
+	if l.protector.dust[c.Entry.ID] == c.Due.String() || c.Due.IsZero() || !c.Settled {
+		return
+	}
+	l.protector.dust[c.Entry.ID] = c.Due.String()
+	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "entry", c.Entry.ID, "symbol", c.Entry.Symbol.String(), "quantity", c.Due.String())
 }
 
 // idle reports whether nothing of the entry's orders is on its way to the venue.

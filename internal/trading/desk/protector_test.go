@@ -285,3 +285,23 @@ func TestProtector_BothLegsAreFilled(t *testing.T) {
 		}
 	})
 }
+
+// TestProtector_TooLittleForAStop holds that a part below the venue's minimum is not tried,
+// does not restrict trading, and is missing in what is protected.
+func TestProtector_TooLittleForAStop(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(limit("0.5", "49000")))
+		w.venue.Trade(p.ID, dec("0.00001"))
+		time.Sleep(2 * time.Second)
+		w.venue.Expire(p.ID, "")
+		time.Sleep(time.Minute)
+		if n := len(w.exits(p.ID)); n != 2 || len(w.Status().State.Restrictions) != 0 {
+			w.t.Errorf("%d exits, %+v", n, w.Status().State)
+		}
+		positions, err := w.Positions(w.t.Context(), caller())
+		if err != nil || len(positions) != 1 || !positions[0].Protected.IsZero() || positions[0].Quantity.IsZero() {
+			w.t.Errorf("the position is %+v, %v", positions, err)
+		}
+	})
+}
