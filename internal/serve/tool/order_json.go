@@ -103,6 +103,8 @@ type estimateJSON struct {
 	Quantity     string            `json:"quantity,omitempty"`
 	CappedBy     string            `json:"capped_by,omitempty"`
 	Limits       map[string]string `json:"limits_left,omitempty"`
+
+	NeedsApproval bool `json:"needs_approval,omitempty"`
 }
 
 func toEstimateJSON(e *order.Estimate) *estimateJSON {
@@ -111,7 +113,7 @@ func toEstimateJSON(e *order.Estimate) *estimateJSON {
 	}
 	r := &estimateJSON{
 		Price: exact(e.Price), Value: exact(e.Value), Fee: exact(e.Fee), StopDistance: exact(e.StopDistance), Risk: exact(e.Risk), RiskPercent: exact(e.RiskPercent),
-		Reward: exact(e.Reward), Equity: exact(e.Equity), Quantity: exact(e.Quantity), CappedBy: e.CappedBy,
+		Reward: exact(e.Reward), Equity: exact(e.Equity), Quantity: exact(e.Quantity), CappedBy: e.CappedBy, NeedsApproval: e.NeedsApproval,
 	}
 	for _, l := range e.Limits {
 		if r.Limits == nil {

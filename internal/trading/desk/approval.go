@@ -255,10 +255,11 @@ func (l *loop) refuse(id, by, reason string) (order.Order, error) {
 
 // withdraw cancels an order that waits for the owner, with the others of its group.
 func (l *loop) withdraw(by principal.Caller, o order.Order) *callResult {
-	if head, ok := l.book.Order(o.Group.Name); ok {
-		o = head
+	head := o
+	if first, ok := l.book.Order(o.Group.Name); ok {
+		head = first
 	}
-	orders := l.together(o)
+	orders := l.together(head)
 	events := make([]order.Event, 0, len(orders))
 	for _, one := range orders {
 		events = append(events, l.event(one, order.KindCanceled, "canceled before the owner decided")...)

@@ -320,7 +320,11 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	facts = facts.Without(ends)
 	in := intent(g)
 	in.Replaced = ends
-	if denial := guard.Check(l.cfg.Policy, l.state, in, facts); denial != nil {
+	denial := guard.Check(l.cfg.Policy, l.state, in, facts)
+	if denial == nil {
+		denial = guard.CheckReplacing(l.cfg.Policy, in, facts, g.Replaces)
+	}
+	if denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
 	g.Edge = guard.Edge(l.cfg.Policy, intent(g), facts)
@@ -336,7 +340,12 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		t.order.Estimate = cmp.Or(sized, new(guard.Estimate(l.cfg.Policy, intent(g), facts)))
 		return t
 	}
-	t := l.sendAfter(ends, caller, orders, facts, requestedAt, m)
+	var t *callResult
+	if len(ends) > 0 {
+		t = l.deferSend(caller, orders, ends, requestedAt, m)
+	} else {
+		t = l.admit(caller, orders, facts, requestedAt)
+	}
 	t.order.Estimate = sized
 	return t
 }
@@ -352,20 +361,6 @@ func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts
 	}
 	r.Quantity = e.Quantity
 	return &e, nil
-}
-
-// sendAfter lets orders that passed every rule go on, after those that must end first.
-func (l *loop) sendAfter(ends []order.Order, caller principal.Caller, orders []order.Origin, facts guard.Facts, requestedAt time.Time, m symbolMarket) *callResult {
-	switch {
-	case len(ends) == 0:
-		return l.admit(caller, orders, facts, requestedAt)
-	case guard.NeedsApproval(l.cfg.Policy, intent(orders[0]), facts):
-		return failed(fault.New(fault.Conflict, "order_denied",
-			"replaces: the new order needs the owner's approval, and %s would stay open until then. Cancel it first, then place the order without replaces.", orders[0].Replaces).
-			About("replaces", orders[0].Replaces, ""))
-	default:
-		return l.deferSend(caller, orders, ends, requestedAt, m)
-	}
 }
 
 // dryRun is the result of orders that were checked and not recorded, without IDs.

@@ -38,7 +38,9 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 		return nil, bad(fault.Unsupported, "external_order", "replaces: order %s was placed outside candela. Cancel it at %s. Nothing was done.", old.ID, old.Broker)
 	case old.Status.Final():
 		return nil, bad(fault.Conflict, "order_closed", "replaces: order %s is %v. Place the order without replaces. Nothing was done.", old.ID, old.Status)
-	case !venueAnswered(old) || old.Status == order.New || old.Status == order.PendingApproval || !old.CancelRequested.IsZero() || l.inFlight[old.ID]:
+	case old.Status == order.PendingApproval:
+		return nil, bad(fault.Conflict, "order_closed", "replaces: order %s waits for the owner's approval and was not sent. Withdraw it with cancel_order, then place the new order without replaces. Nothing was done.", old.ID)
+	case !venueAnswered(old) || old.Status == order.New || !old.CancelRequested.IsZero() || l.inFlight[old.ID]:
 		return nil, bad(fault.Conflict, "order_closed", "replaces: order %s is %v; wait until it is accepted. Nothing was done.", old.ID, old.Status)
 	case old.Symbol != r.Symbol || old.Side != r.Spec("", "").Side:
 		return nil, bad(fault.Invalid, "order_closed", "replaces: order %s is a %v of %v, this is a %v of %v. Nothing was done.", old.ID, old.Side, old.Symbol, r.Side, r.Symbol)
@@ -174,7 +176,10 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 	}
 	facts := l.facts(o.Symbol, d.market)
 	facts.Recent = nil // it was counted when it was requested
-	return guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts), false
+	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
+		return denial, false
+	}
+	return guard.CheckReplacing(l.cfg.Policy, intent(o.Origin), facts, o.Replaces), false
 }
 
 // finishDeferred sends an order that waited, or records its denial. A record that fails is

@@ -68,6 +68,18 @@ func (q *orderCheck) closes() bool {
 	return q.reduces() || q.ReduceOnly && against && q.Quantity.LessThanOrEqual(q.Held.Abs())
 }
 
+// CheckReplacing denies an order that replaces another one and would have to wait for the
+// owner: the other one would stay open and could be filled meanwhile.
+func CheckReplacing(p Policy, in Intent, f Facts, replaces string) *Denial {
+	if replaces == "" || !NeedsApproval(p, in, f) {
+		return nil
+	}
+	d := deny("replaces", replaces, "an order that needs no approval",
+		"replaces: the new order needs the owner's approval, and order %s would stay open until then. Cancel it with cancel_order, then place the new order without replaces.", replaces)
+	d.Rule = "replaces_needs_approval"
+	return d
+}
+
 // CheckPending denies an order that would have to wait while as many as allowed of the
 // same client do.
 func CheckPending(waiting int) *Denial {

@@ -16,7 +16,7 @@ func Estimate(p Policy, in Intent, f Facts) order.Estimate {
 	q := newCheck(p, State{}, in, f)
 	price, sign := q.plausible(), decimal.NewFromInt(q.Side.Sign())
 	e := order.Estimate{Price: price, Value: q.Quantity.Mul(price).Mul(q.Rate), Risk: q.opening().Mul(q.unitRiskAt(price)).Mul(q.Rate)}
-	e.Fee = percent(e.Value, q.takerFeePct())
+	e.Fee, e.NeedsApproval = percent(e.Value, q.takerFeePct()), NeedsApproval(p, in, f)
 	plan := planOf(q.Spec)
 	switch stop := q.stop().value; {
 	case plan.TrailPercent.IsPositive():

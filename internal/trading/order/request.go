@@ -140,6 +140,8 @@ type Estimate struct {
 	Quantity     decimal.Decimal `json:"quantity,omitzero"`      // that follows from a risk
 	CappedBy     string          `json:"capped_by,omitempty"`    // the limit that made Quantity smaller
 	Limits       []LimitLeft     `json:"limits,omitempty"`       // what would be left of each limit after the order
+
+	NeedsApproval bool `json:"needs_approval,omitempty"` // it would wait for the owner
 }
 
 // LimitLeft is what is left of a limit of the policy.
