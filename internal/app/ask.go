@@ -201,7 +201,7 @@ func (a *asker) take(token string, allow bool) (button, error) {
 	b := a.buttons[sha256.Sum256([]byte(token))]
 	switch {
 	case b == nil || b.allow != allow || !a.now().Before(b.until):
-		return button{}, fault.New(fault.NotFound, "button_ended", "This button is no longer valid, and nothing was done. Use candela approvals")
+		return button{}, fault.New(fault.NotFound, "button_ended", "This button is no longer valid, and nothing was done. Use candela approve with the ID in the message, or candela approvals")
 	case b.busy:
 		return button{}, fault.New(fault.Conflict, "button_busy", "The order is being decided")
 	case b.result != "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,6 +34,12 @@ func startTrading(t *testing.T, home, venue, token string) (url string, stop fun
 // startTradingFor is startTrading for many.
 func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens, flags ...string) (url string, stop func()) {
 	t.Helper()
+	return startTradingLog(t, nil, home, venue, tokens, flags...)
+}
+
+// startTradingLog is startTradingFor with a writer of the log, nil for none.
+func startTradingLog(t *testing.T, log io.Writer, home, venue string, tokens httpdtest.Tokens, flags ...string) (url string, stop func()) {
+	t.Helper()
 	port := porttest.Free(t)
 	cfg, err := LoadConfig(config.Input{Args: append([]string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}, flags...)})
 	if err != nil {
@@ -43,7 +50,7 @@ func startTradingFor(t *testing.T, home, venue string, tokens httpdtest.Tokens, 
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})
 	go func() {
-		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready}, Services: services})
+		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: services})
 	}()
 	select {
 	case <-ready:

@@ -9,6 +9,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/store/replica/deskproxy"
 )
 
 // receivers returns the configured receivers of alerts.
@@ -37,7 +38,8 @@ func (t *trading) sinks(rt Runtime) []Part {
 }
 
 // listeners returns a part for each receiver that reports presses of buttons, if something
-// decides about them. A bot has one listener, also with several replicas.
+// decides about them. A bot has one listener, also with several replicas: the one that trades
+// asks, and knows the buttons.
 func (t *trading) listeners(rt Runtime) []Part {
 	if t.decider == nil {
 		return nil
@@ -52,7 +54,7 @@ func (t *trading) listeners(rt Runtime) []Part {
 			ready()
 			return l.Listen(ctx, hard, sink.Presses{Decider: t.decider, Log: rt.Log, Rand: rand.Float64})
 		}
-		parts = append(parts, Part{Name: to.Name + "-buttons", Run: t.exclusive("buttons/"+to.Name+"/"+accountOwner, run)})
+		parts = append(parts, Part{Name: to.Name + "-buttons", Run: t.exclusive(deskproxy.TradingShard, run)})
 	}
 	return parts
 }

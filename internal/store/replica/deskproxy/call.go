@@ -221,7 +221,7 @@ func call[A any](ctx context.Context, d *Desk, method string, request any) (a A,
 	if err != nil {
 		return a, fmt.Errorf("encode call %s: %w", method, err)
 	}
-	data, err := d.members.Call(ctx, tradingShard, d.method(method), body)
+	data, err := d.members.Call(ctx, TradingShard, d.method(method), body)
 	if err != nil {
 		return a, err
 	}

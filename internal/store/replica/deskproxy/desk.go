@@ -21,9 +21,9 @@ import (
 	"candela/internal/trading/order"
 )
 
-// tradingShard is the shard of the trading replica. It does not depend on the account, because
+// TradingShard is the shard of the trading replica. It does not depend on the account, because
 // all accounts share one order writer.
-const tradingShard = "desk"
+const TradingShard = "desk"
 
 // Config configures a Desk. All fields but HaltFile are required.
 type Config struct {
@@ -68,7 +68,7 @@ func (d *Desk) Run(ctx, hard context.Context, ready func()) error {
 		d.watchHaltFile(watching)
 	}()
 	ready()
-	err := d.members.RunWhileOwner(ctx, tradingShard, func(ctx context.Context) error { return d.runTerm(ctx, hard) })
+	err := d.members.RunWhileOwner(ctx, TradingShard, func(ctx context.Context) error { return d.runTerm(ctx, hard) })
 	stop()
 	<-watched
 	if errors.Is(err, ctx.Err()) {

@@ -54,8 +54,13 @@ func TestDesk_ReportsUnknownOutcomes(t *testing.T) {
 			_, err := d.Place(ctx, owner(), bid(""))
 			return err
 		}, "get_orders before you retry", false},
-		"a cancel":     {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "cancelling twice is safe", true},
-		"a halt":       {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "may not have been halted", true},
+		"a cancel":    {"cancel", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Cancel(ctx, owner(), "o1"); return err }, "cancelling twice is safe", true},
+		"a halt":      {"halt", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Halt(ctx, "me", ""); return err }, "may not have been halted", true},
+		"an approval": {"approve", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Approve(ctx, "o1", "me"); return err }, "an order is sent once", true},
+		"a refusal": {"refuse", func(ctx context.Context, d *deskproxy.Desk) error {
+			_, err := d.Refuse(ctx, "o1", "me", "")
+			return err
+		}, "may still wait", true},
 		"a resumption": {"resume", func(ctx context.Context, d *deskproxy.Desk) error { _, err := d.Resume(ctx, "me"); return err }, "may not have been resumed", true},
 	} {
 		t.Run(name, func(t *testing.T) {

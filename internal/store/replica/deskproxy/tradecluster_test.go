@@ -157,6 +157,7 @@ func unlimited() guard.Policy {
 		},
 		Currencies: []string{"USDT"}, MaxExposure: off, MaxOpenOrders: off, MaxOrdersPerMinute: off, MaxDailyNotional: off, MaxDailyLoss: off, MaxOpenRisk: off,
 		MaxQuoteAge: time.Minute, MaxClockSkew: time.Minute,
+		Approval: guard.Approval{Above: guard.Limit{Value: decimal.NewFromInt(10_000)}, RiskAbove: off, Expires: time.Hour, DriftPct: off},
 	}
 }
 
