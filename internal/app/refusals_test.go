@@ -226,6 +226,8 @@ func TestRefusals_NoneReachesTheVenue(t *testing.T) {
 	for _, r := range refusals() {
 		page.WriteString(lines[r.name])
 	}
+	page.WriteString(protectHead)
+	page.WriteString(mistakenProtection(t))
 	path := filepath.Join("..", "..", "docs", "refusals.md")
 	if *update {
 		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil {

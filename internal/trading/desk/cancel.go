@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -155,9 +158,26 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 	if !bare.GreaterThan(before) {
 		return nil
 	}
+	group := slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
+	return lastStop(o, bare, group)
+}
+
+// lastStop is the fault of a cancel that would leave a part of a position without a stop. It
+// says how the position is closed, and how its stop is moved.
+func lastStop(o order.Order, bare decimal.Decimal, group []order.Order) error {
+	stop, prices := o, []string{"stop_loss with the new price"}
+	for _, other := range group {
+		switch {
+		case other.IsStop():
+			stop = other
+		case other.Role == order.TakeProfit:
+			prices = append(prices, fmt.Sprintf("take_profit %v", other.Price))
+		}
+	}
 	return fault.New(fault.Conflict, "last_stop",
-		"Without order %s, %v of %v would have no stop, and require_stop wants one. Nothing was cancelled. Move it with place_order and replaces, or close the position with reduce_only.",
-		o.ID, bare, o.Symbol).About("order_id", o.ID, "an order that is not the last stop of a position")
+		"Without order %s, %v of %v would have no stop, and require_stop wants one. Nothing was cancelled. "+
+			"To close the position use place_order with side %v, type market, quantity %v and reduce_only true; to move its stop add replaces %s, %s.",
+		o.ID, bare, o.Symbol, stop.Side, bare, stop.ID, strings.Join(prices, " and ")).About("order_id", o.ID, "an order that is not the last stop of a position")
 }
 
 // entryLeftBare returns an open entry whose stop ends and which does not end with it.
@@ -176,7 +196,7 @@ func (l *loop) entryLeftBare(ends []order.Order) (entry, stop order.Order, found
 func names(orders []order.Order) string {
 	all := make([]string, 0, len(orders))
 	for _, o := range orders {
-		all = append(all, o.Role.String()+" "+o.ID)
+		all = append(all, cmp.Or(o.Role.String(), "order")+" "+o.ID)
 	}
 	return strings.Join(all, ", ")
 }

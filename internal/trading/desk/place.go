@@ -422,5 +422,5 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Mode: g.Mode, Key: g.Key, Token: g.Token}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token}
 }

@@ -27,13 +27,16 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 	if r.Replaces == "" {
 		return nil, nil
 	}
-	bad := func(kind fault.Kind, code, format string, args ...any) error {
+	bad := func(kind fault.Kind, code, format string, args ...any) *fault.Error {
 		return fault.New(kind, code, format, args...).About("replaces", r.Replaces, "the order_id of an open order in the same symbol and direction")
 	}
 	old, ok := l.book.Order(r.Replaces)
+	candidates, others := l.replaceable(r)
 	switch {
 	case !ok:
-		return nil, bad(fault.NotFound, "unknown_order", "replaces: no order %q. Use get_orders to list orders. Nothing was done.", r.Replaces)
+		e := bad(fault.NotFound, "unknown_order", "replaces: no order %q. %s Nothing was done.", r.Replaces, others)
+		e.Suggestions = candidates
+		return nil, e
 	case old.External:
 		return nil, bad(fault.Unsupported, "external_order", "replaces: order %s was placed outside candela. Cancel it at %s. Nothing was done.", old.ID, old.Broker)
 	case old.Status.Final():
@@ -43,7 +46,9 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 	case !venueAnswered(old) || old.Status == order.New || !old.CancelRequested.IsZero() || l.inFlight[old.ID]:
 		return nil, bad(fault.Conflict, "order_closed", "replaces: order %s is %v; wait until it is accepted. Nothing was done.", old.ID, old.Status)
 	case old.Symbol != r.Symbol || old.Side != r.Spec("", "").Side:
-		return nil, bad(fault.Invalid, "order_closed", "replaces: order %s is a %v of %v, this is a %v of %v. Nothing was done.", old.ID, old.Side, old.Symbol, r.Side, r.Symbol)
+		e := bad(fault.Invalid, "order_closed", "replaces: order %s is a %v of %v, this is a %v of %v. %s Nothing was done.", old.ID, old.Side, old.Symbol, r.Side, r.Symbol, others)
+		e.Suggestions = candidates
+		return nil, e
 	}
 	group := slices.DeleteFunc(l.book.Group(old.Group.Name), func(o order.Order) bool { return o.Status.Final() })
 	if len(group) == 0 {
@@ -53,6 +58,28 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 		return nil, bad(fault.Conflict, "leg_of_pair", "replaces: order %s waits for its entry %s, which would end with it. Replace %s, with all its prices. Nothing was done.", old.ID, group[0].ID, group[0].ID)
 	}
 	return group, checkKept(r, group)
+}
+
+// maxCandidates is how many orders a refusal lists.
+const maxCandidates = 5
+
+// replaceable lists the open orders that a request may replace, stops before targets, and
+// describes them.
+func (l *loop) replaceable(r order.Request) (ids []string, text string) {
+	var found []order.Order
+	open := l.book.Open()
+	slices.SortStableFunc(open, func(a, b order.Order) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(open, func(a, b order.Order) int { return cmp.Compare(a.Role, b.Role) })
+	for _, o := range open {
+		if o.Symbol == r.Symbol && o.Side == r.Spec("", "").Side && !o.External && len(found) < maxCandidates {
+			found = append(found, o)
+			ids = append(ids, o.ID)
+		}
+	}
+	if len(found) == 0 {
+		return nil, "No open order can be replaced by this one; omit replaces."
+	}
+	return ids, "Open orders that it can replace: " + names(found) + "."
 }
 
 // checkKept requires the new orders to have a target or a stop where the old ones have.

@@ -19,7 +19,7 @@ func capabilityRules() []rule {
 			"A stop, a trail, a pair or legs that the venue cannot hold. candela does not hold them in its place.",
 			checkNative,
 		},
-		{"venue_trail", false, venue, "A trail_percent outside the venue's bounds.", checkTrail},
+		{"venue_trail", false, venue, "A trail_percent outside the venue's bounds or off its step.", checkTrail},
 		{"venue_time_in_force", false, venue, "A time_in_force that the venue does not have.", checkTime},
 		{"venue_post_only", false, venue, "post_only at a venue that does not have it.", checkPostOnly},
 		{"venue_whole_legs", false, venue, "A part of a unit with a stop, a trail or legs at a venue that takes these for whole units only.", checkWholeLegs},
@@ -27,8 +27,8 @@ func capabilityRules() []rule {
 	}
 }
 
-// venue names the venue in texts.
-func (q *orderCheck) venue() string { return cmp.Or(q.Symbol.Venue, "the venue") }
+// venue names the broker in texts.
+func (q *orderCheck) venue() string { return cmp.Or(q.Broker, q.Symbol.Venue, "the venue") }
 
 // notNative denies an argument that asks for something the venue cannot hold.
 func (q *orderCheck) notNative(a argument, what, remedy string) *Denial {
@@ -47,25 +47,59 @@ func checkNative(q *orderCheck) *Denial {
 	if p.TrailPercent.IsPositive() {
 		stop = argument{"trail_percent", p.TrailPercent}
 	}
-	group := p.entry || q.Role == order.TakeProfit && p.HasStop()
+	pair := q.Role == order.TakeProfit && p.HasStop()
+	if p.StopLoss.IsPositive() && !c.Stops && !c.StopLimits {
+		return q.notNative(stop, "stop", "Omit it, and use set_alert to be notified of the price.")
+	}
+	if d := checkEntryLegs(q, p, stop); d != nil {
+		return d
+	}
 	switch {
+	case pair && !c.Pairs && !c.Stops && c.StopLimits:
+		return q.notNative(argument{"take_profit", p.TakeProfit}, "pair of a target and a stop", "Omit stop_loss, or omit take_profit and give stop_loss with stop_loss_limit.")
+	case pair && !c.Pairs:
+		return q.notNative(argument{"take_profit", p.TakeProfit}, "pair of a target and a stop", "Give stop_loss or take_profit alone.")
 	case p.TrailPercent.IsPositive() && !c.Trails():
-		return q.notNative(stop, "trailing stop", "Use stop_loss.")
-	case p.TrailPercent.IsPositive() && group && !c.TrailLeg:
-		return q.notNative(stop, "trailing leg", "Use stop_loss, or place the order without it and a trailing stop with reduce_only once it is filled.")
+		return q.notNative(stop, "trailing stop", "Use "+q.fixedStop()+".")
+	case p.TrailPercent.IsPositive() && (p.entry || pair) && !c.TrailLeg:
+		return q.notNative(stop, "trailing leg", "Use "+q.fixedStop()+", or place the order without it and a trailing stop with reduce_only once it is filled.")
+	default:
+		return checkStopKind(q, p, stop)
+	}
+}
+
+// checkStopKind checks what the stop becomes when it triggers.
+func checkStopKind(q *orderCheck, p plan, stop argument) *Denial {
+	c := q.Capabilities
+	switch {
 	case p.StopLossLimit.IsPositive() && !c.StopLimits:
 		return q.notNative(argument{"stop_loss_limit", p.StopLossLimit}, "stop that becomes a limit order", "Omit stop_loss_limit.")
-	case p.StopLoss.IsPositive() && !p.StopLossLimit.IsPositive() && !c.Stops && c.StopLimits:
-		return q.notNative(stop, "stop that becomes a market order", "Give stop_loss_limit too, the worst price of that order.")
 	case p.StopLoss.IsPositive() && !p.StopLossLimit.IsPositive() && !c.Stops:
-		return q.notNative(stop, "stop", "Omit it, and use set_alert to be notified of the price.")
-	case q.Role == order.TakeProfit && p.HasStop() && !c.Pairs:
-		return q.notNative(argument{"take_profit", p.TakeProfit}, "pair of a target and a stop", "Give stop_loss or take_profit alone.")
-	case p.entry:
-		return checkEntryLegs(q, p, stop)
+		return q.notNative(stop, "stop that becomes a market order",
+			fmt.Sprintf("Give stop_loss_limit too, the worst price of that order, such as %v.", q.slipped(p.StopLoss, p.closing)))
 	default:
 		return nil
 	}
+}
+
+// fixedStop names the stop that stays where a trailing one would begin.
+func (q *orderCheck) fixedStop() string {
+	p, base := planOf(q.Spec), q.base().value
+	if !base.IsPositive() {
+		return "stop_loss"
+	}
+	level := q.onTick(base.Add(percent(base, p.TrailPercent).Mul(decimal.NewFromInt(p.closing.Sign()))), p.closing == order.Sell)
+	text := fmt.Sprintf("stop_loss, such as %v", level)
+	if c := q.Capabilities; !c.Stops && c.StopLimits {
+		text += fmt.Sprintf(" with stop_loss_limit %v", q.slipped(level, p.closing))
+	}
+	return text
+}
+
+// slipped returns the price beyond a trigger at which an order is assumed to fill.
+func (q *orderCheck) slipped(trigger decimal.Decimal, side order.Side) decimal.Decimal {
+	off := percent(trigger, q.limits.StopSlippagePct).Mul(decimal.NewFromInt(side.Sign()))
+	return q.onTick(trigger.Add(off), side == order.Buy)
 }
 
 // checkOwnStop checks the stop price of the order itself.
@@ -77,7 +111,7 @@ func checkOwnStop(q *orderCheck) *Denial {
 	case q.Role == order.Entry && !c.StopEntry:
 		return q.notNative(a, "order that waits for a stop_price and has legs", "Omit stop_price, or place the order without legs and protect it with reduce_only once it is filled.")
 	case q.Type == order.Market && !c.Stops && c.StopLimits:
-		return q.notNative(a, "stop that becomes a market order", "Use type limit with price.")
+		return q.notNative(a, "stop that becomes a market order", fmt.Sprintf("Use type limit with price, such as %v.", q.slipped(q.StopPrice, q.Side)))
 	case q.Type == order.Limit && !c.StopLimits && c.Stops:
 		return q.notNative(a, "stop that becomes a limit order", "Use type market without price.")
 	case q.Type == order.Market && !c.Stops, q.Type == order.Limit && !c.StopLimits:
@@ -87,13 +121,16 @@ func checkOwnStop(q *orderCheck) *Denial {
 	}
 }
 
-// checkEntryLegs checks the legs of an entry.
+// checkEntryLegs checks that an entry may have its legs.
 func checkEntryLegs(q *orderCheck, p plan, stop argument) *Denial {
+	if !p.entry {
+		return nil
+	}
 	c, target, first := q.Capabilities, argument{"take_profit", p.TakeProfit}, stop
 	if !p.HasStop() {
 		first = target
 	}
-	later := "Place the order without legs, and protect it with reduce_only once it is filled."
+	later := "Place the order without legs (omit " + strings.Join(q.legNames(), " and ") + "), and protect it with reduce_only once it is filled."
 	both := p.HasStop() && p.TakeProfit.IsPositive()
 	switch {
 	case q.Side == order.Sell && !c.SellEntry:
@@ -113,8 +150,11 @@ func checkEntryLegs(q *orderCheck, p plan, stop argument) *Denial {
 
 func checkTrail(q *orderCheck) *Denial {
 	trail, c := planOf(q.Spec).TrailPercent, q.Capabilities
-	if !trail.IsPositive() || trail.GreaterThanOrEqual(c.TrailMin) && trail.LessThanOrEqual(c.TrailMax) {
+	if !trail.IsPositive() {
 		return nil
+	}
+	if trail.GreaterThanOrEqual(c.TrailMin) && trail.LessThanOrEqual(c.TrailMax) {
+		return checkMultiple("trail_percent", trail, c.TrailStep, c.TrailMin, c.TrailMax)
 	}
 	nearest := decimal.Max(c.TrailMin, decimal.Min(trail, c.TrailMax))
 	bounds := fmt.Sprintf("from %v to %v", c.TrailMin, c.TrailMax)
@@ -154,8 +194,23 @@ func checkWholeLegs(q *orderCheck) *Denial {
 		d.Nearest = append(d.Nearest, below.String())
 	}
 	d.Nearest = append(d.Nearest, above.String())
-	d.Text += fmt.Sprintf(" The nearest are %s; without them %v is possible.", strings.Join(d.Nearest, " and "), q.Quantity)
+	d.Text += fmt.Sprintf(" The nearest are %s; without %s %v is possible.", strings.Join(d.Nearest, " and "), strings.Join(q.legNames(), " and "), q.Quantity)
 	return d
+}
+
+// legNames lists the arguments of the order's stop, target and trigger.
+func (q *orderCheck) legNames() []string {
+	p := planOf(q.Spec)
+	var names []string
+	for _, a := range []argument{{"stop_loss", p.StopLoss}, {"stop_loss_limit", p.StopLossLimit}, {"trail_percent", p.TrailPercent}, {"take_profit", p.TakeProfit}} {
+		if a.value.IsPositive() {
+			names = append(names, a.name)
+		}
+	}
+	if q.waits() {
+		names = append(names, "stop_price")
+	}
+	return names
 }
 
 func checkFlatEntry(q *orderCheck) *Denial {

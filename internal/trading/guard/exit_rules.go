@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -146,8 +147,15 @@ func checkReduceOnly(q *orderCheck) *Denial {
 	}
 	most := decimal.Max(q.against().Sub(q.openSame()), decimal.Zero)
 	if q.against().IsZero() {
+		next := "to open a position omit reduce_only"
+		switch {
+		case !q.Held.IsZero():
+			next = fmt.Sprintf("side %v reduces it", q.Side.Opposite())
+		case q.Side == order.Sell && !q.limits.AllowShort:
+			next = "side buy without reduce_only opens a position"
+		}
 		return deny("reduce_only", "true", "a position to reduce",
-			"reduce_only true: there is no position that a %v of %v reduces; %s. Check get_positions; to open a position omit reduce_only.", q.Side, q.Quantity, q.holding())
+			"reduce_only true: there is no position that a %v of %v reduces; %s. Check get_positions; %s.", q.Side, q.Quantity, q.holding(), next)
 	}
 	d := deny("quantity", q.Quantity.String(), most.String(), "quantity %v is more than reduce_only allows, %v; %s.", q.Quantity, most, q.holding())
 	if nearest := q.floor(most); nearest.IsPositive() {
@@ -169,12 +177,16 @@ func checkReserved(q *orderCheck) *Denial {
 		return nil
 	}
 	names := make([]string, 0, len(q.Exits))
-	for _, o := range q.Exits {
-		names = append(names, exitName(o)+" "+o.ID)
+	for _, stops := range []bool{true, false} {
+		for _, o := range q.Exits {
+			if o.IsStop() == stops {
+				names = append(names, exitName(o)+" "+o.ID)
+			}
+		}
 	}
 	d := deny("quantity", q.Quantity.String(), decimal.Max(free, decimal.Zero).String(),
 		"quantity %v: %v of %v is held by %s. Say reduce_only true to release them, or cancel_order %s first.",
-		q.Quantity, claimed(q.Exits), q.Symbol, strings.Join(names, " and "), q.Exits[0].ID)
+		q.Quantity, claimed(q.Exits), q.Symbol, strings.Join(names, " and "), cmp.Or(q.Exits[0].Group.Name, q.Exits[0].ID))
 	if nearest := q.floor(free); nearest.IsPositive() {
 		d.Nearest = []string{nearest.String()}
 		d.Text += fmt.Sprintf(" %v is free.", nearest)

@@ -20,7 +20,8 @@ import (
 // Intent is an order before it is checked. Protect and Role of its Spec say which other
 // orders are sent with it, so that the whole group is judged.
 type Intent struct {
-	order.Spec // of the order, or of the first of its group
+	order.Spec        // of the order, or of the first of its group
+	Broker     string // that gets it, for texts
 	Mode       order.Mode
 	Key        string // idempotency key, "" for none
 	Token      string // identifies the caller's token

@@ -47,7 +47,11 @@ func requestNumbers(r order.Request) *Denial {
 	}
 	for _, a := range []argument{{"trail_percent", r.Protect.TrailPercent}, {"risk_pct", r.Risk.Percent}} {
 		if hundred := decimal.NewFromInt(100); a.value.GreaterThanOrEqual(hundred) {
-			return deny(a.name, a.value.String(), "below 100", "%s %v is not below 100: it is per cent, not a price or an amount.", a.name, a.value)
+			d := deny(a.name, a.value.String(), "below 100", "%s %v is not below 100: it is per cent, not a price or an amount.", a.name, a.value)
+			if a.name == "trail_percent" {
+				d.Text += fmt.Sprintf(" For a stop that stays at a price use stop_loss %v in place of trail_percent.", a.value)
+			}
+			return d
 		}
 	}
 	return nil
@@ -96,12 +100,18 @@ func requestPrices(r order.Request) *Denial {
 		d.Nearest = []string{p.StopLoss.String()}
 		return d
 	}
+	if r.ReduceOnly && r.Type == order.Limit && r.StopPrice.IsPositive() && isBeyond(r.Price, r.StopPrice) {
+		d := deny("price", r.Price.String(), fmt.Sprintf("%v or %s", r.StopPrice, before),
+			"price %v is %s stop_price %v: such an order could not trade once it triggers. Use %v or a price %s it.", r.Price, beyond, r.StopPrice, r.StopPrice, before)
+		d.Nearest = []string{r.StopPrice.String()}
+		return d
+	}
 	if !p.StopLoss.IsPositive() || !p.TakeProfit.IsPositive() || isBeyond(p.TakeProfit, p.StopLoss) {
 		return nil
 	}
 	text := "they are swapped: stop_loss %[2]v and take_profit %[1]v would be right."
 	if p.StopLoss.Equal(p.TakeProfit) {
-		text = "they are equal. Use a stop_loss " + before + " the price and a take_profit " + beyond + " it."
+		text = "they are equal. Omit the one that is wrong, or give a stop_loss " + before + " the price and a take_profit " + beyond + " it."
 	}
 	return deny("stop_loss", p.StopLoss.String(), before+" take_profit "+p.TakeProfit.String(),
 		"stop_loss %[1]v is not "+before+" take_profit %[2]v, as the orders that %[3]v the position need; "+text, p.StopLoss, p.TakeProfit, closingSide(r))

@@ -50,7 +50,7 @@ func protectiveRefusals() map[string]refusal {
 			func(s *scene) { s.protect("1e400", "66000") },
 		},
 		"a reduction of nothing": {
-			"reduce_only", "a position to reduce", "true", "reduce_only true: there is no position that a sell of 0.01 reduces; 0 of binance:BTCUSDT is held. Check get_positions; to open a position omit reduce_only.", "reduce_only", "",
+			"reduce_only", "a position to reduce", "true", "reduce_only true: there is no position that a sell of 0.01 reduces; 0 of binance:BTCUSDT is held. Check get_positions; side buy without reduce_only opens a position.", "reduce_only", "",
 			func(s *scene) { s.exit("0.01", order.Protection{StopLoss: dec("58000")}); s.Held = dec("0") },
 		},
 		"a reduction of more than is held": {
@@ -66,7 +66,7 @@ func protectiveRefusals() map[string]refusal {
 			},
 		},
 		"a sale of what a pair holds": {
-			"reserved", "0", "0.1", "quantity 0.1: 0.1 of binance:BTCUSDT is held by stop s1 and target t1. Say reduce_only true to release them, or cancel_order s1 first.", "quantity", "",
+			"reserved", "0", "0.1", "quantity 0.1: 0.1 of binance:BTCUSDT is held by stop s1 and target t1. Say reduce_only true to release them, or cancel_order t1 first.", "quantity", "",
 			func(s *scene) {
 				s.sell("0.1")
 				s.OpenSell = dec("0.1")
@@ -139,14 +139,14 @@ func protectiveRefusals() map[string]refusal {
 			},
 		},
 		"a trailing stop where there are none": {
-			"protection_not_native", "orders that binance takes", "2", "trail_percent 2: binance has no trailing stop in binance:BTCUSDT. Use stop_loss.", "trail_percent", "",
+			"protection_not_native", "orders that binance takes", "2", "trail_percent 2: binance has no trailing stop in binance:BTCUSDT. Use stop_loss, such as 58800.", "trail_percent", "",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{TrailPercent: dec("2")})
 				s.Capabilities.TrailMin, s.Capabilities.TrailMax = dec("0"), dec("0")
 			},
 		},
 		"a trailing leg where there are none": {
-			"protection_not_native", "orders that binance takes", "2", "no trailing leg in binance:BTCUSDT. Use stop_loss, or place the order without it and a trailing stop with reduce_only once it is filled.", "trail_percent", "",
+			"protection_not_native", "orders that binance takes", "2", "no trailing leg in binance:BTCUSDT. Use stop_loss, such as 58800, or place the order without it and a trailing stop with reduce_only once it is filled.", "trail_percent", "",
 			func(s *scene) {
 				s.protect("0", "66000")
 				s.Protect.TrailPercent, s.Capabilities.TrailLeg = dec("2"), false
@@ -168,7 +168,7 @@ func protectiveRefusals() map[string]refusal {
 			func(s *scene) { s.protect("58000", "0"); s.Capabilities.OneLeg = false },
 		},
 		"legs where there are none": {
-			"protection_not_native", "orders that binance takes", "66000", "Place the order without legs, and protect it with reduce_only once it is filled.", "take_profit", "",
+			"protection_not_native", "orders that binance takes", "66000", "Place the order without legs (omit take_profit), and protect it with reduce_only once it is filled.", "take_profit", "",
 			func(s *scene) {
 				s.protect("0", "66000")
 				s.Capabilities.OneLeg, s.Capabilities.TwoLegs = false, false
@@ -199,7 +199,7 @@ func protectiveRefusals() map[string]refusal {
 			},
 		},
 		"a stop entry at market where stops become limits": {
-			"protection_not_native", "orders that binance takes", "61000", "Use type limit with price.", "stop_price", "",
+			"protection_not_native", "orders that binance takes", "61000", "Use type limit with price, such as 61305.", "stop_price", "",
 			func(s *scene) { s.market(); s.StopPrice, s.Capabilities.StopLimits = dec("61000"), true },
 		},
 		"a stop entry at a limit where stops are at market": {
@@ -230,11 +230,11 @@ func protectiveRefusals() map[string]refusal {
 			func(s *scene) { s.PostOnly = true },
 		},
 		"legs of a part of a share": {
-			"venue_whole_legs", "whole units", "1.5", "quantity 1.5: binance takes stops and legs for whole units only. The nearest are 1 and 2; without them 1.5 is possible.", "quantity", "1 2",
+			"venue_whole_legs", "whole units", "1.5", "quantity 1.5: binance takes stops and legs for whole units only. The nearest are 1 and 2; without stop_loss and take_profit 1.5 is possible.", "quantity", "1 2",
 			func(s *scene) { s.protect("58000", "66000"); s.Quantity, s.Capabilities.WholeLegs = dec("1.5"), true },
 		},
 		"a stop for half a share": {
-			"venue_whole_legs", "whole units", "0.1", "The nearest are 1; without them 0.1 is possible.", "quantity", "1",
+			"venue_whole_legs", "whole units", "0.1", "The nearest are 1; without stop_loss 0.1 is possible.", "quantity", "1",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{StopLoss: dec("58000")})
 				s.Capabilities.WholeLegs = true

@@ -87,7 +87,7 @@ func checkStopSide(q *orderCheck) *Denial {
 		reason := fmt.Sprintf("because it is to %v when the price %s", p.closing, map[bool]string{true: "rises", false: "falls"}[above])
 		d := deny("stop_loss", p.StopLoss.String(), word+" "+last.String(),
 			"stop_loss %v is not %s the last price %v, %s. Did you mean take_profit %v?", p.StopLoss, word, last, reason, p.StopLoss)
-		if p.TakeProfit.IsPositive() || p.StopLoss.Equal(last) {
+		if p.TakeProfit.IsPositive() || p.StopLoss.Equal(last) || looksPercent(p.StopLoss, last) {
 			d = deny("stop_loss", p.StopLoss.String(), word+" "+last.String(), "stop_loss %v is not %s the last price %v, %s.", p.StopLoss, word, last, reason)
 		}
 		return q.suggest(d, p.StopLoss, q.nearer(last, base.value, above), above)
@@ -121,7 +121,7 @@ func checkTargetSide(q *orderCheck) *Denial {
 	word, _ := words(above)
 	d := deny("take_profit", p.TakeProfit.String(), word+" "+base.value.String(),
 		"take_profit %v is not %s %s %v, because it is to %v at a profit.", p.TakeProfit, word, base.name, base.value, p.closing)
-	if !p.HasStop() && !p.TakeProfit.Equal(base.value) {
+	if !p.HasStop() && !p.TakeProfit.Equal(base.value) && !looksPercent(p.TakeProfit, base.value) {
 		d.Text += fmt.Sprintf(" Did you mean stop_loss %v?", p.TakeProfit)
 	}
 	return q.suggest(d, p.TakeProfit, base.value, above)

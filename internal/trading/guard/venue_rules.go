@@ -83,6 +83,9 @@ func checkShort(q *orderCheck) *Denial {
 		"Selling %v would open a short position, which the policy does not allow; %s.", q.Quantity, q.holding())
 	if most := q.floor(free); most.IsPositive() {
 		d.Nearest = []string{most.String()}
+		d.Text += " The largest quantity is " + most.String() + "."
+	} else if !q.Held.IsPositive() {
+		d.Text += " Check get_positions; side buy opens a position."
 	}
 	return d
 }
@@ -108,7 +111,14 @@ func checkTick(q *orderCheck) *Denial {
 }
 
 func checkStep(q *orderCheck) *Denial {
-	return checkMultiple("quantity", q.Quantity, q.Instrument.Step, q.Instrument.MinQuantity, q.Instrument.MaxQuantity)
+	d := checkMultiple("quantity", q.Quantity, q.Instrument.Step, q.Instrument.MinQuantity, q.Instrument.MaxQuantity)
+	if d == nil || planOf(q.Spec).IsZero() || !q.Quantity.LessThan(q.Instrument.Step) {
+		return d
+	}
+	least := q.leastQuantity().String()
+	d.Nearest = []string{least}
+	d.Text = fmt.Sprintf("quantity %v is below the venue's step %v. The smallest quantity is %s.", q.Quantity, q.Instrument.Step, least)
+	return d
 }
 
 // checkMultiple denies a value that is not a multiple of step and suggests the nearest

@@ -14,8 +14,9 @@ type Capabilities struct {
 	Times      []TimeInForce // beside the usual one; nil for that alone
 	PostOnly   bool
 
-	TrailMin decimal.Decimal // of TrailPercent; both zero where orders cannot trail
-	TrailMax decimal.Decimal
+	TrailMin  decimal.Decimal // of TrailPercent; both zero where orders cannot trail
+	TrailMax  decimal.Decimal
+	TrailStep decimal.Decimal // zero for any
 
 	Pairs       bool // a target and a stop of which one cancels the other
 	OneLeg      bool // an entry with a stop or a target

@@ -69,6 +69,7 @@ func (f features) capabilities() order.Capabilities {
 	}
 	if f.trails && c.Stops && f.minTrail <= f.maxTrail {
 		c.TrailMin, c.TrailMax, c.TrailLeg = decimal.New(f.minTrail, -trailDigits), decimal.New(f.maxTrail, -trailDigits), true
+		c.TrailStep = decimal.New(1, -trailDigits)
 	}
 	stops := c.Stops || c.StopLimits
 	c.Pairs = f.oco && stops && c.PostOnly

@@ -144,7 +144,7 @@ func TestCapabilities_FollowTheSymbol(t *testing.T) {
 	t.Parallel()
 	times := []order.TimeInForce{order.GTC, order.IOC, order.FOK}
 	all := order.Capabilities{
-		Stops: true, StopLimits: true, Times: times, PostOnly: true, TrailMin: dec("0.1"), TrailMax: dec("20"), Pairs: true, OneLeg: true, TwoLegs: true,
+		Stops: true, StopLimits: true, Times: times, PostOnly: true, TrailMin: dec("0.1"), TrailMax: dec("20"), TrailStep: dec("0.01"), Pairs: true, OneLeg: true, TwoLegs: true,
 		TrailLeg: true, CancelEndsGroup: true,
 	}
 	without := func(change func(*order.Capabilities)) order.Capabilities {
@@ -160,12 +160,14 @@ func TestCapabilities_FollowTheSymbol(t *testing.T) {
 		"no stops at market": {
 			venue.Features{NoTypes: []string{"STOP_LOSS", "TAKE_PROFIT"}},
 			without(func(c *order.Capabilities) {
-				c.Stops, c.TrailLeg, c.TrailMin, c.TrailMax = false, false, decimal.Zero, decimal.Zero
+				c.Stops, c.TrailLeg, c.TrailMin, c.TrailMax, c.TrailStep = false, false, decimal.Zero, decimal.Zero, decimal.Zero
 			}),
 		},
 		"no trails": {
 			venue.Features{NoTrailing: true},
-			without(func(c *order.Capabilities) { c.TrailLeg, c.TrailMin, c.TrailMax = false, decimal.Zero, decimal.Zero }),
+			without(func(c *order.Capabilities) {
+				c.TrailLeg, c.TrailMin, c.TrailMax, c.TrailStep = false, decimal.Zero, decimal.Zero, decimal.Zero
+			}),
 		},
 		"no pairs":   {venue.Features{NoOCO: true}, without(func(c *order.Capabilities) { c.Pairs, c.TwoLegs = false, false })},
 		"no entries": {venue.Features{NoOTO: true}, without(func(c *order.Capabilities) { c.OneLeg, c.TwoLegs = false, false })},
@@ -179,10 +181,10 @@ func TestCapabilities_FollowTheSymbol(t *testing.T) {
 			asked := s.Asked()
 			for range 3 {
 				got, err := b.Capabilities(t.Context(), btc())
-				if err != nil || !got.TrailMin.Equal(tc.want.TrailMin) || !got.TrailMax.Equal(tc.want.TrailMax) {
+				if err != nil || !got.TrailMin.Equal(tc.want.TrailMin) || !got.TrailMax.Equal(tc.want.TrailMax) || !got.TrailStep.Equal(tc.want.TrailStep) {
 					t.Fatalf("%s: %+v, %v", name, got, err)
 				}
-				got.TrailMin, got.TrailMax = tc.want.TrailMin, tc.want.TrailMax
+				got.TrailMin, got.TrailMax, got.TrailStep = tc.want.TrailMin, tc.want.TrailMax, tc.want.TrailStep
 				if !reflect.DeepEqual(got, tc.want) {
 					t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 				}
