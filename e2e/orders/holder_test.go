@@ -34,6 +34,7 @@ type holder struct {
 	ignored, taken, unsaved func(*shield)
 	cut                     func(*shield)         // lets nothing reach the venue from now on
 	cutNew                  func(*shield)         // lets no new order reach it
+	mend                    func()                // ends the faults that no request has met
 	stall                   func(*shield)         // lets the answer to the next new order not come
 	age                     func(request func())  // lets a request be too old for the venue; nil where none is
 	move                    func(decimal.Decimal) // moves the price, and trades at it
@@ -97,9 +98,14 @@ func laws(more ...string) []string {
 }
 
 // remote sets the moments of a venue that is reached over a network.
-func (h *holder) remote(server interface{ Next(...fake.Fault) }) {
+func (h *holder) remote(server interface {
+	Next(faults ...fake.Fault)
+	Clear()
+},
+) {
 	placing := func(r *http.Request) bool { return r.Method == http.MethodPost }
 	h.cutNew = func(*shield) { server.Next(fake.Fault{Hang: true, On: placing}) }
+	h.mend = server.Clear
 	h.stall = func(*shield) { server.Next(fake.Fault{Stall: true, On: placing}) }
 	h.cut = func(s *shield) { s.venue.close() }
 	h.ignored = func(s *shield) { s.fails(fake.Fault{Hang: true}, nil) }
@@ -303,7 +309,7 @@ func (j journal) apply(all []placed) []placed {
 func heldOnPaper(tb testing.TB, legs int) *holder {
 	tb.Helper()
 	server := bitcoin()
-	h := &holder{venue: &venue{name: "paper"}}
+	h := &holder{venue: &venue{name: "paper"}, mend: func() {}}
 	h.prices(legs)
 	// Nothing is sent over a network: the door has nobody behind it.
 	h.door = open(tb, http.NotFoundHandler(), func(*http.Request) bool { return false })

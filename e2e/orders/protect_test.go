@@ -172,6 +172,7 @@ func (s *shield) play(m step) string {
 	s.program.kill()
 	s.unlock()
 	s.unhang()
+	s.holder.mend()
 	held := s.venue.reopen()
 	if m.down != nil {
 		m.down(s)
