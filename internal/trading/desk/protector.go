@@ -44,11 +44,9 @@ func (l *loop) protectChanged() {
 			}
 		}
 	}
-	for id := range l.protector.since {
-		if !seen[strings.TrimPrefix(id, "over ")] {
-			l.forgetEntry(id)
-		}
-	}
+	gone := func(id string) bool { return !seen[strings.TrimPrefix(id, excessKey)] }
+	maps.DeleteFunc(l.protector.since, func(id string, _ time.Time) bool { return gone(id) })
+	maps.DeleteFunc(l.protector.tries, func(id string, _ *attempts) bool { return gone(id) })
 	maps.DeleteFunc(l.protector.dust, func(id, _ string) bool { return !seen[id] })
 	for subject, why := range bare {
 		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
@@ -196,18 +194,26 @@ func (l *loop) freeUnits(s market.Symbol) decimal.Decimal {
 // sale while the entry was being filled. What is held then gets a stop of its size. A venue
 // that makes a stop smaller as its target is filled may report that a moment later.
 func (l *loop) endExcess(c order.Cover, now time.Time) {
-	key := "over " + c.Entry.ID
-	if !c.Over.IsPositive() || !c.Settled || !l.idle(c) || !l.freeUnits(c.Entry.Symbol).IsNegative() {
+	key := excessKey + c.Entry.ID
+	switch {
+	case !c.Over.IsPositive():
+		l.forgetEntry(key)
+		return
+	case !c.Settled || !l.idle(c) || !l.freeUnits(c.Entry.Symbol).IsNegative():
 		delete(l.protector.since, key)
 		return
 	}
 	if _, known := l.protector.since[key]; !known {
 		l.protector.since[key] = now
 	}
-	if now.Sub(l.protector.since[key]) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(c.Entry.ID, now) {
+	if now.Sub(l.protector.since[key]) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(key, now) {
 		_ = l.requestCancel(l.systemCaller(), c.Entry.ID, l.cancelledFirst(c.Working())...) // the next attempt repeats it
 	}
 }
+
+// excessKey is before the ID of an entry whose exits close too much: these cancels have pauses
+// of their own, since an entry that lacks no stop is forgotten.
+const excessKey = "over "
 
 // waitsForEntry reports whether an order is a leg of an entry that is open.
 func (l *loop) waitsForEntry(o order.Order) bool {

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -24,16 +27,21 @@ func (w *world) restricted(k guard.RestrictionKind) bool {
 	return false
 }
 
-// wantsStop holds that the working stops at the venue close this much.
-func (w *world) wantsStop(quantity string) {
-	w.t.Helper()
+// openStops returns how much the working stops at the venue close.
+func (w *world) openStops() decimal.Decimal {
 	sum := dec("0")
 	for _, r := range w.venue.Orders() {
 		if r.IsStop() && (r.Status == order.Accepted || r.Status == order.PartiallyFilled) {
 			sum = sum.Add(r.Quantity.Sub(r.Filled))
 		}
 	}
-	if !sum.Equal(dec(quantity)) {
+	return sum
+}
+
+// wantsStop holds that the working stops at the venue close this much.
+func (w *world) wantsStop(quantity string) {
+	w.t.Helper()
+	if sum := w.openStops(); !sum.Equal(dec(quantity)) {
 		w.t.Errorf("stops at the venue close %v, want %s", sum, quantity)
 	}
 }
@@ -302,6 +310,35 @@ func TestProtector_TooLittleForAStop(t *testing.T) {
 		positions, err := w.Positions(w.t.Context(), caller())
 		if err != nil || len(positions) != 1 || !positions[0].Protected.IsZero() || positions[0].Quantity.IsZero() {
 			w.t.Errorf("the position is %+v, %v", positions, err)
+		}
+	})
+}
+
+// TestProtector_ACancelThatFails holds that exits which close more than is held, because
+// somebody sold a part elsewhere, are cancelled with pauses while the venue refuses, and then
+// placed again at the right size.
+func TestProtector_ACancelThatFails(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		const refusals = 10
+		for range refusals {
+			w.venue.Fail(brokertest.Fault{Fate: broker.ErrRejected})
+		}
+		w.venue.Place(order.Spec{ID: "elsewhere", Symbol: brokertest.MemorySymbol(), Side: order.Sell, Type: order.Market, Quantity: dec("0.3")})
+		began := time.Now()
+		for {
+			time.Sleep(10 * time.Second)
+			if open := w.openStops(); open.Equal(dec("0.2")) {
+				break
+			}
+			if time.Since(began) > time.Hour {
+				w.t.Fatal("the exits still close more than is held")
+			}
+		}
+		if took := time.Since(began); took < time.Minute {
+			w.t.Errorf("%d refused cancels took %v, without pauses", refusals, took)
 		}
 	})
 }
