@@ -102,7 +102,9 @@ func (b *Book) EntrySymbols() []market.Symbol {
 
 // Covers returns the cover of each entry in a symbol that is open, has open exits, or whose
 // position is held, newest first. A position that is smaller than its entries brought is
-// what is left of the newest: whatever closed the rest is taken to have closed the oldest.
+// what is left of the newest: whatever closed the rest is taken to have closed the oldest. An
+// open entry comes before those that have ended: nothing closes what it brought while more of
+// it may come.
 // Stops that protect no entry in particular, or close more than is held of theirs, count for
 // the newest that need them.
 func (b *Book) Covers(s market.Symbol, base string) []Cover {
@@ -110,7 +112,18 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 	left, spare := held.Abs(), b.spareStops(s, held)
 	var all []Cover
 	var lacks []decimal.Decimal // by cover: how much of Held its own stops do not close
-	for _, entry := range b.Entries(s) {
+	entries := b.Entries(s)
+	slices.SortStableFunc(entries, func(x, y Order) int {
+		switch {
+		case x.Status.Final() == y.Status.Final():
+			return 0
+		case x.Status.Final():
+			return 1
+		default:
+			return -1
+		}
+	})
+	for _, entry := range entries {
 		if left.IsZero() && entry.Status.Final() && !b.needed(entry) {
 			continue
 		}
