@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,14 +50,33 @@ func question(n int) order.Order {
 	}
 }
 
+// outbox keeps the messages to the owner.
+type outbox struct {
+	mu   sync.Mutex
+	sent []sink.Notice
+}
+
+func (b *outbox) post(n sink.Notice) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = append(b.sent, n)
+	return nil
+}
+
+func (b *outbox) all() []sink.Notice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.sent)
+}
+
 // inAsk runs a test in virtual time, which begins at midnight of 2000-01-01.
-func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent *[]sink.Notice)) {
+func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent *outbox)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var sent []sink.Notice
+		var sent outbox
 		desk := &approver{pending: []order.Order{question(1)}}
 		a := &asker{
-			post: func(n sink.Notice) error { sent = append(sent, n); return nil }, desk: func() control.Approver { return desk }, base: "https://c.example",
+			post: sent.post, desk: func() control.Approver { return desk }, base: "https://c.example",
 			log: slog.New(slog.DiscardHandler), now: time.Now, buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -69,29 +90,29 @@ func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent 
 
 func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, _ *approver, sent *[]sink.Notice) {
+	inAsk(t, func(t *testing.T, a *asker, _ *approver, sent *outbox) {
 		t.Helper()
 		for n := range 4 {
 			a.asked(question(n + 1))
 			synctest.Wait()
 		}
-		if len(*sent) != 1 {
-			t.Fatalf("%d messages at once", len(*sent))
+		if len(sent.all()) != 1 {
+			t.Fatalf("%d messages at once", len(sent.all()))
 		}
-		first := (*sent)[0]
+		first := sent.all()[0]
 		if first.Text != "An order needs approval until 00:05 UTC. Decide with candela approve o1 or candela refuse." || first.Link != "https://c.example/console/approvals/o1" || len(first.Buttons) != 2 {
 			t.Errorf("the first is %+v", first)
 		}
 		time.Sleep(askPause)
 		synctest.Wait()
-		if len(*sent) != 2 || !strings.HasPrefix((*sent)[1].Text, "3 orders need approval, the first until 00:05 UTC.") || len((*sent)[1].Buttons) != 0 {
-			t.Errorf("then %+v", *sent)
+		if len(sent.all()) != 2 || !strings.HasPrefix(sent.all()[1].Text, "3 orders need approval, the first until 00:05 UTC.") || len(sent.all()[1].Buttons) != 0 {
+			t.Errorf("then %+v", sent.all())
 		}
 		time.Sleep(10 * time.Minute)
 		a.asked(question(9)) // which has ended
 		synctest.Wait()
-		if len(*sent) != 2 {
-			t.Errorf("%d messages in the end", len(*sent))
+		if len(sent.all()) != 2 {
+			t.Errorf("%d messages in the end", len(sent.all()))
 		}
 		a.detail = true
 		if text := a.notice([]order.Order{question(1)}).Text; !strings.HasPrefix(text, "An order to buy 2 binance:BTCUSDT (market, live, value 100000) needs approval") {
@@ -102,7 +123,7 @@ func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 
 func TestAsk_AButtonDecidesOnce(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *[]sink.Notice) {
+	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *outbox) {
 		t.Helper()
 		yes, no := a.offer(question(1))[0], a.offer(question(1))[1]
 		for name, press := range map[string]struct {
@@ -131,7 +152,7 @@ func TestAsk_AButtonDecidesOnce(t *testing.T) {
 
 func TestAsk_AButtonIsOfOneOrder(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *[]sink.Notice) {
+	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *outbox) {
 		t.Helper()
 		other := question(1)
 		other.Quantity = decimal.NewFromInt(3)

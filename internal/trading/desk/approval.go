@@ -75,8 +75,9 @@ func pendingOf(open []order.Order) []order.Order {
 }
 
 // Pending lists the orders that wait for the owner, of a group the first, newest first.
-func (d *Desk) Pending(context.Context) ([]order.Order, error) {
-	return pendingOf(d.view.Load().open), nil
+func (d *Desk) Pending(ctx context.Context) (pending []order.Order, err error) {
+	err = d.do(ctx, func(l *loop) { pending = l.pending() }) // after the account is loaded
+	return pending, err
 }
 
 // Approve sends an order that waits for the owner, with the others of its group, and waits
