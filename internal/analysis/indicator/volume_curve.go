@@ -143,15 +143,17 @@ func (c *volumeCurve) distribute(p *profile) bool {
 	if near > noise/8 {
 		return false
 	}
-	var low curveNode
+	var low, sums curveNode // sums is below(at)
 	volume, at, steep, sum := pair{}, 0, 0.0, c.rounding()
 	for r := range n {
 		high, above, steepAbove := curveNode{ends: 2 * c.count}, pair{c.volume, 0}, 0.0
 		if r < n-1 {
-			edge := p.bottom(r + 1)
-			found, _ := slices.BinarySearch(c.ends[at:], edge-noise)
-			at += found
-			high = c.below(at)
+			edge, before := p.bottom(r+1), at
+			at = firstFrom(c.ends, at, edge-noise)
+			if at != before {
+				sums = c.below(at)
+			}
+			high = sums
 			above = high.slope.times(edge).plus(high.offset.negative())
 			steepAbove = high.slope.high
 			if at < len(c.ends) && c.ends[at] <= edge+near {
@@ -169,6 +171,25 @@ func (c *volumeCurve) distribute(p *profile) bool {
 		low, volume, steep = high, above, steepAbove
 	}
 	return true
+}
+
+// firstFrom returns the index of the first of ascending values, from an index on, that is not
+// below a bound. It tries near ones first: the bounds of a profile are close together.
+func firstFrom(values []float64, from int, bound float64) int {
+	step := 1
+	for from+step <= len(values) && values[from+step-1] < bound {
+		from += step
+		step *= 2
+	}
+	to := min(from+step, len(values))
+	for from < to {
+		if middle := int(uint(from+to) >> 1); values[middle] < bound {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from
 }
 
 // weight is the weight of rows that a profile gives to within error.
