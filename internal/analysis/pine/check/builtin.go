@@ -1,0 +1,64 @@
+package check
+
+// Support describes what candela does with a name of the language.
+type Support uint8
+
+// The degrees of support.
+const (
+	Supported Support = iota
+	NoEffect          // accepted, and changes nothing
+	Refused           // known, and not available; Builtin.Reason says why
+)
+
+// Builtin describes one signature of a built-in function. Eval finds its code by Name and,
+// where a name has several forms that differ in more than omitted arguments, Form.
+type Builtin struct {
+	Name string // "ta.sma"
+	// Form distinguishes overloads; empty for the first or only one.
+	Form     string
+	Params   []Param
+	Variadic bool // the last parameter takes any number of values: Call.Rest
+	Support  Support
+	Reason   string
+	// MinVersion and MaxVersion bound the versions that have it; 0 is no bound.
+	MinVersion, MaxVersion int
+	// Global says that it may be called in the global scope only.
+	Global bool
+	// Pure says that equal constant arguments give an equal result, so a call may be folded.
+	Pure bool
+
+	result resultRule
+}
+
+// Param is a parameter of a built-in.
+type Param struct {
+	Name     string
+	Qual     Qualifier // the weakest that is taken
+	Optional bool
+	Default  string // as written in Pine; empty if none
+
+	typ typeRule
+}
+
+// Severity distinguishes a warning from an error.
+type Severity uint8
+
+// The severities.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// Diagnostic is a finding about a script. Line and columns count from 1. Fix is what to do
+// about it, empty if nothing is known.
+type Diagnostic struct {
+	Line, Column, EndColumn int
+	Code, Message, Fix      string
+	Severity                Severity
+}
+
+// typeRule and resultRule are spelled in the tables of built-ins; see signature.go.
+type (
+	typeRule   string
+	resultRule string
+)
