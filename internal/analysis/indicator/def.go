@@ -80,6 +80,9 @@ type Def struct {
 	// New makes an instance for values that Resolve has checked, so it cannot fail.
 	New func(Values) Instance
 
+	// Version is the first half of the hash of a script's source, "" for the catalogue.
+	Version string
+
 	family *Def           // of a member
 	fixed  map[string]any // what a member decides
 }
@@ -95,6 +98,15 @@ func (t Trigger) Sentence() string {
 	when := strings.ReplaceAll(t.When, "`", "")
 	first, size := utf8.DecodeRuneInString(when)
 	return string(unicode.ToUpper(first)) + when[size:] + "."
+}
+
+// Pinned returns the name of the family, or the name and version of a script: what a name
+// meant stays the same when the script is changed.
+func (d *Def) Pinned() string {
+	if d.Version != "" {
+		return d.Name + "@" + d.Version
+	}
+	return d.Family().Name
 }
 
 // Summary returns the first clause of Doc: what it shows, without how to read it.

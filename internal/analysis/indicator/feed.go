@@ -103,7 +103,7 @@ func fedLabel(label string, inner *Selection, line Output) string {
 
 // takeFeed looks for a source that is an indicator's line. It returns the parameters with
 // the close in its place, and nil if the source is a price or the default.
-func (d *Def) takeFeed(params map[string]json.RawMessage, depth int) (map[string]json.RawMessage, *Selection, Output, error) {
+func (l Library) takeFeed(d *Def, params map[string]json.RawMessage, depth int) (map[string]json.RawMessage, *Selection, Output, error) {
 	at := slices.IndexFunc(d.Params, func(p Param) bool { return p.fed })
 	if at < 0 {
 		return params, nil, Output{}, nil
@@ -112,7 +112,7 @@ func (d *Def) takeFeed(params map[string]json.RawMessage, depth int) (map[string
 		if d.param(name) != at {
 			continue
 		}
-		inner, line, err := readFeed(d.Name+"."+name, raw, depth)
+		inner, line, err := l.readFeed(d.Name+"."+name, raw, depth)
 		if err != nil || inner == nil {
 			return params, nil, line, err
 		}
@@ -124,7 +124,7 @@ func (d *Def) takeFeed(params map[string]json.RawMessage, depth int) (map[string
 }
 
 // readFeed reads a source. It returns nil for one that is no indicator.
-func readFeed(field string, raw json.RawMessage, depth int) (*Selection, Output, error) {
+func (l Library) readFeed(field string, raw json.RawMessage, depth int) (*Selection, Output, error) {
 	r, line, none := Request{}, "", Output{}
 	switch text := strings.TrimSpace(string(raw)); {
 	case strings.HasPrefix(text, "{"):
@@ -141,7 +141,7 @@ func readFeed(field string, raw json.RawMessage, depth int) (*Selection, Output,
 			return nil, none, fault.Missing(field+".name", "the name of an indicator, such as rsi")
 		}
 	case strings.HasPrefix(text, `"`):
-		if r.Name, line = feedName(raw); r.Name == "" {
+		if r.Name, line = l.feedName(raw); r.Name == "" {
 			return nil, none, nil // a price, or a text that the parameter refuses
 		}
 	default:
@@ -150,7 +150,7 @@ func readFeed(field string, raw json.RawMessage, depth int) (*Selection, Output,
 	if depth >= maxFeeds {
 		return nil, none, fault.Field(field, r.Name, fmt.Sprintf("a price: a source is made of at most %d indicators", maxFeeds))
 	}
-	inner, err := resolveAt(r, depth+1)
+	inner, err := l.resolveAt(r, depth+1)
 	if err != nil {
 		return nil, none, err
 	}
@@ -160,15 +160,15 @@ func readFeed(field string, raw json.RawMessage, depth int) (*Selection, Output,
 
 // feedName reads the name of an indicator and perhaps its line from a text. It returns ""
 // for any other text.
-func feedName(raw json.RawMessage) (name, line string) {
+func (l Library) feedName(raw json.RawMessage) (name, line string) {
 	if json.Unmarshal(raw, &name) != nil || isPrice(name) {
 		return "", ""
 	}
-	if d, _, _ := lookup(name, false); d != nil {
+	if d, _, _ := l.lookup(name, false); d != nil {
 		return name, ""
 	}
 	name, line, _ = strings.Cut(name, ".")
-	if d, _, _ := lookup(name, false); d == nil {
+	if d, _, _ := l.lookup(name, false); d == nil {
 		return "", ""
 	}
 	return name, line

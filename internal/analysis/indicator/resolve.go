@@ -34,7 +34,7 @@ type Selection struct {
 // Key is equal for selections with the same result, regardless of aliases, members and
 // explicit defaults.
 func (s *Selection) Key() string {
-	key := s.Def.Family().Name + "(" + s.Values.String() + ")"
+	key := s.Def.Pinned() + "(" + s.Values.String() + ")"
 	if s.Inner != nil {
 		key += " of " + s.Inner.Key() + "." + s.line
 	}
@@ -71,13 +71,13 @@ func (s *Selection) Compute(in Input) *Result {
 // and the marks between words do not matter. An unknown name is an error, UnknownCode,
 // with the nearest known names; so is a name that holds values, such as sma200, which
 // Resolve takes.
-func Find(name string) (*Def, error) {
-	d, params, err := lookup(name, false)
+func (l Library) Find(name string) (*Def, error) {
+	d, params, err := l.lookup(name, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case d == nil:
-		return nil, unknownName(name)
+		return nil, l.unknownName(name)
 	case len(params) > 0:
 		e := fault.Field("indicators", name, "the name alone: "+d.Name, d.Name)
 		e.Message = fmt.Sprintf("indicators: %q has parameters in its name; here is only the name: %s", name, d.Name)
@@ -87,19 +87,19 @@ func Find(name string) (*Def, error) {
 }
 
 // FindSpelled is Find for names that may hold values, which it leaves out.
-func FindSpelled(name string) (*Def, error) {
-	d, _, err := lookup(name, false)
+func (l Library) FindSpelled(name string) (*Def, error) {
+	d, _, err := l.lookup(name, false)
 	if d == nil && err == nil {
-		err = unknownName(name)
+		err = l.unknownName(name)
 	}
 	return d, err
 }
 
 // unknownName is the error about a name that is not in the catalogue.
-func unknownName(name string) error {
+func (l Library) unknownName(name string) error {
 	key := strings.ToLower(strings.TrimSpace(name))
 	c := catalogue()
-	known := slices.Sorted(maps.Keys(c.names))
+	known := append(slices.Sorted(maps.Keys(c.names)), l.names()...)
 	near := fault.Nearest(key, known)
 	if len(near) == 0 {
 		// Without the values that a name may hold.
@@ -114,42 +114,45 @@ func unknownName(name string) error {
 
 // Resolve checks a request against the catalogue and makes the instance. It reports
 // the first problem: name, unknown parameter, wrong value.
-func Resolve(r Request) (*Selection, error) { return resolveAt(r, 0) }
+func (l Library) Resolve(r Request) (*Selection, error) { return l.resolveAt(r, 0) }
 
 // resolveAt is Resolve for an indicator that is the source of depth others.
-func resolveAt(r Request, depth int) (*Selection, error) {
-	def, params, err := r.read()
+func (l Library) resolveAt(r Request, depth int) (*Selection, error) {
+	def, params, err := l.read(&r)
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(params, depth)
+	return l.resolve(def, params, depth)
 }
 
 // read returns the definition that the request names, and its parameters with those
 // written in the name.
-func (r *Request) read() (*Def, map[string]json.RawMessage, error) {
+func (l Library) read(r *Request) (*Def, map[string]json.RawMessage, error) {
+	if strings.EqualFold(strings.TrimSpace(r.Name), InlineName) {
+		return l.inline(r)
+	}
 	parameters := false
 	for name := range r.Params {
 		parameters = parameters || !isInterval(name)
 	}
-	def, written, err := lookup(r.Name, parameters)
+	def, written, err := l.lookup(r.Name, parameters)
 	if err != nil {
 		return nil, nil, err
 	}
 	if def == nil {
-		return nil, nil, unknownName(r.Name)
+		return nil, nil, l.unknownName(r.Name)
 	}
 	params, err := def.merge(r, written)
 	return def, params, err
 }
 
 // resolve makes the selection of a definition.
-func (d *Def) resolve(params map[string]json.RawMessage, depth int) (*Selection, error) {
+func (l Library) resolve(d *Def, params map[string]json.RawMessage, depth int) (*Selection, error) {
 	params, interval, err := d.takeInterval(params)
 	if err != nil {
 		return nil, err
 	}
-	params, inner, line, err := d.takeFeed(params, depth)
+	params, inner, line, err := l.takeFeed(d, params, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -199,22 +202,22 @@ func (d *Def) merge(r *Request, written map[string]json.RawMessage) (map[string]
 
 // ResolveAlert returns the indicator as alerts use it: with its defaults, and with all
 // switches on, so that every signal can occur.
-func ResolveAlert(name string) (*Selection, error) {
-	def, err := Find(name)
+func (l Library) ResolveAlert(name string) (*Selection, error) {
+	def, err := l.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(def.switchedOn(nil), 0)
+	return l.resolve(def, def.switchedOn(nil), 0)
 }
 
 // ResolveAlertRequest is ResolveAlert for a request with parameters, in its name or
 // beside it. A switch that the request sets keeps its value.
-func ResolveAlertRequest(r Request) (*Selection, error) {
-	def, params, err := r.read()
+func (l Library) ResolveAlertRequest(r Request) (*Selection, error) {
+	def, params, err := l.read(&r)
 	if err != nil {
 		return nil, err
 	}
-	return def.resolve(def.switchedOn(params), 0)
+	return l.resolve(def, def.switchedOn(params), 0)
 }
 
 // switchedOn adds the switches that params do not set.

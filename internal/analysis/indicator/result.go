@@ -25,6 +25,9 @@ type Result struct {
 	// Anchored is the open time of the bar at which a running sum begins, 0 for values
 	// that do not depend on it. The caller that chose the bar sets it.
 	Anchored int64
+	// Drawn has what a script draws besides; nil for indicators of the catalogue.
+	Drawn *Drawn
+
 	// Shown is set when the result depends only on the bars shown, like a volume
 	// profile. The caller that chose the bars sets it.
 	Shown bool
@@ -43,6 +46,18 @@ type Line struct {
 	Values []float64
 	Style  LineStyle
 	Ahead  []float64 // values of the bars after the last one, which only charts show
+	Paint  *Paint    // a script's own look; nil for the theme's
+}
+
+// Paint is how a script wants a line or histogram to look. It is not sent to clients,
+// except for the colours.
+type Paint struct {
+	Colors []Tone  // of each bar; nil for the theme's
+	Width  float64 // in logical pixels; 0 for the usual one
+	Dash   Dash
+	Joined bool // across bars without a value
+	Shift  int  // bars to the right
+	Form   Form // of a line drawn as dots: Circle or Cross
 }
 
 // LineStyle is how a line is drawn.
@@ -68,6 +83,8 @@ type Hist struct {
 	Values []float64
 	Base   float64   // where the bars stand, in the panel's units
 	Style  HistStyle // what the colour means
+	Paint  *Paint    // a script's own look; nil for the theme's
+	Thin   bool      // drawn as lines, not as columns
 }
 
 // HistStyle is the meaning of a histogram's colour.
@@ -95,6 +112,14 @@ type HLine struct {
 	Y     float64
 	Label string // "POC", "overbought"; may be empty
 	Style HLineStyle
+	Look  *HLook // a script's own look; nil for the theme's
+}
+
+// HLook is how a script wants a level to look.
+type HLook struct {
+	Color Tone
+	Width int
+	Dash  Dash
 }
 
 // HLineStyle is the meaning of a level.
@@ -113,6 +138,18 @@ type Fill struct {
 	Y1, Y2         []float64
 	Style          FillStyle
 	Ahead1, Ahead2 []float64 // values of the bars after the last one, which only charts show
+	Paint          *FillPaint
+}
+
+// FillPaint is how a script wants an area to look.
+type FillPaint struct {
+	Colors []Tone // of each bar; nil with a gradient
+	Shift  int    // bars to the right
+
+	// A gradient goes from the colour at one value to that at another; all four have an
+	// entry per bar, or are nil.
+	Top, Bottom           []float64
+	TopColors, BaseColors []Tone
 }
 
 // FillStyle is how an area is coloured.

@@ -265,6 +265,12 @@ type Stream struct {
 	detect   func(*Row)
 	past     calc.Cells // number of bars, then the last row's values
 	row      Row
+
+	// Of a stream over a runner, instead of slab, step, detect and past.
+	runner Runner
+	count  int       // bars
+	last   []float64 // the last row's values
+	failed error
 }
 
 // Warm steps through a history.
@@ -276,6 +282,9 @@ func (s *Stream) Warm(b *market.Bars) {
 
 // Step adds a closed bar. The row is valid until the next call.
 func (s *Stream) Step(bar market.Bar) *Row {
+	if s.runner != nil {
+		return s.stepRunner(bar)
+	}
 	r, past := &s.row, s.past.Mem()
 	r.begin(int(past[0]), bar)
 	r.Slot = slotOf(s.interval, bar.T)
@@ -295,16 +304,29 @@ func (s *Stream) Step(bar market.Bar) *Row {
 // Peek returns the row that Step would return for a forming bar, and leaves the stream
 // unchanged.
 func (s *Stream) Peek(bar market.Bar) *Row {
+	if s.runner != nil {
+		return s.peekRunner(bar)
+	}
 	s.slab.Peek(func() { s.Step(bar) })
 	return &s.row
 }
 
 // Snapshot copies the stream's whole memory into dst, growing it if needed.
-func (s *Stream) Snapshot(dst []float64) []float64 { return s.slab.Snapshot(dst) }
+func (s *Stream) Snapshot(dst []float64) []float64 {
+	if s.runner != nil {
+		return s.snapshotRunner(dst)
+	}
+	return s.slab.Snapshot(dst)
+}
 
 // Restore loads a snapshot of a stream of the same instance. A snapshot of another
 // length is refused and changes nothing.
-func (s *Stream) Restore(snapshot []float64) error { return s.slab.Restore(snapshot) }
+func (s *Stream) Restore(snapshot []float64) error {
+	if s.runner != nil {
+		return s.restoreRunner(snapshot)
+	}
+	return s.slab.Restore(snapshot)
+}
 
 func newRow(columns int) Row {
 	cells := slices.Repeat([]float64{math.NaN()}, 2*columns)

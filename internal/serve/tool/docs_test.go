@@ -409,6 +409,7 @@ func errorCodes() map[string]string {
 		"trading_not_taken_over": "The candela that traded has ended, and this one cannot take over; the message gives the reason for the owner to fix.",
 		"unavailable":            "A venue does not respond. Retry after `retry_after_s`.",
 		"unknown_argument":       "The tool has no such argument; `suggestions` lists near names.",
+		"scripts_disabled":       "This candela runs no Pine scripts. The operator adds `scripts` to `--toolsets`.",
 		"unknown_indicator":      "No indicator has that name; `suggestions` lists near names, list_indicators all.",
 		"unknown_order":          "No order has that id; get_orders lists the orders.",
 		"unknown_parameter":      "The indicator has no such parameter; `allowed` lists its parameters.",
