@@ -42,7 +42,7 @@ func floors() [][]room {
 			{"picture", "what is shown", []string{"picture/chart picture/payload", "picture/raster", "picture/deflate"}},
 		},
 		{
-			{"analysis", "what is computed", []string{"analysis/pine", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle", "analysis/calc"}},
+			{"analysis", "what is computed", []string{"analysis/pine", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle", "analysis/calc analysis/elementary"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
 		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/listing market/provider/*", "market/provider", "market market/upstream"}}},
