@@ -73,14 +73,18 @@ for (const [name, options] of Object.entries({
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
   phone: { colorScheme: "light", viewport: { width: 390, height: 844 } },
-  small: { colorScheme: "light", viewport: { width: 320, height: 640 } },
+  small: { colorScheme: "dark", viewport: { width: 320, height: 568 } },
   "phone-dark": { colorScheme: "dark", viewport: { width: 390, height: 844 } },
 })) {
   const { page, complaints, close } = await visitor(options);
   await page.goto(ask());
   // The focus comes with the first frame that is drawn, which may be after the load.
   await page.waitForFunction(() => document.activeElement?.id === "passphrase");
-  assert.equal(await page.locator("h1").evaluate((h) => getComputedStyle(h).fontSize), "24px", "the style does not apply");
+  assert.equal(await page.locator("h1").evaluate((h) => getComputedStyle(h).fontSize), page.viewportSize().width > 520 ? "22px" : "20px", "the style does not apply");
+  for (const button of await page.locator("button").all()) {
+    const box = await button.boundingBox();
+    assert.ok(box.y >= 0 && box.y + box.height <= page.viewportSize().height, `${name}: a button is out of sight`);
+  }
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: the page scrolls sideways`);
   assert.ok(await page.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0), "the icon does not load");
   if (folder) await page.screenshot({ path: `${folder}/consent-${name}.png`, fullPage: true });
@@ -134,14 +138,24 @@ for (const [name, options] of Object.entries({
 
   await page.goto(ask());
   assert.equal(await page.locator("#passphrase").count(), 0);
-  assert.ok((await answerOf(() => press(page, "Approve"))).get("code"));
+  assert.ok((await answerOf(() => press(page, "Allow"))).get("code"));
   console.log("browser: second visit asks for the click alone");
+
+  await page.goto(ask());
+  await page.click("text=Read");
+  await Promise.all([page.waitForNavigation(), page.click('button:has-text("Log out")')]);
+  await page.waitForSelector("#passphrase");
+  assert.deepEqual(await checked(), ["read", "7d"], "the choices are lost with the login");
+  await page.goto(ask());
+  await page.fill("#passphrase", passphrase);
+  assert.ok((await answerOf(() => press(page, "Allow"))).get("code"));
+  console.log("browser: log out ends the login, and keeps the choices");
 
   foreignHTML = `<iframe src="${ask()}"></iframe>`;
   await page.goto(`http://127.0.0.1:${foreign.port}/`);
   const framed = page.frames().find((frame) => frame !== page.mainFrame());
   await framed.waitForLoadState();
-  assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Approve"), "the page is shown in a frame");
+  assert.ok(!(await framed.content()).includes("passphrase") && !(await framed.content()).includes("Allow"), "the page is shown in a frame");
   console.log("browser: framing refused");
 
   await page.goto(ask());
@@ -168,7 +182,7 @@ for (const [name, options] of Object.entries({
   for (let tries = 0; status === 401 && tries < 8; tries++) {
     await page.fill("#passphrase", `guess ${tries}`);
     // Not the response alone: what is typed before its page is there would be lost.
-    const [response] = await Promise.all([page.waitForNavigation(), page.click('button:has-text("Approve")')]);
+    const [response] = await Promise.all([page.waitForNavigation(), page.click('button:has-text("Allow")')]);
     status = response.status();
   }
   assert.equal(status, 429);

@@ -54,6 +54,13 @@ func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
 	}
+	if cfg.Trade {
+		policy, err := rt.policy()
+		if err != nil {
+			return nil, err
+		}
+		front.InForce = policy.Brief()
+	}
 	if cfg.AcceptsDocuments() {
 		front.Documents = newDocuments(cfg)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"candela/internal/kit/bucket"
@@ -36,9 +37,12 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
 		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner denied the request")
 		return
+	case "logout":
+		s.logOut(w, r, p, q)
+		return
 	case "approve":
 	default:
-		s.writeErrorPage(w, r, invalidRequest("decision must be approve or deny"))
+		s.writeErrorPage(w, r, invalidRequest("decision must be approve, deny or logout"))
 		return
 	}
 	granted, e := s.readChoice(p, q)
@@ -143,10 +147,20 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 		e.RetryAfter = replacedWait
 		return "", e
 	case errors.Is(err, ErrWrongPassphrase):
-		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase.")
+		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(s.limits.guessesLeft(address, time.Now())))
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase check failed", slog.Any("error", err))
 	return "", serverError()
+}
+
+func triesLeft(n int) string {
+	switch n {
+	case 0:
+		return "No tries left for now."
+	case 1:
+		return "1 try left."
+	}
+	return strconv.Itoa(n) + " tries left."
 }
 
 // askAgain shows the form again with the error.

@@ -69,6 +69,23 @@ func TestConsent_WrongPass401(t *testing.T) {
 	}
 }
 
+// The page says how many tries are left, and counts none for the right passphrase.
+func TestConsent_WrongPassCountsTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(t, nil)
+		b := s.Browser()
+		page := b.Open(Query(s.Known()))
+		for _, want := range []string{"4 tries left.", "3 tries left.", "2 tries left.", "1 try left.", "No tries left for now."} {
+			r := b.Decide(page, "passphrase", "wrong")
+			Documented(t, r)
+			if !strings.Contains(string(r.Body), "Wrong passphrase. "+want) {
+				t.Errorf("no %q in %s", want, r.Body)
+			}
+		}
+	})
+}
+
 func TestConsent_Throttle429(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -413,35 +430,6 @@ func TestConsent_AutoApproveRefusedOffLoopback(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "loopback") {
 			t.Errorf("%s: %v", base, err)
 		}
-	}
-}
-
-// TestConsent_Says reads the page for each kind of client and of trading.
-func TestConsent_Says(t *testing.T) {
-	t.Parallel()
-	for i, tc := range []struct {
-		trading  oauth.Trading
-		redirect string
-		want     []string
-		not      string
-	}{
-		{oauth.NoTrading, "http://localhost:3118/callback", []string{`<p class="target">localhost:3118</p>`, "on the device you are using", "trading is disabled"}, "orders"},
-		{oauth.PaperTrading, "https://claude.ai/api/mcp/auth_callback", []string{`<p class="target">claude.ai</p>`, "This website", "on paper"}, "trading is disabled"},
-		{oauth.LiveTrading, "cursor://anysphere.cursor-mcp/oauth/callback", []string{`<p class="target">cursor:</p>`, "An app on your device", "real money"}, "on paper"},
-	} {
-		t.Run(strconv.Itoa(i), func(t *testing.T) {
-			t.Parallel()
-			s := New(t, func(c *oauth.Config) { c.Trading = tc.trading })
-			page := string(s.Browser().Open(Query(s.Register(uris(tc.redirect)), "redirect_uri", tc.redirect)).Body)
-			for _, want := range tc.want {
-				if !strings.Contains(page, want) {
-					t.Errorf("no %q in %s", want, page)
-				}
-			}
-			if strings.Contains(page, tc.not) {
-				t.Errorf("%q is in %s", tc.not, page)
-			}
-		})
 	}
 }
 

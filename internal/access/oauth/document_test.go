@@ -78,7 +78,7 @@ func TestDocument_FromLoginToToken(t *testing.T) {
 			t.Fatalf("a wrong passphrase: %d, %d fetches", again.Status, documents.fetched-before)
 		}
 		consent := logIn(t, b, page, Passphrase)
-		for _, want := range []string{"Approve the client of client.example?", "A Client", "Any program on this device can pretend", "You are logged in"} {
+		for _, want := range []string{"Allow the client of client.example to access candela?", "A Client", "Any program on this device can pretend", "Logged in as the owner"} {
 			if !strings.Contains(string(consent.Body), want) {
 				t.Fatalf("the page lacks %q: %d %s", want, consent.Status, consent.Body)
 			}
@@ -102,7 +102,7 @@ func TestDocument_OwnerIsLoggedIn(t *testing.T) {
 		b.Decide(b.Open(Query(known)))
 		query := Query(Client{ID: documentID}, "redirect_uri", "https://client.example/callback")
 		page := b.Open(query)
-		if got := strings.Contains(string(page.Body), `name="passphrase"`); got != asks || !strings.Contains(string(page.Body), "Approve the client of client.example?") {
+		if got := strings.Contains(string(page.Body), `name="passphrase"`); got != asks || !strings.Contains(string(page.Body), "Allow the client of client.example to access candela?") {
 			t.Errorf("trading %d: the page asks for a passphrase: %v", trading, got)
 		}
 		if strings.Contains(string(page.Body), "Any program on this device") || strings.Contains(string(page.Body), "It is not client.example") {

@@ -59,3 +59,8 @@ func (l *limiter) tryGuess(address netip.Addr, now time.Time) (wait time.Duratio
 	}
 	return wait
 }
+
+// guessesLeft returns how many guesses an address has now.
+func (l *limiter) guessesLeft(address netip.Addr, now time.Time) int {
+	return min(l.guess.Left(bucket.Network(address), now), max(0, int(l.guessAll.TokensAt(now))))
+}

@@ -72,6 +72,47 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 	return nil
 }
 
+// logOut ends the browser's login and shows the consent page again, with the owner's
+// choices, which then asks for the passphrase.
+func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q request) {
+	c, e := s.readChoice(p, q)
+	if e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	if e := s.endLogin(r); e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	for _, path := range loginPaths() {
+		http.SetCookie(w, s.cookie(loginCookie, path, "", -time.Second))
+	}
+	q.Approver = ""
+	data := s.consentPage(r, q, c)
+	data.LoggedIn = false // the request still carries the cookie
+	s.writePage(w, http.StatusOK, data)
+}
+
+// endLogin revokes the login of the browser, if it has one.
+func (s *Server) endLogin(r *http.Request) *Error {
+	if s.loggedIn(r) == "" {
+		return nil
+	}
+	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
+	if err != nil {
+		return nil //nolint:nilerr // loggedIn has read it
+	}
+	t, err := s.store.Token(r.Context(), HashOf(c.Value), time.Now())
+	if err == nil {
+		err = s.Revoke(r.Context(), t.Grant.Subject, t.ID)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not ended", slog.Any("error", err))
+		return serverError()
+	}
+	return nil
+}
+
 // browserCookie returns the fingerprint of the browser's cookie and sets one if there is
 // none. An existing one is kept, so that two tabs work at the same time.
 func (s *Server) browserCookie(w http.ResponseWriter, r *http.Request) string {

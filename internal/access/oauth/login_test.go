@@ -80,6 +80,42 @@ func TestConsent_LoginIsListedAndRevoked(t *testing.T) {
 	}
 }
 
+func TestConsent_LogOut(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(c *oauth.Config) { c.Trading = oauth.PaperTrading })
+	c, b := s.Known(), s.Browser()
+	b.Decide(b.Open(Query(c)))
+	copied := b.Cookie()
+	page := b.Open(Query(c))
+	if !strings.Contains(string(page.Body), "Log out") {
+		t.Fatalf("no way to log out: %s", page.Body)
+	}
+	out := b.Decide(page, "decision", "logout", "scope", "read", "ttl", "1h", "passphrase", "")
+	if out.Status != http.StatusOK || !strings.Contains(string(out.Body), `type="password"`) {
+		t.Errorf("after it: %d %s", out.Status, out.Body)
+	}
+	_, scope := radios(out, "scope")
+	_, ttl := radios(out, "ttl")
+	if scope != "read" || ttl != "1h" {
+		t.Errorf("%s for %s is checked", scope, ttl)
+	}
+	if r := b.Decide(out, "passphrase", ""); r.Status != http.StatusUnauthorized {
+		t.Errorf("approved without the passphrase: %d", r.Status)
+	}
+	if again := b.Do(http.MethodGet, "/authorize?"+Query(c).Encode(), "", http.Header{"Cookie": {copied}}); !strings.Contains(string(again.Body), `type="password"`) {
+		t.Error("the login's cookie outlives it")
+	}
+	if list, err := s.Server.Tokens(t.Context(), oauth.SoleOwner); err != nil || len(list) != 0 {
+		t.Errorf("still listed: %+v, %v", list, err)
+	}
+	if r := b.Decide(out, "decision", "logout", "passphrase", ""); r.Status != http.StatusOK {
+		t.Errorf("a second time: %d", r.Status)
+	}
+	if r := b.Decide(out); r.Status != http.StatusSeeOther {
+		t.Errorf("with the passphrase: %d", r.Status)
+	}
+}
+
 // With real money at stake every approval needs the passphrase.
 func TestConsent_LiveAsksEachTime(t *testing.T) {
 	t.Parallel()

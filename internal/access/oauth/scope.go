@@ -132,7 +132,7 @@ func parseTTL(name string) (time.Duration, bool) {
 // option is a radio button of the consent page.
 type option struct {
 	Value, Label, Note string
-	Kind               string // paper or live for trading, else ""
+	Money              string // the kind of account that the option trades on, else ""
 	Checked            bool
 }
 
@@ -141,13 +141,20 @@ func (s *Server) scopeOptions(q request, c choice) []option {
 	if s.cfg.Trading == NoTrading {
 		return nil
 	}
-	all := []option{
-		{Label: "Charts only", Note: "Draw charts and compute indicators. It sees nothing of your account."},
-		{Label: "Read", Note: "Also see your orders, positions and alerts, and receive notifications."},
-		{Label: "Trade on paper", Note: "Also set alerts, and place and cancel orders without real money.", Kind: "paper"},
-	}
+	trade := option{Label: "Trade", Note: "Also set alerts, and place and cancel orders without real money", Money: "on paper"}
 	if s.cfg.Trading == LiveTrading {
-		all[2] = option{Label: "Trade with real money", Note: "Also set alerts, and place and cancel orders on your live account.", Kind: "live"}
+		trade.Note, trade.Money = "Also set alerts, and place and cancel orders", "real money"
+		if venue, _, _ := strings.Cut(strings.TrimPrefix(s.cfg.Account, SoleOwner+"/"), "/"); venue != "" {
+			trade.Note += " at " + venue
+		}
+	}
+	if s.cfg.InForce != "" {
+		trade.Note += ": " + s.cfg.InForce
+	}
+	all := []option{
+		{Label: "Charts only", Note: "Charts and indicators of any symbol"},
+		{Label: "Read", Note: "Also see positions, orders, alerts and notifications"},
+		trade,
 	}
 	for i, scope := range principal.Scopes() {
 		if scope > s.limit(q) {

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/access/door"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/lograte"
 	"candela/internal/kit/principal"
@@ -46,6 +47,8 @@ type Config struct {
 	Name            string    // of the service, shown to people
 	Trading         Trading   // shown on the consent page
 	Account         string    // with real money, of LiveTrading; an approval is for one
+	InForce         string    // the limits of orders in force, in one line; shown beside the scope trade
+	ClientsPage     string    // path of the page that lists approved clients, "" for none
 	AutoApprove     bool      // approve every client; needs a loopback base URL
 	RedirectSchemes []string  // app schemes besides the known ones
 	Documents       Documents // nil: client ids that are URLs are refused
@@ -102,9 +105,10 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	if err := s.origin.AddTrustedOrigin(cfg.BaseURL); err != nil {
 		return nil, fmt.Errorf("base URL: %w", err)
 	}
-	if s.page, s.csp, err = parsePage(); err != nil {
+	if s.page, err = parsePage(); err != nil {
 		return nil, err
 	}
+	s.csp = door.ContentPolicy()
 	return s, nil
 }
 

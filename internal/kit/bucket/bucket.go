@@ -60,6 +60,13 @@ func (s *Set[K]) GiveBack(key K, now time.Time) {
 	s.bucket(key).ReserveN(now, -1)
 }
 
+// Left returns how many can be taken for a key now.
+func (s *Set[K]) Left(key K, now time.Time) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, int(s.bucket(key).TokensAt(now)))
+}
+
 // Forget gives a key a full bucket again.
 func (s *Set[K]) Forget(key K) {
 	s.mu.Lock()
