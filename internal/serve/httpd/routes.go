@@ -32,7 +32,7 @@ func (s *Server) routes() []route {
 		route{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
 		route{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
 		route{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},
-		route{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.discovery, "HEAD": s.discovery}, true},
+		route{"/", map[string]http.HandlerFunc{"POST": s.message, "GET": s.root, "HEAD": s.root}, true},
 		route{"/favicon.svg", map[string]http.HandlerFunc{"GET": s.icon, "HEAD": s.icon}, true},
 	)
 }
@@ -153,7 +153,7 @@ func (s *Server) describe() ([]byte, error) {
 	return data, nil
 }
 
-// discovery answers GET /.
+// discovery answers GET / of programs.
 func (s *Server) discovery(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, string(s.landing))
 }

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/access/door"
 	"candela/internal/access/oauth"
 	"candela/internal/kit/lograte"
 	"candela/internal/kit/principal"
@@ -85,10 +86,12 @@ type Server struct {
 	strangers *slog.Logger // rate-limited, for messages that anyone can cause
 	base      *url.URL
 	landing   []byte // the discovery document
+	page      []byte // for browsers at the root
 	sessions  sessions
 	rooms     sync.Pool // of *room
 
 	noStore, jsonType []string // header values, shared and never modified
+	pagePolicy        string   // content security policy of page
 
 	address     func(*http.Request) netip.Addr // whose limit a request without a token counts against
 	connections *connections
@@ -121,6 +124,10 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	s.connections = newConnections(cfg.MaxConnections, cfg.Limits.Address, cfg.TrustedProxies)
 	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
+		return nil, err
+	}
+	s.pagePolicy = door.ContentPolicy()
+	if s.page, err = s.rootPage(""); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -1,0 +1,63 @@
+package httpd
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"candela/internal/access/door"
+)
+
+//go:embed root.html
+var rootHTML string
+
+// rootPage renders what a person sees at the root: the address to add in a client, and the
+// way to the console. It says nothing about the account.
+func (s *Server) rootPage(console string) ([]byte, error) {
+	page, err := template.New("root").Parse(rootHTML)
+	if err != nil {
+		return nil, fmt.Errorf("root page: %w", err)
+	}
+	var b bytes.Buffer
+	err = page.Execute(&b, struct {
+		Style               template.CSS
+		Name, Base, Console string
+	}{door.Style(), s.cfg.Name, s.cfg.BaseURL, console})
+	if err != nil {
+		return nil, fmt.Errorf("root page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// root answers GET /: a page for a browser, the discovery document for programs.
+func (s *Server) root(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Vary", "Accept")
+	if !prefersPage(r.Header["Accept"]) {
+		s.discovery(w, r)
+		return
+	}
+	door.Write(w, http.StatusOK, s.pagePolicy, s.base.Scheme == "https", s.page)
+}
+
+// prefersPage reports whether an Accept header names text/html before JSON, as browsers do.
+func prefersPage(headers []string) bool {
+	for _, header := range headers {
+		for item := range strings.SplitSeq(header, ",") {
+			media, params, _ := strings.Cut(item, ";")
+			media = strings.ToLower(strings.TrimSpace(media))
+			if weight, _ := quality(params); weight <= 0 {
+				continue
+			}
+			switch media {
+			case "text/html":
+				return true
+			case "application/json", "application/*", "*/*":
+				return false
+			}
+		}
+	}
+	return false
+}
