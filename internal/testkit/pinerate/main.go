@@ -1,0 +1,84 @@
+// Command pinerate measures how many scripts of a local corpus of Pine scripts the
+// checker accepts, and lists the first error of each other one by cause. Each folder of
+// the directory is a repository; nothing of it is part of candela.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"candela/internal/analysis/pine/syntax"
+)
+
+func main() {
+	verbose := flag.Bool("v", false, "list every script that fails")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: pinerate [-v] DIRECTORY")
+		os.Exit(2)
+	}
+	all, err := load(flag.Arg(0))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	report(all, *verbose)
+}
+
+// tally counts the scripts of one kind and version.
+type tally struct{ all, passed int }
+
+func report(all []script, verbose bool) {
+	counts := map[string]*tally{}
+	causes := map[string][]string{}
+	start := time.Now()
+	for _, s := range all {
+		key := fmt.Sprintf("%s v%d", s.kind, s.version)
+		if counts[key] == nil {
+			counts[key] = &tally{}
+		}
+		counts[key].all++
+		place, cause := firstError(s)
+		if cause == "" {
+			counts[key].passed++
+		} else if s.version >= 5 {
+			causes[cause] = append(causes[cause], s.path+place)
+		}
+	}
+	fmt.Printf("%d scripts in %v\n", len(all), time.Since(start).Round(time.Millisecond))
+	for _, k := range sortedKeys(counts) {
+		c := counts[k]
+		fmt.Printf("%-16s %4d of %4d  %5.1f %%\n", k, c.passed, c.all, 100*float64(c.passed)/float64(c.all))
+	}
+	list := sortedKeys(causes)
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(causes[b]), len(causes[a])) })
+	for _, c := range list {
+		fmt.Printf("%4d  %s  (%s)\n", len(causes[c]), c, causes[c][0])
+		if verbose {
+			for _, p := range causes[c][1:] {
+				fmt.Printf("          %s\n", p)
+			}
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func firstError(s script) (place, cause string) {
+	_, errs := syntax.Parse(s.source)
+	if len(errs) == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf(":%d:%d", errs[0].From.Line, errs[0].From.Column), errs[0].Message
+}
