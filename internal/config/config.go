@@ -27,6 +27,7 @@ type Config struct {
 	MCPRevision       string // the newest revision of MCP that is served
 	ClaudeChannel     bool   // wake Claude Code on stdio when an alert fires
 	StructuredContent bool   // write JSON results as structured content, too
+	Apps              bool   // offer the interactive chart to clients that show apps
 
 	Toolsets []string // sets of tools besides those that are always listed
 

@@ -100,6 +100,10 @@ func (c *Config) mainSettings(p Parts) []Setting {
 			Doc: "also write JSON results as structuredContent and list outputSchema; doubles them",
 		},
 		{
+			Name: "apps", Default: "true", Modes: anyService, value: boolField(&c.Apps),
+			Doc: "offer the interactive chart to clients that show MCP Apps; see docs/clients.md",
+		},
+		{
 			Name: "mcp-revision", Arg: "REVISION", Default: "2025-03-26", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
 			Doc: "newest MCP revision, 2025-03-26 or 2026-07-28; see docs/clients.md",
 		},

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -71,7 +72,7 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 		x.refuse(ctx, nil, &httpRefusal{status: http.StatusBadRequest, err: failure})
 		return
 	}
-	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization, Header: mcp.Header(x.r.Header)}
+	from := mcp.Origin{RequestID: x.id, Authorization: x.authorization, Header: mcp.Header(x.r.Header), Apps: mcp.IsAppsSession(x.r.Header.Get(sessionHeader))}
 	if caller == nil {
 		if refusal := s.relieve(s.budgets.beginOpen()); refusal != nil {
 			x.refuse(ctx, &body, refusal)
@@ -104,10 +105,14 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	job := s.mcp.Receive(ctx, from, body)
 	if job.Modern() {
 		x.w.Header().Del(sessionHeader) // the newer revision knows no sessions
-	} else if mcp.Initializes(body) && x.w.Header().Get(sessionHeader) == "" {
+	} else if mcp.Initializes(body) {
 		// Several clients open the stream only if they were given a session id. This one is
-		// never looked up: no state is kept between requests.
-		x.w.Header().Set(sessionHeader, x.id)
+		// never looked up: no state is kept between requests. It says whether the client
+		// shows apps.
+		id, apps := s.mcp.AppsSession(body, cmp.Or(x.w.Header().Get(sessionHeader), x.id))
+		if apps || x.w.Header().Get(sessionHeader) == "" {
+			x.w.Header().Set(sessionHeader, id)
+		}
 	}
 	if job.Listens() {
 		if sub := job.Subscribe(); sub != nil {

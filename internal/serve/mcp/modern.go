@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -36,50 +37,71 @@ type modernServer struct {
 	listening map[string]int // open subscriptions by token
 }
 
-func newModernServer(tools []Tool, cfg Config) (*modernServer, error) {
+func newModernServer(tools []Tool, cfg Config, apps *appServer) (*modernServer, error) {
 	meta, err := json.Marshal(map[string]any{metaServer: serverInfo{cfg.Name, cfg.Title, cfg.Version}})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the server info: %w", err)
 	}
 	m := &modernServer{
 		as:        rendering{open: []byte(`{"resultType":"complete","_meta":` + string(meta) + `,`), structured: true},
-		constant:  map[string]json.RawMessage{},
 		resources: cfg.Resources, listening: map[string]int{},
 	}
 	m.offered = strings.Join([]string{methodDiscover, methodListTools, methodCallTool}, ", ")
-	capabilities := `{"tools":{}}`
+	capabilities := `{"tools":{}`
+	var resources []Resource
+	if m.resources != nil {
+		m.offered += ", " + strings.Join([]string{methodListResources, methodListTemplates, methodReadResource, methodListen}, ", ")
+		capabilities += `,"resources":{"subscribe":true}`
+		resources = m.resources.Resources()
+	}
+	if m.constant, err = m.results(tools, resources, capabilities+"}", cfg.Instructions, publicHint()); err != nil || apps == nil {
+		return m, err
+	}
+	if m.resources == nil {
+		capabilities += `,"resources":{}`
+	}
+	if tools, err = appTools(tools, apps.app); err != nil {
+		return nil, err
+	}
+	// Other clients get other results, so these are for this one alone.
+	apps.modern, err = m.results(tools, append(resources, apps.resource()), capabilities+","+appCapability+"}", cfg.Instructions, cacheHint{listTTL, "private"})
+	return m, err
+}
+
+// results marshals the results of the methods that have no arguments. Without resources
+// there are no methods for them.
+func (m *modernServer) results(tools []Tool, resources []Resource, capabilities, instructions string, hint cacheHint) (map[string]json.RawMessage, error) {
 	results := map[string]any{
 		methodListTools: struct {
 			Tools []Tool `json:"tools"`
 			cacheHint
-		}{tools, publicHint()},
+		}{tools, hint},
+		methodDiscover: struct {
+			Versions     []string        `json:"supportedVersions"`
+			Capabilities json.RawMessage `json:"capabilities"`
+			Instructions string          `json:"instructions,omitempty"`
+			cacheHint
+		}{supportedVersions(), json.RawMessage(capabilities), instructions, hint},
 	}
-	if m.resources != nil {
-		m.offered += ", " + strings.Join([]string{methodListResources, methodListTemplates, methodReadResource, methodListen}, ", ")
-		capabilities = `{"tools":{},"resources":{"subscribe":true}}`
+	if resources != nil {
 		results[methodListResources] = struct {
 			Resources []Resource `json:"resources"`
 			cacheHint
-		}{m.resources.Resources(), publicHint()}
+		}{resources, hint}
 		results[methodListTemplates] = struct {
 			Templates []struct{} `json:"resourceTemplates"`
 			cacheHint
-		}{[]struct{}{}, publicHint()}
+		}{[]struct{}{}, hint}
 	}
-	results[methodDiscover] = struct {
-		Versions     []string        `json:"supportedVersions"`
-		Capabilities json.RawMessage `json:"capabilities"`
-		Instructions string          `json:"instructions,omitempty"`
-		cacheHint
-	}{supportedVersions(), json.RawMessage(capabilities), cfg.Instructions, publicHint()}
+	constant := map[string]json.RawMessage{}
 	for method, result := range results {
 		data, err := json.Marshal(result)
 		if err != nil {
 			return nil, fmt.Errorf("marshal the result of %s: %w", method, err)
 		}
-		m.constant[method] = append(append(json.RawMessage{}, m.as.open...), data[1:]...)
+		constant[method] = append(append(json.RawMessage{}, m.as.open...), data[1:]...)
 	}
-	return m, nil
+	return constant, nil
 }
 
 // cacheHint says how long a client may keep a result, and for whom.
@@ -137,8 +159,19 @@ func (j *Job) appendModern(ctx context.Context, dst []byte, m rpc.Message, line 
 }
 
 func (j *Job) dispatchModern(ctx context.Context, dst []byte, m rpc.Message, line *logRecord) ([]byte, *rpc.Error) {
-	s := j.server.modern
-	if result := s.constant[m.Method]; result != nil {
+	s, constant := j.server.modern, j.server.modern.constant
+	if apps := j.server.apps; apps != nil && announcesApps(j.modern.capabilities) {
+		constant = apps.modern
+		uri := textField(m.Params, "uri")
+		switch {
+		case m.Method != methodReadResource:
+		case uri == apps.app.URI:
+			return apps.appendPage(dst, m, string(s.as.open), `,"ttlMs":`+strconv.Itoa(listTTL)+`,"cacheScope":"private"`), nil
+		case s.resources == nil:
+			return dst, unknownResource(uri)
+		}
+	}
+	if result := constant[m.Method]; result != nil {
 		if failure := checkCursor(m.Params); failure != nil {
 			return dst, failure
 		}

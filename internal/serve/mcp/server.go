@@ -45,6 +45,7 @@ type Config struct {
 	Modern       bool        // also serve ModernVersion
 	Resources    ResourceSet // for ModernVersion; nil for none
 	Structured   bool        // list output schemas and write each JSON result as structured content, too
+	App          *App        // for clients that show apps; nil for none
 	Log          *slog.Logger
 }
 
@@ -57,6 +58,7 @@ type Server struct {
 	list       json.RawMessage
 	legacy     rendering
 	modern     *modernServer // nil if only legacy requests are served
+	apps       *appServer    // nil without an app
 	active     activeCalls
 	counters   counters
 }
@@ -67,6 +69,7 @@ type Origin struct {
 	RequestID     string // of the HTTP request, for the log and internal errors
 	Authorization bool   // the request had an Authorization header
 	Header        Header // of the HTTP request; nil on stdio
+	Apps          bool   // the client has announced in initialize that it shows apps
 }
 
 // NewServer returns a Server over tools. It fails only if they cannot be marshalled.
@@ -76,27 +79,43 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	capabilities := `{"tools":{}}`
-	if cfg.Channel {
-		capabilities = `{"tools":{},"experimental":{"claude/channel":{}}}`
+	welcome, err := hello(cfg, "")
+	if err != nil {
+		return nil, err
 	}
-	hello, err := json.Marshal(struct {
+	apps, err := newAppServer(offered, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: welcome, list: list, apps: apps, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
+		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered, cfg),
+	}
+	if cfg.Modern {
+		s.modern, err = newModernServer(offered, cfg, apps)
+	}
+	return s, err
+}
+
+// hello marshals the result of initialize. more is further capabilities, or "".
+func hello(cfg Config, more string) (json.RawMessage, error) {
+	capabilities := `{"tools":{}`
+	if cfg.Channel {
+		capabilities += `,"experimental":{"claude/channel":{}}`
+	}
+	if more != "" {
+		capabilities += "," + more
+	}
+	data, err := json.Marshal(struct {
 		ProtocolVersion string          `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"capabilities"`
 		ServerInfo      serverInfo      `json:"serverInfo"`
 		Instructions    string          `json:"instructions,omitempty"`
-	}{ProtocolVersion, json.RawMessage(capabilities), serverInfo{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
+	}{ProtocolVersion, json.RawMessage(capabilities + "}"), serverInfo{cfg.Name, cfg.Title, cfg.Version}, cfg.Instructions})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the initialize result: %w", err)
 	}
-	s := &Server{
-		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: hello, list: list, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
-		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered, cfg.Modern),
-	}
-	if cfg.Modern {
-		s.modern, err = newModernServer(offered, cfg)
-	}
-	return s, err
+	return data, nil
 }
 
 // serverInfo identifies the server to clients.
@@ -258,10 +277,19 @@ func (j *Job) appendLegacy(ctx context.Context, dst []byte, m rpc.Message, line 
 		return dst, failure
 	}
 	s := j.server
+	if s.apps != nil && j.from.Apps {
+		if dst, failure, done := s.apps.appendLegacy(dst, m); done {
+			return dst, failure
+		}
+	}
 	switch m.Method {
 	case methodInitialize:
 		line.client = clientName(m.Params)
-		return rpc.AppendResult(dst, m.ID, s.initialize), nil
+		welcome := s.initialize
+		if _, apps := s.AppsSession(j.body, ""); apps {
+			welcome = s.apps.initialize
+		}
+		return rpc.AppendResult(dst, m.ID, welcome), nil
 	case "ping":
 		return rpc.AppendResult(dst, m.ID, json.RawMessage("{}")), nil
 	case methodListTools:

@@ -45,11 +45,14 @@ type counters struct {
 
 const otherMethod = "other"
 
-func newCounters(tools []Tool, modern bool) counters {
+func newCounters(tools []Tool, cfg Config) counters {
 	t := counters{methods: map[string]*counter{}, tools: map[string]*counter{}}
 	names := []string{methodInitialize, "ping", methodListTools, methodCallTool, otherMethod}
-	if modern {
-		names = append(names, methodDiscover, methodListResources, methodListTemplates, methodReadResource, methodListen)
+	if cfg.Modern || cfg.App != nil {
+		names = append(names, methodListResources, methodListTemplates, methodReadResource)
+	}
+	if cfg.Modern {
+		names = append(names, methodDiscover, methodListen)
 	}
 	for _, name := range names {
 		t.methods[name] = &counter{}

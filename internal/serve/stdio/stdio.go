@@ -57,6 +57,7 @@ type Session struct {
 	running chan struct{}
 	waiting chan struct{}
 	client  string // its own name; owned by the receiving goroutine
+	apps    bool   // it shows apps; owned by the receiving goroutine
 	ending  atomic.Pointer[time.Time]
 	over    chan struct{} // closed when no more messages are accepted
 }
@@ -151,10 +152,13 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 	if name := s.mcp.ClientName(body); name != "" {
 		s.client = name
 	}
+	if mcp.Initializes(body) {
+		_, s.apps = s.mcp.AppsSession(body, "")
+	}
 	if s.cfg.Begin != nil && slices.ContainsFunc(body.Calls, s.begins) {
 		s.cfg.Begin()
 	}
-	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller()}, body)
+	job := s.mcp.Receive(calls, mcp.Origin{Caller: s.caller(), Apps: s.apps}, body)
 	// The newer revision has no such notifications.
 	if !job.Modern() && (job.IsSlow() || slices.ContainsFunc(body.Calls, func(c rpc.Call) bool { return c.Method == "notifications/initialized" })) {
 		push.start(calls)

@@ -25,7 +25,7 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
 		{{"store", "what survives a restart", []string{
@@ -39,7 +39,7 @@ func floors() [][]room {
 		},
 		{
 			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
-			{"picture", "what is shown", []string{"picture/chart picture/payload", "picture/raster", "picture/deflate"}},
+			{"picture", "what is shown", []string{"picture/chart picture/payload picture/webchart", "picture/raster", "picture/deflate"}},
 		},
 		{
 			{"analysis", "what is computed", []string{"analysis/pine", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle", "analysis/calc analysis/elementary"}},
@@ -51,10 +51,10 @@ func floors() [][]room {
 }
 
 // testOnly lists packages that exist for tests: contract suites next to the interface
-// they test, the testkit room, and programs of the end-to-end tests. They may import any
+// they test, the testkit room, and programs of the build and of the end-to-end tests. They may import any
 // package; product code may not import them.
 func testOnly(name string) bool {
-	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" ||
+	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" || name == "web/pack" ||
 		strings.HasSuffix(name, "test")
 }
 

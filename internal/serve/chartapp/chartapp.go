@@ -1,0 +1,78 @@
+// Package chartapp is the interactive chart that clients show for generate_chart, an app in
+// the sense of the protocol's extension io.modelcontextprotocol/ui: one HTML file that talks
+// to the client alone.
+package chartapp
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"candela/internal/picture/webchart"
+	"candela/internal/serve/mcp"
+)
+
+// URI is the address of the page.
+const URI = "ui://candela/chart"
+
+//go:embed page.html
+var page string
+
+//go:embed page.css
+var style string
+
+//go:embed app.mjs
+var module string
+
+// New returns the app.
+func New() (*mcp.App, error) {
+	// The page is put together when it is first read: most clients show no apps.
+	build := sync.OnceValues(Page)
+	if _, err := webchart.Script(); err != nil {
+		return nil, err
+	}
+	return &mcp.App{
+		URI: URI, Name: "chart", Title: "Interactive chart", Tool: "generate_chart",
+		Description: "The chart of generate_chart: pan, zoom, live prices, and levels of alerts, orders and positions.",
+		Page: func() []byte {
+			data, err := build()
+			if err != nil {
+				return nil // not reached: New has read the library
+			}
+			return data
+		},
+	}, nil
+}
+
+// Page returns the page with everything it needs. Without the library it shows the picture
+// of the server.
+func Page() ([]byte, error) {
+	library, err := webchart.Script()
+	if err != nil {
+		return nil, err
+	}
+	var modules strings.Builder
+	for _, m := range append(webchart.Modules(), webchart.Module{Name: "app.mjs", Source: []byte(module)}) {
+		modules.WriteString(compact(string(m.Source)))
+	}
+	for name, script := range map[string]string{"the library": string(library), "a module": modules.String()} {
+		if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
+			return nil, fmt.Errorf("%s cannot be part of a page: it has the end of a script", name)
+		}
+	}
+	return []byte(strings.NewReplacer("{{.Style}}", style, "{{.Library}}", string(library), "{{.Module}}", modules.String()).Replace(page)), nil
+}
+
+// compact drops comments, indentation and imports, whose modules are in the same script.
+// No text of the scripts spans lines.
+func compact(source string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(source) {
+		line = strings.TrimLeft(line, " ")
+		if line != "\n" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "import ") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
