@@ -186,6 +186,7 @@ func (l *layout) countAhead() {
 		for k := range v.Lines {
 			ahead = max(ahead, len(v.Lines[k].Ahead))
 		}
+		ahead = max(ahead, min(l.shapesAhead(v), mostAhead))
 	}
 	l.ahead = min(ahead, max(mostAhead, l.n/2))
 }

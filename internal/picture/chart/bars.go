@@ -75,7 +75,7 @@ func (l *layout) drawCandles() {
 		c := Candle{
 			Wick:  Rect{wick, a.row(high), wick + l.Columns.Wick, max(a.row(low), a.row(high)+1)},
 			Body:  Rect{x, a.row(max(open, shut)), x + l.Columns.Body, 0},
-			Color: l.sideColor(shut >= open),
+			Color: l.candleColor(k, shut >= open),
 		}
 		c.Body.Y1 = max(a.row(min(open, shut)), c.Body.Y0+l.bodyMin())
 		c.Hollow = l.spec.Forming && k == l.Columns.N-1 && l.Columns.Body >= 3*l.s
@@ -118,6 +118,10 @@ func (l *layout) drawHistograms() {
 			h := &v.Hist[k]
 			if h.Style == indicator.State {
 				l.stateStrip(v.pane, h)
+				continue
+			}
+			if h.Paint != nil {
+				l.paintHist(v.pane, h)
 				continue
 			}
 			l.histogram(v.pane, h)

@@ -17,6 +17,10 @@ func (l *layout) drawFills() {
 			l.guideBand(v)
 		}
 		for k := range v.Fills {
+			if v.Fills[k].Paint != nil {
+				l.paintFill(v, &v.Fills[k])
+				continue
+			}
 			l.fill(v, &v.Fills[k])
 		}
 	}
@@ -257,9 +261,19 @@ func (l *layout) drawRules() {
 			if h.Style == indicator.Secondary || h.Style == indicator.Reference {
 				r.On, r.Off = 4*l.s, 4*l.s
 			}
+			if h.Look != nil {
+				r.paint(h.Look, l.s)
+			}
 			l.Rules = append(l.Rules, r)
 		}
 	}
+}
+
+// paint gives a level the look that a script wants.
+func (r *Rule) paint(look *indicator.HLook, scale int) {
+	r.Color, r.Thick = tone(look.Color), min(max(look.Width, 1), 10)*scale
+	on, off := dashes(look.Dash, float64(r.Thick), float64(scale))
+	r.On, r.Off = int(on), int(off)
 }
 
 func (l *layout) ruleColor(style indicator.HLineStyle, v *shown) raster.Color {

@@ -84,14 +84,16 @@ type scratch struct {
 	texts    int       // marker texts placed
 	kept     []indicator.Signal
 	compared compared
-	visible  []bool // which drawings are drawn
-	candles  ohlc   // substitute columns, or the bars themselves
+	barTints []raster.Color // of the bars that scripts colour
+	visible  []bool         // which drawings are drawn
+	candles  ohlc           // substitute columns, or the bars themselves
 }
 
 // shown is a result in the picture.
 type shown struct {
 	*indicator.Result
 	pane   int
+	over   bool               // what a script with a panel draws over the price
 	fixed  string             // shown in place of its last value
 	marks  []indicator.Signal // those of its signals that are drawn
 	color  raster.Color       // of what is not a line
@@ -138,6 +140,7 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.thinSignals()
 	l.placeTimeTicks()
 	l.placeLegends()
+	l.drawTints()
 	l.drawProfiles()
 	l.drawFills()
 	l.drawRules()
@@ -147,6 +150,10 @@ func (s *Scene) Layout(spec *Spec, measure Measure) error {
 	l.drawLines()
 	l.drawDivergences()
 	l.drawSignals()
+	l.drawPaintedCandles()
+	l.drawShapes()
+	l.drawMarks()
+	l.drawTables()
 	l.drawDrawings()
 	l.drawTags()
 	l.nameCandles()
@@ -168,7 +175,7 @@ func (c *scratch) reset() {
 	c.legends, c.joined, c.breaks = c.legends[:0], c.joined[:0], c.breaks[:0]
 	c.boxes, c.arrows, c.patterns, c.texts, c.kept = c.boxes[:0], c.arrows[:0], c.patterns[:0], 0, c.kept[:0]
 	c.compared = compared{values: c.compared.values[:0]}
-	c.visible = c.visible[:0]
+	c.visible, c.barTints = c.visible[:0], c.barTints[:0]
 	c.candles = ohlc{}
 }
 

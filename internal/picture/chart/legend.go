@@ -38,6 +38,9 @@ const maxListed = 6
 // price their rows and placeLegends positions them.
 func (l *layout) collectLegends() {
 	for v := range l.each {
+		if v.over && len(v.Lines) == 0 {
+			continue
+		}
 		l.entry(v)
 		l.entries++
 	}
@@ -100,6 +103,10 @@ func (l *layout) entry(v *shown) {
 	if v.pane == 0 {
 		named = true
 		l.listLevels(v, value)
+	}
+	if v.scripted() {
+		l.problem(v)
+		return
 	}
 	if words := dotWords(v.Signals); words != "" && (v.pane > 0 || !l.dense()) {
 		l.add(v.pane, words, l.theme.muted, gapValue)

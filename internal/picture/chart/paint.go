@@ -32,11 +32,13 @@ func (s *Scene) paint(on *pixels) {
 	p.strokes(s.Divs)
 	p.marks(s.Marks)
 	p.strokes(s.Drawings)
+	p.figures(s.Figures)
 	p.rules(s.Levels)
 	p.rule(&s.Last)
 	p.clipTo(unclipped)
 	p.boxes(s.Borders)
 	p.boxes(s.Backings)
+	p.figures(s.Tables)
 	p.clipTo(unclipped)
 	p.pills()
 	for i := range s.Labels {

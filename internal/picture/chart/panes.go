@@ -26,6 +26,9 @@ func (l *layout) stackPanes() {
 	}
 	next := 1
 	for _, r := range l.spec.Results {
+		if r.Result != nil && r.Result.Drawn != nil && r.Result.Drawn.Over != nil {
+			l.shown = append(l.shown, shown{Result: r.Result.Drawn.Over, over: true, value: newSpan()})
+		}
 		switch {
 		case r.Result == nil:
 		case r.Result.Overlay:
@@ -150,6 +153,7 @@ func (l *layout) priceRange() (span, bool) {
 	for _, v := range l.spec.Levels {
 		r.addWithin(v.Price, near)
 	}
+	l.spanShapes(&r, 0, near)
 	l.spanDrawings(&r, logarithmic)
 	return r, logarithmic
 }
@@ -218,6 +222,7 @@ func (l *layout) spanPanel(v *shown) {
 		r.add(d.Y1)
 		r.add(d.Y2)
 	}
+	l.spanShapes(&r, v.pane, span{math.Inf(-1), math.Inf(1)})
 	p.notation = valueNotation(r)
 	if v.YRange != nil && r.empty() {
 		r.add(v.YRange[0])

@@ -67,6 +67,9 @@ func pillRank(style indicator.LineStyle, pane int) (rank int, ok bool) {
 
 // lastInk is the colour of line k at the last bar.
 func (l *layout) lastInk(v *shown, k int) raster.Color {
+	if ink, own := paintedInk(v.Lines[k].Paint); own {
+		return ink
+	}
 	if style := v.Lines[k].Style; style == indicator.Trend || style == indicator.Dots {
 		return l.sideColor(v.Lines[k].Values[l.n-1] <= l.spec.Bars.C[l.n-1])
 	}

@@ -25,11 +25,13 @@ type Scene struct {
 	Divs     []Stroke
 	Marks    []Mark
 	Drawings []Stroke
-	Levels   []Rule // position, orders, alerts, drawings
-	Last     Rule   // the last price
+	Figures  []Figure // of scripts
+	Levels   []Rule   // position, orders, alerts, drawings
+	Last     Rule     // the last price
 	Borders  []Box
-	Backings []Box   // behind labels that stand on data
-	Labels   []Label // of markers, levels, axes and legends
+	Tables   []Figure // of scripts
+	Backings []Box    // behind labels that stand on data
+	Labels   []Label  // of markers, levels, axes and legends
 	Pills    []Pill
 
 	px, py     []float64 // the points of Lines and Divs
@@ -186,11 +188,13 @@ func (s *Scene) reset() {
 	}
 	clear(s.Labels) // let go of strings
 	clear(s.Pills)
+	clear(s.Figures)
+	clear(s.Tables)
 	*s = Scene{
 		Panes: s.Panes[:0], Grid: s.Grid[:0], Profile: s.Profile[:0], Fills: s.Fills[:0], Rules: s.Rules[:0],
 		Volume: s.Volume[:0], Candles: s.Candles[:0], Lines: s.Lines[:0], Dots: s.Dots[:0], Divs: s.Divs[:0],
 		Marks: s.Marks[:0], Drawings: s.Drawings[:0], Levels: s.Levels[:0], Borders: s.Borders[:0], Backings: s.Backings[:0],
-		Labels: s.Labels[:0], Pills: s.Pills[:0], px: s.px[:0], py: s.py[:0],
+		Figures: s.Figures[:0], Tables: s.Tables[:0], Labels: s.Labels[:0], Pills: s.Pills[:0], px: s.px[:0], py: s.py[:0],
 		ax: s.ax[:0], ay: s.ay[:0], by: s.by[:0],
 		scratch: s.scratch,
 	}

@@ -23,6 +23,7 @@ func scenes() map[string]func() *Spec {
 		"many_overlays": func() *Spec { return overlays(9) }, "sessions": sessions, "negative": negative, "note": noted,
 	}
 	maps.Copy(all, drawnScenes())
+	maps.Copy(all, scriptScenes())
 	return all
 }
 

@@ -37,6 +37,10 @@ func (l *layout) colorOverlay(v *shown) {
 	taken, again := false, false
 	for k := range min(len(v.Lines), len(v.inks)) {
 		line := &v.Lines[k]
+		if color, known := paintedInk(line.Paint); known {
+			v.inks[k], v.color, taken = color, color, true
+			continue
+		}
 		if color, known := l.theme.lineColor(line.Label); known {
 			v.inks[k] = color
 			continue
@@ -70,6 +74,9 @@ func (l *layout) colorPanel(v *shown) {
 	v.color = l.theme.cycle[violet]
 	for k := range min(len(v.Lines), len(v.inks)) {
 		color, known := l.theme.lineColor(v.Lines[k].Label)
+		if ink, own := paintedInk(v.Lines[k].Paint); own {
+			color, known = ink, true
+		}
 		switch {
 		case known:
 		case len(v.Lines) == 1:
@@ -121,7 +128,7 @@ func (l *layout) replaceCandles(r *indicator.Result) {
 		default:
 		}
 	}
-	if r.Overlay && four.o != nil && four.h != nil && four.l != nil && four.c != nil {
+	if r.Drawn == nil && r.Overlay && four.o != nil && four.h != nil && four.l != nil && four.c != nil {
 		l.candles = four
 	}
 }
@@ -137,6 +144,10 @@ func (l *layout) drawLines() {
 
 func (l *layout) drawLine(v *shown, k int) {
 	line, color := &v.Lines[k], v.ink(k)
+	if line.Paint != nil && listed(line) {
+		l.paintLine(v, k)
+		return
+	}
 	values := l.extend(line.Values, line.Ahead)
 	first := len(l.Lines)
 	width, band := float64(lineWidth*float64(l.s)), float64(bandWidth*float64(l.s))

@@ -136,6 +136,9 @@ const (
 // newest first; the header counts those left out, and JSON results have all.
 func (l *layout) thinSignals() {
 	for v := range l.each {
+		if v.scripted() {
+			continue // its marks show what it wants to be seen
+		}
 		if !l.dense() {
 			v.marks = v.Signals
 			continue

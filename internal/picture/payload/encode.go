@@ -40,6 +40,12 @@ func (e *encoder) text(name, value string) {
 	e.b = strictjson.AppendString(e.b, value)
 }
 
+// string writes an item of a list.
+func (e *encoder) string(value string) {
+	e.next()
+	e.b = strictjson.AppendString(e.b, value)
+}
+
 func (e *encoder) flag(name string, value bool) {
 	e.key(name)
 	e.b = strconv.AppendBool(e.b, value)

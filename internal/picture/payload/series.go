@@ -64,6 +64,7 @@ func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 		e.int("covers_omitted_bars", int64(omitted))
 	}
 	e.columns(r, e.column)
+	e.colors(r)
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)
 	list(e, "fills", r.Fills, func(f indicator.Fill) {
@@ -78,6 +79,7 @@ func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 		e.flag("left", h.Left)
 	})
 	e.divergences("divlines", c, r.DivLines)
+	e.drawn(c, r.Drawn, false)
 	e.close('}')
 }
 

@@ -194,6 +194,7 @@ func (e *encoder) summary(c *Chart, r *indicator.Result) {
 		e.int("fills_count", int64(len(r.Fills)))
 	}
 	e.topBars(r.HBars)
+	e.drawn(c, r.Drawn, true)
 	if len(signals) < len(r.Signals) {
 		e.int("signals_count", int64(len(r.Signals)))
 	}

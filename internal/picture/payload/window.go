@@ -17,20 +17,20 @@ func Tail(r *indicator.Result, total, n int) *indicator.Result {
 	cut := *r
 	cut.Lines = make([]indicator.Line, len(r.Lines))
 	for i, l := range r.Lines {
-		l.Values = l.Values[from:]
+		l.Values, l.Paint = l.Values[from:], tailPaint(l.Paint, from)
 		cut.Lines[i] = l
 	}
 	cut.Hist = make([]indicator.Hist, len(r.Hist))
 	for i, h := range r.Hist {
-		h.Values = h.Values[from:]
+		h.Values, h.Paint = h.Values[from:], tailPaint(h.Paint, from)
 		cut.Hist[i] = h
 	}
 	cut.Fills = make([]indicator.Fill, len(r.Fills))
 	for i, f := range r.Fills {
-		f.Y1, f.Y2 = f.Y1[from:], f.Y2[from:]
+		f.Y1, f.Y2, f.Paint = f.Y1[from:], f.Y2[from:], tailFill(f.Paint, from)
 		cut.Fills[i] = f
 	}
-	cut.Restarts = nil
+	cut.Drawn, cut.Restarts = tailDrawn(r.Drawn, total, n), nil
 	for _, x := range r.Restarts {
 		if x > from {
 			cut.Restarts = append(cut.Restarts, x-from)

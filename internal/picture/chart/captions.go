@@ -1,0 +1,123 @@
+package chart
+
+import (
+	"math"
+
+	"candela/internal/analysis/indicator"
+)
+
+// caption places a label of a script: a text on a ground that points at a bar and value.
+func (l *layout) caption(pane int, s *indicator.Shape) {
+	p := s.Points[0]
+	x, y := l.place(pane, p)
+	if pane == 0 && p.X >= 0 && p.X < l.n && s.Place != indicator.AtValue {
+		y = l.anchor(0, p.X, p.Y, s.Place == indicator.BelowBar)
+	} else if !finite(p.Y) {
+		return
+	}
+	r := l.Panes[pane].Rect
+	if x < float64(r.X0-200*l.s) || x > float64(r.X1+200*l.s) || y < float64(r.Y0-200*l.s) || y > float64(r.Y1+200*l.s) {
+		return
+	}
+	if s.Pointer == indicator.Sign {
+		l.signCaption(pane, s, x, y)
+		return
+	}
+	rows, face := textRows(s.Text), faceOf(s.Size)
+	width := 0.0
+	for _, row := range rows {
+		width = max(width, l.measure(row, face, l.s))
+	}
+	pad := float64(captionPad * l.s)
+	w, h := width+float64(2*pad), float64(len(rows)*l.pitch(face))+pad
+	if s.Text == "" {
+		w, h = float64(9*l.s), float64(9*l.s)
+	}
+	left, top := captionCorner(s, x, y, w, h, float64(captionPoint*l.s))
+	if s.Pointer != indicator.Bare {
+		l.captionGround(pane, s, x, y, [4]float64{left, top, left + w, top + h})
+	}
+	l.captionText(pane, s, rows, left+pad, top, w-float64(2*pad))
+}
+
+// captionCorner returns the upper left corner of a caption's ground.
+func captionCorner(s *indicator.Shape, x, y, w, h, point float64) (left, top float64) {
+	switch s.Pointer {
+	case indicator.PointUp:
+		return x - w/2, y + point
+	case indicator.PointLeft:
+		return x + point, y - h/2
+	case indicator.PointRight:
+		return x - point - w, y - h/2
+	case indicator.Centered, indicator.Bare, indicator.Sign:
+		return x - w/2, y - h/2
+	case indicator.PointDown:
+	}
+	return x - w/2, y - point - h
+}
+
+// captionGround draws the ground of a caption and its point.
+func (l *layout) captionGround(pane int, s *indicator.Shape, x, y float64, g [4]float64) {
+	color, half := tone(s.Color), float64(4*l.s)
+	l.figure(Figure{Kind: RoundFigure, Pane: pane, Color: color, X: [3]float64{g[0], g[2]}, Y: [3]float64{g[1], g[3]}, Radius: float64(3 * l.s)})
+	tip := Figure{Kind: TriangleFigure, Pane: pane, Color: color}
+	switch s.Pointer {
+	case indicator.PointDown:
+		tip.X, tip.Y = [3]float64{x - half, x + half, x}, [3]float64{g[3], g[3], y}
+	case indicator.PointUp:
+		tip.X, tip.Y = [3]float64{x - half, x + half, x}, [3]float64{g[1], g[1], y}
+	case indicator.PointLeft:
+		tip.X, tip.Y = [3]float64{g[0], g[0], x}, [3]float64{y - half, y + half, y}
+	case indicator.PointRight:
+		tip.X, tip.Y = [3]float64{g[2], g[2], x}, [3]float64{y - half, y + half, y}
+	case indicator.Centered, indicator.Bare, indicator.Sign:
+		return
+	}
+	l.figure(tip)
+}
+
+// captionText writes the rows of a caption.
+func (l *layout) captionText(pane int, s *indicator.Shape, rows []string, left, top, width float64) {
+	if s.Text == "" || l.texts >= maxText {
+		return
+	}
+	l.texts++
+	face, color := faceOf(s.Size), tone(s.Ink)
+	pitch := l.pitch(face)
+	for i, row := range rows {
+		w := l.measure(row, face, l.s)
+		x := left + (width-w)/2
+		switch s.Side {
+		case indicator.Start:
+			x = left
+		case indicator.End:
+			x = left + width - w
+		case indicator.Middle:
+		}
+		l.textFigure(pane, Label{X: math.Floor(x + 0.5), Width: w, Baseline: int(top) + (i+1)*pitch - l.s, Text: row, Face: face, Color: color})
+	}
+}
+
+// signCaption places a label that is a sign with its text over or under it.
+func (l *layout) signCaption(pane int, s *indicator.Shape, x, y float64) {
+	radius := float64(radiusOf(s.Size) * float64(l.s))
+	switch s.Place {
+	case indicator.AboveBar:
+		y -= radius + float64(4*l.s)
+	case indicator.BelowBar:
+		y += radius + float64(4*l.s)
+	default:
+	}
+	l.form(pane, s.Form, x, y, radius, tone(s.Color))
+	rows, face := textRows(s.Text), faceOf(s.Size)
+	pitch := l.pitch(face)
+	top := int(y-radius) - len(rows)*pitch
+	if s.Place == indicator.BelowBar {
+		top = int(y + radius)
+	}
+	width := 0.0
+	for _, row := range rows {
+		width = max(width, l.measure(row, face, l.s))
+	}
+	l.captionText(pane, s, rows, x-width/2, float64(top), width)
+}
