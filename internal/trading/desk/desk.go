@@ -123,6 +123,7 @@ type Desk struct {
 	stopped        chan struct{} // closed when Run returns
 	reconciled     chan struct{} // closed after the first successful reconciliation
 	view           atomic.Pointer[view]
+	day            atomic.Pointer[[]Sample]
 	revocations    revocations
 	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
 

@@ -226,6 +226,7 @@ func (l *loop) checkMarket(now time.Time) {
 	if l.state, changed = l.state.CheckLoss(l.cfg.Policy, total, now); changed {
 		l.setState(l.systemCaller(), l.state)
 	}
+	l.sampleDay(now)
 }
 
 // priceGrace is how long an open position may lack a price, as after a start.
