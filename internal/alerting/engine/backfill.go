@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/alerting/evaluate"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
@@ -155,7 +156,7 @@ type loadedBars struct {
 	builtFrom      market.Interval
 	firstEvaluated int   // index of the first evaluated bar
 	skippedBefore  int64 // missed bars before this time were not evaluated; 0 if all were
-	evaluators     map[string]*evaluator
+	evaluators     map[string]*evaluate.Evaluator
 	frames         []evaluatedBar
 }
 
@@ -173,7 +174,7 @@ type keyedRow struct {
 
 // newLoadedBars splits a set for which requested bars were requested.
 func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, requested int) *loadedBars {
-	h := &loadedBars{listing: p, interval: i, reachesStart: set.Bars.Len() < requested, builtFrom: set.BuiltFrom, evaluators: make(map[string]*evaluator)}
+	h := &loadedBars{listing: p, interval: i, reachesStart: set.Bars.Len() < requested, builtFrom: set.BuiltFrom, evaluators: make(map[string]*evaluate.Evaluator)}
 	n := set.Bars.Len()
 	if set.Forming {
 		n--
@@ -192,7 +193,7 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 	}
 	first := make([]int, len(all))
 	for k, w := range all {
-		ev := newEvaluator(w.selection, h.interval, h.listing.calendar)
+		ev := evaluate.New(w.selection, h.interval, h.listing.calendar)
 		h.evaluators[w.key] = ev
 		first[k] = h.firstToEvaluate(ev, from)
 	}
@@ -203,7 +204,7 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 			if i < first[k] {
 				continue
 			}
-			row := h.evaluators[w.key].evaluate(&seen)
+			row := h.evaluators[w.key].Last(&seen)
 			f.rows = append(f.rows, keyedRow{w.key, alert.Row{
 				Values: slices.Clone(row.Values), Prev: slices.Clone(row.Prev), Signals: slices.Clone(row.Signals),
 			}})
@@ -213,11 +214,11 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 }
 
 // firstToEvaluate returns the first bar that ev can evaluate.
-func (h *loadedBars) firstToEvaluate(ev *evaluator, from int64) int {
+func (h *loadedBars) firstToEvaluate(ev *evaluate.Evaluator, from int64) int {
 	if h.reachesStart {
 		return h.firstEvaluated
 	}
-	first := max(h.firstEvaluated, ev.history.Len()-1)
+	first := max(h.firstEvaluated, ev.Depth()-1)
 	if first < h.closed.Len() && (first > h.firstEvaluated || h.firstEvaluated == 0 && h.closed.T[0] > from) {
 		h.skippedBefore = max(h.skippedBefore, h.closed.T[first])
 	}

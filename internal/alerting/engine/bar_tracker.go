@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"candela/internal/alerting/evaluate"
 	"sync/atomic"
 	"time"
 
@@ -22,9 +23,9 @@ type barTracker struct {
 	builtFrom    market.Interval
 	depth        int // number of bars to keep
 	window       atomic.Pointer[window]
-	evaluators   map[string]*evaluator // by the selection's key
-	pending      []market.Bar          // closed during the load
-	mustReach    int64                 // the bar before pending, which the load must include
+	evaluators   map[string]*evaluate.Evaluator // by the selection's key
+	pending      []market.Bar                   // closed during the load
+	mustReach    int64                          // the bar before pending, which the load must include
 }
 
 func (b *barTracker) handleEvent(l *loop, e *feed.Event) {
@@ -68,7 +69,7 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 			continue // extendBack evaluates the bars from here on
 		}
 		l.evaluations++
-		l.fireRow(b.dependency, key, ev.evaluate(&b.bars), closed, late)
+		l.fireRow(b.dependency, key, ev.Last(&b.bars), closed, late)
 	}
 	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, barBefore(&b.bars, b.bars.Len()-1), closed, late)
 	b.dropUnused(l)
@@ -78,18 +79,18 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 }
 
 // evaluator returns the evaluator of a selection and creates it if it is missing.
-func (b *barTracker) evaluator(key string, selection *indicator.Selection) *evaluator {
+func (b *barTracker) evaluator(key string, selection *indicator.Selection) *evaluate.Evaluator {
 	ev := b.evaluators[key]
 	if ev == nil {
-		ev = newEvaluator(selection, b.dependency.Interval, b.listing.calendar)
+		ev = evaluate.New(selection, b.dependency.Interval, b.listing.calendar)
 		b.evaluators[key] = ev
 	}
 	return ev
 }
 
 // isTooShort reports whether the window is too short for the values to be right.
-func (b *barTracker) isTooShort(ev *evaluator) bool {
-	return b.bars.Len() < ev.history.Len() && !b.reachesStart
+func (b *barTracker) isTooShort(ev *evaluate.Evaluator) bool {
+	return b.bars.Len() < ev.Depth() && !b.reachesStart
 }
 
 // dropUnused removes the evaluators that no alert depends on.
@@ -101,7 +102,7 @@ func (b *barTracker) dropUnused(l *loop) {
 	if used == len(b.evaluators) {
 		return
 	}
-	keep := make(map[string]*evaluator, used)
+	keep := make(map[string]*evaluate.Evaluator, used)
 	for key := range l.index.Groups(b.dependency) {
 		if ev := b.evaluators[key]; ev != nil {
 			keep[key] = ev

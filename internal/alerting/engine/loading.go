@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/alerting/evaluate"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
@@ -165,8 +166,8 @@ type watchedIndicator struct {
 func (l *loop) depthFor(b *barTracker) (depth int, all []watchedIndicator) {
 	depth = l.cfg.Depth
 	for key, selection := range l.index.Groups(b.dependency) {
-		ev := newEvaluator(selection, b.dependency.Interval, market.Calendar{})
-		depth = max(depth, ev.history.Len())
+		ev := evaluate.New(selection, b.dependency.Interval, market.Calendar{})
+		depth = max(depth, ev.Depth())
 		all = append(all, watchedIndicator{key, selection})
 	}
 	return depth, all
@@ -285,7 +286,7 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 		waited = waited || ev == nil || b.isTooShort(ev)
 	}
 	b.bars, b.reachesStart, b.depth = all, got.reachesStart, max(b.depth, depth)
-	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluator)}
+	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluate.Evaluator)}
 	var indicators []watchedIndicator
 	for key, selection := range l.index.Groups(b.dependency) {
 		indicators = append(indicators, watchedIndicator{key, selection})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/alerting/evaluate"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
@@ -47,9 +48,9 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 	var all []watchedIndicator
 	depth, count := 1, previewBars
 	for key, selection := range probe.Groups() {
-		ev := newEvaluator(selection, want.Interval, p.calendar)
-		depth = max(depth, ev.history.Len())
-		if selection.Stream(ev.env) == nil {
+		ev := evaluate.New(selection, want.Interval, p.calendar)
+		depth = max(depth, ev.Depth())
+		if !ev.Streams() {
 			count = previewWhole
 		}
 		all = append(all, watchedIndicator{key, selection})
@@ -85,7 +86,7 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 func (e *Engine) recentBars(ctx context.Context, p *listing, i market.Interval, total int) *loadedBars {
 	if w := e.windows.get(provider.Sub{Symbol: p.symbol, Interval: i}); w != nil && (w.closed.Len() >= total || w.reachesStart) {
 		closed := w.closed.Tail(min(total, w.closed.Len()))
-		return &loadedBars{listing: p, interval: i, closed: closed, reachesStart: w.reachesStart && w.closed.Len() <= total, evaluators: make(map[string]*evaluator)}
+		return &loadedBars{listing: p, interval: i, closed: closed, reachesStart: w.reachesStart && w.closed.Len() <= total, evaluators: make(map[string]*evaluate.Evaluator)}
 	}
 	total = min(total+1, maxLoaded)
 	set, err := e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: i, Bars: total})

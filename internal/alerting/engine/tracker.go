@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/alerting/evaluate"
 	"candela/internal/market/provider"
 )
 
@@ -111,7 +112,7 @@ func (l *loop) track(d alert.Dependency) *tracker {
 		l.priceTrackers[d.Instrument] = p
 		return &p.tracker
 	}
-	b := &barTracker{tracker: tracker{dependency: d}, evaluators: make(map[string]*evaluator)}
+	b := &barTracker{tracker: tracker{dependency: d}, evaluators: make(map[string]*evaluate.Evaluator)}
 	l.barTrackers[d] = b
 	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil {
 		sub.bars = b

@@ -34,7 +34,7 @@ func floors() [][]room {
 			"store/replica/member", "store/replica/table", "store/replica/conn store store/statedir",
 		}}},
 		{
-			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink/*", "alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/oauth", "access/cimd access/door"}},
 		},
 		{
@@ -42,7 +42,7 @@ func floors() [][]room {
 			{"picture", "what is shown", []string{"picture/chart picture/payload picture/webchart", "picture/raster", "picture/deflate"}},
 		},
 		{
-			{"analysis", "what is computed", []string{"analysis/pine", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle", "analysis/calc analysis/elementary"}},
+			{"analysis", "what is computed", []string{"analysis/pine analysis/strategy", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle analysis/performance analysis/simulate", "analysis/calc analysis/elementary"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
 		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/listing market/provider/*", "market/provider", "market market/upstream"}}},

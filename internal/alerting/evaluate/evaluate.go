@@ -1,19 +1,19 @@
-package engine
+// Package evaluate computes indicators at closed bars as alerts need them: with the values
+// of a chart that ends at the bar, to the last bit.
+package evaluate
 
 import (
 	"math"
 	"slices"
-	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"
-	"candela/internal/market/feed"
 )
 
-// evaluator computes an indicator bar by bar. Its values equal those of a chart to the
+// Evaluator computes an indicator bar by bar. Its values equal those of a chart to the
 // last bit, because it starts where a chart starts.
-type evaluator struct {
+type Evaluator struct {
 	selection *indicator.Selection
 	env       indicator.Env
 	history   indicator.History
@@ -22,15 +22,16 @@ type evaluator struct {
 	at        int64             // the last bar of inner
 }
 
-func newEvaluator(s *indicator.Selection, i market.Interval, c market.Calendar) *evaluator {
+// New returns an evaluator of an indicator on bars of an interval.
+func New(s *indicator.Selection, i market.Interval, c market.Calendar) *Evaluator {
 	env := indicator.Env{Interval: i, Calendar: c}
 	_, stable := s.Warmup(env)
-	return &evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
+	return &Evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
 }
 
-// evaluate returns the values of the last bar and the signals that it confirms; they are
+// Last returns the values of the last bar and the signals that it confirms; they are
 // valid until the next call. The bars before it must be those of the previous call.
-func (s *evaluator) evaluate(bars *market.Bars) alert.Row {
+func (s *Evaluator) Last(bars *market.Bars) alert.Row {
 	last, before := bars.Len()-1, int64(0)
 	if last > 0 {
 		before = bars.T[last-1]
@@ -47,8 +48,15 @@ func (s *evaluator) evaluate(bars *market.Bars) alert.Row {
 	return alert.Row{Values: row.Values, Prev: row.Prev, Signals: row.Signals}
 }
 
+// Depth returns the number of bars that the newest value depends on.
+func (s *Evaluator) Depth() int { return s.history.Len() }
+
+// Streams reports whether the indicator is computed bar by bar, and not over all bars
+// again for each.
+func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
+
 // start begins a new stream. It reports false if the indicator has none.
-func (s *evaluator) start(past *market.Bars, began int64) bool {
+func (s *Evaluator) start(past *market.Bars, began int64) bool {
 	if s.inner = s.selection.Stream(s.env); s.inner == nil {
 		return false
 	}
@@ -57,9 +65,9 @@ func (s *evaluator) start(past *market.Bars, began int64) bool {
 	return true
 }
 
-// peek returns the values that a forming bar after the closed ones has, and false if the
+// Peek returns the values that a forming bar after the closed ones has, and false if the
 // indicator has no stream.
-func (s *evaluator) peek(closed *market.Bars, forming market.Bar) (alert.Row, bool) {
+func (s *Evaluator) Peek(closed *market.Bars, forming market.Bar) (alert.Row, bool) {
 	last := closed.Len() - 1
 	if s.inner == nil || s.at != closed.T[last] {
 		from := s.history.Begin(closed, false)
@@ -75,7 +83,7 @@ func (s *evaluator) peek(closed *market.Bars, forming market.Bar) (alert.Row, bo
 
 // recompute evaluates an indicator that revises past values: it computes all bars again.
 // Its values are its lines in the order of definition.
-func (s *evaluator) recompute(bars *market.Bars, from int) alert.Row {
+func (s *Evaluator) recompute(bars *market.Bars, from int) alert.Row {
 	seen := bars.Slice(from, bars.Len())
 	n, result := seen.Len(), s.selection.Compute(indicator.Input{Env: s.env, Bars: &seen})
 	lines := s.selection.Def.Lines
@@ -97,39 +105,4 @@ func (s *evaluator) recompute(bars *market.Bars, from int) alert.Row {
 		}
 	}
 	return row
-}
-
-// fireRow fires the signals of an indicator and keeps its values for FireClose.
-func (l *loop) fireRow(d alert.Dependency, key string, row alert.Row, closed time.Time, late bool) {
-	for _, signal := range row.Signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, d, key, signal.Label, signal.Y, closed, late)
-	}
-	l.index.SetRow(d, key, row, closed)
-}
-
-// barBefore returns the bar before the one at index i, zero if there is none.
-func barBefore(bars *market.Bars, i int) market.Bar {
-	if i == 0 {
-		return market.Bar{}
-	}
-	return bars.At(i - 1)
-}
-
-// tick fires the alerts that compare values while a bar forms.
-func (b *barTracker) tick(l *loop, e *feed.Event) {
-	if b.bars.Len() == 0 || !l.index.Ticks(b.dependency) {
-		return
-	}
-	at := b.listing.wallTime(e.At)
-	if now := l.cfg.Now(); at.After(now) {
-		at = now // the venue's clock is ahead of ours
-	}
-	for key, selection := range l.index.Ticking(b.dependency) {
-		if ev := b.evaluator(key, selection); !b.isTooShort(ev) {
-			if row, ok := ev.peek(&b.bars, e.Bar); ok {
-				l.index.SetRow(b.dependency, key, row, at)
-			}
-		}
-	}
-	l.newFirings = l.index.FireTick(l.newFirings, b.dependency, e.Bar, at)
 }

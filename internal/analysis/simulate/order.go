@@ -1,0 +1,241 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+)
+
+// OCA says what happens to the other orders of a group when one fills.
+type OCA uint8
+
+// The others stay, end, or lose the filled quantity.
+const (
+	OCANone OCA = iota
+	OCACancel
+	OCAReduce
+)
+
+// Request asks for an order that opens, adds to or reduces a position. A NaN price or
+// quantity is one that was not given.
+type Request struct {
+	ID       string
+	Side     Side
+	Quantity float64
+	Limit    float64
+	Stop     float64
+	Group    string
+	OCA      OCA
+	Comment  string
+}
+
+// kind is the family of rules that an order follows.
+type kind uint8
+
+const (
+	entryOrder kind = iota // strategy.entry: reverses, and counts against pyramiding
+	plainOrder             // strategy.order: adds to the position as it is
+	exitOrder              // strategy.exit: legs against open trades
+	closeOrder             // strategy.close: a market order against an entry
+)
+
+// order is a waiting order.
+type order struct {
+	kind      kind
+	id        string
+	comment   string
+	side      Side
+	qty       float64
+	limit     float64
+	stop      float64
+	armed     bool // the stop of a stop-limit order was touched
+	immediate bool // fills at the close that placed it
+	fresh     bool // placed in the computation that runs now
+	group     string
+	oca       OCA
+
+	from string // entry that an exit or a close belongs to; empty means all
+	exit ExitRequest
+	legs []leg
+}
+
+// market reports whether the order fills at the next price, whatever it is.
+func (o *order) market() bool {
+	return o.kind != exitOrder && math.IsNaN(o.limit) && math.IsNaN(o.stop)
+}
+
+// metAt reports whether price p fills the order or arms its limit.
+func (o *order) metAt(a *Account, p float64) bool {
+	if !math.IsNaN(o.stop) && !o.armed {
+		return stopMet(o.side, o.stop, p)
+	}
+	return limitMet(o.side, a.beyond(o.side, o.limit), p)
+}
+
+// priceTowards returns the price at which the order fills or arms while the price moves in
+// direction dir.
+func (o *order) priceTowards(a *Account, dir Side, _, _ float64) (float64, bool) {
+	if o.market() {
+		return 0, false
+	}
+	if !math.IsNaN(o.stop) && !o.armed {
+		return o.stop, dir == o.side
+	}
+	return a.beyond(o.side, o.limit), dir != o.side
+}
+
+// stopMet reports whether p reaches a stop price.
+func stopMet(side Side, stop, p float64) bool { return (p-stop)*float64(side) >= 0 }
+
+// limitMet reports whether p reaches a limit price.
+func limitMet(side Side, limit, p float64) bool { return (limit-p)*float64(side) >= 0 }
+
+// beyond returns the price at which a limit fills: the limit, or some ticks past it.
+func (a *Account) beyond(side Side, limit float64) float64 {
+	if a.cfg.LimitBeyond == 0 {
+		return limit
+	}
+	return limit - float64(float64(side)*float64(a.cfg.LimitBeyond)*a.cfg.Tick)
+}
+
+// Enter places an order that opens a position, adds to it or reverses it.
+func (a *Account) Enter(r Request) {
+	if a.risk.stopped || a.entries(r.Side) >= max(1, a.cfg.Pyramiding) {
+		return
+	}
+	if only := a.risk.only; only != 0 && r.Side != only {
+		if a.size*float64(r.Side) < 0 {
+			a.place(&order{kind: closeOrder, id: r.ID, comment: r.Comment, side: r.Side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
+		}
+		return
+	}
+	qty := a.quantity(r)
+	if qty <= 0 {
+		return
+	}
+	if against := -a.size * float64(r.Side); against > 0 {
+		qty += against
+	}
+	a.placeRequest(entryOrder, r, qty)
+}
+
+// Order places an order that changes the position by its quantity.
+func (a *Account) Order(r Request) {
+	if a.risk.stopped {
+		return
+	}
+	if qty := a.quantity(r); qty > 0 {
+		a.placeRequest(plainOrder, r, qty)
+	}
+}
+
+func (a *Account) placeRequest(k kind, r Request, qty float64) {
+	a.place(&order{
+		kind: k, id: r.ID, comment: r.Comment, side: r.Side, qty: qty, group: r.Group, oca: r.OCA,
+		limit: a.snap(r.Limit, r.Side, false), stop: a.snap(r.Stop, r.Side, true),
+	})
+}
+
+// entries counts the open trades that entries of one direction made.
+func (a *Account) entries(side Side) int {
+	n, last := 0, -1
+	for i := range a.lots {
+		if l := &a.lots[i]; l.Side == side && l.byEntry && l.entry != last {
+			n, last = n+1, l.entry
+		}
+	}
+	return n
+}
+
+// place adds an order, in the place of a waiting one with the same name.
+func (a *Account) place(o *order) {
+	o.fresh = true
+	i := slices.IndexFunc(a.orders, func(w *order) bool {
+		return w.id == o.id && w.from == o.from && sameFamily(w.kind, o.kind)
+	})
+	if i >= 0 {
+		a.orders[i] = o
+		return
+	}
+	a.orders = append(a.orders, o)
+}
+
+// sameFamily reports whether an order of one kind replaces one of the other by name.
+func sameFamily(x, y kind) bool {
+	opens := func(k kind) bool { return k == entryOrder || k == plainOrder }
+	return x == y || opens(x) && opens(y)
+}
+
+// Cancel ends the waiting orders with a name.
+func (a *Account) Cancel(id string) {
+	a.orders = slices.DeleteFunc(a.orders, func(o *order) bool {
+		return o.id == id && o.kind != closeOrder && (!o.market() || o.fresh)
+	})
+	a.purge()
+}
+
+// CancelAll ends every waiting order.
+func (a *Account) CancelAll() {
+	a.orders = slices.DeleteFunc(a.orders, func(o *order) bool { return o.kind != closeOrder && (!o.market() || o.fresh) })
+}
+
+// CloseRequest asks for a market order against the trades of an entry.
+type CloseRequest struct {
+	From        string // empty closes the whole position
+	Quantity    float64
+	Percent     float64
+	Immediately bool
+	Comment     string
+}
+
+// Close places a market order that closes the trades of an entry, or all of them.
+func (a *Account) Close(r CloseRequest) {
+	var held float64
+	for i := range a.lots {
+		if r.From == "" || a.lots[i].ID == r.From {
+			held += a.lots[i].Quantity
+		}
+	}
+	qty := held
+	switch {
+	case !math.IsNaN(r.Quantity):
+		qty = min(held, r.Quantity)
+	case !math.IsNaN(r.Percent):
+		qty = a.cut(held * r.Percent / 100)
+	}
+	if qty <= 0 {
+		return
+	}
+	side := Short
+	if a.size < 0 {
+		side = Long
+	}
+	a.place(&order{
+		kind: closeOrder, id: "close", from: r.From, comment: r.Comment, side: side, qty: qty,
+		limit: math.NaN(), stop: math.NaN(), immediate: r.Immediately,
+	})
+}
+
+// snap moves a price to the tick, away from the market: buy stops and sell limits up,
+// sell stops and buy limits down.
+func (a *Account) snap(p float64, side Side, stop bool) float64 {
+	if math.IsNaN(p) {
+		return p
+	}
+	const slack = 1e-9
+	n := p / a.cfg.Tick
+	if (side == Long) == stop {
+		n = math.Ceil(n - slack)
+	} else {
+		n = math.Floor(n + slack)
+	}
+	return a.round(n * a.cfg.Tick)
+}
+
+// round removes the error of a product with the tick, so that prices equal those that
+// are read from text.
+func (a *Account) round(p float64) float64 {
+	if inverse := math.Round(1 / a.cfg.Tick); math.Abs(inverse*a.cfg.Tick-1) < 1e-12 {
+		return math.Round(p*inverse) / inverse
+	}
+	return p
+}

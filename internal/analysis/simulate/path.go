@@ -1,0 +1,176 @@
+package simulate
+
+// Path says in which order a bar's extremes are assumed to have traded.
+type Path uint8
+
+const (
+	// Nearest goes to the extreme nearer to the open first; a tie goes to the low.
+	Nearest Path = iota
+	// Adverse goes against the position first, so that stops fill before targets.
+	Adverse
+	// Favourable goes with the position first, so that targets fill before stops.
+	Favourable
+)
+
+// points returns the two extremes in the order in which they trade while a position of
+// this size is held.
+func (p Path) points(b Bar, size float64) (first, second float64) {
+	high := b.High-b.Open < b.Open-b.Low
+	switch {
+	case p == Adverse && size != 0:
+		high = size < 0
+	case p == Favourable && size != 0:
+		high = size > 0
+	}
+	if high {
+		return b.High, b.Low
+	}
+	return b.Low, b.High
+}
+
+// Bar fills what waits along the path of a bar.
+func (a *Account) Bar(b Bar) {
+	a.bar++
+	a.time = b.Time
+	a.newDay(b.Time)
+	if len(a.orders) == 0 && len(a.lots) == 0 {
+		a.price = b.Close
+		a.totals.Bars++
+		return
+	}
+	a.high, a.low = b.High, b.Low
+	a.arrive(b.Open)
+	a.settle(true)
+	first, second := a.cfg.Path.points(b, a.size)
+	a.marginCall(b.Open)
+	a.walk(first)
+	a.walk(second)
+	a.walk(b.Close)
+	a.totals.Bars++
+	a.totals.BarsHeld++
+}
+
+// Computed is called after the strategy was computed at the close of the newest bar.
+// It fills what may trade at that close.
+func (a *Account) Computed() {
+	for _, o := range a.orders {
+		o.fresh = false
+	}
+	a.settleImmediate()
+	if a.cfg.OnClose {
+		a.settle(true)
+	}
+}
+
+// walk moves the price to a point of the path and fills the orders on the way, the
+// nearest first.
+func (a *Account) walk(to float64) {
+	for {
+		o, leg, p, ok := a.nearest(a.price, to)
+		if !ok {
+			break
+		}
+		a.arrive(p)
+		a.execute(o, leg, p)
+		a.settle(false)
+	}
+	a.arrive(to)
+	a.marginCall(to)
+}
+
+// arrive moves the price without a fill and lets trailing stops and excursions follow.
+func (a *Account) arrive(p float64) {
+	a.price = p
+	if len(a.lots) > 0 {
+		for i := range a.lots {
+			a.lots[i].see(p)
+		}
+		a.totals.mark(a.cfg.Capital+a.realized, a.openAt(p))
+	}
+	for _, o := range a.orders {
+		if o.kind == exitOrder {
+			o.follow(a, p)
+		}
+	}
+}
+
+// settle fills every order that the present price meets: market orders first when the
+// bar opens, then the others in the order in which they were placed.
+func (a *Account) settle(market bool) {
+	if market {
+		for a.first(func(o *order) bool { return o.market() && !o.immediate }) {
+		}
+	}
+	for a.met() {
+	}
+}
+
+// settleImmediate fills market orders that close at the price of their own bar.
+func (a *Account) settleImmediate() {
+	for a.first(func(o *order) bool { return o.immediate }) {
+	}
+}
+
+// first executes the first waiting order that want accepts at the present price.
+func (a *Account) first(want func(*order) bool) bool {
+	for _, o := range a.orders {
+		if want(o) {
+			a.execute(o, nil, a.price)
+			return true
+		}
+	}
+	return false
+}
+
+// met executes the first order with a price that the present price meets.
+func (a *Account) met() bool {
+	for _, o := range a.orders {
+		if o.kind == exitOrder {
+			for i := range o.legs {
+				if leg := &o.legs[i]; leg.live() && o.legMet(a, leg, a.price) {
+					a.execute(o, leg, a.price)
+					return true
+				}
+			}
+			continue
+		}
+		if !o.market() && o.metAt(a, a.price) {
+			a.execute(o, nil, a.price)
+			return true
+		}
+	}
+	return false
+}
+
+// nearest returns the order that fills first while the price moves from one point to
+// another, and its price.
+func (a *Account) nearest(from, to float64) (found *order, leg *leg, price float64, ok bool) {
+	if from == to {
+		return nil, nil, 0, false
+	}
+	dir := Long
+	if to < from {
+		dir = Short
+	}
+	closer := func(p float64) bool {
+		return (p-from)*float64(dir) > 0 && (to-p)*float64(dir) >= 0 && (!ok || (p-price)*float64(dir) < 0)
+	}
+	for _, o := range a.orders {
+		if o.kind == exitOrder {
+			for i := range o.legs {
+				l := &o.legs[i]
+				if !l.live() {
+					continue
+				}
+				if p, is := o.legPrice(a, l, dir, from, to); is && closer(p) {
+					found, leg, price, ok = o, l, p, true
+				}
+			}
+			continue
+		}
+		if p, is := o.priceTowards(a, dir, from, to); is && closer(p) {
+			found, leg, price, ok = o, nil, p, true
+		}
+	}
+	return found, leg, price, ok
+}

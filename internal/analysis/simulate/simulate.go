@@ -1,0 +1,181 @@
+// Package simulate fills the orders of a strategy over bars, by the rules that
+// TradingView documents for its broker emulator. It is pure: bars and orders go in,
+// trades and equity come out.
+//
+// For each bar the caller runs [Account.Bar], which fills what waits along the assumed
+// path of the price, then computes the strategy, which places orders, then runs
+// [Account.Computed]. Simulated money is float64 rounded to the tick and the quantity
+// step, and never enters an account that trades.
+package simulate
+
+import (
+	"fmt"
+	"math"
+)
+
+// Side is the direction of an order or a position.
+type Side int8
+
+// The two directions.
+const (
+	Long  Side = 1
+	Short Side = -1
+)
+
+// String returns the direction as a word.
+func (s Side) String() string {
+	if s == Long {
+		return "long"
+	}
+	return "short"
+}
+
+// Sizing says how the quantity of an order without one is found.
+type Sizing uint8
+
+// A quantity is a number of units, an amount of money, or a percentage of the equity.
+const (
+	Fixed Sizing = iota
+	Cash
+	PercentOfEquity
+)
+
+// Charge says what a commission is counted by.
+type Charge uint8
+
+// A commission is a percentage of the value, or an amount for each unit or each order.
+const (
+	Percent Charge = iota
+	PerUnit
+	PerOrder
+)
+
+// Config holds the settings of a simulated account.
+type Config struct {
+	Capital    float64
+	Tick       float64 // the least step of a price
+	Step       float64 // the least step of a quantity
+	PointValue float64 // money for a move of 1 of one unit
+	Pyramiding int     // entries of one direction; 0 means 1
+
+	Sizing Sizing
+	Size   float64
+
+	Charge     Charge
+	Commission float64
+
+	Slippage    int     // ticks against the order, on market and stop fills
+	LimitBeyond int     // ticks the price must pass a limit before it fills
+	MarginLong  float64 // percent of the value that equity must cover; 0 means no limit
+	MarginShort float64
+
+	CloseAny bool // close the named entry instead of the oldest
+	OnClose  bool // try to fill at the close that placed the order
+	Path     Path
+}
+
+// check returns an error that names the first setting that cannot be used.
+func (c *Config) check() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+		least float64
+	}{
+		{"capital", c.Capital, 0}, {"tick", c.Tick, 0}, {"step", c.Step, 0}, {"point value", c.PointValue, 0},
+	} {
+		if !(f.value > f.least) || math.IsInf(f.value, 0) {
+			return fmt.Errorf("simulate: %s is %v; it must be a number above 0", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"commission", c.Commission}, {"margin_long", c.MarginLong}, {"margin_short", c.MarginShort}, {"size", c.Size}} {
+		if !(f.value >= 0) || math.IsInf(f.value, 0) {
+			return fmt.Errorf("simulate: %s is %v; it must be a number of at least 0", f.name, f.value)
+		}
+	}
+	return nil
+}
+
+// Bar is one bar of prices.
+type Bar struct {
+	Time                   int64 // start of the bar
+	Open, High, Low, Close float64
+}
+
+// Account is a simulated account that trades one symbol. It is not safe for use by
+// several goroutines.
+type Account struct {
+	cfg    Config
+	bar    int // index of the newest bar, -1 before the first
+	time   int64
+	price  float64 // where the path is; the close after a bar
+	high   float64 // of the newest bar
+	low    float64
+	orders []*order
+	lots   []Lot
+	trades []Trade
+	entry  int // number of the newest entry
+
+	size     float64 // signed position
+	realized float64 // result of closed trades, after costs
+	paid     float64 // commission of open trades
+	totals   Totals
+	risk     riskState
+	day      int64 // day of the newest bar
+}
+
+// New returns an account without orders.
+func New(cfg Config) (*Account, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	return &Account{cfg: cfg, bar: -1, totals: Totals{high: cfg.Capital, low: cfg.Capital}}, nil
+}
+
+// Position returns the signed quantity held.
+func (a *Account) Position() float64 { return a.size }
+
+// AveragePrice returns the mean entry price of the open trades, NaN without one.
+func (a *Account) AveragePrice() float64 {
+	if len(a.lots) == 0 {
+		return math.NaN()
+	}
+	var sum, qty float64
+	for i := range a.lots {
+		sum += float64(a.lots[i].Price * a.lots[i].Quantity)
+		qty += a.lots[i].Quantity
+	}
+	return sum / qty
+}
+
+// NetProfit returns the result of the closed trades after costs.
+func (a *Account) NetProfit() float64 { return a.realized }
+
+// OpenProfit returns the result of the open trades at the newest price, before the
+// commission of their exit.
+func (a *Account) OpenProfit() float64 { return a.openAt(a.price) }
+
+// Equity returns capital, closed and open results at the newest price.
+func (a *Account) Equity() float64 { return a.cfg.Capital + a.realized + a.openAt(a.price) }
+
+// openAt returns the result of the open trades if the price were p.
+func (a *Account) openAt(p float64) float64 {
+	var sum float64
+	for i := range a.lots {
+		l := &a.lots[i]
+		sum += float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.cfg.PointValue))
+	}
+	return sum - a.paid
+}
+
+// Open returns the open trades, oldest first. The slice is valid until the next call.
+func (a *Account) Open() []Lot { return a.lots }
+
+// Trades returns the closed trades in the order in which they were closed. The slice
+// is valid until the next call.
+func (a *Account) Trades() []Trade { return a.trades }
+
+// Index returns the index of the newest bar, -1 before the first.
+func (a *Account) Index() int { return a.bar }

@@ -1,0 +1,54 @@
+package simulate
+
+import "math"
+
+// Totals counts what a run has done so far.
+type Totals struct {
+	Bars, BarsHeld         int // all bars, and those with a position or an order
+	Wins, Losses, Even     int // closed trades by their result
+	GrossProfit, GrossLoss float64
+	MaxHeld                float64 // largest position
+
+	// Drawdown is the most that equity fell below the highest equity of closed trades, at
+	// any point of the path; RunUp is the most that it rose above the lowest.
+	Drawdown, DrawdownPercent float64
+	RunUp, RunUpPercent       float64
+
+	high, low float64 // equity of closed trades
+}
+
+// Totals returns the counts so far.
+func (a *Account) Totals() Totals { return a.totals }
+
+func (t *Totals) close(profit float64) {
+	switch {
+	case profit > 0:
+		t.Wins++
+		t.GrossProfit += profit
+	case profit < 0:
+		t.Losses++
+		t.GrossLoss -= profit
+	default:
+		t.Even++
+	}
+}
+
+func (t *Totals) hold(size float64) { t.MaxHeld = max(t.MaxHeld, math.Abs(size)) }
+
+// mark compares equity inside a trade with the extremes of closed equity.
+func (t *Totals) mark(closed, open float64) {
+	t.high, t.low = max(t.high, closed), min(t.low, closed)
+	equity := closed + open
+	if d := t.high - equity; d > t.Drawdown {
+		t.Drawdown = d
+	}
+	if d := 100 * (t.high - equity) / t.high; d > t.DrawdownPercent {
+		t.DrawdownPercent = d
+	}
+	if u := equity - t.low; u > t.RunUp {
+		t.RunUp = u
+	}
+	if u := 100 * (equity - t.low) / equity; u > t.RunUpPercent {
+		t.RunUpPercent = u
+	}
+}
