@@ -76,7 +76,7 @@ func randomConfig(r *rand.Rand) Config {
 	}
 }
 
-// Whatever is ordered, the account adds up at every bar.
+// The account adds up at every bar, for random orders of every kind.
 func TestAccount_AddsUp(t *testing.T) {
 	trades := 0
 	for seed := range uint64(300) {
