@@ -41,13 +41,13 @@ func halt(ctx context.Context, in invocation) error {
 	return printOpen(ctx, in, cfg.Home, before)
 }
 
-// openOrders returns the number of open orders per account. It is empty when unknown: a halt
+// openOrders returns the number of open orders per account, those of a group as one. It is empty when unknown: a halt
 // does not wait for it.
 func openOrders(ctx context.Context, home string) map[string]int {
 	open := make(map[string]int)
 	if s, err := app.ReadStatus(ctx, home); err == nil {
 		for _, a := range s.Accounts {
-			open[a.Account] = a.Open
+			open[a.Account] = a.Groups + a.Single
 		}
 	}
 	return open
@@ -67,7 +67,7 @@ func printOpen(ctx context.Context, in invocation, home string, before map[strin
 		}
 		open := 0
 		for _, a := range s.Accounts {
-			open += a.Open
+			open += a.Groups + a.Single - a.Protect
 		}
 		if open > 0 && s.Running && time.Since(began) < cancelWait {
 			if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
@@ -76,7 +76,7 @@ func printOpen(ctx context.Context, in invocation, home string, before map[strin
 			continue
 		}
 		for _, a := range s.Accounts {
-			if n := before[a.Account] - a.Open; n > 0 {
+			if n := before[a.Account] - a.Groups - a.Single; n > 0 {
 				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, count(n, "order"))
 			}
 			printLeft(in.Stdout, a, s.Running)
@@ -96,14 +96,35 @@ func printWithoutStop(w io.Writer, a control.AccountStatus) {
 }
 
 func printLeft(w io.Writer, a control.AccountStatus, running bool) {
-	switch {
-	case a.Account == app.Untraded:
-	case a.Open == 0:
+	if a.Account == app.Untraded {
+		return
+	}
+	if a.Open == 0 {
 		fmt.Fprintf(w, "%s: no order is open.\n", a.Account)
+		return
+	}
+	if n := a.Protect; n > 0 {
+		fmt.Fprintf(w, "%s: %s %s open to protect %s.\n", a.Account, protectText(a), choose(n, "stays", "stay"), choose(len(a.Positions), "a position", "positions"))
+	}
+	printHeld(w, a, running)
+	switch n := a.Groups + a.Single - a.Protect; {
+	case n == 0:
 	case running:
-		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, kept to protect a position, or placed outside candela.\n", a.Account, count(a.Open, "order"))
+		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, or placed outside candela.\n", a.Account, count(n, "order"))
 	default:
-		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, count(a.Open, "order"))
+		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, count(n, "order"))
+	}
+}
+
+// protectText formats the groups and orders that protect positions.
+func protectText(a control.AccountStatus) string {
+	switch a.Alone {
+	case 0:
+		return count(a.Protect, "group")
+	case a.Protect:
+		return count(a.Alone, "order")
+	default:
+		return fmt.Sprintf("%s and %s", count(a.Protect-a.Alone, "group"), count(a.Alone, "order"))
 	}
 }
 

@@ -59,7 +59,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		if a.Why != "" {
 			fmt.Fprintf(w, ": %s", a.Why)
 		}
-		fmt.Fprintf(w, ".\n  %s open", count(a.Open, "order"))
+		fmt.Fprint(w, ".\n")
+		printHeld(w, a, s.Running)
+		fmt.Fprintf(w, "  %s open", openText(a))
 		if a.Uncertain > 0 {
 			fmt.Fprintf(w, ", of which %d uncertain", a.Uncertain)
 		}
@@ -90,6 +92,37 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	return err
+}
+
+// printHeld prints how many stops only candela watches.
+func printHeld(w io.Writer, a control.AccountStatus, running bool) {
+	switch {
+	case a.Held == 0:
+	case running:
+		fmt.Fprintf(w, "  candela holds %s; %s only while candela runs\n", count(a.Held, "stop"), choose(a.Held, "it protects", "they protect"))
+	default:
+		fmt.Fprintf(w, "  candela holds %s, and nothing watches %s while it is stopped\n", count(a.Held, "stop"), choose(a.Held, "it", "them"))
+	}
+}
+
+// openText formats the open orders, those of a group as one.
+func openText(a control.AccountStatus) string {
+	switch grouped := a.Open - a.Single; {
+	case a.Groups == 0:
+		return count(a.Open, "order")
+	case a.Single == 0:
+		return fmt.Sprintf("%s of %s", count(a.Groups, "group"), count(grouped, "order"))
+	default:
+		return fmt.Sprintf("%s of %s and %s", count(a.Groups, "group"), count(grouped, "order"), count(a.Single, "order"))
+	}
+}
+
+// choose returns the word for one or for several.
+func choose(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 // waits formats how many orders wait.

@@ -160,10 +160,14 @@ func (t *trading) tradable(s market.Symbol) bool {
 	return t.policy.Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
 }
 
-// observe passes prices to the paper account, which fills orders by them.
+// observe passes prices to the paper account, which fills orders by them, and to the desk,
+// which sends the stops that it holds.
 func (t *trading) observe(e provider.Event) {
 	if paper := t.paper.Load(); paper != nil {
 		paper.Observe(e, t.clocks[e.Symbol.Venue])
+	}
+	if d := t.desk.Load(); d != nil {
+		d.Observe(e)
 	}
 }
 

@@ -92,6 +92,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	}
 	t.paper.Store(t.venue.paper)
 	d := desk.New(t.deskConfig(rt, t.venue, l))
+	t.desk.Store(d)
 	return side{
 		inbox: inbox, alerts: t.engine, orders: d,
 		running: func() *desk.Desk { return d },

@@ -226,8 +226,11 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orde
 	cfg := t.deskConfig(rt, venue, orders)
 	cfg.Replica = rt.replicaName()
 	r.terms.Add(1)
-	return desk.New(cfg), func() {
+	d := desk.New(cfg)
+	t.desk.Store(d)
+	return d, func() {
 		t.paper.CompareAndSwap(venue.paper, nil)
+		t.desk.CompareAndSwap(d, nil)
 		r.terms.Add(-1)
 	}, nil
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,9 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
+	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store"
@@ -64,9 +68,12 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		}
 		one := newAccountStatus(rt.account(), now.State)
 		one.Open, one.Uncertain, one.Pending = now.Open, now.Uncertain, now.Pending
+		quantities := make(map[market.Symbol]decimal.Decimal, len(held))
 		for _, p := range held {
+			quantities[p.Symbol] = p.Quantity
 			one.Positions = append(one.Positions, newPositionStatus(p, open))
 		}
+		countGroups(&one, open, quantities)
 		one.Why = withHaltFiles(one.Why, haltFiles)
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
@@ -107,6 +114,37 @@ func newAccountStatus(account string, state guard.State) control.AccountStatus {
 		name = paper.Name
 	}
 	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
+}
+
+// countGroups counts open orders, those of a group as one, by what they are for. held is the
+// signed quantity of each position.
+func countGroups(s *control.AccountStatus, open []order.Order, held map[market.Symbol]decimal.Decimal) {
+	protects, local, group := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, o := range open {
+		name := cmp.Or(o.Group.Name, o.ID)
+		if o.Group.Name != "" {
+			name = o.Symbol.String() + " " + name // a venue's own are unique in a symbol
+		}
+		group[name] = o.Group.Name != ""
+		protects[name] = protects[name] || o.Protects(held[o.Symbol])
+		local[name] = local[name] || o.Local()
+	}
+	for name, grouped := range group {
+		if grouped {
+			s.Groups++
+		} else {
+			s.Single++
+		}
+		if protects[name] {
+			s.Protect++
+			if !grouped {
+				s.Alone++
+			}
+		}
+		if local[name] {
+			s.Held++
+		}
+	}
 }
 
 func newPositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
@@ -191,11 +229,15 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 				one.Pending++
 			}
 		}
+		quantities := make(map[market.Symbol]decimal.Decimal)
+		watched := slices.DeleteFunc(book.Open(), func(o order.Order) bool { return o.Local() }) // nothing watches the others now
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
-				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}, book.Open()))
+				quantities[p.Symbol] = p.Quantity
+				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}, watched))
 			}
 		}
+		countGroups(&one, book.Open(), quantities)
 		s.Accounts = append(s.Accounts, one)
 	}
 	// A halt without a running program is stored for every possible account. Naming them

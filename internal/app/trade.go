@@ -16,6 +16,7 @@ import (
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/broker/paper"
+	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
 
@@ -34,6 +35,7 @@ type trading struct {
 	engine *engine.Engine
 	venue  place
 	paper  atomic.Pointer[paper.Broker] // the paper account that prices fill; nil when there is none
+	desk   atomic.Pointer[desk.Desk]    // that holds stops and sends them by prices; nil when there is none
 	clocks map[string]provider.Clock    // of venues that keep their own time
 
 	receivers []sink.Target

@@ -55,6 +55,11 @@ type AccountStatus struct {
 	Open      int              `json:"open_orders"`
 	Uncertain int              `json:"uncertain_orders,omitempty"`  // of them, those whose fate is not known
 	Pending   int              `json:"pending_approvals,omitempty"` // of them, those that wait for the owner; a group is one
+	Groups    int              `json:"open_groups,omitempty"`       // how many groups the orders are in
+	Single    int              `json:"open_single,omitempty"`       // how many are in no group
+	Protect   int              `json:"protecting,omitempty"`        // groups, and orders in none, that protect a position
+	Alone     int              `json:"protecting_single,omitempty"` // of them, orders in no group
+	Held      int              `json:"held_by_candela,omitempty"`   // stops and targets that only candela watches; a group is one
 	Positions []PositionStatus `json:"positions"`
 }
 

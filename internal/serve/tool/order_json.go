@@ -38,6 +38,8 @@ type orderJSON struct {
 	Parent        string            `json:"parent_id,omitempty"`
 	Replaces      string            `json:"replaces,omitempty"`
 	SentAs        string            `json:"sent_as,omitempty"`
+	Holder        string            `json:"holder,omitempty"`
+	HolderNote    string            `json:"holder_note,omitempty"`
 	TriggeredAt   string            `json:"triggered_at,omitempty"`
 	AmbiguousBar  bool              `json:"ambiguous_bar,omitempty"`
 	Approval      *approvalJSON     `json:"approval,omitempty"`
@@ -71,6 +73,7 @@ type legJSON struct {
 	Price        string `json:"price,omitempty"`
 	StopPrice    string `json:"stop_price,omitempty"`
 	TrailPercent string `json:"trail_percent,omitempty"`
+	Holder       string `json:"holder,omitempty"`
 	Status       string `json:"status"`
 	Filled       string `json:"filled_quantity,omitempty"`
 	RejectReason string `json:"reject_reason,omitempty"`
@@ -79,7 +82,7 @@ type legJSON struct {
 func toLegJSON(o order.Order) legJSON {
 	return legJSON{
 		OrderID: o.ID, Role: o.Role.String(), Side: o.Side.String(), Type: typeOf(o), Quantity: o.Quantity.String(), Price: exact(o.Price), StopPrice: exact(o.StopPrice),
-		TrailPercent: exact(o.TrailPercent), Status: o.Status.String(), Filled: exact(o.Filled), RejectReason: o.Reason,
+		TrailPercent: exact(o.TrailPercent), Holder: string(o.Holder), Status: o.Status.String(), Filled: exact(o.Filled), RejectReason: o.Reason,
 	}
 }
 
@@ -179,6 +182,9 @@ func toOrderJSON(o order.Order) orderJSON {
 		r.TrailPercent = trail.String()
 	}
 	r.PostOnly, r.ReduceOnly, r.Role, r.Parent, r.Replaces, r.SentAs = o.PostOnly, o.ReduceOnly, o.Role.String(), o.Parent, o.Replaces, o.SentAs
+	if r.Holder = string(o.Holder); r.Holder != "" && (!o.Status.Final() || o.Role == order.Entry) {
+		r.HolderNote = order.HolderNote
+	}
 	if !o.Triggered.IsZero() {
 		r.TriggeredAt = formatTime(o.Triggered)
 	}

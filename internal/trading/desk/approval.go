@@ -171,7 +171,7 @@ func (l *loop) approve(id, by string, requestedAt time.Time, m symbolMarket) *ca
 	for _, one := range l.together(o) {
 		events = append(events,
 			order.Event{Kind: order.KindApproved, OrderID: one.ID, At: now, Approval: &order.Approval{Decided: now, By: by}},
-			order.Event{Kind: order.KindSent, OrderID: one.ID, At: now})
+			order.Event{Kind: one.Departure(), OrderID: one.ID, At: now})
 	}
 	if err := l.commit(l.ownerCaller(by), events...); err != nil {
 		return &callResult{order: order.Placed{Order: o}, done: true, err: undecided(err)}
@@ -195,7 +195,7 @@ func (l *loop) judgeAgain(o order.Order, m symbolMarket) *guard.Denial {
 	if known, ok := prices.Quotes[o.Symbol]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[o.Symbol] = m.quote
 	}
-	facts := l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m)
+	facts := heldBy(o.Holder, l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m))
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
 		return denial
 	}

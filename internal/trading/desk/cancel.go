@@ -101,10 +101,26 @@ func (l *loop) cancelTogether(o order.Order) []order.Order {
 			open = append(open, leg)
 		}
 	}
-	if len(open) > 1 && l.capabilities[o.Symbol].CancelEndsGroup {
+	if len(open) > 1 && l.endsGroup(o) {
 		return open[:1]
 	}
 	return open
+}
+
+// endsGroup reports whether the cancel of an order ends the others of its group. What candela
+// holds is cancelled one by one.
+func (l *loop) endsGroup(o order.Order) bool {
+	return o.Holder == "" && l.capabilities[o.Symbol].CancelEndsGroup
+}
+
+// cancelEvents returns the events of a cancel that is about to be sent, or of one that is done
+// because candela holds the order. reason is as of requestCancel.
+func (l *loop) cancelEvents(o order.Order, reason string) []order.Event {
+	events := l.event(o, order.KindCancelRequested, reason)
+	if o.Local() {
+		events = append(events, l.event(o, order.KindCanceled, "")...)
+	}
+	return events
 }
 
 // requestCancel records cancels in one commit and queues those that can be sent. reason is the
@@ -113,7 +129,7 @@ func (l *loop) requestCancel(by principal.Caller, reason string, orders ...order
 	var events []order.Event
 	for _, o := range orders {
 		if o.CancelRequested.IsZero() {
-			events = append(events, l.event(o, order.KindCancelRequested, reason)...)
+			events = append(events, l.cancelEvents(o, reason)...)
 		}
 	}
 	if err := l.commit(by, events...); err != nil {
@@ -132,7 +148,7 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 		return fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", o.ID, o.Broker).About("order_id", o.ID, "")
 	}
 	ends := victims
-	if o.Group.Name != "" && l.capabilities[o.Symbol].CancelEndsGroup {
+	if o.Group.Name != "" && l.endsGroup(o) {
 		ends = slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
 		if len(ends) > 1 && o.ID != o.Group.Name {
 			return fault.New(fault.Conflict, "leg_of_pair",

@@ -125,6 +125,7 @@ type Desk struct {
 	view           atomic.Pointer[view]
 	day            atomic.Pointer[[]Sample]
 	revocations    revocations
+	watches        watchList
 	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
 
 	snapshotEvery, maxClosedInMemory int // the constants, unless a test sets others
@@ -134,6 +135,7 @@ type Desk struct {
 func New(cfg Config) *Desk {
 	d := &Desk{cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}), snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory}
 	d.view.Store(&view{})
+	d.watches.moved = make(chan struct{}, 1)
 	d.holdings.Keep, d.holdings.Most = holdingsTTL, 1
 	return d
 }

@@ -2,7 +2,13 @@ package desk
 
 import (
 	"context"
+	"strconv"
+	"time"
 
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/trading/order"
 )
 
@@ -20,3 +26,26 @@ func (d *Desk) SnapshotEvery(events int) { d.snapshotEvery = events }
 
 // SetMaxClosed sets how many closed orders stay in memory.
 func (d *Desk) SetMaxClosed(orders int) { d.maxClosedInMemory = orders }
+
+// HeldPrices returns the way of a price through a desk that holds this many orders.
+func HeldPrices(orders int) (see func(price float64) (reached bool)) {
+	d := New(Config{Now: time.Now})
+	l := newLoop(context.Background(), context.Background(), d)
+	s := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	var held []order.Order
+	for i := range orders {
+		o := order.Order{Origin: order.Origin{Spec: order.Spec{ID: strconv.Itoa(i), Symbol: s, Side: order.Sell, StopPrice: decimal.NewFromInt(int64(1000 + i))}, Holder: order.HolderCandela}}
+		if i%2 == 1 {
+			o.StopPrice, o.TrailPercent, o.Best = decimal.Zero, decimal.NewFromInt(2), decimal.NewFromInt(50_000)
+		}
+		held = append(held, o)
+	}
+	l.rewatch(held)
+	var t int64
+	return func(price float64) bool {
+		t++
+		d.Observe(provider.Event{Sub: provider.Sub{Symbol: s, Interval: market.Minute1}, Kind: provider.Forming, Bar: market.Bar{T: t, O: price, H: price, L: price, C: price}})
+		<-d.watches.moved
+		return l.checkPrices()
+	}
+}

@@ -14,7 +14,7 @@ func (l *loop) withLegs(g order.Origin) []order.Origin {
 	legs := g.Legs()
 	orders := append(make([]order.Origin, 0, 1+len(legs)), g)
 	for _, s := range legs {
-		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent}
+		leg := order.Origin{Spec: s, Broker: g.Broker, Mode: g.Mode, Token: g.Token, Client: g.Client, Parent: g.Parent, Holder: g.Holder}
 		leg.ID = id.New(l.cfg.Now())
 		if g.Role == order.Entry {
 			leg.Parent = g.ID
@@ -24,14 +24,14 @@ func (l *loop) withLegs(g order.Origin) []order.Origin {
 	return orders
 }
 
-// sentEvents returns the events that record orders as sent.
+// sentEvents returns the events that record orders as sent, or as held here.
 func sentEvents(orders []order.Origin, now time.Time) []order.Event {
 	events := make([]order.Event, 0, 2*len(orders))
 	for i := range orders {
 		g := &orders[i]
 		events = append(events,
 			order.Event{Kind: order.KindCreated, OrderID: g.ID, At: now, Origin: g},
-			order.Event{Kind: order.KindSent, OrderID: g.ID, At: now})
+			order.Event{Kind: g.Departure(), OrderID: g.ID, At: now})
 	}
 	return events
 }

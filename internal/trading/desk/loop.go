@@ -50,6 +50,7 @@ type loop struct {
 	delistedSymbols map[market.Symbol]string
 
 	protector           protector
+	held                heldOrders
 	deferred            map[string]*deferred // by the ID of the order, the first of its group
 	retries             map[string]*attempts // of cancels during an owner's halt
 	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
@@ -101,6 +102,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
 	l.deferred = make(map[string]*deferred)
+	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]string)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
@@ -149,10 +151,19 @@ func (l *loop) run(ctx context.Context) error {
 		case r := <-l.reports:
 			l.handleReport(r)
 			l.notifyDeferred()
+		case <-l.watches.moved:
+			if !l.checkPrices() {
+				continue
+			}
 		case <-ticker.C:
 			l.onTick()
 		}
+		l.tendHeld()
 		l.protectChanged()
+	}
+	l.watches.symbols.Store(nil)
+	if l.fenced == nil {
+		l.saveTrails(l.now(), true)
 	}
 	close(l.commandsClosed)
 	stop()
@@ -317,6 +328,8 @@ func (l *loop) onTick() {
 	l.pollOrders(now)
 	l.startReconciliation(now)
 	l.checkReconcileAge(now)
+	l.checkQuotes(now)
+	l.saveTrails(now, false)
 	l.protector.changed = true // a grace may have passed
 }
 

@@ -313,6 +313,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 		return failed(err)
 	}
 	g := l.origin(caller, r)
+	g.Holder, facts = l.holder(intent(g), facts)
 	ends, err := l.replacedOrders(r)
 	if err != nil {
 		return failed(err)
@@ -355,7 +356,9 @@ func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts
 	if r.Risk.IsZero() {
 		return nil, nil
 	}
-	e, err := guard.Size(l.cfg.Policy, intent(l.origin(caller, *r)), r.Risk, facts)
+	in := intent(l.origin(caller, *r))
+	in.Holder, facts = l.holder(in, facts)
+	e, err := guard.Size(l.cfg.Policy, in, r.Risk, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -396,6 +399,9 @@ func (l *loop) send(caller principal.Caller, orders []order.Origin, requestedAt 
 		return failed(persistError(err))
 	}
 	o, _ := l.book.Order(orders[0].ID)
+	if o.Local() {
+		return &callResult{order: order.Placed{Order: o}, done: true}
+	}
 	l.queueSubmit(caller, o, requestedAt.Round(0))
 	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, submitFinished)}
 }
@@ -422,5 +428,5 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder}
 }

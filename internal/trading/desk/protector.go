@@ -143,7 +143,7 @@ const orphanGrace = 5 * time.Second
 func (l *loop) protectable(c order.Cover) (quantity decimal.Decimal, problem string) {
 	s := c.Entry.Symbol
 	inst, step := l.instruments[s], l.instruments[s].Step
-	if l.capabilities[s].WholeLegs {
+	if can, _ := l.takes(c); can.WholeLegs {
 		step = decimal.Max(step, decimal.NewFromInt(1))
 	}
 	due := roundDown(c.Due, step)
@@ -217,7 +217,7 @@ const excessKey = "over "
 
 // waitsForEntry reports whether an order is a leg of an entry that is open.
 func (l *loop) waitsForEntry(o order.Order) bool {
-	if !o.Group.Leg || o.External || o.Status == order.Accepted || o.Status == order.PartiallyFilled {
+	if !o.Group.Leg || o.External || o.Local() && !o.Waiting || o.Status == order.Accepted || o.Status == order.PartiallyFilled {
 		return false
 	}
 	entry, ok := l.book.Order(o.Group.Name)
@@ -258,11 +258,25 @@ func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string
 	return problem
 }
 
+// takes returns what is possible for the protection that an entry lacks, and whether candela
+// holds it.
+func (l *loop) takes(c order.Cover) (can order.Capabilities, held bool) {
+	can = l.capabilities[c.Entry.Symbol]
+	r := order.Request{Symbol: c.Entry.Symbol, Side: c.Entry.Side.Opposite(), Type: order.Market, Quantity: roundDown(c.Due, l.instruments[c.Entry.Symbol].Step), ReduceOnly: true, Protect: c.Wish}
+	if c.Wish.IsZero() || !c.Due.IsPositive() || !guard.Holds(l.cfg.Policy, guard.Intent{Spec: r.Spec("", ""), Broker: c.Entry.Broker, Mode: c.Entry.Mode}, guard.Facts{Capabilities: can}) {
+		return can, false
+	}
+	return can.Held(), true
+}
+
 // stopPassed returns that the price is at or beyond the stop, so that the venue would refuse
 // it, or that the venue takes no such stop.
 func (l *loop) stopPassed(c order.Cover) string {
-	s, can := c.Entry.Symbol, l.capabilities[c.Entry.Symbol]
+	s := c.Entry.Symbol
+	can, held := l.takes(c)
 	switch {
+	case held:
+		return "" // it is sent at once if the price is beyond it
 	case c.Wish.TrailPercent.IsPositive() && !can.Trails(), c.Wish.TrailPercent.IsZero() && c.Wish.StopLossLimit.IsZero() && !can.Stops,
 		c.Wish.StopLossLimit.IsPositive() && !can.StopLimits:
 		return l.cfg.Broker.Name() + " takes no such stop in " + s.Name
@@ -279,7 +293,8 @@ func (l *loop) stopPassed(c order.Cover) string {
 // fitting returns the protection without a target that the venue would not take: in a pair it
 // cannot hold, or at a price that the market has passed.
 func (l *loop) fitting(c order.Cover) order.Protection {
-	p, can := c.Wish, l.capabilities[c.Entry.Symbol]
+	p := c.Wish
+	can, _ := l.takes(c)
 	q, ok := l.cfg.Market.LastQuote(c.Entry.Symbol)
 	passed := ok && p.TakeProfit.IsPositive() && p.TakeProfit.Cmp(q.Last) != int(c.Entry.Side.Sign())
 	if !can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg {
@@ -296,6 +311,7 @@ func (l *loop) placeFor(entry order.Order, r order.Request) {
 	}
 	now := l.now()
 	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: entry.Broker, Mode: entry.Mode, Client: "candela", Parent: entry.ID}
+	g.Holder, _ = l.holder(intent(g), guard.Facts{Capabilities: l.capabilities[r.Symbol]})
 	t := l.send(l.systemCaller(), l.withLegs(g), now)
 	if t.err != nil {
 		l.cfg.Log.ErrorContext(l.drainCtx, "protection could not be placed", "entry", entry.ID, "error", t.err)
@@ -315,7 +331,7 @@ func (l *loop) haltAllowsProtection() bool {
 
 // mayProtect reports whether an order of the desk's own may be sent during a halt.
 func (l *loop) mayProtect(o order.Order) bool {
-	return o.Parent != "" && o.ReduceOnly && o.Token == "" && l.haltAllowsProtection()
+	return (o.Parent != "" && o.ReduceOnly && o.Token == "" || o.Fired) && l.haltAllowsProtection()
 }
 
 // followGroup queries the open orders of a group after the end of another: the venue ends

@@ -165,7 +165,7 @@ func (l *loop) newVenueQuery() venueQuery {
 	}
 	for _, o := range l.book.Open() {
 		seen[o.Symbol] = true
-		if !o.External && !l.inFlight[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled || o.Status == order.Held) {
+		if !o.External && !o.Local() && !l.inFlight[o.ID] && (o.Status == order.Accepted || o.Status == order.PartiallyFilled || o.Status == order.Held) {
 			q.ownOpen = append(q.ownOpen, o)
 		}
 	}

@@ -112,7 +112,7 @@ func (l *loop) deferSend(caller principal.Caller, orders []order.Origin, ends []
 	}
 	for _, o := range l.cancelledFirst(ends) {
 		d.cancelled = append(d.cancelled, o.ID)
-		events = append(events, l.event(o, order.KindCancelRequested, head)...)
+		events = append(events, l.cancelEvents(o, head)...)
 	}
 	if err := l.commit(caller, events...); err != nil {
 		return failed(persistError(err))
@@ -145,7 +145,7 @@ func (l *loop) cancelledFirst(ends []order.Order) []order.Order {
 	} {
 		for _, o := range ends {
 			key := o.ID
-			if o.Group.Name != "" && l.capabilities[o.Symbol].CancelEndsGroup {
+			if o.Group.Name != "" && l.endsGroup(o) {
 				key = o.Group.Name
 			}
 			if pass(o) && !done[key] {
@@ -201,7 +201,7 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 	if quote, ok := l.cfg.Market.LastQuote(o.Symbol); ok {
 		d.market.quote = quote
 	}
-	facts := l.facts(o.Symbol, d.market)
+	facts := heldBy(o.Holder, l.facts(o.Symbol, d.market))
 	facts.Recent = nil // it was counted when it was requested
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
 		return denial, false
@@ -219,7 +219,7 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 		if denial != nil {
 			events = append(events, order.Event{Kind: order.KindDenied, OrderID: one.ID, At: l.now(), Reason: denial.Text, Denial: denial.Record()})
 		} else {
-			events = append(events, l.event(one, order.KindSent, "")...)
+			events = append(events, l.event(one, one.Departure(), "")...)
 		}
 	}
 	if o.Status != order.New {
@@ -233,8 +233,9 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 		l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", o.ID, "rule", denial.Rule, "client", o.Client)
 		return
 	}
-	o, _ = l.book.Order(o.ID)
-	l.queueSubmit(d.caller, o, d.requestedAt)
+	if o, _ = l.book.Order(o.ID); !o.Local() {
+		l.queueSubmit(d.caller, o, d.requestedAt)
+	}
 }
 
 // released returns the IDs of the orders that were cancelled because they hold what an order

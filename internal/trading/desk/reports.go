@@ -143,7 +143,7 @@ func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 		p.missing = now
 	// Updated, not Created: the order may have been queued before it was sent.
 	case now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
-		l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
+		l.commitReport(o, append(l.event(o, order.KindGone, "the venue does not know the order"), l.heldAgain(o)...))
 	}
 }
 
@@ -230,7 +230,7 @@ func (l *loop) queryUnnamedLegs(r order.Report) bool {
 // is not known.
 func unnamed(o order.Order, s market.Symbol, side order.Side) bool {
 	sent := o.Status != order.New && o.Status != order.PendingApproval
-	return o.VenueID == "" && !o.External && o.Symbol == s && o.Side == side && sent
+	return o.VenueID == "" && !o.External && !o.Local() && o.Symbol == s && o.Side == side && sent
 }
 
 // findOrder returns the order of a report or trade.

@@ -15,7 +15,7 @@ import (
 
 // queueSubmit queues the submission of a recorded order, together with its legs.
 func (l *loop) queueSubmit(caller principal.Caller, head order.Order, requestedAt time.Time) {
-	orders := append([]order.Order{head}, l.legs(head)...)
+	orders := l.departing(head)
 	for _, o := range orders {
 		l.inFlight[o.ID] = true
 	}
@@ -25,6 +25,15 @@ func (l *loop) queueSubmit(caller principal.Caller, head order.Order, requestedA
 	}, func() bool { return l.shouldSend(caller, orders, requestedAt) })
 }
 
+// departing returns the orders that are sent with the first of a group: all but those that
+// candela holds.
+func (l *loop) departing(head order.Order) []order.Order {
+	if head.Holder != "" {
+		return []order.Order{head}
+	}
+	return append([]order.Order{head}, l.legs(head)...)
+}
+
 // submit sends orders in one request, unless the process stood still since they were
 // queued: another process may have taken over the account.
 func (l *loop) submit(ctx context.Context, orders []order.Order, requestedAt time.Time) ([]order.Report, error) {
@@ -32,7 +41,7 @@ func (l *loop) submit(ctx context.Context, orders []order.Order, requestedAt tim
 		return nil, err
 	}
 	if len(orders) == 1 {
-		r, err := l.cfg.Broker.Submit(ctx, orders[0].Spec)
+		r, err := l.cfg.Broker.Submit(ctx, orders[0].Outgoing())
 		return []order.Report{r}, err
 	}
 	specs := make([]order.Spec, 0, len(orders))
@@ -125,7 +134,7 @@ func (l *loop) failureEvents(o order.Order, err error) []order.Event {
 	case o.Status != order.Submitted: // the stream was faster and contradicts this result
 		return l.event(o, order.KindLost, publicReason(err))
 	case errors.Is(fate, broker.ErrNotSent):
-		return l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
+		return append(l.event(o, order.KindNotSent, "not sent: "+publicReason(err)), l.heldAgain(o)...)
 	case errors.Is(fate, broker.ErrRejected):
 		return l.event(o, order.KindRejected, publicReason(err))
 	default:

@@ -16,7 +16,7 @@ func capabilityRules() []rule {
 	return []rule{
 		{
 			"protection_not_native", false, venue,
-			"A stop, a trail, a pair or legs that the venue cannot hold. candela does not hold them in its place.",
+			"A stop, a trail, a pair or legs that the venue cannot hold, unless `held_stops` lets candela hold them.",
 			checkNative,
 		},
 		{"venue_trail", false, venue, "A trail_percent outside the venue's bounds or off its step.", checkTrail},

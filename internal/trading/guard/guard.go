@@ -23,9 +23,10 @@ type Intent struct {
 	order.Spec        // of the order, or of the first of its group
 	Broker     string // that gets it, for texts
 	Mode       order.Mode
-	Key        string // idempotency key, "" for none
-	Token      string // identifies the caller's token
-	Exit       bool   // a leg or another order whose only purpose is to close a position
+	Key        string       // idempotency key, "" for none
+	Token      string       // identifies the caller's token
+	Exit       bool         // a leg or another order whose only purpose is to close a position
+	Holder     order.Holder // of its stop and target
 
 	Replaced []order.Order // whose place it takes, beside those that Releases returns
 }

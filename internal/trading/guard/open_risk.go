@@ -66,7 +66,7 @@ func (r openRisk) stops(held decimal.Decimal, open []order.Order) []coverage {
 			continue
 		}
 		quantity := o.Remaining()
-		if o.Status == order.Held { // for what is filled of its entry
+		if o.Waiting { // for what is filled of its entry
 			entry, _ := r.book.Order(o.Group.Name)
 			quantity = decimal.Min(quantity, entry.Filled)
 		}

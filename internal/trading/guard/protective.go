@@ -32,7 +32,7 @@ func (p Policy) RequiresStop(s market.Symbol, m order.Mode) bool {
 // HeldStops says what happens to protection that the venue cannot hold.
 type HeldStops string
 
-// The choices. HeldAllow is reserved: such orders are refused in this version too.
+// The choices.
 const (
 	HeldRefuse HeldStops = "refuse"
 	HeldAllow  HeldStops = "allow"
@@ -84,7 +84,7 @@ func Settings(p Policy) []Setting {
 	return []Setting{
 		{"stop_slippage_pct", p.StopSlippagePct.String() + " %", "How far beyond its price a stop is assumed to fill, in the risk of an order."},
 		{"taker_fee_pct", p.TakerFeePct.String() + " %", "The fee of a trade, in the risk of an order, where the broker does not report it."},
-		{"held_stops", string(p.HeldStops), "Protection that the venue cannot hold is refused. `allow` is reserved and does not change that yet."},
+		{"held_stops", string(p.HeldStops), "Protection that the venue cannot hold: `refuse` denies it, with `allow` candela watches the price itself. That protects only while candela runs."},
 		{"on_unprotected", string(p.OnUnprotected), "What is done about a position without the stop it should have: `alarm` notifies the owner, `exit` closes it at market."},
 		{"unprotected_grace", p.UnprotectedGrace.String(), "How long a position may lack its stop before that counts."},
 	}

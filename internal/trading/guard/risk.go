@@ -99,7 +99,11 @@ func checkRequireStop(q *orderCheck) *Denial {
 	if !q.limits.RequireStop.requires(q.Mode) {
 		return nil
 	}
-	if p := planOf(q.Spec); !q.opening().IsPositive() || p.entry && p.HasStop() {
+	p := planOf(q.Spec)
+	if q.opening().IsPositive() && q.Holder != "" && p.HasStop() {
+		return q.heldRequired(p)
+	}
+	if !q.opening().IsPositive() || p.entry && p.HasStop() {
 		return checkKeepsStop(q)
 	}
 	return deny("stop_loss", none, "a stop", "stop_loss is %s: a %v of %v opens a position, and the policy requires a stop (require_stop = %q). Give stop_loss or trail_percent.",

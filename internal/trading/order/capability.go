@@ -33,6 +33,17 @@ type Capabilities struct {
 	KeepsLegs       bool // after the cancel of an entry that is filled in part, its legs work on for that part
 }
 
+// Held returns what is possible when candela holds stops and targets itself: the venue gets
+// the entry alone, and each of the others when its price is reached. An entry may wait for a
+// stop price where the venue holds that.
+func (c Capabilities) Held() Capabilities {
+	c.StopEntry = c.Stops && c.StopLimits
+	c.Stops, c.StopLimits, c.Pairs, c.OneLeg, c.TwoLegs, c.MarketEntry, c.TrailLeg, c.LegsInPart, c.KeepsLegs = true, true, true, true, true, true, true, true, true
+	c.TrailMin, c.TrailMax, c.TrailStep = decimal.New(1, -1), decimal.NewFromInt(20), decimal.Zero
+	c.WholeLegs, c.FlatEntry, c.CancelEndsGroup = false, false, false
+	return c
+}
+
 // Trails reports whether orders can trail.
 func (c Capabilities) Trails() bool { return c.TrailMax.IsPositive() }
 

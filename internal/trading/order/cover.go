@@ -191,7 +191,7 @@ func (c *Cover) wish() (Protection, string) {
 			return Protection{}, ""
 		}
 		refused := ""
-		if o.Status == Rejected || o.Status == Expired && strings.Contains(o.Reason, "REJECTED") {
+		if o.Status == Rejected && !o.NotSent || o.Status == Expired && strings.Contains(o.Reason, "REJECTED") {
 			refused = o.Reason
 		}
 		return c.asked(o), refused
@@ -208,9 +208,13 @@ func (c *Cover) replaces(exit Order) bool {
 
 // reached reports whether the venue had the order, or may have it.
 func (o Order) reached() bool {
-	switch o.Status {
-	case New, Denied, PendingApproval:
+	switch {
+	case o.Status == New, o.Status == Denied, o.Status == PendingApproval:
 		return false
+	case o.Holder != "": // candela had it
+		return true
+	}
+	switch o.Status {
 	case Rejected:
 		return !o.NotSent
 	case Canceled:
@@ -224,7 +228,8 @@ func (o Order) reached() bool {
 // another order nor because its entry ended before it was filled.
 func (c *Cover) ended(stop Order) bool {
 	cut := stop.Group.Leg && c.Entry.Status.Final() && c.Entry.Status != Filled
-	return stop.Status == Canceled && stop.CancelFor == "" && !cut
+	lost := stop.Fired && stop.VenueID == "" // candela stopped before it was sent
+	return stop.Status == Canceled && stop.CancelFor == "" && !cut && !lost
 }
 
 // asked returns the protection that a stop is part of.

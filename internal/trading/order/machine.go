@@ -31,12 +31,14 @@ var (
 // failed cancel is reverted.
 //
 //	new              denied, sent, approval asked
+//	                 and held, for a stop or target that candela holds
 //	pending_approval denied, canceled, approved, which makes it new
 //	submitted        accepted, unsent, fill, cancel requested or failed, and the ends:
 //	                 gone, canceled, expired, rejected
 //	                 and held, for a leg whose entry is not filled
 //	uncertain        the same without unsent
 //	held             as accepted, and accepted when its entry is filled
+//	                 and sent and trailed, while candela holds it
 //	accepted,
 //	partially_filled fill, cancel requested, the ends
 //	pending_cancel   fill, cancel requested or failed, the ends
@@ -59,7 +61,7 @@ func Apply(o Order, e Event) (Order, error) {
 	if o.Status == 0 || e.OrderID != o.ID {
 		return o, fmt.Errorf("%v for order %q applied to %q: %w", e.Kind, e.OrderID, o.ID, ErrMalformed)
 	}
-	if !legal(o.Status, e.Kind) || o.Status == Canceled && o.NotSent {
+	if !legal(o.Status, e.Kind) && !o.legalHere(e.Kind) || o.Status == Canceled && o.NotSent {
 		return o, fmt.Errorf("order %s is %v, %v: %w", o.ID, o.Status, e.Kind, ErrTransition)
 	}
 	next, err := step(o, e)
@@ -135,9 +137,21 @@ func legal(s Status, k Kind) bool {
 		return sent(s)
 	case KindResized:
 		return sent(s) && !s.Final()
-	case KindCreated, KindAdjusted, KindVenueReset:
+	case KindCreated, KindAdjusted, KindVenueReset, KindTrailed:
 	}
 	return false
+}
+
+// legalHere is what is possible beside legal while candela holds the order.
+func (o Order) legalHere(k Kind) bool {
+	switch k {
+	case KindHeld:
+		return o.Local() && o.Status == New
+	case KindSent, KindTrailed:
+		return o.Local() && o.Status == Held
+	default:
+		return false
+	}
 }
 
 // sent reports whether the order has left, or may have left, this machine.
@@ -152,8 +166,10 @@ func step(o Order, e Event) (Order, error) {
 		o.Waiting = false
 		o.Status = openStatus(o)
 	case KindHeld:
-		o.Waiting = true
+		o.Waiting = !o.Local() || o.Group.Leg
 		o.Status = openStatus(o)
+	case KindTrailed:
+		return trail(o, e)
 	case KindTriggered:
 		if o.Triggered.IsZero() || e.VenueAt.Before(o.Triggered) {
 			o.Triggered = e.VenueAt
@@ -219,7 +235,7 @@ func openStatus(o Order) Status {
 		return PendingCancel
 	case o.Filled.IsPositive():
 		return PartiallyFilled
-	case o.Waiting:
+	case o.Waiting || o.Local():
 		return Held
 	default:
 		return Accepted
@@ -235,7 +251,8 @@ func decide(o Order, e Event) (Order, error) {
 			o.Denial = *e.Denial
 		}
 	case KindSent:
-		o.Status = Submitted
+		o.Fired = o.Local()
+		o.Status, o.Waiting = Submitted, false
 	default:
 		if e.Approval == nil || !within(maxFactDigits, e.Approval.Price) {
 			return o, fmt.Errorf("order %s: %v without an approval: %w", o.ID, e.Kind, ErrMalformed)
@@ -264,7 +281,7 @@ func group(o Order, e Event) (Order, error) {
 // of the group is filled in part. An older report changes nothing.
 func resize(o Order, e Event) (Order, error) {
 	switch {
-	case o.Group.Name == "":
+	case o.Group.Name == "" && o.Holder == "":
 		return o, fmt.Errorf("order %s is in no group, %v: %w", o.ID, e.Kind, ErrTransition)
 	case !within(maxFactDigits, e.Quantity) || !e.Quantity.IsPositive() || e.Quantity.LessThan(decimal.Max(o.Filled, o.Claimed)):
 		return o, fmt.Errorf("order %s: resized to less than %v: %w", o.ID, decimal.Max(o.Filled, o.Claimed), ErrMalformed)
@@ -365,6 +382,7 @@ const (
 	KindTriggered     // the stop price was reached: VenueAt
 	KindApprovalAsked // the owner must approve it before it is sent: Approval
 	KindApproved      // by the owner: Approval, with By and Decided
+	KindTrailed       // a trail held here followed the price: Price
 	KindAdjusted      // a position changed without an order: Adjustment
 	KindVenueReset    // the venue deleted the account's history: Survivors
 )
@@ -380,6 +398,7 @@ type Event struct {
 	Reason     string          `json:"reason,omitempty"`
 	Filled     decimal.Decimal `json:"filled,omitzero"`
 	Quantity   decimal.Decimal `json:"quantity,omitzero"`
+	Price      decimal.Decimal `json:"price,omitzero"`
 	Group      *Group          `json:"group,omitempty"`
 	Origin     *Origin         `json:"origin,omitempty"`
 	Fill       *Fill           `json:"fill,omitempty"`

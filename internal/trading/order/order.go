@@ -222,6 +222,7 @@ type Origin struct {
 	Replaces string    `json:"replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
 	Risk     Risk      `json:"risk,omitzero"`      // from which Quantity followed; zero if that was given
+	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
 }
 
 // Approval is the owner's decision on an order.
@@ -261,6 +262,9 @@ type Order struct {
 	Waiting   bool      `json:"waiting,omitempty"`  // a leg that waits for its entry, as Held says while no cancel is pending
 	Approval  Approval  `json:"approval,omitzero"`  // of an order that the owner had to approve
 
+	Fired bool            `json:"fired,omitempty"` // candela held the order and has sent it
+	Best  decimal.Decimal `json:"best,omitzero"`   // the best price that a trail held here has followed; zero before the first
+
 	CancelRequested time.Time `json:"cancel_asked,omitzero"` // zero after the cancel failed
 	CancelFor       string    `json:"cancel_for,omitempty"`  // ID of the order that the desk cancelled it for; "" if somebody asked for its end
 	Resized         time.Time `json:"resized,omitzero"`      // when the venue last changed Quantity, venue's time
@@ -272,7 +276,7 @@ type Order struct {
 // Handle returns the order's name at the venue. That does not know our ID of an external
 // order.
 func (o Order) Handle() Handle {
-	h := Handle{Spec: o.Spec, VenueID: o.VenueID}
+	h := Handle{Spec: o.Outgoing(), VenueID: o.VenueID}
 	if o.External {
 		h.ID = ""
 	}

@@ -24,6 +24,8 @@ const (
 	// LikeAlpaca makes up the IDs of legs; only the answers to SubmitGroup and Query have
 	// ours. It makes a stop smaller as its target is filled.
 	LikeAlpaca
+	// Plain takes market and limit orders alone, as Alpaca does for parts of a share.
+	Plain
 )
 
 // Behave sets the manner. Call it before the first order.
@@ -46,6 +48,9 @@ func (m *Memory) Expire(id, reason string) {
 func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilities, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.manner == Plain {
+		return order.Capabilities{Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}}, nil
+	}
 	return order.Capabilities{
 		Stops: true, StopLimits: true, Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, Pairs: true, OneLeg: true, TwoLegs: true,
 		MarketEntry: m.manner == LikeAlpaca, CancelEndsGroup: true,

@@ -1,0 +1,227 @@
+package desk
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+	"candela/internal/market/provider"
+	"candela/internal/trading/order"
+)
+
+// The price path of orders that candela holds: Observe adds a price to what the loop has not
+// seen yet and wakes the loop, which compares it with the triggers. Neither side allocates
+// unless a trigger is reached, and neither waits for the other.
+
+// watchList is the symbols in which candela holds orders.
+type watchList struct {
+	symbols atomic.Pointer[map[market.Symbol]*priceWatch] // never changed, only replaced
+	moved   chan struct{}                                 // has room for one
+}
+
+// priceWatch is the prices of a symbol since the loop last took them.
+type priceWatch struct {
+	mu        sync.Mutex
+	low, high float64 // both zero if there was none
+	interval  market.Interval
+	bar       market.Bar // as it was last reported
+
+	triggers []*heldTrigger // owned by the loop
+}
+
+// heldTrigger is an order that candela holds and that waits for its price.
+type heldTrigger struct {
+	order.Trigger
+	id      string
+	stop    bool
+	reached bool
+	saved   float64   // the best price of a trail that is stored
+	savedAt time.Time // when it was
+}
+
+// Observe passes a price event of the feed. The engine calls it for every event.
+func (d *Desk) Observe(e provider.Event) {
+	watched := d.watches.symbols.Load()
+	if watched == nil || e.Kind != provider.Forming && e.Kind != provider.Closed || !(e.Bar.L > 0) || !(e.Bar.H >= e.Bar.L) {
+		return
+	}
+	w := (*watched)[e.Symbol]
+	if w == nil || !w.add(e.Interval, e.Bar) {
+		return
+	}
+	select {
+	case d.watches.moved <- struct{}{}:
+	default: // the loop is awake already
+	}
+}
+
+// add adds what is new of a bar: its close, and the extremes that it had not reached when it
+// was last reported. Of the first bar that is seen only the close counts, because the rest may
+// have been before the order came. It reports false for a bar that is older, or coarser.
+func (w *priceWatch) add(interval market.Interval, bar market.Bar) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.interval == 0 || interval < w.interval {
+		w.interval, w.bar = interval, market.Bar{}
+	}
+	known := w.bar
+	if bar.T < known.T || interval > w.interval {
+		return false
+	}
+	low, high := bar.C, bar.C
+	switch {
+	case known.T == 0:
+	case bar.T > known.T:
+		low, high = bar.L, bar.H
+	default:
+		if bar.L < known.L {
+			low = bar.L
+		}
+		if bar.H > known.H {
+			high = bar.H
+		}
+	}
+	w.bar = bar
+	if w.low == 0 || low < w.low {
+		w.low = low
+	}
+	if w.high == 0 || high > w.high {
+		w.high = high
+	}
+	return true
+}
+
+// take returns the prices since the last call, and false if there were none.
+func (w *priceWatch) take() (low, high float64, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	low, high = w.low, w.high
+	w.low, w.high = 0, 0
+	return low, high, low > 0
+}
+
+// checkPrices compares the new prices with the triggers, and reports whether one was reached.
+func (l *loop) checkPrices() bool {
+	watched := l.watches.symbols.Load()
+	if watched == nil {
+		return false
+	}
+	reached := false
+	for _, w := range *watched {
+		if low, high, ok := w.take(); ok {
+			reached = w.see(low, high) || reached
+		}
+	}
+	return reached
+}
+
+// see compares prices with the triggers of a symbol. Where prices reach a stop and a target it
+// is not known which came first, and the stop counts: stops are first in the list.
+func (w *priceWatch) see(low, high float64) bool {
+	reached := false
+	for _, t := range w.triggers {
+		if !t.reached && t.See(low, high) {
+			t.reached, reached = true, true
+		}
+	}
+	return reached
+}
+
+// checkQuotes compares the last prices with the triggers, for what the feed did not send.
+// While the market is closed or the price is old, nothing is sent.
+func (l *loop) checkQuotes(now time.Time) {
+	watched := l.watches.symbols.Load()
+	if watched == nil {
+		return
+	}
+	for s, w := range *watched {
+		q, ok := l.cfg.Market.LastQuote(s)
+		if !ok || q.MarketClosed || now.Sub(q.At) > l.cfg.Policy.MaxQuoteAge {
+			continue
+		}
+		last := q.Last.InexactFloat64()
+		w.see(last, last)
+	}
+}
+
+const (
+	trailSaveInterval = 10 * time.Second // at least between two records of a trail
+	trailSaveStep     = 0.1              // of the distance of a trail: smaller moves are not recorded
+)
+
+// saveTrails records how far trails have followed the price, so that a restart goes on from
+// there; all of them at the end, else those that moved far enough.
+func (l *loop) saveTrails(now time.Time, all bool) {
+	var events []order.Event
+	for id, t := range l.held.triggers {
+		if t.Best() == t.saved || !all && (now.Sub(t.savedAt) < trailSaveInterval || !t.movedFrom(t.saved, trailSaveStep)) {
+			continue
+		}
+		if o, ok := l.book.Order(id); ok && o.Local() && o.Status == order.Held {
+			events = append(events, order.Event{Kind: order.KindTrailed, OrderID: id, At: now, Price: decimal.NewFromFloat(t.Best())})
+			t.saved, t.savedAt = t.Best(), now
+		}
+	}
+	if err := l.commit(l.systemCaller(), events...); err != nil {
+		l.cfg.Log.WarnContext(l.drainCtx, "trail save failed", "error", err)
+	}
+}
+
+// movedFrom reports whether a trail has moved by this fraction of its distance.
+func (t *heldTrigger) movedFrom(saved, fraction float64) bool {
+	return math.Abs(t.Best()-saved) >= math.Abs(t.Best()-t.Level())*fraction
+}
+
+// rewatch replaces the symbols and triggers that are watched by those of these orders. What
+// a trail has followed is kept.
+func (l *loop) rewatch(held []order.Order) {
+	old := l.watches.symbols.Load()
+	if len(held) == 0 {
+		l.watches.symbols.Store(nil)
+		clear(l.held.triggers)
+		return
+	}
+	seen := make(map[string]bool, len(held))
+	next := make(map[market.Symbol]*priceWatch)
+	changed := old == nil
+	for _, o := range held {
+		seen[o.ID] = true
+		if next[o.Symbol] == nil {
+			next[o.Symbol] = &priceWatch{}
+			if old != nil && (*old)[o.Symbol] != nil {
+				next[o.Symbol] = (*old)[o.Symbol]
+			}
+		}
+		if l.held.triggers[o.ID] == nil {
+			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), id: o.ID, stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
+			changed = true
+		}
+	}
+	for id := range l.held.triggers {
+		if !seen[id] {
+			delete(l.held.triggers, id)
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	l.checkPrices() // those so far are not for the new orders
+	for _, w := range next {
+		w.triggers = nil
+	}
+	for _, o := range held {
+		w, t := next[o.Symbol], l.held.triggers[o.ID]
+		if t.stop {
+			w.triggers = slices.Insert(w.triggers, 0, t)
+		} else {
+			w.triggers = append(w.triggers, t)
+		}
+	}
+	l.watches.symbols.Store(&next)
+}
