@@ -23,8 +23,8 @@ import (
 
 const webhookSecret = "a-secret-of-the-webhook"
 
-// console is a client on the other end of a pair of pipes.
-type console struct {
+// piped is a client on the other end of a pair of pipes.
+type piped struct {
 	t    *testing.T
 	in   *io.PipeWriter
 	out  *bufio.Scanner
@@ -33,7 +33,7 @@ type console struct {
 }
 
 // openConsole runs the program as a client over stdio starts it.
-func openConsole(t *testing.T, args ...string) *console {
+func openConsole(t *testing.T, args ...string) *piped {
 	t.Helper()
 	cfg, err := LoadConfig(config.Input{Args: append([]string{"--mcp", "--trade", "--shutdown-timeout", "5m"}, args...), Environ: []string{"CANDELA_WEBHOOK_SECRET=" + webhookSecret}})
 	if err != nil {
@@ -41,7 +41,7 @@ func openConsole(t *testing.T, args ...string) *console {
 	}
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	c := &console{t: t, in: in, out: bufio.NewScanner(out), done: make(chan error, 1)}
+	c := &piped{t: t, in: in, out: bufio.NewScanner(out), done: make(chan error, 1)}
 	deps := Deps{Version: "test", Stdin: stdin, Stdout: stdout, Stderr: &c.log, Services: Wired()}
 	go func() {
 		c.done <- Run(context.WithoutCancel(t.Context()), cfg, deps)
@@ -54,7 +54,7 @@ func openConsole(t *testing.T, args ...string) *console {
 }
 
 // call sends one request and returns the line that answers it.
-func (c *console) call(name, arguments string) string {
+func (c *piped) call(name, arguments string) string {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+"}}\n"); err != nil {
 		c.t.Fatal(err)
@@ -66,7 +66,7 @@ func (c *console) call(name, arguments string) string {
 }
 
 // close ends the session and returns the log.
-func (c *console) close() string {
+func (c *piped) close() string {
 	c.t.Helper()
 	_ = c.in.Close()
 	if err := <-c.done; err != nil {

@@ -82,6 +82,9 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
+	if front.Console, err = rt.console(logins, tools.trading); err != nil {
+		return nil, nil, nil, err
+	}
 	server, err := httpd.New(messages, auth, front)
 	if err != nil {
 		return nil, nil, nil, err

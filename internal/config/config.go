@@ -79,6 +79,7 @@ type HTTP struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts, for rate limits only
 	AllowedOrigins []string       // browser origins besides the base URL and loopback
 	MaxConnections int            // open at once; as many clients are let in at most
+	Console        bool           // serve the owner's console at /console
 }
 
 // Address returns where the server listens.

@@ -164,6 +164,7 @@ func (c *Config) serverSettings() []Setting {
 			Name: "max-connections", Arg: "N", Default: "1024", value: intField(&c.HTTP.MaxConnections, 64, 20_000),
 			Doc: "connections at once and clients let in, 64 to 20000, about 35 KB each",
 		},
+		{Name: "console", Default: "true", value: boolField(&c.HTTP.Console), Doc: "serve the owner's console at /console; false turns it off"},
 	})
 	oauth := section("Authorization (--serve)", ModeServe, []Setting{
 		{

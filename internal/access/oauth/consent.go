@@ -79,9 +79,7 @@ func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase stri
 	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
 		return subject, nil
 	}
-	if s.cfg.Pass != nil && s.cfg.Pass(passphrase) {
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] one-time passphrase accepted",
-			slog.String("subject", SoleOwner), slog.String("address", s.cfg.Address(r).String()))
+	if s.takePass(r, passphrase) {
 		s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: SoleOwner, Address: s.cfg.Address(r).String()})
 		return SoleOwner, nil
 	}

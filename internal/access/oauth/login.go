@@ -48,7 +48,7 @@ func (s *Server) loggedIn(r *http.Request) string {
 		return ""
 	}
 	t, err := s.store.Token(r.Context(), HashOf(c.Value), time.Now())
-	if err != nil || !t.Grant.Login || t.Grant.ClientKey != fingerprint(browser) {
+	if err != nil || !t.Grant.Login || t.Grant.Console || t.Grant.ClientKey != fingerprint(browser) {
 		return ""
 	}
 	return t.Grant.Subject

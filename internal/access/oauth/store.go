@@ -33,10 +33,11 @@ func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 // Grant records an approval: the owner and the client that acts for the owner. Replicas
 // of different versions share Grant, Code and Token as JSON, so the tags must not change.
 type Grant struct {
-	Login      bool   `json:"Login,omitempty"` // a browser session of the owner, not a client
-	Subject    string `json:"Subject"`         // the owner
-	ClientName string `json:"ClientName"`      // chosen by the client, not verified
-	ClientKey  string `json:"ClientKey"`       // equal for registrations with the same name and redirect URIs
+	Login      bool   `json:"Login,omitempty"`   // a browser session of the owner, not a client
+	Console    bool   `json:"Console,omitempty"` // the session is the console's, not the consent page's
+	Subject    string `json:"Subject"`           // the owner
+	ClientName string `json:"ClientName"`        // chosen by the client, not verified
+	ClientKey  string `json:"ClientKey"`         // equal for registrations with the same name and redirect URIs
 
 	Scope string        `json:"Scope,omitempty"` // what the client may do; "" for trade, as earlier versions granted
 	TTL   time.Duration `json:"TTL,omitempty"`   // of the token; 0 for TokenTTL

@@ -89,10 +89,22 @@ func (s *Server) Handler() http.Handler {
 			serve(w, r)
 			return
 		}
+		if s.cfg.Console != nil && underConsole(r.URL.Path) {
+			s.tallies.paths[consolePath].Add(1)
+			s.cfg.Console.ServeHTTP(w, r)
+			return
+		}
 		s.tallies.paths[otherPath].Add(1)
 		setCORS(w.Header(), r)
 		writeJSON(w, http.StatusNotFound, `{"error":"not_found"}`)
 	})
+}
+
+// consolePath is the path of the owner's console.
+const consolePath = "/console"
+
+func underConsole(path string) bool {
+	return path == consolePath || strings.HasPrefix(path, consolePath+"/")
 }
 
 func (s *Server) dispatch(r route) http.HandlerFunc {

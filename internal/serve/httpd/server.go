@@ -49,6 +49,7 @@ type Config struct {
 	Log            *slog.Logger
 	Streams        Streams       // nil: streams carry keep-alives only
 	OAuth          *oauth.Server // nil: tokens come from elsewhere
+	Console        http.Handler  // serves /console and everything under it; nil: not found
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
 	MaxConnections int           // open at once; 1024

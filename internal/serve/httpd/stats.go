@@ -22,7 +22,7 @@ type tallies struct {
 
 // prepare creates all counters.
 func (t *tallies) prepare(routes []route) {
-	t.paths, t.refused, t.ended = map[string]*atomic.Uint64{otherPath: {}}, map[int]*atomic.Uint64{0: {}}, map[error]*atomic.Uint64{}
+	t.paths, t.refused, t.ended = map[string]*atomic.Uint64{otherPath: {}, consolePath: {}}, map[int]*atomic.Uint64{0: {}}, map[error]*atomic.Uint64{}
 	for _, r := range routes {
 		t.paths[r.path] = &atomic.Uint64{}
 	}

@@ -25,7 +25,7 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin", "serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
 		{{"store", "what survives a restart", []string{
@@ -35,7 +35,7 @@ func floors() [][]room {
 		}}},
 		{
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
-			{"access", "who may do what", []string{"access/oauth", "access/cimd access/door"}},
+			{"access", "who may do what", []string{"access/owner", "access/oauth", "access/cimd access/door"}},
 		},
 		{
 			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
@@ -62,7 +62,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/desk", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/desk", "kit/shutdown",
 		"market/marketdata", "market/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "market/provider/*", "trading/broker/*",
 	}
 }

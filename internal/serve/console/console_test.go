@@ -1,0 +1,56 @@
+package console_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"candela/internal/access/oauth/oauthtest"
+)
+
+func TestConsole_ShowsEveryPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	for path, want := range map[string]string{
+		"/console/":                  "P&amp;L today",
+		"/console/orders":            "max_order_notional",
+		"/console/orders?since=all":  "0.086",
+		"/console/more":              "Orders &amp; positions",
+		"/console/halt":              "Halt now",
+		"/console/resume":            "Owner passphrase",
+		"/console/orders/o1/cancel":  "Cancel order",
+		"/console/orders/cancel-all": "Cancel 2 open orders?",
+		"/console/orders.csv":        "order_id,created",
+	} {
+		if r := b.get(path); r.status != http.StatusOK || !strings.Contains(r.body, want) {
+			t.Errorf("%s: %d, no %q in %s", path, r.status, want, r.body)
+		}
+	}
+	if r := b.get("/console/none"); r.status != http.StatusNotFound {
+		t.Errorf("a page that does not exist: %d", r.status)
+	}
+}
+
+func TestConsole_HaltAndResume(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	b := s.browser().login()
+	if r := b.post("/console/halt", "reason", "lunch", "to", "/console/orders"); r.status != http.StatusSeeOther || r.header.Get("Location") != "/console/orders" {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if page := b.get("/console/"); !strings.Contains(page.body, "Trading is halted since") || !strings.Contains(page.body, "lunch") {
+		t.Errorf("the page does not show the halt: %s", page.body)
+	}
+	if r := b.post("/console/resume"); r.status == http.StatusSeeOther {
+		t.Error("resumed without the passphrase")
+	}
+	if r := b.post("/console/resume", "passphrase", oauthtest.Passphrase); r.status != http.StatusSeeOther {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if got := s.book.done(); !slices.Equal(got, []string{"halt lunch", "resume"}) {
+		t.Errorf("%v", got)
+	}
+}

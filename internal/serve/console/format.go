@@ -1,0 +1,188 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// format writes numbers and times as the owner prefers. Amounts of orders are written with all
+// their digits, money that was computed with two.
+type format struct {
+	group, point string
+	zone         *time.Location
+	now          time.Time
+}
+
+func (v *visit) format() format {
+	f := format{group: ",", point: ".", zone: time.UTC, now: v.now}
+	switch v.prefs.Numbers {
+	case "de":
+		f.group, f.point = ".", ","
+	case "fr":
+		f.group, f.point = "\u202f", ","
+	}
+	if zone, err := time.LoadLocation(v.prefs.Zone); err == nil {
+		f.zone = zone
+	}
+	return f
+}
+
+const minus = "\u2212"
+
+// Num writes an exact decimal, with all its digits.
+func (f format) Num(d decimal.Decimal) string { return f.digits(d.String()) }
+
+// Price writes a price that was computed, such as an average, with as many digits as another.
+func (f format) Price(d, like decimal.Decimal) string {
+	return f.digits(d.StringFixed(min(max(2, -like.Exponent()), 8)))
+}
+
+// Money writes an amount with two digits.
+func (f format) Money(d decimal.Decimal) string { return f.digits(d.StringFixed(2)) }
+
+// Signed writes an amount with two digits and its sign.
+func (f format) Signed(d decimal.Decimal) string {
+	if text := f.Money(d); d.Sign() > 0 {
+		return "+" + text
+	} else {
+		return text
+	}
+}
+
+// Percent writes a percentage with its sign.
+func (f format) Percent(d decimal.Decimal) string { return f.Signed(d) + "\u202f%" }
+
+// Whole writes a limit without digits that are zero.
+func (f format) Whole(d decimal.Decimal) string { return f.digits(d.String()) }
+
+// Int writes a count.
+func (f format) Int(n int) string { return f.digits(strconv.Itoa(n)) }
+
+func (f format) digits(text string) string {
+	negative := strings.HasPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	var b strings.Builder
+	if negative {
+		b.WriteString(minus)
+	}
+	for i, digit := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteString(f.group)
+		}
+		b.WriteRune(digit)
+	}
+	if fraction != "" {
+		b.WriteString(f.point + fraction)
+	}
+	return b.String()
+}
+
+// Class returns the class of an amount: up, down or nothing.
+func (format) Class(d decimal.Decimal) string {
+	switch d.Sign() {
+	case 1:
+		return "up"
+	case -1:
+		return "down"
+	}
+	return ""
+}
+
+// Clock writes a time of today, else with its day.
+func (f format) Clock(t time.Time) template.HTML {
+	layout := "15:04:05"
+	switch days := f.days(t); {
+	case days > 6:
+		layout = "2 Jan 15:04"
+	case days > 0:
+		layout = "Mon 15:04"
+	}
+	return f.element(t, layout)
+}
+
+// Minute writes the hour and minute.
+func (f format) Minute(t time.Time) template.HTML { return f.element(t, "15:04") }
+
+// Date writes the day of a time.
+func (f format) Date(t time.Time) template.HTML { return f.element(t, "2 Jan 2006") }
+
+// Today returns the day of now in words.
+func (f format) Today() string { return f.now.In(f.zone).Format("Monday 2 January 2006") }
+
+// ZoneName returns the name of the time zone.
+func (f format) ZoneName() string {
+	name, _ := f.now.In(f.zone).Zone()
+	return name
+}
+
+func (f format) days(t time.Time) int {
+	midnight := func(t time.Time) time.Time {
+		y, m, d := t.In(f.zone).Date()
+		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	}
+	return int(midnight(f.now).Sub(midnight(t)).Hours() / 24)
+}
+
+// element writes a time that programs can read. Both parts hold digits, letters and signs of
+// times only.
+func (f format) element(t time.Time, layout string) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + t.In(f.zone).Format(layout) + `</time>`) //nolint:gosec // G203: see above
+}
+
+// Ago writes how long ago a time was.
+func (f format) Ago(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return span(f.now.Sub(t)) + " ago"
+}
+
+// Left writes the time until t as minutes and seconds, or hours.
+func (f format) Left(t time.Time) string {
+	left := max(0, t.Sub(f.now))
+	if left >= time.Hour {
+		return fmt.Sprintf("%d h %02d min", int(left.Hours()), int(left.Minutes())%60)
+	}
+	return fmt.Sprintf("%d:%02d", int(left.Minutes()), int(left.Seconds())%60)
+}
+
+// Until returns the Unix time of t for the script that counts down.
+func (format) Until(t time.Time) int64 { return t.Unix() }
+
+// span writes a duration in its largest unit.
+func span(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 90*time.Second:
+		return strconv.Itoa(int(d.Round(time.Second).Seconds())) + " s"
+	case d < 90*time.Minute:
+		return strconv.Itoa(int(d.Round(time.Minute).Minutes())) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Round(time.Hour).Hours())) + " h"
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + " days"
+}
+
+// part returns a share of a limit in percent, for a bar.
+func part(used, limit decimal.Decimal) float64 {
+	if !limit.IsPositive() {
+		return 0
+	}
+	share, _ := used.Mul(decimal.NewFromInt(100)).DivRound(limit, 1).Float64()
+	return min(max(share, 0), 100)
+}
+
+// plural writes a count with its noun.
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}

@@ -1,0 +1,391 @@
+package console
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// ordersPage shows positions, open orders and those that have ended.
+func ordersPage() page {
+	return page{
+		path: "/orders", name: "orders", title: "Orders & positions", icon: "list", key: "r", tab: "Orders", live: "state orders list positions",
+		needs: func(p Ports) bool { return p.Account != nil }, data: (*Console).ordersData,
+	}
+}
+
+// orderActs cancel orders.
+func orderActs() []act {
+	return []act{
+		{path: "/orders/{id}/cancel", asks: confirmOnly, form: cancelForm, do: (*Console).cancelOrder},
+		{path: "/orders/cancel-all", asks: confirmOnly, form: cancelAllForm, do: (*Console).cancelAll},
+	}
+}
+
+type ordersData struct {
+	Since     string // today, week or all
+	Positions positions
+	Open      []orderRow
+	AtVenue   int
+	Pending   int
+	Ended     []orderRow
+	Summary   string
+	Problem   string
+}
+
+// orderRow is an order as tables show it.
+type orderRow struct {
+	order.Order
+	Symbol  string // without its venue
+	Side    string
+	Class   string // up for buy, down for sell
+	Kind    string // limit, stop and so on
+	Price   string
+	From    string // distance from the last price
+	Size    string
+	Value   string
+	Word    string // of the status
+	Icon    string
+	Tone    string // class of the status
+	Client  string
+	Outcome string
+	Leg     bool
+	Pending bool
+	Open    bool
+}
+
+func (c *Console) ordersData(v *visit) (any, error) {
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	if err != nil {
+		return nil, err
+	}
+	d := ordersData{Since: since(v.r.URL.Query().Get("since"))}
+	if d.Positions, err = c.positions(v); err != nil {
+		d.Problem = c.public(v.ctx(), err)
+	}
+	prices, f := d.Positions.prices(), v.format()
+	counts := map[string]int{}
+	for _, o := range all {
+		row := newOrderRow(o, f, prices)
+		switch {
+		case !o.Status.Final():
+			d.Open = append(d.Open, row)
+		case after(o, d.Since, f):
+			d.Ended = append(d.Ended, row)
+			counts[row.Word]++
+		}
+	}
+	d.Open = grouped(d.Open)
+	for _, row := range d.Open {
+		if row.Pending {
+			d.Pending++
+		} else {
+			d.AtVenue++
+		}
+	}
+	d.Summary = summary(counts)
+	return d, nil
+}
+
+func since(asked string) string {
+	if asked == "week" || asked == "all" {
+		return asked
+	}
+	return "today"
+}
+
+// after reports whether an order ended within the chosen time.
+func after(o order.Order, since string, f format) bool {
+	switch since {
+	case "all":
+		return true
+	case "week":
+		return f.now.Sub(o.Updated) < 7*24*time.Hour
+	}
+	return f.days(o.Updated) == 0
+}
+
+// summary counts orders by how they ended.
+func summary(counts map[string]int) string {
+	var parts []string
+	for _, word := range []string{"filled", "denied", "canceled", "expired", "rejected"} {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, fmt.Sprint(n, " ", word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// grouped puts the legs of a group after its first order.
+func grouped(rows []orderRow) []orderRow {
+	legs := map[string][]orderRow{}
+	heads := slices.DeleteFunc(slices.Clone(rows), func(r orderRow) bool {
+		head := cmp.Or(r.Parent, r.Group.Name)
+		if head == "" || head == r.ID || !slices.ContainsFunc(rows, func(o orderRow) bool { return o.ID == head }) {
+			return false
+		}
+		r.Leg = true
+		legs[head] = append(legs[head], r)
+		return true
+	})
+	all := make([]orderRow, 0, len(rows))
+	for _, r := range heads {
+		all = append(append(all, r), legs[r.ID]...)
+	}
+	return all
+}
+
+func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decimal) orderRow {
+	r := orderRow{
+		Order: o, Symbol: o.Spec.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
+		Client: clientName(o.Client, o.External), Pending: o.Status == order.PendingApproval, Open: !o.Status.Final(),
+	}
+	if o.Spec.Side == order.Sell {
+		r.Side, r.Class = "Sell", "down"
+	}
+	at := o.Spec.Price
+	if !at.IsPositive() {
+		at = o.StopPrice
+	}
+	last := prices[o.Spec.Symbol]
+	if at.IsPositive() {
+		r.Price = f.Num(at)
+		if last.IsPositive() {
+			r.From = f.Percent(at.Sub(last).Mul(decimal.NewFromInt(100)).DivRound(last, 4))
+		}
+	} else if at = o.Approval.Price; !at.IsPositive() {
+		at = last
+	}
+	if at.IsPositive() {
+		r.Value = f.Money(o.Quantity.Mul(at))
+	}
+	r.Size = f.Num(o.Quantity)
+	if o.Filled.IsPositive() && !o.Filled.Equal(o.Quantity) || !r.Open && o.Filled.IsZero() {
+		r.Size = f.Num(o.Filled) + " of " + r.Size
+	}
+	r.Word, r.Icon, r.Tone = statusWords(o)
+	r.Outcome = outcome(o, f)
+	return r
+}
+
+// kindOfOrder names the type of an order, with its part in a group.
+func kindOfOrder(o order.Order) string {
+	kind := o.Type.String()
+	if o.TrailPercent.IsPositive() {
+		kind = "trailing stop"
+	} else if o.StopPrice.IsPositive() {
+		kind = "stop"
+		if o.Type == order.Limit {
+			kind = "stop limit"
+		}
+	}
+	if o.Role == order.StopLoss || o.Role == order.TakeProfit {
+		kind = strings.ReplaceAll(o.Role.String(), "_", " ")
+	}
+	return kind
+}
+
+// clientName is what a client calls itself, which nobody checked.
+func clientName(name string, external bool) string {
+	if external {
+		return "at the venue"
+	}
+	return cmp.Or(fault.Clean(name, 40), "this machine")
+}
+
+// statusWords returns the word, the icon and the class of a status.
+func statusWords(o order.Order) (word, icon, tone string) {
+	switch o.Status {
+	case order.PendingApproval:
+		return "needs approval", "shield", "warn"
+	case order.PartiallyFilled:
+		return "partly filled", "part", ""
+	case order.Filled:
+		return "filled", "check", "up"
+	case order.Denied, order.Rejected:
+		return o.Status.String(), "x", "down"
+	case order.Canceled:
+		return "canceled", "x", "muted"
+	case order.Expired:
+		return "expired", "clock", "muted"
+	case order.Uncertain:
+		return "outcome unknown", "warn", "warn"
+	case order.PendingCancel:
+		return "being canceled", "clock", ""
+	case order.Held:
+		return "waits for entry", "clock", ""
+	default:
+		return strings.ReplaceAll(o.Status.String(), "_", " "), "clock", ""
+	}
+}
+
+// outcome says what became of an order.
+func outcome(o order.Order, f format) string {
+	var parts []string
+	if price, ok := o.Average(); ok {
+		parts = append(parts, "at "+f.Price(price, o.Fills[0].Price))
+		for _, asset := range slices.Sorted(func(yield func(string) bool) {
+			for asset := range o.Fees {
+				if !yield(asset) {
+					return
+				}
+			}
+		}) {
+			parts = append(parts, "fee "+f.Num(o.Fees[asset].Round(8))+" "+asset)
+		}
+	}
+	if o.Denial.Rule != "" {
+		parts = append(parts, o.Denial.Rule+": "+fault.Clean(o.Reason, 200))
+	} else if o.Reason != "" {
+		parts = append(parts, fault.Clean(o.Reason, 200))
+	}
+	if o.Approval.By != "" {
+		parts = append(parts, "you approved it")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// find returns one of the newest orders.
+func (c *Console) find(v *visit, id string) (order.Order, error) {
+	if c.cfg.Account == nil {
+		return order.Order{}, errNoTrading
+	}
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	if err != nil {
+		return order.Order{}, err
+	}
+	if at := slices.IndexFunc(all, func(o order.Order) bool { return o.ID == id }); at >= 0 {
+		return all[at], nil
+	}
+	return order.Order{}, fault.New(fault.NotFound, "unknown_order", "No order %s among the newest.", fault.Clean(id, 64))
+}
+
+// terms writes an order in one line, such as "Buy 0.02 BTCUSDT, limit 46,500".
+func terms(o order.Order, f format) string {
+	r := newOrderRow(o, f, nil)
+	text := r.Side + " " + f.Num(o.Quantity) + " " + r.Symbol + ", " + r.Kind
+	if r.Price != "–" {
+		text += " " + r.Price
+	}
+	return text
+}
+
+func cancelForm(c *Console, v *visit) (form, error) {
+	o, err := c.find(v, v.id())
+	if err != nil {
+		return form{}, err
+	}
+	if o.Status.Final() {
+		return form{}, fault.New(fault.Conflict, "order_closed", "The order has ended: it is %s.", o.Status)
+	}
+	lead := terms(o, v.format()) + ". Fills may still come until the venue confirms."
+	if o.Group.Name != "" || o.Protect != (order.Protection{}) {
+		lead += " It is part of a group: orders that depend on it may end too."
+	}
+	return form{Title: "Cancel this order?", Lead: lead, Submit: "Cancel order", Keep: "Keep", Danger: true, Back: "/orders", Page: "orders"}, nil
+}
+
+func (c *Console) cancelOrder(v *visit) (done, error) {
+	if c.cfg.Account == nil {
+		return done{}, errNoTrading
+	}
+	o, err := c.cfg.Account.Cancel(v.ctx(), v.caller(), v.id())
+	if err != nil {
+		return done{}, err
+	}
+	notice := "Canceled: " + terms(o, v.format())
+	if !o.Status.Final() {
+		notice = "Asked the venue to cancel: " + terms(o, v.format())
+	}
+	return done{Notice: notice, To: "/orders"}, nil
+}
+
+func cancelAllForm(c *Console, v *visit) (form, error) {
+	if c.cfg.Account == nil {
+		return form{}, errNoTrading
+	}
+	open, err := c.cfg.Account.Orders(v.ctx(), v.caller(), true)
+	if err != nil {
+		return form{}, err
+	}
+	return form{
+		Title: "Cancel " + plural(len(open), "open order") + "?", Lead: "Trading goes on: agents may place others. To stop that too, halt. Stops that protect positions are cancelled as well.",
+		Submit: "Cancel all", Keep: "Keep", Danger: true, Back: "/orders", Page: "orders",
+	}, nil
+}
+
+// cancelAll cancels one order after the other. What fails does not stop the rest.
+func (c *Console) cancelAll(v *visit) (done, error) {
+	if c.cfg.Account == nil {
+		return done{}, errNoTrading
+	}
+	open, err := c.cfg.Account.Orders(v.ctx(), v.caller(), true)
+	if err != nil {
+		return done{}, err
+	}
+	failed := 0
+	for _, o := range open {
+		if _, err := c.cfg.Account.Cancel(v.ctx(), v.caller(), o.ID); err != nil && fault.KindOf(err) != fault.Conflict {
+			failed++
+		}
+	}
+	notice := "Canceled " + plural(len(open)-failed, "order") + "."
+	if failed > 0 {
+		notice += fmt.Sprintf(" %d could not be cancelled; try again or halt.", failed)
+	}
+	return done{Notice: notice, To: "/orders"}, nil
+}
+
+// saveOrders answers GET /console/orders.csv.
+func (c *Console) saveOrders(v *visit) {
+	if c.cfg.Account == nil {
+		c.fail(v, errNoTrading)
+		return
+	}
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	if err != nil {
+		c.fail(v, err)
+		return
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="candela-orders.csv"`)
+	w := csv.NewWriter(v.w)
+	_ = w.Write([]string{"order_id", "created", "updated", "mode", "symbol", "side", "type", "price", "stop_price", "quantity", "filled", "average", "status", "rule", "reason", "client"})
+	for _, o := range all {
+		average := ""
+		if price, ok := o.Average(); ok {
+			average = price.String()
+		}
+		_ = w.Write([]string{
+			o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Spec.Symbol.String(), o.Spec.Side.String(), o.Type.String(),
+			exact(o.Spec.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, cell(o.Reason), cell(o.Client),
+		})
+	}
+	w.Flush() // the browser may have left
+}
+
+func exact(d decimal.Decimal) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
+}
+
+// cell returns text that a spreadsheet does not take for a formula.
+func cell(text string) string {
+	text = fault.Clean(text, 200)
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

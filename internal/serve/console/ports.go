@@ -1,0 +1,53 @@
+package console
+
+import (
+	"context"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// Ports is what the console reads and does. A nil port hides what needs it.
+type Ports struct {
+	Account Account
+	Alerts  Alerts
+}
+
+// Account is the trading account.
+type Account interface {
+	// Status returns the state of the account, the halt files that hold it, and false while
+	// it is unknown.
+	Status(ctx context.Context) (desk.Status, []string, bool)
+
+	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
+	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
+	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
+
+	Pending(ctx context.Context) ([]order.Order, error)
+	Approve(ctx context.Context, id, by string) (order.Order, error)
+	Refuse(ctx context.Context, id, by, reason string) (order.Order, error)
+
+	Halt(ctx context.Context, by, reason string) (guard.State, error)
+	Resume(ctx context.Context, by string) (guard.State, error)
+}
+
+// Alerts are the owner's alerts.
+type Alerts interface {
+	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
+	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
+	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
+}
+
+// byConsole is the author of what the owner does here, in the audit log and in orders.
+const byConsole = "the console"
+
+// caller is the owner at the console. No token stands behind it.
+func (v *visit) caller() principal.Caller { return callerOf(v.session.Subject) }
+
+func callerOf(subject string) principal.Caller {
+	return principal.Caller{Subject: subject, Key: "console", Client: "console", Scope: principal.Trade}
+}

@@ -1,0 +1,319 @@
+package console_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/owner"
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/serve/console"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+const (
+	base      = "https://candela.example"
+	userAgent = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
+)
+
+func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+// noon is when the tests take place.
+func noon() time.Time { return time.Date(2026, 11, 12, 12, 0, 0, 0, time.UTC) }
+
+// book is a trading account in memory.
+type book struct {
+	mu     sync.Mutex
+	orders []order.Order
+	held   []order.PricedPosition
+	state  guard.State
+	alerts []alert.Alert
+	calls  []string
+}
+
+func (b *book) did(call string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, call)
+}
+
+// done returns what was asked of the account so far.
+func (b *book) done() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+func (b *book) Status(context.Context) (desk.Status, []string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := desk.Status{Broker: "paper", Mode: order.Paper, State: b.state, Connected: true, Reconciled: true}
+	for _, o := range b.orders {
+		if !o.Status.Final() {
+			s.Open++
+		}
+		if o.Status == order.PendingApproval {
+			s.Pending++
+		}
+	}
+	return s, nil, true
+}
+
+func (b *book) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]order.Order, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
+}
+
+func (b *book) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.held), nil
+}
+
+func (b *book) Account(context.Context, principal.Caller) (guard.Account, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := guard.Default()
+	return guard.Account{Broker: "paper", Mode: order.Paper, State: b.state, Rules: guard.Rules(p), Usage: []guard.Usage{
+		{Rule: guard.LossRule, Limit: p.MaxDailyLoss, Used: dec("167.64")}, {Rule: "max_daily_notional", Limit: p.MaxDailyNotional, Used: dec("3554.65")},
+		{Rule: "max_exposure", Limit: p.MaxExposure, Used: dec("8628.44")}, {Rule: "max_open_orders", Limit: p.MaxOpenOrders, Used: dec("3")},
+	}}, nil
+}
+
+func (b *book) change(id string, to order.Status) (order.Order, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := slices.IndexFunc(b.orders, func(o order.Order) bool { return o.ID == id })
+	if at < 0 {
+		return order.Order{}, fault.New(fault.NotFound, "unknown_order", "No order.")
+	}
+	if b.orders[at].Status.Final() {
+		return b.orders[at], fault.New(fault.Conflict, "order_closed", "Order %s is %s.", id, b.orders[at].Status)
+	}
+	b.orders[at].Status = to
+	return b.orders[at], nil
+}
+
+func (b *book) Cancel(_ context.Context, _ principal.Caller, id string) (order.Order, error) {
+	b.did("cancel " + id)
+	return b.change(id, order.Canceled)
+}
+
+func (b *book) Pending(ctx context.Context) ([]order.Order, error) {
+	all, err := b.Orders(ctx, principal.Caller{}, true)
+	return slices.DeleteFunc(all, func(o order.Order) bool { return o.Status != order.PendingApproval }), err
+}
+
+func (b *book) Approve(_ context.Context, id, _ string) (order.Order, error) {
+	b.did("approve " + id)
+	return b.change(id, order.Accepted)
+}
+
+func (b *book) Refuse(_ context.Context, id, _, reason string) (order.Order, error) {
+	b.did("refuse " + id + " " + reason)
+	return b.change(id, order.Denied)
+}
+
+func (b *book) Halt(_ context.Context, by, reason string) (guard.State, error) {
+	b.did("halt " + reason)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Restrictions = []guard.Restriction{{Kind: guard.OwnerHalt, By: by, Reason: reason, Since: noon()}}
+	return b.state, nil
+}
+
+func (b *book) Resume(context.Context, string) (guard.State, error) {
+	b.did("resume")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state = guard.State{}
+	return b.state, nil
+}
+
+// bell is the alerts of a book.
+type bell struct{ *book }
+
+func (b bell) Set(_ context.Context, _ principal.Caller, want alert.Alert) (alert.Alert, error) {
+	b.did("alert " + want.Describe())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	want.ID = "new"
+	b.alerts = append(b.alerts, want)
+	return want, nil
+}
+
+func (b bell) Alerts(context.Context, principal.Caller) ([]alert.Alert, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.alerts), nil
+}
+
+func (b bell) Cancel(_ context.Context, _ principal.Caller, id string) error {
+	b.did("cancel alert " + id)
+	return nil
+}
+
+// scene is a console over a book.
+type scene struct {
+	tb      testing.TB
+	book    *book
+	handler *console.Console
+	logins  *oauth.Server
+	log     *oauthtest.Log
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (s *scene) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *scene) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func newScene(tb testing.TB) *scene {
+	tb.Helper()
+	s := &scene{tb: tb, book: &book{}, log: &oauthtest.Log{}, now: noon()}
+	var err error
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	if s.logins, err = oauth.New(oauth.NewMemory(oauth.MaxTokens), oauthtest.Owner(tb), oauth.Config{BaseURL: base, Log: log}); err != nil {
+		tb.Fatal(err)
+	}
+	s.handler, err = console.New(console.Config{
+		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// browser keeps cookies as a browser does.
+type browser struct {
+	s       *scene
+	cookies map[string]string
+	agent   string
+}
+
+func (s *scene) browser() *browser {
+	return &browser{s: s, cookies: map[string]string{}, agent: userAgent}
+}
+
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (b *browser) do(method, path string, form url.Values, header http.Header) response {
+	b.s.tb.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r := httptest.NewRequestWithContext(b.s.tb.Context(), method, base+path, body)
+	r.Header.Set("User-Agent", b.agent)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", base)
+	}
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	b.s.handler.ServeHTTP(w, r)
+	answer := w.Result()
+	defer func() { _ = answer.Body.Close() }()
+	for _, c := range answer.Cookies() {
+		if b.cookies[c.Name] = c.Value; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	return response{answer.StatusCode, answer.Header, w.Body.String()}
+}
+
+func (b *browser) get(path string) response { return b.do(http.MethodGet, path, nil, nil) }
+
+// token returns the token of the first form on a page.
+func token(tb testing.TB, page response) string {
+	tb.Helper()
+	m := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(page.body)
+	if m == nil {
+		tb.Fatalf("no form on %d %s", page.status, page.body)
+	}
+	return m[1]
+}
+
+// login logs the browser in.
+func (b *browser) login() *browser {
+	b.s.tb.Helper()
+	page := b.get("/console/login")
+	r := b.do(http.MethodPost, "/console/login", url.Values{"token": {token(b.s.tb, page)}, "passphrase": {oauthtest.Passphrase}}, nil)
+	if r.status != http.StatusSeeOther {
+		b.s.tb.Fatalf("login: %d %s", r.status, r.body)
+	}
+	return b
+}
+
+// post sends a form of the session.
+func (b *browser) post(path string, pairs ...string) response {
+	b.s.tb.Helper()
+	form := url.Values{"token": {token(b.s.tb, b.get("/console/more"))}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return b.do(http.MethodPost, path, form, nil)
+}
+
+func btc() market.Symbol { return market.Symbol{Venue: "binance", Name: "BTCUSDT"} }
+
+// anOrder returns an order of a client.
+func anOrder(id string, status order.Status, client string) order.Order {
+	return order.Order{
+		Origin: order.Origin{Spec: order.Spec{ID: id, Symbol: btc(), Side: order.Buy, Type: order.Limit, Quantity: dec("0.04"), Price: dec("47150")}, Broker: "paper", Mode: order.Paper, Client: client},
+		Status: status, Created: noon().Add(-time.Hour), Updated: noon().Add(-time.Minute),
+	}
+}
+
+// fill puts a usual account into the book.
+func (b *book) fill() {
+	asked := anOrder("ask1", order.PendingApproval, "Claude")
+	asked.Approval = order.Approval{Asked: noon().Add(-time.Minute), Expires: noon().Add(9 * time.Minute), Price: dec("47000")}
+	denied := anOrder("den1", order.Denied, "Cursor")
+	denied.Denial, denied.Reason = order.Denial{Rule: "max_order_notional"}, "value up to 3926.41, limit 2500"
+	b.orders = []order.Order{asked, anOrder("o1", order.Accepted, "Claude"), denied}
+	b.held = []order.PricedPosition{{
+		Position: order.Position{Symbol: btc(), Quantity: dec("0.086"), Cost: dec("4109.3")}, Mode: order.Paper,
+		Quote: order.Quote{Last: dec("47283.43"), At: noon()},
+	}}
+}
