@@ -24,6 +24,9 @@ type Scripts interface {
 
 	// Stored returns the stored scripts in order of their names.
 	Stored() []*Def
+
+	// Pin keeps the version of a stored script for alerts, whatever becomes of its file.
+	Pin(d *Def) error
 }
 
 // Library is what names of indicators mean: the catalogue, and the scripts of an owner if

@@ -59,6 +59,8 @@ type shelf map[string]*indicator.Def
 func (s shelf) Script(name string) (*indicator.Def, error) { return s[name], nil }
 func (s shelf) Stored() []*indicator.Def                   { return []*indicator.Def{s["my_closes"]} }
 
+func (s shelf) Pin(*indicator.Def) error { return nil }
+
 func (s shelf) Inline(source string) (*indicator.Def, error) {
 	d := closesDef()
 	d.Name, d.Version = indicator.InlineName, source

@@ -30,7 +30,7 @@ func floors() [][]room {
 		},
 		{{"store", "what survives a restart", []string{
 			"store/replica/deskproxy",
-			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders",
+			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/scripts",
 			"store/replica/member", "store/replica/table", "store/replica/conn store store/statedir",
 		}}},
 		{

@@ -1,0 +1,351 @@
+// Package scripts keeps the owner's Pine scripts in a directory and gives them to the
+// library of indicators. A script is a file that an editor can open: <name>.pine, or
+// <user>.<library>.<number>.pine for what an import names. An alert keeps the version that
+// it was set with, under pinned, until no alert uses it any more.
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/disk"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/lru"
+)
+
+// DirName is the directory of scripts in the state directory.
+const DirName = "scripts"
+
+// Bounds of what is kept.
+const (
+	MaxScripts = 200
+	MaxSource  = 256 << 10
+
+	extension = ".pine"
+	pinnedDir = "pinned"
+	keptCost  = 16 << 20 // of sources whose definitions are kept
+)
+
+// NotFoundCode is the fault code of a script that is not stored.
+const NotFoundCode = "unknown_script"
+
+// TooManyCode is that of one too many.
+const TooManyCode = "too_many_scripts"
+
+// OneNodeCode is that of several replicas.
+const OneNodeCode = "scripts_one_node"
+
+// names of scripts and of libraries.
+//
+//nolint:gochecknoglobals // compiled once, never written
+var (
+	scriptName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,47}\.[1-9][0-9]{0,5}$`)
+)
+
+// Compile makes the definition of a script. library returns the source of what an import
+// names, as user/library/number.
+type Compile func(name, source string, library func(path string) (string, bool)) (*indicator.Def, error)
+
+// Shelf is the scripts in a directory. It is safe for concurrent use; other processes may
+// change the files at any time.
+type Shelf struct {
+	dir      string
+	compile  Compile
+	replicas bool
+
+	mu   sync.Mutex // of writers
+	made lru.Cache[string, *compiled]
+}
+
+// compiled is a script with the files that it was made of.
+type compiled struct {
+	def       *indicator.Def
+	source    string
+	libraries map[string]string // by path
+}
+
+// Open returns the scripts in a state directory. The directory is made when a script is
+// saved. With replicas nothing can be stored: the files are this process's alone.
+func Open(home string, replicas bool, compile Compile) *Shelf {
+	return &Shelf{dir: filepath.Join(home, DirName), compile: compile, replicas: replicas, made: lru.Cache[string, *compiled]{Limit: keptCost}}
+}
+
+// Entry is a stored file.
+type Entry struct {
+	Name    string // of a script, or user/library/number
+	Library bool
+	Version string
+	Bytes   int
+}
+
+// Inline compiles a source that is not stored.
+func (s *Shelf) Inline(source string) (*indicator.Def, error) {
+	c, err := s.build(indicator.InlineName, source, s.library)
+	if err != nil {
+		return nil, err
+	}
+	return c.def, nil
+}
+
+// Script returns a stored script by its name, or by its name and version. It returns nil
+// for an unknown name.
+func (s *Shelf) Script(name string) (*indicator.Def, error) {
+	plain, version, pinned := strings.Cut(name, "@")
+	if !scriptName.MatchString(plain) {
+		return nil, nil
+	}
+	if pinned {
+		return s.pinnedScript(plain, version)
+	}
+	c, err := s.current(name)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return c.def, nil
+}
+
+// current compiles the file of a script. It returns nil if there is none.
+func (s *Shelf) current(name string) (*compiled, error) {
+	source, err := s.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.build(name, source, s.library)
+}
+
+// Stored returns the stored scripts that compile, in order of their names.
+func (s *Shelf) Stored() []*indicator.Def {
+	var all []*indicator.Def
+	entries, _ := s.List() // an unreadable directory has no scripts that could be used
+	for _, e := range entries {
+		if e.Library {
+			continue
+		}
+		if d, err := s.Script(e.Name); err == nil && d != nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// List returns the stored files, scripts first, in order of their names.
+func (s *Shelf) List() ([]Entry, error) {
+	files, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read scripts: %w", err)
+	}
+	var all []Entry
+	for _, f := range files {
+		name, isScript := strings.CutSuffix(f.Name(), extension)
+		library := libraryName.MatchString(name)
+		if f.IsDir() || !isScript || !library && !scriptName.MatchString(name) {
+			continue
+		}
+		source, err := s.read(name)
+		if err != nil {
+			continue // removed meanwhile, or not a source
+		}
+		e := Entry{Name: name, Library: library, Version: version(source, nil), Bytes: len(source)}
+		if library {
+			e.Name = strings.ReplaceAll(name, ".", "/")
+		} else if c, err := s.build(name, source, s.library); err == nil {
+			e.Version = c.def.Version
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b Entry) int {
+		if a.Library != b.Library {
+			if a.Library {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all, nil
+}
+
+// Source returns the text of a stored script or library.
+func (s *Shelf) Source(name string) (string, error) {
+	file, err := fileName(name)
+	if err != nil {
+		return "", err
+	}
+	source, err := s.read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", s.unknown(name)
+	}
+	return source, err
+}
+
+// Save checks a script and stores it. A library has the name user/library/number and is
+// checked when a script imports it; its definition is nil.
+func (s *Shelf) Save(name, source string) (*indicator.Def, error) {
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	file, err := fileName(name)
+	if err != nil {
+		return nil, err
+	}
+	var def *indicator.Def
+	if scriptName.MatchString(file) {
+		if def, err = s.check(file, source); err != nil {
+			return nil, err
+		}
+	} else if err := checkText(source); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.room(file); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make directory of scripts: %w", err)
+	}
+	if err := disk.Replace(s.path(file), []byte(source)); err != nil {
+		return nil, fmt.Errorf("store script: %w", err)
+	}
+	return def, nil
+}
+
+// check compiles a script under a name that may be stored.
+func (s *Shelf) check(name, source string) (*indicator.Def, error) {
+	if d, err := indicator.FindSpelled(name); err == nil {
+		return nil, fault.Field("name", name, "a name that no indicator of the catalogue has; this one means "+d.Name)
+	}
+	if name == indicator.InlineName {
+		return nil, fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
+	}
+	c, err := s.build(name, source, s.library)
+	if err != nil {
+		return nil, err
+	}
+	return c.def, nil
+}
+
+// room refuses a new file beyond the bound.
+func (s *Shelf) room(name string) error {
+	all, err := s.List()
+	if err != nil {
+		return err
+	}
+	own := strings.ReplaceAll(name, ".", "/")
+	if len(all) >= MaxScripts && !slices.ContainsFunc(all, func(e Entry) bool { return e.Name == own }) {
+		return fault.New(fault.Conflict, TooManyCode, "%d scripts are stored, and at most %d may be; remove one with delete_script", len(all), MaxScripts)
+	}
+	return nil
+}
+
+// Delete removes a stored script or library. Alerts on it keep their version.
+func (s *Shelf) Delete(name string) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	file, err := fileName(name)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = os.Remove(s.path(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.unknown(name)
+	}
+	if err != nil {
+		return fmt.Errorf("remove script: %w", err)
+	}
+	return disk.SyncDir(s.dir)
+}
+
+// writable refuses to store anything where several processes serve the same owner.
+func (s *Shelf) writable() error {
+	if s.replicas {
+		return fault.New(fault.Unsupported, OneNodeCode, "scripts are stored on one node only, and this candela is one of several replicas; "+
+			`send the script with each request instead: {"name":"pine","source":"..."}`)
+	}
+	return nil
+}
+
+func (s *Shelf) unknown(name string) error {
+	all, _ := s.List()
+	names := make([]string, len(all))
+	for i, e := range all {
+		names[i] = e.Name
+	}
+	e := fault.New(fault.NotFound, NotFoundCode, "No script %q is stored.", fault.Truncate(name, 60)).About("name", name, "the name of a stored script")
+	if e.Suggestions = fault.Nearest(name, names); len(e.Suggestions) > 0 {
+		e.Message += fmt.Sprintf(" Did you mean %q?", e.Suggestions[0])
+	}
+	return e
+}
+
+// fileName returns the name of a script's file without its extension.
+func fileName(name string) (string, error) {
+	library := strings.ReplaceAll(name, "/", ".")
+	switch {
+	case scriptName.MatchString(name):
+		return name, nil
+	case strings.Count(name, "/") == 2 && libraryName.MatchString(library):
+		return library, nil
+	}
+	return "", fault.Field("name", name, "a name of 1 to 48 lower-case letters, digits and _ that begins with a letter, or user/library/number for a library")
+}
+
+func (s *Shelf) path(name string) string { return filepath.Join(s.dir, name+extension) }
+
+// read returns the text of a file.
+func (s *Shelf) read(name string) (string, error) {
+	info, err := os.Stat(s.path(name))
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > MaxSource {
+		return "", tooLong(int(info.Size()))
+	}
+	text, err := os.ReadFile(s.path(name))
+	return string(text), err
+}
+
+// library returns the source of an import, as user/library/number.
+func (s *Shelf) library(path string) (string, bool) {
+	name := strings.ReplaceAll(path, "/", ".")
+	if !libraryName.MatchString(name) {
+		return "", false
+	}
+	source, err := s.read(name)
+	return source, err == nil
+}
+
+func checkText(source string) error {
+	switch {
+	case len(source) > MaxSource:
+		return tooLong(len(source))
+	case strings.TrimSpace(source) == "":
+		return fault.Missing("source", "the text of a Pine script")
+	case !utf8.ValidString(source):
+		return fault.Field("source", "bytes that are not UTF-8", "a text in UTF-8")
+	}
+	return nil
+}
+
+func tooLong(size int) error {
+	return fault.New(fault.Invalid, "pine_size", "the script has %d bytes, and at most %d are allowed", size, MaxSource).About("source", fmt.Sprint(size, " bytes"), fmt.Sprint("at most ", MaxSource, " bytes"))
+}

@@ -1,0 +1,166 @@
+package scripts_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/store/scripts"
+)
+
+// compile takes any source but "wrong", and reads a library for each "import PATH".
+func compile(name, source string, library func(string) (string, bool)) (*indicator.Def, error) {
+	if source == "wrong" {
+		return nil, fault.New(fault.Invalid, "pine_syntax", "line 1")
+	}
+	doc := source
+	for line := range strings.Lines(source) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "import "); ok {
+			text, found := library(path)
+			if !found {
+				return nil, fault.New(fault.Invalid, "pine_import", "no %s", path)
+			}
+			doc += text
+		}
+	}
+	return &indicator.Def{Name: name, Doc: doc}, nil
+}
+
+func open(t *testing.T) (*scripts.Shelf, string) {
+	t.Helper()
+	home := t.TempDir()
+	return scripts.Open(home, false, compile), home
+}
+
+func save(t *testing.T, s *scripts.Shelf, name, source string) *indicator.Def {
+	t.Helper()
+	d, err := s.Save(name, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func code(err error) string {
+	if e := fault.Of(err); e != nil {
+		return e.Code
+	}
+	return fmt.Sprint(err)
+}
+
+func TestSave_StoresWhatCompiles(t *testing.T) {
+	t.Parallel()
+	s, home := open(t)
+	d := save(t, s, "my_cross", "one")
+	info, err := os.Stat(filepath.Join(home, "scripts", "my_cross.pine"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	for _, name := range []string{"my_cross", "my_cross@" + d.Version} {
+		if got, err := s.Script(name); err != nil || got == nil || got.Name != "my_cross" || got.Version != d.Version || got.Doc != "one" {
+			t.Errorf("%s is %+v, %v", name, got, err)
+		}
+	}
+	if again := save(t, s, "my_cross", "two"); again.Version == d.Version {
+		t.Error("another source has the same version")
+	}
+	if got, err := s.Script("my_cross@" + d.Version); got != nil || err != nil {
+		t.Errorf("the replaced version is %v, %v", got, err)
+	}
+	if text, err := s.Source("my_cross"); err != nil || text != "two" {
+		t.Errorf("the source is %q, %v", text, err)
+	}
+	if err := s.Delete("my_cross"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("my_cross"); code(err) != scripts.NotFoundCode {
+		t.Errorf("the second removal gives %v", err)
+	}
+	if got, err := s.Script("my_cross"); got != nil || err != nil {
+		t.Errorf("a removed script is %v, %v", got, err)
+	}
+}
+
+func TestSave_Refuses(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	for _, c := range []struct{ name, source, code string }{
+		{"My Cross", "x", "invalid_argument"}, {"../x", "x", "invalid_argument"}, {"", "x", "invalid_argument"}, {strings.Repeat("a", 49), "x", "invalid_argument"},
+		{"rsi", "x", "invalid_argument"}, {"sma_200", "x", "invalid_argument"}, {"pine", "x", "invalid_argument"}, {"a/b", "x", "invalid_argument"},
+		{"fine", "wrong", "pine_syntax"}, {"fine", " \n", "missing_argument"}, {"fine", "\xff", "invalid_argument"}, {"fine", strings.Repeat("x", scripts.MaxSource+1), "pine_size"},
+	} {
+		if _, err := s.Save(c.name, c.source); code(err) != c.code {
+			t.Errorf("%q with %.20q gives %v", c.name, c.source, err)
+		}
+	}
+	if all, err := s.List(); len(all) > 0 || err != nil {
+		t.Errorf("stored are %v, %v", all, err)
+	}
+	for i := range scripts.MaxScripts {
+		save(t, s, fmt.Sprintf("s%d_x", i), "x")
+	}
+	if _, err := s.Save("one_more", "x"); code(err) != scripts.TooManyCode {
+		t.Errorf("one more gives %v", err)
+	}
+	save(t, s, "s0_x", "y")
+}
+
+func TestReplicas_StoreNothing(t *testing.T) {
+	t.Parallel()
+	s := scripts.Open(t.TempDir(), true, compile)
+	if _, err := s.Save("mine", "x"); code(err) != scripts.OneNodeCode {
+		t.Errorf("saving gives %v", err)
+	}
+	if err := s.Delete("mine"); code(err) != scripts.OneNodeCode {
+		t.Errorf("removing gives %v", err)
+	}
+	if d, err := s.Inline("x"); err != nil || d.Name != "pine" {
+		t.Errorf("inline gives %v, %v", d, err)
+	}
+}
+
+func TestPin_KeepsTheVersionOfAlerts(t *testing.T) {
+	t.Parallel()
+	s, home := open(t)
+	save(t, s, "someone/lib/1", "library one")
+	d := save(t, s, "mine", "import someone/lib/1")
+	if err := s.Pin(d); err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, "someone/lib/1", "library two")
+	now, err := s.Script("mine")
+	if err != nil || now.Version == d.Version || now.Doc != "import someone/lib/1library two" {
+		t.Errorf("with another library the script is %+v, %v", now, err)
+	}
+	if err := s.Delete("mine"); err != nil {
+		t.Fatal(err)
+	}
+	pinned := "mine@" + d.Version
+	again := scripts.Open(home, false, compile)
+	if got, err := again.Script(pinned); err != nil || got == nil || got.Version != d.Version || got.Doc != "import someone/lib/1library one" {
+		t.Errorf("the kept version is %+v, %v", got, err)
+	}
+	if err := again.Pin(&indicator.Def{Name: "mine", Version: "000000000000"}); code(err) != scripts.NotFoundCode {
+		t.Errorf("keeping an unknown version gives %v", err)
+	}
+	if err := again.Prune(func(name string) bool { return name == pinned }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := again.Script(pinned); got == nil || err != nil {
+		t.Errorf("a version in use is %v, %v", got, err)
+	}
+	if err := again.Prune(func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := again.Script(pinned); got != nil || err != nil {
+		t.Errorf("a version that nothing uses is %v, %v", got, err)
+	}
+	all, err := again.List()
+	if err != nil || len(all) != 1 || all[0].Name != "someone/lib/1" || !all[0].Library {
+		t.Errorf("stored are %v, %v", all, err)
+	}
+}
