@@ -27,3 +27,15 @@ func New(now time.Time) string {
 	}
 	return string(text)
 }
+
+// Time returns when an id was made, to the millisecond, and false for a text that is none.
+func Time(text string) (time.Time, bool) {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[14] != '7' {
+		return time.Time{}, false
+	}
+	var raw [6]byte
+	if _, err := hex.Decode(raw[:], []byte(text[:8]+text[9:13])); err != nil {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(raw[0])<<40 | int64(binary.BigEndian.Uint32(raw[1:5]))<<8 | int64(raw[5])).UTC(), true
+}

@@ -28,3 +28,16 @@ func TestNew_SortsByTimeAndNeverRepeats(t *testing.T) {
 		seen[got], last = true, got
 	}
 }
+
+func TestTime_IsThatOfNew(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_645_557_742_123).UTC()
+	if got, ok := id.Time(id.New(at)); !ok || !got.Equal(at) {
+		t.Errorf("%v, %v", got, ok)
+	}
+	for _, text := range []string{"", "x", "017f22e2-79b0-4cc3-98c4-dc0c0c07398f", "zzzzzzzz-79b0-7cc3-98c4-dc0c0c07398f", "017f22e279b07cc398c4dc0c0c07398f0000"} {
+		if got, ok := id.Time(text); ok {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
