@@ -74,7 +74,7 @@ func (b *Index) checkEffort(a *Alert) error {
 		e = b.owners.rows[owner].data.effort
 	}
 	before := e
-	for key, selection := range NewProbe(a).Groups() {
+	for key, selection := range NewProbe(b.library, a).Groups() {
 		var has uses
 		if w := b.dependencies[a.Dependency()]; known && w != nil {
 			if i, found := w.find(key); found {

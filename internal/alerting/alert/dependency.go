@@ -204,7 +204,7 @@ func (b *Index) selectionOf(name, params string) (selected, error) {
 	if s, known := b.selections[key]; known {
 		return s, nil
 	}
-	s, err := selectSource(name, params)
+	s, err := selectSource(b.library, name, params)
 	if err != nil {
 		return s, err
 	}

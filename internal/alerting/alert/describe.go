@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"candela/internal/analysis/indicator"
 )
 
 // Describe explains the alert in one sentence, such as "RSI(14) of BTCUSDT on 1h closes
@@ -103,9 +105,9 @@ func (o Op) verb(is string, onTick bool) string {
 func (o *Operand) text() string {
 	switch {
 	case o.Indicator != "":
-		found, err := selectSource(o.Indicator, o.Params)
+		found, err := selectSource(indicator.Library{}, o.Indicator, o.Params)
 		if err != nil {
-			return o.Indicator
+			return o.Line + " of " + unversioned(o.Indicator)
 		}
 		if len(found.selection.Def.Lines) == 1 {
 			return found.selection.Label()
@@ -119,11 +121,17 @@ func (o *Operand) text() string {
 
 // label names an indicator with its parameters.
 func label(name, params string) string {
-	found, err := selectSource(name, params)
+	found, err := selectSource(indicator.Library{}, name, params)
 	if err != nil {
-		return name // of another version
+		return unversioned(name) // a script, or of another version of candela
 	}
 	return found.selection.Label()
+}
+
+// unversioned is the name of a script without its version.
+func unversioned(name string) string {
+	name, _, _ = strings.Cut(name, "@")
+	return name
 }
 
 // before names the highs or lows of the bars before.

@@ -37,6 +37,7 @@ type Index struct {
 	dependencies map[Dependency]*dependents
 	queues       []*queue
 	freeQueues   []uint32
+	library      indicator.Library
 	selections   map[string]selected // by name and parameters
 
 	extras      map[uint32]*extra // of extended alerts
@@ -57,9 +58,13 @@ type list struct {
 	effort      effort
 }
 
-// NewIndex returns an empty index.
-func NewIndex() *Index {
+// NewIndex returns an empty index of alerts on indicators of the catalogue.
+func NewIndex() *Index { return NewIndexOf(indicator.Library{}) }
+
+// NewIndexOf returns an empty index of alerts on indicators of a library.
+func NewIndexOf(l indicator.Library) *Index {
 	b := &Index{
+		library:       l,
 		free:          noSlot,
 		byID:          make(map[[16]byte]uint32),
 		owners:        table[string, list]{index: make(map[string]uint32)},

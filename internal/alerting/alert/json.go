@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/strictjson"
 )
 
@@ -206,7 +207,9 @@ func parseSource(raw json.RawMessage) (name, params string, err error) {
 
 // Key is equal for conditions that are true at the same bars, however a client wrote them.
 // The condition must be normalized.
-func (c *Condition) Key() string { return c.key(selectSource) }
+func (c *Condition) Key() string {
+	return c.key(func(name, params string) (selected, error) { return selectSource(indicator.Library{}, name, params) })
+}
 
 // resolver resolves an indicator by its name and parameters.
 type resolver func(name, params string) (selected, error)

@@ -16,8 +16,8 @@ import (
 // Normalize checks what a client may say of an alert and brings it to one form: names as
 // the catalogue has them, lines that were left out, an interval that an indicator names.
 // Equal conditions are equal afterwards. The engine calls it before it creates an alert.
-func (a *Alert) Normalize() error {
-	n := normalizer{interval: a.Interval}
+func (a *Alert) Normalize(l indicator.Library) error {
+	n := normalizer{library: l, interval: a.Interval}
 	if err := n.condition(&a.Condition, "condition"); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *Alert) Normalize() error {
 		return err
 	}
 	if a.OnTick && a.Condition.Left.Indicator != "" {
-		if s, err := selectSource(a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(indicator.Env{Interval: a.Interval}) == nil {
+		if s, err := selectSource(l, a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(indicator.Env{Interval: a.Interval}) == nil {
 			return fault.Field("on", "tick", "close for "+a.Condition.Left.Indicator+", which computes all bars for each value")
 		}
 	}
@@ -74,6 +74,7 @@ func (a *Alert) normalizeRepeat() error {
 
 // normalizer normalizes a condition and finds the interval that it names.
 type normalizer struct {
+	library  indicator.Library
 	interval market.Interval
 	member   bool // of All or Any
 }
@@ -123,7 +124,7 @@ func checkChange(c *Condition, field string) error {
 // signal checks a signal. A condition without parameters has its name checked only: it was
 // the only form once, and its errors are a contract.
 func (n *normalizer) signal(c *Condition, field string) error {
-	found, interval, err := source{&c.Indicator, &c.Params, field + ".indicator"}.normalize()
+	found, interval, err := source{n.library, &c.Indicator, &c.Params, field + ".indicator"}.normalize()
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (n *normalizer) operand(o *Operand, field string) error {
 	case o.Indicator == "":
 		return nil
 	}
-	found, interval, err := source{&o.Indicator, &o.Params, field + ".indicator"}.normalize()
+	found, interval, err := source{n.library, &o.Indicator, &o.Params, field + ".indicator"}.normalize()
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ type Probe struct {
 }
 
 // NewProbe returns a probe of the condition of a normalized alert on bars.
-func NewProbe(a *Alert) *Probe {
-	b := NewIndex()
+func NewProbe(l indicator.Library, a *Alert) *Probe {
+	b := NewIndexOf(l)
 	w := &dependents{dependency: a.Dependency()}
 	b.dependencies[w.dependency] = w
 	p := &Probe{index: b, w: w, node: b.compile(w, &a.Condition)}

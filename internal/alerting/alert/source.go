@@ -20,12 +20,12 @@ type selected struct {
 
 // selectSource resolves an indicator as alerts use it: with the given parameters, and with
 // all other switches on, so that every signal can occur.
-func selectSource(name, params string) (selected, error) {
+func selectSource(l indicator.Library, name, params string) (selected, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return selected{}, err
 	}
-	s, err := indicator.ResolveAlertRequest(indicator.Request{Name: name, Params: given})
+	s, err := l.ResolveAlertRequest(indicator.Request{Name: name, Params: given})
 	if err != nil {
 		return selected{}, err
 	}
@@ -56,6 +56,7 @@ func FormatParams(given map[string]json.RawMessage) (string, error) {
 
 // source is an indicator that a condition names.
 type source struct {
+	library      indicator.Library
 	name, params *string
 	field        string
 }
@@ -77,7 +78,7 @@ func (s source) normalize() (selected, market.Interval, error) {
 	if *s.params, err = FormatParams(given); err != nil {
 		return selected{}, 0, fault.Field(s.field, *s.params, "a JSON object of parameters")
 	}
-	found, err := selectSource(*s.name, *s.params)
+	found, err := selectSource(s.library, *s.name, *s.params)
 	if err != nil {
 		return selected{}, 0, err
 	}
@@ -85,13 +86,18 @@ func (s source) normalize() (selected, market.Interval, error) {
 		return selected{}, 0, err
 	}
 	*s.name = strings.ToLower(strings.TrimSpace(*s.name))
-	if own := found.selection.Def.Name; own != *s.name {
-		if same, err := selectSource(own, *s.params); err == nil && same.key == found.key {
+	if d := found.selection.Def; d.Version != "" {
+		if d.Name == indicator.InlineName {
+			return selected{}, 0, fault.Field(s.field, d.Name, "a stored script: save it with save_script, then use its name")
+		}
+		*s.name = d.Pinned()
+	} else if own := found.selection.Def.Name; own != *s.name {
+		if same, err := selectSource(s.library, own, *s.params); err == nil && same.key == found.key {
 			*s.name = own
 		}
 	}
 	if *s.params != "" {
-		if plain, err := selectSource(*s.name, ""); err == nil && plain.key == found.key {
+		if plain, err := selectSource(s.library, *s.name, ""); err == nil && plain.key == found.key {
 			*s.params = ""
 		}
 	}
@@ -156,4 +162,32 @@ func column(found selected, field string, label *string) (int, error) {
 	}
 	*label = lines[i]
 	return outputs[i].Column, nil
+}
+
+// Scripts returns the names of the scripts in the condition, with their versions.
+func (c *Condition) Scripts() []string {
+	var names []string
+	for _, name := range []string{c.Indicator, c.Left.Indicator, c.Right.Indicator} {
+		if strings.Contains(name, "@") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range c.Members {
+		names = append(names, c.Members[i].Scripts()...)
+	}
+	return names
+}
+
+// Pin keeps the scripts of a normalized condition for as long as an alert may use them.
+func (c *Condition) Pin(l indicator.Library) error {
+	for _, name := range c.Scripts() {
+		d, err := l.Find(name)
+		if err != nil {
+			return err
+		}
+		if err := l.Scripts.Pin(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }

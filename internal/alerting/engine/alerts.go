@@ -28,9 +28,12 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	}
 	if want.Extended() {
 		want.Condition.Members = slices.Clone(want.Condition.Members)
-		if err := want.Normalize(); err != nil {
+		if err := want.Normalize(e.cfg.Library); err != nil {
 			return alert.Alert{}, err
 		}
+	}
+	if err := want.Condition.Pin(e.cfg.Library); err != nil {
+		return alert.Alert{}, err
 	}
 	want.State = alert.State{}
 	instrument, err := e.canonical(ctx, want.Symbol)

@@ -16,6 +16,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
@@ -63,6 +64,8 @@ type Config struct {
 	Now     func() time.Time
 	// Rand returns numbers from 0 to below 1 for the jitter of retries.
 	Rand func() float64
+	// Library has the indicators that alerts may use; the zero value is the catalogue.
+	Library indicator.Library
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }

@@ -56,7 +56,7 @@ type loop struct {
 
 func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 	return &loop{
-		Engine: e, ctx: ctx, drainCtx: drainCtx, index: alert.NewIndex(),
+		Engine: e, ctx: ctx, drainCtx: drainCtx, index: alert.NewIndexOf(e.cfg.Library),
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
 		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth),

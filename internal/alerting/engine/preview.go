@@ -25,7 +25,7 @@ func (e *Engine) Preview(ctx context.Context, want alert.Alert) alert.Present {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
 	want.Condition.Members = slices.Clone(want.Condition.Members)
-	if want.Normalize() != nil {
+	if want.Normalize(e.cfg.Library) != nil {
 		return alert.Present{}
 	}
 	instrument, err := e.canonical(ctx, want.Symbol)
@@ -44,7 +44,7 @@ func (e *Engine) Preview(ctx context.Context, want alert.Alert) alert.Present {
 
 // previewCloses evaluates a condition on the newest closed bars.
 func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Alert) (said alert.Present) {
-	probe := alert.NewProbe(want)
+	probe := alert.NewProbe(e.cfg.Library, want)
 	var all []watchedIndicator
 	depth, count := 1, previewBars
 	for key, selection := range probe.Groups() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -105,11 +106,11 @@ type alertArgs struct {
 	maxFires int
 }
 
-func declareAlert() (*alertArgs, args) {
+func (t *Trading) declareAlert() (*alertArgs, args) {
 	r := &alertArgs{on: "close"}
 	return r, args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
-		conditionArg(&r.Condition, &r.timed).require(),
+		conditionArg(t.library, &r.Condition, &r.timed).require(),
 		intervalArg("interval", &r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
 		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
 		boolArg("repeat", &r.repeat, "Fire each time it becomes true again."),
@@ -121,7 +122,7 @@ func declareAlert() (*alertArgs, args) {
 }
 
 // alert returns the alert that the arguments describe, checked and completed.
-func (r *alertArgs) alert() (alert.Alert, error) {
+func (r *alertArgs) alert(l indicator.Library) (alert.Alert, error) {
 	a := r.Alert
 	a.OnTick = r.on == "tick"
 	switch {
@@ -143,7 +144,7 @@ func (r *alertArgs) alert() (alert.Alert, error) {
 	case r.repeat:
 		a.Repeat.MaxFires = cmp.Or(r.maxFires, alert.MaxFires)
 	}
-	return a, a.Normalize()
+	return a, a.Normalize(l)
 }
 
 func (t *Trading) setAlert() toolSpec {
@@ -153,8 +154,8 @@ func (t *Trading) setAlert() toolSpec {
 			"A price condition that is true fires immediately; the others when a bar that closes later meets them. " +
 			"To wait for it, call get_notifications with wait_seconds.",
 		output: setSchema(), hints: hints{},
-		call: calling(declareAlert, func(ctx context.Context, caller principal.Caller, r *alertArgs) (mcp.Result, error) {
-			want, err := r.alert()
+		call: calling(t.declareAlert, func(ctx context.Context, caller principal.Caller, r *alertArgs) (mcp.Result, error) {
+			want, err := r.alert(t.library)
 			if err != nil {
 				return mcp.Result{}, err
 			}

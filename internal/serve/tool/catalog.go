@@ -61,7 +61,7 @@ type catalogQuery struct {
 	name  *indicator.Def
 }
 
-func catalogArgs() (*catalogQuery, args) {
+func (c *charts) catalogArgs() (*catalogQuery, args) {
 	q := &catalogQuery{}
 	groups := make([]string, 0, len(indicator.Groups()))
 	for _, g := range indicator.Groups() {
@@ -70,12 +70,12 @@ func catalogArgs() (*catalogQuery, args) {
 	return q, args{
 		boolArg("brief", &q.brief, "Names only."),
 		enumArg("group", &q.group, "In full.", groups...),
-		catalogNameArg(&q.name),
+		catalogNameArg(c.library, &q.name),
 	}
 }
 
 // catalogNameArg is the name or an alias of an indicator.
-func catalogNameArg(dst **indicator.Def) arg {
+func catalogNameArg(l indicator.Library, dst **indicator.Def) arg {
 	const allowed = "a name or alias, such as rsi"
 	s := &schema{Type: "string", Description: "In full."}
 	return newArg("name", dst, allowed, s, func(raw json.RawMessage) (*indicator.Def, error) {
@@ -83,30 +83,31 @@ func catalogNameArg(dst **indicator.Def) arg {
 		if !ok {
 			return nil, fault.Field("name", quoteValue(raw), allowed)
 		}
-		d, err := indicator.FindSpelled(truncate(value))
+		d, err := l.FindSpelled(truncate(value))
 		return d, withField(err, "name")
 	})
 }
 
 // listIndicators marshals the whole catalogue once.
 func (c *charts) listIndicators() toolSpec {
-	whole, err := jsonResult((&catalogQuery{}).answer(), nil)
+	whole, err := jsonResult((&catalogQuery{}).answer(nil), nil)
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
 		description: "List indicators with aliases, parameters, defaults and signals: once before you use one by name. " +
 			"About 36 KB; brief returns names alone. group or name also describe parameters, bounds and signals.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
-		call: calling(catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
-			if *q == (catalogQuery{}) {
+		call: calling(c.catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
+			stored := c.library.Stored()
+			if *q == (catalogQuery{}) && len(stored) == 0 {
 				return whole, err
 			}
-			return jsonResult(q.answer(), nil)
+			return jsonResult(q.answer(stored), nil)
 		}),
 	}
 }
 
-// answer is the part of the catalogue that q selects.
-func (q *catalogQuery) answer() any {
+// answer is the part of the catalogue that q selects, and the stored scripts after it.
+func (q *catalogQuery) answer(stored []*indicator.Def) any {
 	type groupNames struct {
 		Group   indicator.Group     `json:"group"`
 		Names   []string            `json:"names"`
@@ -117,6 +118,7 @@ func (q *catalogQuery) answer() any {
 		Sources    []string      `json:"sources,omitempty"`
 		Groups     []groupNames  `json:"groups,omitempty"`
 		Indicators []catalogItem `json:"indicators,omitempty"`
+		Scripts    []catalogItem `json:"scripts,omitempty"`
 	}
 	if q.name != nil {
 		a.Total, a.Indicators = 1, []catalogItem{fullItem(q.name)}
@@ -153,6 +155,14 @@ func (q *catalogQuery) answer() any {
 			a.Indicators = append(a.Indicators, fullItem(d))
 		default:
 			a.Indicators = append(a.Indicators, shortItem(d))
+		}
+	}
+	for _, d := range stored {
+		switch {
+		case q.brief:
+			a.Scripts = append(a.Scripts, catalogItem{Name: d.Name, Description: d.Summary(), Type: d.Kind.String()})
+		case q.group == "":
+			a.Scripts = append(a.Scripts, shortItem(d))
 		}
 	}
 	return a

@@ -32,6 +32,7 @@ type charts struct {
 	renderer Renderer
 	alerts   Alerts    // nil without trading
 	account  Positions // nil without trading
+	library  indicator.Library
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among tokens
 	memory   sync.Pool   // of *indicator.Memory
@@ -227,7 +228,7 @@ func (c *charts) getIndicators() toolSpec {
 		q := &ChartRequest{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
-			indicatorsArg("indicators", &q.Indicators, "As in generate_chart.", nil).require(),
+			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart.", nil).require(),
 			intervalArg("interval", &q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
 			q.Range.startArg("Signals from here on: a date or RFC 3339 time, UTC."), q.Range.endArg("Values as of then. Default: now."),
 		}
@@ -284,7 +285,7 @@ type chartArguments struct {
 	drawings             []drawing
 }
 
-func declareChart() (*chartArguments, args) {
+func (c *charts) declareChart() (*chartArguments, args) {
 	a := &chartArguments{
 		ChartRequest: ChartRequest{Interval: market.Hour4, Bars: defaultBars},
 		width:        chart.DefaultWidth, height: chart.DefaultHeight, scale: 1, format: formatPNG, theme: "dark",
@@ -292,7 +293,7 @@ func declareChart() (*chartArguments, args) {
 	return a, args{
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
 		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
-		indicatorsArg("indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
+		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
 		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
 		a.Range.endArg("Newest bar; a date includes its day. Default: now."),
@@ -319,7 +320,7 @@ func (c *charts) generateChart() toolSpec {
 			"Without a symbol it draws sample data (source: sample).",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		meta:  json.RawMessage(`{"anthropic/maxResultSizeChars":500000}`),
-		call: calling(declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
+		call: calling(c.declareChart, func(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
 			if a.Indicators == nil {
 				a.Indicators = resolveAll(defaultIndicators())
 			}

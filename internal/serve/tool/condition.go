@@ -24,15 +24,16 @@ const (
 
 // conditionReader reads a condition. What it means is checked by alert.Normalize.
 type conditionReader struct {
-	timed  bool // an indicator in it has an interval
-	member bool // of an all or any
+	library indicator.Library
+	timed   bool // an indicator in it has an interval
+	member  bool // of an all or any
 }
 
 // conditionArg is an object with exactly one key, the type of the condition.
-func conditionArg(dst *alert.Condition, timed *bool) arg {
+func conditionArg(l indicator.Library, dst *alert.Condition, timed *bool) arg {
 	allowed := "an object with exactly one of " + strings.Join(alert.Names(), ", ")
 	return newArg("condition", dst, allowed, conditionSchema(), func(raw json.RawMessage) (alert.Condition, error) {
-		r := &conditionReader{}
+		r := &conditionReader{library: l}
 		c, err := r.read("condition", raw)
 		*timed = r.timed
 		return c, err

@@ -33,7 +33,7 @@ func (r *conditionReader) entryArg(name string, dst *entry) arg {
 			r.timed = true
 			delete(request.Params, "interval") // that of the alert
 		}
-		selection, err := indicator.Resolve(request)
+		selection, err := r.library.Resolve(request)
 		if err != nil {
 			return entry{}, withField(err, name)
 		}

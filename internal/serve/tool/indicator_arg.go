@@ -21,7 +21,7 @@ type NamedIndicator struct {
 }
 
 // indicatorsArg is a list of names, or of objects with a name and parameters.
-func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
+func indicatorsArg(l indicator.Library, name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
@@ -39,7 +39,7 @@ func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []st
 			if len(all) == maxIndicators {
 				return nil, fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
 			}
-			each, err := readIndicator(name, item)
+			each, err := readIndicator(l, name, item)
 			if err != nil {
 				return nil, err
 			}
@@ -52,12 +52,12 @@ func indicatorsArg(name string, dst *[]NamedIndicator, doc string, fallback []st
 	})
 }
 
-func readIndicator(field string, item json.RawMessage) (NamedIndicator, error) {
+func readIndicator(l indicator.Library, field string, item json.RawMessage) (NamedIndicator, error) {
 	request, err := readRequest(field, field+"[]", item)
 	if err != nil {
 		return NamedIndicator{}, err
 	}
-	selection, err := indicator.Resolve(request)
+	selection, err := l.Resolve(request)
 	if err != nil {
 		return NamedIndicator{}, withField(err, field)
 	}

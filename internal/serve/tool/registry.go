@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -37,6 +38,9 @@ type Config struct {
 	// may be nil without the tool set market.
 	Symbols Symbols
 
+	// Library has the indicators; the zero value is the catalogue.
+	Library indicator.Library
+
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
 
@@ -55,6 +59,8 @@ type Trading struct {
 	Alerts        Alerts
 	Notifications Notifications
 	Subscriptions Subscriptions
+
+	library indicator.Library
 }
 
 // Registry holds the tools in the order they are listed. It is safe for concurrent
@@ -79,11 +85,12 @@ type runner func(ctx context.Context, caller principal.Caller, arguments json.Ra
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
 	r := &Registry{log: cfg.Log, symbols: cfg.Symbols}
-	trading := cfg.Trading
-	if trading == nil {
-		trading = &Trading{}
+	trading := &Trading{}
+	if cfg.Trading != nil {
+		*trading = *cfg.Trading
 	}
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, log: cfg.Log, turns: fair.NewSlots(slots())}
+	trading.library = cfg.Library
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots())}
 	for _, s := range []toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
