@@ -16,6 +16,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
+	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
@@ -58,7 +59,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 		asked = t.asker.asked
 	}
 	return desk.Config{
-		Asked: asked,
+		Asked: asked, Bars: t.barsSince,
 		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
@@ -170,6 +171,34 @@ func (t *trading) observe(e provider.Event) {
 		d.Observe(e)
 	}
 }
+
+// barsSince returns the bars of a symbol since a time, as fine as a few hundred of them allow.
+func (t *trading) barsSince(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error) {
+	if t.clocks[s.Venue].Speed != 0 {
+		return nil, fault.New(fault.Unsupported, "unsupported", "%s is a replay, which begins anew at every start", s.Venue)
+	}
+	interval, now := market.Minute1, time.Now()
+	for interval < market.Day1 && int64(now.Sub(since).Seconds())/interval.Seconds() > maxMissedBars {
+		interval++
+	}
+	set, err := t.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: interval, Bars: maxMissedBars + 2, Start: since.Unix() / interval.Seconds() * interval.Seconds()})
+	switch {
+	case err != nil:
+		return nil, err
+	case set.Stale:
+		return nil, fault.New(fault.Unavailable, "stale", "%s does not respond", s.Venue)
+	}
+	var all []market.Bar
+	for i := range set.Bars.Len() {
+		if b := set.Bars.At(i); b.T+interval.Seconds() > since.Unix() {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// maxMissedBars is how many bars are read to see what held stops missed.
+const maxMissedBars = 500
 
 // haltOnSignals halts trading when a signal comes, for as long as run runs.
 func (t *trading) haltOnSignals(ctx context.Context, rt Runtime, run func() error) error {

@@ -35,6 +35,9 @@ import (
 // records nothing about it.
 var ErrFenced = errors.New("account fenced: another process owns it, or a write has an unknown result")
 
+// errNoBars reports that prices before the start are not known.
+var errNoBars = errors.New("no bars")
+
 // Codes of faults that mean that nothing was done and that another desk may do it.
 const (
 	CodeMoved    = "account_moved" // another process owns the account
@@ -69,7 +72,7 @@ type Market interface {
 }
 
 // Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
-// Replica and Asked are optional.
+// Replica, Asked and Bars are optional.
 type Config struct {
 	Owner        string   // subject that owns the account
 	OwnerAliases []string // other subjects of the same person, such as the one on stdio
@@ -91,8 +94,11 @@ type Config struct {
 	// Asked reports an order that begins to wait for the owner, and after a start each that
 	// still does; nil for none. The loop calls it, so it must not block.
 	Asked func(order.Order)
-	Log   *slog.Logger
-	Now   func() time.Time
+	// Bars returns the bars of a symbol since a time; the first may begin earlier. It is for
+	// stops that candela holds, after a start; nil if there are none.
+	Bars func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
+	Log  *slog.Logger
+	Now  func() time.Time
 	// Rand returns numbers in [0, 1) for jitter.
 	Rand func() float64
 }

@@ -49,6 +49,7 @@ type world struct {
 	// resolve is the desk's, nil for one that takes every name as the venue's.
 	resolve func(market.Symbol) (market.Symbol, error)
 	asked   func(order.Order)
+	bars    func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
 	assets  bool
 	paper   bool          // the venue is the paper account
 	ahead   *atomic.Int64 // of the desk's clock before the test's; nil for none
@@ -114,7 +115,7 @@ func (w *world) start() {
 			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 			return s, nil
 		},
-		Asked: w.asked, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
+		Asked: w.asked, Bars: w.bars, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.SetMaxClosed(w.remember)

@@ -26,6 +26,12 @@ type heldOrders struct {
 	triggers map[string]*heldTrigger     // by order ID
 	pauses   map[market.Symbol]*attempts // after a submission that failed
 	cancels  map[string]*attempts        // by order ID: of orders that must end first
+
+	startedAt    time.Time
+	watchedUntil time.Time         // before the start; zero if unknown
+	savedAt      time.Time         // when that was last stored
+	unchecked    map[string]bool   // IDs of orders whose prices before the start are being read
+	missed       map[string]string // by order ID: why the owner must look at it
 }
 
 // holder returns who holds the stop and target of an order, and the facts as they are then.

@@ -200,6 +200,7 @@ func (l *loop) rewatch(held []order.Order) {
 		if l.held.triggers[o.ID] == nil {
 			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), id: o.ID, stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
 			changed = true
+			l.checkMissed(o)
 		}
 	}
 	for id := range l.held.triggers {

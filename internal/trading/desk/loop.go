@@ -103,6 +103,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	}
 	l.deferred = make(map[string]*deferred)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
+	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]string)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
@@ -127,7 +128,7 @@ func (l *loop) restore() error {
 		return err
 	}
 	l.publish()
-	return nil
+	return l.loadWatched()
 }
 
 // run handles one message at a time until ctx ends, and then drains the calls in flight.
@@ -164,6 +165,7 @@ func (l *loop) run(ctx context.Context) error {
 	l.watches.symbols.Store(nil)
 	if l.fenced == nil {
 		l.saveTrails(l.now(), true)
+		l.saveWatched(l.now(), true)
 	}
 	close(l.commandsClosed)
 	stop()
@@ -330,6 +332,7 @@ func (l *loop) onTick() {
 	l.checkReconcileAge(now)
 	l.checkQuotes(now)
 	l.saveTrails(now, false)
+	l.saveWatched(now, false)
 	l.protector.changed = true // a grace may have passed
 }
 

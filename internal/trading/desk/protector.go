@@ -44,6 +44,9 @@ func (l *loop) protectChanged() {
 			}
 		}
 	}
+	for s, why := range l.missedSymbols() {
+		bare[s.String()] = why
+	}
 	gone := func(id string) bool { return !seen[strings.TrimPrefix(id, excessKey)] }
 	maps.DeleteFunc(l.protector.since, func(id string, _ time.Time) bool { return gone(id) })
 	maps.DeleteFunc(l.protector.tries, func(id string, _ *attempts) bool { return gone(id) })

@@ -119,6 +119,7 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 		}
 		next, _ := l.state.Resume()
 		l.setState(l.ownerCaller(by), next)
+		l.acceptMissed()
 		if slices.ContainsFunc(next.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.Mismatch }) {
 			l.reconciliation.acceptVenue, l.reconciliation.requested = true, true
 		}
