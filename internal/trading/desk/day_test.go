@@ -67,6 +67,7 @@ type day struct {
 	network *fake.Network
 	random  *rand.Rand
 	dir     string
+	policy  guard.Policy
 	store   *ledger.Ledger
 	calls   sync.WaitGroup
 	steps   int
@@ -95,7 +96,7 @@ func unlimited() guard.Policy {
 
 func newDay(t *testing.T, seed uint64, network *fake.Network, f floor) *day {
 	t.Helper()
-	d := &day{t: t, network: network, floor: f, random: rand.New(rand.NewPCG(seed, 9)), dir: t.TempDir()}
+	d := &day{t: t, network: network, floor: f, random: rand.New(rand.NewPCG(seed, 9)), dir: t.TempDir(), policy: unlimited()}
 	d.start()
 	t.Cleanup(func() { d.stop() })
 	return d
@@ -113,7 +114,7 @@ func (d *day) start() {
 		d.t.Fatal(err)
 	}
 	d.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: b, Store: d.store, Market: d.floor, Policy: unlimited(), AssetBalances: d.floor.assets(),
+		Owner: owner, Broker: b, Store: d.store, Market: d.floor, Policy: d.policy, AssetBalances: d.floor.assets(),
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			s.Venue = d.floor.name()
 			return s, nil

@@ -199,6 +199,9 @@ func (l *loop) fire(o order.Order, now time.Time) {
 	if !quantity.Equal(o.Quantity) {
 		events = append(events, order.Event{Kind: order.KindResized, OrderID: o.ID, At: now, VenueAt: now, Quantity: quantity})
 	}
+	if t := l.held.triggers[o.ID]; t.Best() > 0 {
+		events = append(events, order.Event{Kind: order.KindTrailed, OrderID: o.ID, At: now, Price: decimal.NewFromFloat(t.Best())})
+	}
 	events = append(events,
 		order.Event{Kind: order.KindTriggered, OrderID: o.ID, At: now, VenueAt: now},
 		order.Event{Kind: order.KindSent, OrderID: o.ID, At: now})
@@ -273,5 +276,18 @@ func (l *loop) heldAgain(o order.Order) []order.Event {
 	}
 	g := o.Origin
 	g.ID, g.Key, g.Client, g.Token, g.Replaces, g.Group, g.Quantity = id.New(l.cfg.Now()), "", "candela", "", o.ID, order.Group{}, o.Remaining()
-	return sentEvents([]order.Origin{g}, l.now())
+	events := sentEvents([]order.Origin{g}, l.now())
+	if o.Best.IsPositive() {
+		events = append(events, order.Event{Kind: order.KindTrailed, OrderID: g.ID, At: l.now(), Price: o.Best})
+	}
+	return events
+}
+
+// followFrom lets a trail that candela holds go on from where the one before it was.
+func (l *loop) followFrom(head order.Order, best decimal.Decimal) {
+	for _, o := range append(l.legs(head), head) {
+		if o, _ = l.book.Order(o.ID); o.Local() && o.Status == order.Held && o.TrailPercent.IsPositive() && best.IsPositive() {
+			l.commitReport(o, []order.Event{{Kind: order.KindTrailed, OrderID: o.ID, At: l.now(), Price: best}})
+		}
+	}
 }

@@ -235,6 +235,9 @@ func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string
 		return ": it is not known which orders " + l.cfg.Broker.Name() + " takes in " + c.Entry.Symbol.Name
 	}
 	refused := c.Refused
+	if _, held := l.takes(c); held && refused != "" {
+		problem, refused = ": "+refused, "" // candela tries again: the price has reached it
+	}
 	if refused == "" {
 		refused = l.stopPassed(c)
 	}
@@ -257,7 +260,7 @@ func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string
 	if !exit {
 		r.Protect = l.fitting(c)
 	}
-	l.placeFor(c.Entry, r)
+	l.placeFor(c, r)
 	return problem
 }
 
@@ -265,8 +268,12 @@ func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string
 // holds it.
 func (l *loop) takes(c order.Cover) (can order.Capabilities, held bool) {
 	can = l.capabilities[c.Entry.Symbol]
+	if c.Wish.IsZero() || !c.Due.IsPositive() || l.cfg.Policy.HeldStops != guard.HeldAllow {
+		return can, false
+	}
 	r := order.Request{Symbol: c.Entry.Symbol, Side: c.Entry.Side.Opposite(), Type: order.Market, Quantity: roundDown(c.Due, l.instruments[c.Entry.Symbol].Step), ReduceOnly: true, Protect: c.Wish}
-	if c.Wish.IsZero() || !c.Due.IsPositive() || !guard.Holds(l.cfg.Policy, guard.Intent{Spec: r.Spec("", ""), Broker: c.Entry.Broker, Mode: c.Entry.Mode}, guard.Facts{Capabilities: can}) {
+	in := guard.Intent{Spec: r.Spec("", ""), Broker: c.Entry.Broker, Mode: c.Entry.Mode}
+	if c.Holder == "" && !guard.Holds(l.cfg.Policy, in, guard.Facts{Capabilities: can}) {
 		return can, false
 	}
 	return can.Held(), true
@@ -308,19 +315,23 @@ func (l *loop) fitting(c order.Cover) order.Protection {
 
 // placeFor records and sends an order of the desk's own for the position of an entry. The
 // rules do not judge it: it only closes what is held.
-func (l *loop) placeFor(entry order.Order, r order.Request) {
+func (l *loop) placeFor(c order.Cover, r order.Request) {
+	entry := c.Entry
 	if slices.Contains(l.capabilities[r.Symbol].Times, order.GTC) && !r.Protect.IsZero() {
 		r.TimeInForce = order.GTC
 	}
 	now := l.now()
 	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: entry.Broker, Mode: entry.Mode, Client: "candela", Parent: entry.ID}
-	g.Holder, _ = l.holder(intent(g), guard.Facts{Capabilities: l.capabilities[r.Symbol]})
+	if _, held := l.takes(c); held && !r.Protect.IsZero() {
+		g.Holder = order.HolderCandela
+	}
 	t := l.send(l.systemCaller(), l.withLegs(g), now)
 	if t.err != nil {
 		l.cfg.Log.ErrorContext(l.drainCtx, "protection could not be placed", "entry", entry.ID, "error", t.err)
 		return
 	}
 	l.setWaiters(g.ID, nil) // nothing waits for it
+	l.followFrom(t.order.Order, c.Best)
 	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "entry", entry.ID, "order", g.ID, "quantity", r.Quantity.String(), "stop", r.Protect.StopLoss.String())
 }
 

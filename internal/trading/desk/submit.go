@@ -136,7 +136,7 @@ func (l *loop) failureEvents(o order.Order, err error) []order.Event {
 	case errors.Is(fate, broker.ErrNotSent):
 		return append(l.event(o, order.KindNotSent, "not sent: "+publicReason(err)), l.heldAgain(o)...)
 	case errors.Is(fate, broker.ErrRejected):
-		return l.event(o, order.KindRejected, publicReason(err))
+		return append(l.event(o, order.KindRejected, publicReason(err)), l.heldAgain(o)...)
 	default:
 		return l.event(o, order.KindLost, publicReason(err))
 	}

@@ -19,6 +19,8 @@ type Cover struct {
 	Wish    Protection      // what it should have; zero if nothing was asked for, or somebody ended it
 	Settled bool            // the outcome of every exit is known, and no leg waits: Due can be acted on
 	Refused string          // why the venue refused the newest stop, "" if it did not
+	Holder  Holder          // of the newest stop
+	Best    decimal.Decimal // that the newest trail held by candela has followed; zero if there is none
 }
 
 // Bare returns how much of Held no exit of the entry would close.
@@ -190,6 +192,7 @@ func (c *Cover) wish() (Protection, string) {
 		if c.ended(o) {
 			return Protection{}, ""
 		}
+		c.Holder, c.Best = o.Holder, o.Best
 		refused := ""
 		if o.Status == Rejected && !o.NotSent || o.Status == Expired && strings.Contains(o.Reason, "REJECTED") {
 			refused = o.Reason
