@@ -175,7 +175,7 @@ func (t *trading) observe(e provider.Event) {
 // barsSince returns the bars of a symbol since a time, as fine as a few hundred of them allow.
 func (t *trading) barsSince(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error) {
 	if t.clocks[s.Venue].Speed != 0 {
-		return nil, fault.New(fault.Unsupported, "unsupported", "%s is a replay, which begins anew at every start", s.Venue)
+		return nil, fault.New(fault.Unsupported, "unsupported", "%s is a replay, which begins again at every start", s.Venue)
 	}
 	interval, now := market.Minute1, time.Now()
 	for interval < market.Day1 && int64(now.Sub(since).Seconds())/interval.Seconds() > maxMissedBars {

@@ -10,7 +10,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-// What happened while nothing watched. After a start, a stop that candela holds and whose
+// Prices while nothing watched. After a start, a stop that candela holds and whose
 // price was passed is sent at once. One that was passed and came back is kept, and so is one
 // of which that is not known: the position counts as unprotected until the owner resumes.
 
