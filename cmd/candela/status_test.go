@@ -37,3 +37,38 @@ func TestPrintStatus_NamesWhatHasNoStop(t *testing.T) {
 		t.Errorf("%s", &out)
 	}
 }
+
+// TestPrintStatus_CountsGroupsOnce holds the texts about open orders, in the singular and the
+// plural: of a status, and of what a halt leaves.
+func TestPrintStatus_CountsGroupsOnce(t *testing.T) {
+	t.Parallel()
+	one, two := []control.PositionStatus{{}}, []control.PositionStatus{{}, {}}
+	for name, tc := range map[string]struct {
+		account control.AccountStatus
+		stopped bool
+		status  string // as a part
+		halt    string
+	}{
+		"nothing":                {control.AccountStatus{}, false, "  0 orders open\n", "paper: no order is open.\n"},
+		"an order":               {control.AccountStatus{Open: 1, Single: 1}, false, "  1 order open\n", "paper: 1 order still open: not yet cancelled by the venue, or placed outside candela.\n"},
+		"a stop":                 {control.AccountStatus{Open: 1, Single: 1, Protect: 1, Alone: 1, Positions: one}, false, "  1 order open\n", "paper: 1 order stays open to protect a position.\n"},
+		"a pair":                 {control.AccountStatus{Open: 2, Groups: 1, Protect: 1, Positions: one}, false, "  1 group of 2 orders open\n", "paper: 1 group stays open to protect a position.\n"},
+		"two pairs and a stop":   {control.AccountStatus{Open: 5, Groups: 2, Single: 1, Protect: 3, Alone: 1, Positions: two}, false, "  2 groups of 4 orders and 1 order open\n", "paper: 2 groups and 1 order stay open to protect positions.\n"},
+		"a pair and an order":    {control.AccountStatus{Open: 3, Groups: 1, Single: 1, Protect: 1, Positions: one}, true, "  1 group of 2 orders and 1 order open\n", "paper: 1 group stays open to protect a position.\npaper: 1 order still open; the next start with --trade cancels the ones candela placed.\n"},
+		"a stop of candela's":    {control.AccountStatus{Open: 1, Single: 1, Protect: 1, Alone: 1, Held: 1, Positions: one}, false, ".\n  candela holds 1 stop; it protects only while candela runs\n  1 order open\n", "paper: 1 order stays open to protect a position.\n  candela holds 1 stop; it protects only while candela runs\n"},
+		"two, and it is stopped": {control.AccountStatus{Open: 2, Single: 2, Protect: 2, Alone: 2, Held: 2, Positions: two}, true, ".\n  candela holds 2 stops, and nothing watches them while it is stopped\n", "paper: 2 orders stay open to protect positions.\n  candela holds 2 stops, and nothing watches them while it is stopped\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.account.Account = "paper"
+			var status, halt bytes.Buffer
+			if err := printStatus(&status, "/home/me", control.Status{Running: !tc.stopped, Accounts: []control.AccountStatus{tc.account}}); err != nil {
+				t.Fatal(err)
+			}
+			printLeft(&halt, tc.account, !tc.stopped)
+			if !strings.Contains(status.String(), tc.status) || halt.String() != tc.halt {
+				t.Errorf("status:\n%s\nhalt:\n%s", &status, &halt)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -63,6 +64,7 @@ func Run(ctx context.Context, o Options) {
 	x.home()
 	x.Report(x.store(ctx))
 	x.policy()
+	x.held(ctx)
 	if x.cfg.Serve {
 		x.server(ctx)
 		x.nats(ctx)
@@ -104,6 +106,31 @@ func (x *examination) policy() {
 	default:
 		x.Report(NewOK(check, "%s is valid", path))
 	}
+}
+
+// held reports the stops that only the running server watches.
+func (x *examination) held(ctx context.Context) {
+	if !x.running {
+		return
+	}
+	s, reached, err := control.ReadStatus(ctx, x.cfg.Home)
+	if !reached || err != nil {
+		return // the other checks say why
+	}
+	for _, a := range s.Accounts {
+		if a.Held > 0 {
+			x.Report(heldStops(a))
+		}
+	}
+}
+
+// heldStops is the finding of an account with stops that candela holds.
+func heldStops(a control.AccountStatus) Finding {
+	what := "candela holds 1 stop; it protects only while candela runs"
+	if a.Held > 1 {
+		what = fmt.Sprintf("candela holds %d stops; they protect only while candela runs", a.Held)
+	}
+	return NewWarning("stops", `keep candela running; with held_stops = "refuse" in the policy only stops at the venue are placed`, "%s: %s", a.Account, what)
 }
 
 // nats connects to the servers that replicas share.

@@ -1,0 +1,13 @@
+package doctor
+
+import (
+	"testing"
+
+	"candela/internal/operate/control"
+)
+
+func TestHeldStops(t *testing.T) {
+	t.Parallel()
+	expect(t, heldStops(control.AccountStatus{Account: "paper", Held: 1}), Warning, "paper: candela holds 1 stop; it protects only while candela runs", "keep candela running")
+	expect(t, heldStops(control.AccountStatus{Account: "alpaca", Held: 2}), Warning, "alpaca: candela holds 2 stops; they protect only while candela runs", "held_stops")
+}
