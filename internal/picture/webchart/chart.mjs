@@ -44,6 +44,9 @@ export class View {
 
   // setTheme draws again in the colours of a theme. override replaces some of them.
   setTheme(name, override = {}) {
+    const key = name + JSON.stringify(override)
+    if (key === this.themeKey) return
+    this.themeKey = key
     this.theme = { ...themes[name], ...override }
     if (this.series) this.#draw()
   }
@@ -123,6 +126,7 @@ export class View {
     this.chart?.remove()
     for (const l of this.legends) l.element.remove()
     this.legends = []
+    this.priceLines = [] // those of the chart before are gone with it
     this.lines = {}
     this.times = timesOf(this.series)
     this.digits = priceDigits(this.series.bars)
@@ -136,6 +140,9 @@ export class View {
     this.range = null
     this.chart.subscribeCrosshairMove((m) => this.#legend(m.logical !== undefined && this.series.bars[m.logical] ? m.logical : this.series.bars.length - 1))
     this.chart.subscribeClick((m) => this.#click(m))
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange((r) => {
+      if (r) this.element.dataset.range = `${r.from.toFixed(1)} ${r.to.toFixed(1)}`
+    })
     this.#legend(n - 1)
     requestAnimationFrame(() => requestAnimationFrame(() => this.#place()))
   }
@@ -225,7 +232,8 @@ export class View {
     }
     for (const l of ind.lines ?? []) {
       const own = upward.includes(l.label) ? t.up : downward.includes(l.label) ? t.down : t.cycle[color++ % 8]
-      const line = this.#line(own, pane, { lastValueVisible: !ind.is_overlay, ...format })
+      // More labels than two would cover each other.
+      const line = this.#line(own, pane, { lastValueVisible: !ind.is_overlay && ind.lines.length <= 2, ...format })
       line.setData(points(this.times, l.values))
       drawn.lines.push(line)
       drawn.colors.push(own)
@@ -255,7 +263,7 @@ export class View {
     const signals = ind.signals ?? []
     if (signals.length) {
       const markers = signals.filter((s) => s.x >= 0 && s.x < this.times.length).sort((a, b) => a.x - b.x)
-        .map((s) => ({ time: this.times[s.x], position: 'atPriceMiddle', price: s.y, shape: 'circle', color: t.warn, size: 0.6, text: markersText(signals, s) }))
+        .map((s) => ({ time: this.times[s.x], position: 'atPriceMiddle', price: s.y, shape: 'circle', color: t.warn, size: 0.6 }))
       this.library.createSeriesMarkers(base, markers)
     }
     if (ind.y_range && base !== this.candles) base.applyOptions({ autoscaleInfoProvider: (own) => withRange(own(), ind.y_range) })
@@ -350,7 +358,8 @@ export class View {
     for (const d of Object.values(this.lines)) {
       const parts = (d.ind.lines ?? []).map((l, k) => ['', number(l.values[i], d.digits), d.colors[k]])
       for (const h of d.ind.histogram ?? []) parts.push(['', number(h.values[i], d.digits), h.values[i] >= 0 ? t.up : t.down])
-      rows[d.pane]?.push(row(d.ind.label, parts))
+      const signals = (d.ind.signals ?? []).filter((s) => s.x === i).map((s) => ['', s.label, t.warn])
+      rows[d.pane]?.push(row(d.ind.label, parts.concat(signals)))
     }
     this.legends.forEach((l, k) => l.element.replaceChildren(...rows[k]))
   }
@@ -406,6 +415,3 @@ function withRange(own, range) {
   if (!own?.priceRange) return { priceRange: { minValue: range[0], maxValue: range[1] } }
   return { ...own, priceRange: { minValue: Math.min(own.priceRange.minValue, range[0]), maxValue: Math.max(own.priceRange.maxValue, range[1]) } }
 }
-
-// markersText leaves labels out where they would cover each other.
-function markersText(all, one) { return all.length <= 12 ? one.label : '' }

@@ -1,7 +1,7 @@
 // The page that a client shows for generate_chart. It talks to the client alone, by
 // JSON-RPC over postMessage (MCP Apps 2026-01-26), and reaches no other host.
 import { describe, number, priceDigits, when } from './figures.mjs'
-import { View } from './chart.mjs'
+import { View, maxPanes } from './chart.mjs'
 
 const library = globalThis.LightweightCharts
 const element = (id) => document.getElementById(id)
@@ -193,6 +193,8 @@ function draw(series) {
   state.series = series
   show('chart')
   heading(series)
+  const panes = Math.min(maxPanes, Object.values(series.indicators).filter((ind) => !ind.is_overlay).length)
+  element('chart').style.height = `${340 + 90 * panes}px`
   view ??= new View(element('chart'), library, state.theme, { pick, describe: (text) => { element('spoken').textContent = text }, hollow: true })
   view.setTheme(state.theme)
   view.setSeries(series)
