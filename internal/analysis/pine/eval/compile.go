@@ -1,0 +1,499 @@
+package eval
+
+import (
+	"math"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/syntax"
+)
+
+// The longest histories.
+const (
+	maxHistory      = 5_000
+	maxPriceHistory = 10_000
+)
+
+// compiler turns a checked program into closures over a machine's memory.
+type compiler struct {
+	m       *Machine
+	prog    *check.Program
+	version int
+	globals *instance
+	scope   *instance // of the function that is compiled, or globals
+	loops   int       // loops around the place that is compiled
+	count   int       // instances of functions so far
+	library map[string]builder
+	series  map[string]*ring    // history of built-in variables
+	vars    map[string]*float64 // values of built-in variables with state
+	inputs  []*float64
+	texts   map[string]float64
+	sealed  bool           // the script is compiled
+	request *check.Request // whose expression is compiled, nil for the script
+}
+
+// instance is one written call of a function with the places of its variables, or the
+// global scope.
+type instance struct {
+	fn    *check.Func
+	slots []*slot
+}
+
+// slot is the place of a variable.
+type slot struct {
+	p    *float64
+	ring *ring    // nil if no history is read
+	set  *float64 // of var and varip: whether it was set
+}
+
+// program compiles the whole script.
+func (c *compiler) program() {
+	c.begin()
+	m := c.m
+	m.out = make([]Output, len(c.prog.Plots))
+	m.outArgs = make([]map[string]num, len(c.prog.Plots))
+	m.conds = make([]bool, len(c.prog.Conditions))
+	for i := range m.out {
+		m.out[i].clear()
+	}
+	m.body = c.block(c.prog.Body, nil)
+	c.seal()
+}
+
+// begin prepares the machine for a script or for the expression of a request.
+func (c *compiler) begin() {
+	c.globals = &instance{slots: make([]*slot, len(c.prog.Vars))}
+	c.scope = c.globals
+	c.library = builders()
+	c.series, c.vars, c.texts = map[string]*ring{}, map[string]*float64{}, map[string]float64{}
+	c.m.types = &typeTable{}
+	c.noteTypes()
+	for _, s := range []string{
+		"", "bar_index", "price", "none", "style_solid", "style_label_down", "align_center", "family_default", "wrap_none",
+	} {
+		c.text(s)
+	}
+	c.makeInputs()
+}
+
+// seal ends the compilation: strings made from now on can be swept.
+func (c *compiler) seal() {
+	c.sealed = true
+	c.m.heap.fixed = len(c.m.heap.objects)
+}
+
+// noteTypes lists the types of all variables.
+func (c *compiler) noteTypes() {
+	t := c.m.types
+	for _, k := range []check.Kind{check.Int, check.Float, check.Bool, check.String, check.Color, check.Line, check.Label, check.Box, check.Table, check.Linefill, check.Polyline} {
+		t.note(&check.Type{Kind: k})
+	}
+	for _, v := range c.prog.Vars {
+		t.note(v.Type)
+	}
+	for _, f := range c.prog.Funcs {
+		t.note(f.Result)
+		for _, v := range f.Vars {
+			t.note(v.Type)
+		}
+	}
+}
+
+// slotOf returns the place of a variable of the scope that is compiled.
+func (c *compiler) slotOf(v *check.Var) *slot {
+	in := c.scope
+	if v.Owner == nil {
+		in = c.globals
+	}
+	for len(in.slots) <= v.Place {
+		in.slots = append(in.slots, nil)
+	}
+	if s := in.slots[v.Place]; s != nil {
+		return s
+	}
+	s := &slot{}
+	if v.Mode == syntax.Each {
+		s.p = c.m.temp.add(math.NaN())
+	} else {
+		s.p, s.set = c.m.keep.add(math.NaN()), c.m.keep.add(0)
+		if isHandle(v.Type) {
+			c.m.heap.roots = append(c.m.heap.roots, s.p)
+		}
+	}
+	if v.History > 0 || v.Dynamic {
+		limit := v.History
+		if v.Dynamic {
+			limit = maxHistory
+		}
+		s.ring = c.newRing(s.p, limit, v.Type)
+	}
+	in.slots[v.Place] = s
+	return s
+}
+
+func (c *compiler) newRing(now *float64, limit int, t *check.Type) *ring {
+	r := newRing(now, limit)
+	r.handles = isHandle(t)
+	c.m.rings = append(c.m.rings, r)
+	return r
+}
+
+// text returns the handle of a constant string.
+func (c *compiler) text(s string) float64 {
+	if x, ok := c.texts[s]; ok {
+		return x
+	}
+	x := c.m.heap.newText(s)
+	if !c.sealed { // made later it may be swept
+		c.texts[s] = x
+	}
+	return x
+}
+
+// block compiles a list of statements. The block's value goes to dst, if anything wants it.
+func (c *compiler) block(b *check.Block, dst []*float64) stmt {
+	var list []stmt
+	for _, s := range b.Stmts {
+		list = append(list, c.stmt(s))
+	}
+	if b.Value != nil {
+		list = append(list, c.into(b.Value, dst))
+	}
+	return sequence(list)
+}
+
+func sequence(list []stmt) stmt {
+	switch len(list) {
+	case 0:
+		return func() signal { return next }
+	case 1:
+		return list[0]
+	case 2:
+		a, b := list[0], list[1]
+		return func() signal {
+			if s := a(); s != next {
+				return s
+			}
+			return b()
+		}
+	}
+	return func() signal {
+		for _, s := range list {
+			if g := s(); g != next {
+				return g
+			}
+		}
+		return next
+	}
+}
+
+func (c *compiler) stmt(s check.Stmt) stmt {
+	c.m.place = s.Where().From
+	switch s := s.(type) {
+	case *check.Declare:
+		return c.declare(s)
+	case *check.DeclareTuple:
+		return c.declareTuple(s)
+	case *check.Assign:
+		return c.assign(s)
+	case *check.AssignField:
+		return c.assignField(s)
+	case *check.Do:
+		return c.into(s.X, nil)
+	case *check.Break:
+		return func() signal { return leave }
+	case *check.Continue:
+		return func() signal { return again }
+	}
+	c.unsupported(s.Where(), "this statement")
+	return nil
+}
+
+func (c *compiler) declare(s *check.Declare) stmt {
+	to := c.slotOf(s.Var)
+	init := c.into(s.Init, []*float64{to.p})
+	if to.set != nil {
+		set := to.set
+		once := init
+		init = func() signal {
+			if *set == 0 {
+				*set = 1
+				return once()
+			}
+			return next
+		}
+	}
+	return marked(init, to.ring)
+}
+
+// marked notes in the history that its series was set on this bar.
+func marked(run stmt, r *ring) stmt {
+	if r == nil {
+		return run
+	}
+	return func() signal {
+		r.ran = true
+		return run()
+	}
+}
+
+func (c *compiler) declareTuple(s *check.DeclareTuple) stmt {
+	dst := make([]*float64, len(s.Vars))
+	var rings []*ring
+	for i, v := range s.Vars {
+		if v == nil {
+			dst[i] = c.m.temp.add(math.NaN())
+			continue
+		}
+		to := c.slotOf(v)
+		dst[i] = to.p
+		if to.ring != nil {
+			rings = append(rings, to.ring)
+		}
+	}
+	run := c.into(s.Init, dst)
+	for _, r := range rings {
+		run = marked(run, r)
+	}
+	return run
+}
+
+func (c *compiler) assign(s *check.Assign) stmt {
+	to := c.slotOf(s.Var)
+	return c.into(s.Value, []*float64{to.p})
+}
+
+func (c *compiler) assignField(s *check.AssignField) stmt {
+	x, value, at, field := c.num(s.X), c.num(s.Value), s.From, s.Field
+	h := &c.m.heap
+	if s.Op == check.None {
+		return func() signal {
+			handle, v := x(), value()
+			h.change(at, handle, "object").n[field] = v
+			return next
+		}
+	}
+	t := s.X.Type().Object.Fields[field].Type
+	if t.Kind == check.String {
+		return func() signal {
+			handle, v := x(), value()
+			joined := h.newText(h.text(h.get(at, handle, "object").n[field]) + h.text(v))
+			h.change(at, handle, "object").n[field] = joined
+			return next
+		}
+	}
+	f := arithmetic(s.Op)
+	return func() signal {
+		handle, v := x(), value()
+		o := h.change(at, handle, "object")
+		o.n[field] = f(o.n[field], v)
+		return next
+	}
+}
+
+// into compiles an expression whose value goes to dst: one place, several for a tuple, or
+// none if only its effect counts.
+func (c *compiler) into(e check.Expr, dst []*float64) stmt {
+	switch e := e.(type) {
+	case *check.If:
+		return c.ifInto(e, dst)
+	case *check.Switch:
+		return c.switchInto(e, dst)
+	case *check.For:
+		return c.forInto(e, dst)
+	case *check.ForIn:
+		return c.forInInto(e, dst)
+	case *check.While:
+		return c.whileInto(e, dst)
+	case *check.Tuple:
+		return c.tupleInto(e, dst)
+	case *check.Cond:
+		if len(dst) > 1 {
+			return c.condInto(e, dst)
+		}
+	case *check.Call:
+		if e.Func != nil {
+			return c.callInto(e, dst)
+		}
+		if len(dst) > 1 || e.Type() != nil && e.Type().Kind == check.TupleKind {
+			return c.tupleCall(e, dst)
+		}
+	case *check.History:
+		if len(dst) > 1 {
+			return c.tupleHistory(e, dst)
+		}
+	}
+	return store(c.num(e), c.address(e), dst)
+}
+
+// store runs f and puts its value into dst. from is the place of the value, if it has one.
+func store(f num, from *float64, dst []*float64) stmt {
+	if len(dst) == 0 {
+		return func() signal {
+			f()
+			return next
+		}
+	}
+	p := dst[0]
+	if from != nil {
+		return func() signal {
+			*p = *from
+			return next
+		}
+	}
+	return func() signal {
+		*p = f()
+		return next
+	}
+}
+
+// none is the value of a structure that gave none.
+func (c *compiler) none(t *check.Type) float64 {
+	if t != nil && t.Kind == check.Bool && c.version >= 6 {
+		return 0
+	}
+	return math.NaN()
+}
+
+// blank sets dst to the value of a structure that gave none.
+func (c *compiler) blank(t *check.Type, dst []*float64) stmt {
+	values := make([]float64, len(dst))
+	for i := range dst {
+		member := t
+		if t != nil && t.Kind == check.TupleKind && i < len(t.Tuple) {
+			member = t.Tuple[i]
+		}
+		values[i] = c.none(member)
+	}
+	return func() signal {
+		for i, p := range dst {
+			*p = values[i]
+		}
+		return next
+	}
+}
+
+// valued compiles a block that gives the structure's value, or none.
+func (c *compiler) valued(b *check.Block, t *check.Type, dst []*float64) stmt {
+	run := c.block(b, dst)
+	if len(dst) == 0 || b.Value != nil {
+		return run
+	}
+	return sequence([]stmt{c.blank(t, dst), run})
+}
+
+func (c *compiler) ifInto(e *check.If, dst []*float64) stmt {
+	cond, then := c.cond(e.Cond), c.valued(e.Then, e.T, dst)
+	if e.Else == nil {
+		if len(dst) == 0 {
+			return func() signal {
+				if cond() {
+					return then()
+				}
+				return next
+			}
+		}
+		other := c.blank(e.T, dst)
+		return func() signal {
+			if cond() {
+				return then()
+			}
+			return other()
+		}
+	}
+	other := c.valued(e.Else, e.T, dst)
+	return func() signal {
+		if cond() {
+			return then()
+		}
+		return other()
+	}
+}
+
+func (c *compiler) switchInto(e *check.Switch, dst []*float64) stmt {
+	var matches []func() bool
+	var bodies []stmt
+	other := c.blank(e.T, dst)
+	subject := func() {}
+	var value *float64
+	if e.X != nil {
+		x := c.num(e.X)
+		value = c.m.temp.add(math.NaN())
+		subject = func() { *value = x() }
+	}
+	for _, arm := range e.Cases {
+		body := c.valued(arm.Body, e.T, dst)
+		if arm.Match == nil {
+			other = body
+			continue
+		}
+		match := c.cond
+		if e.X != nil {
+			match = func(m check.Expr) func() bool {
+				same, y := c.equal(e.X.Type()), c.num(m)
+				return func() bool { return same(*value, y()) }
+			}
+		}
+		matches, bodies = append(matches, match(arm.Match)), append(bodies, body)
+	}
+	return func() signal {
+		subject()
+		for i, match := range matches {
+			if match() {
+				return bodies[i]()
+			}
+		}
+		return other()
+	}
+}
+
+func (c *compiler) tupleInto(e *check.Tuple, dst []*float64) stmt {
+	values := make([]num, len(e.Elems))
+	hold := make([]float64, len(e.Elems))
+	for i, x := range e.Elems {
+		values[i] = c.num(x)
+	}
+	return func() signal {
+		for i, f := range values {
+			hold[i] = f()
+		}
+		for i, p := range dst {
+			*p = hold[i]
+		}
+		return next
+	}
+}
+
+func (c *compiler) condInto(e *check.Cond, dst []*float64) stmt {
+	cond, then, other := c.cond(e.If), c.into(e.Then, dst), c.into(e.Else, dst)
+	return func() signal {
+		if cond() {
+			return then()
+		}
+		return other()
+	}
+}
+
+// tupleHistory is f()[1] of a tuple: each member has its own history.
+func (c *compiler) tupleHistory(e *check.History, dst []*float64) stmt {
+	members := make([]*float64, len(dst))
+	rings := make([]*ring, len(dst))
+	for i := range dst {
+		members[i] = c.m.temp.add(math.NaN())
+		rings[i] = c.newRing(members[i], c.historyLimit(e), e.T.Tuple[i])
+	}
+	run, offset, at := c.into(e.X, members), c.num(e.Offset), e.From
+	return func() signal {
+		run()
+		k := offset()
+		for i, r := range rings {
+			r.ran = true
+			*dst[i] = c.m.readBack(r, k, at)
+		}
+		return next
+	}
+}
+
+// unsupported ends the compilation.
+func (c *compiler) unsupported(at syntax.Span, what string) {
+	c.m.fail(at.From, CodeMissing, "candela cannot run %s yet.", what)
+}

@@ -1,0 +1,56 @@
+package eval
+
+import (
+	"fmt"
+
+	"candela/internal/analysis/pine/syntax"
+)
+
+// The codes of errors at run time.
+const (
+	CodeSteps   = "pine_steps"
+	CodeMemory  = "pine_memory"
+	CodeHistory = "pine_history"
+	CodeCalls   = "pine_calls"
+	CodeRuntime = "pine_runtime"
+	CodeMissing = "pine_unsupported"
+)
+
+// Error is a failure of a script while it runs: a limit, an index out of range, or
+// runtime.error.
+type Error struct {
+	Code, Message string
+	Line, Column  int
+	Bar           int   // bar_index, -1 before the first bar
+	Time          int64 // the bar's open in unix seconds
+}
+
+func (e *Error) Error() string {
+	if e.Bar < 0 {
+		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
+	}
+	return fmt.Sprintf("line %d, column %d, bar %d: %s", e.Line, e.Column, e.Bar, e.Message)
+}
+
+// fail ends the run of this bar. Keep and Try turn it into their error.
+func (m *Machine) fail(at syntax.Pos, code, format string, args ...any) {
+	panic(&Error{
+		Code: code, Message: fmt.Sprintf(format, args...),
+		Line: int(at.Line), Column: int(at.Column), Bar: m.index, Time: m.bar.T,
+	})
+}
+
+// spend counts n steps.
+func (m *Machine) spend(at syntax.Pos, n int) {
+	if m.left -= int64(n); m.left < 0 {
+		m.outOfSteps(at)
+	}
+}
+
+func (m *Machine) outOfSteps(at syntax.Pos) {
+	limit := m.env.Limits.BarSteps
+	if m.budget < limit {
+		m.fail(at, CodeSteps, "The script took more than %d steps in all. Use fewer loops, or fewer bars.", m.env.Limits.TotalSteps)
+	}
+	m.fail(at, CodeSteps, "The script took more than %d steps on this bar. Does the loop end?", limit)
+}

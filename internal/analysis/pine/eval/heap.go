@@ -1,0 +1,278 @@
+package eval
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/syntax"
+)
+
+// object is one entry of the heap. What its parts mean depends on its kind.
+type object struct {
+	kind check.Kind
+	// n holds an array's elements, a matrix's rows one after the other, a map's values, an
+	// object's fields or a drawing's properties.
+	n    []float64
+	keys []float64 // a map's, in the order of insertion
+	// places finds a map's pair; string keys are found by text.
+	numbers map[float64]int
+	texts   map[string]int
+
+	text       string
+	rows, cols int
+	// from is the array that a slice shows, with its first element in rows and its length
+	// in cols; NaN for other arrays.
+	from float64
+
+	elem, key *check.Type       // of collections
+	fields    *check.ObjectType // of objects
+
+	saved uint64 // the try that has a copy of it
+	live  bool   // marked by the sweep
+	free  bool
+}
+
+// heap holds everything that a value can refer to.
+type heap struct {
+	m       *Machine
+	objects []object
+	unused  []int // free entries
+	fixed   int   // entries made while compiling; they are never swept
+
+	lists [drawingKinds][]float64 // drawings in the order in which they were made
+
+	try     uint64 // number of this try, 0 while a bar is kept
+	tries   uint64
+	mark    int // entries before the try
+	undo    []undone
+	kept    [drawingKinds][]float64
+	keptBy  [drawingKinds]bool
+	made    int // entries since the last sweep
+	size    int // numbers and bytes in use, roughly
+	roots   []*float64
+	bars    int // kept since the last sweep
+	scratch []float64
+}
+
+// undone is the copy of an object from before a try.
+type undone struct {
+	at  int
+	old object
+}
+
+// The kinds of drawing that are listed.
+const (
+	lines = iota
+	labels
+	boxes
+	tables
+	linefills
+	polylines
+	drawingKinds
+)
+
+// isHandle reports whether values of the type refer to the heap.
+func isHandle(t *check.Type) bool {
+	return t != nil && (t.Kind == check.String || t.Kind == check.Option || t.Reference())
+}
+
+// add puts an object on the heap and returns its handle.
+func (h *heap) add(o object) float64 {
+	h.made++
+	h.size += 16 + len(o.n) + len(o.text)/8
+	if h.size > h.m.env.Limits.Memory/8 || len(h.objects)-len(h.unused) > maxObjects {
+		h.m.fail(h.m.place, CodeMemory, "The script holds more than %d objects or %d MiB.", maxObjects, h.m.env.Limits.Memory>>20)
+	}
+	o.saved = h.try
+	if n := len(h.unused); n > 0 && h.try == 0 {
+		at := h.unused[n-1]
+		h.unused = h.unused[:n-1]
+		h.objects[at] = o
+		return float64(at)
+	}
+	h.objects = append(h.objects, o)
+	return float64(len(h.objects) - 1)
+}
+
+// maxObjects bounds the entries of the heap between two sweeps.
+const maxObjects = 150_000
+
+// text returns a string; that of na is empty.
+func (h *heap) text(handle float64) string {
+	if handle != handle {
+		return ""
+	}
+	return h.objects[int(handle)].text
+}
+
+// newText puts a string on the heap.
+func (h *heap) newText(s string) float64 {
+	if len(s) > maxText {
+		h.m.fail(h.m.place, CodeMemory, "A string has more than %d characters.", maxText)
+	}
+	return h.add(object{kind: check.String, text: s, from: math.NaN()})
+}
+
+// maxText is the longest string in bytes; maxElements the largest collection.
+const (
+	maxText     = 40_960
+	maxElements = 100_000
+)
+
+// get returns the object of a handle to read it, and fails for na.
+func (h *heap) get(at syntax.Pos, handle float64, what string) *object {
+	if handle != handle {
+		h.m.fail(at, CodeRuntime, "The %s is na. Create it before it is used.", what)
+	}
+	return &h.objects[int(handle)]
+}
+
+// change returns the object of a handle to change it. Within a try it is copied first.
+func (h *heap) change(at syntax.Pos, handle float64, what string) *object {
+	o := h.get(at, handle, what)
+	if h.try != 0 && o.saved != h.try {
+		h.undo = append(h.undo, undone{at: int(handle), old: o.clone()})
+		o.saved = h.try
+	}
+	return o
+}
+
+// clone copies an object with what it holds.
+func (o *object) clone() object {
+	c := *o
+	c.n, c.keys = slices.Clone(o.n), slices.Clone(o.keys)
+	c.numbers, c.texts = maps.Clone(o.numbers), maps.Clone(o.texts)
+	return c
+}
+
+// begin starts a try.
+func (h *heap) begin() {
+	h.tries++
+	h.try, h.mark = h.tries, len(h.objects)
+	h.undo = h.undo[:0]
+	h.keptBy = [drawingKinds]bool{}
+}
+
+// rewind undoes the try.
+func (h *heap) rewind(size, made int) {
+	for i := len(h.undo) - 1; i >= 0; i-- {
+		h.objects[h.undo[i].at] = h.undo[i].old
+	}
+	clear(h.undo)
+	h.undo = h.undo[:0]
+	clear(h.objects[h.mark:])
+	h.objects = h.objects[:h.mark]
+	for k := range h.lists {
+		if h.keptBy[k] {
+			h.lists[k] = append(h.lists[k][:0], h.kept[k]...)
+		}
+	}
+	h.try, h.size, h.made = 0, size, made
+}
+
+// list returns the drawings of a kind to change the list.
+func (h *heap) list(kind int) *[]float64 {
+	if h.try != 0 && !h.keptBy[kind] {
+		h.keptBy[kind] = true
+		h.kept[kind] = append(h.kept[kind][:0], h.lists[kind]...)
+	}
+	return &h.lists[kind]
+}
+
+// endBar counts a kept bar and sweeps now and then.
+func (h *heap) endBar() {
+	if h.bars++; h.bars >= 256 || h.made > 20_000 {
+		h.sweep()
+	}
+}
+
+// sweep frees the objects that nothing refers to.
+func (h *heap) sweep() {
+	h.bars, h.made = 0, 0
+	if len(h.objects) == h.fixed {
+		return
+	}
+	for i := range h.objects {
+		h.objects[i].live = i < h.fixed
+	}
+	for _, p := range h.roots {
+		h.reach(*p)
+	}
+	for _, r := range h.m.rings {
+		if r.handles {
+			h.reach(r.held)
+			for k := 1; k <= r.n; k++ {
+				h.reach(r.back(k))
+			}
+		}
+	}
+	for _, list := range h.lists {
+		for _, x := range list {
+			h.reach(x)
+		}
+	}
+	h.size = 0
+	h.unused = h.unused[:0]
+	for i := len(h.objects) - 1; i >= 0; i-- {
+		o := &h.objects[i]
+		if !o.live {
+			*o = object{free: true}
+			h.unused = append(h.unused, i)
+			continue
+		}
+		h.size += 16 + len(o.n) + len(o.text)/8
+	}
+}
+
+// reach marks an object and what it refers to.
+func (h *heap) reach(handle float64) {
+	if handle != handle {
+		return
+	}
+	h.scratch = append(h.scratch[:0], handle)
+	for len(h.scratch) > 0 {
+		x := h.scratch[len(h.scratch)-1]
+		h.scratch = h.scratch[:len(h.scratch)-1]
+		if x != x || h.objects[int(x)].live {
+			continue
+		}
+		o := &h.objects[int(x)]
+		o.live = true
+		h.references(o, func(y float64) { h.scratch = append(h.scratch, y) })
+	}
+}
+
+// references visits every handle that an object holds.
+func (h *heap) references(o *object, visit func(float64)) {
+	switch o.kind {
+	case check.Array, check.Matrix, check.Map:
+		if o.from == o.from {
+			visit(o.from)
+		}
+		if isHandle(o.elem) {
+			for _, x := range o.n {
+				visit(x)
+			}
+		}
+		if isHandle(o.key) {
+			for _, x := range o.keys {
+				visit(x)
+			}
+		}
+	case check.Object:
+		for i, f := range o.fields.Fields {
+			if isHandle(f.Type) {
+				visit(o.n[i])
+			}
+		}
+	case check.String:
+	default:
+		for i, x := range o.n {
+			if drawingHandle(o.kind, i) {
+				visit(x)
+			}
+		}
+	}
+}

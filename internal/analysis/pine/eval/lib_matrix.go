@@ -1,0 +1,205 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"candela/internal/analysis/pine/check"
+)
+
+// newMatrix puts a matrix on the heap; values are its rows one after the other.
+func (s *site) newMatrix(elem *check.Type, rows, cols int, values []float64) float64 {
+	if rows < 0 || cols < 0 || rows*cols > maxElements {
+		s.m.fail(s.at, CodeMemory, "A matrix has from 0 to %d elements (got %d rows and %d columns).", maxElements, rows, cols)
+	}
+	s.m.spend(s.at, rows*cols)
+	return s.h.add(object{kind: check.Matrix, n: values, rows: rows, cols: cols, elem: elem, from: math.NaN()})
+}
+
+func (s *site) matrix(x float64) *object { return s.h.get(s.at, x, "matrix") }
+
+// spot checks a row or column.
+func (s *site) spot(x float64, size int, what string) int {
+	if x != x || int(x) < 0 || int(x) >= size {
+		s.fail("The %s %v is outside the matrix, which has %d.", what, x, size)
+	}
+	return int(x)
+}
+
+// matrixFunction are the functions that read and change matrices.
+func matrixFunction(name string) plain {
+	rest, ok := strings.CutPrefix(name, "matrix.")
+	if !ok {
+		return nil
+	}
+	switch rest {
+	case "new":
+		return matrixNew
+	case "get":
+		return func(s *site, a []float64) float64 {
+			o := s.matrix(a[0])
+			return o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")]
+		}
+	case "set":
+		return func(s *site, a []float64) float64 {
+			o := s.h.change(s.at, a[0], "matrix")
+			o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")] = a[3]
+			return math.NaN()
+		}
+	case "rows":
+		return func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).rows) }
+	case "columns":
+		return func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).cols) }
+	case "elements_count":
+		return func(s *site, a []float64) float64 { return float64(len(s.matrix(a[0]).n)) }
+	case "row":
+		return func(s *site, a []float64) float64 {
+			o := s.matrix(a[0])
+			r := s.spot(a[1], o.rows, "row")
+			return s.h.newArray(o.elem, slices.Clone(o.n[r*o.cols:(r+1)*o.cols]))
+		}
+	case "col":
+		return func(s *site, a []float64) float64 {
+			o := s.matrix(a[0])
+			return s.h.newArray(o.elem, column(o, s.spot(a[1], o.cols, "column")))
+		}
+	case "copy":
+		return func(s *site, a []float64) float64 {
+			o := s.matrix(a[0]).clone()
+			s.m.spend(s.at, len(o.n))
+			return s.h.add(o)
+		}
+	case "fill":
+		return matrixFill
+	case "add_row", "add_col", "remove_row", "remove_col", "swap_rows", "swap_columns", "reverse", "reshape":
+		return func(s *site, a []float64) float64 { return s.reshape(rest, a) }
+	}
+	return nil
+}
+
+func column(o *object, c int) []float64 {
+	out := make([]float64, o.rows)
+	for r := range out {
+		out[r] = o.n[r*o.cols+c]
+	}
+	return out
+}
+
+func matrixNew(s *site, a []float64) float64 {
+	rows, cols, initial := int(s.number(a, 0, 0)), int(s.number(a, 1, 0)), s.number(a, 2, math.NaN())
+	if rows < 0 || cols < 0 || rows*cols > maxElements {
+		return s.newMatrix(nil, rows, cols, nil)
+	}
+	values := make([]float64, rows*cols)
+	for i := range values {
+		values[i] = initial
+	}
+	return s.newMatrix(s.elemOf(), rows, cols, values)
+}
+
+func matrixFill(s *site, a []float64) float64 {
+	o := s.h.change(s.at, a[0], "matrix")
+	s.m.spend(s.at, len(o.n))
+	from, to := int(s.number(a, 2, 0)), int(s.number(a, 3, float64(o.rows)))
+	left, right := int(s.number(a, 4, 0)), int(s.number(a, 5, float64(o.cols)))
+	for r := max(from, 0); r < min(to, o.rows); r++ {
+		for c := max(left, 0); c < min(right, o.cols); c++ {
+			o.n[r*o.cols+c] = a[1]
+		}
+	}
+	return math.NaN()
+}
+
+// reshape are the functions that change a matrix's rows and columns.
+func (s *site) reshape(name string, a []float64) float64 {
+	o := s.h.change(s.at, a[0], "matrix")
+	s.m.spend(s.at, len(o.n))
+	switch name {
+	case "add_row":
+		return s.addRow(o, a)
+	case "add_col":
+		t := transposed(o)
+		t.elem = o.elem
+		s.addRow(&t, a)
+		*o = restored(o, transposed(&t))
+		return math.NaN()
+	case "remove_row":
+		r := s.spot(s.number(a, 1, float64(o.rows-1)), o.rows, "row")
+		row := slices.Clone(o.n[r*o.cols : (r+1)*o.cols])
+		o.n = slices.Delete(o.n, r*o.cols, (r+1)*o.cols)
+		o.rows--
+		return s.h.newArray(o.elem, row)
+	case "remove_col":
+		c := s.spot(s.number(a, 1, float64(o.cols-1)), o.cols, "column")
+		removed, t := column(o, c), transposed(o)
+		t.n = slices.Delete(t.n, c*t.cols, (c+1)*t.cols)
+		t.rows--
+		*o = restored(o, transposed(&t))
+		return s.h.newArray(o.elem, removed)
+	case "swap_rows":
+		i, j := s.spot(a[1], o.rows, "row"), s.spot(a[2], o.rows, "row")
+		for c := range o.cols {
+			o.n[i*o.cols+c], o.n[j*o.cols+c] = o.n[j*o.cols+c], o.n[i*o.cols+c]
+		}
+	case "swap_columns":
+		i, j := s.spot(a[1], o.cols, "column"), s.spot(a[2], o.cols, "column")
+		for r := range o.rows {
+			o.n[r*o.cols+i], o.n[r*o.cols+j] = o.n[r*o.cols+j], o.n[r*o.cols+i]
+		}
+	case "reverse":
+		slices.Reverse(o.n)
+	case "reshape":
+		if int(a[1])*int(a[2]) != len(o.n) {
+			s.fail("A matrix of %d elements cannot have %d rows and %d columns.", len(o.n), int(a[1]), int(a[2]))
+		}
+		o.rows, o.cols = int(a[1]), int(a[2])
+	}
+	return math.NaN()
+}
+
+// addRow inserts a row from an array, or one of na.
+func (s *site) addRow(o *object, a []float64) float64 {
+	at := o.rows
+	if s.given(1) && a[1] == a[1] {
+		at = min(max(int(a[1]), 0), o.rows)
+	}
+	var row []float64
+	if s.given(2) && a[2] == a[2] {
+		row = slices.Clone(s.array(a[2]))
+	}
+	switch {
+	case o.rows == 0 && row != nil:
+		o.cols = len(row)
+	case row == nil:
+		row = make([]float64, o.cols)
+		for i := range row {
+			row[i] = math.NaN()
+		}
+	case len(row) != o.cols:
+		s.fail("The array has %d elements and the matrix %d in each row or column.", len(row), o.cols)
+	}
+	if len(o.n)+len(row) > maxElements {
+		s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
+	}
+	o.n = slices.Insert(o.n, at*o.cols, row...)
+	o.rows++
+	s.grown(len(row))
+	return math.NaN()
+}
+
+// restored puts new content into an object and keeps what belongs to the heap.
+func restored(o *object, with object) object {
+	with.kind, with.elem, with.from, with.saved = check.Matrix, o.elem, math.NaN(), o.saved
+	return with
+}
+
+func transposed(o *object) object {
+	t := object{rows: o.cols, cols: o.rows, n: make([]float64, len(o.n)), elem: o.elem}
+	for r := range o.rows {
+		for c := range o.cols {
+			t.n[c*t.cols+r] = o.n[r*o.cols+c]
+		}
+	}
+	return t
+}

@@ -1,0 +1,284 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/syntax"
+	"candela/internal/market"
+)
+
+// Limits bound what a script may use.
+type Limits struct {
+	BarSteps   int64 // on one bar
+	TotalSteps int64 // in the life of a machine, 0 for no bound
+	Memory     int   // bytes
+	Instances  int   // written calls of the whole tree
+}
+
+// ChartLimits are the limits of a chart.
+func ChartLimits() Limits {
+	return Limits{BarSteps: 2_000_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}
+}
+
+// AlertLimits are the limits of a stream that an alert waits on.
+func AlertLimits() Limits {
+	return Limits{BarSteps: 200_000, Memory: 8 << 20, Instances: 20_000}
+}
+
+// Symbol describes the instrument of the chart, for syminfo.
+type Symbol struct {
+	Ticker      string // BTCUSDT
+	Prefix      string // BINANCE
+	Description string
+	Type        string // crypto, stock, forex, index, fund
+	Currency    string
+	Base        string
+	Root        string
+	Tick        float64 // NaN if it is not known
+}
+
+// Env is what a script is run with.
+type Env struct {
+	Interval market.Interval
+	Calendar market.Calendar
+	Symbol   Symbol
+	Inputs   []Value // by Input.Index; a missing or empty one takes the default
+	Limits   Limits
+}
+
+// Value is the value of an input. The zero value means the default.
+type Value struct {
+	Set bool
+	Num float64 // numbers, bools, colours, times, members of enums
+	Str string  // strings, timeframes, symbols, sessions; of a source the price's name
+}
+
+// stmt runs a statement.
+type stmt func() signal
+
+// num computes a value.
+type num func() float64
+
+// signal is how a statement ended.
+type signal uint8
+
+const (
+	next signal = iota
+	leave
+	again
+)
+
+// Machine runs one script. Not safe for concurrent use.
+type Machine struct {
+	prog *check.Program
+	env  Env
+	body stmt
+
+	keep  cells      // var variables and flags: undone by a try
+	temp  cells      // values of this bar
+	slab  *calc.Slab // memory of kernels
+	rings []*ring
+	heap  heap
+
+	bar        market.Bar
+	slot       calc.Slot
+	price      [prices]float64
+	index      int // bar_index of the bar that runs, -1 before the first
+	tried      bool
+	newest     bool
+	confirmed  bool
+	closeTime  int64
+	left       int64
+	budget     int64 // steps of this bar at its begin
+	spent      int64 // steps of kept bars
+	place      syntax.Pos
+	failed     error
+	savedKeep  []float64
+	savedSlab  []float64
+	savedSize  int
+	savedMade  int
+	undoNeeded bool
+
+	out      []Output
+	outArgs  []map[string]num
+	conds    []bool
+	messages []string
+	fires    []Alert
+	logs     []string
+	requests []*request
+	everyBar []func() // built-in variables with state, before the body
+	types    *typeTable
+}
+
+// Alert is a call of alert() on a bar.
+type Alert struct {
+	Message string
+	Freq    string
+}
+
+// New compiles a checked script for an environment.
+func New(p *check.Program, env Env) (m *Machine, err error) {
+	if env.Limits == (Limits{}) {
+		env.Limits = ChartLimits()
+	}
+	m = &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1}
+	m.heap.m = m
+	defer m.catch(&err)
+	c := &compiler{m: m, prog: p, version: p.Version}
+	c.program()
+	return m, nil
+}
+
+// catch turns a panic of a script into an error.
+func (m *Machine) catch(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	if e, ok := r.(*Error); ok {
+		*err = e
+		return
+	}
+	*err = &Error{
+		Code: CodeRuntime, Message: fmt.Sprintf("internal error: %v", r), Line: int(m.place.Line), Column: int(m.place.Column),
+		Bar: m.index, Time: m.bar.T,
+	}
+}
+
+// errFailed is returned for bars after a failure.
+var errFailed = errors.New("the script has failed on an earlier bar")
+
+// Keep runs the script on a bar that has closed and keeps what it did.
+func (m *Machine) Keep(bar market.Bar) error {
+	m.rewind()
+	if m.failed != nil {
+		return fmt.Errorf("%w: %w", errFailed, m.failed)
+	}
+	m.newest, m.confirmed, m.tried = false, true, false
+	if err := m.run(bar); err != nil {
+		m.failed = err
+		return err
+	}
+	for _, r := range m.rings {
+		r.commit()
+	}
+	m.spent += m.budget - m.left
+	m.heap.endBar()
+	return nil
+}
+
+// Try runs the script on a bar as if it were the newest and undoes it before the next call
+// of any other method that runs or stores the script. What it has drawn can be read until then. Newest says
+// that barstate.islast is true; closed that the bar has closed.
+func (m *Machine) Try(bar market.Bar, newest, closed bool) error {
+	m.rewind()
+	if m.failed != nil {
+		return fmt.Errorf("%w: %w", errFailed, m.failed)
+	}
+	m.savedKeep = m.keep.save(m.savedKeep[:0])
+	m.savedSlab = m.slab.Snapshot(m.savedSlab)
+	m.savedSize, m.savedMade = m.heap.size, m.heap.made
+	m.heap.begin()
+	m.undoNeeded = true
+	m.newest, m.confirmed, m.tried = newest, closed, true
+	return m.run(bar)
+}
+
+// rewind undoes a try.
+func (m *Machine) rewind() {
+	if !m.undoNeeded {
+		return
+	}
+	m.undoNeeded = false
+	m.keep.load(m.savedKeep)
+	if err := m.slab.Restore(m.savedSlab); err != nil {
+		m.failed = err
+	}
+	m.heap.rewind(m.savedSize, m.savedMade)
+	for _, r := range m.rings {
+		r.ran = false
+	}
+	m.index--
+}
+
+// run runs the script on a bar.
+func (m *Machine) run(bar market.Bar) (err error) {
+	defer m.catch(&err)
+	m.index++
+	m.setBar(bar)
+	m.budget = m.env.Limits.BarSteps
+	if total := m.env.Limits.TotalSteps; total > 0 {
+		m.budget = min(m.budget, total-m.spent)
+	}
+	m.left = m.budget
+	m.messages, m.fires, m.logs = m.messages[:0], m.fires[:0], m.logs[:0]
+	clear(m.conds)
+	for _, f := range m.everyBar {
+		f()
+	}
+	m.body()
+	return nil
+}
+
+// The prices of a bar by place.
+const (
+	priceOpen = iota
+	priceHigh
+	priceLow
+	priceClose
+	priceVolume
+	priceHL2
+	priceHLC3
+	priceOHLC4
+	priceHLCC4
+	priceTime
+	priceIndex
+	prices
+)
+
+func (m *Machine) setBar(b market.Bar) {
+	m.bar = b
+	m.slot = m.slotOf(b.T)
+	m.closeTime = 0
+	p := &m.price
+	p[priceOpen], p[priceHigh], p[priceLow], p[priceClose], p[priceVolume] = b.O, b.H, b.L, b.C, b.V
+	p[priceHL2] = (b.H + b.L) / 2
+	p[priceHLC3] = (b.H + b.L + b.C) / 3
+	p[priceOHLC4] = (b.O + b.H + b.L + b.C) / 4
+	p[priceHLCC4] = (b.H + b.L + b.C + b.C) / 4
+	p[priceTime] = float64(b.T) * 1000
+	p[priceIndex] = float64(m.index)
+}
+
+// slotOf numbers a bar on the time axis, as the indicators do.
+func (m *Machine) slotOf(t int64) calc.Slot {
+	if m.env.Interval == market.Month1 {
+		year, month, _ := time.Unix(t, 0).UTC().Date()
+		return calc.Slot(12*year + int(month))
+	}
+	return calc.SlotOf(t, max(1, m.env.Interval.Seconds()))
+}
+
+// ends returns when the bar closes.
+func (m *Machine) ends() int64 {
+	if m.closeTime == 0 {
+		m.closeTime = m.bar.T + m.env.Interval.Seconds()
+		if m.env.Interval.Valid() {
+			m.closeTime = m.env.Calendar.CloseOf(m.env.Interval, m.bar.T)
+		}
+	}
+	return m.closeTime
+}
+
+// Steps returns how many steps the last bar took.
+func (m *Machine) Steps() int64 { return m.budget - m.left }
+
+// Index returns the bar_index of the last bar, -1 before the first.
+func (m *Machine) Index() int { return m.index }
+
+func missing(x float64) bool { return math.IsNaN(x) }
