@@ -196,7 +196,9 @@ func (s *scene) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-func newScene(tb testing.TB) *scene {
+func newScene(tb testing.TB) *scene { return newSceneAt(tb, base) }
+
+func newSceneAt(tb testing.TB, base string) *scene {
 	tb.Helper()
 	s := &scene{tb: tb, book: &book{}, log: &oauthtest.Log{}, now: noon()}
 	var err error
