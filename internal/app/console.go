@@ -3,11 +3,15 @@ package app
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
 	"candela/internal/serve/console"
+	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
 )
 
@@ -27,7 +31,73 @@ func (t *trading) consolePorts() console.Ports {
 	if t == nil {
 		return console.Ports{}
 	}
-	return console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts}
+	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings}
+	if t.history != nil {
+		ports.History = consoleHistory{t.history}
+	}
+	return ports
+}
+
+// consoleReceivers lists where messages to the owner go.
+func (t *trading) consoleReceivers() []console.Receiver {
+	all := make([]console.Receiver, 0, len(t.senders))
+	for _, one := range t.senders {
+		now := one.Status()
+		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem})
+	}
+	return all
+}
+
+// maxFirings bounds how many firings the console lists.
+const maxFirings = 200
+
+// firings returns the newest firings of the owner's alerts, newest first.
+func (t *trading) firings() []console.Firing {
+	tail := t.inbox.Tail(accountOwner)
+	defer tail.Close()
+	var all []console.Firing
+	for seq := uint64(0); len(all) < maxFirings; {
+		entry, _, _ := tail.Next(seq, notify.PollTTL, maxFirings)
+		if entry == nil {
+			break
+		}
+		seq = entry.Seq
+		if fired, ok := alert.ParseFired(entry.Data); ok {
+			all = append(all, console.Firing{Fired: fired, Seq: entry.Seq})
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// consoleHistory finds the alerts that orders answered.
+type consoleHistory struct{ open func() *ledger.Audit }
+
+// Cause returns the alert that an order answered.
+func (h consoleHistory) Cause(ctx context.Context, orderID string) (string, time.Time, error) {
+	audit := h.open()
+	if audit == nil {
+		return "", time.Time{}, errNotOpen
+	}
+	e, found, err := audit.Cause(ctx, orderID)
+	if err != nil || !found {
+		return "", time.Time{}, err
+	}
+	return e.Subject, e.At, nil
+}
+
+// Answers returns the orders that followed a firing.
+func (h consoleHistory) Answers(ctx context.Context, alertID string) ([]string, error) {
+	audit := h.open()
+	if audit == nil {
+		return nil, errNotOpen
+	}
+	events, err := audit.Answers(ctx, alertID)
+	ids := make([]string, 0, len(events))
+	for _, e := range events {
+		ids = append(ids, e.Subject)
+	}
+	return ids, err
 }
 
 // consoleAccount is the account with its status.

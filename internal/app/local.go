@@ -13,6 +13,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
+	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 )
@@ -79,6 +80,18 @@ func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about
 	return (*open).Note(ctx, by, kind, about, body)
 }
 
+// history returns the reader of the audit log, nil while the store is not open.
+func (s *localStore) history() *ledger.Audit {
+	open := s.open.Load()
+	if open == nil {
+		return nil
+	}
+	if kept, ok := (*open).(*ledger.Ledger); ok {
+		return kept.Audit()
+	}
+	return nil
+}
+
 // localSide builds the trading side on the store. One engine evaluates all alerts and
 // one desk trades. tokenLive is that of local.Config.
 func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, error) {
@@ -100,7 +113,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			now, known := loaded(ctx, d.Status)
 			return now, nil, known
 		},
-		cursors: l, stats: l.stats, audit: l.audit,
+		cursors: l, stats: l.stats, audit: l.audit, history: l.history,
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
 			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},

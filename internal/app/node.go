@@ -13,6 +13,7 @@ import (
 	"candela/internal/serve/admin"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
+	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
 )
 
@@ -54,6 +55,8 @@ type side struct {
 	stats     func() (store.Stats, bool) // nil for replicas
 	// audit adds an event to the audit log; nil for replicas, which have none of logins.
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
+	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
+	history func() *ledger.Audit
 
 	first []Part // before the sinks and the engine: the inbox and what it needs
 	rest  []Part // after the engine: what assigns alerts to it, and the desk

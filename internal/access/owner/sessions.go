@@ -274,7 +274,7 @@ func (s *Sessions) with(id string, r *http.Request, do func(*usage)) {
 	}
 	if r != nil {
 		u.last = s.now()
-		u.agent, u.address = describe(r.UserAgent()), s.logins.Address(r)
+		u.agent, u.address = Describe(r.UserAgent()), s.logins.Address(r)
 	}
 	do(u)
 }
@@ -329,8 +329,8 @@ func (s *Sessions) Notice(of Session) (notice string) {
 	return notice
 }
 
-// describe names a browser and its system from what it calls itself.
-func describe(agent string) string {
+// Describe names a browser and its system from what it calls itself.
+func Describe(agent string) string {
 	first := func(names ...string) string {
 		at := slices.IndexFunc(names, func(name string) bool { return strings.Contains(agent, strings.Split(name, "=")[0]) })
 		if at < 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/access/oauth/oauthtest"
 )
@@ -19,6 +20,9 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/orders":            "max_order_notional",
 		"/console/orders?since=all":  "0.086",
 		"/console/more":              "Orders &amp; positions",
+		"/console/approvals":         "0.086 → 0.126",
+		"/console/approvals/ask1":    "Price since it asked",
+		"/console/approvals/o1":      "no longer needs approval",
 		"/console/halt":              "Halt now",
 		"/console/resume":            "Owner passphrase",
 		"/console/orders/o1/cancel":  "Cancel order",
@@ -52,5 +56,32 @@ func TestConsole_HaltAndResume(t *testing.T) {
 	}
 	if got := s.book.done(); !slices.Equal(got, []string{"halt lunch", "resume"}) {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestConsole_AllowAndRefuse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	if r := b.post("/console/approvals/ask1/refuse", "reason", "too\u202e big"); r.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if r := b.post("/console/approvals/ask1/allow"); r.status != http.StatusConflict || !strings.Contains(r.body, "no longer") {
+		t.Errorf("a second decision: %d %s", r.status, r.body)
+	}
+	s.book.fill()
+	s.pass(16 * time.Minute)
+	if page := b.get("/console/approvals/ask1/allow"); !strings.Contains(page.body, `type="password"`) {
+		t.Error("the passphrase is not asked for after 15 minutes")
+	}
+	if r := b.post("/console/approvals/ask1/allow"); r.status != http.StatusUnauthorized {
+		t.Errorf("allowed without the passphrase: %d", r.status)
+	}
+	if r := b.post("/console/approvals/ask1/allow", "passphrase", oauthtest.Passphrase); r.status != http.StatusSeeOther {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if got, want := s.book.done(), []string{"refuse ask1 too big", "approve ask1", "approve ask1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

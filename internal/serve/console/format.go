@@ -42,6 +42,14 @@ func (f format) Price(d, like decimal.Decimal) string {
 	return f.digits(d.StringFixed(min(max(2, -like.Exponent()), 8)))
 }
 
+// Px writes a price with all its digits, and at least two.
+func (f format) Px(d decimal.Decimal) string {
+	if d.Exponent() < -2 {
+		return f.Num(d)
+	}
+	return f.digits(d.StringFixed(2))
+}
+
 // Money writes an amount with two digits.
 func (f format) Money(d decimal.Decimal) string { return f.digits(d.StringFixed(2)) }
 

@@ -158,7 +158,7 @@ func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decim
 	}
 	last := prices[o.Spec.Symbol]
 	if at.IsPositive() {
-		r.Price = f.Num(at)
+		r.Price = f.Px(at)
 		if last.IsPositive() {
 			r.From = f.Percent(at.Sub(last).Mul(decimal.NewFromInt(100)).DivRound(last, 4))
 		}

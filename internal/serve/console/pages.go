@@ -39,6 +39,8 @@ type page struct {
 func (c *Console) table() []page {
 	all := []page{
 		overviewPage(),
+		approvalsPage(),
+		approvalPage(),
 		ordersPage(),
 		morePage(),
 	}
@@ -50,6 +52,7 @@ func acts() []act {
 	return slices.Concat(
 		haltActs(),
 		orderActs(),
+		approvalActs(),
 		[]act{logoutAct(), themeAct()},
 	)
 }

@@ -2,9 +2,11 @@ package console
 
 import (
 	"context"
+	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
+	"candela/internal/market"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -12,8 +14,41 @@ import (
 
 // Ports is what the console reads and does. A nil port hides what needs it.
 type Ports struct {
-	Account Account
-	Alerts  Alerts
+	Account   Account
+	Alerts    Alerts
+	Prices    Prices
+	Policy    guard.Policy      // read-only
+	Receivers func() []Receiver // of messages to the owner
+	Firings   func() []Firing   // of alerts in the last seven days, newest first
+	History   History
+}
+
+// Prices are the prices that the engine follows.
+type Prices interface {
+	LastQuote(s market.Symbol) (order.Quote, bool)
+	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
+}
+
+// Receiver is where messages to the owner go.
+type Receiver struct {
+	Name      string
+	Delivered uint64
+	Problem   string // why the last attempt failed, "" after a delivery
+}
+
+// Firing is an alert that fired.
+type Firing struct {
+	alert.Fired
+	Seq uint64
+}
+
+// History joins orders with the alerts that they answered.
+type History interface {
+	// Cause returns the id of the alert that an order answered and when it fired, "" if there
+	// is none.
+	Cause(ctx context.Context, orderID string) (alertID string, at time.Time, err error)
+	// Answers returns the ids of the orders that followed a firing.
+	Answers(ctx context.Context, alertID string) ([]string, error)
 }
 
 // Account is the trading account.

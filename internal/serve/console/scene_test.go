@@ -149,6 +149,36 @@ func (b *book) Resume(context.Context, string) (guard.State, error) {
 	return b.state, nil
 }
 
+func (*book) policy() guard.Policy {
+	p := guard.Default()
+	p.Approval.Above = guard.Limit{Value: dec("1000")}
+	return p
+}
+
+func (b *book) LastQuote(s market.Symbol) (order.Quote, bool) {
+	return order.Quote{Last: dec("47283.43"), At: noon()}, s == btc()
+}
+
+func (b *book) Quote(context.Context, market.Symbol) (order.Quote, error) {
+	return order.Quote{}, fault.New(fault.Unavailable, "no_price", "No price.")
+}
+
+func (b *book) firings() []console.Firing {
+	one := console.Firing{Seq: 7}
+	one.ID, one.Symbol, one.Condition.Type, one.Condition.Threshold, one.At, one.Note = "al1", "BTCUSDT", "price_below", "47000", noon().Add(-time.Hour), "range low"
+	one.Value = new(46998.1)
+	return []console.Firing{one}
+}
+
+func (b *book) Cause(_ context.Context, id string) (string, time.Time, error) {
+	if id != "o1" {
+		return "", time.Time{}, nil
+	}
+	return "al1", noon().Add(-time.Hour), nil
+}
+
+func (b *book) Answers(context.Context, string) ([]string, error) { return []string{"o1"}, nil }
+
 // bell is the alerts of a book.
 type bell struct{ *book }
 
@@ -208,7 +238,7 @@ func newSceneAt(tb testing.TB, base string) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,243 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/access/owner"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// approvalsPage shows the orders that need approval and those that were decided.
+func approvalsPage() page {
+	return page{
+		path: "/approvals", name: "approvals", title: "Approvals", icon: "shield", key: "p", tab: "Approvals", live: "state orders list",
+		needs: func(p Ports) bool { return p.Account != nil }, data: (*Console).approvalsData,
+	}
+}
+
+// approvalPage shows one order: messages to the owner link to it.
+func approvalPage() page {
+	return page{
+		path: "/approvals/{id}", name: "approvals", title: "Approvals", live: "state orders list",
+		needs: func(p Ports) bool { return p.Account != nil }, data: (*Console).approvalsData,
+	}
+}
+
+// approvalActs decide orders that need approval.
+func approvalActs() []act {
+	return []act{
+		{path: "/approvals/{id}/allow", asks: ifNotRecent, form: allowForm, do: (*Console).allow},
+		{path: "/approvals/{id}/refuse", asks: confirmOnly, form: refuseForm, do: (*Console).refuse},
+	}
+}
+
+type approvalsData struct {
+	Rule      string // when the owner is asked
+	Cards     []card
+	Chosen    *orderRow // the order of the link, if it no longer waits
+	Decided   []actRow
+	Receivers []Receiver
+	Problem   string
+}
+
+// card is an order that needs approval.
+type card struct {
+	orderRow
+	Meta     string
+	Expires  time.Time
+	Asked    time.Time
+	At, Last string // prices when it was asked and now
+	Full     market.Symbol
+	Moved    string
+	MovedUp  string // class
+	TooFar   string // why it cannot be allowed
+	Live     bool
+	Holding  string // position before and after
+	Legs     []string
+}
+
+func (c *Console) approvalsData(v *visit) (any, error) {
+	d := approvalsData{Rule: c.cfg.Policy.Approval.Explain()}
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	if err != nil {
+		return nil, err
+	}
+	held, err := c.positions(v)
+	if err != nil {
+		d.Problem = c.public(v.ctx(), err)
+	}
+	if c.cfg.Receivers != nil {
+		d.Receivers = c.cfg.Receivers()
+	}
+	f, chosen := v.format(), v.id()
+	for _, o := range all {
+		if head := o.Group.Name == "" || o.Group.Name == o.ID; !head || o.Approval.Asked.IsZero() {
+			continue
+		}
+		switch waits := o.Status == order.PendingApproval; {
+		case waits && (chosen == "" || chosen == o.ID):
+			d.Cards = append(d.Cards, c.card(v, o, held))
+		case !waits && f.now.Sub(o.Approval.Asked) < 7*24*time.Hour:
+			d.Decided = append(d.Decided, decided(o, f))
+		}
+	}
+	if chosen != "" && len(d.Cards) == 0 {
+		o, err := c.find(v, chosen)
+		if err != nil {
+			return nil, err
+		}
+		d.Chosen = new(newOrderRow(o, f, nil))
+	}
+	return d, nil
+}
+
+// quoteWithin limits how long a page waits for a price that is not followed.
+const quoteWithin = 300 * time.Millisecond
+
+// price returns the last price of a symbol, zero if it is unknown.
+func (c *Console) price(ctx context.Context, s market.Symbol) decimal.Decimal {
+	if c.cfg.Prices == nil {
+		return decimal.Zero
+	}
+	if q, ok := c.cfg.Prices.LastQuote(s); ok {
+		return q.Last
+	}
+	ctx, cancel := context.WithTimeout(ctx, quoteWithin)
+	defer cancel()
+	q, _ := c.cfg.Prices.Quote(ctx, s) // zero without a price
+	return q.Last
+}
+
+func (c *Console) card(v *visit, o order.Order, held positions) card {
+	f := v.format()
+	k := card{
+		orderRow: newOrderRow(o, f, nil), Expires: o.Approval.Expires, Asked: o.Approval.Asked, Full: o.Spec.Symbol, Live: o.Mode == order.Live,
+		At: f.Px(o.Approval.Price), Legs: legsOf(o, f),
+	}
+	k.Meta = upperFirst(k.Kind)
+	if k.Price != "–" {
+		k.Meta += " " + k.Price
+	}
+	if last := c.price(v.ctx(), o.Spec.Symbol); last.IsPositive() && o.Approval.Price.IsPositive() {
+		moved := last.Sub(o.Approval.Price).Mul(decimal.NewFromInt(100)).DivRound(o.Approval.Price, 4)
+		k.Last, k.Moved, k.MovedUp = f.Px(last), f.Percent(moved), f.Class(moved)
+		drift := c.cfg.Policy.Approval.DriftPct
+		if o.Type == order.Market && !drift.Off && moved.Abs().GreaterThan(drift.Value) {
+			k.TooFar = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."
+		}
+	}
+	before := decimal.Zero
+	for _, p := range held.Rows {
+		if p.Full == o.Spec.Symbol {
+			before = p.Held
+		}
+	}
+	k.Holding = f.Num(before) + " → " + f.Num(before.Add(o.Quantity.Mul(decimal.NewFromInt(o.Spec.Side.Sign()))))
+	return k
+}
+
+// legsOf describes the orders that protect an entry.
+func legsOf(o order.Order, f format) []string {
+	var legs []string
+	add := func(name string, d decimal.Decimal, unit string) {
+		if d.IsPositive() {
+			legs = append(legs, name+" "+f.Px(d)+unit)
+		}
+	}
+	add("stop loss", o.Protect.StopLoss, "")
+	add("trailing stop", o.Protect.TrailPercent, " %")
+	add("take profit", o.Protect.TakeProfit, "")
+	return legs
+}
+
+// decided describes what became of an order that needed approval.
+func decided(o order.Order, f format) actRow {
+	a := actRow{Text: lowerFirst(terms(o, f)), At: cmp.Or(o.Approval.Decided, o.Updated), To: Root + "/orders/" + o.ID}
+	waited := "after " + span(a.At.Sub(o.Approval.Asked))
+	switch {
+	case o.Approval.By != "":
+		a.Lead, a.Icon, a.Who = "Allowed", "check", waited+", by "+fault.Clean(o.Approval.By, 60)
+	case o.Denial.Rule == "approval_expired":
+		a.Lead, a.Icon, a.Who = "Expired", "clock", "no answer in "+span(o.Approval.Expires.Sub(o.Approval.Asked))
+	case o.Denial.Rule == "approval_price_moved":
+		a.Lead, a.Icon, a.Who = "Moved too far", "warn", fault.Clean(o.Reason, 80)
+	case o.Denial.Rule == "owner_refused":
+		a.Lead, a.Icon, a.Who = "Refused", "x", waited
+	default:
+		a.Lead, a.Icon, a.Who = upperFirst(o.Status.String()), "x", fault.Clean(o.Reason, 80)
+	}
+	return a
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// pending returns an order that needs approval, or a fault with what was decided.
+func (c *Console) pending(v *visit) (order.Order, error) {
+	o, err := c.find(v, v.id())
+	if err != nil || o.Status == order.PendingApproval {
+		return o, err
+	}
+	return o, fault.New(fault.Conflict, "not_pending", "The order no longer needs approval: it is %s. Nothing was changed.", o.Status)
+}
+
+// by names the browser that decides.
+func (v *visit) by() string { return "the console in " + owner.Describe(v.r.UserAgent()) }
+
+func allowForm(c *Console, v *visit) (form, error) {
+	o, err := c.pending(v)
+	if err != nil {
+		return form{}, err
+	}
+	f := v.format()
+	points := []point{{"shield", "", "Every rule is checked again at the price of now; then it is sent."}}
+	if k := c.card(v, o, positions{}); k.TooFar != "" {
+		points = []point{{"warn", "", k.TooFar + " It is denied if you allow it now."}}
+	}
+	if o.Mode == order.Live {
+		points = append(points, point{"warn", "Real money", "moves at " + o.Broker + "."})
+	}
+	return form{
+		Title: "Allow this order?", Lead: terms(o, f) + ", value " + newOrderRow(o, f, nil).Value + ".", Points: points,
+		Submit: "Allow", Keep: "Back", Back: "/approvals/" + o.ID, Page: "approvals",
+	}, nil
+}
+
+func (c *Console) allow(v *visit) (done, error) {
+	if c.cfg.Account == nil {
+		return done{}, errNoTrading
+	}
+	o, err := c.cfg.Account.Approve(v.ctx(), v.id(), v.by())
+	if err != nil {
+		return done{}, err
+	}
+	return done{Notice: "Allowed. The order is " + strings.ReplaceAll(o.Status.String(), "_", " ") + ".", To: "/approvals"}, nil
+}
+
+func refuseForm(c *Console, v *visit) (form, error) {
+	o, err := c.pending(v)
+	if err != nil {
+		return form{}, err
+	}
+	return form{
+		Title: "Refuse this order?", Lead: terms(o, v.format()) + ". Nothing is sent. The agent reads the reason.",
+		Fields: []field{{Name: "reason", Label: "Reason", Hint: "optional"}}, Submit: "Refuse", Keep: "Back", Danger: true, Back: "/approvals/" + o.ID, Page: "approvals",
+	}, nil
+}
+
+func (c *Console) refuse(v *visit) (done, error) {
+	if c.cfg.Account == nil {
+		return done{}, errNoTrading
+	}
+	if _, err := c.cfg.Account.Refuse(v.ctx(), v.id(), v.by(), reason(v)); err != nil {
+		return done{}, err
+	}
+	return done{Notice: "Refused. Nothing was sent.", To: "/approvals"}, nil
+}
