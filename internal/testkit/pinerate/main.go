@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/analysis/pine/syntax"
+	"candela/internal/analysis/pine/check"
 )
 
 func main() {
@@ -76,9 +76,11 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 func firstError(s script) (place, cause string) {
-	_, errs := syntax.Parse(s.source)
-	if len(errs) == 0 {
-		return "", ""
+	_, found := check.Check(s.source, check.Options{})
+	for _, d := range found {
+		if d.Severity == check.Error {
+			return fmt.Sprintf(":%d:%d", d.Line, d.Column), d.Code + ": " + d.Message
+		}
 	}
-	return fmt.Sprintf(":%d:%d", errs[0].From.Line, errs[0].From.Column), errs[0].Message
+	return "", ""
 }

@@ -27,7 +27,10 @@ type Builtin struct {
 	// Pure says that equal constant arguments give an equal result, so a call may be folded.
 	Pure bool
 
-	result resultRule
+	result  *rule
+	resultQ Qualifier // of the result, if fixed
+	fixed   bool      // the result has resultQ, whatever the arguments
+	prepend string    // the variable that this overload takes for the first parameter
 }
 
 // Param is a parameter of a built-in.
@@ -37,7 +40,8 @@ type Param struct {
 	Optional bool
 	Default  string // as written in Pine; empty if none
 
-	typ typeRule
+	rule  *rule
+	only5 bool // known in version 5 only
 }
 
 // Severity distinguishes a warning from an error.
@@ -56,9 +60,3 @@ type Diagnostic struct {
 	Code, Message, Fix      string
 	Severity                Severity
 }
-
-// typeRule and resultRule are spelled in the tables of built-ins; see signature.go.
-type (
-	typeRule   string
-	resultRule string
-)

@@ -102,6 +102,10 @@ type Func struct {
 	Sites  int   // as Program.Sites
 	// Single says that exactly one Call names this Func.
 	Single bool
+
+	calls  []*Func   // what it calls, once for each call
+	qual   Qualifier // of the result
+	failed bool
 }
 
 // Var is a variable or a parameter.

@@ -1,0 +1,98 @@
+package check
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// foldCall computes a call of a built-in whose arguments are constants, nil if it stays a
+// call.
+func (c *checker) foldCall(call *Call) Expr {
+	if call.Q != ConstQ {
+		return nil
+	}
+	args := make([]*Const, 0, len(call.Args)+len(call.Rest))
+	for _, a := range append(append([]Expr(nil), call.Args...), call.Rest...) {
+		k, ok := a.(*Const)
+		if !ok && a != nil || ok && k.NA {
+			return nil
+		}
+		if ok {
+			args = append(args, k)
+		}
+	}
+	out := &Const{Typed: call.Typed}
+	switch name := call.Builtin.Name; {
+	case name == "color.new" && len(args) == 2:
+		out.Num = withAlpha(args[0].Num, args[1].Num)
+	case name == "color.rgb" && len(args) == 4:
+		out.Num = withAlpha(byteOf(args[0].Num)*(1<<24)+byteOf(args[1].Num)*(1<<16)+byteOf(args[2].Num)*(1<<8), args[3].Num)
+	case name == "timestamp" && call.Builtin.Form == "text":
+		ms, ok := parseDate(args[0].Str)
+		if !ok {
+			c.fail(call.Where(), codeArgument, "timestamp does not know the date \""+args[0].Str+"\".", `Write it as "2024-01-31" or "31 Jan 2024 12:00 +0000".`)
+		}
+		out.Num = float64(ms)
+	case strings.HasPrefix(name, "math."):
+		n, ok := foldMath(call.Builtin, args)
+		if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil
+		}
+		out.Num = n
+	default:
+		return nil
+	}
+	return out
+}
+
+func byteOf(n float64) float64 { return math.Round(min(max(n, 0), 255)) }
+
+// withAlpha returns a colour with a transparency from 0 to 100.
+func withAlpha(rgba, transp float64) float64 {
+	return math.Floor(rgba/256)*256 + math.Round(255*(100-min(max(transp, 0), 100))/100)
+}
+
+func foldMath(b *Builtin, args []*Const) (float64, bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	n := args[0].Num
+	switch b.Name {
+	case "math.abs":
+		return math.Abs(n), true
+	case "math.ceil":
+		return math.Ceil(n), true
+	case "math.floor":
+		return math.Floor(n), true
+	case "math.round":
+		if b.Form == "" {
+			return math.Round(n), true
+		}
+	case "math.max", "math.min":
+		for _, k := range args[1:] {
+			if b.Name == "math.max" {
+				n = max(n, k.Num)
+			} else {
+				n = min(n, k.Num)
+			}
+		}
+		return n, true
+	case "math.sqrt":
+		return math.Sqrt(n), true
+	}
+	return 0, false
+}
+
+// parseDate reads a date as Pine's timestamp() takes it, in UTC without a zone.
+func parseDate(s string) (int64, bool) {
+	s = strings.TrimSpace(s)
+	for _, day := range []string{"2006-01-02", "2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "Jan 2, 2006", "January 2, 2006", "2006/01/02", "01/02/2006", "Mon, 2 Jan 2006", "Mon, 02 Jan 2006", "2006-1-2"} {
+		for _, clock := range []string{"", " 15:04", " 15:04:05", "T15:04", "T15:04:05", " 15:04 -0700", " 15:04:05 -0700", "T15:04:05-07:00", "T15:04:05Z07:00", " 15:04 MST", " 15:04:05 MST", "T15:04-07:00", " 15:04 -07:00", " 15:04:05 -07:00", "T15:04:05-0700", " 15:04-07:00", " 3:04 PM"} {
+			if t, err := time.Parse(day+clock, s); err == nil {
+				return t.UnixMilli(), true
+			}
+		}
+	}
+	return 0, false
+}
