@@ -63,7 +63,9 @@ type site struct {
 	at   syntax.Pos
 	call *check.Call
 	has  []bool // which arguments were written
-	c    *compiler
+	// exprs are the arguments, those of a variadic parameter included.
+	exprs []check.Expr
+	c     *compiler
 }
 
 // plain is a built-in function without memory, from its arguments to its value.
@@ -93,7 +95,12 @@ func (c *compiler) builtin(call *check.Call) num {
 func (c *compiler) plain(call *check.Call, f plain) num {
 	s := &site{m: c.m, h: &c.m.heap, at: call.Where().From, call: call, has: make([]bool, len(call.Args)), c: c}
 	args := make([]num, 0, len(call.Args)+len(call.Rest))
-	for i, a := range call.Args {
+	written := call.Args
+	if n := len(written); call.Builtin.Variadic && n > 0 && n == len(call.Builtin.Params) && written[n-1] == nil {
+		written = written[:n-1] // the values of the last parameter are in Rest
+	}
+	s.exprs = append(append(s.exprs, written...), call.Rest...)
+	for i, a := range written {
 		if a == nil {
 			args = append(args, func() float64 { return math.NaN() })
 			continue

@@ -211,6 +211,9 @@ func (c *compiler) stmt(s check.Stmt) stmt {
 func (c *compiler) declare(s *check.Declare) stmt {
 	to := c.slotOf(s.Var)
 	init := c.into(s.Init, []*float64{to.p})
+	if s.Var.Qual <= check.SimpleQ && !s.Var.Assigned {
+		init() // lengths and requests want it before the first bar
+	}
 	if to.set != nil {
 		set := to.set
 		once := init

@@ -103,7 +103,7 @@ func miscFunction(name string) plain {
 			}
 			return math.NaN()
 		}
-	case "max_bars_back":
+	case "max_bars_back", "indicator", "strategy", "library":
 		return func(*site, []float64) float64 { return math.NaN() }
 	case "chart.point.new", "chart.point.from_index", "chart.point.from_time", "chart.point.now", "chart.point.copy":
 		return func(s *site, a []float64) float64 { return s.point(name, a) }

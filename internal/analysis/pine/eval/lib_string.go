@@ -334,11 +334,8 @@ func (s *site) formatted(place string, a []float64) string {
 		return "{" + place + "}"
 	}
 	at, t := i+1, (*check.Type)(nil)
-	switch {
-	case at < len(s.call.Args) && s.call.Args[at] != nil:
-		t = s.call.Args[at].Type()
-	case at-len(s.call.Args) >= 0 && at-len(s.call.Args) < len(s.call.Rest):
-		t = s.call.Rest[at-len(s.call.Args)].Type()
+	if at < len(s.exprs) && s.exprs[at] != nil {
+		t = s.exprs[at].Type()
 	}
 	if t == nil || at >= len(a) {
 		return "{" + place + "}"
