@@ -23,6 +23,10 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/approvals":         "0.086 → 0.126",
 		"/console/approvals/ask1":    "Price since it asked",
 		"/console/approvals/o1":      "no longer needs approval",
+		"/console/orders/o1":         `href="/console/alerts/al1"`,
+		"/console/alerts":            "range low",
+		"/console/alerts/al1":        `href="/console/orders/o1"`,
+		"/console/alerts/new":        "Set alert",
 		"/console/halt":              "Halt now",
 		"/console/resume":            "Owner passphrase",
 		"/console/orders/o1/cancel":  "Cancel order",
@@ -82,6 +86,32 @@ func TestConsole_AllowAndRefuse(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	if got, want := s.book.done(), []string{"refuse ask1 too big", "approve ask1", "approve ask1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestConsole_SetsAndCancelsAlerts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	b := s.browser().login()
+	for _, wrong := range [][]string{
+		{"symbol", "", "when", "above", "price", "1"}, {"symbol", "BTCUSDT", "when", "beside", "price", "1"},
+		{"symbol", "BTCUSDT", "when", "above", "price", "-1"}, {"symbol", "BTCUSDT", "when", "above", "price", "1,5"},
+	} {
+		if r := b.post("/console/alerts/new", wrong...); r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `role="alert"`) {
+			t.Errorf("%v: %d %s", wrong, r.status, r.body)
+		}
+	}
+	if r := b.post("/console/alerts/new", "symbol", "BTCUSDT", "when", "below", "price", "46000", "note", "<b>x"); r.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if page := b.get("/console/alerts"); !strings.Contains(page.body, "&lt;b&gt;x") || strings.Contains(page.body, "<b>x") || !strings.Contains(page.body, "Alert set:") {
+		t.Errorf("%s", page.body)
+	}
+	if r := b.post("/console/alerts/new1/cancel"); r.status != http.StatusSeeOther {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if got, want := s.book.done(), []string{"alert BTCUSDT trades at or below 46000", "cancel alert new1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -42,6 +42,9 @@ func (c *Console) table() []page {
 		approvalsPage(),
 		approvalPage(),
 		ordersPage(),
+		orderPage(),
+		alertsPage(),
+		alertPage(),
 		morePage(),
 	}
 	return slices.DeleteFunc(all, func(p page) bool { return p.needs != nil && !p.needs(c.cfg.Ports) })
@@ -53,6 +56,7 @@ func acts() []act {
 		haltActs(),
 		orderActs(),
 		approvalActs(),
+		alertActs(),
 		[]act{logoutAct(), themeAct()},
 	)
 }
@@ -205,7 +209,10 @@ type form struct {
 
 type point struct{ Icon, Strong, Text string }
 
-type field struct{ Name, Label, Hint, Value string }
+type field struct {
+	Name, Label, Hint, Value string
+	Options                  []string // of a list to choose from; nil for a line of text
+}
 
 // done is what an act did and where the browser goes next.
 type done struct {

@@ -1,0 +1,328 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+func hasAlerts(p Ports) bool { return p.Alerts != nil }
+
+// alertsPage shows the alerts that wait and those that fired.
+func alertsPage() page {
+	return page{
+		path: "/alerts", name: "alerts", title: "Alerts", icon: "bell", key: "a", live: "state alerts",
+		needs: hasAlerts, data: (*Console).alertsData,
+	}
+}
+
+// alertPage shows one alert, and what followed when it fired.
+func alertPage() page {
+	return page{path: "/alerts/{id}", name: "alerts", title: "Alert", template: "alert", live: "state alerts list", needs: hasAlerts, data: (*Console).alertData}
+}
+
+// alertActs set and cancel alerts.
+func alertActs() []act {
+	return []act{
+		{path: "/alerts/new", asks: confirmOnly, form: newAlertForm, do: (*Console).setAlert},
+		{path: "/alerts/{id}/cancel", asks: confirmOnly, form: cancelAlertForm, do: (*Console).cancelAlert},
+	}
+}
+
+type alertsData struct {
+	Fired   []firedRow
+	Waiting []alertRow
+	Shown   int // of Waiting, if there are more
+}
+
+// alertRow is an alert that waits.
+type alertRow struct {
+	ID, Symbol, Condition, Note, Away string
+	Set, Expires                      time.Time
+	Fires                             int
+}
+
+// firedRow is an alert that fired.
+type firedRow struct {
+	ID, Symbol, Condition, Note, Value string
+	At                                 time.Time
+	Late                               bool
+}
+
+// maxAlertRows bounds the table; the newest alerts come first.
+const maxAlertRows = 500
+
+func (c *Console) alertsData(v *visit) (any, error) {
+	all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b alert.Alert) int { return b.Created.Compare(a.Created) })
+	d := alertsData{Shown: len(all)}
+	f := v.format()
+	for i := range all[:min(len(all), maxAlertRows)] {
+		d.Waiting = append(d.Waiting, c.alertRow(&all[i], f))
+	}
+	for _, one := range c.firings() {
+		d.Fired = append(d.Fired, newFiredRow(one, f))
+	}
+	return d, nil
+}
+
+func (c *Console) firings() []Firing {
+	if c.cfg.Firings == nil {
+		return nil
+	}
+	return c.cfg.Firings()
+}
+
+func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
+	row := alertRow{
+		ID: a.ID, Symbol: a.Symbol.Name, Condition: condition(a), Note: fault.Clean(a.Note, 200), Away: "on a close",
+		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires,
+	}
+	if !a.Condition.Type.OnPrice() {
+		return row
+	}
+	row.Away = "–"
+	if c.cfg.Prices == nil {
+		return row
+	}
+	if q, ok := c.cfg.Prices.LastQuote(cmp.Or(a.Instrument, a.Symbol)); ok && q.Last.IsPositive() {
+		row.Away = f.Percent(a.Condition.Threshold.Sub(q.Last).Mul(decimal.NewFromInt(100)).DivRound(q.Last, 4))
+	}
+	return row
+}
+
+// condition writes the condition of an alert without its symbol at the front.
+func condition(a *alert.Alert) string {
+	return upperFirst(strings.TrimPrefix(a.Describe(), a.Symbol.String()+" "))
+}
+
+func newFiredRow(one Firing, f format) firedRow {
+	row := firedRow{ID: one.ID, Symbol: fault.Clean(one.Symbol, 40), Note: fault.Clean(one.Note, 200), At: one.At, Late: one.Late, Value: "–"}
+	row.Condition = fault.Clean(cmp.Or(one.Condition.Describe, strings.ReplaceAll(one.Condition.Type, "_", " ")+" "+one.Condition.Threshold.String()+string(one.Condition.Indicator)+" "+one.Condition.Signal), 120)
+	if one.Value != nil {
+		row.Value = f.digits(strconv.FormatFloat(*one.Value, 'f', -1, 64))
+	}
+	return row
+}
+
+type alertData struct {
+	Waiting   *alertRow
+	Fired     *firedRow
+	Title     string
+	Orders    []orderRow
+	Receivers []Receiver
+}
+
+func (c *Console) alertData(v *visit) (any, error) {
+	f := v.format()
+	var d alertData
+	for _, one := range c.firings() {
+		if one.ID == v.id() {
+			d.Fired = new(newFiredRow(one, f))
+			d.Title = d.Fired.Symbol + ": " + d.Fired.Condition
+			break
+		}
+	}
+	all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
+	if err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(all, func(a alert.Alert) bool { return a.ID == v.id() }); at >= 0 {
+		d.Waiting = new(c.alertRow(&all[at], f))
+		d.Title = all[at].Describe()
+	}
+	if d.Waiting == nil && d.Fired == nil {
+		return nil, fault.New(fault.NotFound, "unknown_alert", "No alert %s waits, and none with it fired in the last 7 days.", fault.Clean(v.id(), 64))
+	}
+	d.Orders, err = c.answers(v)
+	if c.cfg.Receivers != nil {
+		d.Receivers = c.cfg.Receivers()
+	}
+	return d, err
+}
+
+// answers returns the orders that followed the firing of an alert.
+func (c *Console) answers(v *visit) ([]orderRow, error) {
+	if c.cfg.History == nil || c.cfg.Account == nil {
+		return nil, nil
+	}
+	ids, err := c.cfg.History.Answers(v.ctx(), v.id())
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	var rows []orderRow
+	for _, o := range all {
+		if slices.Contains(ids, o.ID) {
+			rows = append(rows, newOrderRow(o, v.format(), nil))
+		}
+	}
+	slices.Reverse(rows)
+	return rows, err
+}
+
+func newAlertForm(_ *Console, v *visit) (form, error) {
+	q := v.r.URL.Query()
+	return form{
+		Title: "New alert", Lead: "It fires once and is then gone. Your agents receive it, and so do the receivers of messages.",
+		Fields: []field{
+			{Name: "symbol", Label: "Symbol", Hint: "such as BTCUSDT or AAPL", Value: fault.Clean(q.Get("symbol"), 40)},
+			{Name: "when", Label: "When the price is", Value: "above", Options: []string{"above", "below", "crosses"}},
+			{Name: "price", Label: "Price", Value: fault.Clean(q.Get("price"), 40)},
+			{Name: "note", Label: "Note", Hint: "optional"},
+		},
+		Submit: "Set alert", Keep: "Back", Back: "/alerts", Page: "alerts",
+	}, nil
+}
+
+func (c *Console) setAlert(v *visit) (done, error) {
+	if c.cfg.Alerts == nil {
+		return done{}, errNoTrading
+	}
+	symbol, err := market.ParseSymbol(strings.TrimSpace(v.r.PostFormValue("symbol")))
+	if err != nil {
+		return done{}, err
+	}
+	kind, ok := map[string]alert.Type{"above": alert.PriceAbove, "below": alert.PriceBelow, "crosses": alert.PriceCrosses}[v.r.PostFormValue("when")]
+	if !ok {
+		return done{}, fault.Field("when", v.r.PostFormValue("when"), "above, below or crosses")
+	}
+	text := strings.TrimSpace(v.r.PostFormValue("price"))
+	price, err := decimal.NewFromString(text)
+	if err != nil || !price.IsPositive() || len(text) > 30 {
+		return done{}, fault.Field("price", text, "a number above 0, written with a point, such as 47000.5")
+	}
+	want := alert.Alert{Symbol: symbol, Condition: alert.Condition{Type: kind, Threshold: price}, Note: fault.Clean(v.r.PostFormValue("note"), maxReason)}
+	set, err := c.cfg.Alerts.Set(v.ctx(), v.caller(), want)
+	if err != nil {
+		return done{}, err
+	}
+	return done{Notice: "Alert set: " + set.Describe() + ".", To: "/alerts"}, nil
+}
+
+func cancelAlertForm(c *Console, v *visit) (form, error) {
+	if c.cfg.Alerts == nil {
+		return form{}, errNoTrading
+	}
+	all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
+	if err != nil {
+		return form{}, err
+	}
+	at := slices.IndexFunc(all, func(a alert.Alert) bool { return a.ID == v.id() })
+	if at < 0 {
+		return form{}, fault.New(fault.NotFound, "unknown_alert", "The alert no longer waits: it fired, expired or was cancelled.")
+	}
+	return form{Title: "Cancel this alert?", Lead: all[at].Describe() + ". The agent gets no message about it.", Submit: "Cancel alert", Keep: "Keep", Danger: true, Back: "/alerts", Page: "alerts"}, nil
+}
+
+func (c *Console) cancelAlert(v *visit) (done, error) {
+	if c.cfg.Alerts == nil {
+		return done{}, errNoTrading
+	}
+	if err := c.cfg.Alerts.Cancel(v.ctx(), v.caller(), v.id()); err != nil {
+		return done{}, err
+	}
+	return done{Notice: "Alert canceled.", To: "/alerts"}, nil
+}
+
+// orderPage shows one order: what it asked for, each step, and the alert that it answered.
+func orderPage() page {
+	return page{
+		path: "/orders/{id}", name: "orders", title: "Order", template: "order", live: "state orders list",
+		needs: func(p Ports) bool { return p.Account != nil }, data: (*Console).orderData,
+	}
+}
+
+type orderData struct {
+	Row   orderRow
+	Title string
+	Steps []actRow
+	Cause *firedRow // the alert that it answered
+	Legs  []orderRow
+	Live  bool
+}
+
+func (c *Console) orderData(v *visit) (any, error) {
+	o, err := c.find(v, v.id())
+	if err != nil {
+		return nil, err
+	}
+	f := v.format()
+	d := orderData{Row: newOrderRow(o, f, nil), Title: terms(o, f), Live: o.Mode == order.Live}
+	if d.Cause, err = c.cause(v, o); err != nil {
+		return nil, err
+	}
+	if d.Cause != nil {
+		d.Steps = append(d.Steps, actRow{Icon: "bell", At: d.Cause.At, Lead: "Alert fired: " + d.Cause.Symbol + " " + d.Cause.Condition, Text: "value " + d.Cause.Value, To: Root + "/alerts/" + d.Cause.ID})
+	}
+	d.Steps = append(d.Steps, steps(o, f)...)
+	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	for _, one := range all {
+		if one.ID != o.ID && (one.Parent == o.ID || o.Group.Name != "" && one.Group.Name == o.Group.Name) {
+			d.Legs = append(d.Legs, newOrderRow(one, f, nil))
+		}
+	}
+	return d, err
+}
+
+// cause returns the firing that an order answered.
+func (c *Console) cause(v *visit, o order.Order) (*firedRow, error) {
+	if c.cfg.History == nil {
+		return nil, nil //nolint:nilnil // an order without a cause is usual
+	}
+	id, at, err := c.cfg.History.Cause(v.ctx(), o.ID)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	for _, one := range c.firings() {
+		if one.ID == id {
+			return new(newFiredRow(one, v.format())), nil
+		}
+	}
+	return &firedRow{ID: id, Symbol: o.Spec.Symbol.Name, At: at, Value: "–"}, nil
+}
+
+// steps returns what is known of an order's life, oldest first.
+func steps(o order.Order, f format) []actRow {
+	who := clientName(o.Client, o.External)
+	all := []actRow{{Icon: "arrow", At: o.Created, Lead: who + " asked to " + lowerFirst(terms(o, f)), Text: "name not checked"}}
+	add := func(at time.Time, icon, lead, text string) {
+		if !at.IsZero() {
+			all = append(all, actRow{Icon: icon, At: at, Lead: lead, Text: text})
+		}
+	}
+	add(o.Approval.Asked, "shield", "Needed your approval", "price "+f.Px(o.Approval.Price))
+	if o.Approval.By != "" {
+		add(o.Approval.Decided, "check", "You allowed it", "by "+fault.Clean(o.Approval.By, 60)+", after "+span(o.Approval.Decided.Sub(o.Approval.Asked)))
+	}
+	add(o.Triggered, "warn", "Stop price reached", "")
+	for _, fill := range o.Fills {
+		text := ""
+		if fill.Fee.IsPositive() {
+			text = "fee " + f.Num(fill.Fee) + " " + fill.FeeAsset
+		}
+		add(fill.At, "check", "Filled "+f.Num(fill.Quantity)+" at "+f.Px(fill.Price), text)
+	}
+	add(o.CancelRequested, "x", "Cancel requested", "")
+	if o.Status.Final() && o.Status != order.Filled {
+		text := fault.Clean(o.Reason, 200)
+		if o.Denial.Rule != "" {
+			text = o.Denial.Rule + ": " + text
+		}
+		add(o.Updated, "x", upperFirst(o.Status.String()), text)
+	}
+	slices.SortStableFunc(all, func(a, b actRow) int { return a.At.Compare(b.At) })
+	return all
+}
