@@ -8,6 +8,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/order"
@@ -92,6 +94,13 @@ type Broker interface {
 	// before must be read. It blocks while out is full, never closes out and sends
 	// nothing after it has returned. A report may come twice and out of order.
 	Stream(ctx context.Context, ready func(), out chan<- order.Report) error
+}
+
+// Fees is a Broker whose venue says what it takes of a trade.
+type Fees interface {
+	// FeePercent returns the most that a trade of the account in a symbol costs, in percent.
+	// It may be some minutes old.
+	FeePercent(ctx context.Context, s market.Symbol) (decimal.Decimal, error)
 }
 
 // Clock is a Broker whose venue publishes the time.

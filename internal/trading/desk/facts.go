@@ -7,6 +7,7 @@ import (
 
 	"candela/internal/market"
 	"candela/internal/market/provider"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -15,9 +16,10 @@ import (
 type symbolMarket struct {
 	instrument   provider.Instrument
 	capabilities order.Capabilities
-	limited      bool            // capabilities are unknown; the order needs none
-	quote        order.Quote     // zero if unknown
-	holdings     []order.Holding // of the account; nil if unknown
+	limited      bool                // capabilities are unknown; the order needs none
+	quote        order.Quote         // zero if unknown
+	holdings     []order.Holding     // of the account; nil if unknown
+	fee          decimal.NullDecimal // of a trade in percent; null for that of the policy
 }
 
 // readMarket reads what the check of an order needs.
@@ -44,10 +46,31 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
 	}
-	if !d.cfg.Policy.For(symbol).MaxTradeRiskPct.Off {
+	limits := d.cfg.Policy.For(symbol)
+	if !limits.MaxTradeRiskPct.Off {
 		d.readHoldings(ctx, &m)
 	}
+	if !plain || !limits.MaxTradeRiskPct.Off || !limits.MaxTradeRisk.Off || !d.cfg.Policy.MaxOpenRisk.Off {
+		d.readFee(ctx, symbol, &m)
+	}
 	return m, nil
+}
+
+// readFee reads what the account pays for a trade, where the venue says it. Without an answer
+// the policy's fee counts.
+func (d *Desk) readFee(ctx context.Context, s market.Symbol, m *symbolMarket) {
+	fees, ok := d.cfg.Broker.(broker.Fees)
+	if !ok || m.fee.Valid {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
+	defer cancel()
+	fee, err := fees.FeePercent(ctx, s)
+	if err != nil {
+		d.cfg.Log.WarnContext(ctx, "fee failed", "symbol", s.String(), "error", err)
+		return
+	}
+	m.fee = decimal.NewNullDecimal(fee)
 }
 
 // learn keeps what the venue says of a symbol.
@@ -83,7 +106,7 @@ func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
 
 // withAccount adds what the venue takes and the equity, which is null if it is unknown.
 func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) guard.Facts {
-	f.Capabilities = m.capabilities
+	f.Capabilities, f.TakerFeePct = m.capabilities, m.fee
 	if m.holdings != nil {
 		account := guard.Account{Mode: l.cfg.Broker.Mode()}
 		account.Value(l.cfg.Policy, prices, m.holdings)

@@ -69,6 +69,9 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if r.DryRun || r.Risk.Percent.IsPositive() {
 		d.readHoldings(ctx, &m)
 	}
+	if r.DryRun || !r.Risk.IsZero() {
+		d.readFee(ctx, r.Symbol, &m)
+	}
 	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
 		return order.Placed{}, err
 	}

@@ -141,6 +141,17 @@ func (f *features) parseTrail(j *strictjson.Reader) {
 	f.maxTrail = min(bounds["maxTrailingAboveDelta"], bounds["maxTrailingBelowDelta"])
 }
 
+// FeePercent returns the most that a trade of the account in a symbol costs, at most ten
+// minutes old.
+func (b *Broker) FeePercent(ctx context.Context, s market.Symbol) (decimal.Decimal, error) {
+	spelled, err := rules.Spell(s)
+	if err != nil {
+		return decimal.Zero, err
+	}
+	rate, err := b.feeRate(ctx, s, spelled)
+	return rate.Shift(2), err
+}
+
 // feeRate returns the most that the venue takes of what an order in a symbol buys.
 func (b *Broker) feeRate(ctx context.Context, s market.Symbol, spelled string) (decimal.Decimal, error) {
 	return b.fees.Get(ctx, time.Now(), spelled, func(ctx context.Context) (decimal.Decimal, error) {
