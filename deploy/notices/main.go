@@ -82,7 +82,9 @@ func linked(ctx context.Context, root string) ([]*module, error) {
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		modules = append(modules, found[path])
 	}
-	return modules, nil
+	// The chart library is no Go module; its notice is beside the place that web/bring puts it.
+	library := filepath.Join(root, "internal", "picture", "webchart", "lib")
+	return append(modules, &module{Path: "lightweight-charts", Version: "(npm)", Dir: library}), nil
 }
 
 func list(ctx context.Context, root, system, arch string, found map[string]*module) error {
