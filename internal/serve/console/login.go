@@ -13,7 +13,7 @@ func loginPath(back string) string { return Root + "/login?to=" + url.QueryEscap
 func safeBack(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(to, `\`) ||
-		!strings.HasPrefix(u.Path, Root+"/") || strings.Contains(u.Path, "//") || strings.HasPrefix(u.Path, Root+"/login") || strings.HasPrefix(u.Path, Root+"/events") {
+		!strings.HasPrefix(u.Path, Root+"/") || strings.Contains(u.Path, "//") || strings.Contains(u.Path, "..") || strings.HasPrefix(u.Path, Root+"/login") || strings.HasPrefix(u.Path, Root+"/events") {
 		return Root + "/"
 	}
 	return u.RequestURI()
