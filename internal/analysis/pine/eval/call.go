@@ -76,7 +76,7 @@ func (c *compiler) builtin(call *check.Call) num {
 	name := call.Builtin.Name
 	c.m.place = call.Where().From
 	if build := c.library[name]; build != nil {
-		return build(c, call)
+		return c.late(func() num { return build(c, call) })
 	}
 	if f := c.condition(call); f != nil {
 		return truth(f)
@@ -89,6 +89,27 @@ func (c *compiler) builtin(call *check.Call) num {
 	}
 	c.unsupported(call.Where(), name)
 	return nil
+}
+
+// late compiles a call. A wrong argument that is known already fails when the call runs,
+// which may be never.
+func (c *compiler) late(build func() num) (f num) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *Error:
+			if e.Code != CodeRuntime {
+				panic(e)
+			}
+			m := c.m
+			f = func() float64 {
+				panic(&Error{Code: e.Code, Message: e.Message, Line: e.Line, Column: e.Column, Bar: m.index, Time: m.bar.T})
+			}
+		default:
+			panic(e)
+		}
+	}()
+	return build()
 }
 
 // plain compiles a call of a function without memory.

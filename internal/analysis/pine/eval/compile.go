@@ -63,6 +63,8 @@ func (c *compiler) program() {
 func (c *compiler) begin() {
 	c.globals = &instance{slots: make([]*slot, len(c.prog.Vars))}
 	c.scope = c.globals
+	c.m.budget = c.m.env.Limits.BarSteps // for what is computed before the first bar
+	c.m.left = c.m.budget
 	c.library = builders()
 	c.series, c.vars, c.texts = map[string]*ring{}, map[string]*float64{}, map[string]float64{}
 	c.m.types = &typeTable{}

@@ -18,6 +18,18 @@ func (c *compiler) tupleCall(call *check.Call, dst []*float64) stmt {
 	for len(dst) < want { // a tuple whose values nothing uses
 		dst = append(dst, c.m.temp.add(math.NaN()))
 	}
+	var run stmt
+	f := c.late(func() num {
+		run = c.tupleBuiltin(call, dst)
+		return nil
+	})
+	if f != nil {
+		return store(f, nil, nil)
+	}
+	return run
+}
+
+func (c *compiler) tupleBuiltin(call *check.Call, dst []*float64) stmt {
 	switch call.Builtin.Name {
 	case "ta.bb":
 		return bands(c, call, dst)
