@@ -12,6 +12,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
+	"candela/internal/serve/console"
 	"candela/internal/serve/httpd"
 )
 
@@ -53,6 +54,9 @@ func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading, Account: rt.liveAccount(),
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
+	}
+	if cfg.HTTP.Console {
+		front.ClientsPage = console.Root + "/clients"
 	}
 	if cfg.Trade {
 		policy, err := rt.policy()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/usage"
 	"candela/internal/alerting/notify"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
@@ -72,7 +73,8 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	messages, err := rt.server(tools.registry, tools.resources, rt.Config.Trade)
+	use := &usage.Tracker{}
+	messages, err := rt.server(countedTools{tools.registry, use}, tools.resources, rt.Config.Trade)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -82,7 +84,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
-	if front.Console, err = rt.console(logins, tools.trading); err != nil {
+	if front.Console, err = rt.console(logins, use, tools.trading); err != nil {
 		return nil, nil, nil, err
 	}
 	server, err := httpd.New(messages, auth, front)

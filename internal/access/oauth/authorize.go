@@ -264,7 +264,7 @@ func (s *Server) issueCode(ctx context.Context, q request, subject string, c cho
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
 	return code, s.store.PutCode(ctx, Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
-		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl, Account: s.liveAccount()},
+		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl, Account: s.liveAccount(), Target: target(q.Redirect)},
 		Generation: s.seal.key().Generation(),
 		Expires:    now.Add(CodeTTL),
 	}, now)

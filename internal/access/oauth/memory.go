@@ -251,6 +251,20 @@ func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 	})
 }
 
+// Rescope sets the scope of a client's token.
+func (m *Memory) Rescope(_ context.Context, subject, id, scope, account string) (Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for h, t := range m.tokens {
+		if t.ID == id && t.Grant.Subject == subject && !t.Grant.Login {
+			t.Grant.Scope, t.Grant.Account = scope, account
+			m.tokens[h] = t
+			return t, nil
+		}
+	}
+	return Token{}, ErrNotFound
+}
+
 // evict drops expired entries. The maps are small, and this runs only on approval.
 func (m *Memory) evict(now time.Time) {
 	maps.DeleteFunc(m.codes, func(_ Hash, c keptCode) bool { return !now.Before(c.Expires.Add(FormTTL)) })

@@ -153,3 +153,15 @@ func shownRedirect(raw string) string {
 	}
 	return u.Scheme + ":"
 }
+
+// target returns the scheme and host of a redirect URI, or the scheme alone.
+func target(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return ""
+	case u.Host == "":
+		return u.Scheme + ":"
+	}
+	return u.Scheme + "://" + u.Host
+}

@@ -216,12 +216,13 @@ func (s *Server) ours(resource string) bool {
 
 // Event is a change of access: a login, an approval, a token or a revocation.
 type Event struct {
-	Kind    string // owner_logged_in, client_approved, token_issued, token_revoked or logins_ended
+	Kind    string // owner_logged_in, client_approved, token_issued, token_revoked, scope_changed or logins_ended
 	Subject string // the owner
 	About   string // the id of the client or token
 	Client  string // the client's own name, unverified
 	Key     string // identifies the token, "" for none
 	Address string // of the request, "" for this machine
+	Target  string // where the access of an issued token went, else ""
 
 	Scope string        // of an approval or a token, else ""
 	TTL   time.Duration // the same, else 0
@@ -239,5 +240,14 @@ func (a *audit) note(ctx context.Context, e Event) {
 	}
 }
 
-// OnEvent sets the function that records events.
-func (s *Server) OnEvent(keep func(context.Context, Event)) { s.audit.keep.Store(&keep) }
+// OnEvent adds a function that records events. It must not be called concurrently.
+func (s *Server) OnEvent(keep func(context.Context, Event)) {
+	if before := s.audit.keep.Load(); before != nil {
+		also := keep
+		keep = func(ctx context.Context, e Event) {
+			(*before)(ctx, e)
+			also(ctx, e)
+		}
+	}
+	s.audit.keep.Store(&keep)
+}

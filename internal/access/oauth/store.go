@@ -45,6 +45,10 @@ type Grant struct {
 	// Account is the account with real money that the owner approved the client for; ""
 	// for none.
 	Account string `json:"Account,omitempty"`
+
+	// Target is where the access went: the scheme and host of the redirect URI, or the scheme
+	// of an app; "" if an earlier version approved the client.
+	Target string `json:"Target,omitempty"`
 }
 
 // Code is a stored authorization code.
@@ -135,4 +139,11 @@ type Store interface {
 
 	// Revoke revokes an owner's token by its id, or returns ErrNotFound.
 	Revoke(ctx context.Context, subject, id string) error
+}
+
+// Rescoper is a Store that can change what a live token may do.
+type Rescoper interface {
+	// Rescope sets the scope of an owner's client token and the account that it holds for, and
+	// returns the token, or ErrNotFound.
+	Rescope(ctx context.Context, subject, id, scope, account string) (Token, error)
 }

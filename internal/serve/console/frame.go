@@ -132,6 +132,11 @@ func plainPath(path string) string {
 // counts returns the numbers in the navigation, by page.
 func (c *Console) counts(v *visit, s state) map[string]int {
 	counts := map[string]int{"approvals": s.Pending, "orders": s.Open}
+	if c.cfg.Clients != nil {
+		if all, err := c.clients(v); err == nil {
+			counts["clients"] = len(all)
+		}
+	}
 	if c.cfg.Alerts != nil {
 		if all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller()); err == nil {
 			counts["alerts"] = len(all)

@@ -188,6 +188,9 @@ func (c *Console) topics() map[string]reading {
 		all["state"], all["orders"], all["list"] = c.readState, c.readOrders(by, true), c.readOrders(by, false)
 		all["positions"] = c.readPositions(by)
 	}
+	if c.cfg.Clients != nil {
+		all["clients"] = c.readClients(oauth.SoleOwner)
+	}
 	if c.cfg.Alerts != nil {
 		all["alerts"] = c.readAlerts(by)
 	}

@@ -45,6 +45,8 @@ func (c *Console) table() []page {
 		orderPage(),
 		alertsPage(),
 		alertPage(),
+		clientsPage(),
+		clientPage(),
 		morePage(),
 	}
 	return slices.DeleteFunc(all, func(p page) bool { return p.needs != nil && !p.needs(c.cfg.Ports) })
@@ -57,6 +59,7 @@ func acts() []act {
 		orderActs(),
 		approvalActs(),
 		alertActs(),
+		clientActs(),
 		[]act{logoutAct(), themeAct()},
 	)
 }

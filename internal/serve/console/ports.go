@@ -16,6 +16,7 @@ import (
 type Ports struct {
 	Account   Account
 	Alerts    Alerts
+	Clients   Clients
 	Prices    Prices
 	Policy    guard.Policy      // read-only
 	Receivers func() []Receiver // of messages to the owner

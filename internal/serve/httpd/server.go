@@ -128,7 +128,11 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.pagePolicy = door.ContentPolicy()
-	if s.page, err = s.rootPage(""); err != nil {
+	console := ""
+	if cfg.Console != nil {
+		console = consolePath + "/"
+	}
+	if s.page, err = s.rootPage(console); err != nil {
 		return nil, err
 	}
 	return s, nil

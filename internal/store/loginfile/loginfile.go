@@ -198,6 +198,16 @@ func (s *Store) Revoke(ctx context.Context, subject, id string) error {
 	return s.change(ctx, func() error { return s.Memory.Revoke(ctx, subject, id) })
 }
 
+// Rescope sets the scope of a client's token, which is on disk when it returns nil. If the
+// write fails, the change holds until the next start.
+func (s *Store) Rescope(ctx context.Context, subject, id, scope, account string) (t oauth.Token, err error) {
+	err = s.change(ctx, func() error {
+		t, err = s.Memory.Rescope(ctx, subject, id, scope, account)
+		return err
+	})
+	return t, err
+}
+
 // RevokeAll revokes every code and token and draws a new key. They have ended even if the
 // write fails.
 func (s *Store) RevokeAll(ctx context.Context, now time.Time) (ended int, err error) {
@@ -248,7 +258,7 @@ func (s *Store) checkClock(ctx context.Context) error {
 // in between leaves no tokens.
 func (s *Store) write() error {
 	tokens := s.ClientTokens(s.newest)
-	if s.stored && slices.EqualFunc(tokens, s.written, func(a, b oauth.Token) bool { return a.Hash == b.Hash }) {
+	if s.stored && slices.EqualFunc(tokens, s.written, func(a, b oauth.Token) bool { return a.Hash == b.Hash && a.Grant == b.Grant }) {
 		return nil
 	}
 	s.stored = false
