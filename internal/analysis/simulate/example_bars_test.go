@@ -30,13 +30,13 @@ func TestBar_WorkedExamples(t *testing.T) {
 	}
 	exit := func(limit, stop float64) func(*Account) {
 		return func(a *Account) {
-			x := exitOf("X", "L")
+			x := NewExit("X", "L")
 			x.Limit, x.Stop = limit, stop
 			a.Exit(x)
 		}
 	}
 	trail := func(a *Account) {
-		x := exitOf("X", "L")
+		x := NewExit("X", "L")
 		x.TrailPrice, x.TrailOffset = 103, 200
 		a.Exit(x)
 	}

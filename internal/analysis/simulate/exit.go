@@ -6,7 +6,7 @@ import (
 )
 
 // ExitRequest asks for orders that close trades at a limit, a stop or a trailing stop. A
-// NaN field is one that was not given.
+// NaN field is one that was not given; [NewExit] returns one without any.
 type ExitRequest struct {
 	ID, From    string
 	Quantity    float64
@@ -18,9 +18,23 @@ type ExitRequest struct {
 	TrailPrice  float64 // where the trailing stop starts
 	TrailPoints float64 // the same in ticks from the entry price
 	TrailOffset float64 // ticks between the best price and the trailing stop
+
+	// Percentages of the entry price, for exits that are placed before it is known. Zero
+	// is none.
+	ProfitPercent, LossPercent float64
+
 	Group       string
 
 	Comment, CommentProfit, CommentLoss, CommentTrailing string
+}
+
+// NewExit returns a request without prices.
+func NewExit(id, from string) ExitRequest {
+	none := math.NaN()
+	return ExitRequest{
+		ID: id, From: from, Quantity: none, Percent: none, Profit: none, Limit: none, Loss: none, Stop: none,
+		TrailPrice: none, TrailPoints: none, TrailOffset: none,
+	}
 }
 
 // leg is the part of an exit that closes the trades of one entry.
@@ -40,8 +54,7 @@ func (l *leg) live() bool { return !l.done && l.qty > 0 }
 // Exit places the orders of an exit. It has no effect when neither an open trade nor a
 // waiting order belongs to it.
 func (a *Account) Exit(r ExitRequest) {
-	if !a.belongs(r.From) || math.IsNaN(r.Profit) && math.IsNaN(r.Limit) && math.IsNaN(r.Loss) && math.IsNaN(r.Stop) &&
-		(math.IsNaN(r.TrailOffset) || math.IsNaN(r.TrailPrice) && math.IsNaN(r.TrailPoints)) {
+	if !a.belongs(r.From) || !r.priced() {
 		return
 	}
 	o := &order{
@@ -55,6 +68,13 @@ func (a *Account) Exit(r ExitRequest) {
 	}
 	a.place(o)
 	a.attach(o)
+}
+
+// priced reports whether the request has a price at which anything could fill.
+func (r *ExitRequest) priced() bool {
+	trails := !math.IsNaN(r.TrailOffset) && !(math.IsNaN(r.TrailPrice) && math.IsNaN(r.TrailPoints))
+	fixed := !(math.IsNaN(r.Profit) && math.IsNaN(r.Limit) && math.IsNaN(r.Loss) && math.IsNaN(r.Stop))
+	return trails || fixed || r.ProfitPercent > 0 || r.LossPercent > 0
 }
 
 // belongs reports whether an open trade or a waiting order could be closed by an exit.
@@ -127,8 +147,14 @@ func (a *Account) reserve(o *order, lot *Lot, asked *float64) float64 {
 func (a *Account) level(o *order, l *leg) {
 	r, s := &o.exit, float64(l.side)
 	at := func(ticks float64) float64 { return l.price + float64(s*float64(ticks*a.cfg.Tick)) }
-	l.limit = a.snap(firstOf(s, r.Limit, at(r.Profit)), -l.side, false)
-	l.stop = a.snap(firstOf(-s, r.Stop, at(-r.Loss)), -l.side, true)
+	limit, stop := firstOf(s, r.Limit, at(r.Profit)), firstOf(-s, r.Stop, at(-r.Loss))
+	if r.ProfitPercent > 0 {
+		limit = firstOf(s, limit, l.price*(1+float64(s*r.ProfitPercent/100)))
+	}
+	if r.LossPercent > 0 {
+		stop = firstOf(-s, stop, l.price*(1-float64(s*r.LossPercent/100)))
+	}
+	l.limit, l.stop = a.snap(limit, -l.side, false), a.snap(stop, -l.side, true)
 	l.wake = math.NaN()
 	if !math.IsNaN(r.TrailOffset) {
 		l.wake = firstOf(s, r.TrailPrice, at(r.TrailPoints))

@@ -25,13 +25,6 @@ func (m moment) enter(id string, side Side, stop float64) {
 
 func (m moment) flatten() { m.Close(CloseRequest{Quantity: nan(), Percent: nan()}) }
 
-func exitOf(id, from string) ExitRequest {
-	return ExitRequest{
-		ID: id, From: from, Quantity: nan(), Percent: nan(), Profit: nan(), Limit: nan(), Loss: nan(), Stop: nan(),
-		TrailPrice: nan(), TrailPoints: nan(), TrailOffset: nan(),
-	}
-}
-
 // Strategies written by hand give the trades that TradingView exported for the same
 // rules.
 func TestExported(t *testing.T) {
@@ -47,7 +40,7 @@ func TestExported(t *testing.T) {
 			}
 			for id, held := range map[string]bool{"L": m.Position() > 0, "S": m.Position() < 0} {
 				if held {
-					x := exitOf(id+"X", id)
+					x := NewExit(id+"X", id)
 					x.TrailPoints, x.TrailOffset = points, offset
 					m.Exit(x)
 				}
@@ -62,7 +55,7 @@ func TestExported(t *testing.T) {
 			m.enter("L", Long, nan())
 		}
 		if m.Position() > 0 {
-			x := exitOf("LX", "L")
+			x := NewExit("LX", "L")
 			x.Limit, x.Stop = m.AveragePrice()*1.004, m.AveragePrice()*0.996
 			m.Exit(x)
 			if m.at(6, 15) {

@@ -48,7 +48,7 @@ func act(r *rand.Rand, a *Account, b Bar) {
 	case 3:
 		a.Order(request)
 	case 4, 5, 6:
-		x := exitOf("x"+id, id)
+		x := NewExit("x"+id, id)
 		if r.IntN(4) == 0 {
 			x.From = ""
 		}

@@ -65,6 +65,7 @@ type Config struct {
 	Commission float64
 
 	Slippage    int     // ticks against the order, on market and stop fills
+	SlipPercent float64 // the same in percent of the price
 	LimitBeyond int     // ticks the price must pass a limit before it fills
 	MarginLong  float64 // percent of the value that equity must cover; 0 means no limit
 	MarginShort float64
@@ -90,7 +91,7 @@ func (c *Config) check() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"commission", c.Commission}, {"margin_long", c.MarginLong}, {"margin_short", c.MarginShort}, {"size", c.Size}} {
+	}{{"commission", c.Commission}, {"slippage", c.SlipPercent}, {"margin_long", c.MarginLong}, {"margin_short", c.MarginShort}, {"size", c.Size}} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
 			return fmt.Errorf("simulate: %s is %v; it must be a number of at least 0", f.name, f.value)
 		}

@@ -48,6 +48,9 @@ func (a *Account) cutSigned(q float64) float64 {
 
 // slip moves the price of a market or stop fill against the order.
 func (a *Account) slip(side Side, p float64) float64 {
+	if a.cfg.SlipPercent > 0 {
+		p = a.snap(p*(1+float64(float64(side)*a.cfg.SlipPercent/100)), side, true)
+	}
 	if a.cfg.Slippage == 0 {
 		return p
 	}

@@ -98,7 +98,7 @@ func flags(h *Honesty, r *Run) []string {
 		{FlagRepaints, h.LookAhead.Changed > 0},
 		{FlagStart, h.StartShift.Changed > 0},
 		{FlagAmbiguous, h.Ambiguous.Worst < 0 && h.Ambiguous.Net > 0 || 10*h.Ambiguous.Trades > h.Ambiguous.Of},
-		{FlagNoCosts, r.Config.Commission == 0 && r.Config.Slippage == 0},
+		{FlagNoCosts, r.Config.Commission == 0 && r.Config.Slippage == 0 && r.Config.SlipPercent == 0},
 		{FlagFew, len(r.Trades) < fewTrades},
 	} {
 		if f.is {
@@ -281,6 +281,7 @@ func costs(ctx context.Context, p Program, r *Run) (Costs, error) {
 		cfg := r.Config
 		cfg.Commission *= float64(times)
 		cfg.Slippage *= times
+		cfg.SlipPercent *= float64(times)
 		run, err := over(ctx, p, cfg, r.Bars)
 		if err != nil {
 			return out, err

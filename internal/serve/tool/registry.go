@@ -96,7 +96,7 @@ func New(cfg Config) (*Registry, error) {
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
-		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
+		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), charts.runBacktest(), charts.testAlert(),
 	} {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			continue

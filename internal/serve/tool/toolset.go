@@ -2,9 +2,10 @@ package tool
 
 // The names of the tool sets.
 const (
-	MarketSet  = "market"
-	AccountSet = "account"
-	AllSets    = "all" // stands for every set there is
+	MarketSet   = "market"
+	AccountSet  = "account"
+	ResearchSet = "research"
+	AllSets     = "all" // stands for every set there is
 )
 
 // Toolset describes tools that are listed on request only.
@@ -19,6 +20,6 @@ func Toolsets() []Toolset {
 		{MarketSet, "find_symbols searches instruments by name"},
 		{AccountSet, "get_account shows cash, equity, limits and the policy"},
 		{Name: "scripts"},
-		{Name: "research"},
+		{ResearchSet, "run_backtest and test_alert show what rules and alerts would have done"},
 	}
 }

@@ -1,0 +1,162 @@
+// Package rules makes a strategy of conditions: what opens a position, what closes it, and
+// how far it may go.
+package rules
+
+import (
+	"math"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/simulate"
+	"candela/internal/analysis/strategy"
+	"candela/internal/market"
+	"candela/internal/research/replay"
+)
+
+// Side says how positions of one direction begin and end.
+type Side struct {
+	Enter   alert.Condition  // opens a position at the bar at which it becomes true
+	Exit    *alert.Condition // closes it at a bar at which it is true; nil is none
+	Stop    float64          // percent of the entry price; 0 is none
+	Target  float64
+	MaxBars int // closes after so many bars; 0 is never
+}
+
+// Rules are the rules of a strategy. One of the sides may be nil.
+type Rules struct {
+	Long, Short *Side
+
+	Symbol   market.Symbol
+	Interval market.Interval
+	Calendar market.Calendar
+	Account  simulate.Config
+}
+
+// Config returns the settings of the account.
+func (r *Rules) Config() simulate.Config { return r.Account }
+
+// Check normalizes the conditions. It returns an error that names the field of the first
+// that cannot be used.
+func (r *Rules) Check() error {
+	for _, s := range []*Side{r.Long, r.Short} {
+		if s == nil {
+			continue
+		}
+		if err := r.check(&s.Enter); err != nil {
+			return err
+		}
+		if s.Exit != nil {
+			if err := r.check(s.Exit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Rules) check(c *alert.Condition) error {
+	a := alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: *c, Repeat: alert.Repeat{MaxFires: 1}}
+	if err := a.Normalize(); err != nil {
+		return err
+	}
+	*c = a.Condition
+	return nil
+}
+
+// Depth returns the number of bars on which the newest value of the conditions depends.
+func (r *Rules) Depth() int {
+	n := 1
+	for _, s := range r.start().sides {
+		n = max(n, s.enter.Depth())
+		if s.exit != nil {
+			n = max(n, s.exit.Depth())
+		}
+	}
+	return n
+}
+
+// CheckBars returns an error if a condition cannot be evaluated at so many bars.
+func (r *Rules) CheckBars(bars int) error {
+	for _, s := range r.start().sides {
+		if err := s.enter.CheckBars(bars); err != nil {
+			return err
+		}
+		if s.exit != nil {
+			if err := s.exit.CheckBars(bars); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Start returns the strategy without history.
+func (r *Rules) Start() (strategy.Instance, error) { return r.start(), nil }
+
+func (r *Rules) start() *instance {
+	in := &instance{}
+	for _, s := range []struct {
+		*Side
+		direction simulate.Side
+		id        string
+	}{{r.Long, simulate.Long, "long"}, {r.Short, simulate.Short, "short"}} {
+		if s.Side == nil {
+			continue
+		}
+		running := side{rules: s.Side, direction: s.direction, id: s.id, enter: r.replay(s.Enter)}
+		if s.Exit != nil {
+			running.exit = r.replay(*s.Exit)
+		}
+		in.sides = append(in.sides, running)
+	}
+	return in
+}
+
+func (r *Rules) replay(c alert.Condition) *replay.Condition {
+	return replay.New(alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar)
+}
+
+// instance is a strategy that runs.
+type instance struct {
+	bars  market.Bars
+	sides []side
+}
+
+type side struct {
+	rules     *Side
+	direction simulate.Side
+	id        string
+	enter     *replay.Condition
+	exit      *replay.Condition
+}
+
+// Next evaluates the conditions at a closed bar and places orders.
+func (in *instance) Next(bar market.Bar, a *simulate.Account) error {
+	in.bars.Append(bar)
+	for i := range in.sides {
+		in.sides[i].next(&in.bars, a)
+	}
+	return nil
+}
+
+func (s *side) next(bars *market.Bars, a *simulate.Account) {
+	held := a.Position()*float64(s.direction) > 0
+	if s.exit != nil {
+		if v, ok := s.exit.Last(bars); ok && v.Holds && held {
+			s.close(a)
+		}
+	}
+	if open := a.Open(); held && s.rules.MaxBars > 0 && a.Index()-open[0].Bar+1 >= s.rules.MaxBars {
+		s.close(a)
+	}
+	if v, ok := s.enter.Last(bars); ok && v.Rises && !held {
+		none := math.NaN()
+		a.Enter(simulate.Request{ID: s.id, Side: s.direction, Quantity: none, Limit: none, Stop: none})
+		x := simulate.NewExit(s.id+" exit", s.id)
+		x.LossPercent, x.ProfitPercent = s.rules.Stop, s.rules.Target
+		a.Exit(x)
+	}
+}
+
+func (s *side) close(a *simulate.Account) {
+	a.Close(simulate.CloseRequest{From: s.id, Quantity: math.NaN(), Percent: math.NaN()})
+}

@@ -1,0 +1,153 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/simulate"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/marketdata"
+)
+
+// Bounds of a question about the past.
+const (
+	leastPast   = 100
+	mostPast    = 15_000
+	defaultPast = 5_000
+	mostWarmup  = 5_000
+)
+
+// past holds the bars of a question: those that count, after those for the indicators.
+type past struct {
+	marketdata.BarSet
+	from int // index of the first bar that counts
+}
+
+// readPast reads closed bars and as many before them as the indicators need.
+func readPast(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, bars, warmup int) (past, error) {
+	warmup = min(warmup, mostWarmup)
+	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup})
+	if err != nil {
+		return past{}, err
+	}
+	n := set.Bars.Len()
+	if set.Forming {
+		n--
+	}
+	set.Bars = set.Bars.Slice(0, n)
+	if n < leastPast {
+		return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s; at least %d are needed, so choose a shorter interval", symbol, n, i, leastPast)
+	}
+	return past{BarSet: set, from: max(0, n-bars)}, nil
+}
+
+// dataJSON says which bars an answer is about, and what is wrong with them.
+type dataJSON struct {
+	Bars      int    `json:"bars"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Venue     string `json:"venue"`
+	Holes     int    `json:"holes"`
+	BuiltFrom string `json:"built_from,omitempty"`
+	Sample    bool   `json:"sample,omitempty"`
+	Stale     bool   `json:"stale,omitempty"`
+}
+
+func (p *past) json(i market.Interval) dataJSON {
+	shown := p.Bars.Slice(p.from, p.Bars.Len())
+	d := dataJSON{
+		Bars: shown.Len(), From: unixText(shown.T[0]), To: unixText(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
+		Holes: holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
+	}
+	if p.BuiltFrom.Valid() {
+		d.BuiltFrom = p.BuiltFrom.String()
+	}
+	return d
+}
+
+func unixText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
+
+// figure is a number with at most six digits; one that cannot be computed is null.
+type figure float64
+
+// MarshalJSON implements [json.Marshaler].
+func (f figure) MarshalJSON() ([]byte, error) {
+	x := float64(f)
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	if math.Abs(x) >= 1e6 {
+		return strconv.AppendFloat(nil, math.Round(x), 'f', -1, 64), nil
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return nil, err
+	}
+	return strconv.AppendFloat(nil, rounded, 'f', -1, 64), nil
+}
+
+// floatArg is a number within bounds.
+func floatArg(name string, dst *float64, lo, hi float64, doc string) arg {
+	allowed := fmt.Sprintf("a number from %g to %g", lo, hi)
+	s := &schema{Type: "number", Description: doc, Minimum: &lo, Maximum: &hi}
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (float64, error) {
+		value, ok := parseExact(raw)
+		if x := value.InexactFloat64(); ok && x >= lo && x <= hi {
+			return x, nil
+		}
+		return 0, wrongNumber(name, raw, allowed)
+	})
+}
+
+// tickOf returns the step of the prices of bars: the least power of ten that all of the
+// newest closes are multiples of.
+func tickOf(bars *market.Bars) float64 {
+	digits := 0
+	for _, c := range bars.C[max(0, bars.Len()-500):] {
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(c, 'f', -1, 64), ".")
+		digits = max(digits, min(8, len(fraction)))
+	}
+	return math.Pow(10, float64(-digits))
+}
+
+// accountArgs are the arguments that describe a simulated account.
+type accountArgs struct {
+	capital, percent, quantity float64
+	fee, slip                  float64 // basis points
+}
+
+func (a *accountArgs) args() args {
+	return args{
+		floatArg("capital", &a.capital, 1, 1e12, "Money at the start. Default: 10000."),
+		floatArg("size_pct", &a.percent, 0.01, 1000, "Percent of the equity for a position. Default: 100."),
+		floatArg("quantity", &a.quantity, 1e-9, 1e12, "Units for a position, in place of size_pct."),
+		floatArg("fee_bps", &a.fee, 0, 1000, "Fee a side in basis points. Default: 10."),
+		floatArg("slip_bps", &a.slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5."),
+	}
+}
+
+func (a *accountArgs) config(tick float64) simulate.Config {
+	c := simulate.Config{
+		Capital: a.capital, Tick: tick, Step: 1e-8, PointValue: 1, Sizing: simulate.PercentOfEquity, Size: a.percent,
+		Charge: simulate.Percent, Commission: a.fee / 100, SlipPercent: a.slip / 100, MarginLong: 100, MarginShort: 100,
+	}
+	if a.quantity > 0 {
+		c.Sizing, c.Size = simulate.Fixed, a.quantity
+	}
+	return c
+}
+
+// onBars refuses a condition that watches trades, which bars do not have.
+func onBars(field string, c *alert.Condition) error {
+	if c.Type.OnPrice() {
+		return fault.Field(field, c.Type.String(), `a condition on closed bars, such as {"value":{"price":"close","op":">","value":70000}}`)
+	}
+	return nil
+}

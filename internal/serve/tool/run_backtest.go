@@ -1,0 +1,295 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/performance"
+	"candela/internal/analysis/strategy"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/research/rules"
+	"candela/internal/serve/mcp"
+)
+
+// backtestArgs are the arguments of run_backtest.
+type backtestArgs struct {
+	accountArgs
+	symbol      market.Symbol
+	interval    market.Interval
+	long, short *rules.Side
+	bars        int
+	seed        int
+	raw         []byte // the rules as they were given, for the id of the run
+}
+
+func declareBacktest() (*backtestArgs, args) {
+	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
+	list := args{
+		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
+		intervalArg("interval", &r.interval, "Bar length; default 4h."),
+		sideArg("long", &r.long, &r.raw),
+		sideArg("short", &r.short, &r.raw),
+		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
+	}
+	list = append(list, r.accountArgs.args()...)
+	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""))
+}
+
+const sideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
+
+// sideArg reads how positions of one direction begin and end.
+func sideArg(name string, dst **rules.Side, raw *[]byte) arg {
+	allowed := "an object with enter, such as " + sideExample
+	object := &schema{Type: "object"}
+	number := &schema{Type: "number"}
+	s := &schema{
+		Type: "object", Description: "How " + name + " positions begin and end. enter and exit are conditions of set_alert on closed bars; stop_pct and target_pct are percent of the entry price. Such as " + sideExample + ".",
+		Properties: props{{"enter", object}, {"exit", object}, {"stop_pct", number}, {"target_pct", number}, {"max_bars", &schema{Type: "integer"}}},
+		Required:   []string{"enter"},
+	}
+	return newArg(name, dst, allowed, s, func(text json.RawMessage) (*rules.Side, error) {
+		if text[0] != '{' {
+			return nil, noObject(name, text, allowed)
+		}
+		*raw = append(append(*raw, name...), text...)
+		return readSide(name, text)
+	})
+}
+
+func readSide(name string, text json.RawMessage) (*rules.Side, error) {
+	side := &rules.Side{}
+	var enter, exit json.RawMessage
+	list := args{
+		rawArg("enter", &enter).require().allowing("a condition of set_alert"), rawArg("exit", &exit),
+		floatArg("stop_pct", &side.Stop, 0.01, 99, ""), floatArg("target_pct", &side.Target, 0.01, 1000, ""),
+		intArg("max_bars", &side.MaxBars, 1, mostPast, ""),
+	}
+	if err := list.decode(text); err != nil {
+		return nil, prefixField(name, err)
+	}
+	c, err := readBarCondition(name+".enter", enter)
+	if err != nil {
+		return nil, err
+	}
+	side.Enter = c
+	if exit != nil {
+		if c, err = readBarCondition(name+".exit", exit); err != nil {
+			return nil, err
+		}
+		side.Exit = &c
+	}
+	if side.Exit == nil && side.Stop == 0 && side.Target == 0 && side.MaxBars == 0 {
+		return nil, fault.Missing(name+".exit", "an exit, stop_pct, target_pct or max_bars: without one a position would never end")
+	}
+	return side, nil
+}
+
+func readBarCondition(at string, raw json.RawMessage) (alert.Condition, error) {
+	c, err := (&conditionReader{}).read(at, raw)
+	return c, cmp.Or(err, onBars(at, &c))
+}
+
+func (c *charts) runBacktest() toolSpec {
+	return toolSpec{
+		name: "run_backtest", title: "Run a back-test", scope: principal.Charts, set: ResearchSet,
+		description: "What a set of rules would have earned on past bars, by TradingView's fill rules: orders of a closed bar fill from the next open on. " +
+			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. About 3 KB.",
+		hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		call: calling(declareBacktest, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+			return c.backtest(ctx, caller, r)
+		}),
+	}
+}
+
+func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+	if r.long == nil && r.short == nil {
+		return mcp.Result{}, fault.Missing("long", "long or short, each "+sideExample)
+	}
+	program := &rules.Rules{Long: r.long, Short: r.short, Symbol: r.symbol, Interval: r.interval}
+	if err := cmp.Or(program.Check(), program.CheckBars(r.bars)); err != nil {
+		return mcp.Result{}, err
+	}
+	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, program.Depth())
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	program.Calendar, program.Account = p.Calendar, r.config(tickOf(&p.Bars))
+	var answer backtestJSON
+	err = c.inTurn(ctx, caller, func() error {
+		answer, err = r.run(ctx, program, &p, program.Depth())
+		return err
+	})
+	return jsonResult(answer, err)
+}
+
+// run runs a program and judges the result.
+func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *past, depth int) (backtestJSON, error) {
+	run, err := strategy.Over(ctx, program, &p.Bars)
+	if err != nil {
+		return backtestJSON{}, err
+	}
+	honesty, err := strategy.Judge(ctx, program, run, min(depth, p.Bars.Len()/4), uint64(r.seed))
+	if err != nil {
+		return backtestJSON{}, err
+	}
+	return r.json(run, &honesty, p), nil
+}
+
+type tradeJSON struct {
+	Side   string `json:"side"`
+	In     string `json:"in"`
+	Entry  figure `json:"entry"`
+	Out    string `json:"out"`
+	Exit   figure `json:"exit"`
+	Units  figure `json:"quantity"`
+	Profit figure `json:"profit"`
+	Why    string `json:"why"`
+}
+
+type resultJSON struct {
+	Net          figure `json:"net"`
+	NetPct       figure `json:"net_pct"`
+	Open         figure `json:"open_profit"`
+	Trades       int    `json:"trades"`
+	WinPct       figure `json:"win_pct"`
+	ProfitFactor figure `json:"profit_factor"`
+	Expectancy   figure `json:"expectancy"`
+	Drawdown     figure `json:"max_drawdown_pct"`
+	DrawdownBar  figure `json:"max_drawdown_closes_pct"`
+	CAGR         figure `json:"cagr_pct"`
+	Sharpe       figure `json:"sharpe_bar"`
+	SharpeMonth  figure `json:"sharpe_monthly"`
+	Daily        bool   `json:"sharpe_monthly_is_daily,omitempty"`
+	Luck         figure `json:"probability_sharpe_above_0"`
+	Exposure     figure `json:"exposure_pct"`
+	BuyHold      figure `json:"buy_and_hold_pct"`
+}
+
+type honestyJSON struct {
+	Flags     []string `json:"flags"`
+	LookAhead string   `json:"look_ahead"`
+	Start     string   `json:"start_shift"`
+	Ambiguous string   `json:"ambiguous"`
+	Costs     string   `json:"costs"`
+	Order     string   `json:"order_of_trades"`
+}
+
+type backtestJSON struct {
+	RunID       string      `json:"run_id"`
+	Symbol      string      `json:"symbol"`
+	Interval    string      `json:"interval"`
+	FillModel   string      `json:"fill_model"`
+	Result      resultJSON  `json:"result"`
+	Honesty     honestyJSON `json:"honesty"`
+	LastTrades  []tradeJSON `json:"last_trades"`
+	Data        dataJSON    `json:"data"`
+	Assumptions string      `json:"assumptions"`
+	Caution     string      `json:"caution,omitempty"`
+}
+
+// lastTrades is the number of trades that are listed.
+const lastTrades = 5
+
+func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) backtestJSON {
+	out := backtestJSON{
+		RunID: r.id(p), Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run, p),
+		Honesty: honestyText(run, h), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
+		Assumptions: fmt.Sprintf("capital %g, fee %g and slippage %g basis points a side; a bar goes to the extreme nearer to its open first", r.capital, r.fee, r.slip),
+	}
+	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
+		out.LastTrades = append(out.LastTrades, tradeJSON{
+			t.Side.String(), unixText(t.EntryTime / 1000), figure(t.EntryPrice), unixText(t.ExitTime / 1000), figure(t.ExitPrice),
+			figure(t.Quantity), figure(t.Profit), cmp.Or(t.ExitComment, t.ExitID),
+		})
+	}
+	if p.Synthetic {
+		out.Caution = "the bars are made-up samples: the result says nothing about a market"
+	}
+	return out
+}
+
+func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
+	year := float64(365*24*time.Hour) / float64(time.Duration(r.interval.Seconds())*time.Second)
+	if n := p.Bars.Len(); n > 1 {
+		// What a calendar leaves out is left out of the year, too.
+		year = float64(n-1) / (float64(p.Bars.T[n-1]-p.Bars.T[0]) / (365 * 24 * 3600))
+	}
+	s, k := run.Summary(year), performance.MeasureTrades(run.Profits())
+	return resultJSON{
+		Net: figure(run.Net), NetPct: figure(100 * run.Net / run.Config.Capital), Open: figure(run.Last), Trades: k.Count,
+		WinPct: figure(k.WinRate), ProfitFactor: figure(k.ProfitFactor), Expectancy: figure(k.Expectancy),
+		Drawdown: figure(run.Totals.DrawdownPercent), DrawdownBar: figure(s.DrawdownPercent), CAGR: figure(s.CAGR),
+		Sharpe: figure(s.Sharpe), SharpeMonth: figure(s.Monthly.Sharpe), Daily: s.Monthly.Daily, Luck: figure(s.Moments.Probabilistic(0)),
+		Exposure: figure(exposure(run)), BuyHold: figure(100 * (p.Bars.C[p.Bars.Len()-1]/p.Bars.O[p.from] - 1)),
+	}
+}
+
+// exposure returns the share of bars with a position, in percent.
+func exposure(run *strategy.Run) float64 {
+	held := make([]bool, run.Bars.Len())
+	mark := func(from, to int) {
+		for i := from; i <= to; i++ {
+			held[i] = true
+		}
+	}
+	for _, t := range run.Trades {
+		mark(t.EntryBar, t.ExitBar)
+	}
+	for _, l := range run.Open {
+		mark(l.Bar, len(held)-1)
+	}
+	n := 0
+	for _, h := range held {
+		if h {
+			n++
+		}
+	}
+	return 100 * float64(n) / float64(len(held))
+}
+
+func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
+	round := func(x float64) string { b, _ := figure(x).MarshalJSON(); return string(b) }
+	out := honestyJSON{
+		Flags:     append([]string{}, h.Flags...),
+		LookAhead: fmt.Sprintf("%d of %d runs over shorter histories changed a trade of the past", h.LookAhead.Changed, h.LookAhead.Cuts),
+		Start:     "not tested: too few bars",
+		Ambiguous: fmt.Sprintf("%d of %d trades ended in a bar that held stop and target", h.Ambiguous.Trades, h.Ambiguous.Of),
+		Costs: fmt.Sprintf("net %s without costs, %s as assumed, %s at twice, %s at three times; nothing is left at %s basis points a side",
+			round(h.Costs.Net[0]), round(h.Costs.Net[1]), round(h.Costs.Net[2]), round(h.Costs.Net[3]), round(h.Costs.BreakEven)),
+		Order: "no closed trades",
+	}
+	if h.StartShift.Runs > 0 {
+		out.Start = fmt.Sprintf("%d entries changed when the history began up to 200 bars later; the net result moved by up to %s %% of the capital", h.StartShift.Changed, round(h.StartShift.Spread))
+	}
+	if h.Ambiguous.Trades > 0 {
+		out.Ambiguous += fmt.Sprintf("; net %s with stops first, %s with targets first", round(h.Ambiguous.Worst), round(h.Ambiguous.Best))
+	}
+	if len(run.Trades) > 0 {
+		out.Order = fmt.Sprintf("drawdown of closed trades %s; %s at the median of 1,000 random orders, %s in the worst 5 %%", round(h.Shuffle.Actual), round(h.Shuffle.Median), round(h.Shuffle.High))
+	}
+	return out
+}
+
+// id returns the same text for the same question over the same bars.
+func (r *backtestArgs) id(p *past) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s %d %+v %d\n%s\n", p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.raw)
+	for i := range p.Bars.Len() {
+		b := p.Bars.At(i)
+		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} {
+			_ = binary.Write(h, binary.LittleEndian, x)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+

@@ -1,0 +1,149 @@
+package tool
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/research/firings"
+	"candela/internal/research/replay"
+	"candela/internal/serve/mcp"
+)
+
+// alertTestArgs are the arguments of test_alert.
+type alertTestArgs struct {
+	alertArgs
+	bars int
+	seed int
+}
+
+func (c *charts) testAlert() toolSpec {
+	arguments := func() (*alertTestArgs, args) {
+		r := &alertTestArgs{alertArgs: alertArgs{on: "close"}, bars: defaultPast, seed: 1}
+		return r, args{
+			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
+			conditionArg(&r.Condition, &r.timed).require(),
+			intervalArg("interval", &r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
+			intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to test."),
+			intArg("seed", &r.seed, 0, 1<<31-1, ""),
+		}
+	}
+	return toolSpec{
+		name: "test_alert", title: "Test an alert on the past", scope: principal.Charts, set: ResearchSet,
+		description: "When a condition of set_alert would have fired on past bars, and what the price did 1, 3, 5, 10 and 20 bars later, compared with any bar. " +
+			"A return counts from the next open. edge_95 is the interval of chance: an edge is shown only where it does not hold 0. About 2 KB.",
+		hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, r *alertTestArgs) (mcp.Result, error) {
+			return c.askAlert(ctx, caller, r)
+		}),
+	}
+}
+
+func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alertTestArgs) (mcp.Result, error) {
+	interval := r.Interval
+	want, err := r.alert()
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if want.Condition.Type.OnPrice() {
+		if interval == 0 {
+			interval = market.Hour4
+		}
+	} else {
+		interval = want.Interval
+	}
+	depth := 1
+	if !want.Condition.Type.OnPrice() {
+		tried := replay.New(want, market.Calendar{})
+		if depth, err = tried.Depth(), tried.CheckBars(r.bars); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	p, err := readPast(ctx, c.source, r.Symbol, interval, r.bars, depth)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	var answer firings.Answer
+	err = c.inTurn(ctx, caller, func() error {
+		q := firings.Question{Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)}
+		answer, err = firings.Ask(q, &p.Bars)
+		return err
+	})
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	return jsonResult(alertTestJSON(r, interval, &p, &answer, want.Describe()), nil)
+}
+
+type forwardJSON struct {
+	Bars     int       `json:"bars"`
+	N        int       `json:"n"`
+	Apart    int       `json:"apart"`
+	Mean     figure    `json:"mean_pct"`
+	Median   figure    `json:"median_pct"`
+	Hit      figure    `json:"up_pct"`
+	BaseMean figure    `json:"base_mean_pct"`
+	BaseHit  figure    `json:"base_up_pct"`
+	Edge     figure    `json:"edge_pct"`
+	Edge95   [2]figure `json:"edge_95"`
+}
+
+type firingJSON struct {
+	Time  string `json:"time"`
+	Price figure `json:"price"`
+}
+
+type alertAnswerJSON struct {
+	Symbol   string         `json:"symbol"`
+	Interval string         `json:"interval"`
+	Describe string         `json:"describe"`
+	Firings  int            `json:"firings"`
+	PerMonth map[string]int `json:"per_month"`
+	Last     []firingJSON   `json:"last"`
+	Forward  []forwardJSON  `json:"forward"`
+	Adverse  figure         `json:"worst_20_pct"`
+	Favour   figure         `json:"best_20_pct"`
+	Reading  string         `json:"reading"`
+	WarmupOK bool           `json:"warmup_ok"`
+	Data     dataJSON       `json:"data"`
+	Seed     int            `json:"seed"`
+	Caution  string         `json:"caution,omitempty"`
+}
+
+// lastFirings is the number of firings that are listed.
+const lastFirings = 5
+
+func alertTestJSON(r *alertTestArgs, i market.Interval, p *past, a *firings.Answer, describe string) alertAnswerJSON {
+	out := alertAnswerJSON{
+		Symbol: p.Symbol.String(), Interval: i.String(), Describe: describe, Firings: len(a.Firings), PerMonth: map[string]int{},
+		Last: []firingJSON{}, Adverse: figure(a.Adverse), Favour: figure(a.Favour), Reading: a.Reading(), WarmupOK: a.WarmUp,
+		Data: p.json(i), Seed: r.seed,
+	}
+	for k, f := range a.Firings {
+		at := time.Unix(f.Time, 0).UTC()
+		if len(a.Firings)-k <= lastFirings {
+			out.Last = append(out.Last, firingJSON{at.Format(time.RFC3339), figure(f.Price)})
+		}
+		month := at.Format("2006-01")
+		if a.Bars > 24*monthsBars(i) {
+			month = at.Format("2006")
+		}
+		out.PerMonth[month]++
+	}
+	for _, f := range a.Forward {
+		out.Forward = append(out.Forward, forwardJSON{
+			f.Bars, f.N, f.Apart, figure(f.Mean), figure(f.Median), figure(f.Hit), figure(f.BaseMean), figure(f.BaseHit),
+			figure(f.Edge), [2]figure{figure(f.EdgeLow), figure(f.EdgeHigh)},
+		})
+	}
+	if p.Synthetic {
+		out.Caution = "the bars are made-up samples: the answer says nothing about a market"
+	}
+	return out
+}
+
+// monthsBars returns about how many bars a month has.
+func monthsBars(i market.Interval) int {
+	return max(1, int(30*24*time.Hour/(time.Duration(i.Seconds())*time.Second)))
+}
