@@ -134,7 +134,7 @@ func askRaw(t *testing.T, url, body string) (int, string) {
 // flag, and that every number of tools follows from the registry.
 func TestToolsets_OverEachTransport(t *testing.T) {
 	t.Parallel()
-	for flag, extra := range map[string][]string{"": nil, "market": {"find_symbols"}, "account": {"get_account"}, "all": {"find_symbols", "get_account"}} {
+	for flag, extra := range map[string][]string{"": nil, "market": {"find_symbols"}, "account": {"get_account"}, "research": {"run_backtest", "test_alert"}, "all": {"find_symbols", "get_account", "run_backtest", "test_alert"}} {
 		t.Run("toolsets "+flag, func(t *testing.T) {
 			t.Parallel()
 			var flags []string

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/performance"
 	"candela/internal/market"
 	"candela/internal/research/replay"
@@ -24,6 +25,7 @@ const (
 
 // Question is what is asked.
 type Question struct {
+	Library  indicator.Library
 	Alert    alert.Alert // normalized
 	Calendar market.Calendar
 	From     int   // index of the first bar that counts; those before it are for the indicators
@@ -77,7 +79,7 @@ func Ask(q Question, bars *market.Bars) (Answer, error) {
 
 // barFirings evaluates a condition on closed bars.
 func (a *Answer) barFirings(q *Question, bars *market.Bars) error {
-	c := replay.New(q.Alert, q.Calendar)
+	c := replay.New(q.Library, q.Alert, q.Calendar)
 	if err := c.CheckBars(a.Bars); err != nil {
 		return err
 	}

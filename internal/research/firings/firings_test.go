@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
 	"candela/internal/market"
 	"candela/internal/testkit/sharedtest"
 )
@@ -16,7 +17,7 @@ func TestAsk_RSILeavesOversold(t *testing.T) {
 		Symbol: market.Symbol{}, Interval: market.Hour1,
 		Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: "rsi", Signal: "rsi_oversold"},
 	}
-	if err := a.Normalize(); err != nil {
+	if err := a.Normalize(indicator.Library{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Ask(Question{Alert: a, From: 15, Horizons: []int{1, 5, 20}, Seed: 1}, &bars)

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/analysis/indicator"
 	"candela/internal/market"
 )
 
@@ -31,8 +32,8 @@ type indicatorOf struct {
 
 // New returns a condition without history. The alert must have been normalized and have an
 // interval.
-func New(a alert.Alert, calendar market.Calendar) *Condition {
-	c := &Condition{alert: a, probe: alert.NewProbe(&a), depth: 1}
+func New(l indicator.Library, a alert.Alert, calendar market.Calendar) *Condition {
+	c := &Condition{alert: a, probe: alert.NewProbe(l, &a), depth: 1}
 	for key, selection := range c.probe.Groups() {
 		ev := evaluate.New(selection, a.Interval, calendar)
 		c.depth = max(c.depth, ev.Depth())

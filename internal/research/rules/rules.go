@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/simulate"
 	"candela/internal/analysis/strategy"
 	"candela/internal/market"
@@ -25,6 +26,7 @@ type Side struct {
 type Rules struct {
 	Long, Short *Side
 
+	Library  indicator.Library
 	Symbol   market.Symbol
 	Interval market.Interval
 	Calendar market.Calendar
@@ -55,7 +57,7 @@ func (r *Rules) Check() error {
 
 func (r *Rules) check(c *alert.Condition) error {
 	a := alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: *c, Repeat: alert.Repeat{MaxFires: 1}}
-	if err := a.Normalize(); err != nil {
+	if err := a.Normalize(r.Library); err != nil {
 		return err
 	}
 	*c = a.Condition
@@ -112,7 +114,7 @@ func (r *Rules) start() *instance {
 }
 
 func (r *Rules) replay(c alert.Condition) *replay.Condition {
-	return replay.New(alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar)
+	return replay.New(r.Library, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar)
 }
 
 // instance is a strategy that runs.

@@ -400,6 +400,7 @@ func errorCodes() map[string]string {
 		"store_failed":           "The request could not be saved, so nothing was done. The owner checks the disk.",
 		"store_full":             "The disk is full, so nothing was done. The owner frees space.",
 		"store_read_only":        "The store is read-only, so nothing was done. The owner checks the disk.",
+		"too_few_bars":           "The instrument has too few closed bars of this interval. Choose a shorter one.",
 		"too_large":              "The request exceeds what replicas can share at once. Request less.",
 		"too_many_alerts":        "The owner has the maximum number of active alerts. Cancel some.",
 		"too_many_indicators":    "The owner's alerts use as many different indicators as they may. Use the same parameters, or cancel some.",

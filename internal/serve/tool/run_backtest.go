@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/performance"
 	"candela/internal/analysis/strategy"
 	"candela/internal/kit/fault"
@@ -32,13 +33,13 @@ type backtestArgs struct {
 	raw         []byte // the rules as they were given, for the id of the run
 }
 
-func declareBacktest() (*backtestArgs, args) {
+func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg("interval", &r.interval, "Bar length; default 4h."),
-		sideArg("long", &r.long, &r.raw),
-		sideArg("short", &r.short, &r.raw),
+		sideArg(l, "long", &r.long, &r.raw),
+		sideArg(l, "short", &r.short, &r.raw),
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
 	list = append(list, r.accountArgs.args()...)
@@ -48,7 +49,7 @@ func declareBacktest() (*backtestArgs, args) {
 const sideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
 
 // sideArg reads how positions of one direction begin and end.
-func sideArg(name string, dst **rules.Side, raw *[]byte) arg {
+func sideArg(l indicator.Library, name string, dst **rules.Side, raw *[]byte) arg {
 	allowed := "an object with enter, such as " + sideExample
 	object := &schema{Type: "object"}
 	number := &schema{Type: "number"}
@@ -62,11 +63,11 @@ func sideArg(name string, dst **rules.Side, raw *[]byte) arg {
 			return nil, noObject(name, text, allowed)
 		}
 		*raw = append(append(*raw, name...), text...)
-		return readSide(name, text)
+		return readSide(l, name, text)
 	})
 }
 
-func readSide(name string, text json.RawMessage) (*rules.Side, error) {
+func readSide(l indicator.Library, name string, text json.RawMessage) (*rules.Side, error) {
 	side := &rules.Side{}
 	var enter, exit json.RawMessage
 	list := args{
@@ -77,13 +78,13 @@ func readSide(name string, text json.RawMessage) (*rules.Side, error) {
 	if err := list.decode(text); err != nil {
 		return nil, prefixField(name, err)
 	}
-	c, err := readBarCondition(name+".enter", enter)
+	c, err := readBarCondition(l, name+".enter", enter)
 	if err != nil {
 		return nil, err
 	}
 	side.Enter = c
 	if exit != nil {
-		if c, err = readBarCondition(name+".exit", exit); err != nil {
+		if c, err = readBarCondition(l, name+".exit", exit); err != nil {
 			return nil, err
 		}
 		side.Exit = &c
@@ -94,8 +95,8 @@ func readSide(name string, text json.RawMessage) (*rules.Side, error) {
 	return side, nil
 }
 
-func readBarCondition(at string, raw json.RawMessage) (alert.Condition, error) {
-	c, err := (&conditionReader{}).read(at, raw)
+func readBarCondition(l indicator.Library, at string, raw json.RawMessage) (alert.Condition, error) {
+	c, err := (&conditionReader{library: l}).read(at, raw)
 	return c, cmp.Or(err, onBars(at, &c))
 }
 
@@ -105,7 +106,7 @@ func (c *charts) runBacktest() toolSpec {
 		description: "What a set of rules would have earned on past bars, by TradingView's fill rules: orders of a closed bar fill from the next open on. " +
 			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. About 3 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(declareBacktest, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+		call: calling(func() (*backtestArgs, args) { return declareBacktest(c.library) }, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
 			return c.backtest(ctx, caller, r)
 		}),
 	}
@@ -115,7 +116,7 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if r.long == nil && r.short == nil {
 		return mcp.Result{}, fault.Missing("long", "long or short, each "+sideExample)
 	}
-	program := &rules.Rules{Long: r.long, Short: r.short, Symbol: r.symbol, Interval: r.interval}
+	program := &rules.Rules{Library: c.library, Long: r.long, Short: r.short, Symbol: r.symbol, Interval: r.interval}
 	if err := cmp.Or(program.Check(), program.CheckBars(r.bars)); err != nil {
 		return mcp.Result{}, err
 	}
@@ -221,7 +222,7 @@ func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) bac
 func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
 	year := float64(365*24*time.Hour) / float64(time.Duration(r.interval.Seconds())*time.Second)
 	if n := p.Bars.Len(); n > 1 {
-		// What a calendar leaves out is left out of the year, too.
+		// Hours outside a session are no part of the year.
 		year = float64(n-1) / (float64(p.Bars.T[n-1]-p.Bars.T[0]) / (365 * 24 * 3600))
 	}
 	s, k := run.Summary(year), performance.MeasureTrades(run.Profits())
@@ -292,4 +293,3 @@ func (r *backtestArgs) id(p *past) string {
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
-

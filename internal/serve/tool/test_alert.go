@@ -23,7 +23,7 @@ func (c *charts) testAlert() toolSpec {
 		r := &alertTestArgs{alertArgs: alertArgs{on: "close"}, bars: defaultPast, seed: 1}
 		return r, args{
 			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
-			conditionArg(&r.Condition, &r.timed).require(),
+			conditionArg(c.library, &r.Condition, &r.timed).require(),
 			intervalArg("interval", &r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
 			intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to test."),
 			intArg("seed", &r.seed, 0, 1<<31-1, ""),
@@ -42,7 +42,7 @@ func (c *charts) testAlert() toolSpec {
 
 func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alertTestArgs) (mcp.Result, error) {
 	interval := r.Interval
-	want, err := r.alert()
+	want, err := r.alert(c.library)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -55,7 +55,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	depth := 1
 	if !want.Condition.Type.OnPrice() {
-		tried := replay.New(want, market.Calendar{})
+		tried := replay.New(c.library, want, market.Calendar{})
 		if depth, err = tried.Depth(), tried.CheckBars(r.bars); err != nil {
 			return mcp.Result{}, err
 		}
@@ -66,7 +66,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	var answer firings.Answer
 	err = c.inTurn(ctx, caller, func() error {
-		q := firings.Question{Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)}
+		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)}
 		answer, err = firings.Ask(q, &p.Bars)
 		return err
 	})

@@ -25,7 +25,7 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 	if got := names(tooltest.Extended(t, nil)); !slices.Equal(got, always) {
 		t.Errorf("without a set: %v", got)
 	}
-	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}} {
+	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert"}} {
 		if got := names(tooltest.Extended(t, nil, set)); !slices.Equal(got, append(slices.Clone(always), extra...)) {
 			t.Errorf("%s: %v", set, got)
 		}
@@ -44,7 +44,10 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 // trading.
 func TestToolsets_Scopes(t *testing.T) {
 	t.Parallel()
-	good := map[string]string{"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`}
+	good := map[string]string{"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
+		"run_backtest": `{"symbol":"BTCUSDT","long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
+		"test_alert":   `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
+	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	apart := tooltest.Extended(t, nil, tooltest.Sets()...)
 	for name, need := range tooltest.Extra() {

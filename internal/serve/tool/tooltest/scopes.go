@@ -15,7 +15,10 @@ func AllScopes() map[string]principal.Scope {
 
 // Extra returns the scope that each tool of the tool sets needs.
 func Extra() map[string]principal.Scope {
-	return map[string]principal.Scope{"find_symbols": principal.Charts, "get_account": principal.Read}
+	return map[string]principal.Scope{
+		"find_symbols": principal.Charts, "get_account": principal.Read,
+		"run_backtest": principal.Charts, "test_alert": principal.Charts,
+	}
 }
 
 // Scopes returns the scope that each tool needs which is always listed.
