@@ -23,7 +23,7 @@ type ExitRequest struct {
 	// is none.
 	ProfitPercent, LossPercent float64
 
-	Group       string
+	Group string
 
 	Comment, CommentProfit, CommentLoss, CommentTrailing string
 }
