@@ -26,6 +26,7 @@ const maxBytes = 400_000
 var (
 	declares = regexp.MustCompile(`(?m)^(indicator|strategy|library|study)\s*\(`)
 	version  = regexp.MustCompile(`(?m)^\s*//\s*@version\s*=\s*(\d+)`)
+	title    = regexp.MustCompile(`(?m)^library\s*\(\s*(?:title\s*=\s*)?["']([^"']+)`)
 	comment  = regexp.MustCompile(`//[^\r\n]*`)
 )
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"candela/internal/analysis/pine/check"
@@ -35,6 +36,7 @@ type tally struct{ all, passed int }
 func report(all []script, verbose bool) {
 	counts := map[string]*tally{}
 	causes := map[string][]string{}
+	libraries := libraryFinder(all)
 	start := time.Now()
 	for _, s := range all {
 		key := fmt.Sprintf("%s v%d", s.kind, s.version)
@@ -42,7 +44,7 @@ func report(all []script, verbose bool) {
 			counts[key] = &tally{}
 		}
 		counts[key].all++
-		place, cause := firstError(s)
+		place, cause := firstError(s, libraries)
 		if cause == "" {
 			counts[key].passed++
 		} else if s.version >= 5 {
@@ -66,6 +68,20 @@ func report(all []script, verbose bool) {
 	}
 }
 
+// libraryFinder answers imports with the libraries of the corpus, by their titles.
+func libraryFinder(all []script) func(string, string, int) (string, bool) {
+	byTitle := map[string]string{}
+	for _, s := range all {
+		if m := title.FindStringSubmatch(s.source); s.kind == "library" && m != nil {
+			byTitle[strings.ToLower(m[1])] = s.source
+		}
+	}
+	return func(_, name string, _ int) (string, bool) {
+		source, ok := byTitle[strings.ToLower(name)]
+		return source, ok
+	}
+}
+
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -75,8 +91,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func firstError(s script) (place, cause string) {
-	_, found := check.Check(s.source, check.Options{})
+func firstError(s script, libraries func(string, string, int) (string, bool)) (place, cause string) {
+	_, found := check.Check(s.source, check.Options{Library: libraries})
 	for _, d := range found {
 		if d.Severity == check.Error {
 			return fmt.Sprintf(":%d:%d", d.Line, d.Column), d.Code + ": " + d.Message

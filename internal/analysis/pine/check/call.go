@@ -93,13 +93,13 @@ func (c *checker) callMember(x *syntax.Call, m *syntax.Member, name string, root
 		}
 		return c.namespaceOrMethod(x, m, name, sigs)
 	}
-	if lib := c.mod.imports[root.Name]; lib != nil {
+	if lib := c.mod.imports[root.Name]; lib != nil && (sigs == nil || len(lib.funcs[m.Name.Name]) > 0) {
 		if e := c.callLibrary(x, lib, strings.TrimPrefix(name, root.Name+".")); e != nil {
 			return e
 		}
 		return c.method(x, m, c.expr(m.X))
 	}
-	if c.mod.failed[root.Name] {
+	if c.mod.failed[root.Name] && sigs == nil {
 		c.arguments(x)
 		panic(bail{})
 	}

@@ -87,7 +87,7 @@ func foldMath(b *Builtin, args []*Const) (float64, bool) {
 // parseDate reads a date as Pine's timestamp() takes it, in UTC without a zone.
 func parseDate(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
-	for _, day := range []string{"2006-01-02", "2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "Jan 2, 2006", "January 2, 2006", "2006/01/02", "01/02/2006", "Mon, 2 Jan 2006", "Mon, 02 Jan 2006", "2006-1-2"} {
+	for _, day := range []string{"2006-01-02", "2 Jan 2006", "2 January 2006", "2 Jan 06", "Jan 2 2006", "January 2 2006", "Jan 2, 2006", "January 2, 2006", "2006/01/02", "01/02/2006", "Mon, 2 Jan 2006", "Mon, 02 Jan 2006", "2006-1-2"} {
 		for _, clock := range []string{"", " 15:04", " 15:04:05", "T15:04", "T15:04:05", " 15:04 -0700", " 15:04:05 -0700", "T15:04:05-07:00", "T15:04:05Z07:00", " 15:04 MST", " 15:04:05 MST", "T15:04-07:00", " 15:04 -07:00", " 15:04:05 -07:00", "T15:04:05-0700", " 15:04-07:00", " 3:04 PM"} {
 			if t, err := time.Parse(day+clock, s); err == nil {
 				return t.UnixMilli(), true

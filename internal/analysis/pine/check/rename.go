@@ -77,6 +77,3 @@ func renames(file *syntax.File) string {
 	}
 	return " Names that have changed: " + strings.Join(out, ", ") + "."
 }
-
-// ownLibrary returns the source of a library that candela has itself.
-func ownLibrary(string, string) (string, bool) { return "", false }

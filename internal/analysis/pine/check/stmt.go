@@ -100,7 +100,7 @@ func (c *checker) declarable(s *syntax.Decl, x Expr, t *Type) {
 	case !c.fits(x.Type(), t):
 		c.mismatch(s.Value.Where(), x.Type(), t)
 	}
-	if s.Type != nil && s.Type.Qualifier != "" && s.Type.Qualifier != "series" {
+	if s.Type != nil && s.Type.Qualifier != "" && s.Type.Qualifier != "series" && !t.Reference() {
 		want, _ := cutQualifier(s.Type.Qualifier + " ")
 		if x.Qual() > want {
 			c.failf(s.Value.Where(), codeQualifier, "Remove \""+s.Type.Qualifier+"\".", "The value is %s, not %s.", x.Qual(), want)
