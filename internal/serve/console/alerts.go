@@ -87,7 +87,7 @@ func (c *Console) firings() []Firing {
 
 func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 	row := alertRow{
-		ID: a.ID, Symbol: a.Symbol.Name, Condition: condition(a), Note: fault.Clean(a.Note, 200), Away: "on a close",
+		ID: a.ID, Symbol: a.Symbol.Name, Condition: condition(a, f), Note: fault.Clean(a.Note, 200), Away: "on a close",
 		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires,
 	}
 	if !a.Condition.Type.OnPrice() {
@@ -104,17 +104,36 @@ func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 }
 
 // condition writes the condition of an alert without its symbol at the front.
-func condition(a *alert.Alert) string {
+func condition(a *alert.Alert, f format) string {
+	switch a.Condition.Type {
+	case alert.PriceAbove:
+		return "Price above " + f.Num(a.Condition.Threshold)
+	case alert.PriceBelow:
+		return "Price below " + f.Num(a.Condition.Threshold)
+	default:
+	}
 	return upperFirst(strings.TrimPrefix(a.Describe(), a.Symbol.String()+" "))
 }
 
 func newFiredRow(one Firing, f format) firedRow {
 	row := firedRow{ID: one.ID, Symbol: fault.Clean(one.Symbol, 40), Note: fault.Clean(one.Note, 200), At: one.At, Late: one.Late, Value: "–"}
-	row.Condition = fault.Clean(cmp.Or(one.Condition.Describe, strings.ReplaceAll(one.Condition.Type, "_", " ")+" "+one.Condition.Threshold.String()+string(one.Condition.Indicator)+" "+one.Condition.Signal), 120)
+	row.Condition = upperFirst(fault.Clean(cmp.Or(one.Condition.Describe, firedCondition(one, f)), 120))
 	if one.Value != nil {
 		row.Value = f.digits(strconv.FormatFloat(*one.Value, 'f', -1, 64))
 	}
 	return row
+}
+
+// firedCondition writes a condition of the first types, which have no description.
+func firedCondition(one Firing, f format) string {
+	text := strings.ReplaceAll(one.Condition.Type, "_", " ")
+	if one.Condition.Indicator != "" {
+		return string(one.Condition.Indicator) + " " + one.Condition.Signal + " " + one.Interval
+	}
+	if d, err := decimal.NewFromString(one.Condition.Threshold.String()); err == nil {
+		text += " " + f.Num(d)
+	}
+	return text
 }
 
 type alertData struct {

@@ -11,6 +11,7 @@ import (
 	"candela/internal/access/owner"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -64,7 +65,7 @@ type card struct {
 }
 
 func (c *Console) approvalsData(v *visit) (any, error) {
-	d := approvalsData{Rule: c.cfg.Policy.Approval.Explain()}
+	d := approvalsData{Rule: approvalRule(c.cfg.Policy.Approval, v.format())}
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	if err != nil {
 		return nil, err
@@ -96,6 +97,21 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		d.Chosen = new(newOrderRow(o, f, nil))
 	}
 	return d, nil
+}
+
+// approvalRule says when the owner is asked.
+func approvalRule(a guard.Approval, f format) string {
+	var over []string
+	if !a.Above.Off {
+		over = append(over, "with a value above "+f.Num(a.Above.Value))
+	}
+	if !a.RiskAbove.Off {
+		over = append(over, "that risk more than "+f.Num(a.RiskAbove.Value))
+	}
+	if len(over) == 0 {
+		return "No order needs approval. approval_above in policy.toml turns it on."
+	}
+	return "Orders " + strings.Join(over, " or ") + " need approval within " + span(a.Expires)
 }
 
 // quoteWithin limits how long a page waits for a price that is not followed.

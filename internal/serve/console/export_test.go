@@ -8,3 +8,17 @@ func ActPaths() []string {
 	}
 	return all
 }
+
+// Watching reports whether anything runs for open pages.
+func (c *Console) Watching() bool {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	return c.hub.ended != nil
+}
+
+// Streams returns how many pages are open.
+func (c *Console) Streams() int {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	return len(c.hub.all)
+}

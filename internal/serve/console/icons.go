@@ -2,9 +2,13 @@ package console
 
 import "html/template"
 
-// icon returns an icon of 16 by 16 points, drawn in the colour of the text around it.
-func icon(name string) template.HTML {
-	return template.HTML(`<svg class="i" viewBox="0 0 16 16" aria-hidden="true"><path d="` + iconPaths()[name] + `"/></svg>`) //nolint:gosec // G203: constants
+// icons returns the function that draws an icon of 16 by 16 points in the colour of the text
+// around it.
+func icons() func(name string) template.HTML {
+	paths := iconPaths()
+	return func(name string) template.HTML {
+		return template.HTML(`<svg class="i" viewBox="0 0 16 16" aria-hidden="true"><path d="` + paths[name] + `"/></svg>`) //nolint:gosec // G203: constants
+	}
 }
 
 func iconPaths() map[string]string {

@@ -113,7 +113,7 @@ func (c *Console) funcs() template.FuncMap {
 	return template.FuncMap{
 		"static": func(name string) string { return c.assets().path(name) },
 		"lower":  strings.ToLower,
-		"icon":   icon,
+		"icon":   icons(),
 		"dict": func(pairs ...any) (map[string]any, error) {
 			m := map[string]any{}
 			for i := 0; i+1 < len(pairs); i += 2 {
