@@ -24,22 +24,34 @@ func (c *cells) add(x float64) *float64 {
 	return p
 }
 
-// size is the number of cells, counted in whole chunks.
-func (c *cells) size() int { return len(c.chunks) * chunk }
+// size is the number of cells.
+func (c *cells) size() int {
+	if len(c.chunks) == 0 {
+		return 0
+	}
+	return (len(c.chunks)-1)*chunk + c.used
+}
+
+// part returns the cells of a chunk.
+func (c *cells) part(i int) []float64 {
+	if i == len(c.chunks)-1 {
+		return c.chunks[i][:c.used]
+	}
+	return c.chunks[i]
+}
 
 // save appends all cells to dst.
 func (c *cells) save(dst []float64) []float64 {
-	for _, part := range c.chunks {
-		dst = append(dst, part...)
+	for i := range c.chunks {
+		dst = append(dst, c.part(i)...)
 	}
 	return dst
 }
 
 // load is the reverse of save. It returns what follows.
 func (c *cells) load(src []float64) []float64 {
-	for _, part := range c.chunks {
-		copy(part, src)
-		src = src[chunk:]
+	for i := range c.chunks {
+		src = src[copy(c.part(i), src):]
 	}
 	return src
 }

@@ -1,0 +1,103 @@
+package eval_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/market"
+)
+
+// walk returns n bars of a random walk.
+func walk(n int, seed uint64) []market.Bar {
+	r := rand.New(rand.NewPCG(seed, 99))
+	bars := make([]market.Bar, n)
+	x := 100.0
+	for i := range bars {
+		open := x
+		x *= 1 + 0.02*(r.Float64()-0.5)
+		bars[i] = market.Bar{
+			T: 1_700_006_400 + int64(i)*3600, O: open, C: x, H: max(open, x) * (1 + 0.005*r.Float64()), L: min(open, x) * (1 - 0.005*r.Float64()),
+			V: math.Round(1000 * r.Float64()), TakerBuy: math.NaN(),
+		}
+	}
+	return bars
+}
+
+// samples are scripts that together use every kind of memory.
+func samples() map[string]string {
+	return map[string]string{
+		"averages": "plot(ta.sma(close, 20))\nplot(ta.ema(close, 9) - ta.rma(hl2, 14))\nplot(ta.wma(close, 7) + ta.hma(close, 16) + ta.vwma(close, 5) + ta.alma(close, 9, 0.85, 6) + ta.swma(close))",
+		"spread": "[a, b, c] = ta.bb(close, 20, 2)\n[k, u, l] = ta.kc(close, 20, 1.5)\nplot(a + b - c)\nplot(u - l + k)\nplot(ta.stdev(close, 5) + ta.variance(close, 9) + ta.dev(close, 8) + ta.cci(hlc3, 20))\n" +
+			"plot(ta.correlation(close, volume, 10) + ta.linreg(close, 14, 0))",
+		"ranges": "[p, m, x] = ta.dmi(14, 14)\n[s, d] = ta.supertrend(3, 10)\nplot(p - m + x)\nplot(s * d)\nplot(ta.sar(0.02, 0.02, 0.2) + ta.atr(14) + ta.rsi(close, 14) + ta.mfi(hlc3, 14) + ta.cmo(close, 9) + ta.tsi(close, 13, 25))",
+		"events": "up = ta.crossover(close, ta.sma(close, 10))\nplot(ta.barssince(up) + ta.valuewhen(up, close, 1))\nplot(nz(ta.pivothigh(3, 3)) + nz(ta.pivotlow(close, 2, 2)))\n" +
+			"plot(ta.highest(10) - ta.lowest(low, 7) + ta.highestbars(9))\nplot(ta.percentrank(close, 20) + ta.median(close, 9) + ta.mode(math.round(close), 9) + ta.percentile_nearest_rank(close, 9, 30))\nplot(ta.obv + ta.accdist + ta.pvt + ta.nvi + ta.vwap)",
+		"moving lengths": "n = 3 + bar_index % 9\nplot(ta.sma(close, n) + ta.highest(close, n) + ta.stdev(close, n) + nz(ta.change(close, n)) + ta.wma(close, n) + ta.linreg(close, n + 1, 0))",
+		"history":        "f(x) => x[1] + x[2]\nvar float t = 0\nt += close - nz(close[1])\nfloat y = na\nif close > open\n    y := f(close) + t[3]\nplot(y)\nplot((close - open)[2] + t[bar_index % 7])\nplot(f(high)[1])",
+		"functions":      "cnt(x) =>\n    var c = 0.0\n    c += x\n    c\ng(x) => cnt(x) + cnt(2 * x)\nz = 0.0\nfor i = 1 to 5\n    z += cnt(i) + ta.ema(close, 3)\nplot(g(1) + g(close))\nplot(z)",
+		"arrays": "var a = array.new<float>()\na.push(close)\nif a.size() > 20\n    a.shift()\nb = a.copy()\nb.sort(order.descending)\nplot(b.get(0) - a.min() + a.avg() + a.stdev())\nvar m = map.new<string, float>()\n" +
+			"m.put(str.tostring(bar_index % 5), close)\ns = 0.0\nfor [k, v] in m\n    s += v * str.tonumber(k)\nplot(s)\nvar mx = matrix.new<float>(2, 2, 1)\nmx.set(bar_index % 2, 1, close)\nplot(mx.det() + mx.avg())",
+		"objects": "type node\n    float v\n    node next\nvar node head = na\nhead := node.new(close, head)\ns = 0.0\nn = head\ni = 0\nwhile not na(n) and i < 5\n    s += n.v\n    n := n.next\n    i += 1\nplot(s)\nif bar_index % 4 == 0\n    head.v += 1",
+		"strings": "var string s = \"\"\ns := str.length(s) > 30 ? \"\" : s + str.tostring(close, \"#.#\") + \";\"\nplot(str.length(s) + str.pos(s, \";\"))\nplot(array.size(str.split(s, \";\")))",
+		"drawings": "var line l = na\nif ta.crossover(close, open)\n    l := line.new(bar_index, low, bar_index + 1, high)\n    label.new(bar_index, high, str.tostring(close))\nif not na(l)\n    l.set_xy2(bar_index, close)\n" +
+			"plot(na(l) ? 0 : line.get_y2(l) + array.size(label.all))\nvar t = table.new(position.top_right, 2, 2)\nif barstate.islast\n    t.cell(0, 0, str.tostring(close))",
+		"requests": "x = request.security(syminfo.tickerid, \"240\", ta.sma(close, 5))\n[a, b] = request.security(syminfo.tickerid, \"D\", [high[1], low[1]], lookahead = barmerge.lookahead_on)\nplot(x)\nplot(a - b)",
+	}
+}
+
+// record runs one bar and appends the bits of all outputs.
+func record(t *testing.T, m *eval.Machine, b market.Bar, out []uint64) []uint64 {
+	t.Helper()
+	if err := m.Keep(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range m.Outputs() {
+		v := o.Values[0]
+		if math.IsNaN(v) {
+			v = math.NaN()
+		}
+		out = append(out, math.Float64bits(v))
+	}
+	return append(out, uint64(len(m.Drawings())))
+}
+
+func TestMachine_TriesAndRestartsKeepEveryBit(t *testing.T) {
+	t.Parallel()
+	bars := walk(700, 5)
+	for name, source := range samples() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := "//@version=6\nindicator(\"" + name + "\")\n" + source + "\n"
+			r := rand.New(rand.NewPCG(3, 4))
+			plain, tried, stored := compile(t, source, hourly()), compile(t, source, hourly()), compile(t, source, hourly())
+			var want, got, again []uint64
+			for i, b := range bars {
+				want = record(t, plain, b, want)
+				for range r.IntN(3) {
+					forming := b
+					forming.C = b.O * (0.9 + 0.2*r.Float64())
+					forming.H, forming.L = max(b.H, forming.C), min(b.L, forming.C)
+					if err := tried.Try(forming, true, r.IntN(2) == 0); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got = record(t, tried, b, got)
+				if r.IntN(25) == 0 {
+					fresh := compile(t, source, hourly())
+					if err := fresh.Restore(stored.Snapshot(nil)); err != nil {
+						t.Fatalf("bar %d: %v", i, err)
+					}
+					stored = fresh
+				}
+				again = record(t, stored, b, again)
+			}
+			for i := range want {
+				if got[i] != want[i] || again[i] != want[i] {
+					t.Fatalf("value %d: plain %v, with tries %v, restored %v", i, math.Float64frombits(want[i]), math.Float64frombits(got[i]), math.Float64frombits(again[i]))
+				}
+			}
+		})
+	}
+}
