@@ -37,7 +37,7 @@ func (t *trading) consolePorts() console.Ports {
 	}
 	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings}
 	if t.history != nil {
-		ports.History = consoleHistory{t.history}
+		ports.History, ports.Audit = consoleHistory{t.history}, consoleAudit{t.history}
 	}
 	return ports
 }
@@ -102,6 +102,25 @@ func (h consoleHistory) Answers(ctx context.Context, alertID string) ([]string, 
 		ids = append(ids, e.Subject)
 	}
 	return ids, err
+}
+
+// consoleAudit reads the audit log while the store is open.
+type consoleAudit struct{ open func() *ledger.Audit }
+
+// Page returns a part of the log.
+func (a consoleAudit) Page(ctx context.Context, f ledger.Filter) (ledger.Page, error) {
+	if log := a.open(); log != nil {
+		return log.Page(ctx, f)
+	}
+	return ledger.Page{}, errNotOpen
+}
+
+// Verify checks the chain of the log.
+func (a consoleAudit) Verify(ctx context.Context) (ledger.Report, error) {
+	if log := a.open(); log != nil {
+		return log.Verify(ctx)
+	}
+	return ledger.Report{}, errNotOpen
 }
 
 // consoleAccount is the account with its status.

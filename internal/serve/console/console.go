@@ -49,6 +49,7 @@ type Console struct {
 	assets func() assets
 	pages  func() (map[string]*template.Template, error)
 	hub    *hub
+	checks checks
 }
 
 // New returns a Console.

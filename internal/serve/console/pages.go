@@ -47,6 +47,7 @@ func (c *Console) table() []page {
 		alertPage(),
 		clientsPage(),
 		clientPage(),
+		activityPage(),
 		morePage(),
 	}
 	return slices.DeleteFunc(all, func(p page) bool { return p.needs != nil && !p.needs(c.cfg.Ports) })
@@ -60,6 +61,7 @@ func acts() []act {
 		approvalActs(),
 		alertActs(),
 		clientActs(),
+		activityActs(),
 		[]act{logoutAct(), themeAct()},
 	)
 }

@@ -17,6 +17,7 @@ type Ports struct {
 	Account   Account
 	Alerts    Alerts
 	Clients   Clients
+	Audit     Audit
 	Prices    Prices
 	Policy    guard.Policy      // read-only
 	Receivers func() []Receiver // of messages to the owner

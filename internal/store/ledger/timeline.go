@@ -28,7 +28,8 @@ type Filter struct {
 	Since  time.Time // events written then or later
 	Kinds  []string  // prefixes of the kinds
 	Skip   []string  // kinds that are left out
-	Actor  string    // the token
+	Apart  []string  // subjects that are left out
+	Actor  string    // the token, or how its name begins
 	Text   string    // in the kind, subject, client or body, in any case; or the number of an event
 	Limit  int       // 1 to 500
 }
@@ -84,7 +85,7 @@ func (f Filter) where() (text string, args []any) {
 		add("at >= ?", f.Since.UnixMicro())
 	}
 	if f.Actor != "" {
-		add("actor = ?", f.Actor)
+		add("substr(actor, 1, ?) = ?", len(f.Actor), f.Actor)
 	}
 	if len(f.Kinds) > 0 {
 		each := make([]string, 0, len(f.Kinds))
@@ -96,6 +97,9 @@ func (f Filter) where() (text string, args []any) {
 	}
 	for _, kind := range f.Skip {
 		add("kind <> ?", kind)
+	}
+	for _, subject := range f.Apart {
+		add("subject <> ?", subject)
 	}
 	if f.Text != "" {
 		number, err := strconv.ParseUint(strings.ReplaceAll(f.Text, ",", ""), 10, 62)
