@@ -58,8 +58,11 @@ type orderJSON struct {
 	UpdatedAt     string            `json:"updated_at"`
 	DryRun        bool              `json:"dry_run,omitempty"`
 
-	Legs     []legJSON     `json:"legs,omitempty"`
-	Released []string      `json:"released,omitempty"`
+	Legs     []legJSON `json:"legs,omitempty"`
+	Released []string  `json:"released,omitempty"`
+
+	UnprotectedFor string `json:"unprotected_for,omitempty"`
+
 	Estimate *estimateJSON `json:"estimate,omitempty"`
 }
 
@@ -139,6 +142,9 @@ func exact(d decimal.Decimal) string {
 func toPlacedJSON(p order.Placed) orderJSON {
 	r := toOrderJSON(p.Order)
 	r.Released, r.Estimate = p.Released, toEstimateJSON(p.Estimate)
+	if p.UnprotectedFor > 0 {
+		r.UnprotectedFor = p.UnprotectedFor.Round(time.Millisecond).String()
+	}
 	if p.ID == "" { // nothing was recorded
 		r.Group = ""
 	}

@@ -38,12 +38,24 @@ func sentEvents(orders []order.Origin, now time.Time) []order.Event {
 
 // withGroup returns an order with the others of its group as they are now.
 func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
-	if p.Group.Name != p.ID && !p.ReduceOnly {
+	if p.Group.Name != p.ID && !p.ReduceOnly && p.Replaces == "" {
 		return p
 	}
 	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
-	_ = d.do(context.WithoutCancel(ctx), func(l *loop) { p.Legs, p.Released = l.legs(p.Order), l.released(p.Order) })
+	_ = d.do(context.WithoutCancel(ctx), func(l *loop) {
+		p.Legs, p.Released, p.UnprotectedFor = l.legs(p.Order), l.released(p.Order), l.unprotectedFor(p.Order)
+	})
 	return p
+}
+
+// unprotectedFor returns how long a position had no stop while an order took the place of
+// another: from the end of that one until the venue, or candela, had the new one.
+func (l *loop) unprotectedFor(o order.Order) time.Duration {
+	old, ok := l.book.Order(o.Replaces)
+	if !ok || !o.ReduceOnly || !old.Status.Final() || o.Status.Final() || !venueAnswered(o) || o.Status == order.New {
+		return 0
+	}
+	return max(o.Updated.Sub(old.Updated), 0)
 }
 
 // legs returns the other orders of the group that an order is the first of, the stop first.

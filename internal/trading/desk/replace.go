@@ -39,6 +39,11 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 		return nil, e
 	case old.External:
 		return nil, bad(fault.Unsupported, "external_order", "replaces: order %s was placed outside candela. Cancel it at %s. Nothing was done.", old.ID, old.Broker)
+	case old.Status.Final() && len(l.openExits(old)) > 0:
+		legs := l.openExits(old)
+		e := bad(fault.Conflict, "order_closed", "replaces: order %s is %v, and its %s can be replaced. Use replaces %s. Nothing was done.", old.ID, old.Status, names(legs), legs[0].ID)
+		e.Suggestions = []string{legs[0].ID}
+		return nil, e
 	case old.Status.Final():
 		return nil, bad(fault.Conflict, "order_closed", "replaces: order %s is %v. Place the order without replaces. Nothing was done.", old.ID, old.Status)
 	case old.Status == order.PendingApproval:
@@ -60,6 +65,15 @@ func (l *loop) replacedOrders(r order.Request) ([]order.Order, error) {
 	return group, checkKept(r, group)
 }
 
+// openExits returns the exits of an entry that can be replaced, stops first.
+func (l *loop) openExits(entry order.Order) []order.Order {
+	exits := slices.DeleteFunc(l.book.Exits(entry.ID), func(o order.Order) bool {
+		return o.Status.Final() || o.Status == order.New || o.Status == order.PendingApproval
+	})
+	slices.SortStableFunc(exits, func(a, b order.Order) int { return cmp.Compare(a.Role, b.Role) })
+	return exits
+}
+
 // maxCandidates is how many orders a refusal lists.
 const maxCandidates = 5
 
@@ -71,7 +85,7 @@ func (l *loop) replaceable(r order.Request) (ids []string, text string) {
 	slices.SortStableFunc(open, func(a, b order.Order) int { return b.Created.Compare(a.Created) })
 	slices.SortStableFunc(open, func(a, b order.Order) int { return cmp.Compare(a.Role, b.Role) })
 	for _, o := range open {
-		if o.Symbol == r.Symbol && o.Side == r.Spec("", "").Side && !o.External && len(found) < maxCandidates {
+		if o.Symbol == r.Symbol && o.Side == r.Spec("", "").Side && !o.External && !l.waitsForEntry(o) && len(found) < maxCandidates {
 			found = append(found, o)
 			ids = append(ids, o.ID)
 		}

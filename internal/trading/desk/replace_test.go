@@ -197,3 +197,27 @@ func TestReplace_AStopAlone(t *testing.T) {
 		w.wants(w.order(p.ID), order.Accepted)
 	})
 }
+
+// TestReplace_NamesTheTimeWithoutAStop holds that the answer says how long the position had no
+// stop, and that the ID of the entry leads to that of its stop.
+func TestReplace_NamesTheTimeWithoutAStop(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		waits := w.placed(bracket(limit("0.1", "49000")))
+		time.Sleep(2 * time.Second)
+		_, err := w.Place(w.t.Context(), caller(), moved(p.ID, "49000"))
+		if err == nil || !strings.Contains(err.Error(), "its stop_loss "+p.Legs[0].ID+", take_profit "+p.Legs[1].ID+" can be replaced. Use replaces "+p.Legs[0].ID) {
+			w.t.Errorf("the entry: %v", err)
+		}
+		if _, err := w.Place(w.t.Context(), caller(), moved("none", "49000")); err == nil || strings.Contains(err.Error(), waits.Legs[0].ID) {
+			w.t.Errorf("an unknown order: %v", err)
+		}
+		w.venue.Fail(brokertest.Fault{}, brokertest.Fault{Fate: broker.ErrUnknown, Done: true})
+		next := w.placed(moved(p.Legs[0].ID, "49000"))
+		w.wants(next.Order, order.Accepted)
+		if next.UnprotectedFor < 0 || next.UnprotectedFor > 5*time.Second {
+			w.t.Errorf("unprotected for %v", next.UnprotectedFor)
+		}
+	})
+}

@@ -124,6 +124,8 @@ type Placed struct {
 	Legs     []Order   `json:"legs,omitempty"`     // the other orders of its group, the stop first
 	Estimate *Estimate `json:"estimate,omitempty"` // of a dry run, or of a quantity that follows from a risk
 	Released []string  `json:"released,omitempty"` // IDs of the orders that are cancelled because they hold what this one sells
+
+	UnprotectedFor time.Duration `json:"unprotected_for,omitempty"` // from the end of the stop that it replaces until it was accepted
 }
 
 // Estimate is what an order would cost and risk, in the account's currency unless it is a
