@@ -47,16 +47,21 @@ func (d *day) equal() {
 func (d *day) equalOrders(all []order.Order) {
 	d.t.Helper()
 	ours, theirs := make(map[string]order.Order), make(map[string]decimal.Decimal)
+	named := make(map[string]string) // the IDs of ours by those of the venue
 	for _, o := range all {
-		if name := o.Symbol.Name + " " + o.VenueID; o.External {
+		name := o.Symbol.Name + " " + o.VenueID
+		if o.External {
 			theirs[name] = theirs[name].Add(o.Filled)
-		} else {
-			ours[o.ID] = o
+			continue
 		}
+		ours[o.ID], named[name] = o, o.ID
 	}
 	for _, r := range d.floor.orders() {
-		have, known := ours[r.ID]
 		name := r.Symbol.Name + " " + r.VenueID
+		have, known := ours[r.ID]
+		if !known { // a leg has an ID of the venue's
+			have, known = ours[named[name]]
+		}
 		switch {
 		case isForeign(r.ID):
 			if !theirs[name].Equal(r.Filled) {
@@ -68,8 +73,11 @@ func (d *day) equalOrders(all []order.Order) {
 		case have.Status != r.Status || !have.Filled.Equal(r.Filled) || have.Doubtful() || have.MissingFills():
 			d.t.Errorf("order %s is %v with %s here, and %v with %s at the venue (%s)", have.ID, have.Status, have.Filled, r.Status, r.Filled, have.Doubt)
 			d.record(have.ID)
+		case !r.Status.Final() && r.Quantity.IsPositive() && !r.Quantity.Equal(have.Quantity):
+			d.t.Errorf("order %s is over %s here, and over %s at the venue", have.ID, have.Quantity, r.Quantity)
+			d.record(have.ID)
 		}
-		delete(ours, r.ID)
+		delete(ours, have.ID)
 	}
 	for _, o := range ours {
 		if !o.Status.Final() || !o.Filled.IsZero() {

@@ -66,8 +66,9 @@ type day struct {
 	floor   floor
 	network *fake.Network
 	random  *rand.Rand
-	dir     string
 	policy  guard.Policy
+	log     *slog.Logger
+	dir     string
 	store   *ledger.Ledger
 	calls   sync.WaitGroup
 	steps   int
@@ -96,8 +97,18 @@ func unlimited() guard.Policy {
 
 func newDay(t *testing.T, seed uint64, network *fake.Network, f floor) *day {
 	t.Helper()
-	d := &day{t: t, network: network, floor: f, random: rand.New(rand.NewPCG(seed, 9)), dir: t.TempDir(), policy: unlimited()}
+	d := openDay(t, seed, network, f)
 	d.start()
+	return d
+}
+
+// openDay returns a day whose desk has not started.
+func openDay(t *testing.T, seed uint64, network *fake.Network, f floor) *day {
+	t.Helper()
+	d := &day{
+		t: t, network: network, floor: f, random: rand.New(rand.NewPCG(seed, 9)), policy: unlimited(), log: slog.New(slog.DiscardHandler), dir: t.TempDir(),
+		stop: func() {},
+	}
 	t.Cleanup(func() { d.stop() })
 	return d
 }
@@ -119,7 +130,7 @@ func (d *day) start() {
 			s.Venue = d.floor.name()
 			return s, nil
 		},
-		Log: slog.New(slog.DiscardHandler), Now: d.floor.now, Rand: rand.Float64,
+		Log: d.log, Now: d.floor.now, Rand: rand.Float64,
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.t.Context()))
 	hard, kill := context.WithCancel(context.WithoutCancel(d.t.Context()))

@@ -104,14 +104,15 @@ func (l *loop) noteDust(c order.Cover) {
 	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "entry", c.Entry.ID, "symbol", c.Entry.Symbol.String(), "quantity", c.Due.String())
 }
 
-// idle reports whether nothing of the entry's orders is on its way to the venue.
+// idle reports whether nothing of the entry's orders is on its way to the venue, and no answer
+// about its exits is awaited.
 func (l *loop) idle(c order.Cover) bool {
 	for head := range l.deferred {
 		if o, _ := l.book.Order(head); o.Symbol == c.Entry.Symbol {
 			return false
 		}
 	}
-	return !l.inFlight[c.Entry.ID] && !slices.ContainsFunc(c.Exits, func(o order.Order) bool { return l.inFlight[o.ID] })
+	return !l.inFlight[c.Entry.ID] && !slices.ContainsFunc(c.Exits, func(o order.Order) bool { return l.inFlight[o.ID] || l.polls[o.ID] != nil })
 }
 
 // mayTry reports whether the entry's turn has come, and sets the next.
@@ -349,12 +350,20 @@ func (l *loop) mayProtect(o order.Order) bool {
 }
 
 // followGroup queries the open orders of a group after the end of another: the venue ends
-// them or lets them work, and its report may be lost.
+// them or lets them work, and its report may be lost. It queries a target that is over more than
+// the stop beside it: the venue makes the stop smaller when the target is filled, and its report
+// of the fill may come later.
 func (l *loop) followGroup(o order.Order) {
-	if o.Group.Name == "" || o.External || !o.Status.Final() {
+	if o.Group.Name == "" || o.External {
 		return
 	}
 	for _, other := range l.book.Group(o.Group.Name) {
+		if !o.Status.Final() {
+			if o.IsStop() && !o.Waiting && !o.Resized.IsZero() && other.Role == order.TakeProfit && !other.Status.Final() && other.Remaining().GreaterThan(o.Remaining()) {
+				l.forcePoll(other)
+			}
+			continue
+		}
 		working := o.Status == order.Filled && o.ID == o.Group.Name && o.Role == order.Entry && other.Status == order.Accepted
 		if other.ID != o.ID && !other.Status.Final() && !working && other.VenueID != "" {
 			l.forcePoll(other)

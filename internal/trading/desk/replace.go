@@ -260,7 +260,7 @@ func (l *loop) released(o order.Order) []string {
 	}
 	var ids []string
 	for _, other := range l.book.Newest(maxListed) {
-		if other.CancelFor != o.ID {
+		if other.CancelFor != o.ID || other.CancelRequested.IsZero() && !other.Status.Final() {
 			continue
 		}
 		ids = append(ids, other.ID)

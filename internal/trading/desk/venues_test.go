@@ -109,12 +109,15 @@ func (f onBinance) elsewhere(random *rand.Rand, number int, symbol string, quant
 
 func (f onBinance) orders() []order.Report {
 	status := map[string]order.Status{
-		"NEW": order.Accepted, "PARTIALLY_FILLED": order.PartiallyFilled, "FILLED": order.Filled, "CANCELED": order.Canceled, "EXPIRED": order.Expired,
+		"PENDING_NEW": order.Held, "NEW": order.Accepted, "PARTIALLY_FILLED": order.PartiallyFilled, "FILLED": order.Filled, "CANCELED": order.Canceled, "EXPIRED": order.Expired,
 	}
 	var all []order.Report
 	for _, o := range f.Orders() {
+		side, _ := order.ParseSide(strings.ToLower(o.Side))
 		all = append(all, order.Report{
-			Spec:    order.Spec{ID: o.ClientID, Symbol: market.Symbol{Venue: "binance", Name: o.Symbol}},
+			Spec: order.Spec{
+				ID: o.ClientID, Symbol: market.Symbol{Venue: "binance", Name: o.Symbol}, Side: side, Quantity: o.Quantity, StopPrice: o.StopPrice, TrailPercent: decimal.New(o.TrailingDelta, -2),
+			},
 			VenueID: strconv.FormatInt(o.ID, 10), Status: status[o.Status], Filled: o.Executed,
 		})
 	}

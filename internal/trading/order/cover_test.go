@@ -35,3 +35,41 @@ func TestCovers_AnOpenEntryHasWhatItBrought(t *testing.T) {
 		t.Errorf("the entries hold %v", held)
 	}
 }
+
+// TestCovers_ACancelThatFailedMayBeCarriedOut holds that a stop which the venue ends after the
+// desk gave up its cancel for another order is still asked for, and one that a client ended is not.
+func TestCovers_ACancelThatFailedMayBeCarriedOut(t *testing.T) {
+	t.Parallel()
+	asked := event("s", order.KindCancelRequested)
+	asked.Reason = "x"
+	pending := event("s", order.KindCancelRequested)
+	pending.VenueID = "17"
+	for name, c := range map[string]struct {
+		events []order.Event
+		want   bool
+	}{
+		"for another order":              {[]order.Event{asked}, true},
+		"for another order, given up":    {[]order.Event{asked, event("s", order.KindCancelFailed)}, true},
+		"given up, and reported pending": {[]order.Event{asked, event("s", order.KindCancelFailed), pending}, true},
+		"pending before it is asked for": {[]order.Event{pending, asked}, true},
+		"by a client":                    {[]order.Event{event("s", order.KindCancelRequested)}, false},
+		"by a client, after one failed":  {[]order.Event{asked, event("s", order.KindCancelFailed), event("s", order.KindCancelRequested), pending}, false},
+		"elsewhere":                      {[]order.Event{pending}, false},
+	} {
+		entry := origin("e", order.Buy, "1")
+		entry.Role, entry.Group.Name, entry.Protect.StopLoss = order.Entry, "e", dec("90")
+		stop := order.Origin{Parent: "e", Spec: entry.Legs()[0]}
+		stop.ID, stop.Owner = "s", entry.Owner
+		b, accepted, canceled := order.NewBook("me"), event("s", order.KindAccepted), event("s", order.KindCanceled)
+		accepted.VenueID = "17"
+		events := []order.Event{created(entry), event("e", order.KindSent), created(stop), event("s", order.KindSent), filled(trade(entry, 5, "1", "100")), accepted}
+		for _, e := range append(append(events, c.events...), canceled) {
+			if err := b.Apply(e); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		if all := b.Covers(entry.Symbol, "BTC"); len(all) != 1 || all[0].Due.IsPositive() != c.want {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+}

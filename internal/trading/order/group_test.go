@@ -114,13 +114,16 @@ func TestWithoutStop(t *testing.T) {
 	stop := func(side order.Side, quantity string) order.Order {
 		g := origin("o1", side, quantity)
 		g.StopPrice = dec("90")
-		return sent(g)
+		return fold(sent(g), event("o1", order.KindAccepted))
 	}
 	target := sent(origin("o2", order.Sell, "5"))
 	g := origin("o3", order.Sell, "4")
 	g.TrailPercent = dec("1.5")
-	trailing := sent(g)
-	waiting := fold(stop(order.Sell, "5"), event("o1", order.KindHeld))
+	trailing := fold(sent(g), event("o3", order.KindAccepted))
+	g.ID = "o1"
+	unknown, lost := sent(g), fold(sent(g), event("o1", order.KindLost))
+	g.Group = order.Group{Name: "o0", Leg: true}
+	waiting := fold(sent(g), event("o1", order.KindHeld))
 	leaving := fold(stop(order.Sell, "5"), event("o1", order.KindCancelRequested))
 	for name, tc := range map[string]struct {
 		held string
@@ -133,6 +136,7 @@ func TestWithoutStop(t *testing.T) {
 		"a stop over more":           {"5", []order.Order{stop(order.Sell, "8")}, "0"},
 		"a stop that trails":         {"5", []order.Order{trailing}, "1"},
 		"a leg that waits":           {"5", []order.Order{waiting}, "5"},
+		"a stop without an answer":   {"5", []order.Order{unknown, lost}, "5"},
 		"a stop that is being ended": {"5", []order.Order{leaving}, "5"},
 		"a stop of the wrong side":   {"5", []order.Order{stop(order.Buy, "5")}, "5"},
 		"a short":                    {"-5", []order.Order{stop(order.Buy, "4")}, "1"},

@@ -181,14 +181,18 @@ func step(o Order, e Event) (Order, error) {
 	case KindClaimed:
 		return claim(o, e)
 	case KindCancelRequested:
+		// A report that a cancel is pending does not say what it is for.
+		if e.Reason != "" || o.CancelRequested.IsZero() && e.VenueID == "" {
+			o.CancelFor = e.Reason
+		}
 		if o.CancelRequested.IsZero() {
-			o.CancelRequested, o.CancelFor = e.At, e.Reason
+			o.CancelRequested = e.At
 		}
 		if o.Status == Accepted || o.Status == PartiallyFilled || o.Status == Held {
 			o.Status = PendingCancel
 		}
 	case KindCancelFailed:
-		o.CancelRequested, o.CancelFor = time.Time{}, ""
+		o.CancelRequested = time.Time{} // CancelFor stays: the venue may carry it out yet
 		if o.Status == PendingCancel {
 			o.Status = openStatus(o)
 		}

@@ -72,11 +72,12 @@ func (o Order) works(filled bool) bool {
 }
 
 // WithoutStop returns how much of a position, of this signed quantity, no stop among the
-// open orders in its symbol would close. A stop that waits for its entry closes nothing yet.
+// open orders in its symbol would close. A stop that waits for its entry, or that the venue may
+// not have, closes nothing yet.
 func WithoutStop(held decimal.Decimal, open []Order) decimal.Decimal {
 	left := held.Abs()
 	for _, o := range open {
-		if o.IsStop() && !o.Waiting && o.Protects(held) && o.CancelRequested.IsZero() {
+		if o.IsStop() && !o.Waiting && o.Protects(held) && o.works(false) {
 			left = left.Sub(o.Remaining())
 		}
 	}
