@@ -18,10 +18,9 @@ func TestEstimate_HasTheFeeOfTheAccount(t *testing.T) {
 		network := fake.NewNetwork()
 		f, shut := binanceFloor(network, 1)
 		t.Cleanup(shut)
-		d := &day{t: t, network: network, floor: f, dir: t.TempDir(), policy: unlimited()}
+		d := openDay(t, 1, network, f)
 		d.policy.TakerFeePct = dec("5")
 		d.start()
-		t.Cleanup(func() { d.stop() })
 		time.Sleep(5 * time.Second)
 		price := f.(onBinance).Price("BTCUSDT") //nolint:forcetypeassert // the test chose it
 		r := order.Request{

@@ -91,10 +91,9 @@ func (v heldAt) sell(t *testing.T, fault string) {
 	network := fake.NewNetwork()
 	f, shut := v.open(network)
 	t.Cleanup(shut)
-	d := &day{t: t, network: network, floor: f, dir: t.TempDir(), policy: unlimited()}
+	d := openDay(t, 1, network, f)
 	d.policy.HeldStops = guard.HeldAllow
 	d.start()
-	t.Cleanup(func() { d.stop() })
 	v.pin(f, v.from)
 	time.Sleep(5 * time.Second)
 	p, err := d.Place(t.Context(), caller(), order.Request{
