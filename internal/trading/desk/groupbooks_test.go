@@ -12,7 +12,7 @@ import (
 
 // settle lets everything come to an end.
 func (d *groupDay) settle() {
-	d.story.tell("calm")
+	d.story.note("calm")
 	d.floor.shove(d.floor.guarded(), decimal.Zero)
 	d.floor.shove(d.floor.plain(), decimal.Zero)
 	d.floor.clear()
@@ -172,7 +172,7 @@ func (d *groupDay) sell(name string) {
 	if r.Quantity.LessThan(d.floor.unit(name)) {
 		return
 	}
-	d.story.tell("sell all of %s: %v", name, r.Quantity)
+	d.story.note("sell all of %s: %v", name, r.Quantity)
 	if p, err := d.Place(d.t.Context(), caller(), r); err != nil {
 		d.t.Errorf("%s of %s cannot be sold: %v %v", r.Quantity, name, p.Status, err)
 	}

@@ -47,7 +47,7 @@ func (s *story) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-func (s *story) tell(format string, args ...any) {
+func (s *story) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(&s.text, "%s %s\n", s.now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
@@ -144,7 +144,7 @@ func (d *groupDay) trouble() {
 	case 1:
 		d.did("cut", "the network is down")
 		d.disconnect()
-		d.story.tell("the network is up")
+		d.story.note("the network is up")
 	default:
 		d.did("restart", "the desk dies")
 		d.restart()
@@ -159,22 +159,22 @@ func (d *groupDay) arm(f fake.Fault) {
 			return false
 		}
 		d.faults.Add(1)
-		d.story.tell("%s %s fails: %s", r.Method, r.URL.Path, text)
+		d.story.note("%s %s fails: %s", r.Method, r.URL.Path, text)
 		return true
 	}
 	d.floor.next(f)
 }
 
-// did counts something and tells it.
+// did counts and notes something.
 func (d *groupDay) did(what, format string, args ...any) {
 	d.count[what]++
-	d.story.tell(format, args...)
+	d.story.note(format, args...)
 }
 
 // act does one thing.
 func (d *groupDay) act() {
 	if d.restricted(d.floor.guarded()) && d.random.IntN(8) == 0 {
-		d.exit(d.floor.guarded()) // as an owner does who is told
+		d.exit(d.floor.guarded()) // as an owner does who is notified
 		return
 	}
 	switch n := d.random.IntN(20); {
@@ -235,10 +235,10 @@ func (d *groupDay) place(what string, r order.Request) {
 	r.Symbol.Venue = d.floor.name()
 	d.count[what]++
 	place := d.Place
-	d.story.tell("%s: %v %v %v %s at %v, stop %v, legs %+v, replaces %s", what, r.Side, r.Type, r.Quantity, r.Symbol.Name, r.Price, r.StopPrice, r.Protect, r.Replaces)
+	d.story.note("%s: %v %v %v %s at %v, stop %v, legs %+v, replaces %s", what, r.Side, r.Type, r.Quantity, r.Symbol.Name, r.Price, r.StopPrice, r.Protect, r.Replaces)
 	d.calls.Go(func() {
 		p, err := place(d.t.Context(), caller(), r)
-		d.story.tell("%s is %s: %v %v", what, p.ID, p.Status, err)
+		d.story.note("%s is %s: %v %v", what, p.ID, p.Status, err)
 	})
 }
 
@@ -362,7 +362,7 @@ func (d *groupDay) drop() {
 	cancel := d.Cancel
 	d.calls.Go(func() {
 		o, err := cancel(d.t.Context(), caller(), o.ID)
-		d.story.tell("the cancel of %s: %v %v", o.ID, o.Status, err)
+		d.story.note("the cancel of %s: %v %v", o.ID, o.Status, err)
 	})
 }
 
@@ -396,7 +396,7 @@ func (d *groupDay) push() {
 	d.floor.shove(name, price)
 	time.Sleep(time.Duration(500+d.random.IntN(4000)) * time.Millisecond)
 	d.floor.shove(name, decimal.Zero)
-	d.story.tell("the price of %s is %v again", name, d.price(name))
+	d.story.note("the price of %s is %v again", name, d.price(name))
 }
 
 // tally is how much happened on a day.
