@@ -29,8 +29,8 @@ func (c *compiler) callInto(call *check.Call, dst []*float64) stmt {
 		if s.ring != nil {
 			rings = append(rings, s.ring)
 		}
-		if a := call.Args[i]; a != nil && a.Qual() <= check.SimpleQ {
-			*s.p = args[i]()
+		if a := call.Args[i]; a != nil && a.Qual() <= check.SimpleQ && simpleType(a.Type()) {
+			early(func() { *s.p = args[i]() })
 		}
 	}
 	body := c.valued(call.Func.Body, call.T, dst)

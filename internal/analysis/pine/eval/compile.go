@@ -213,8 +213,8 @@ func (c *compiler) stmt(s check.Stmt) stmt {
 func (c *compiler) declare(s *check.Declare) stmt {
 	to := c.slotOf(s.Var)
 	init := c.into(s.Init, []*float64{to.p})
-	if s.Var.Qual <= check.SimpleQ && !s.Var.Assigned {
-		init() // lengths and requests want it before the first bar
+	if s.Var.Qual <= check.SimpleQ && !s.Var.Assigned && simpleType(s.Var.Type) {
+		early(func() { init() })
 	}
 	if to.set != nil {
 		set := to.set
@@ -228,6 +228,19 @@ func (c *compiler) declare(s *check.Declare) stmt {
 		}
 	}
 	return marked(init, to.ring)
+}
+
+// early computes a value that lengths and requests want before the first bar. A failure
+// counts when the value is computed on a bar.
+func early(run func()) {
+	defer func() {
+		if e := recover(); e != nil {
+			if _, ok := e.(*Error); !ok {
+				panic(e)
+			}
+		}
+	}()
+	run()
 }
 
 // marked notes in the history that its series was set on this bar.

@@ -32,12 +32,13 @@ func (c *compiler) binary(e *check.Binary) num {
 		return truth(c.cond(e))
 	}
 	if e.T.Kind == check.String {
-		x, y, h := c.num(e.X), c.num(e.Y), &c.m.heap
+		x, y, h, at := c.num(e.X), c.num(e.Y), &c.m.heap, e.Where().From
 		return func() float64 {
 			a, b := x(), y()
 			if a != a || b != b {
 				return math.NaN()
 			}
+			c.m.place = at
 			return h.newText(h.text(a) + h.text(b))
 		}
 	}
