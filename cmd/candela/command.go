@@ -41,6 +41,7 @@ func commands() []command {
 		{"Use", "", "", "", "", runMode},
 		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", demoHelp, showDemo},
 		{"Use", "version", "", "Print the version and build details", "", printVersion},
+		{"Use", "script", "check FILE", "Check a Pine script and show its errors, inputs and signals", scriptHelp, oneOf("script", subcommand{"check", checkScript})},
 		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
 		{"Trade", "approvals", "[flags]", "List the orders that need your approval", approvalsHelp, approvals},
 		{"Trade", "approve", "ID [flags]", "Send an order that needs your approval", approveHelp, approve},

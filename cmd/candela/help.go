@@ -209,6 +209,17 @@ Flags:
 Example:
   candela migrate --to nats --nats-url nats://127.0.0.1:4222
 `
+	scriptHelp = `
+check reads FILE as Pine Script, version 5 or 6, and shows each error with its line, its
+column and what to do. A script without errors is summarised: inputs, plots, alert
+conditions and requests. Libraries that it imports are read from the folder of FILE:
+import user/name/3 is user.name.3.pine.
+
+Examples:
+  candela script check my_cross.pine
+
+Exit codes: 0 no errors, 1 errors.
+`
 	policyHelp = `
 Without FILE it checks the policy that a start would use.
 

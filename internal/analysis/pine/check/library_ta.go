@@ -258,7 +258,7 @@ export requestUpAndDownVolume(simple string lowerTimeframe) =>
         down += v < 0 ? v : 0
     [up, down, up + down]
 
-export requestVolumeDelta(simple string lowerTimeframe, simple string cumulationPeriod = "") =>
+export requestVolumeDelta(simple string lowerTimeframe, string cumulationPeriod = "") =>
     parts = request.security_lower_tf(syminfo.tickerid, lowerTimeframe, close > open ? volume : close < open ? -volume : close >= close[1] ? volume : -volume)
     var float begin = 0.0
     var float total = 0.0

@@ -44,7 +44,7 @@ dayofweek(int time, string? timezone) int
 hour(int time, string? timezone) int
 minute(int time, string? timezone) int
 second(int time, string? timezone) int
-timeframe.change(simple string? timeframe) series bool
+timeframe.change(string? timeframe) series bool
 timeframe.in_seconds(string? timeframe) int
 timeframe.from_seconds(int seconds) string
 runtime.error(string message) void
@@ -133,7 +133,7 @@ request.seed(string source, any... rest) series float | refused candela has no s
 request.footprint(any... rest) series float | refused candela has no volume by price inside a bar
 request.currency_rate(string from, any... rest) series float | refused candela has no currency rates
 ticker.new(simple string prefix, simple string ticker, simple string? session, simple string? adjustment, simple any? settlement_as_close, simple any? backadjustment) simple string
-ticker.modify(simple string tickerid, simple string? session, simple string? adjustment, simple any? settlement_as_close, simple any? backadjustment) simple string
+ticker.modify(string tickerid, string? session, simple string? adjustment, simple any? settlement_as_close, simple any? backadjustment) simple string
 ticker.standard(simple string? symbol) simple string
 ticker.inherit(simple string from_tickerid, simple string symbol) simple string
 ticker.heikinashi(simple string symbol) simple string

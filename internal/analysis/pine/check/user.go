@@ -148,7 +148,7 @@ func (c *checker) userArg(at syntax.Span, f *function, p *syntax.Param, value *E
 	if t.Kind == Void || t.Kind == TupleKind || !c.fits(a.Type(), t) {
 		return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Type(), t), "Use a value of that type.", i + 1}
 	}
-	if p.Type != nil && p.Type.Qualifier != "" && !t.Reference() {
+	if p.Type != nil && p.Type.Qualifier != "" && !t.Reference() && t.Kind != String {
 		want, _ := cutQualifier(p.Type.Qualifier + " ")
 		if a.Qual() > want {
 			return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Qual(), want), "Use a value that does not change from bar to bar.", i + 1}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/kit/fault"
+)
+
+// checkScript checks a Pine script in a file.
+func checkScript(_ context.Context, in invocation) error {
+	if len(in.args) != 1 || strings.HasPrefix(in.args[0], "-") {
+		return fault.Field("script check", strings.Join(in.args, " "), "one FILE")
+	}
+	path := in.args[0]
+	source, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("read script: %w", err)
+	}
+	program, found := check.Check(string(source), check.Options{Library: librariesIn(filepath.Dir(path))})
+	errors := 0
+	for _, d := range found {
+		kind := "warning"
+		if d.Severity == check.Error {
+			kind = "error"
+			errors++
+		}
+		fmt.Fprintf(in.Stdout, "%s:%d:%d: %s %s: %s\n", path, d.Line, d.Column, kind, d.Code, d.Message)
+		if d.Fix != "" {
+			fmt.Fprintf(in.Stdout, "    %s\n", d.Fix)
+		}
+	}
+	if errors > 0 {
+		return fault.New(fault.Invalid, "invalid_file", "%s has %d errors.", path, errors)
+	}
+	return summarise(in.Stdout, program)
+}
+
+// librariesIn answers imports with files of a folder.
+func librariesIn(folder string) func(user, name string, version int) (string, bool) {
+	return func(user, name string, version int) (string, bool) {
+		source, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%s.%s.%d.pine", user, name, version))) //nolint:gosec // names are identifiers
+		return string(source), err == nil
+	}
+}
+
+// summarise prints what a checked script declares.
+func summarise(w io.Writer, p *check.Program) error {
+	kind := map[check.ScriptKind]string{check.Indicator: "indicator", check.Strategy: "strategy", check.Library: "library"}[p.Kind]
+	fmt.Fprintf(w, "%q is a valid %s, Pine version %d.\n", p.Title, kind, p.Version)
+	for _, i := range p.Inputs {
+		fmt.Fprintf(w, "  input %s (%s) %q\n", i.Name, i.Kind, i.Title)
+	}
+	for _, o := range p.Plots {
+		fmt.Fprintf(w, "  %s %q\n", o.Kind, o.Title)
+	}
+	for _, c := range p.Conditions {
+		fmt.Fprintf(w, "  alert condition %q\n", c.Title)
+	}
+	_, err := fmt.Fprintf(w, "  %d requests, %d places with state\n", len(p.Requests), p.Instances)
+	return err
+}
