@@ -43,6 +43,7 @@ func commands() []command {
 		{"Use", "version", "", "Print the version and build details", "", printVersion},
 		{"Use", "script", "check FILE", "Check a Pine script and show its errors, inputs and signals", scriptHelp, oneOf("script", subcommand{"check", checkScript})},
 		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
+		{"Trade", "console", "[flags]", "Open the owner's console in a browser", consoleHelp, openConsole},
 		{"Trade", "approvals", "[flags]", "List the orders that need your approval", approvalsHelp, approvals},
 		{"Trade", "approve", "ID [flags]", "Send an order that needs your approval", approveHelp, approve},
 		{"Trade", "refuse", "ID [flags]", "Refuse an order that needs your approval", refuseHelp, refuse},

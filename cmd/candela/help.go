@@ -144,6 +144,17 @@ Flags:
 Example:
   candela status --json
 `
+	consoleHelp = `
+Prints the address of the console of the program that runs in the state directory, and a
+passphrase that is good once, for a minute. A program on stdio opens it on 127.0.0.1 when you
+ask. Run the command again when a page asks for the passphrase.
+
+Flags:
+  --json  print both as JSON
+
+Example:
+  candela console
+`
 	approvalsHelp = `
 Orders above approval_above of the policy wait for you and are not sent before your yes.
 

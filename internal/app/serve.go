@@ -35,7 +35,11 @@ func serveMCP(rt Runtime) ([]Part, error) {
 		logins.OnRevoke(side.endTokens)
 		side.auditLogins(rt, logins)
 	}
-	socket := control.Server{Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
+	var pages func(context.Context) (string, error)
+	if rt.Config.HTTP.Console {
+		pages = func(context.Context) (string, error) { return rt.Config.HTTP.BaseURL + console.Root, nil }
+	}
+	socket := control.Server{Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	return append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...), nil
 }
 

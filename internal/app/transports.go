@@ -143,10 +143,12 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
 	}, Ending: session.Ending}
 }
 
-// control serves the owner's commands on the control socket.
-func (t *toolset) control(rt Runtime) Part {
-	socket := control.Server{Home: rt.Config.Home, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), Log: rt.Log}
-	return Part{Name: "control", Run: socket.Attempt}
+// control serves the owner's commands on the control socket, and the console when they ask
+// for it.
+func (t *toolset) control(rt Runtime) []Part {
+	pages := newLocalConsole(rt, t.trading)
+	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), Console: pages.open, Log: rt.Log}
+	return []Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
 }
 
 // release is the version shown to clients, without the commit and the toolchain. The log

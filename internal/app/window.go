@@ -178,7 +178,7 @@ func (w *window) succeed(ctx context.Context) error {
 
 // trade runs the trading side until ctx ends or a part fails.
 func (w *window) trade(ctx context.Context, set *toolset) error {
-	return runParts(ctx, append(append(set.parts, set.control(w.rt)), Part{Name: "trading", Run: func(ctx, _ context.Context, ready func()) error {
+	return runParts(ctx, append(append(set.parts, set.control(w.rt)...), Part{Name: "trading", Run: func(ctx, _ context.Context, ready func()) error {
 		w.trading.Store(set)
 		w.wake <- struct{}{}
 		w.settle()

@@ -49,7 +49,10 @@ type Server struct {
 	Survives func(oauth.Token) bool
 	Trader   Trader                                // nil without --trade
 	Status   func(context.Context) (Status, error) // nil without --trade
-	Log      *slog.Logger
+	// Console opens the owner's console and returns its address; nil where there is none. It
+	// needs Pass.
+	Console func(context.Context) (string, error)
+	Log     *slog.Logger
 }
 
 // Trader halts and resumes trading.
@@ -152,6 +155,9 @@ func (s Server) handler() http.Handler {
 			s.Log.InfoContext(r.Context(), "a passphrase that is good once was asked for on the control socket")
 			fmt.Fprint(w, s.Pass.issue(time.Now()))
 		})
+	}
+	if s.Console != nil && s.Pass != nil {
+		s.handleConsole(mux)
 	}
 	if s.Status != nil {
 		mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
