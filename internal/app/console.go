@@ -17,12 +17,13 @@ import (
 )
 
 // console returns the owner's console, nil where it is off or where tokens come from elsewhere.
-func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, t *trading) (http.Handler, error) {
+func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, tools *toolset) (http.Handler, error) {
 	if !rt.Config.HTTP.Console || logins == nil {
 		return nil, nil //nolint:nilnil // no console is not an error
 	}
 	logins.OnEvent(func(_ context.Context, e oauth.Event) { trackUse(use, e) })
-	ports := t.consolePorts()
+	ports := tools.trading.consolePorts()
+	ports.Charts = consoleCharts{tools.registry}
 	ports.Clients = consoleClients{logins, use}
 	return console.New(console.Config{
 		Owner: owner.New(logins, time.Now), BaseURL: rt.Config.HTTP.BaseURL, Version: rt.release(), Log: rt.Log, Now: time.Now,

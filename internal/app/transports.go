@@ -84,7 +84,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
-	if front.Console, err = rt.console(logins, use, tools.trading); err != nil {
+	if front.Console, err = rt.console(logins, use, tools); err != nil {
 		return nil, nil, nil, err
 	}
 	server, err := httpd.New(messages, auth, front)

@@ -266,7 +266,7 @@ export class View {
         .map((s) => ({ time: this.times[s.x], position: 'atPriceMiddle', price: s.y, shape: 'circle', color: t.warn, size: 0.6 }))
       this.library.createSeriesMarkers(base, markers)
     }
-    if (ind.y_range && base !== this.candles) base.applyOptions({ autoscaleInfoProvider: (own) => withRange(own(), ind.y_range) })
+    if (ind.y_range && base !== this.candles && fixedRange(ind)) base.applyOptions({ autoscaleInfoProvider: (own) => withRange(own(), ind.y_range) })
   }
 
   #drawLevels() {
@@ -408,6 +408,13 @@ export class View {
     this.#legend(i)
     this.events.describe?.(describe(this.series, i, this.digits))
   }
+}
+
+// fixedRange reports whether the range of a pane is more than that of all its values, as it is
+// for an oscillator between 0 and 100.
+function fixedRange(ind) {
+  const values = (ind.lines ?? []).concat(ind.histogram ?? []).flatMap((l) => l.values).filter((v) => v !== null)
+  return ind.y_range[0] !== values.reduce((a, b) => Math.min(a, b), Infinity) || ind.y_range[1] !== values.reduce((a, b) => Math.max(a, b), -Infinity)
 }
 
 // withRange widens the range of the values to the one that the server names for the pane.

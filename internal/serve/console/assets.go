@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"candela/internal/picture/webchart"
 )
 
 //go:embed static
@@ -36,6 +38,14 @@ func loadAssets() assets {
 		sum.Write(data)
 		all.files[e.Name()] = asset{kind: kindOf(e.Name()), plain: data, packed: pack(data)}
 	}
+	for _, m := range webchart.Modules() {
+		sum.Write(m.Source)
+		all.files[m.Name] = asset{kind: kindOf(m.Name), plain: m.Source, packed: pack(m.Source)}
+	}
+	if plain, err := webchart.Script(); err == nil && plain != nil {
+		sum.Write(plain)
+		all.files["lightweight-charts.js"] = asset{kind: kindOf(".js"), plain: plain, packed: webchart.Library()}
+	}
 	all.version = hex.EncodeToString(sum.Sum(nil)[:6])
 	return all
 }
@@ -44,7 +54,7 @@ func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".css":
 		return "text/css; charset=utf-8"
-	case ".js":
+	case ".js", ".mjs":
 		return "text/javascript; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"

@@ -39,6 +39,8 @@ type page struct {
 func (c *Console) table() []page {
 	all := []page{
 		overviewPage(),
+		chartPage(),
+		symbolPage(),
 		approvalsPage(),
 		approvalPage(),
 		ordersPage(),
@@ -75,6 +77,8 @@ type handler struct {
 func handlers() []handler {
 	return []handler{
 		{"/orders.csv", (*Console).saveOrders},
+		{"/chart.json", (*Console).serveChart},
+		{"/chart.png", (*Console).serveChart},
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -23,6 +24,13 @@ type Ports struct {
 	Receivers func() []Receiver // of messages to the owner
 	Firings   func() []Firing   // of alerts in the last seven days, newest first
 	History   History
+	Charts    Charts
+}
+
+// Charts draws charts.
+type Charts interface {
+	// Chart returns what generate_chart returns to arguments: JSON, or a PNG for that format.
+	Chart(ctx context.Context, caller principal.Caller, arguments json.RawMessage) ([]byte, error)
 }
 
 // Prices are the prices that the engine follows.

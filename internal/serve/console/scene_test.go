@@ -238,7 +238,7 @@ func newSceneAt(tb testing.TB, base string) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Clients: newCrowd(s.book), Audit: scroll{s.book}},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}},
 	})
 	if err != nil {
 		tb.Fatal(err)

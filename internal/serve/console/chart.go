@@ -1,0 +1,216 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/picture/webchart"
+	"candela/internal/trading/order"
+)
+
+func hasCharts(p Ports) bool { return p.Charts != nil }
+
+// chartPage shows a symbol's bars with what the account has there. Without script or without
+// the library it shows the picture that agents get.
+func chartPage() page {
+	return page{
+		path: "/chart", name: "chart", title: "Chart", icon: "chart", key: "c", tab: "Chart", live: "state orders list positions alerts",
+		needs: hasCharts, data: (*Console).chartData,
+	}
+}
+
+// symbolPage is the chart at an address of its own for each symbol.
+func symbolPage() page {
+	p := chartPage()
+	p.path, p.icon, p.key, p.tab = "/chart/{symbol}", "", "", ""
+	return p
+}
+
+// chartIntervals are those with a button; the address may name any other.
+func chartIntervals() []string { return []string{"5m", "15m", "1h", "4h", "1d"} }
+
+const (
+	chartIndicators = "bollinger_bands,ema_stack,rsi,macd"
+	chartBars       = 400
+)
+
+type chartData struct {
+	Symbol, Name, Interval, Indicators string
+	Intervals                          []chartInterval
+	Picture                            string // address
+	Query                              string // of the data
+	Interactive                        bool
+	Credit                             bool
+	Position                           *positionRow
+	Asks, Open, Fills                  []orderRow
+	Alerts                             []alertRow
+	Problem                            string
+}
+
+type chartInterval struct {
+	Name, To string
+	Current  bool
+	Small    bool // not on phones
+}
+
+func (c *Console) chartData(v *visit) (any, error) {
+	q := v.r.URL.Query()
+	d := chartData{
+		Symbol:      fault.Clean(cmp.Or(v.r.PathValue("symbol"), strings.TrimSpace(q.Get("symbol")), c.firstSymbol(v)), 40),
+		Interval:    fault.Clean(cmp.Or(q.Get("interval"), "1h"), 8),
+		Indicators:  fault.Clean(cmp.Or(q.Get("indicators"), chartIndicators), 200),
+		Interactive: webchart.Library() != nil,
+	}
+	d.Credit = d.Interactive
+	query := url.Values{"symbol": {d.Symbol}, "interval": {d.Interval}, "indicators": {d.Indicators}}
+	d.Query = query.Encode()
+	query.Set("theme", cmp.Or(v.prefs.Theme, "dark"))
+	d.Picture = Root + "/chart.png?" + query.Encode()
+	for i, name := range chartIntervals() {
+		to := url.Values{"interval": {name}, "symbol": {d.Symbol}, "indicators": {d.Indicators}}
+		d.Intervals = append(d.Intervals, chartInterval{Name: name, To: Root + "/chart?" + to.Encode(), Current: name == d.Interval, Small: i == 0})
+	}
+	symbol, err := market.ParseSymbol(d.Symbol)
+	if err != nil {
+		d.Name = "Sample data"
+		if d.Symbol != "" {
+			d.Problem = c.public(v.ctx(), err)
+		}
+		return d, nil
+	}
+	d.Name = symbol.Name
+	c.addAccount(v, &d, symbol)
+	return d, nil
+}
+
+// firstSymbol is what the page shows without a symbol: what is held, ordered or waited for.
+func (c *Console) firstSymbol(v *visit) string {
+	if c.cfg.Account != nil {
+		if held, err := c.cfg.Account.Positions(v.ctx(), v.caller()); err == nil && len(held) > 0 {
+			return held[0].Symbol.String()
+		}
+		if open, err := c.cfg.Account.Orders(v.ctx(), v.caller(), true); err == nil && len(open) > 0 {
+			return open[0].Spec.Symbol.String()
+		}
+	}
+	if c.cfg.Alerts != nil {
+		if all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller()); err == nil && len(all) > 0 {
+			return all[0].Symbol.String()
+		}
+	}
+	return ""
+}
+
+// addAccount adds what the account has in a symbol.
+func (c *Console) addAccount(v *visit, d *chartData, symbol market.Symbol) {
+	same := func(s market.Symbol) bool {
+		return s.Name == symbol.Name && (symbol.Venue == "" || s.Venue == symbol.Venue)
+	}
+	f := v.format()
+	if c.cfg.Account != nil {
+		held, err := c.positions(v)
+		if err != nil {
+			d.Problem = c.public(v.ctx(), err)
+		}
+		if i := slices.IndexFunc(held.Rows, func(r positionRow) bool { return same(r.Full) }); i >= 0 {
+			d.Position = &held.Rows[i]
+		}
+		all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+		if err != nil {
+			d.Problem = c.public(v.ctx(), err)
+		}
+		for _, o := range all {
+			if same(o.Spec.Symbol) {
+				d.addOrder(o, newOrderRow(o, f, held.prices()), f)
+			}
+		}
+	}
+	if c.cfg.Alerts == nil {
+		return
+	}
+	alerts, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
+	if err != nil {
+		d.Problem = c.public(v.ctx(), err)
+	}
+	for i := range alerts {
+		if same(alerts[i].Symbol) && len(d.Alerts) < chartRows {
+			d.Alerts = append(d.Alerts, c.alertRow(&alerts[i], f))
+		}
+	}
+}
+
+// chartRows bounds each list beside the chart.
+const chartRows = 12
+
+func (d *chartData) addOrder(o order.Order, row orderRow, f format) {
+	switch {
+	case o.Status == order.PendingApproval:
+		d.Asks = append(d.Asks, row)
+	case !o.Status.Final() && len(d.Open) < chartRows:
+		d.Open = append(d.Open, row)
+	case o.Status.Final() && o.Filled.IsPositive() && f.days(o.Updated) == 0 && len(d.Fills) < chartRows:
+		d.Fills = append(d.Fills, row)
+	}
+}
+
+// serveChart answers GET /console/chart.json and /console/chart.png with what generate_chart
+// returns to the owner.
+func (c *Console) serveChart(v *visit) {
+	if c.cfg.Charts == nil {
+		http.Error(v.w, "Not found.", http.StatusNotFound)
+		return
+	}
+	picture := strings.HasSuffix(v.r.URL.Path, ".png")
+	arguments, err := json.Marshal(chartArguments(v.r.URL.Query(), picture))
+	var body []byte
+	if err == nil {
+		body, err = c.cfg.Charts.Chart(v.ctx(), v.caller(), arguments)
+	}
+	kind := "application/json"
+	if picture && err == nil {
+		kind = "image/png"
+	}
+	if err != nil {
+		v.status = statusOf(err)
+		body, _ = json.Marshal(map[string]string{"message": c.public(v.ctx(), err)}) // text only
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Vary", "Accept-Encoding")
+	if packed, ok := gzipFor(v.r, body); ok && !picture {
+		h.Set("Content-Encoding", "gzip")
+		body = packed
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(v.status)
+	_, _ = v.w.Write(body) // the browser may have left
+}
+
+// chartArguments returns the arguments of generate_chart, which checks them.
+func chartArguments(q url.Values, picture bool) map[string]any {
+	a := map[string]any{"interval": cmp.Or(q.Get("interval"), "1h"), "bars": chartBars, "format": cmp.Or(q.Get("format"), "series")}
+	if s := q.Get("symbol"); s != "" {
+		a["symbol"] = s
+	}
+	names := []string{}
+	for name := range strings.SplitSeq(q.Get("indicators"), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	a["indicators"] = names
+	if n, err := strconv.Atoi(q.Get("bars")); err == nil {
+		a["bars"] = n
+	}
+	if picture {
+		a["format"], a["theme"], a["bars"] = "png", cmp.Or(q.Get("theme"), "dark"), 160
+	}
+	return a
+}

@@ -1,0 +1,120 @@
+// The chart page: the bars of generate_chart, followed while the page is visible. Without this
+// script the page shows the server's picture.
+import { describe, number, priceDigits, themes } from './figures.mjs'
+import { View } from './chart.mjs'
+
+const $ = (s) => document.querySelector(s)
+const root = document.documentElement
+const element = $('#chart')
+const library = globalThis.LightweightCharts
+const lengths = { m: 60, h: 3600, d: 86400, w: 604800, M: 2592000 }
+let view = null
+let series = null
+let timer = 0
+let last = 0
+
+const theme = () => {
+  const name = root.dataset.theme === 'light' ? 'light' : 'dark'
+  const css = getComputedStyle(root)
+  const own = { background: css.getPropertyValue('--bg').trim(), up: css.getPropertyValue('--up').trim(), down: css.getPropertyValue('--down').trim() }
+  for (const key of Object.keys(own)) if (!/^#[0-9a-f]{6}$/i.test(own[key])) own[key] = themes[name][key]
+  return [name, own]
+}
+
+const read = async (more) => {
+  const answer = await fetch('/console/chart.json?' + new URLSearchParams([...new URLSearchParams(element.dataset.query), ...Object.entries(more)]))
+  const data = await answer.json()
+  if (!answer.ok) throw new Error(data.message)
+  return data
+}
+
+const say = (text, bad = false) => {
+  $('#c-note').textContent = text
+  $('#c-note').classList.toggle('bad', bad)
+}
+
+const showLast = () => {
+  const bar = series.bars.at(-1)
+  $('#c-last').textContent = number(bar.c, priceDigits(series.bars))
+}
+
+// A click offers an alert at that price; its form asks before anything is set.
+const pick = ({ price }) => {
+  const link = $('#c-alert')
+  if (!link) return
+  const to = new URL(link.href)
+  to.searchParams.set('price', price)
+  link.href = to.pathname + to.search
+  link.click()
+  to.searchParams.delete('price')
+  link.href = to.pathname + to.search
+}
+
+const draw = (now) => {
+  series = now
+  $('#picture').hidden = true
+  element.hidden = false
+  for (const s of ['#credit', '.layers']) $(s).hidden = false
+  view ??= new View(element, library, 'dark', { pick, describe: (text) => { $('#c-spoken').textContent = text } })
+  view.setTheme(...theme())
+  view.setSeries(series)
+  element.setAttribute('aria-label', `${series.bars.length} bars. ${describe(series, series.bars.length - 1)}. Arrow keys move over the bars, Enter picks a price.`)
+  showLast()
+  say(view.left.length ? `Not drawn, because there are too many panes: ${view.left.join(', ')}.` : series.source === 'sample' ? 'Sample data, not a real market.' : '')
+}
+
+const levels = async () => {
+  if (!view || series.source === 'sample') return
+  const now = await read({ format: 'summary' }).catch(() => null)
+  if (now) view.setLevels(now)
+}
+
+// follow reads the newest bars, a quarter of an interval apart, 2 to 15 s.
+const follow = async () => {
+  clearTimeout(timer)
+  if (document.hidden || !view || series.source === 'sample') return
+  const [, count, unit] = /^(\d+)([mhdwM])$/.exec(series.interval)
+  timer = setTimeout(follow, Math.min(15, Math.max(2, (count * lengths[unit]) / 4)) * 1000)
+  last = Date.now()
+  try {
+    const newer = await read({ bars: 3 })
+    if (!view.update(newer)) draw(await read({}))
+    showLast()
+    say(newer.stale ? `${newer.provider} does not answer; these prices are of ${newer.as_of.slice(11, 19)} UTC.` : '', newer.stale)
+  } catch (error) {
+    say(`No new prices since ${new Date(last).toISOString().slice(11, 19)} UTC: ${error.message}`, true)
+  }
+}
+
+const start = async () => {
+  try {
+    draw(await read({}))
+  } catch (error) {
+    say(error.message, true)
+    return
+  }
+  await levels()
+  follow()
+}
+
+document.addEventListener('themechange', () => view?.setTheme(...theme()))
+document.addEventListener('refreshed', levels)
+document.addEventListener('visibilitychange', follow)
+document.addEventListener('price', (e) => {
+  if (element.dataset.symbol.endsWith(e.detail.symbol.split(':').at(-1)) && Date.now() - last > 1000) follow()
+})
+for (const button of document.querySelectorAll('[data-layer]')) {
+  button.addEventListener('click', () => {
+    const on = button.getAttribute('aria-pressed') !== 'true'
+    button.setAttribute('aria-pressed', on)
+    view?.setLayer(button.dataset.layer, on)
+  })
+}
+document.addEventListener('keydown', (e) => {
+  if (document.body.dataset.keys === 'off' || e.ctrlKey || e.metaKey || e.altKey || /INPUT|SELECT/.test(e.target.nodeName) || document.querySelector('dialog[open]')) return
+  const links = [...document.querySelectorAll('.cbar nav a')]
+  if (e.key === 'f') $('[data-layer=fills]')?.click()
+  else if (e.key >= '1' && e.key <= '5' && links[e.key - 1]) location.href = links[e.key - 1].href
+  else if ((e.key === '+' || e.key === '-') && e.target !== element) view?.zoom(e.key === '+' ? 0.8 : 1.25)
+})
+if (library && element) start()
