@@ -104,7 +104,7 @@ func (t *trading) newVenue(rt Runtime, journal store.Journals) (place, error) {
 	d, cfg := rt.broker(), rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
-		Market: t.engine, Journal: paperJournal{journal},
+		Market: t.engine, Journal: paperJournal{journal}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
 	})
 	simulated, _ := v.(*paper.Broker)
 	return place{Broker: v, paper: simulated, assets: d.Assets}, err

@@ -50,9 +50,11 @@ type Env struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	// Market and Journal serve a broker that fills orders itself.
+	// Market, Journal and Clock serve a broker that fills orders itself. Clock returns the
+	// clock of a venue of prices; nil if all have the one on the wall.
 	Market  Market
 	Journal Journal
+	Clock   func(venue string) provider.Clock
 }
 
 // Market returns rules and prices of symbols.

@@ -62,3 +62,31 @@ func TestSubmit_Day(t *testing.T) {
 		})
 	}
 }
+
+// TestSubmit_DayInAReplay holds that the session of a replay is that of its bars: an hour of it
+// lasts a minute here.
+func TestSubmit_DayInAReplay(t *testing.T) {
+	t.Parallel()
+	hours, err := market.NewCalendar(market.USEquities())
+	if err != nil {
+		t.Fatal(err)
+	}
+	apple := market.Symbol{Venue: "replay", Name: "AAPL"}
+	now := time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)                                                       // a Sunday night
+	clock := provider.Clock{Start: time.Date(2025, 7, 9, 19, 0, 0, 0, time.UTC).Unix(), Began: now, Speed: 60} // an hour before the close
+	m := papertest.NewMarket(provider.Instrument{Symbol: apple, Quote: "USD", Calendar: hours})
+	m.Set(apple, order.Quote{Last: dec("200"), At: now})
+	b := paper.New(paper.Config{
+		Journal: &papertest.Journal{}, Market: m, Rates: paper.Usual(), Now: func() time.Time { return now }, Clock: func(string) provider.Clock { return clock },
+		Log: slog.New(slog.DiscardHandler), Cash: map[string]decimal.Decimal{"USD": dec("100000")},
+	})
+	if _, err := b.Submit(t.Context(), order.Spec{ID: "day", Symbol: apple, Side: order.Buy, Type: order.Limit, Price: dec("180"), Quantity: dec("1"), TimeInForce: order.Day}); err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range []order.Status{order.Accepted, order.Expired} {
+		now = clock.Began.Add(59*time.Second + time.Duration(after)*2*time.Second)
+		if r, err := b.Query(t.Context(), order.Spec{ID: "day"}.Handle()); err != nil || r.Status != want {
+			t.Errorf("after %v it is %v, %v", now.Sub(clock.Began), r.Status, err)
+		}
+	}
+}

@@ -39,13 +39,19 @@ func times(c market.Calendar) []order.TimeInForce {
 	return []order.TimeInForce{order.GTC, order.Day, order.IOC, order.FOK}
 }
 
-// sessionEnd returns when the session ends that is open, or is the next.
-func sessionEnd(c market.Calendar, now time.Time) time.Time {
-	span, ok := c.Bucket(market.Day1, now.Unix())
-	if !ok {
-		span = c.Next(market.Day1, now.Unix())
+// sessionEnd returns when the session ends that is open, or is the next, by the clock of the
+// venue: the day of a replay is that of its bars.
+func (p *plan) sessionEnd(venue string, c market.Calendar) time.Time {
+	var clock provider.Clock
+	if p.clock != nil {
+		clock = p.clock(venue)
 	}
-	return time.Unix(span.Close, 0)
+	now := clock.Unix(p.now)
+	span, ok := c.Bucket(market.Day1, now)
+	if !ok {
+		span = c.Next(market.Day1, now)
+	}
+	return clock.Wall(span.Close)
 }
 
 // single refuses an order that belongs to others.

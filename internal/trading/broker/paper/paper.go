@@ -69,8 +69,10 @@ type Config struct {
 	Market  broker.Market
 	Rates   Rates
 	Cash    map[string]decimal.Decimal // by currency: what was there before the first order
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Clock returns the clock of a venue, such as that of a replay; nil for the one on the wall.
+	Clock func(venue string) provider.Clock
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Broker is the paper broker. It is safe for concurrent use and starts no goroutine.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/market/provider"
 	"candela/internal/trading/order"
 )
 
@@ -27,13 +28,14 @@ const (
 type plan struct {
 	book
 	now     time.Time
+	clock   func(venue string) provider.Clock
 	entries []entry
 }
 
 // plan begins a plan that changes nothing yet. The caller holds the lock.
 func (b *Broker) plan() *plan {
 	from := &b.book
-	p := &plan{now: b.cfg.Now(), book: book{
+	p := &plan{now: b.cfg.Now(), clock: b.cfg.Clock, book: book{
 		deposits: from.deposits, rates: from.rates, last: from.last, flows: maps.Clone(from.flows), held: maps.Clone(from.held),
 		assets: maps.Clone(from.assets), tickets: make(map[string]*ticket, len(from.open)), open: make([]*ticket, len(from.open)),
 	}}

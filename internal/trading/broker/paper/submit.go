@@ -192,7 +192,7 @@ func (p *plan) accept(orders []order.Spec, currency string, inst provider.Instru
 			t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).trail(q.Last)
 		}
 		if o.TimeInForce == order.Day {
-			t.Ends = sessionEnd(inst.Calendar, p.now)
+			t.Ends = p.sessionEnd(o.Symbol.Venue, inst.Calendar)
 		}
 		tickets[i] = p.do(entry{Taken: &t})
 	}
