@@ -228,9 +228,11 @@ func (o Order) reached() bool {
 }
 
 // ended reports whether somebody ended the protection: a stop that was cancelled neither for
-// another order nor because its entry ended before it was filled.
+// another order nor because its entry ended before it was filled, or was filled while its own
+// cancel, which ends the legs, was on its way.
 func (c *Cover) ended(stop Order) bool {
-	cut := stop.Group.Leg && c.Entry.Status.Final() && c.Entry.Status != Filled
+	late := c.Entry.CancelTried && !stop.CancelTried
+	cut := stop.Group.Leg && c.Entry.Status.Final() && (c.Entry.Status != Filled || late)
 	lost := stop.Fired && stop.VenueID == "" // candela stopped before it was sent
 	return stop.Status == Canceled && stop.CancelFor == "" && !cut && !lost
 }

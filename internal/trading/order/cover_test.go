@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"strings"
 	"testing"
 
 	"candela/internal/trading/order"
@@ -55,6 +56,7 @@ func TestCovers_ACancelThatFailedMayBeCarriedOut(t *testing.T) {
 		"by a client":                    {[]order.Event{event("s", order.KindCancelRequested)}, false},
 		"by a client, after one failed":  {[]order.Event{asked, event("s", order.KindCancelFailed), event("s", order.KindCancelRequested), pending}, false},
 		"elsewhere":                      {[]order.Event{pending}, false},
+		"with its entry, filled by then": {[]order.Event{event("e", order.KindCancelRequested), filled(trade(origin("e", order.Buy, "1"), 6, "0.5", "100")), pending}, true},
 	} {
 		entry := origin("e", order.Buy, "1")
 		entry.Role, entry.Group.Name, entry.Protect.StopLoss = order.Entry, "e", dec("90")
@@ -62,8 +64,12 @@ func TestCovers_ACancelThatFailedMayBeCarriedOut(t *testing.T) {
 		stop.ID, stop.Owner = "s", entry.Owner
 		b, accepted, canceled := order.NewBook("me"), event("s", order.KindAccepted), event("s", order.KindCanceled)
 		accepted.VenueID = "17"
-		events := []order.Event{created(entry), event("e", order.KindSent), created(stop), event("s", order.KindSent), filled(trade(entry, 5, "1", "100")), accepted}
-		for _, e := range append(append(events, c.events...), canceled) {
+		events := []order.Event{created(entry), event("e", order.KindSent), created(stop), event("s", order.KindSent), filled(trade(entry, 5, "0.5", "100")), accepted}
+		events = append(events, c.events...)
+		if !strings.Contains(name, "entry") {
+			events = append(events, filled(trade(entry, 6, "0.5", "100")))
+		}
+		for _, e := range append(events, canceled) {
 			if err := b.Apply(e); err != nil {
 				t.Fatal(name, err)
 			}

@@ -185,6 +185,7 @@ func step(o Order, e Event) (Order, error) {
 		if e.Reason != "" || o.CancelRequested.IsZero() && e.VenueID == "" {
 			o.CancelFor = e.Reason
 		}
+		o.CancelTried = o.CancelTried || e.VenueID == ""
 		if o.CancelRequested.IsZero() {
 			o.CancelRequested = e.At
 		}
