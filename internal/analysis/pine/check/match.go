@@ -44,7 +44,7 @@ func (c *checker) match(at syntax.Span, sig *Builtin, args []argument, types []*
 	}
 	for i, p := range sig.Params {
 		if m.args[i] == nil && !p.Optional && !(sig.Variadic && i == len(sig.Params)-1) {
-			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", i}
+			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", 0}
 		}
 	}
 	if r := c.types(m); r != nil {
