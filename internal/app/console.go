@@ -17,14 +17,14 @@ import (
 )
 
 // console returns the owner's console, nil where it is off or where tokens come from elsewhere.
-func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, tools *toolset) (http.Handler, error) {
+func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *health, tools *toolset) (http.Handler, error) {
 	if !rt.Config.HTTP.Console || logins == nil {
 		return nil, nil //nolint:nilnil // no console is not an error
 	}
 	logins.OnEvent(func(_ context.Context, e oauth.Event) { trackUse(use, e) })
 	ports := tools.trading.consolePorts()
 	ports.Charts = consoleCharts{tools.registry}
-	ports.Clients = consoleClients{logins, use}
+	ports.Clients, ports.Health = consoleClients{logins, use}, h.parts
 	return console.New(console.Config{
 		Owner: owner.New(logins, time.Now), BaseURL: rt.Config.HTTP.BaseURL, Version: rt.release(), Log: rt.Log, Now: time.Now,
 		Ports: ports,
@@ -36,7 +36,7 @@ func (t *trading) consolePorts() console.Ports {
 	if t == nil {
 		return console.Ports{}
 	}
-	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings}
+	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day}
 	if t.history != nil {
 		ports.History, ports.Audit = consoleHistory{t.history}, consoleAudit{t.history}
 	}

@@ -84,23 +84,25 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
-	if front.Console, err = rt.console(logins, use, tools); err != nil {
+	seen := &health{trading: tools.trading}
+	if front.Console, err = rt.console(logins, use, seen, tools); err != nil {
 		return nil, nil, nil, err
 	}
 	server, err := httpd.New(messages, auth, front)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	seen := &watched{messages: messages, server: server, trading: tools.trading}
-	parts := append(append(rt.admin(seen), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	seen.server.Store(server)
+	watch := &watched{messages: messages, server: server, trading: tools.trading}
+	parts := append(append(rt.admin(watch), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
 			return notListening(cfg.Address(), "--port", err)
 		}
 		rt.Log.InfoContext(ctx, "listening", "address", ln.Addr().String(), "base_url", cfg.BaseURL)
-		seen.listening.Store(true)
-		defer context.AfterFunc(ctx, func() { seen.listening.Store(false) })()
+		watch.listening.Store(true)
+		defer context.AfterFunc(ctx, func() { watch.listening.Store(false) })()
 		ready()
 		return server.Serve(ctx, hard, ln)
 	}})

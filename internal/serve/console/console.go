@@ -50,6 +50,7 @@ type Console struct {
 	pages  func() (map[string]*template.Template, error)
 	hub    *hub
 	checks checks
+	began  time.Time
 }
 
 // New returns a Console.
@@ -61,7 +62,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Owner == nil || cfg.Log == nil || cfg.Now == nil {
 		return nil, errors.New("console needs sessions, a logger and a clock")
 	}
-	c := &Console{cfg: cfg, base: base, assets: sync.OnceValue(loadAssets)}
+	c := &Console{cfg: cfg, base: base, began: cfg.Now(), assets: sync.OnceValue(loadAssets)}
 	c.pages = sync.OnceValues(c.parse)
 	c.hub = newHub(c)
 	c.mux = c.routes()

@@ -23,6 +23,7 @@ type overviewData struct {
 	Acts      []actRow
 	Problem   string
 	Base      string
+	Line      *dayLine
 }
 
 // askRow is an order that needs approval.
@@ -67,6 +68,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	note(err)
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	note(err)
+	d.Line = c.newDayLine(account, f)
 	d.Figures = c.figures(v, account, all, d.Positions, f)
 	for _, o := range all {
 		if o.Status == order.PendingApproval && (o.Group.Name == "" || o.Group.Name == o.ID) {

@@ -50,6 +50,7 @@ func (c *Console) table() []page {
 		clientsPage(),
 		clientPage(),
 		activityPage(),
+		settingsPage(),
 		morePage(),
 	}
 	return slices.DeleteFunc(all, func(p page) bool { return p.needs != nil && !p.needs(c.cfg.Ports) })

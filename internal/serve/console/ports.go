@@ -19,6 +19,8 @@ type Ports struct {
 	Alerts    Alerts
 	Clients   Clients
 	Audit     Audit
+	Health    func() []Part
+	Day       func() []desk.Sample // P&L of this UTC day, one a minute
 	Prices    Prices
 	Policy    guard.Policy      // read-only
 	Receivers func() []Receiver // of messages to the owner

@@ -238,7 +238,7 @@ func newSceneAt(tb testing.TB, base string) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -348,4 +348,13 @@ func (b *book) fill() {
 		Position: order.Position{Symbol: btc(), Quantity: dec("0.086"), Cost: dec("4109.3")}, Mode: order.Paper,
 		Quote: order.Quote{Last: dec("47283.43"), At: noon()},
 	}}
+}
+
+func someHealth() []console.Part {
+	return []console.Part{{Name: "server", Text: "41 connections, 3 streams"}, {Name: "feeds", Text: "no prices from binance", Bad: true}}
+}
+
+func someDay() []desk.Sample {
+	midnight := noon().Truncate(24 * time.Hour)
+	return []desk.Sample{{At: midnight, PnL: dec("0")}, {At: midnight.Add(time.Hour), PnL: dec("35.5")}, {At: midnight.Add(2 * time.Hour), PnL: dec("-120")}}
 }

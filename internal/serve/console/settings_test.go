@@ -1,0 +1,44 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestSettings_ShowHealthPolicyAndLooks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	page := b.get("/console/settings")
+	for _, want := range []string{"41 connections", "has a problem", "cannot change it", "Needs approval above", "Blue and orange", "Europe/Berlin"} {
+		if page.status != http.StatusOK || !strings.Contains(page.body, want) {
+			t.Errorf("%d, no %q in %s", page.status, want, page.body)
+		}
+	}
+	for name, tc := range map[string]struct{ value, want string }{
+		"theme": {"light", `data-theme="light"`}, "marks": {"blue", `data-marks="blue"`}, "numbers": {"de", `data-numbers="de"`}, "zone": {"Europe/Berlin", `value="Europe/Berlin"`},
+	} {
+		if r := b.post("/console/look", name, tc.value, "to", "/console/settings"); r.status != http.StatusSeeOther || r.header.Get("Location") != "/console/settings" {
+			t.Errorf("%s: %d", name, r.status)
+		}
+		if page := b.get("/console/settings"); !strings.Contains(page.body, tc.want) {
+			t.Errorf("%s: no %s", name, tc.want)
+		}
+	}
+	b.post("/console/look", "zone", "../../etc/passwd", "theme", "<script>")
+	if page := b.get("/console/settings"); strings.Contains(page.body, "passwd") || strings.Contains(page.body, "<script>\"") {
+		t.Error("a wrong value was kept")
+	}
+}
+
+func TestOverview_DrawsTheDay(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	page := s.browser().login().get("/console/")
+	if !strings.Contains(page.body, `<polyline class="ln"`) || !strings.Contains(page.body, "P&amp;L since midnight UTC: \u2212120.00") {
+		t.Error(page.body)
+	}
+}
