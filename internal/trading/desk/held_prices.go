@@ -37,7 +37,6 @@ type priceWatch struct {
 // heldTrigger is an order that candela holds and that waits for its price.
 type heldTrigger struct {
 	order.Trigger
-	id      string
 	stop    bool
 	reached bool
 	saved   float64   // the best price of a trail that is stored
@@ -47,7 +46,7 @@ type heldTrigger struct {
 // Observe passes a price event of the feed. The engine calls it for every event.
 func (d *Desk) Observe(e provider.Event) {
 	watched := d.watches.symbols.Load()
-	if watched == nil || e.Kind != provider.Forming && e.Kind != provider.Closed || !(e.Bar.L > 0) || !(e.Bar.H >= e.Bar.L) {
+	if watched == nil || e.Kind != provider.Forming && e.Kind != provider.Closed || e.Bar.Check() != nil || e.Bar.L <= 0 {
 		return
 	}
 	w := (*watched)[e.Symbol]
@@ -186,19 +185,37 @@ func (l *loop) rewatch(held []order.Order) {
 		clear(l.held.triggers)
 		return
 	}
-	seen := make(map[string]bool, len(held))
+	if changed := l.renewTriggers(held); !changed && old != nil {
+		return
+	}
+	l.checkPrices() // those so far are not for the new orders
 	next := make(map[market.Symbol]*priceWatch)
-	changed := old == nil
+	for _, o := range held {
+		w := next[o.Symbol]
+		if w == nil {
+			w = &priceWatch{}
+			if old != nil && (*old)[o.Symbol] != nil {
+				w = (*old)[o.Symbol]
+			}
+			w.triggers, next[o.Symbol] = nil, w
+		}
+		if t := l.held.triggers[o.ID]; t.stop {
+			w.triggers = slices.Insert(w.triggers, 0, t)
+		} else {
+			w.triggers = append(w.triggers, t)
+		}
+	}
+	l.watches.symbols.Store(&next)
+}
+
+// renewTriggers adds and removes triggers so that each of these orders has one, and reports
+// whether there was anything to do.
+func (l *loop) renewTriggers(held []order.Order) (changed bool) {
+	seen := make(map[string]bool, len(held))
 	for _, o := range held {
 		seen[o.ID] = true
-		if next[o.Symbol] == nil {
-			next[o.Symbol] = &priceWatch{}
-			if old != nil && (*old)[o.Symbol] != nil {
-				next[o.Symbol] = (*old)[o.Symbol]
-			}
-		}
 		if l.held.triggers[o.ID] == nil {
-			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), id: o.ID, stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
+			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
 			changed = true
 			l.checkMissed(o)
 		}
@@ -209,20 +226,5 @@ func (l *loop) rewatch(held []order.Order) {
 			changed = true
 		}
 	}
-	if !changed {
-		return
-	}
-	l.checkPrices() // those so far are not for the new orders
-	for _, w := range next {
-		w.triggers = nil
-	}
-	for _, o := range held {
-		w, t := next[o.Symbol], l.held.triggers[o.ID]
-		if t.stop {
-			w.triggers = slices.Insert(w.triggers, 0, t)
-		} else {
-			w.triggers = append(w.triggers, t)
-		}
-	}
-	l.watches.symbols.Store(&next)
+	return changed
 }
