@@ -10,12 +10,16 @@ import (
 	"os"
 	"time"
 
+	"candela/internal/alerting/engine"
 	"candela/internal/alerting/sink"
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
+	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
 )
@@ -57,6 +61,8 @@ type Runtime struct {
 
 	node *node // opened before any part is made
 
+	shelf *scripts.Shelf // the owner's scripts; nil without a state directory
+
 	noTrading func() error // why trading tools are unavailable in spite of --trade; else nil
 }
 
@@ -64,6 +70,9 @@ type Runtime struct {
 // part of a service fails. Stopping a service through ctx is not an error.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
+	if cfg.Home != "" {
+		rt.shelf = scripts.Open(cfg.Home, cfg.NATS.URL != "", pine.Compile)
+	}
 	switch mode := cfg.Mode(); mode {
 	case config.ModeMCP:
 		return rt.serve(ctx, mode, deps.MCP)
@@ -72,6 +81,14 @@ func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	default:
 		return rt.drawOnce(ctx)
 	}
+}
+
+// library has the indicators of the catalogue and the owner's scripts.
+func (rt Runtime) library() indicator.Library {
+	if rt.shelf == nil {
+		return indicator.Library{}
+	}
+	return indicator.Library{Scripts: rt.shelf}
 }
 
 func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) error {
@@ -121,4 +138,18 @@ func (rt Runtime) lockEngine(ctx context.Context, mode config.Mode) (release fun
 
 func absent(mode config.Mode) error {
 	return fault.New(fault.Unsupported, "not_in_build", "%s is not available in this build", mode)
+}
+
+// pruneScripts removes the versions of scripts that no alert uses any more.
+func (rt Runtime) pruneScripts(ctx context.Context, e *engine.Engine) {
+	if rt.shelf == nil {
+		return
+	}
+	used, err := e.Scripts(ctx)
+	if err == nil {
+		err = rt.shelf.Prune(func(name string) bool { return used[name] })
+	}
+	if err != nil {
+		rt.Log.WarnContext(ctx, "old scripts not removed", "error", err)
+	}
 }

@@ -21,7 +21,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return absent(config.ModeChart)
 	}
 	want := rt.Config.Chart
-	selections, err := resolve(want.Indicators)
+	selections, err := resolve(rt.library(), want.Indicators)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 }
 
 // resolve looks up every name and reports all unknown ones.
-func resolve(names []string) ([]tool.NamedIndicator, error) {
+func resolve(l indicator.Library, names []string) ([]tool.NamedIndicator, error) {
 	selections := make([]tool.NamedIndicator, 0, len(names))
 	var problems []error
 	for _, name := range names {
-		s, err := indicator.Resolve(indicator.Request{Name: name})
+		s, err := l.Resolve(indicator.Request{Name: name})
 		if err != nil {
 			problems = append(problems, withNames(err))
 			continue

@@ -123,6 +123,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			if err := t.engine.Restore(ctx, l); err != nil {
 				return err
 			}
+			rt.pruneScripts(ctx, t.engine)
 			ready()
 			<-ctx.Done()
 			return nil

@@ -182,6 +182,9 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		}
 	}()
 	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading}
+	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
+		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
+	}
 	t := &toolset{}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()

@@ -214,3 +214,16 @@ func (b *Index) selectionOf(name, params string) (selected, error) {
 	b.selections[key] = s
 	return s, nil
 }
+
+// Scripts returns the scripts that active alerts use, by name and version.
+func (b *Index) Scripts() map[string]bool {
+	used := map[string]bool{}
+	for _, w := range b.dependencies {
+		for _, g := range w.groups {
+			if g.selection.Def.Version != "" {
+				used[g.selection.Def.Pinned()] = true
+			}
+		}
+	}
+	return used
+}

@@ -209,3 +209,8 @@ func (e *Engine) unexpired(ctx context.Context, list func(*loop) []alert.Alert) 
 	now := e.cfg.Now()
 	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) }), err
 }
+
+// Scripts returns the scripts that alerts use, by name and version.
+func (e *Engine) Scripts(ctx context.Context) (map[string]bool, error) {
+	return ask(ctx, e, func(l *loop) (map[string]bool, error) { return l.index.Scripts(), nil })
+}

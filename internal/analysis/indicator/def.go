@@ -169,6 +169,9 @@ type Input struct {
 	// lack values and signals of earlier bars.
 	Shown int
 
+	// Forming says that the last bar has not closed. Only scripts ask.
+	Forming bool
+
 	// Memory provides the columns of the result if it is not nil.
 	Memory *Memory
 

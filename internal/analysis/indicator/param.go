@@ -25,11 +25,12 @@ const (
 	ColorParam
 	ListParam // some of its Enum, as a text with commas
 	SymbolParam
+	FreeParam // any text of at most Max bytes
 )
 
 // String returns the kind's name in the catalogue, which is JSON Schema's.
 func (k ParamKind) String() string {
-	return [...]string{"integer", "number", "string", "boolean", "string", "string", "string"}[k]
+	return [...]string{"integer", "number", "string", "boolean", "string", "string", "string", "string"}[k]
 }
 
 // Param describes one setting of an indicator.
@@ -40,7 +41,9 @@ type Param struct {
 	Default  any // int, float64, string or bool; nil means unset
 	Min, Max float64
 	Enum     []string
-	Times    bool // a text may also be a date or a time
+	Numbers  []float64 // the only numbers that are allowed, if there are any
+	Alpha    bool      // a colour may have an opacity: #rrggbbaa
+	Times    bool      // a text may also be a date or a time
 	Doc      string
 
 	// Spell returns the value of the Enum that another spelling means; it may be nil.
@@ -98,7 +101,12 @@ func (p Param) As(aliases ...string) Param {
 
 // allowed says in words what the parameter accepts.
 func (p Param) allowed() string {
+	if len(p.Numbers) > 0 {
+		return "one of " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.Numbers)), ", "), "[]")
+	}
 	switch p.Kind {
+	case FreeParam:
+		return fmt.Sprintf("a text of at most %d bytes", int(p.Max))
 	case IntParam:
 		return fmt.Sprintf("a whole number from %d to %d", int(p.Min), int(p.Max))
 	case NumParam:
@@ -120,6 +128,9 @@ func (p Param) allowed() string {
 		}
 		return "one or several of " + strings.Join(p.Enum, ", ")
 	case ColorParam:
+		if p.Alpha {
+			return "a colour such as #26a69a, or #26a69a80 with its opacity"
+		}
 		return "a colour such as #26a69a"
 	case SymbolParam:
 		return "a symbol such as ETHUSDT"
@@ -141,7 +152,7 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 	switch p.Kind {
 	case IntParam, NumParam:
 		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(x) || x < p.Min || x > p.Max {
+		if err != nil || math.IsNaN(x) || x < p.Min || x > p.Max || len(p.Numbers) > 0 && !slices.Contains(p.Numbers, x) {
 			return nil, wrong()
 		}
 		if p.Kind == NumParam {
@@ -159,10 +170,16 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 		return b, nil
 	case ListParam:
 		return p.parseList(raw)
-	case TextParam, ColorParam, SymbolParam:
+	case TextParam, ColorParam, SymbolParam, FreeParam:
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
 			return nil, wrong()
+		}
+		if p.Kind == FreeParam {
+			if len(s) > int(p.Max) {
+				return nil, wrong()
+			}
+			return s, nil
 		}
 		if p.Kind == SymbolParam {
 			if symbol, err := market.ParseSymbol(s); err == nil {
@@ -170,7 +187,7 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 			}
 			return nil, wrong()
 		}
-		if p.Kind == ColorParam && isColor(s) {
+		if p.Kind == ColorParam && (isColor(s) || p.Alpha && len(s) == 9 && isColor(s[:7]) && isColor("#0000"+s[7:])) {
 			return strings.ToLower(s), nil
 		}
 		if i := p.choice(s); i >= 0 {
@@ -250,7 +267,7 @@ func isColor(s string) bool {
 // refuse reports a JSON value that the parameter does not accept.
 func (p Param) refuse(text string) error {
 	plain := strings.Trim(text, `"`)
-	if p.Kind == TextParam || p.Kind == ColorParam || p.Kind == ListParam || p.Kind == SymbolParam || plain == text {
+	if p.Kind == TextParam || p.Kind == ColorParam || p.Kind == ListParam || p.Kind == SymbolParam || p.Kind == FreeParam || plain == text {
 		return fault.Field(p.Name, plain, p.allowed(), fault.Nearest(plain, p.Enum)...)
 	}
 	if _, err := p.parse(json.RawMessage(plain)); err != nil || !json.Valid([]byte(plain)) {

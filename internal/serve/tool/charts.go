@@ -209,7 +209,7 @@ func run(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, m
 	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
-	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Memory: memory, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Forming: set.Forming, Memory: memory, Series: make(map[market.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}

@@ -38,6 +38,9 @@ type Config struct {
 	// may be nil without the tool set market.
 	Symbols Symbols
 
+	// Scripts stores scripts, for the tool set scripts; it may be nil without it.
+	Scripts Scripts
+
 	// Library has the indicators; the zero value is the catalogue.
 	Library indicator.Library
 
@@ -91,13 +94,13 @@ func New(cfg Config) (*Registry, error) {
 	}
 	trading.library = cfg.Library
 	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots())}
-	for _, s := range []toolSpec{
+	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
-		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), charts.runBacktest(), charts.testAlert(),
-	} {
+		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
+	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert()}) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			continue
 		}

@@ -4,6 +4,7 @@ package tool
 const (
 	MarketSet   = "market"
 	AccountSet  = "account"
+	ScriptsSet  = "scripts"
 	ResearchSet = "research"
 	AllSets     = "all" // stands for every set there is
 )
@@ -19,7 +20,7 @@ func Toolsets() []Toolset {
 	return []Toolset{
 		{MarketSet, "find_symbols searches instruments by name"},
 		{AccountSet, "get_account shows cash, equity, limits and the policy"},
-		{Name: "scripts"},
+		{ScriptsSet, "check_script, save_script and delete_script; Pine scripts in charts and alerts"},
 		{ResearchSet, "run_backtest and test_alert show what rules and alerts would have done"},
 	}
 }

@@ -46,7 +46,9 @@ func TestToolsets_Scopes(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
 		"run_backtest": `{"symbol":"BTCUSDT","long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
-		"test_alert":   `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
+		"check_script": `{"source":"//@version=6\nindicator('x')\nplot(close)"}`, "delete_script": `{"name":"kept"}`,
+		"save_script": `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,
+		"test_alert":  `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
 	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	apart := tooltest.Extended(t, nil, tooltest.Sets()...)

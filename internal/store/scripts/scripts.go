@@ -90,7 +90,7 @@ type Entry struct {
 
 // Inline compiles a source that is not stored.
 func (s *Shelf) Inline(source string) (*indicator.Def, error) {
-	c, err := s.build(indicator.InlineName, source, s.library)
+	c, err := s.build(indicator.InlineName, source, s.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s *Shelf) current(name string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.build(name, source, s.library)
+	return s.build(name, source, s.Library)
 }
 
 // Stored returns the stored scripts that compile, in order of their names.
@@ -164,7 +164,7 @@ func (s *Shelf) List() ([]Entry, error) {
 		e := Entry{Name: name, Library: library, Version: version(source, nil), Bytes: len(source)}
 		if library {
 			e.Name = strings.ReplaceAll(name, ".", "/")
-		} else if c, err := s.build(name, source, s.library); err == nil {
+		} else if c, err := s.build(name, source, s.Library); err == nil {
 			e.Version = c.def.Version
 		}
 		all = append(all, e)
@@ -234,7 +234,7 @@ func (s *Shelf) check(name, source string) (*indicator.Def, error) {
 	if name == indicator.InlineName {
 		return nil, fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
 	}
-	c, err := s.build(name, source, s.library)
+	c, err := s.build(name, source, s.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -324,8 +324,8 @@ func (s *Shelf) read(name string) (string, error) {
 	return string(text), err
 }
 
-// library returns the source of an import, as user/library/number.
-func (s *Shelf) library(path string) (string, bool) {
+// Library returns the source of an import, as user/library/number.
+func (s *Shelf) Library(path string) (string, bool) {
 	name := strings.ReplaceAll(path, "/", ".")
 	if !libraryName.MatchString(name) {
 		return "", false

@@ -18,6 +18,7 @@ func Extra() map[string]principal.Scope {
 	return map[string]principal.Scope{
 		"find_symbols": principal.Charts, "get_account": principal.Read,
 		"run_backtest": principal.Charts, "test_alert": principal.Charts,
+		"check_script": principal.Charts, "save_script": principal.Trade, "delete_script": principal.Trade,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/binance"
@@ -13,6 +15,7 @@ import (
 	"candela/internal/market/upstream"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
+	"candela/internal/store/scripts"
 )
 
 // Symbols returns the instruments of three venues, none of which is asked.
@@ -48,11 +51,20 @@ func Sets() []string {
 	return names
 }
 
+// Script is a script that is stored as kept.
+const Script = "//@version=6\nindicator(\"Kept\", overlay = true)\nlength = input.int(5, \"Length\", minval = 1)\nmean = ta.sma(close, length)\n" +
+	"plot(mean, \"Mean\")\nalertcondition(ta.crossover(close, mean), \"Over mean\")\n"
+
 // Extended returns the tools with those of the sets, with trading when it is not nil.
 func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Registry {
 	tb.Helper()
+	shelf := scripts.Open(tb.TempDir(), false, pine.Compile)
+	if _, err := shelf.Save("kept", Script); err != nil {
+		tb.Fatal(err)
+	}
 	r, err := tool.New(tool.Config{
 		Bars: Bars{}, Renderer: chart.NewRenderer(), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
+		Scripts: shelf, Library: indicator.Library{Scripts: shelf},
 	})
 	if err != nil {
 		tb.Fatal(err)

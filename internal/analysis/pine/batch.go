@@ -1,0 +1,134 @@
+package pine
+
+import (
+	"math"
+
+	"candela/internal/analysis/calc"
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/market"
+)
+
+// batch collects what a script gives on each bar.
+type batch struct {
+	*instance
+	in      indicator.Input
+	machine *eval.Machine
+	ran     int // bars that ran
+	n       int
+	first   int // the first bar shown
+
+	values  [][4][]float64        // by plot and part
+	colors  [][4][]indicator.Tone // by plot and part
+	given   [][4]bool             // colours that the script sets
+	signals []indicator.Signal
+	alerts  []indicator.AlertText
+}
+
+// mostAlerts is how many texts of alert() a result has.
+const mostAlerts = 16
+
+func newBatch(s *instance, in indicator.Input) *batch {
+	n := in.Bars.Len()
+	b := &batch{instance: s, in: in, n: n}
+	if in.Shown > 0 {
+		b.first = max(0, n-in.Shown)
+	}
+	plots := s.program.Plots
+	b.values, b.colors, b.given = make([][4][]float64, len(plots)), make([][4][]indicator.Tone, len(plots)), make([][4]bool, len(plots))
+	for i, p := range plots {
+		parts, tones := shapeOf(p.Kind)
+		for k := range parts {
+			b.values[i][k] = nans(n)
+		}
+		for k, name := range tones {
+			b.given[i][k] = p.Call.Arg(name) != nil
+			b.colors[i][k] = make([]indicator.Tone, n)
+		}
+	}
+	return b
+}
+
+// shapeOf returns how many values a plot has, and the names of its colours.
+func shapeOf(kind string) (parts int, tones []string) {
+	switch kind {
+	case "plot", "hline":
+		return 1, []string{"color"}
+	case "plotshape", "plotchar":
+		return 1, []string{"color", "textcolor"}
+	case "plotarrow":
+		return 1, []string{"colorup", "colordown"}
+	case "plotcandle":
+		return 4, []string{"color", "wickcolor", "bordercolor"}
+	case "plotbar":
+		return 4, []string{"color"}
+	case "fill":
+		return 2, []string{"color", "top_color", "bottom_color"}
+	}
+	return 0, []string{"color"}
+}
+
+func nans(n int) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = math.NaN()
+	}
+	return all
+}
+
+// toneOf returns a colour of the engine; na is none.
+func toneOf(x float64) indicator.Tone {
+	if !(x >= 0 && x <= math.MaxUint32) {
+		return 0
+	}
+	return indicator.Tone(x)
+}
+
+// record keeps the outputs of bar i.
+func (b *batch) record(i int, bar market.Bar) {
+	out := b.machine.Outputs()
+	for p := range b.values {
+		for k := range b.values[p] {
+			if c := b.values[p][k]; c != nil {
+				c[i] = out[p].Values[k]
+			}
+			if c := b.colors[p][k]; c != nil {
+				c[i] = toneOf(out[p].Colors[k])
+			}
+		}
+	}
+	if i < b.first {
+		return
+	}
+	if !(b.in.Forming && ended(b.in.Bars, i)) {
+		b.program.raise(b.machine, func(label string) {
+			b.signals = append(b.signals, indicator.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label})
+		})
+	}
+	for _, a := range b.machine.Alerts() {
+		b.alerts = append(b.alerts, indicator.AlertText{X: i, Text: a.Message})
+	}
+	if extra := len(b.alerts) - mostAlerts; extra > 0 {
+		b.alerts = b.alerts[extra:]
+	}
+}
+
+// arg returns an argument of a plot as a number.
+func (b *batch) arg(plot int, name string, fallback float64) float64 {
+	if b.ran == 0 {
+		return fallback
+	}
+	if x, _, ok := b.machine.Arg(plot, name); ok && x == x {
+		return x
+	}
+	return fallback
+}
+
+// word returns an argument of a plot as a text.
+func (b *batch) word(plot int, name string) string {
+	if b.ran == 0 {
+		return ""
+	}
+	_, text, _ := b.machine.Arg(plot, name)
+	return text
+}

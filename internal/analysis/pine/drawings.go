@@ -1,0 +1,160 @@
+package pine
+
+import (
+	"math"
+	"strings"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/eval"
+)
+
+// draw adds the script's lines, boxes, labels, paths and tables as they were after the
+// last bar.
+func (b *batch) draw(r, over *indicator.Result) {
+	if b.ran == 0 {
+		return
+	}
+	all := b.machine.Drawings()
+	lines := map[int]indicator.Shape{}
+	for i := range all {
+		d := &all[i]
+		to := r
+		if d.Numbers["force_overlay"] == 1 {
+			to = over
+		}
+		if d.Kind == check.Table {
+			to.Drawn.Tables = append(to.Drawn.Tables, tableOf(d))
+			continue
+		}
+		s, ok := b.shape(d)
+		if d.Kind == check.Line {
+			lines[d.ID] = s
+		}
+		if ok {
+			to.Drawn.Shapes = append(to.Drawn.Shapes, s)
+		}
+	}
+	for i := range all {
+		if d := &all[i]; d.Kind == check.Linefill {
+			a, z := lines[d.Lines[0]], lines[d.Lines[1]]
+			if len(a.Points) == 2 && len(z.Points) == 2 {
+				r.Drawn.Shapes = append(r.Drawn.Shapes, indicator.Shape{
+					Kind: indicator.Between, Points: append(append([]indicator.Point{}, a.Points...), z.Points...), Fill: toneOf(d.Numbers["color"]), Extend: a.Extend | z.Extend,
+				})
+			}
+		}
+	}
+}
+
+// x returns the bar of a position.
+func (b *batch) x(v float64, xloc string) int {
+	if xloc == "bar_time" {
+		return b.bar(v)
+	}
+	return int(min(max(v, -1e6), 1e6))
+}
+
+// shape returns a drawing as a shape, and false if it has no place.
+func (b *batch) shape(d *eval.Drawing) (indicator.Shape, bool) {
+	n, t := d.Numbers, d.Texts
+	switch d.Kind {
+	case check.Line:
+		s := indicator.Shape{
+			Kind: indicator.Segment, Points: []indicator.Point{{X: b.x(n["x1"], t["xloc"]), Y: n["y1"]}, {X: b.x(n["x2"], t["xloc"]), Y: n["y2"]}},
+			Color: toneOf(n["color"]), Width: width(n["width"]), Dash: dashOf(t["style"]), Extend: extendOf(t["extend"]),
+		}
+		if arrow, ok := strings.CutPrefix(strings.TrimPrefix(t["style"], "style_"), "arrow_"); ok {
+			s.Arrow = extendOf(arrow)
+		}
+		return s, valid(n["x1"], n["y1"], n["x2"], n["y2"])
+	case check.Box:
+		return indicator.Shape{
+			Kind: indicator.Rectangle, Points: []indicator.Point{{X: b.x(n["left"], t["xloc"]), Y: n["top"]}, {X: b.x(n["right"], t["xloc"]), Y: n["bottom"]}},
+			Color: toneOf(n["border_color"]), Fill: toneOf(n["bgcolor"]), Width: int(n["border_width"]), Dash: dashOf(t["border_style"]), Extend: extendOf(t["extend"]),
+			Text: t["text"], Ink: toneOf(n["text_color"]), Size: pointsOf(n["text_size"]), Row: alignOf(t["text_valign"]), Side: alignOf(t["text_halign"]),
+		}, valid(n["left"], n["top"], n["right"], n["bottom"])
+	case check.Label:
+		return b.label(d), valid(n["x"]) && (valid(n["y"]) || t["yloc"] != "price")
+	case check.Polyline:
+		s := indicator.Shape{
+			Kind: indicator.Path, Color: toneOf(n["line_color"]), Fill: toneOf(n["fill_color"]), Width: width(n["line_width"]), Dash: dashOf(t["line_style"]),
+			Curved: n["curved"] == 1, Closed: n["closed"] == 1,
+		}
+		for _, p := range d.Points {
+			if valid(p.X, p.Y) {
+				s.Points = append(s.Points, indicator.Point{X: b.x(p.X, t["xloc"]), Y: p.Y})
+			}
+		}
+		return s, len(s.Points) > 1
+	}
+	return indicator.Shape{}, false
+}
+
+func valid(all ...float64) bool {
+	for _, v := range all {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func width(v float64) int {
+	if !(v >= 1) {
+		return 1
+	}
+	return int(min(v, 20))
+}
+
+// label returns a label as a shape.
+func (b *batch) label(d *eval.Drawing) indicator.Shape {
+	n, t := d.Numbers, d.Texts
+	s := indicator.Shape{
+		Kind: indicator.Caption, Points: []indicator.Point{{X: b.x(n["x"], t["xloc"]), Y: n["y"]}}, Text: t["text"], Color: toneOf(n["color"]), Ink: toneOf(n["textcolor"]),
+		Size: pointsOf(n["size"]), Side: alignOf(t["textalign"]), Tooltip: t["tooltip"], Place: indicator.AtValue,
+	}
+	switch t["yloc"] {
+	case "abovebar":
+		s.Place = indicator.AboveBar
+	case "belowbar":
+		s.Place = indicator.BelowBar
+	}
+	style := strings.TrimPrefix(t["style"], "style_")
+	switch style {
+	case "none", "text_outline":
+		s.Pointer = indicator.Bare
+	case "label_up", "label_upper_left", "label_upper_right":
+		s.Pointer = indicator.PointUp
+	case "label_left":
+		s.Pointer = indicator.PointLeft
+	case "label_right":
+		s.Pointer = indicator.PointRight
+	case "label_center":
+		s.Pointer = indicator.Centered
+	case "label_down", "label_lower_left", "label_lower_right", "":
+		s.Pointer = indicator.PointDown
+	default:
+		s.Pointer, s.Form = indicator.Sign, formOf(style)
+	}
+	return s
+}
+
+// tableOf returns a table.
+func tableOf(d *eval.Drawing) indicator.Table {
+	n := d.Numbers
+	row, side, _ := strings.Cut(d.Texts["position"], "_")
+	t := indicator.Table{
+		Row: alignOf(row), Side: alignOf(side), Columns: int(n["columns"]), Rows: int(n["rows"]), Ground: toneOf(n["bgcolor"]),
+		Frame: toneOf(n["frame_color"]), FrameWidth: int(max(n["frame_width"], 0)), Border: toneOf(n["border_color"]), BorderWidth: int(max(n["border_width"], 0)),
+	}
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		t.Cells = append(t.Cells, indicator.Cell{
+			Column: c.Column, Row: c.Row, Width: c.Right - c.Column + 1, High: c.Bottom - c.Row + 1, Text: c.Texts["text"],
+			Ink: toneOf(c.Numbers["text_color"]), Ground: toneOf(c.Numbers["bgcolor"]), Size: pointsOf(c.Numbers["text_size"]),
+			Side: alignOf(c.Texts["text_halign"]), Tooltip: c.Texts["tooltip"],
+		})
+	}
+	return t
+}

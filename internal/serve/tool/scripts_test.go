@@ -1,0 +1,59 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+)
+
+func TestScripts_InChartsAndComputations(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tool.ScriptsSet)
+	inline, err := json.Marshal(tooltest.Script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range []string{`"kept"`, `{"name":"kept","length":7}`, `{"name":"pine","source":` + string(inline) + `,"Length":7}`} {
+		for name, arguments := range map[string]string{
+			"get_indicators": `{"symbol":"BTCUSDT","indicators":[` + entry + `,"rsi"]}`,
+			"generate_chart": `{"symbol":"BTCUSDT","bars":60,"format":"series","indicators":[` + entry + `]}`,
+		} {
+			text := string(call(t, registry, name, arguments).Content[0].Text)
+			if !strings.Contains(text, `"label":"Mean"`) || strings.Contains(text, `"error"`) {
+				t.Errorf("%s of %s: %.400s", name, entry, text)
+			}
+		}
+	}
+	if r := call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","indicators":["kept"]}`); r.IsError {
+		t.Errorf("the picture: %s", r.Content[0].Text)
+	}
+	if text := string(call(t, registry, "list_indicators", `{}`).Content[0].Text); !strings.Contains(text, `"scripts":[{"name":"kept"`) {
+		t.Error("list_indicators does not list the script")
+	}
+	if text := string(call(t, registry, "list_indicators", `{"name":"kept"}`).Content[0].Text); !strings.Contains(text, `"over_mean"`) {
+		t.Errorf("the script in full: %s", text)
+	}
+}
+
+func TestScripts_Tools(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tool.ScriptsSet)
+	for _, c := range []struct{ name, arguments, want string }{
+		{"check_script", `{"name":"kept"}`, `{"ok":true,"title":"Kept","kind":"indicator","overlay":true,"configurable_params":[{"name":"length","type":"integer","default":5`},
+		{"check_script", `{"source":"//@version=6\nindicator('x')\nplot(clos)"}`, `{"ok":false,"findings":[{"line":3,"column":6,"severity":"error"`},
+		{"check_script", `{}`, "either source"},
+		{"save_script", `{"name":"broken","source":"//@version=6\nindicator('x')\nplot(clos)"}`, "line 3, column 6"},
+		{"save_script", `{"name":"rsi","source":"//@version=6\nindicator('x')\nplot(close)"}`, "catalogue"},
+		{"save_script", `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`, `"lines":["Plot"]`},
+		{"delete_script", `{"name":"mine"}`, `{"deleted":"mine"}`},
+		{"delete_script", `{"name":"mine"}`, `unknown_script`},
+		{"generate_chart", `{"symbol":"BTCUSDT","indicators":["mine"]}`, "unknown indicator"},
+	} {
+		if text := string(call(t, registry, c.name, c.arguments).Content[0].Text); !strings.Contains(text, c.want) {
+			t.Errorf("%s %s: %s", c.name, c.arguments, text)
+		}
+	}
+}
