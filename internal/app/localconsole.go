@@ -29,8 +29,10 @@ type localConsole struct {
 	err    error
 }
 
-func newLocalConsole(rt Runtime, t *trading) *localConsole {
-	return &localConsole{rt: rt, ports: t.consolePorts(), pass: &control.Pass{}, asked: make(chan struct{}), opened: make(chan struct{})}
+func newLocalConsole(rt Runtime, tools *toolset) *localConsole {
+	ports := tools.trading.consolePorts()
+	ports.Charts = consoleCharts{tools.registry}
+	return &localConsole{rt: rt, ports: ports, pass: &control.Pass{}, asked: make(chan struct{}), opened: make(chan struct{})}
 }
 
 // open returns the address of the console.

@@ -148,7 +148,7 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
 // control serves the owner's commands on the control socket, and the console when they ask
 // for it.
 func (t *toolset) control(rt Runtime) []Part {
-	pages := newLocalConsole(rt, t.trading)
+	pages := newLocalConsole(rt, t)
 	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), Console: pages.open, Log: rt.Log}
 	return []Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
 }

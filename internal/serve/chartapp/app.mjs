@@ -293,7 +293,6 @@ function pick({ price }) {
   const form = element('pick')
   form.hidden = false
   for (const button of form.querySelectorAll('[data-kind]')) button.hidden = button.dataset.kind === side
-  element('send').hidden = !state.host.message && !state.host.updateModelContext
   resized()
 }
 
@@ -310,12 +309,14 @@ element('pick').addEventListener('submit', async (event) => {
   event.preventDefault()
   const content = [{ type: 'text', text: element('sentence').value }]
   try {
-    const answer = state.host.message ? await request('ui/message', { role: 'user', content }) : await request('ui/update-model-context', { content })
+    // Some clients take messages without saying so before.
+    const later = !state.host.message && state.host.updateModelContext
+    const answer = later ? await request('ui/update-model-context', { content }) : await request('ui/message', { role: 'user', content })
     if (answer?.isError) throw new Error('the client refused it')
     element('pick').hidden = true
-    say(state.host.message ? 'Sent to the conversation.' : 'The assistant reads it with your next message.')
+    say(later ? 'The assistant reads it with your next message.' : 'Sent to the conversation.')
   } catch (error) {
-    say(`Not sent: ${error.message}`, true)
+    say(`Not sent: ${error.message}. You can copy the sentence.`, true)
   }
   resized()
 })
