@@ -46,7 +46,8 @@ type leg struct {
 	best  float64 // best price since the trailing stop started; NaN before
 	done  bool
 
-	limit, stop, wake float64
+	limit, stop  float64
+	wake, offset float64 // of the trailing stop
 }
 
 func (l *leg) live() bool { return !l.done && l.qty > 0 }
@@ -72,7 +73,7 @@ func (a *Account) Exit(r ExitRequest) {
 
 // priced reports whether the request has a price at which anything could fill.
 func (r *ExitRequest) priced() bool {
-	trails := !math.IsNaN(r.TrailOffset) && !(math.IsNaN(r.TrailPrice) && math.IsNaN(r.TrailPoints))
+	trails := !(math.IsNaN(r.TrailPrice) && math.IsNaN(r.TrailPoints))
 	fixed := !(math.IsNaN(r.Profit) && math.IsNaN(r.Limit) && math.IsNaN(r.Loss) && math.IsNaN(r.Stop))
 	return trails || fixed || r.ProfitPercent > 0 || r.LossPercent > 0
 }
@@ -155,9 +156,10 @@ func (a *Account) level(o *order, l *leg) {
 		stop = firstOf(-s, stop, l.price*(1-float64(s*r.LossPercent/100)))
 	}
 	l.limit, l.stop = a.snap(limit, -l.side, false), a.snap(stop, -l.side, true)
-	l.wake = math.NaN()
+	l.wake = firstOf(s, r.TrailPrice, at(r.TrailPoints))
+	l.offset = 0
 	if !math.IsNaN(r.TrailOffset) {
-		l.wake = firstOf(s, r.TrailPrice, at(r.TrailPoints))
+		l.offset = float64(r.TrailOffset * a.cfg.Tick)
 	}
 }
 
@@ -197,7 +199,7 @@ func (o *order) stopPrice(a *Account, l *leg) (price float64, trailing bool) {
 	if math.IsNaN(l.best) {
 		return l.stop, false
 	}
-	trail := a.snap(l.best-float64(float64(l.side)*float64(o.exit.TrailOffset*a.cfg.Tick)), -l.side, true)
+	trail := a.snap(l.best-float64(float64(l.side)*l.offset), -l.side, true)
 	if math.IsNaN(l.stop) || (trail-l.stop)*float64(l.side) > 0 {
 		return trail, true
 	}
@@ -217,7 +219,11 @@ func (o *order) legMet(a *Account, l *leg, p float64) bool {
 // dir.
 func (o *order) legPrice(a *Account, l *leg, dir Side, _, _ float64) (float64, bool) {
 	if dir == l.side {
-		return a.beyond(-l.side, l.limit), !math.IsNaN(l.limit)
+		p := a.beyond(-l.side, l.limit)
+		if l.offset == 0 && math.IsNaN(l.best) { // it starts where it ends
+			p = firstOf(float64(dir), p, a.snap(l.wake, -l.side, false))
+		}
+		return p, !math.IsNaN(p)
 	}
 	stop, _ := o.stopPrice(a, l)
 	return stop, !math.IsNaN(stop)

@@ -96,7 +96,7 @@ func TestExported(t *testing.T) {
 				step(moment{a, at.Hour(), at.Minute(), b.C})
 				a.Computed()
 			}
-			compare(t, archive.Strategy(t, name).Trades, a.Trades())
+			compare(t, archive.Strategy(t, name).Trades(t), a.Trades())
 		})
 	}
 }

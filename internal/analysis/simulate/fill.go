@@ -33,6 +33,15 @@ func (l *Lot) see(p float64) {
 	}
 }
 
+// Marked returns the open trade as if it ended at price p, without the commission of its
+// exit.
+func (l *Lot) Marked(p float64) Trade {
+	return Trade{
+		EntryID: l.ID, EntryComment: l.Comment, Side: l.Side, Quantity: l.Quantity, EntryPrice: l.Price, EntryBar: l.Bar, EntryTime: l.Time,
+		Commission: l.paid, Profit: float64((p-l.Price)*float64(l.Side))*l.Quantity - l.paid, Best: l.Best, Worst: l.Worst,
+	}
+}
+
 // Trade is a closed trade.
 type Trade struct {
 	EntryID, ExitID           string
@@ -81,7 +90,7 @@ func (a *Account) limitPrice(side Side, limit, p float64) float64 {
 
 // apply changes the position by a filled order.
 func (a *Account) apply(o *order, p float64) {
-	qty := o.qty
+	qty := o.qty + o.reverse
 	if o.kind == closeOrder {
 		if a.size*float64(o.side) >= 0 {
 			a.purge()

@@ -45,6 +45,7 @@ type order struct {
 	comment   string
 	side      Side
 	qty       float64
+	reverse   float64 // what an entry closes besides: the opposite position when it was placed
 	limit     float64
 	stop      float64
 	armed     bool // the stop of a stop-limit order was touched
@@ -99,7 +100,7 @@ func (a *Account) beyond(side Side, limit float64) float64 {
 
 // Enter places an order that opens a position, adds to it or reverses it.
 func (a *Account) Enter(r Request) {
-	if a.risk.stopped || a.entries(r.Side) >= max(1, a.cfg.Pyramiding) {
+	if a.paused || a.risk.stopped || a.entries(r.Side) >= max(1, a.cfg.Pyramiding) {
 		return
 	}
 	if only := a.risk.only; only != 0 && r.Side != only {
@@ -109,18 +110,17 @@ func (a *Account) Enter(r Request) {
 		return
 	}
 	qty := a.quantity(r)
-	if qty <= 0 {
-		return
+	if most := a.risk.Position; most > 0 {
+		qty = min(qty, a.cut(most-max(0, a.size*float64(r.Side))))
 	}
-	if against := -a.size * float64(r.Side); against > 0 {
-		qty += against
+	if qty > 0 {
+		a.placeRequest(entryOrder, r, qty)
 	}
-	a.placeRequest(entryOrder, r, qty)
 }
 
 // Order places an order that changes the position by its quantity.
 func (a *Account) Order(r Request) {
-	if a.risk.stopped {
+	if a.paused || a.risk.stopped {
 		return
 	}
 	if qty := a.quantity(r); qty > 0 {
@@ -129,10 +129,25 @@ func (a *Account) Order(r Request) {
 }
 
 func (a *Account) placeRequest(k kind, r Request, qty float64) {
+	reverse := 0.0
+	if k == entryOrder {
+		reverse = a.cut(-a.size*float64(r.Side) - a.closing(r.Side))
+	}
 	a.place(&order{
-		kind: k, id: r.ID, comment: r.Comment, side: r.Side, qty: qty, group: r.Group, oca: r.OCA,
+		kind: k, id: r.ID, comment: r.Comment, side: r.Side, qty: qty, reverse: reverse, group: r.Group, oca: r.OCA,
 		limit: a.snap(r.Limit, r.Side, false), stop: a.snap(r.Stop, r.Side, true),
 	})
+}
+
+// closing returns the quantity that waiting orders of one side close.
+func (a *Account) closing(side Side) float64 {
+	var sum float64
+	for _, o := range a.orders {
+		if o.kind == closeOrder && o.side == side {
+			sum += o.qty
+		}
+	}
+	return sum
 }
 
 // entries counts the open trades that entries of one direction made.
@@ -221,7 +236,7 @@ func (a *Account) snap(p float64, side Side, stop bool) float64 {
 	if math.IsNaN(p) {
 		return p
 	}
-	const slack = 1e-9
+	const slack = 1e-6
 	n := p / a.cfg.Tick
 	if (side == Long) == stop {
 		n = math.Ceil(n - slack)

@@ -122,8 +122,15 @@ func (a *Account) first(want func(*order) bool) bool {
 	return false
 }
 
-// met executes the first order with a price that the present price meets.
+// met executes the first order with a price that the present price meets. Of two that
+// could open positions, one that buys comes first.
 func (a *Account) met() bool {
+	for _, o := range a.orders {
+		if o.kind != exitOrder && o.side == Long && !o.market() && o.metAt(a, a.price) {
+			a.execute(o, nil, a.price)
+			return true
+		}
+	}
 	for _, o := range a.orders {
 		if o.kind == exitOrder {
 			for i := range o.legs {

@@ -34,6 +34,9 @@ func (a *Account) Limit(r Risk) {
 	a.risk.only = r.Only
 }
 
+// Risk returns the rules of risk.
+func (a *Account) Risk() Risk { return a.risk.Risk }
+
 // newDay starts the counts of a day.
 func (a *Account) newDay(t int64) {
 	day := t / dayMillis
@@ -64,7 +67,12 @@ func (a *Account) filled() {
 	a.risk.stopped = true
 	a.orders = a.orders[:0]
 	if a.size != 0 {
-		a.Close(CloseRequest{Quantity: math.NaN(), Percent: math.NaN(), Comment: "Close position (risk limit)"})
+		side := Short
+		if a.size < 0 {
+			side = Long
+		}
+		const why = "Close position (risk limit)"
+		a.reduce(side, math.Abs(a.size), a.price, "", why, why)
 	}
 }
 

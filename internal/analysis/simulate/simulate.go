@@ -125,6 +125,7 @@ type Account struct {
 	totals   Totals
 	risk     riskState
 	day      int64 // day of the newest bar
+	paused   bool  // requests have no effect
 }
 
 // New returns an account without orders.
@@ -177,6 +178,13 @@ func (a *Account) Open() []Lot { return a.lots }
 // Trades returns the closed trades in the order in which they were closed. The slice
 // is valid until the next call.
 func (a *Account) Trades() []Trade { return a.trades }
+
+// Pause makes requests have no effect until it is called with false: a strategy sees bars
+// before it trades.
+func (a *Account) Pause(on bool) { a.paused = on }
+
+// Config returns the settings of the account.
+func (a *Account) Config() *Config { return &a.cfg }
 
 // Index returns the index of the newest bar, -1 before the first.
 func (a *Account) Index() int { return a.bar }

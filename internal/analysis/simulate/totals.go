@@ -8,6 +8,7 @@ type Totals struct {
 	Wins, Losses, Even     int // closed trades by their result
 	GrossProfit, GrossLoss float64
 	MaxHeld                float64 // largest position
+	MaxLong, MaxShort      float64
 
 	// Drawdown is the most that equity fell below the highest equity of closed trades, at
 	// any point of the path; RunUp is the most that it rose above the lowest.
@@ -33,7 +34,10 @@ func (t *Totals) close(profit float64) {
 	}
 }
 
-func (t *Totals) hold(size float64) { t.MaxHeld = max(t.MaxHeld, math.Abs(size)) }
+func (t *Totals) hold(size float64) {
+	t.MaxHeld = max(t.MaxHeld, math.Abs(size))
+	t.MaxLong, t.MaxShort = max(t.MaxLong, size), max(t.MaxShort, -size)
+}
 
 // mark compares equity inside a trade with the extremes of closed equity.
 func (t *Totals) mark(closed, open float64) {

@@ -13,8 +13,8 @@ import (
 
 // Program is a strategy that can be started any number of times.
 type Program interface {
-	// Start returns the strategy without history.
-	Start() (Instance, error)
+	// Start returns the strategy without history, trading on an account.
+	Start(account *simulate.Account) (Instance, error)
 	// Config returns the settings of the account it trades on.
 	Config() simulate.Config
 }
@@ -22,7 +22,7 @@ type Program interface {
 // Instance places orders while bars close.
 type Instance interface {
 	// Next is called once for each bar in order, after the orders that waited were filled.
-	Next(bar market.Bar, account *simulate.Account) error
+	Next(bar market.Bar) error
 }
 
 // Run is a finished run.
@@ -50,7 +50,7 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 	if err != nil {
 		return nil, err
 	}
-	instance, err := p.Start()
+	instance, err := p.Start(account)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 		}
 		b := bars.At(i)
 		account.Bar(simulate.Bar{Time: b.T * 1000, Open: b.O, High: b.H, Low: b.L, Close: b.C})
-		if err := instance.Next(b, account); err != nil {
+		if err := instance.Next(b); err != nil {
 			return nil, fmt.Errorf("bar %d: %w", i, err)
 		}
 		account.Computed()

@@ -12,18 +12,17 @@ import (
 )
 
 // crossing is long while a short average is above a long one.
-type crossing struct {
-	cfg  simulate.Config
-	peek int // bars of the future that it sees; only wrong strategies have any
-	bars *market.Bars
-}
+type crossing struct{ cfg simulate.Config }
 
 func (c crossing) Config() simulate.Config { return c.cfg }
 
-func (c crossing) Start() (Instance, error) { return &crossingRun{crossing: c}, nil }
+func (c crossing) Start(a *simulate.Account) (Instance, error) {
+	return &crossingRun{crossing: c, a: a}, nil
+}
 
 type crossingRun struct {
 	crossing
+	a    *simulate.Account
 	seen []float64
 }
 
@@ -38,7 +37,8 @@ func (c *crossingRun) mean(end, n int) float64 {
 	return sum / float64(n)
 }
 
-func (c *crossingRun) Next(b market.Bar, a *simulate.Account) error {
+func (c *crossingRun) Next(b market.Bar) error {
+	a := c.a
 	c.seen = append(c.seen, b.C)
 	n := len(c.seen)
 	was, is := c.mean(n-1, 12)-c.mean(n-1, 26), c.mean(n, 12)-c.mean(n, 26)

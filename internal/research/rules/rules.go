@@ -91,8 +91,12 @@ func (r *Rules) CheckBars(bars int) error {
 	return nil
 }
 
-// Start returns the strategy without history.
-func (r *Rules) Start() (strategy.Instance, error) { return r.start(), nil }
+// Start returns the strategy without history, trading on an account.
+func (r *Rules) Start(a *simulate.Account) (strategy.Instance, error) {
+	in := r.start()
+	in.account = a
+	return in, nil
+}
 
 func (r *Rules) start() *instance {
 	in := &instance{}
@@ -119,8 +123,9 @@ func (r *Rules) replay(c alert.Condition) *replay.Condition {
 
 // instance is a strategy that runs.
 type instance struct {
-	bars  market.Bars
-	sides []side
+	account *simulate.Account
+	bars    market.Bars
+	sides   []side
 }
 
 type side struct {
@@ -132,10 +137,10 @@ type side struct {
 }
 
 // Next evaluates the conditions at a closed bar and places orders.
-func (in *instance) Next(bar market.Bar, a *simulate.Account) error {
+func (in *instance) Next(bar market.Bar) error {
 	in.bars.Append(bar)
 	for i := range in.sides {
-		in.sides[i].next(&in.bars, a)
+		in.sides[i].next(&in.bars, in.account)
 	}
 	return nil
 }

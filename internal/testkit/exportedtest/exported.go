@@ -39,7 +39,18 @@ type Strategy struct {
 	Name   string
 	Source string
 	Inputs map[string]any // values that differ from the defaults of the script
-	Trades []Trade
+
+	list []byte
+}
+
+// Trades parses the exported trades, oldest first.
+func (s *Strategy) Trades(tb testing.TB) []Trade {
+	tb.Helper()
+	trades, err := parseTrades(s.list)
+	if err != nil {
+		tb.Fatalf("%s: %v", s.Name, err)
+	}
+	return trades
 }
 
 // Archive is what the file holds.
@@ -60,13 +71,13 @@ func Load(tb testing.TB) *Archive {
 }
 
 // Strategy returns one strategy by its name.
-func (a *Archive) Strategy(tb testing.TB, name string) Strategy {
+func (a *Archive) Strategy(tb testing.TB, name string) *Strategy {
 	tb.Helper()
 	i := slices.IndexFunc(a.Strategies, func(s Strategy) bool { return s.Name == name })
 	if i < 0 {
 		tb.Fatalf("the archive has no strategy %q", name)
 	}
-	return a.Strategies[i]
+	return &a.Strategies[i]
 }
 
 func (a *Archive) read(file string) error {
@@ -125,12 +136,7 @@ func (a *Archive) strategy(dir string) (Strategy, error) {
 			return s, err
 		}
 	}
-	if text, ok := a.files[dir+"/tv_trades.csv"]; ok {
-		var err error
-		if s.Trades, err = parseTrades(text); err != nil {
-			return s, err
-		}
-	}
+	s.list = a.files[dir+"/tv_trades.csv"]
 	return s, nil
 }
 

@@ -114,10 +114,13 @@ func miscFunction(name string) plain {
 	case "ticker.standard", "ticker.modify", "ticker.inherit", "ticker.heikinashi":
 		return func(_ *site, a []float64) float64 { return a[0] }
 	}
-	if strings.HasPrefix(name, "strategy.") {
-		return strategyCall
+	if !strings.HasPrefix(name, "strategy.") {
+		return nil
 	}
-	return nil
+	if f := strategyFunction(name); f != nil {
+		return f
+	}
+	return strategyCall
 }
 
 // strategyCall is a call that places orders or reads trades: a chart simulates none.

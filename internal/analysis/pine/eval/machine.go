@@ -9,6 +9,7 @@ import (
 	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/syntax"
+	"candela/internal/analysis/simulate"
 	"candela/internal/market"
 )
 
@@ -49,6 +50,9 @@ type Env struct {
 	Symbol   Symbol
 	Inputs   []Value // by Input.Index; a missing or empty one takes the default
 	Limits   Limits
+
+	// Account is what a strategy trades on; without one its orders have no effect.
+	Account *simulate.Account
 }
 
 // Value is the value of an input. The zero value means the default.

@@ -44,6 +44,9 @@ func (c *compiler) variable(e *check.BuiltinVar) *float64 {
 	if p, ok := c.vars[e.Name]; ok {
 		return p
 	}
+	if f := c.accountVariable(e.Name); f != nil {
+		return c.eachBar(e.Name, f)
+	}
 	if x, ok := c.symbolVariable(e.Name); ok {
 		p := c.m.temp.add(x)
 		c.vars[e.Name] = p

@@ -1,0 +1,48 @@
+package strategy
+
+import (
+	"fmt"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/analysis/simulate"
+	"candela/internal/market"
+)
+
+// Script is a Pine script that declares a strategy.
+type Script struct {
+	Program *check.Program
+	Env     eval.Env
+	Tick    float64 // step of prices
+	Step    float64 // step of quantities
+	From    int64   // start of the first bar at which it may order; those before it are for its indicators
+}
+
+// Config returns the account that the script declares.
+func (s *Script) Config() simulate.Config { return eval.Account(s.Program, s.Tick, s.Step) }
+
+// Start compiles the script.
+func (s *Script) Start(account *simulate.Account) (Instance, error) {
+	if s.Program.Kind != check.Strategy {
+		return nil, fmt.Errorf("the script %q declares no strategy(): nothing in it places orders", s.Program.Title)
+	}
+	env := s.Env
+	env.Account = account
+	m, err := eval.New(s.Program, env)
+	if err != nil {
+		return nil, err
+	}
+	return &scriptRun{m, account, s.From}, nil
+}
+
+type scriptRun struct {
+	machine *eval.Machine
+	account *simulate.Account
+	from    int64
+}
+
+// Next runs the script at a closed bar.
+func (r *scriptRun) Next(bar market.Bar) error {
+	r.account.Pause(bar.T < r.from)
+	return r.machine.Keep(bar)
+}
