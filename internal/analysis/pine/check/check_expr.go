@@ -229,9 +229,17 @@ func (c *checker) unary(x *syntax.Unary) Expr {
 }
 
 func operator(op string) Op {
-	return map[string]Op{
-		"+": Add, "-": Sub, "*": Mul, "/": Div, "%": Mod, "==": Eq, "!=": Ne, "<": Lt, ">": Gt, "<=": Le, ">=": Ge, "and": And, "or": Or,
-	}[op]
+	for o, text := range opTexts() {
+		if text == op {
+			return Op(o)
+		}
+	}
+	return None
+}
+
+// opTexts returns how operators are written, by Op.
+func opTexts() [Not + 1]string {
+	return [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Mod: "%", Eq: "==", Ne: "!=", Lt: "<", Gt: ">", Le: "<=", Ge: ">=", And: "and", Or: "or", Not: ""}
 }
 
 func (c *checker) binaryExpr(x *syntax.Binary) Expr {
@@ -294,10 +302,6 @@ func operandFits(op Op, t *Type) bool {
 	return t.Numeric()
 }
 
-func opText(op Op) string {
-	return [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Mod: "%", Eq: "==", Ne: "!=", Lt: "<", Gt: ">", Le: "<=", Ge: ">=", Not: ""}[op]
-}
-
 func (c *checker) operands(at syntax.Span, op Op, x, y Expr) {
 	fix := "Use operands of one type."
 	a, b := x.Type(), y.Type()
@@ -307,7 +311,7 @@ func (c *checker) operands(at syntax.Span, op Op, x, y Expr) {
 	case a.Kind == Bool || b.Kind == Bool:
 		fix = "Use the condition itself, or cond ? 1 : 0 as a number."
 	}
-	c.failf(at, codeType, fix, "\"%s\" cannot take %s and %s.", opText(op), a, b)
+	c.failf(at, codeType, fix, "\"%s\" cannot take %s and %s.", opTexts()[op], a, b)
 }
 
 func (c *checker) logic(at syntax.Span, op Op, x, y Expr) Expr {

@@ -230,9 +230,8 @@ func (c *checker) assignVar(s *syntax.Assign, id *syntax.Ident) Stmt {
 	return &Assign{s.Span, v, c.cast(x, v.Type)}
 }
 
-func compoundOp(op string) Op {
-	return map[string]Op{"+=": Add, "-=": Sub, "*=": Mul, "/=": Div, "%=": Mod}[op]
-}
+// compoundOp returns the operator of += and its like.
+func compoundOp(op string) Op { return operator(op[:1]) }
 
 func (c *checker) assignField(s *syntax.Assign, m *syntax.Member) Stmt {
 	x := c.expr(m.X)

@@ -27,7 +27,7 @@ type lexer struct {
 var versionComment = regexp.MustCompile(`^//\s*@version\s*=\s*(\d{1,3})\s*$`)
 
 func lex(src string) *lexer {
-	l := &lexer{src: strings.TrimPrefix(src, "\ufeff"), line: 1, column: 1, indents: []int{0}, version: 1}
+	l := &lexer{src: strings.TrimPrefix(src, "\ufeff"), line: 1, column: 1, indents: []int{0}, version: 1, tokens: make([]token, 0, len(src)/4+16)}
 	for l.at < len(l.src) && len(l.tokens) < MaxTokens {
 		l.logicalStart()
 		l.restOfLine()
