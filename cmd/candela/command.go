@@ -41,7 +41,7 @@ func commands() []command {
 		{"Use", "", "", "", "", runMode},
 		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", demoHelp, showDemo},
 		{"Use", "version", "", "Print the version and build details", "", printVersion},
-		{"Use", "script", "check FILE", "Check a Pine script and show its errors, inputs and signals", scriptHelp, oneOf("script", subcommand{"check", checkScript})},
+		{"Use", "script", "COMMAND", "Check Pine scripts, and list, add or remove stored ones", scriptHelp, oneOf("script", subcommand{"check", checkScript}, subcommand{"list", listScripts}, subcommand{"add", addScript}, subcommand{"remove", removeScript})},
 		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
 		{"Trade", "console", "[flags]", "Open the owner's console in a browser", consoleHelp, openConsole},
 		{"Trade", "approvals", "[flags]", "List the orders that need your approval", approvalsHelp, approvals},

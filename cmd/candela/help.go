@@ -226,8 +226,12 @@ column and what to do. A script without errors is summarised: inputs, plots, ale
 conditions and requests. Libraries that it imports are read from the folder of FILE:
 import user/name/3 is user.name.3.pine.
 
+list shows the stored scripts, add FILE stores one under the name of its file, and
+remove NAME removes one. Stored scripts are indicators under --toolsets scripts.
+
 Examples:
   candela script check my_cross.pine
+  candela script add my_cross.pine
 
 Exit codes: 0 no errors, 1 errors.
 `

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"candela/internal/analysis/pine"
+	"candela/internal/kit/fault"
+	"candela/internal/store/scripts"
+	"candela/internal/store/statedir"
+)
+
+// shelf opens the stored scripts of the configured state directory.
+func (in invocation) shelf(args []string) (*scripts.Shelf, error) {
+	cfg, err := in.config(args)
+	if err != nil {
+		return nil, err
+	}
+	if err := statedir.Open(cfg.Home); err != nil {
+		return nil, err
+	}
+	return scripts.Open(cfg.Home, cfg.NATS.URL != "", pine.Compile), nil
+}
+
+// listScripts prints the stored scripts.
+func listScripts(_ context.Context, in invocation) error {
+	s, err := in.shelf(in.args)
+	if err != nil {
+		return err
+	}
+	all, err := s.List()
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(in.Stdout, "No scripts are stored. Add one with candela script add FILE.")
+		return nil
+	}
+	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tVERSION\tBYTES")
+	for _, e := range all {
+		fmt.Fprintf(table, "%s\t%s\t%d\n", e.Name, e.Version, e.Bytes)
+	}
+	return table.Flush()
+}
+
+// addScript stores a script under the name of its file. A file user.library.number.pine is
+// a library.
+func addScript(_ context.Context, in invocation) error {
+	path, args := cutWord(in.args)
+	if path == "" {
+		return fault.Missing("script add", "a FILE such as my_cross.pine")
+	}
+	source, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("read script: %w", err)
+	}
+	s, err := in.shelf(args)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".pine")
+	if strings.Count(name, ".") == 2 {
+		name = strings.ReplaceAll(name, ".", "/")
+	}
+	if _, err := s.Save(name, string(source)); err != nil {
+		return err
+	}
+	fmt.Fprintf(in.Stdout, "Stored %s.\n", name)
+	return nil
+}
+
+// removeScript removes a stored script.
+func removeScript(_ context.Context, in invocation) error {
+	name, args := cutWord(in.args)
+	if name == "" {
+		return fault.Missing("script remove", "the NAME of a stored script")
+	}
+	s, err := in.shelf(args)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(name); err != nil {
+		return err
+	}
+	fmt.Fprintf(in.Stdout, "Removed %s. Alerts on it keep the version they were set with.\n", name)
+	return nil
+}
