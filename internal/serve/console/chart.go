@@ -111,7 +111,7 @@ func (c *Console) firstSymbol(v *visit) string {
 // addAccount adds what the account has in a symbol.
 func (c *Console) addAccount(v *visit, d *chartData, symbol market.Symbol) {
 	same := func(s market.Symbol) bool {
-		return s.Name == symbol.Name && (symbol.Venue == "" || s.Venue == symbol.Venue)
+		return s.Name == symbol.Name && (symbol.Venue == "" || s.Venue == "" || s.Venue == symbol.Venue)
 	}
 	f := v.format()
 	if c.cfg.Account != nil {
@@ -140,7 +140,7 @@ func (c *Console) addAccount(v *visit, d *chartData, symbol market.Symbol) {
 		d.Problem = c.public(v.ctx(), err)
 	}
 	for i := range alerts {
-		if same(alerts[i].Symbol) && len(d.Alerts) < chartRows {
+		if (same(alerts[i].Symbol) || same(alerts[i].Instrument)) && len(d.Alerts) < chartRows {
 			d.Alerts = append(d.Alerts, c.alertRow(&alerts[i], f))
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/market"
 	"candela/internal/picture/webchart"
 )
 
@@ -74,6 +76,17 @@ func TestChart_DataIsThatOfTheTool(t *testing.T) {
 		if r := b.get(path); r.body != want || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %s", path, r.status, r.body)
 		}
+	}
+}
+
+// An alert may name its symbol without a venue.
+func TestChart_ShowsAlertsWithoutAVenue(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.alerts = []alert.Alert{{ID: "a-near", Symbol: market.Symbol{Name: "BTCUSDT"}}, {ID: "a-other", Symbol: market.Symbol{Venue: "yahoo", Name: "BTCUSDT"}}}
+	page := s.browser().login().get("/console/chart?symbol=binance:BTCUSDT").body
+	if !strings.Contains(page, "/console/alerts/a-near") || strings.Contains(page, "/console/alerts/a-other") {
+		t.Errorf("%s", page)
 	}
 }
 
