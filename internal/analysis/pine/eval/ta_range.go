@@ -50,6 +50,7 @@ func taRanges(all map[string]builder) {
 	all["ta.mfi"] = mfi
 	all["ta.tsi"] = tsi
 	all["ta.sar"] = sar
+	all["ta.pivot_point_levels"] = pivotLevels
 	all["ta.vwap"] = func(c *compiler, call *check.Call) num {
 		dst := c.places(1)
 		run := vwap(c, call, dst)
