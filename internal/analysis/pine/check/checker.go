@@ -25,6 +25,7 @@ type checker struct {
 	fn       *frame // of the function being checked; its fn is nil in the global scope
 	global   *frame
 	loops    int
+	checked  int                // bodies of functions
 	busy     []*function        // functions being checked, outermost first
 	modules  map[string]*module // libraries by user/name/version
 	prelude  []Stmt             // declarations of libraries, before the script's own

@@ -13,6 +13,7 @@ type function struct {
 	mod       *module
 	single    bool
 	asked     bool // isSingle has been asked
+	broken    bool // a single function that failed once
 	instances map[string]*Func
 }
 
@@ -165,11 +166,15 @@ func (c *checker) userCall(x *syntax.Call, f *function, values []Expr) Expr {
 			c.failf(x.Span, codeRecursion, "Write it as a loop.", "The function \"%s\" calls itself.", f.decl.Name.Name)
 		}
 	}
+	if f.broken {
+		panic(bail{}) // it has been reported
+	}
 	key := instanceKey(values)
 	fn := f.instances[key]
 	if fn == nil || f.single {
 		fn = c.instantiate(f, values)
 		f.instances[key] = fn
+		f.broken = fn.failed && f.single
 	}
 	if fn.failed {
 		panic(bail{})
@@ -207,7 +212,7 @@ func writeKey(b *strings.Builder, t *Type) {
 
 // instantiate checks the body of a function for the types of its arguments.
 func (c *checker) instantiate(f *function, values []Expr) *Func {
-	if len(c.prog.Funcs) >= maxFuncs {
+	if c.checked++; c.checked > maxFuncs {
 		c.fail(f.decl.Name.Span, codeCalls, "The functions of the script are called in more than 5,000 ways.", "Call them less often.")
 	}
 	name := f.decl.Name.Name
