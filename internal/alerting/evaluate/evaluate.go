@@ -20,6 +20,7 @@ type Evaluator struct {
 	inner     *indicator.Stream // nil before the first bar, and for indicators that revise past values
 	began     int64             // the first bar of inner
 	at        int64             // the last bar of inner
+	reported  int64             // began, when its failure was returned
 }
 
 // New returns an evaluator of an indicator on bars of an interval.
@@ -46,6 +47,16 @@ func (s *Evaluator) Last(bars *market.Bars) alert.Row {
 	s.at = bars.T[last]
 	row := s.inner.Step(bars.At(last))
 	return alert.Row{Values: row.Values, Prev: row.Prev, Signals: row.Signals}
+}
+
+// Failed returns the error that ended a script, once for each time it was begun; nil while
+// it runs.
+func (s *Evaluator) Failed() error {
+	if s.inner == nil || s.inner.Err() == nil || s.reported == s.began {
+		return nil
+	}
+	s.reported = s.began
+	return s.inner.Err()
 }
 
 // Depth returns the number of bars that the newest value depends on.
