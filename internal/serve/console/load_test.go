@@ -32,7 +32,7 @@ func TestLoad_HaltReachesEveryConsole(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.book.fill()
-	count := longtest.Pick(40, 200)
+	count := longtest.Pick(40, 100) // four a login, of which 30 are allowed at once
 	ctx, cancel := context.WithCancel(t.Context())
 	var open, waiting sync.WaitGroup
 	waiting.Add(count)
