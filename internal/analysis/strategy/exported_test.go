@@ -126,7 +126,7 @@ func run(t *testing.T, s *exportedtest.Strategy, bars *market.Bars) parity {
 	}
 	for _, start := range starts() {
 		cut := bars.Slice(bars.Search(start), bars.Len())
-		r, err := Over(t.Context(), script, &cut)
+		r, err := Over(t.Context(), script, &cut, 0)
 		if err != nil {
 			out.err = err
 			return out

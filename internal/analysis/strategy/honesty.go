@@ -113,7 +113,7 @@ func lookAhead(ctx context.Context, p Program, r *Run) (LookAhead, error) {
 	out := LookAhead{}
 	for _, cut := range cuts(r) {
 		head := r.Bars.Slice(0, cut)
-		short, err := over(ctx, p, r.Config, &head)
+		short, err := over(ctx, p, r.Config, &head, r.From)
 		if err != nil {
 			return out, err
 		}
@@ -133,14 +133,14 @@ func cuts(r *Run) []int {
 	n := r.Bars.Len()
 	var at []int
 	for i := range evenCuts {
-		at = append(at, n*(i+1)/(evenCuts+1))
+		at = append(at, r.From+(n-r.From)*(i+1)/(evenCuts+1))
 	}
 	for i := range min(eventCuts, len(r.Trades)) {
 		at = append(at, r.Trades[i*len(r.Trades)/min(eventCuts, len(r.Trades))].EntryBar+1)
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
-	return slices.DeleteFunc(at, func(c int) bool { return c < 2 || c >= n })
+	return slices.DeleteFunc(at, func(c int) bool { return c < r.From+2 || c >= n })
 }
 
 // differ returns the first trade that began before the cut and is not the same in both
@@ -196,14 +196,14 @@ func entryOf(id string, bar int, at int64, price float64, side simulate.Side) si
 func startShift(ctx context.Context, p Program, r *Run, warm int) (StartShift, error) {
 	var out StartShift
 	shifts := []int{1, 7, 50, 200}
-	from := shifts[len(shifts)-1] + warm
-	if from >= r.Bars.Len()/2 {
+	from := max(r.From, shifts[len(shifts)-1]+warm)
+	if from-r.From >= (r.Bars.Len()-r.From)/2 {
 		return out, nil
 	}
 	base := entries(r, 0, from)
 	for _, s := range shifts {
 		tail := r.Bars.Slice(s, r.Bars.Len())
-		run, err := over(ctx, p, r.Config, &tail)
+		run, err := over(ctx, p, r.Config, &tail, max(0, r.From-s))
 		if err != nil {
 			return out, err
 		}
@@ -261,7 +261,7 @@ func ambiguous(ctx context.Context, p Program, r *Run) (Ambiguous, error) {
 	for _, path := range []simulate.Path{simulate.Adverse, simulate.Favourable} {
 		cfg := r.Config
 		cfg.Path = path
-		run, err := over(ctx, p, cfg, r.Bars)
+		run, err := over(ctx, p, cfg, r.Bars, r.From)
 		if err != nil {
 			return out, err
 		}
@@ -282,7 +282,7 @@ func costs(ctx context.Context, p Program, r *Run) (Costs, error) {
 		cfg.Commission *= float64(times)
 		cfg.Slippage *= times
 		cfg.SlipPercent *= float64(times)
-		run, err := over(ctx, p, cfg, r.Bars)
+		run, err := over(ctx, p, cfg, r.Bars, r.From)
 		if err != nil {
 			return out, err
 		}

@@ -15,7 +15,6 @@ type Script struct {
 	Env     eval.Env
 	Tick    float64 // step of prices
 	Step    float64 // step of quantities
-	From    int64   // start of the first bar at which it may order; those before it are for its indicators
 }
 
 // Config returns the account that the script declares.
@@ -32,17 +31,10 @@ func (s *Script) Start(account *simulate.Account) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scriptRun{m, account, s.From}, nil
+	return scriptRun{m}, nil
 }
 
-type scriptRun struct {
-	machine *eval.Machine
-	account *simulate.Account
-	from    int64
-}
+type scriptRun struct{ machine *eval.Machine }
 
 // Next runs the script at a closed bar.
-func (r *scriptRun) Next(bar market.Bar) error {
-	r.account.Pause(bar.T < r.from)
-	return r.machine.Keep(bar)
-}
+func (r scriptRun) Next(bar market.Bar) error { return r.machine.Keep(bar) }

@@ -29,9 +29,10 @@ type Instance interface {
 type Run struct {
 	Config simulate.Config
 	Bars   *market.Bars
+	From   int // index of the first bar at which it could order
 	Trades []simulate.Trade
 	Open   []simulate.Lot
-	Equity []float64 // at the close of each bar
+	Equity []float64 // at the close of each bar from From on
 	Totals simulate.Totals
 	Net    float64 // result of closed trades after costs
 	Last   float64 // result of open trades at the last close
@@ -40,12 +41,13 @@ type Run struct {
 // checkEvery is the number of bars between two looks at the context.
 const checkEvery = 4096
 
-// Over runs a program over bars.
-func Over(ctx context.Context, p Program, bars *market.Bars) (*Run, error) {
-	return over(ctx, p, p.Config(), bars)
+// Over runs a program over bars. It orders nothing before the bar at index from: the bars
+// before it are for its indicators.
+func Over(ctx context.Context, p Program, bars *market.Bars, from int) (*Run, error) {
+	return over(ctx, p, p.Config(), bars, from)
 }
 
-func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars) (*Run, error) {
+func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
 	account, err := simulate.New(cfg)
 	if err != nil {
 		return nil, err
@@ -54,18 +56,21 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: cfg, Bars: bars, Equity: make([]float64, bars.Len())}
+	r := &Run{Config: cfg, Bars: bars, From: from, Equity: make([]float64, 0, bars.Len()-from)}
 	for i := range bars.Len() {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		b := bars.At(i)
+		account.Pause(i < from)
 		account.Bar(simulate.Bar{Time: b.T * 1000, Open: b.O, High: b.H, Low: b.L, Close: b.C})
 		if err := instance.Next(b); err != nil {
 			return nil, fmt.Errorf("bar %d: %w", i, err)
 		}
 		account.Computed()
-		r.Equity[i] = account.Equity()
+		if i >= from {
+			r.Equity = append(r.Equity, account.Equity())
+		}
 	}
 	r.Trades, r.Open, r.Totals = account.Trades(), account.Open(), account.Totals()
 	r.Net, r.Last = account.NetProfit(), account.OpenProfit()
@@ -83,9 +88,9 @@ func (r *Run) Profits() []float64 {
 
 // Summary measures the run; perYear is the number of bars a year.
 func (r *Run) Summary(perYear float64) performance.Summary {
-	times := make([]int64, len(r.Bars.T))
-	for i, t := range r.Bars.T {
-		times[i] = t * 1000
+	times := make([]int64, 0, len(r.Equity))
+	for _, t := range r.Bars.T[r.From:] {
+		times = append(times, t*1000)
 	}
 	return performance.Measure(performance.Curve{Capital: r.Config.Capital, Times: times, Equity: r.Equity, PerYear: perYear})
 }

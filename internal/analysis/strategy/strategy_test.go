@@ -60,7 +60,7 @@ func account() simulate.Config {
 // PyneCore and PineTS on the same trades.
 func TestRun_CheckedStatistics(t *testing.T) {
 	bars := sharedtest.Bars(t, "data/BTCUSDT_1h.csv")
-	r, err := Over(t.Context(), crossing{cfg: account()}, &bars)
+	r, err := Over(t.Context(), crossing{cfg: account()}, &bars, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestRun_CheckedStatistics(t *testing.T) {
 func TestJudge_Ordinary(t *testing.T) {
 	bars := sharedtest.Bars(t, "data/BTCUSDT_1h.csv")
 	p := crossing{cfg: account()}
-	r, err := Over(t.Context(), p, &bars)
+	r, err := Over(t.Context(), p, &bars, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,18 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/performance"
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/analysis/simulate"
 	"candela/internal/analysis/strategy"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -28,6 +33,7 @@ type backtestArgs struct {
 	symbol      market.Symbol
 	interval    market.Interval
 	long, short *rules.Side
+	script      string
 	bars        int
 	seed        int
 	raw         []byte // the rules as they were given, for the id of the run
@@ -40,6 +46,7 @@ func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 		intervalArg("interval", &r.interval, "Bar length; default 4h."),
 		sideArg(l, "long", &r.long, &r.raw),
 		sideArg(l, "short", &r.short, &r.raw),
+		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
 	list = append(list, r.accountArgs.args()...)
@@ -113,8 +120,13 @@ func (c *charts) runBacktest() toolSpec {
 }
 
 func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
-	if r.long == nil && r.short == nil {
-		return mcp.Result{}, fault.Missing("long", "long or short, each "+sideExample)
+	switch {
+	case r.script != "" && (r.long != nil || r.short != nil):
+		return mcp.Result{}, fault.Field("script", "script and rules", "script, or long and short")
+	case r.script != "":
+		return c.backtestScript(ctx, caller, r)
+	case r.long == nil && r.short == nil:
+		return mcp.Result{}, fault.Missing("long", "long, short or script; long and short are each "+sideExample)
 	}
 	program := &rules.Rules{Library: c.library, Long: r.long, Short: r.short, Symbol: r.symbol, Interval: r.interval}
 	if err := cmp.Or(program.Check(), program.CheckBars(r.bars)); err != nil {
@@ -125,17 +137,56 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 		return mcp.Result{}, err
 	}
 	program.Calendar, program.Account = p.Calendar, r.config(tickOf(&p.Bars))
-	var answer backtestJSON
+	return c.answerBacktest(ctx, caller, r, program, &p, program.Depth())
+}
+
+// mostScript is the most characters of a script.
+const mostScript = 65536
+
+// backtestScript runs a Pine script that declares a strategy.
+func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+	program, found := check.Check(r.script, check.Options{})
+	switch {
+	case program == nil:
+		d := found[0]
+		return mcp.Result{}, fault.New(fault.Invalid, "pine_invalid", "line %d, column %d: %s %s", d.Line, d.Column, d.Message, d.Fix).About("script", "", "a Pine script that check_script accepts")
+	case program.Kind != check.Strategy:
+		return mcp.Result{}, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
+	}
+	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, 0)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	tick := tickOf(&p.Bars)
+	script := &strategy.Script{Program: program, Tick: tick, Step: 1e-6, Env: eval.Env{
+		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
+		Symbol: eval.Symbol{Ticker: p.Instrument.Name, Prefix: strings.ToUpper(p.Instrument.Venue), Tick: tick},
+	}}
+	r.raw = append(r.raw, r.script...)
+	return c.answerBacktest(ctx, caller, r, script, &p, 0)
+}
+
+// scriptLimits bounds one run of a script; the runs that judge a result are bounded each.
+func scriptLimits() eval.Limits {
+	return eval.Limits{BarSteps: 200_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}
+}
+
+func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (answer mcp.Result, err error) {
+	var found backtestJSON
 	err = c.inTurn(ctx, caller, func() error {
-		answer, err = r.run(ctx, program, &p, program.Depth())
+		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
-	return jsonResult(answer, err)
+	var failed *eval.Error
+	if errors.As(err, &failed) {
+		err = fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
+	}
+	return jsonResult(found, err)
 }
 
 // run runs a program and judges the result.
 func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *past, depth int) (backtestJSON, error) {
-	run, err := strategy.Over(ctx, program, &p.Bars)
+	run, err := strategy.Over(ctx, program, &p.Bars, p.from)
 	if err != nil {
 		return backtestJSON{}, err
 	}
@@ -205,7 +256,7 @@ func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) bac
 	out := backtestJSON{
 		RunID: r.id(p), Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run, p),
 		Honesty: honestyText(run, h), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
-		Assumptions: fmt.Sprintf("capital %g, fee %g and slippage %g basis points a side; a bar goes to the extreme nearer to its open first", r.capital, r.fee, r.slip),
+		Assumptions: assumptions(&run.Config),
 	}
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
 		out.LastTrades = append(out.LastTrades, tradeJSON{
@@ -217,6 +268,12 @@ func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) bac
 		out.Caution = "the bars are made-up samples: the result says nothing about a market"
 	}
 	return out
+}
+
+// assumptions describes the account of a run.
+func assumptions(c *simulate.Config) string {
+	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
+	return fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
 }
 
 func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
@@ -238,6 +295,7 @@ func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
 // exposure returns the share of bars with a position, in percent.
 func exposure(run *strategy.Run) float64 {
 	held := make([]bool, run.Bars.Len())
+	first := run.From
 	mark := func(from, to int) {
 		for i := from; i <= to; i++ {
 			held[i] = true
@@ -250,12 +308,12 @@ func exposure(run *strategy.Run) float64 {
 		mark(l.Bar, len(held)-1)
 	}
 	n := 0
-	for _, h := range held {
+	for _, h := range held[first:] {
 		if h {
 			n++
 		}
 	}
-	return 100 * float64(n) / float64(len(held))
+	return 100 * float64(n) / float64(len(held)-first)
 }
 
 func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
