@@ -82,10 +82,15 @@ func Tan(x float64) float64 {
 // eighths returns the arctangent of j/8.
 func eighths(j int) double {
 	return [...]double{
-		{}, {0x1.fd5ba9aac2f6ep-04, -0x1.cd37686760c17p-59}, {0x1.f5b75f92c80ddp-03, 0x1.8ab6e3cf7afbdp-57},
-		{0x1.6f61941e4def1p-02, -0x1.c63aae6f6e918p-56}, {0x1.dac670561bb4fp-02, 0x1.a2b7f222f65e2p-56},
-		{0x1.1e00babdefeb4p-01, -0x1.928df287a668fp-58}, {0x1.4978fa3269ee1p-01, 0x1.2419a87f2a458p-56},
-		{0x1.700a7c5784634p-01, -0x1.8c34d25aadef6p-56}, {0x1.921fb54442d18p-01, 0x1.1a62633145c07p-55},
+		{},
+		{0x1.fd5ba9aac2f6ep-04, -0x1.cd37686760c17p-59},
+		{0x1.f5b75f92c80ddp-03, 0x1.8ab6e3cf7afbdp-57},
+		{0x1.6f61941e4def1p-02, -0x1.c63aae6f6e918p-56},
+		{0x1.dac670561bb4fp-02, 0x1.a2b7f222f65e2p-56},
+		{0x1.1e00babdefeb4p-01, -0x1.928df287a668fp-58},
+		{0x1.4978fa3269ee1p-01, 0x1.2419a87f2a458p-56},
+		{0x1.700a7c5784634p-01, -0x1.8c34d25aadef6p-56},
+		{0x1.921fb54442d18p-01, 0x1.1a62633145c07p-55},
 	}[j]
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,24 +17,31 @@ import (
 )
 
 func main() {
-	verbose := flag.Bool("v", false, "list every script that fails")
-	flag.Parse()
-	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: pinerate [-v] DIRECTORY")
-		os.Exit(2)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) //nolint:forbidigo // a program of its own, and its main
+}
+
+// run does the command and returns its exit code.
+func run(args []string, out, failures io.Writer) int {
+	flags := flag.NewFlagSet("pinerate", flag.ContinueOnError)
+	flags.SetOutput(failures)
+	verbose := flags.Bool("v", false, "list every script that fails")
+	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
+		fmt.Fprintln(failures, "usage: pinerate [-v] DIRECTORY")
+		return 2
 	}
-	all, err := load(flag.Arg(0))
+	all, err := load(flags.Arg(0))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		fmt.Fprintln(failures, err)
+		return 1
 	}
-	report(all, *verbose)
+	report(out, all, *verbose)
+	return 0
 }
 
 // tally counts the scripts of one kind and version.
 type tally struct{ all, passed int }
 
-func report(all []script, verbose bool) {
+func report(out io.Writer, all []script, verbose bool) {
 	counts := map[string]*tally{}
 	causes := map[string][]string{}
 	libraries := libraryFinder(all)
@@ -51,18 +59,18 @@ func report(all []script, verbose bool) {
 			causes[cause] = append(causes[cause], s.path+place)
 		}
 	}
-	fmt.Printf("%d scripts in %v\n", len(all), time.Since(start).Round(time.Millisecond))
+	fmt.Fprintf(out, "%d scripts in %v\n", len(all), time.Since(start).Round(time.Millisecond))
 	for _, k := range sortedKeys(counts) {
 		c := counts[k]
-		fmt.Printf("%-16s %4d of %4d  %5.1f %%\n", k, c.passed, c.all, 100*float64(c.passed)/float64(c.all))
+		fmt.Fprintf(out, "%-16s %4d of %4d  %5.1f %%\n", k, c.passed, c.all, 100*float64(c.passed)/float64(c.all))
 	}
 	list := sortedKeys(causes)
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(causes[b]), len(causes[a])) })
 	for _, c := range list {
-		fmt.Printf("%4d  %s  (%s)\n", len(causes[c]), c, causes[c][0])
+		fmt.Fprintf(out, "%4d  %s  (%s)\n", len(causes[c]), c, causes[c][0])
 		if verbose {
 			for _, p := range causes[c][1:] {
-				fmt.Printf("          %s\n", p)
+				fmt.Fprintf(out, "          %s\n", p)
 			}
 		}
 	}

@@ -114,8 +114,10 @@ func (c *checker) noParameter(sig *Builtin, a argument, score int) *refusal {
 		}
 		known = append(known, p.Name)
 	}
-	return &refusal{a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", sig.Name, a.name.Name),
-		didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score}
+	return &refusal{
+		a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", sig.Name, a.name.Name),
+		didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score,
+	}
 }
 
 // types binds type variables and checks that every argument fits.

@@ -41,7 +41,7 @@ func (p *parser) declaration(export bool, from Pos) Stmt {
 			p.fail(p.tok().span, CodeSyntax, "A tuple cannot be declared with var.", "Declare each variable with var and assign it from the tuple.")
 		}
 	}
-	if !(p.peek(0).kind == tokName && p.peek(1).is("=")) {
+	if p.peek(0).kind != tokName || !p.peek(1).is("=") {
 		d.Type = p.tryType()
 	}
 	if p.tok().kind != tokName || reserved(p.tok().text) || !p.peek(1).is("=") {
@@ -166,7 +166,7 @@ func (p *parser) structureNext() bool {
 func (p *parser) param() *Param {
 	from := p.from()
 	q := &Param{}
-	if n := p.peek(1); !(n.is(",") || n.is(")") || n.is("=")) {
+	if n := p.peek(1); !n.is(",") && !n.is(")") && !n.is("=") {
 		if q.Type = p.tryType(); q.Type == nil {
 			p.unexpected("a parameter")
 		}

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,16 +16,16 @@ func (p *parser) expr() Expr {
 // cond reads a chain a ? b : c ? d : e without nesting deeper for each link.
 func (p *parser) cond() Expr {
 	type link struct {
-		from     Pos
-		if_, yes Expr
+		from      Pos
+		test, yes Expr
 	}
 	var chain []link
 	for {
 		from := p.from()
 		x := p.binary(0)
 		if !p.tok().is("?") {
-			for i := len(chain) - 1; i >= 0; i-- {
-				x = &Cond{p.since(chain[i].from), chain[i].if_, chain[i].yes, x}
+			for _, l := range slices.Backward(chain) {
+				x = &Cond{p.since(l.from), l.test, l.yes, x}
 			}
 			return x
 		}
@@ -210,6 +211,7 @@ func (p *parser) operand() Expr {
 		if t.text == "[" {
 			return p.list()
 		}
+	default: // layout begins no value
 	}
 	p.unexpected("a value")
 	return nil

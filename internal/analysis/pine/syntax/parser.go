@@ -75,11 +75,11 @@ func (p *parser) unexpected(want string) {
 	p.fail(t.span, CodeSyntax, "Unexpected "+t.describe()+"; expected "+want+".", fix)
 }
 
-func (p *parser) expect(op string) token {
+func (p *parser) expect(op string) {
 	if !p.tok().is(op) {
 		p.unexpected(`"` + op + `"`)
 	}
-	return p.next()
+	p.at++
 }
 
 func (p *parser) ident() *Ident {
@@ -146,8 +146,10 @@ func (p *parser) strayLayout() []Stmt {
 		return nil
 	}
 	if len(p.errs) == 0 || p.errs[len(p.errs)-1].From.Line < t.span.From.Line-1 {
-		p.errs = append(p.errs, &Error{Span: t.span, Code: CodeLayout, Message: "The line is indented, but the line above opens no block.",
-			Fix: "Remove the indentation; to continue a line, indent by a number of spaces that is not a multiple of 4."})
+		p.errs = append(p.errs, &Error{
+			Span: t.span, Code: CodeLayout, Message: "The line is indented, but the line above opens no block.",
+			Fix: "Remove the indentation; to continue a line, indent by a number of spaces that is not a multiple of 4.",
+		})
 	}
 	var out []Stmt
 	for p.tok().kind != tokDedent && p.tok().kind != tokEOF {
@@ -184,8 +186,9 @@ func (p *parser) recover() {
 			return
 		case tokIndent:
 			return
+		default:
+			p.at++
 		}
-		p.at++
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 
 // printer writes a tree as source.
 type printer struct {
-	strings.Builder
+	out   strings.Builder
 	depth int
 }
+
+func (p *printer) write(s string) { p.out.WriteString(s) }
 
 // Print returns the source of a script in one layout: 4 spaces for each block, one
 // statement on a line, no comments. Parsing the result gives the same tree, but for
@@ -17,24 +19,24 @@ type printer struct {
 func Print(f *File) string {
 	p := &printer{}
 	if f.VersionAt != (Span{}) {
-		p.WriteString("//@version=" + strconv.Itoa(f.Version) + "\n")
+		p.write("//@version=" + strconv.Itoa(f.Version) + "\n")
 	}
 	for _, s := range f.Stmts {
 		p.stmt(s)
 	}
-	return p.String()
+	return p.out.String()
 }
 
 func (p *printer) begin() {
 	for range p.depth {
-		p.WriteString("    ")
+		p.write("    ")
 	}
 }
 
 // end ends the line unless a block has done so.
 func (p *printer) end() {
-	if s := p.String(); s != "" && s[len(s)-1] != '\n' {
-		p.WriteByte('\n')
+	if s := p.out.String(); s != "" && s[len(s)-1] != '\n' {
+		p.write("\n")
 	}
 }
 
@@ -48,11 +50,11 @@ func (p *printer) stmt(s Stmt) {
 		for i, n := range s.Names {
 			names[i] = n.Name
 		}
-		p.WriteString("[" + strings.Join(names, ", ") + "] = ")
+		p.write("[" + strings.Join(names, ", ") + "] = ")
 		p.expr(s.Value)
 	case *Assign:
 		p.expr(s.Target)
-		p.WriteString(" " + s.Op + " ")
+		p.write(" " + s.Op + " ")
 		p.expr(s.Value)
 	case *ExprStmt:
 		p.expr(s.X)
@@ -61,38 +63,38 @@ func (p *printer) stmt(s Stmt) {
 	case *TypeDecl, *EnumDecl:
 		p.members(s)
 	case *Import:
-		p.WriteString("import " + s.User + "/" + s.Lib + "/" + strconv.Itoa(s.Version))
+		p.write("import " + s.User + "/" + s.Lib + "/" + strconv.Itoa(s.Version))
 		if s.Alias != nil {
-			p.WriteString(" as " + s.Alias.Name)
+			p.write(" as " + s.Alias.Name)
 		}
 	case *Break:
-		p.WriteString("break")
+		p.write("break")
 	case *Continue:
-		p.WriteString("continue")
+		p.write("continue")
 	case *BadStmt:
-		p.WriteString("na")
+		p.write("na")
 	}
 	p.end()
 }
 
 func (p *printer) export(yes bool) {
 	if yes {
-		p.WriteString("export ")
+		p.write("export ")
 	}
 }
 
 func (p *printer) decl(d *Decl) {
 	p.export(d.Export)
-	p.WriteString([...]string{Each: "", Var: "var ", Varip: "varip "}[d.Mode])
+	p.write([...]string{Each: "", Var: "var ", Varip: "varip "}[d.Mode])
 	p.typ(d.Type)
-	p.WriteString(d.Name.Name + " = ")
+	p.write(d.Name.Name + " = ")
 	p.expr(d.Value)
 }
 
 // typ writes a type and a space, nothing for nil.
 func (p *printer) typ(t *TypeExpr) {
 	if t != nil {
-		p.WriteString(t.String() + " ")
+		p.write(t.String() + " ")
 	}
 }
 
@@ -112,30 +114,30 @@ func (t *TypeExpr) String() string {
 func (p *printer) function(f *FuncDecl) {
 	p.export(f.Export)
 	if f.Method {
-		p.WriteString("method ")
+		p.write("method ")
 	}
-	p.WriteString(f.Name.Name + "(")
+	p.write(f.Name.Name + "(")
 	for i, q := range f.Params {
 		if i > 0 {
-			p.WriteString(", ")
+			p.write(", ")
 		}
 		p.typ(q.Type)
-		p.WriteString(q.Name.Name)
+		p.write(q.Name.Name)
 		if q.Default != nil {
-			p.WriteString(" = ")
+			p.write(" = ")
 			p.expr(q.Default)
 		}
 	}
-	p.WriteString(") =>")
+	p.write(") =>")
 	p.block(f.Body)
 }
 
 func (p *printer) members(s Stmt) {
 	line := func(head string, value Expr) {
 		p.begin()
-		p.WriteString(head)
+		p.write(head)
 		if value != nil {
-			p.WriteString(" = ")
+			p.write(" = ")
 			p.expr(value)
 		}
 		p.end()
@@ -143,7 +145,7 @@ func (p *printer) members(s Stmt) {
 	switch d := s.(type) {
 	case *TypeDecl:
 		p.export(d.Export)
-		p.WriteString("type " + d.Name.Name + "\n")
+		p.write("type " + d.Name.Name + "\n")
 		p.depth++
 		for _, f := range d.Fields {
 			head := f.Type.String() + " " + f.Name.Name
@@ -155,7 +157,7 @@ func (p *printer) members(s Stmt) {
 		p.depth--
 	case *EnumDecl:
 		p.export(d.Export)
-		p.WriteString("enum " + d.Name.Name + "\n")
+		p.write("enum " + d.Name.Name + "\n")
 		p.depth++
 		for _, m := range d.Members {
 			line(m.Name.Name, m.Title)
@@ -165,7 +167,7 @@ func (p *printer) members(s Stmt) {
 }
 
 func (p *printer) block(b *Block) {
-	p.WriteByte('\n')
+	p.write("\n")
 	p.depth++
 	for _, s := range b.Stmts {
 		p.stmt(s)

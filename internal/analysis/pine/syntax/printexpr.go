@@ -8,37 +8,37 @@ import (
 func (p *printer) expr(x Expr) {
 	switch x := x.(type) {
 	case *Ident:
-		p.WriteString(x.Name)
+		p.write(x.Name)
 	case *Number:
-		p.WriteString(x.Text)
+		p.write(x.Text)
 	case *String:
-		p.WriteString(Quote(x.Value))
+		p.write(Quote(x.Value))
 	case *Bool:
-		p.WriteString(strconv.FormatBool(x.Value))
+		p.write(strconv.FormatBool(x.Value))
 	case *Color:
-		p.WriteString(x.Text)
+		p.write(x.Text)
 	case *Unary:
-		p.WriteString(x.Op)
+		p.write(x.Op)
 		if x.Op == "not" {
-			p.WriteByte(' ')
+			p.write(" ")
 		}
 		p.expr(x.X)
 	case *Binary:
 		p.expr(x.X)
-		p.WriteString(" " + x.Op + " ")
+		p.write(" " + x.Op + " ")
 		p.expr(x.Y)
 	case *Cond:
 		p.expr(x.If)
-		p.WriteString(" ? ")
+		p.write(" ? ")
 		p.expr(x.Then)
-		p.WriteString(" : ")
+		p.write(" : ")
 		p.expr(x.Else)
 	case *Paren:
-		p.WriteByte('(')
+		p.write("(")
 		p.expr(x.X)
-		p.WriteByte(')')
+		p.write(")")
 	case *BadExpr:
-		p.WriteString("na")
+		p.write("na")
 	default:
 		p.compound(x)
 	}
@@ -52,17 +52,17 @@ func Quote(s string) string {
 func (p *printer) compound(x Expr) {
 	switch x := x.(type) {
 	case *Tuple:
-		p.WriteByte('[')
+		p.write("[")
 		p.list(x.Elems)
-		p.WriteByte(']')
+		p.write("]")
 	case *Index:
 		p.expr(x.X)
-		p.WriteByte('[')
+		p.write("[")
 		p.expr(x.Offset)
-		p.WriteByte(']')
+		p.write("]")
 	case *Member:
 		p.expr(x.X)
-		p.WriteString("." + x.Name.Name)
+		p.write("." + x.Name.Name)
 	case *Call:
 		p.call(x)
 	case *If:
@@ -77,7 +77,7 @@ func (p *printer) compound(x Expr) {
 func (p *printer) list(xs []Expr) {
 	for i, e := range xs {
 		if i > 0 {
-			p.WriteString(", ")
+			p.write(", ")
 		}
 		p.expr(e)
 	}
@@ -90,37 +90,37 @@ func (p *printer) call(x *Call) {
 		for i, t := range x.Types {
 			types[i] = t.String()
 		}
-		p.WriteString("<" + strings.Join(types, ", ") + ">")
+		p.write("<" + strings.Join(types, ", ") + ">")
 	}
-	p.WriteByte('(')
+	p.write("(")
 	for i, a := range x.Args {
 		if i > 0 {
-			p.WriteString(", ")
+			p.write(", ")
 		}
 		if a.Name != nil {
-			p.WriteString(a.Name.Name + " = ")
+			p.write(a.Name.Name + " = ")
 		}
 		p.expr(a.Value)
 	}
-	p.WriteByte(')')
+	p.write(")")
 }
 
 func (p *printer) ifExpr(x *If) {
 	for {
-		p.WriteString("if ")
+		p.write("if ")
 		p.expr(x.Cond)
 		p.block(x.Then)
 		if x.Else == nil {
 			return
 		}
 		p.begin()
-		p.WriteString("else")
+		p.write("else")
 		next, ok := elseIf(x.Else)
 		if !ok {
 			p.block(x.Else)
 			return
 		}
-		p.WriteByte(' ')
+		p.write(" ")
 		x = next
 	}
 }
@@ -139,20 +139,20 @@ func elseIf(b *Block) (*If, bool) {
 }
 
 func (p *printer) switchExpr(x *Switch) {
-	p.WriteString("switch")
+	p.write("switch")
 	if x.X != nil {
-		p.WriteByte(' ')
+		p.write(" ")
 		p.expr(x.X)
 	}
-	p.WriteByte('\n')
+	p.write("\n")
 	p.depth++
 	for _, c := range x.Cases {
 		p.begin()
 		if c.Match != nil {
 			p.expr(c.Match)
-			p.WriteByte(' ')
+			p.write(" ")
 		}
-		p.WriteString("=>")
+		p.write("=>")
 		p.block(c.Body)
 	}
 	p.depth--
@@ -161,29 +161,29 @@ func (p *printer) switchExpr(x *Switch) {
 func (p *printer) loop(x Expr) {
 	switch x := x.(type) {
 	case *For:
-		p.WriteString("for ")
+		p.write("for ")
 		p.typ(x.Type)
-		p.WriteString(x.Name.Name + " = ")
+		p.write(x.Name.Name + " = ")
 		p.expr(x.From)
-		p.WriteString(" to ")
+		p.write(" to ")
 		p.expr(x.To)
 		if x.Step != nil {
-			p.WriteString(" by ")
+			p.write(" by ")
 			p.expr(x.Step)
 		}
 		p.block(x.Body)
 	case *ForIn:
-		p.WriteString("for ")
+		p.write("for ")
 		if x.Index != nil {
-			p.WriteString("[" + x.Index.Name + ", " + x.Value.Name + "]")
+			p.write("[" + x.Index.Name + ", " + x.Value.Name + "]")
 		} else {
-			p.WriteString(x.Value.Name)
+			p.write(x.Value.Name)
 		}
-		p.WriteString(" in ")
+		p.write(" in ")
 		p.expr(x.X)
 		p.block(x.Body)
 	case *While:
-		p.WriteString("while ")
+		p.write("while ")
 		p.expr(x.Cond)
 		p.block(x.Body)
 	}

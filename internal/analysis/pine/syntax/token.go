@@ -23,9 +23,8 @@ type token struct {
 	span Span
 }
 
-func (t token) is(op string) bool   { return t.kind == tokOp && t.text == op }
-func (t token) word(w string) bool  { return t.kind == tokName && t.text == w }
-func (t token) endsStatement() bool { return t.kind <= tokDedent || t.is(",") }
+func (t token) is(op string) bool  { return t.kind == tokOp && t.text == op }
+func (t token) word(w string) bool { return t.kind == tokName && t.text == w }
 
 // describe returns the token for a message.
 func (t token) describe() string {
@@ -40,8 +39,9 @@ func (t token) describe() string {
 		return "the end of the block"
 	case tokString:
 		return "a string"
+	default:
+		return `"` + t.text + `"`
 	}
-	return `"` + t.text + `"`
 }
 
 // Error is a finding of the parser.
