@@ -1,6 +1,10 @@
 package check
 
-import "candela/internal/analysis/pine/syntax"
+import (
+	"slices"
+
+	"candela/internal/analysis/pine/syntax"
+)
 
 // assignments returns the declared names that an assignment changes, found by the rules
 // of scopes.
@@ -65,8 +69,8 @@ func (a *assigner) assign(s *syntax.Assign) {
 	if !ok {
 		return
 	}
-	for i := len(a.scopes) - 1; i >= 0; i-- {
-		if d := a.scopes[i][id.Name]; d != nil {
+	for _, scope := range slices.Backward(a.scopes) {
+		if d := scope[id.Name]; d != nil {
 			a.out[d] = true
 			return
 		}

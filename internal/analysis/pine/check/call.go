@@ -94,7 +94,7 @@ func (c *checker) callMember(x *syntax.Call, m *syntax.Member, name string, root
 		return c.namespaceOrMethod(x, m, name, sigs)
 	}
 	if lib := c.mod.imports[root.Name]; lib != nil && (sigs == nil || len(lib.funcs[m.Name.Name]) > 0) {
-		if e := c.callLibrary(x, lib, strings.TrimPrefix(name, root.Name+".")); e != nil {
+		if e := c.callLibrary(x, m, lib, strings.TrimPrefix(name, root.Name+".")); e != nil {
 			return e
 		}
 		return c.method(x, m, c.expr(m.X))
@@ -131,9 +131,9 @@ func (c *checker) namespaceOrMethod(x *syntax.Call, m *syntax.Member, name strin
 }
 
 func (c *checker) typeArgs(x *syntax.Call) []*Type {
-	var types []*Type
-	for _, t := range x.Types {
-		types = append(types, c.typeExpr(t))
+	types := make([]*Type, len(x.Types))
+	for i, t := range x.Types {
+		types[i] = c.typeExpr(t)
 	}
 	return types
 }
@@ -216,6 +216,7 @@ func methodSpace(t *Type) string {
 		if t.Object == pointType().Object {
 			return "chart.point."
 		}
+	default: // has no methods of the language
 	}
 	return ""
 }

@@ -298,8 +298,9 @@ func operandFits(op Op, t *Type) bool {
 		return t.Numeric() || t.Kind == String || t.Kind == Option && t.Name == "display"
 	case Sub:
 		return t.Numeric() || t.Kind == Option && t.Name == "display"
+	default:
+		return t.Numeric()
 	}
-	return t.Numeric()
 }
 
 func (c *checker) operands(at syntax.Span, op Op, x, y Expr) {
@@ -375,11 +376,12 @@ func (c *checker) index(x *syntax.Index) Expr {
 	on := c.expr(x.X)
 	k := c.number(x.Offset)
 	t := on.Type()
-	switch {
-	case t.Kind == Void || t.Kind == TupleKind || t.Kind == PlotRef || t.Kind == HLineRef:
+	switch t.Kind {
+	case Void, TupleKind, PlotRef, HLineRef:
 		c.failf(x.Span, codeType, "Take the history of a single value.", "A value of type %s has no history.", t)
-	case t.Kind == NA:
+	case NA:
 		return on
+	default: // has a history
 	}
 	if k.Type().Kind == Float {
 		c.mismatch(x.Offset.Where(), k.Type(), typeOf(Int))

@@ -41,11 +41,17 @@ func TestCheck_Program(t *testing.T) {
 func TestCheck_FillsInArguments(t *testing.T) {
 	t.Parallel()
 	p := accepted(t, head+"plot(ta.highest(10))\nplot(ta.stdev(close, length = 5))\n")
-	highest := p.Plots[0].Call.Args[0].(*Call)
+	highest, ok := p.Plots[0].Call.Args[0].(*Call)
+	if !ok {
+		t.Fatalf("the first plot shows %v", p.Plots[0].Call.Args[0])
+	}
 	if v, ok := highest.Args[0].(*BuiltinVar); !ok || v.Name != "high" || len(highest.Args) != 2 {
 		t.Errorf("ta.highest(10) has the arguments %v", highest.Args)
 	}
-	stdev := p.Plots[1].Call.Args[0].(*Call)
+	stdev, ok := p.Plots[1].Call.Args[0].(*Call)
+	if !ok {
+		t.Fatalf("the second plot shows %v", p.Plots[1].Call.Args[0])
+	}
 	if k, ok := stdev.Args[2].(*Const); !ok || k.Num != 1 {
 		t.Errorf("ta.stdev has the arguments %v", stdev.Args)
 	}

@@ -79,7 +79,7 @@ func foldCompare(op Op, a, b float64, tolerant bool, out *Const) Expr {
 	if tolerant && math.Abs(a-b) <= tolerance {
 		a = b
 	}
-	yes := false
+	var yes bool
 	switch op {
 	case Eq:
 		yes = a == b

@@ -21,7 +21,7 @@ func TestCheck_EveryStrategyOfTheCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	zipped, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func TestDocs_Pine(t *testing.T) {
 	}
 	const path = "../../../../docs/pine.md"
 	if *update {
-		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil { //nolint:gosec // a page of the repository
+		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,6 +110,7 @@ func supportWords(n Name) string {
 		return "accepted without effect"
 	case Refused:
 		return "refused: " + n.Reason
+	default:
+		return "supported"
 	}
-	return "supported"
 }

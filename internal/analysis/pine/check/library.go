@@ -70,14 +70,13 @@ func (c *checker) waited(name string, d *syntax.Decl) *symbol {
 }
 
 // callLibrary checks alias.f(...), alias.T.new(...); nil if rest names a value.
-func (c *checker) callLibrary(x *syntax.Call, lib *module, rest string) Expr {
+func (c *checker) callLibrary(x *syntax.Call, m *syntax.Member, lib *module, rest string) Expr {
 	if list := lib.funcs[rest]; len(list) > 0 {
 		if !list[0].decl.Export {
 			c.failf(x.Fun.Where(), codeImport, "Add \"export\" to it in the library.", "The library %s does not export \"%s\".", lib.name, rest)
 		}
 		return c.callUser(x, list, c.arguments(x))
 	}
-	m := x.Fun.(*syntax.Member)
 	if len(rest) > len(m.Name.Name)+1 {
 		if u := lib.types[rest[:len(rest)-len(m.Name.Name)-1]]; u != nil {
 			return c.callType(x, u, m.Name)
@@ -129,7 +128,7 @@ func (c *checker) exports() {
 }
 
 func (c *checker) exported(d *syntax.FuncDecl) {
-	var values []Expr
+	values := make([]Expr, 0, len(d.Params))
 	for _, p := range d.Params {
 		if p.Type == nil || p.Type.Name == "" {
 			c.failf(p.Span, codeType, "Write its type: float "+p.Name.Name+".", "The parameter \"%s\" of an exported function needs a type.", p.Name.Name)

@@ -39,11 +39,11 @@ func (c *checker) match(at syntax.Span, sig *Builtin, args []argument, types []*
 	case 2:
 		m.vars['K'], m.vars['V'] = types[0], types[1]
 	}
-	if r := c.place(at, m, args); r != nil {
+	if r := c.place(m, args); r != nil {
 		return nil, r
 	}
 	for i, p := range sig.Params {
-		if m.args[i] == nil && !p.Optional && !(sig.Variadic && i == len(sig.Params)-1) {
+		if m.args[i] == nil && !p.Optional && (!sig.Variadic || i != len(sig.Params)-1) {
 			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", 0}
 		}
 	}
@@ -55,7 +55,7 @@ func (c *checker) match(at syntax.Span, sig *Builtin, args []argument, types []*
 }
 
 // place puts arguments at their parameters.
-func (c *checker) place(at syntax.Span, m *matched, args []argument) *refusal {
+func (c *checker) place(m *matched, args []argument) *refusal {
 	params := m.sig.Params
 	for i, a := range args {
 		k := i
@@ -224,6 +224,7 @@ func (c *checker) argQualifier(m *matched, p *Param, a Expr, i int) *refusal {
 		fix = "Write the value itself, not one that is computed."
 	case InputQ:
 		fix = "Use a literal or an input."
+	default: // simple, and series takes every value
 	}
 	return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s %s; %s is wanted.", p.Name, m.sig.Name, a.Qual(), a.Type(), p.Qual), fix, i + 1}
 }

@@ -19,7 +19,7 @@ type Name struct {
 // Names lists every name of the language that the checker knows, by name.
 func Names() []Name {
 	r := builtins()
-	var out []Name
+	out := make([]Name, 0, len(r.functions)+len(r.variables)+len(r.constants))
 	for name, sigs := range r.functions {
 		n := Name{Name: name, Kind: "function", Support: sigs[0].Support, Reason: sigs[0].Reason}
 		for _, s := range sigs {

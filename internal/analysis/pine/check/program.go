@@ -250,11 +250,11 @@ type Do struct {
 	X Expr
 }
 
-// Break and Continue act on the innermost loop.
-type (
-	Break    struct{ syntax.Span }
-	Continue struct{ syntax.Span }
-)
+// Break leaves the innermost loop.
+type Break struct{ syntax.Span }
+
+// Continue goes on with the next round of the innermost loop.
+type Continue struct{ syntax.Span }
 
 func (*Declare) checkedStmt()      {}
 func (*DeclareTuple) checkedStmt() {}

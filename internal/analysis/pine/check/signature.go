@@ -25,6 +25,8 @@ type variable struct {
 }
 
 // builtins returns the compiled tables.
+//
+//nolint:gochecknoglobals // compiled once, never written
 var builtins = sync.OnceValue(func() *registry {
 	r := &registry{map[string][]*Builtin{}, map[string]*variable{}, map[string][2]*Const{}, map[string]bool{}}
 	for _, table := range []string{coreTable, plotTable, taTable, strategyTable, collectionTable, drawingTable} {

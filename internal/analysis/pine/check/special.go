@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,11 +186,7 @@ func contextText(e Expr, own ...string) (string, bool) {
 	case *Const:
 		return e.Str, !e.NA
 	case *BuiltinVar:
-		for _, n := range own {
-			if e.Name == n {
-				return "", true
-			}
-		}
+		return "", slices.Contains(own, e.Name)
 	}
 	return "", false
 }
@@ -223,14 +220,13 @@ func (c *checker) input(x *syntax.Call, call *Call) Expr {
 	}
 	in.Name = c.inputName()
 	q := InputQ
-	switch {
-	case kind == "source":
+	if kind == "source" {
 		in.Type, q = typeOf(Float), SeriesQ
 		in.DefaultSource = "close"
 		if v, ok := def.(*BuiltinVar); ok {
 			in.DefaultSource = v.Name
 		}
-	default:
+	} else {
 		k, ok := c.cast(def, in.Type).(*Const)
 		if !ok {
 			c.fail(def.Where(), codeQualifier, "The default of an input must be a literal.", "Write the value itself.")
@@ -261,6 +257,7 @@ func inputKind(def Expr) string {
 		return "string"
 	case Enum:
 		return "enum"
+	default: // a series of the language
 	}
 	return "source"
 }
@@ -308,6 +305,6 @@ func (c *checker) inputBounds(in *Input, call *Call) {
 		if !ok || !c.fits(k.T, in.Type) {
 			c.fail(e.Where(), codeArgument, "An option of an input must be a literal of its type.", "Write the value itself.")
 		}
-		in.Options = append(in.Options, *castConst(k, in.Type).(*Const))
+		in.Options = append(in.Options, *castConst(k, in.Type))
 	}
 }

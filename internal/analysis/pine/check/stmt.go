@@ -259,9 +259,9 @@ func (c *checker) assignField(s *syntax.Assign, m *syntax.Member) Stmt {
 func (c *checker) fieldOf(t *Type, name *syntax.Ident) int {
 	i := t.Object.field(name.Name)
 	if i < 0 {
-		var known []string
-		for _, f := range t.Object.Fields {
-			known = append(known, f.Name)
+		known := make([]string, len(t.Object.Fields))
+		for k, f := range t.Object.Fields {
+			known[k] = f.Name
 		}
 		c.fail(name.Span, codeName, "The type "+t.Object.Name+" has no field \""+name.Name+"\".", didYouMean(name.Name, known, "Declare the field in the type."))
 	}

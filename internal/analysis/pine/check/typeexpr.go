@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -8,6 +10,8 @@ import (
 )
 
 // pointType returns the type chart.point.
+//
+//nolint:gochecknoglobals // made once, never written: types of objects are compared by address
 var pointType = sync.OnceValue(func() *Type {
 	return &Type{Kind: Object, Object: &ObjectType{Name: "chart.point", Fields: []FieldType{
 		{Name: "time", Type: &Type{Kind: Int}}, {Name: "index", Type: &Type{Kind: Int}}, {Name: "price", Type: &Type{Kind: Float}},
@@ -125,10 +129,7 @@ func (c *checker) namedType(name string) *Type {
 }
 
 func (c *checker) nearestType(name string) string {
-	known := []string{"int", "float", "bool", "string", "color", "line", "label", "box", "table", "array", "matrix", "map", "linefill", "polyline", "chart.point"}
-	for n := range c.mod.types {
-		known = append(known, n)
-	}
+	known := slices.AppendSeq([]string{"int", "float", "bool", "string", "color", "line", "label", "box", "table", "array", "matrix", "map", "linefill", "polyline", "chart.point"}, maps.Keys(c.mod.types))
 	return didYouMean(name, known, "Declare it with \"type\", or use a built-in type.")
 }
 
@@ -226,7 +227,7 @@ func (c *checker) castBlock(b *Block, t *Type) {
 	}
 }
 
-func castConst(k *Const, t *Type) Expr {
+func castConst(k *Const, t *Type) *Const {
 	out := *k
 	out.T = t
 	if t.Kind == Bool && k.T.Numeric() && !k.NA {

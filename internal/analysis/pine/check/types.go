@@ -128,6 +128,7 @@ func (t *Type) String() string {
 			parts[i] = e.String()
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
+	default: // the kinds below need nothing but their name
 	}
 	return [...]string{
 		Void: "void", NA: "na", Int: "int", Float: "float", Bool: "bool", String: "string", Color: "color",

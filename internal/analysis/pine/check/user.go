@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"candela/internal/analysis/pine/syntax"
@@ -61,7 +63,7 @@ func (c *checker) isSingle(f *function, path []*function) bool {
 		if m, isMember := call.Fun.(*syntax.Member); isMember {
 			name = m.Name.Name
 		}
-		for _, m := range append([]*module{f.mod}, modulesOf(f.mod)...) {
+		for _, m := range slices.AppendSeq([]*module{f.mod}, maps.Values(f.mod.imports)) {
 			for _, callee := range m.funcs[name] {
 				f.single = f.single || c.isSingle(callee, append(path, f))
 			}
@@ -69,14 +71,6 @@ func (c *checker) isSingle(f *function, path []*function) bool {
 		return !f.single
 	})
 	return f.single
-}
-
-func modulesOf(m *module) []*module {
-	var out []*module
-	for _, i := range m.imports {
-		out = append(out, i)
-	}
-	return out
 }
 
 // callUser chooses among functions of one name and checks the call.
