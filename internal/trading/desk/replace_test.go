@@ -221,3 +221,31 @@ func TestReplace_NamesTheTimeWithoutAStop(t *testing.T) {
 		}
 	})
 }
+
+// TestRelease_AnExitThatIsRepeated holds that a client that asks again and again for the end of
+// a position does not put off the end of a stop whose submission was lost: that the venue does
+// not know it counts after the grace, and then an exit is sent.
+func TestRelease_AnExitThatIsRepeated(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		time.Sleep(2 * time.Second)
+		w.venue.Fail(brokertest.Fault{}, brokertest.Fault{Fate: broker.ErrUnknown})
+		next := w.placed(moved(p.Legs[0].ID, "49000"))
+		w.wants(next.Order, order.Uncertain)
+		stop, began := next.Legs[0].ID, time.Now()
+		exit := buy("0.5")
+		exit.Side, exit.ReduceOnly = order.Sell, true
+		sold := order.Placed{}
+		for sold.Status != order.Filled && time.Since(began) < 5*time.Minute {
+			sold, _ = w.Place(w.t.Context(), caller(), exit) // denied while an outcome is unknown
+			time.Sleep(10 * time.Second)
+		}
+		w.wants(sold.Order, order.Filled)
+		w.wants(w.order(next.ID), order.Canceled)
+		w.wants(w.order(stop), order.Canceled)
+		if after := time.Since(began); after > 2*time.Minute {
+			w.t.Errorf("it took %v", after)
+		}
+	})
+}

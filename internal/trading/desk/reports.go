@@ -142,7 +142,9 @@ func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 	case p.missing.IsZero():
 		p.missing = now
 	// Updated, not Created: the order may have been queued before it was sent.
-	case now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
+	// A request to cancel it renews Updated, and clients may repeat theirs. The queries began
+	// after the submission, so a minute of them ends an order that the venue never confirmed.
+	case !venueAnswered(o) && now.Sub(p.missing) >= notFoundGrace, now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
 		l.commitReport(o, append(l.event(o, order.KindGone, "the venue does not know the order"), l.heldAgain(o)...))
 	}
 }
