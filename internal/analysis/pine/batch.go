@@ -100,7 +100,7 @@ func (b *batch) record(i int, bar market.Bar) {
 	if i < b.first {
 		return
 	}
-	if !(b.in.Forming && ended(b.in.Bars, i)) {
+	if !b.in.Forming || !ended(b.in.Bars, i) {
 		b.program.raise(b.machine, func(label string) {
 			b.signals = append(b.signals, indicator.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label})
 		})

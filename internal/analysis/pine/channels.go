@@ -149,7 +149,7 @@ func (b *batch) candles(r *indicator.Result, p *check.Plot, label func(int) stri
 		} else {
 			tones = b.tones(p, 0)
 		}
-		line := indicator.Line{Label: label(k), Values: b.values[p.Index][k], Style: indicator.CandleOpen + indicator.LineStyle(k), Paint: &indicator.Paint{Colors: tones}} //nolint:gosec // 0 to 3
+		line := indicator.Line{Label: label(k), Values: b.values[p.Index][k], Style: indicator.CandleOpen + indicator.LineStyle(k), Paint: &indicator.Paint{Colors: tones}}
 		if !b.drawn(p) {
 			line.Style = indicator.Hidden
 		}

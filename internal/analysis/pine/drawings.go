@@ -87,8 +87,9 @@ func (b *batch) shape(d *eval.Drawing) (indicator.Shape, bool) {
 			}
 		}
 		return s, len(s.Points) > 1
+	default: // shown elsewhere, or no drawing
+		return indicator.Shape{}, false
 	}
-	return indicator.Shape{}, false
 }
 
 func valid(all ...float64) bool {

@@ -202,6 +202,7 @@ func timeframe(text string) string {
 		return "1M"
 	case market.Week1:
 		return "1W"
+	default: // a number of days or minutes
 	}
 	if s := i.Seconds(); s%86400 == 0 {
 		return strconv.FormatInt(s/86400, 10) + "D"

@@ -3,6 +3,7 @@ package pine
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"candela/internal/analysis/indicator"
@@ -36,7 +37,7 @@ func (s *instance) Label() string {
 	for i := range s.program.inputs {
 		switch in := &s.program.inputs[i]; in.param.Kind {
 		case indicator.IntParam:
-			numbers = append(numbers, fmt.Sprint(s.values.Int(in.param.Name)))
+			numbers = append(numbers, strconv.Itoa(s.values.Int(in.param.Name)))
 		case indicator.NumParam:
 			numbers = append(numbers, fmt.Sprint(s.values.Num(in.param.Name)))
 		default:
@@ -152,7 +153,7 @@ func (p *Program) raise(m *eval.Machine, emit func(label string)) {
 	out, held := m.Outputs(), m.Conditions()
 	for i := range p.signals {
 		s := &p.signals[i]
-		hit := false
+		var hit bool
 		switch {
 		case s.condition >= 0:
 			hit = held[s.condition]

@@ -166,8 +166,9 @@ func (c *compiler) cast(e *check.Cast) num {
 			v := x()
 			return toFloat(v != 0 && v == v)
 		}
+	default:
+		return x
 	}
-	return x
 }
 
 // history is x[k].
@@ -204,7 +205,7 @@ func (c *compiler) historyLimit(e *check.History) int {
 }
 
 func (c *compiler) readHistory(r *ring, e *check.History) num {
-	m, at := c.m, e.Typed.From
+	m, at := c.m, e.From
 	if e.Max == 0 {
 		return func() float64 { return *r.now }
 	}
@@ -256,7 +257,7 @@ func (c *compiler) newObject(e *check.New) num {
 }
 
 func (c *compiler) field(e *check.Field) num {
-	x, h, at, i := c.num(e.X), &c.m.heap, e.Typed.From, e.Field
+	x, h, at, i := c.num(e.X), &c.m.heap, e.From, e.Field
 	return func() float64 {
 		handle := x()
 		if handle != handle {

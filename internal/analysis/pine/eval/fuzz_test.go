@@ -45,7 +45,7 @@ func runLimited(t *testing.T, source string) bool {
 	bars := walk(60, 8)
 	for i := 0; err == nil && i < len(bars); i++ {
 		before := m.Snapshot(nil)
-		_ = m.Try(bars[i], true, i%2 == 0) //nolint:errcheck // Keep fails as well
+		_ = m.Try(bars[i], true, i%2 == 0) // Keep fails as well
 		after := m.Snapshot(nil)
 		if len(before) != len(after) {
 			t.Fatalf("a try left %d of %d numbers\n%s", len(after), len(before), source)

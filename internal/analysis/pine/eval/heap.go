@@ -157,8 +157,8 @@ func (h *heap) begin() {
 
 // rewind undoes the try.
 func (h *heap) rewind(size, made int) {
-	for i := len(h.undo) - 1; i >= 0; i-- {
-		h.objects[h.undo[i].at] = h.undo[i].old
+	for _, u := range slices.Backward(h.undo) {
+		h.objects[u.at] = u.old
 	}
 	clear(h.undo)
 	h.undo = h.undo[:0]

@@ -31,8 +31,9 @@ func drawingFields(kind check.Kind) []string {
 		return []string{
 			"position", "columns", "rows", "bgcolor", "frame_color", "frame_width", "border_color", "border_width", "force_overlay",
 		}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // drawingHandle reports whether property i of a drawing refers to the heap.
@@ -172,6 +173,7 @@ func setFields(kind check.Kind, what string) []string {
 			return []string{"left", "right", "xloc"}
 		case check.Label:
 			return []string{"x", "xloc"}
+		default: // the only one that it has
 		}
 	}
 	return []string{what}
@@ -279,7 +281,7 @@ func (s *site) list(kind check.Kind, o object) float64 {
 }
 
 func (c *compiler) drawingLimit(kind check.Kind) int {
-	limit := 50
+	limit := 0
 	switch kind {
 	case check.Line:
 		limit = c.prog.MaxLines
@@ -293,6 +295,7 @@ func (c *compiler) drawingLimit(kind check.Kind) int {
 		limit = 500
 	case check.Table:
 		limit = 9
+	default: // the usual limit
 	}
 	if limit <= 0 {
 		limit = 50

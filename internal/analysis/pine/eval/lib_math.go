@@ -134,10 +134,11 @@ func random(c *compiler, call *check.Call) num {
 		high = c.num(call.Args[1])
 	}
 	seed := float64(c.fixedOr(call, 2, float64(call.Site+1)))
+	start := uint64(int64(seed)) * 0x9E3779B97F4A7C15 //nolint:gosec // G115: a negative seed is its bits
 	step := c.m.keep.add(0)
 	return func() float64 {
 		*step++
-		x := uint64(int64(seed))*0x9E3779B97F4A7C15 + uint64(*step)*0xBF58476D1CE4E5B9
+		x := start + uint64(*step)*0xBF58476D1CE4E5B9
 		x ^= x >> 30
 		x *= 0xBF58476D1CE4E5B9
 		x ^= x >> 27

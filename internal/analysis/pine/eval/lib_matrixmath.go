@@ -34,14 +34,14 @@ func matrixMath(name string) plain {
 	case "det":
 		return func(s *site, a []float64) float64 {
 			o := s.square(a[0])
-			d, _ := eliminate(slices.Clone(o.n), nil, o.rows)
+			d := eliminate(slices.Clone(o.n), nil, o.rows)
 			return d
 		}
 	case "inv", "pinv":
 		return func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			unit := identity(o.rows)
-			d, _ := eliminate(slices.Clone(o.n), unit, o.rows)
+			d := eliminate(slices.Clone(o.n), unit, o.rows)
 			if d == 0 || d != d {
 				return math.NaN()
 			}
@@ -136,6 +136,7 @@ func matrixMult(s *site, a []float64) float64 {
 		}
 		s.m.spend(s.at, len(o.n))
 		return s.h.newArray(o.elem, multiplied(o.n, v, o.rows, o.cols, 1))
+	default: // a number
 	}
 	out := slices.Clone(o.n)
 	for i := range out {
@@ -167,9 +168,9 @@ func identity(n int) []float64 {
 }
 
 // eliminate reduces a square matrix to the identity, does the same to other, and returns
-// the determinant and the rank.
-func eliminate(m, other []float64, n int) (det float64, rank int) {
-	det = 1
+// the determinant.
+func eliminate(m, other []float64, n int) float64 {
+	det := 1.0
 	for c := range n {
 		pivot := c
 		for r := c + 1; r < n; r++ {
@@ -178,7 +179,7 @@ func eliminate(m, other []float64, n int) (det float64, rank int) {
 			}
 		}
 		if m[pivot*n+c] == 0 || m[pivot*n+c] != m[pivot*n+c] {
-			return m[pivot*n+c] * 0, rank
+			return m[pivot*n+c] * 0
 		}
 		if pivot != c {
 			swapRows(m, n, c, pivot)
@@ -195,9 +196,8 @@ func eliminate(m, other []float64, n int) (det float64, rank int) {
 				takeRow(other, n, r, c, factor)
 			}
 		}
-		rank++
 	}
-	return det, rank
+	return det
 }
 
 func swapRows(m []float64, n, i, j int) {

@@ -183,8 +183,9 @@ func (m *Machine) spell(x float64, t *check.Type, format string) string {
 		return m.spellMatrix(x, t, format)
 	case check.Int, check.Float:
 		return m.spellNumber(x, format)
+	default: // a type that str.tostring does not take
+		return ""
 	}
-	return ""
 }
 
 func (m *Machine) spellMatrix(x float64, t *check.Type, format string) string {

@@ -92,15 +92,10 @@ func tableNew(s *site, a []float64) float64 {
 	if !(columns >= 1) || !(rows >= 1) || columns*rows > 10_000 {
 		s.fail("A table has from 1 to 10000 cells (got %v columns and %v rows).", columns, rows)
 	}
-	blank := make([]float64, len(cellFields()))
-	for i := range blank {
-		blank[i] = math.NaN()
-	}
-	s.m.spend(s.at, int(columns)*int(rows))
-	for range int(columns) * int(rows) {
-		n = append(n, blank...)
-	}
-	return s.list(check.Table, object{kind: check.Table, n: n, rows: int(rows), cols: int(columns), from: math.NaN()})
+	cells := int(columns) * int(rows)
+	s.m.spend(s.at, cells)
+	blank := slices.Repeat([]float64{math.NaN()}, cells*len(cellFields()))
+	return s.list(check.Table, object{kind: check.Table, n: slices.Concat(n, blank), rows: int(rows), cols: int(columns), from: math.NaN()})
 }
 
 // cell returns the properties of a cell to change them, nil if the table is na.

@@ -93,7 +93,7 @@ func (f frame) seconds() int64 {
 		if f.Interval == market.Month1 {
 			return 2_628_003
 		}
-		return f.Interval.Seconds()
+		return f.Seconds()
 	}
 	return f.length
 }
@@ -176,7 +176,7 @@ func (s *site) inSession(hours, days string, t time.Time) bool {
 		return true
 	}
 	now := t.Hour()*60 + t.Minute()
-	on := func(d time.Weekday) bool { return strings.ContainsRune(days, rune('1'+int(d))) }
+	on := func(d time.Weekday) bool { return strings.Contains(days, strconv.Itoa(1+int(d))) }
 	for part := range strings.SplitSeq(hours, ",") {
 		if len(part) != 9 || part[4] != '-' {
 			s.fail("Unknown session %q. Write it as 0930-1600 or 0930-1600:23456.", part)

@@ -11,7 +11,7 @@ import (
 const tolerance = 1e-10
 
 // loopBody compiles the body of a loop, whose calls can run several times a bar.
-func (c *compiler) loopBody(b *check.Block, t *check.Type, dst []*float64) stmt {
+func (c *compiler) loopBody(b *check.Block, dst []*float64) stmt {
 	c.loops++
 	defer func() { c.loops-- }()
 	run := c.block(b, dst)
@@ -38,7 +38,7 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 		step = c.num(e.Step)
 	}
 	empty := c.blank(e.T, dst)
-	body := marked(c.loopBody(e.Body, e.T, dst), counter.ring)
+	body := marked(c.loopBody(e.Body, dst), counter.ring)
 	m, at, p, every := c.m, e.From.Where().From, counter.p, e.Again
 	return func() signal {
 		empty()
@@ -75,8 +75,8 @@ func (c *compiler) whileInto(e *check.While, dst []*float64) stmt {
 	c.loops++
 	cond := c.cond(e.Cond)
 	c.loops--
-	body := c.loopBody(e.Body, e.T, dst)
-	m, at := c.m, e.Typed.From
+	body := c.loopBody(e.Body, dst)
+	m, at := c.m, e.From
 	return func() signal {
 		empty()
 		for cond() {
@@ -99,7 +99,7 @@ func (c *compiler) forInInto(e *check.ForIn, dst []*float64) stmt {
 		index = c.slotOf(e.Index)
 	}
 	empty := c.blank(e.T, dst)
-	body := marked(c.loopBody(e.Body, e.T, dst), value.ring)
+	body := marked(c.loopBody(e.Body, dst), value.ring)
 	place := c.m.temp.add(math.NaN())
 	if index != nil {
 		place = index.p
@@ -114,8 +114,9 @@ func (c *compiler) forInInto(e *check.ForIn, dst []*float64) stmt {
 		}
 	case check.Matrix:
 		walk = c.m.overRows
+	default: // an array
 	}
-	at := e.Typed.From
+	at := e.From
 	return func() signal {
 		empty()
 		if handle := x(); handle == handle {
@@ -126,8 +127,8 @@ func (c *compiler) forInInto(e *check.ForIn, dst []*float64) stmt {
 }
 
 // overArray visits the elements, also those that the body adds.
-func (m *Machine) overArray(at syntax.Pos, handle float64, index, value *float64, body stmt) {
-	for i := 0; i < m.heap.length(handle); i++ {
+func (m *Machine) overArray(_ syntax.Pos, handle float64, index, value *float64, body stmt) {
+	for i := 0; i < m.heap.length(handle); i++ { //nolint:intrange // the body may change the length
 		*index, *value = float64(i), m.heap.elements(handle)[i]
 		if body() == leave {
 			return
@@ -150,7 +151,7 @@ func (m *Machine) overMap(at syntax.Pos, handle float64, key, value *float64, bo
 }
 
 func (m *Machine) overRows(at syntax.Pos, handle float64, index, value *float64, body stmt) {
-	for i := 0; i < m.heap.objects[int(handle)].rows; i++ {
+	for i := 0; i < m.heap.objects[int(handle)].rows; i++ { //nolint:intrange // the body may change the rows
 		o := &m.heap.objects[int(handle)]
 		row := append([]float64(nil), o.n[i*o.cols:(i+1)*o.cols]...)
 		m.spend(at, o.cols)

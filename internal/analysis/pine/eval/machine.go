@@ -3,7 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"candela/internal/analysis/calc"
@@ -284,5 +283,3 @@ func (m *Machine) Steps() int64 { return m.budget - m.left }
 
 // Index returns the bar_index of the last bar, -1 before the first.
 func (m *Machine) Index() int { return m.index }
-
-func missing(x float64) bool { return math.IsNaN(x) }

@@ -19,8 +19,9 @@ func arithmetic(op check.Op) func(a, b float64) float64 {
 		return func(a, b float64) float64 { return a / b }
 	case check.Mod:
 		return remainder
+	default:
+		return nil
 	}
-	return nil
 }
 
 // remainder has the sign of a; it is na for a divisor of 0.
@@ -64,8 +65,9 @@ func binaryPlaces(op check.Op, p, q *float64) num {
 		return func() float64 { return float64(*p * *q) }
 	case check.Div:
 		return func() float64 { return *p / *q }
+	default:
+		return func() float64 { return remainder(*p, *q) }
 	}
-	return func() float64 { return remainder(*p, *q) }
 }
 
 func binaryRight(op check.Op, x num, q *float64) num {
@@ -78,8 +80,9 @@ func binaryRight(op check.Op, x num, q *float64) num {
 		return func() float64 { return float64(x() * *q) }
 	case check.Div:
 		return func() float64 { return x() / *q }
+	default:
+		return func() float64 { return remainder(x(), *q) }
 	}
-	return func() float64 { return remainder(x(), *q) }
 }
 
 // binaryLeft reads p before y runs: y may change what p holds.
@@ -93,8 +96,9 @@ func binaryLeft(op check.Op, p *float64, y num) num {
 		return func() float64 { a := *p; return float64(a * y()) }
 	case check.Div:
 		return func() float64 { a := *p; return a / y() }
+	default:
+		return func() float64 { a := *p; return remainder(a, y()) }
 	}
-	return func() float64 { a := *p; return remainder(a, y()) }
 }
 
 func binaryCalls(op check.Op, x, y num) num {
@@ -107,8 +111,9 @@ func binaryCalls(op check.Op, x, y num) num {
 		return func() float64 { a := x(); return float64(a * y()) }
 	case check.Div:
 		return func() float64 { a := x(); return a / y() }
+	default:
+		return func() float64 { a := x(); return remainder(a, y()) }
 	}
-	return func() float64 { a := x(); return remainder(a, y()) }
 }
 
 // cond compiles a bool to a condition; na counts as false.
@@ -167,8 +172,9 @@ func (c *compiler) logic(e *check.Logic) func() bool {
 			a, b := x(), y()
 			return a || b
 		}
+	default:
+		return func() bool { return x() || y() }
 	}
-	return func() bool { return x() || y() }
 }
 
 // equal returns how two values of a type are compared.
@@ -179,8 +185,9 @@ func (c *compiler) equal(t *check.Type) func(a, b float64) bool {
 		return near
 	case check.String, check.Option:
 		return func(a, b float64) bool { return a == a && b == b && h.text(a) == h.text(b) }
+	default:
+		return func(a, b float64) bool { return a == b }
 	}
-	return func(a, b float64) bool { return a == b }
 }
 
 func near(a, b float64) bool {
@@ -205,6 +212,7 @@ func (c *compiler) compare(e *check.Binary) func() bool {
 			b := y()
 			return a == a && b == b && !same(a, b)
 		}
+	default: // an order
 	}
 	if p, q := c.address(e.X), c.address(e.Y); p != nil && q != nil {
 		return comparePlaces(e.Op, p, q)
@@ -220,8 +228,9 @@ func comparePlaces(op check.Op, p, q *float64) func() bool {
 		return func() bool { return *p > *q }
 	case check.Le:
 		return func() bool { return *p <= *q }
+	default:
+		return func() bool { return *p >= *q }
 	}
-	return func() bool { return *p >= *q }
 }
 
 func compareCalls(op check.Op, x, y num) func() bool {
@@ -232,8 +241,9 @@ func compareCalls(op check.Op, x, y num) func() bool {
 		return func() bool { a := x(); return a > y() }
 	case check.Le:
 		return func() bool { a := x(); return a <= y() }
+	default:
+		return func() bool { a := x(); return a >= y() }
 	}
-	return func() bool { a := x(); return a >= y() }
 }
 
 // compareFloats has the tolerance.
@@ -248,6 +258,7 @@ func (c *compiler) compareFloats(e *check.Binary) func() bool {
 			return func() bool { return atMost(*p, *q) }
 		case check.Ge:
 			return func() bool { return atMost(*q, *p) }
+		default: // equality takes the general way
 		}
 	}
 	x, y := c.num(e.X), c.num(e.Y)
@@ -262,11 +273,12 @@ func (c *compiler) compareFloats(e *check.Binary) func() bool {
 		return func() bool { a := x(); return atMost(y(), a) }
 	case check.Eq:
 		return func() bool { a := x(); return near(a, y()) }
-	}
-	return func() bool {
-		a := x()
-		b := y()
-		return a == a && b == b && !near(a, b)
+	default:
+		return func() bool {
+			a := x()
+			b := y()
+			return a == a && b == b && !near(a, b)
+		}
 	}
 }
 

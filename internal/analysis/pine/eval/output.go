@@ -136,8 +136,9 @@ func simpleType(t *check.Type) bool {
 	switch t.Kind {
 	case check.Int, check.Float, check.Bool, check.String, check.Color, check.Option, check.Enum:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // toOutput computes an argument into a place of an output; an infinite value becomes na.

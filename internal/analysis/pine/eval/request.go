@@ -118,7 +118,7 @@ func (c *compiler) newRequest(q *check.Request, f frame) *request {
 	}
 	d := &compiler{m: child, prog: c.prog, version: c.version, request: q}
 	d.begin()
-	var list []stmt
+	list := make([]stmt, 0, len(q.Stmts)+1)
 	for _, s := range q.Stmts {
 		list = append(list, d.stmt(s))
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 // compile checks a script and makes its machine.
-func compile(t testing.TB, source string, env eval.Env) *eval.Machine {
-	t.Helper()
+func compile(tb testing.TB, source string, env eval.Env) *eval.Machine {
+	tb.Helper()
 	p, found := check.Check(source, check.Options{})
 	if p == nil {
-		t.Fatalf("%v\n%s", found, source)
+		tb.Fatalf("%v\n%s", found, source)
 	}
 	m, err := eval.New(p, env)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, source)
+		tb.Fatalf("%v\n%s", err, source)
 	}
 	return m
 }
@@ -40,13 +40,13 @@ func ramp(n int) []market.Bar {
 }
 
 // column runs a script over bars and returns the values of plot k.
-func column(t testing.TB, source string, bars []market.Bar, k int) []float64 {
-	t.Helper()
-	m := compile(t, source, hourly())
+func column(tb testing.TB, source string, bars []market.Bar, k int) []float64 {
+	tb.Helper()
+	m := compile(tb, source, hourly())
 	out := make([]float64, len(bars))
 	for i, b := range bars {
 		if err := m.Keep(b); err != nil {
-			t.Errorf("%v\n%s", err, source)
+			tb.Errorf("%v\n%s", err, source)
 			return out
 		}
 		out[i] = m.Outputs()[k].Values[0]
@@ -55,8 +55,8 @@ func column(t testing.TB, source string, bars []market.Bar, k int) []float64 {
 }
 
 // wanted reads numbers separated by spaces; na is NaN, and _ matches anything.
-func wanted(t testing.TB, text string) []float64 {
-	t.Helper()
+func wanted(tb testing.TB, text string) []float64 {
+	tb.Helper()
 	var out []float64
 	word := ""
 	for _, r := range text + " " {
@@ -74,7 +74,7 @@ func wanted(t testing.TB, text string) []float64 {
 		default:
 			x, err := strconv.ParseFloat(word, 64)
 			if err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			out = append(out, x)
 		}

@@ -14,9 +14,9 @@ var errSnapshot = errors.New("the snapshot does not belong to this script and it
 // shape is a number that differs between scripts: the first word of a snapshot.
 func (m *Machine) shape() float64 {
 	h := fnv.New64a()
-	h.Write([]byte(m.prog.Title)) //nolint:errcheck // never fails
+	_, _ = h.Write([]byte(m.prog.Title))
 	for _, n := range []int{m.prog.Version, m.keep.size(), len(m.rings), len(m.slab.Snapshot(nil)), m.heap.fixed, len(m.requests)} {
-		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16)}) //nolint:errcheck // never fails
+		_, _ = h.Write([]byte{byte(n & 0xFF), byte(n >> 8 & 0xFF), byte(n >> 16 & 0xFF)})
 	}
 	return float64(h.Sum64() >> 12)
 }
@@ -140,7 +140,7 @@ func loadText(src []float64) (string, []float64, bool) {
 	}
 	out := make([]byte, n)
 	for i := range out {
-		out[i] = byte(uint64(src[1+i/6]) >> (8 * (i % 6)))
+		out[i] = byte(uint64(src[1+i/6]) >> (8 * (i % 6)) & 0xFF)
 	}
 	return string(out), src[1+words:], true
 }

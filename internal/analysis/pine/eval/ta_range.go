@@ -182,10 +182,10 @@ func sar(c *compiler, call *check.Call) num {
 	return func() float64 {
 		m := cells.Mem()
 		m[sarSeen]++
-		switch {
-		case m[sarSeen] == 1:
+		switch m[sarSeen] {
+		case 1:
 			return math.NaN()
-		case m[sarSeen] == 2:
+		case 2:
 			m[sarFactor] = start()
 			if highs.back(1) > *h {
 				m[sarLong], m[sarValue], m[sarPoint] = 0, highs.back(1), *l

@@ -6,9 +6,6 @@ import (
 	"candela/internal/analysis/pine/check"
 )
 
-// tupleBuilder compiles a call of a built-in function with several values.
-type tupleBuilder func(c *compiler, call *check.Call, dst []*float64) stmt
-
 // tupleCall compiles a built-in function with several values.
 func (c *compiler) tupleCall(call *check.Call, dst []*float64) stmt {
 	want := len(dst)
