@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"candela/internal/alerting/evaluate"
 	"sync/atomic"
 	"time"
+
+	"candela/internal/alerting/evaluate"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"

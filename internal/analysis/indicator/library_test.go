@@ -18,6 +18,7 @@ type closes struct{ failAt int }
 func (closes) Label() string                             { return "Closes" }
 func (closes) Warmup(indicator.Env) (first, stable int)  { return 0, 1 }
 func (closes) Compute(indicator.Input) *indicator.Result { return &indicator.Result{Label: "Closes"} }
+
 func (c closes) Stream(e indicator.Env) *indicator.Stream {
 	return indicator.NewStream(e, 1, &closesRunner{at: c.failAt})
 }

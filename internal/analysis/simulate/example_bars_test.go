@@ -61,17 +61,23 @@ func TestBar_WorkedExamples(t *testing.T) {
 		{"limit entry touched", []func(*Account){enter(98, none)}, []Bar{bar(100, 101, 98, 99)}, result{inBar: 2, in: 98}},
 		{"stop-limit, high first", []func(*Account){enter(101, 102)}, []Bar{bar(101.5, 102.4, 100.4, 100.8)}, result{inBar: 2, in: 101}},
 		{
-			"stop-limit, low first", []func(*Account){enter(101, 102)},
-			[]Bar{bar(101.5, 103, 100.4, 102.5), bar(100, 100.5, 99.5, 100)}, result{inBar: 3, in: 100},
+			"stop-limit, low first",
+			[]func(*Account){enter(101, 102)},
+			[]Bar{bar(101.5, 103, 100.4, 102.5), bar(100, 100.5, 99.5, 100)},
+			result{inBar: 3, in: 100},
 		},
 		{
-			"trailing stop, then a gap", []func(*Account){market, trail},
-			[]Bar{bar(100, 104, 100, 103.5), bar(101, 101.5, 100, 101)}, result{2, 100, 3, 101},
+			"trailing stop, then a gap",
+			[]func(*Account){market, trail},
+			[]Bar{bar(100, 104, 100, 103.5), bar(101, 101.5, 100, 101)},
+			result{2, 100, 3, 101},
 		},
 		{"limit and target, low first", []func(*Account){enter(98, none), exit(99, none)}, []Bar{bar(99.5, 99.8, 97, 99.2)}, result{2, 98, 2, 99}},
 		{
-			"limit and target, high first", []func(*Account){enter(98, none), exit(99, none)},
-			[]Bar{bar(99, 100, 97, 97.5), bar(100, 100.5, 99.5, 100)}, result{2, 98, 3, 100},
+			"limit and target, high first",
+			[]func(*Account){enter(98, none), exit(99, none)},
+			[]Bar{bar(99, 100, 97, 97.5), bar(100, 100.5, 99.5, 100)},
+			result{2, 98, 3, 100},
 		},
 	}
 	for _, c := range cases {

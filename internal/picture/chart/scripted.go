@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/picture/raster"
@@ -18,9 +19,9 @@ func paintedInk(p *indicator.Paint) (raster.Color, bool) {
 	if !painted(p) {
 		return raster.Color{}, false
 	}
-	for i := len(p.Colors) - 1; i >= 0; i-- {
-		if p.Colors[i].Opacity() > 0 {
-			return tone(p.Colors[i]).Alpha(1), true
+	for _, v := range slices.Backward(p.Colors) {
+		if v.Opacity() > 0 {
+			return tone(v).Alpha(1), true
 		}
 	}
 	return raster.Color{}, false

@@ -64,7 +64,7 @@ func (c *Condition) Last(bars *market.Bars) (alert.Verdict, bool) {
 	}
 	closed := time.Unix(bar.T, 0)
 	for _, i := range c.indicators {
-		c.probe.SetRow(i.key, i.Evaluator.Last(bars), closed)
+		c.probe.SetRow(i.key, i.Last(bars), closed)
 	}
 	return c.probe.Evaluate(bar, prev, closed)
 }

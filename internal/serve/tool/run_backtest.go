@@ -49,7 +49,7 @@ func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
-	list = append(list, r.accountArgs.args()...)
+	list = append(list, r.args()...)
 	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""))
 }
 
@@ -177,8 +177,7 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
-	var failed *eval.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*eval.Error](err); ok {
 		err = fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
 	}
 	return jsonResult(found, err)

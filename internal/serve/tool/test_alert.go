@@ -134,7 +134,8 @@ func alertTestJSON(r *alertTestArgs, i market.Interval, p *past, a *firings.Answ
 	for _, f := range a.Forward {
 		out.Forward = append(out.Forward, forwardJSON{
 			f.Bars, f.N, f.Apart, figure(f.Mean), figure(f.Median), figure(f.Hit), figure(f.BaseMean), figure(f.BaseHit),
-			figure(f.Edge), [2]figure{figure(f.EdgeLow), figure(f.EdgeHigh)},
+			figure(f.Edge),
+			[2]figure{figure(f.EdgeLow), figure(f.EdgeHigh)},
 		})
 	}
 	if p.Synthetic {

@@ -44,7 +44,8 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 // trading.
 func TestToolsets_Scopes(t *testing.T) {
 	t.Parallel()
-	good := map[string]string{"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
+	good := map[string]string{
+		"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
 		"run_backtest": `{"symbol":"BTCUSDT","long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
 		"check_script": `{"source":"//@version=6\nindicator('x')\nplot(close)"}`, "delete_script": `{"name":"kept"}`,
 		"save_script": `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,

@@ -46,7 +46,7 @@ const OneNodeCode = "scripts_one_node"
 
 // names of scripts and of libraries.
 //
-//nolint:gochecknoglobals // compiled once, never written
+
 var (
 	scriptName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,47}\.[1-9][0-9]{0,5}$`)

@@ -18,15 +18,17 @@ func compile(name, source string, library func(string) (string, bool)) (*indicat
 		return nil, fault.New(fault.Invalid, "pine_syntax", "line 1")
 	}
 	doc := source
+	var docSb21 strings.Builder
 	for line := range strings.Lines(source) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "import "); ok {
 			text, found := library(path)
 			if !found {
 				return nil, fault.New(fault.Invalid, "pine_import", "no %s", path)
 			}
-			doc += text
+			docSb21.WriteString(text)
 		}
 	}
+	doc += docSb21.String()
 	return &indicator.Def{Name: name, Doc: doc}, nil
 }
 
@@ -89,9 +91,18 @@ func TestSave_Refuses(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
 	for _, c := range []struct{ name, source, code string }{
-		{"My Cross", "x", "invalid_argument"}, {"../x", "x", "invalid_argument"}, {"", "x", "invalid_argument"}, {strings.Repeat("a", 49), "x", "invalid_argument"},
-		{"rsi", "x", "invalid_argument"}, {"sma_200", "x", "invalid_argument"}, {"pine", "x", "invalid_argument"}, {"a/b", "x", "invalid_argument"},
-		{"fine", "wrong", "pine_syntax"}, {"fine", " \n", "missing_argument"}, {"fine", "\xff", "invalid_argument"}, {"fine", strings.Repeat("x", scripts.MaxSource+1), "pine_size"},
+		{"My Cross", "x", "invalid_argument"},
+		{"../x", "x", "invalid_argument"},
+		{"", "x", "invalid_argument"},
+		{strings.Repeat("a", 49), "x", "invalid_argument"},
+		{"rsi", "x", "invalid_argument"},
+		{"sma_200", "x", "invalid_argument"},
+		{"pine", "x", "invalid_argument"},
+		{"a/b", "x", "invalid_argument"},
+		{"fine", "wrong", "pine_syntax"},
+		{"fine", " \n", "missing_argument"},
+		{"fine", "\xff", "invalid_argument"},
+		{"fine", strings.Repeat("x", scripts.MaxSource+1), "pine_size"},
 	} {
 		if _, err := s.Save(c.name, c.source); code(err) != c.code {
 			t.Errorf("%q with %.20q gives %v", c.name, c.source, err)

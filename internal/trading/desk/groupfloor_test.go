@@ -206,6 +206,7 @@ func (f onAlpacaGroups) orders() []order.Report {
 	return truth.Orders
 }
 
-func (f onAlpacaGroups) groups() int                            { return len(f.Truth().Groups) }
-func (f onAlpacaGroups) held(symbol string) decimal.Decimal     { return f.Truth().Positions[symbol] }
+func (f onAlpacaGroups) groups() int                        { return len(f.Truth().Groups) }
+func (f onAlpacaGroups) held(symbol string) decimal.Decimal { return f.Truth().Positions[symbol] }
+
 func (f onAlpacaGroups) reserved(symbol string) decimal.Decimal { return f.Truth().Reserved[symbol] }
