@@ -21,7 +21,7 @@ func main() {
 	flag.Parse()
 	if err := run(*modules, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // this is main
 	}
 }
 

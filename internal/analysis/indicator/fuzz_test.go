@@ -31,7 +31,7 @@ func FuzzCompute(f *testing.F) {
 				r.Params[p.Name] = strconv.AppendBool(nil, (size>>i)&1 == 1)
 			case TextParam, ListParam:
 				r.Params[p.Name] = []byte(strconv.Quote(p.Enum[int(size)%len(p.Enum)]))
-			case ColorParam, SymbolParam:
+			case ColorParam, SymbolParam, FreeParam:
 			}
 		}
 		s, err := Resolve(r)

@@ -69,7 +69,7 @@ func Ask(q Question, bars *market.Bars) (Answer, error) {
 	} else if err := a.barFirings(&q, bars); err != nil {
 		return a, err
 	}
-	random := rand.New(rand.NewPCG(q.Seed, 0))
+	random := rand.New(rand.NewPCG(q.Seed, 0)) //nolint:gosec // G404: the same seed gives the same answer
 	for _, h := range q.Horizons {
 		a.Forward = append(a.Forward, forward(bars, q.From, h, a.Firings, random))
 	}

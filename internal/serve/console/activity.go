@@ -117,7 +117,7 @@ func (c *Console) activityData(v *visit) (any, error) {
 	}
 	d.Folded = q.with("steps", map[bool]string{true: "", false: "1"}[d.Steps])
 	if c.cfg.Clients != nil {
-		d.Clients, _ = c.clients(v) // a filter without names of clients works as well
+		d.Clients, _ = c.clients(v.ctx(), v) // a filter without names of clients works as well
 	}
 	before, _ := strconv.ParseUint(q.Get("before"), 10, 62)
 	found, err := c.cfg.Audit.Page(v.ctx(), d.filter(before, v.format()))

@@ -310,7 +310,7 @@ func (c *Console) cause(v *visit, o order.Order) (*firedRow, error) {
 			return new(newFiredRow(one, v.format())), nil
 		}
 	}
-	return &firedRow{ID: id, Symbol: o.Spec.Symbol.Name, At: at, Value: "–"}, nil
+	return &firedRow{ID: id, Symbol: o.Symbol.Name, At: at, Value: "–"}, nil
 }
 
 // steps returns what is known of an order's life, oldest first.

@@ -134,14 +134,14 @@ func (c *Console) price(ctx context.Context, s market.Symbol) decimal.Decimal {
 func (c *Console) card(v *visit, o order.Order, held positions) card {
 	f := v.format()
 	k := card{
-		orderRow: newOrderRow(o, f, nil), Expires: o.Approval.Expires, Asked: o.Approval.Asked, Full: o.Spec.Symbol, Live: o.Mode == order.Live,
+		orderRow: newOrderRow(o, f, nil), Expires: o.Approval.Expires, Asked: o.Approval.Asked, Full: o.Symbol, Live: o.Mode == order.Live,
 		At: f.Px(o.Approval.Price), Legs: legsOf(o, f),
 	}
 	k.Meta = upperFirst(k.Kind)
 	if k.Price != "–" {
 		k.Meta += " " + k.Price
 	}
-	if last := c.price(v.ctx(), o.Spec.Symbol); last.IsPositive() && o.Approval.Price.IsPositive() {
+	if last := c.price(v.ctx(), o.Symbol); last.IsPositive() && o.Approval.Price.IsPositive() {
 		moved := last.Sub(o.Approval.Price).Mul(decimal.NewFromInt(100)).DivRound(o.Approval.Price, 4)
 		k.Last, k.Moved, k.MovedUp = f.Px(last), f.Percent(moved), f.Class(moved)
 		drift := c.cfg.Policy.Approval.DriftPct
@@ -151,11 +151,11 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 	}
 	before := decimal.Zero
 	for _, p := range held.Rows {
-		if p.Full == o.Spec.Symbol {
+		if p.Full == o.Symbol {
 			before = p.Held
 		}
 	}
-	k.Holding = f.Num(before) + " → " + f.Num(before.Add(o.Quantity.Mul(decimal.NewFromInt(o.Spec.Side.Sign()))))
+	k.Holding = f.Num(before) + " → " + f.Num(before.Add(o.Quantity.Mul(decimal.NewFromInt(o.Side.Sign()))))
 	return k
 }
 

@@ -265,7 +265,7 @@ func TestAttacks_TextOfOthers(t *testing.T) {
 	for i := range s.book.orders {
 		o := &s.book.orders[i]
 		o.Client, o.Reason, o.Broker = evil, evil, evil
-		o.Spec.Symbol = market.Symbol{Venue: "x", Name: evil}
+		o.Symbol = market.Symbol{Venue: "x", Name: evil}
 		o.Denial.Rule, o.Approval.By = evil, evil
 	}
 	s.book.held[0].Symbol.Name = evil

@@ -97,7 +97,7 @@ func (c *Console) firstSymbol(v *visit) string {
 			return held[0].Symbol.String()
 		}
 		if open, err := c.cfg.Account.Orders(v.ctx(), v.caller(), true); err == nil && len(open) > 0 {
-			return open[0].Spec.Symbol.String()
+			return open[0].Symbol.String()
 		}
 	}
 	if c.cfg.Alerts != nil {
@@ -127,7 +127,7 @@ func (c *Console) addAccount(v *visit, d *chartData, symbol market.Symbol) {
 			d.Problem = c.public(v.ctx(), err)
 		}
 		for _, o := range all {
-			if same(o.Spec.Symbol) {
+			if same(o.Symbol) {
 				d.addOrder(o, newOrderRow(o, f, held.prices()), f)
 			}
 		}

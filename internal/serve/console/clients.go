@@ -93,7 +93,7 @@ type endedRow struct {
 }
 
 func (c *Console) clientsData(v *visit) (any, error) {
-	rows, err := c.clients(v)
+	rows, err := c.clients(v.ctx(), v)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +119,8 @@ func (c *Console) clientsData(v *visit) (any, error) {
 }
 
 // clients lists the approved clients.
-func (c *Console) clients(v *visit) ([]clientRow, error) {
-	all, err := c.cfg.Clients.Tokens(v.ctx(), v.session.Subject)
+func (c *Console) clients(ctx context.Context, v *visit) ([]clientRow, error) {
+	all, err := c.cfg.Clients.Tokens(ctx, v.session.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func revokeAllForm(c *Console, v *visit) (form, error) {
 	if c.cfg.Clients == nil {
 		return form{}, errNoClient
 	}
-	rows, err := c.clients(v)
+	rows, err := c.clients(v.ctx(), v)
 	if err != nil {
 		return form{}, err
 	}

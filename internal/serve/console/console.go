@@ -151,7 +151,7 @@ func (c *Console) guarded(serve func(*visit)) http.HandlerFunc {
 		case errors.Is(err, owner.ErrNoSession) && r.Header.Get("Sec-Fetch-Mode") != "" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			http.Error(w, "Log in first.", http.StatusForbidden)
 		case errors.Is(err, owner.ErrNoSession):
-			http.Redirect(w, r, loginPath(r.URL.RequestURI()), http.StatusSeeOther)
+			http.Redirect(w, r, loginPath(r.URL.RequestURI()), http.StatusSeeOther) //nolint:gosec // G710: the path is our own, and the request is a parameter of it
 		case err != nil:
 			c.cfg.Log.ErrorContext(r.Context(), "[Console] session not read", "error", err)
 			http.Error(w, "The session could not be read. Try again.", http.StatusServiceUnavailable)

@@ -95,8 +95,10 @@ func TestConsole_SetsAndCancelsAlerts(t *testing.T) {
 	s := newScene(t)
 	b := s.browser().login()
 	for _, wrong := range [][]string{
-		{"symbol", "", "when", "above", "price", "1"}, {"symbol", "BTCUSDT", "when", "beside", "price", "1"},
-		{"symbol", "BTCUSDT", "when", "above", "price", "-1"}, {"symbol", "BTCUSDT", "when", "above", "price", "1,5"},
+		{"symbol", "", "when", "above", "price", "1"},
+		{"symbol", "BTCUSDT", "when", "beside", "price", "1"},
+		{"symbol", "BTCUSDT", "when", "above", "price", "-1"},
+		{"symbol", "BTCUSDT", "when", "above", "price", "1,5"},
 	} {
 		if r := b.post("/console/alerts/new", wrong...); r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `role="alert"`) {
 			t.Errorf("%v: %d %s", wrong, r.status, r.body)

@@ -55,11 +55,11 @@ func (f format) Money(d decimal.Decimal) string { return f.digits(d.StringFixed(
 
 // Signed writes an amount with two digits and its sign.
 func (f format) Signed(d decimal.Decimal) string {
-	if text := f.Money(d); d.Sign() > 0 {
+	text := f.Money(d)
+	if d.Sign() > 0 {
 		return "+" + text
-	} else {
-		return text
 	}
+	return text
 }
 
 // Percent writes a percentage with its sign.

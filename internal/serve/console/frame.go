@@ -133,7 +133,7 @@ func plainPath(path string) string {
 func (c *Console) counts(v *visit, s state) map[string]int {
 	counts := map[string]int{"approvals": s.Pending, "orders": s.Open}
 	if c.cfg.Clients != nil {
-		if all, err := c.clients(v); err == nil {
+		if all, err := c.clients(v.ctx(), v); err == nil {
 			counts["clients"] = len(all)
 		}
 	}

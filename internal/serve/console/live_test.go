@@ -43,7 +43,7 @@ func (b *browser) stream(t *testing.T, server *httptest.Server) (lines <-chan st
 	})
 	return out, func() {
 		cancel()
-		for range out { //nolint:revive // until the reader ends
+		for range out {
 		}
 		_ = answer.Body.Close()
 		reading.Wait()
@@ -126,7 +126,7 @@ func TestBudget_PagesAreSmall(t *testing.T) {
 	for _, path := range []string{"/console/", "/console/orders?since=all", "/console/approvals", "/console/alerts"} {
 		page := b.get(path)
 		sum := len(b.do(http.MethodGet, path, nil, packed).body)
-		for _, part := range strings.Split(page.body, `"`) {
+		for part := range strings.SplitSeq(page.body, `"`) {
 			if strings.HasPrefix(part, "/console/static/") {
 				file := b.do(http.MethodGet, part, nil, packed)
 				if file.status != http.StatusOK || !strings.Contains(file.header.Get("Cache-Control"), "immutable") {
@@ -161,12 +161,12 @@ func BenchmarkPage(b *testing.B) {
 // sinkWriter is a response that nobody reads.
 type sinkWriter struct{ header http.Header }
 
-func (w *sinkWriter) Header() http.Header              { return w.header }
-func (*sinkWriter) Write(p []byte) (int, error)        { return len(p), nil }
-func (*sinkWriter) WriteHeader(int)                    {}
-func (*sinkWriter) Flush()                             {}
-func (*sinkWriter) SetReadDeadline(time.Time) error    { return nil }
-func (*sinkWriter) SetWriteDeadline(t time.Time) error { return nil }
+func (w *sinkWriter) Header() http.Header            { return w.header }
+func (*sinkWriter) Write(p []byte) (int, error)      { return len(p), nil }
+func (*sinkWriter) WriteHeader(int)                  {}
+func (*sinkWriter) Flush()                           {}
+func (*sinkWriter) SetReadDeadline(time.Time) error  { return nil }
+func (*sinkWriter) SetWriteDeadline(time.Time) error { return nil }
 
 // BenchmarkStream measures the memory of an open stream without its connection.
 func BenchmarkStream(b *testing.B) {
@@ -194,7 +194,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	for b.Loop() { //nolint:revive // the memory is what is measured
+	for b.Loop() {
 	}
 	b.ReportMetric(float64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse)/count, "B/stream")
 	cancel()

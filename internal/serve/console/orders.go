@@ -146,17 +146,17 @@ func grouped(rows []orderRow) []orderRow {
 
 func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decimal) orderRow {
 	r := orderRow{
-		Order: o, Symbol: o.Spec.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
+		Order: o, Symbol: o.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
 		Client: clientName(o.Client, o.External), Pending: o.Status == order.PendingApproval, Open: !o.Status.Final(),
 	}
-	if o.Spec.Side == order.Sell {
+	if o.Side == order.Sell {
 		r.Side, r.Class = "Sell", "down"
 	}
-	at := o.Spec.Price
+	at := o.Price
 	if !at.IsPositive() {
 		at = o.StopPrice
 	}
-	last := prices[o.Spec.Symbol]
+	last := prices[o.Symbol]
 	if at.IsPositive() {
 		r.Price = f.Px(at)
 		if last.IsPositive() {
@@ -367,8 +367,8 @@ func (c *Console) saveOrders(v *visit) {
 			average = price.String()
 		}
 		_ = w.Write([]string{
-			o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Spec.Symbol.String(), o.Spec.Side.String(), o.Type.String(),
-			exact(o.Spec.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, cell(o.Reason), cell(o.Client),
+			o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Symbol.String(), o.Side.String(), o.Type.String(),
+			exact(o.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, cell(o.Reason), cell(o.Client),
 		})
 	}
 	w.Flush() // the browser may have left

@@ -99,7 +99,7 @@ func newActRow(o order.Order, f format) actRow {
 	switch o.Status {
 	case order.Filled, order.PartiallyFilled:
 		verb := "Bought "
-		if o.Spec.Side == order.Sell {
+		if o.Side == order.Sell {
 			verb = "Sold "
 		}
 		a.Lead, a.Text = verb+plain, r.Outcome

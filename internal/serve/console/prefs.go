@@ -40,17 +40,16 @@ func readPrefs(r *http.Request) prefs {
 	return p
 }
 
-// set changes one preference and reports whether the value is allowed.
-func (p *prefs) set(name, value string) bool {
+// set changes one preference. A value that is not allowed changes nothing.
+func (p *prefs) set(name, value string) {
 	if name == "zone" {
-		if !validZone(value) {
-			return false
+		if validZone(value) {
+			p.Zone = value
 		}
-		p.Zone = value
-		return true
+		return
 	}
 	if !slices.Contains(choices()[name], value) {
-		return false
+		return
 	}
 	switch name {
 	case "theme":
@@ -62,7 +61,6 @@ func (p *prefs) set(name, value string) bool {
 	case "keys":
 		p.Keys = value
 	}
-	return true
 }
 
 func validZone(name string) bool {
@@ -87,7 +85,7 @@ func themeAct() act {
 	return act{path: "/look", asks: withoutAsking, do: func(c *Console, v *visit) (done, error) {
 		p := v.prefs
 		for _, name := range []string{"theme", "marks", "numbers", "zone", "keys"} {
-			if values, given := v.r.PostForm[name]; given {
+			if values, given := v.r.PostForm[name]; given { //nolint:forbidigo // the field of a form, not the function
 				p.set(name, values[0])
 			}
 		}

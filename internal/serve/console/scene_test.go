@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -94,8 +95,10 @@ func (b *book) Account(context.Context, principal.Caller) (guard.Account, error)
 	defer b.mu.Unlock()
 	p := guard.Default()
 	return guard.Account{Broker: "paper", Mode: order.Paper, State: b.state, Rules: guard.Rules(p), Usage: []guard.Usage{
-		{Rule: guard.LossRule, Limit: p.MaxDailyLoss, Used: dec("167.64")}, {Rule: "max_daily_notional", Limit: p.MaxDailyNotional, Used: dec("3554.65")},
-		{Rule: "max_exposure", Limit: p.MaxExposure, Used: dec("8628.44")}, {Rule: "max_open_orders", Limit: p.MaxOpenOrders, Used: dec("3")},
+		{Rule: guard.LossRule, Limit: p.MaxDailyLoss, Used: dec("167.64")},
+		{Rule: "max_daily_notional", Limit: p.MaxDailyNotional, Used: dec("3554.65")},
+		{Rule: "max_exposure", Limit: p.MaxExposure, Used: dec("8628.44")},
+		{Rule: "max_open_orders", Limit: p.MaxOpenOrders, Used: dec("3")},
 	}}, nil
 }
 
@@ -226,7 +229,10 @@ func (s *scene) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-func newScene(tb testing.TB) *scene { return newSceneAt(tb, base) }
+func newScene(tb testing.TB) *scene {
+	tb.Helper()
+	return newSceneAt(tb, base)
+}
 
 func newSceneAt(tb testing.TB, base string) *scene {
 	tb.Helper()
@@ -279,9 +285,7 @@ func (b *browser) do(method, path string, form url.Values, header http.Header) r
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
 	b.s.handler.ServeHTTP(w, r)
 	answer := w.Result()

@@ -111,7 +111,7 @@ func (t *Trading) declareAlert() (*alertArgs, args) {
 	return r, args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
 		conditionArg(t.library, &r.Condition, &r.timed).require(),
-		intervalArg("interval", &r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
+		intervalArg(&r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
 		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
 		boolArg("repeat", &r.repeat, "Fire each time it becomes true again."),
 		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between firings, such as 1h.").note(&r.cooldown),

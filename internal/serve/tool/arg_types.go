@@ -229,7 +229,8 @@ func symbolArg(dst *market.Symbol, doc string) arg {
 }
 
 // intervalArg is the length of a bar. The initial value of dst is the default.
-func intervalArg(name string, dst *market.Interval, doc string) arg {
+func intervalArg(dst *market.Interval, doc string) arg {
+	const name = "interval"
 	names := strings.Join(market.IntervalNames(), " ")
 	s := &schema{Type: "string", Description: doc + " One of " + names + " (a month)."}
 	if dst.Valid() {

@@ -229,7 +229,7 @@ func (c *charts) getIndicators() toolSpec {
 		return q, args{
 			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
 			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart.", nil).require(),
-			intervalArg("interval", &q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
+			intervalArg(&q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
 			q.Range.startArg("Signals from here on: a date or RFC 3339 time, UTC."), q.Range.endArg("Values as of then. Default: now."),
 		}
 	}
@@ -292,7 +292,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 	}
 	return a, args{
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
-		intervalArg("interval", &a.Interval, "Length of a bar.").alias("timeframe"),
+		intervalArg(&a.Interval, "Length of a bar.").alias("timeframe"),
 		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
 		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),

@@ -43,7 +43,7 @@ func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
-		intervalArg("interval", &r.interval, "Bar length; default 4h."),
+		intervalArg(&r.interval, "Bar length; default 4h."),
 		sideArg(l, "long", &r.long, &r.raw),
 		sideArg(l, "short", &r.short, &r.raw),
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
@@ -189,7 +189,7 @@ func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *pas
 	if err != nil {
 		return backtestJSON{}, err
 	}
-	honesty, err := strategy.Judge(ctx, program, run, min(depth, p.Bars.Len()/4), uint64(r.seed))
+	honesty, err := strategy.Judge(ctx, program, run, min(depth, p.Bars.Len()/4), uint64(r.seed)) //nolint:gosec // G115: the argument is not negative
 	if err != nil {
 		return backtestJSON{}, err
 	}
@@ -344,7 +344,7 @@ func (r *backtestArgs) id(p *past) string {
 	fmt.Fprintf(h, "%s %s %d %+v %d\n%s\n", p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.raw)
 	for i := range p.Bars.Len() {
 		b := p.Bars.At(i)
-		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} {
+		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are
 			_ = binary.Write(h, binary.LittleEndian, x)
 		}
 	}

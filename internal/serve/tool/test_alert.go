@@ -24,7 +24,7 @@ func (c *charts) testAlert() toolSpec {
 		return r, args{
 			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
 			conditionArg(c.library, &r.Condition, &r.timed).require(),
-			intervalArg("interval", &r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
+			intervalArg(&r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
 			intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to test."),
 			intArg("seed", &r.seed, 0, 1<<31-1, ""),
 		}
@@ -66,7 +66,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	var answer firings.Answer
 	err = c.inTurn(ctx, caller, func() error {
-		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)}
+		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 		answer, err = firings.Ask(q, &p.Bars)
 		return err
 	})

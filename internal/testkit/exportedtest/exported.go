@@ -81,11 +81,11 @@ func (a *Archive) Strategy(tb testing.TB, name string) *Strategy {
 }
 
 func (a *Archive) read(file string) error {
-	f, err := os.Open(file)
+	f, err := os.Open(file) //nolint:gosec // G304: the shared data
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return err

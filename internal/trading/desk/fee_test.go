@@ -22,7 +22,7 @@ func TestEstimate_HasTheFeeOfTheAccount(t *testing.T) {
 		d.policy.TakerFeePct = dec("5")
 		d.start()
 		time.Sleep(5 * time.Second)
-		price := f.(onBinance).Price("BTCUSDT") //nolint:forcetypeassert // the test chose it
+		price := f.(onBinance).Price("BTCUSDT") //nolint:errcheck,forcetypeassert // the test chose it
 		r := order.Request{
 			Symbol: market.Symbol{Name: "BTCUSDT"}, Side: order.Buy, Type: order.Limit, Price: price.Round(2), Quantity: dec("0.01"), DryRun: true,
 			Protect: order.Protection{StopLoss: price.Mul(dec("0.9")).Round(2)},

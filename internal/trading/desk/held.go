@@ -77,7 +77,7 @@ func (l *loop) local() []order.Order {
 // and watches the prices of those that work.
 func (l *loop) sizeHeld() {
 	held := l.local()
-	var events []order.Event
+	events := make([]order.Event, 0, len(held))
 	for _, o := range held {
 		events = append(events, l.heldEvents(o)...)
 	}

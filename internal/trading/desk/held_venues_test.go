@@ -32,7 +32,7 @@ func heldVenues() map[string]heldAt {
 	atAlpaca := func(n *fake.Network) (floor, func()) { return alpacaFloor(n, 1) }
 	atBinance := func(n *fake.Network) (floor, func()) { return binanceFloor(n, 1) }
 	quote := func(symbol string) func(f floor, price string) {
-		return func(f floor, price string) { f.(onAlpaca).SetQuote(symbol, price, price) } //nolint:forcetypeassert // the test chose it
+		return func(f floor, price string) { f.(onAlpaca).SetQuote(symbol, price, price) } //nolint:errcheck,forcetypeassert // the test chose it
 	}
 	return map[string]heldAt{
 		"a part of a share at Alpaca": {
@@ -48,7 +48,7 @@ func heldVenues() map[string]heldAt {
 			protect: order.Protection{StopLoss: dec("48000"), TakeProfit: dec("55000")},
 		},
 		"a trail that the symbol lacks at Binance": {
-			open: atBinance, pin: func(f floor, price string) { f.(onBinance).Pin("ETHUSDT", dec(price)) }, //nolint:forcetypeassert // the test chose it
+			open: atBinance, pin: func(f floor, price string) { f.(onBinance).Pin("ETHUSDT", dec(price)) }, //nolint:errcheck,forcetypeassert // the test chose it
 			faults: fakebinance.OrderFaults(), symbol: "ETHUSDT", quantity: "0.5", from: "2000", to: "1950",
 			protect: order.Protection{TrailPercent: dec("2")},
 		},

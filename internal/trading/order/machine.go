@@ -181,17 +181,7 @@ func step(o Order, e Event) (Order, error) {
 	case KindClaimed:
 		return claim(o, e)
 	case KindCancelRequested:
-		// A report that a cancel is pending does not say what it is for.
-		if e.Reason != "" || o.CancelRequested.IsZero() && e.VenueID == "" {
-			o.CancelFor = e.Reason
-		}
-		o.CancelTried = o.CancelTried || e.VenueID == ""
-		if o.CancelRequested.IsZero() {
-			o.CancelRequested = e.At
-		}
-		if o.Status == Accepted || o.Status == PartiallyFilled || o.Status == Held {
-			o.Status = PendingCancel
-		}
+		o = requestCancel(o, e)
 	case KindCancelFailed:
 		o.CancelRequested = time.Time{} // CancelFor stays: the venue may carry it out yet
 		if o.Status == PendingCancel {
@@ -223,6 +213,22 @@ func step(o Order, e Event) (Order, error) {
 	case KindCreated, KindAdjusted, KindVenueReset: // never legal
 	}
 	return o, nil
+}
+
+// requestCancel applies that the order is to be cancelled.
+func requestCancel(o Order, e Event) Order {
+	// A report that a cancel is pending does not say what it is for.
+	if e.Reason != "" || o.CancelRequested.IsZero() && e.VenueID == "" {
+		o.CancelFor = e.Reason
+	}
+	o.CancelTried = o.CancelTried || e.VenueID == ""
+	if o.CancelRequested.IsZero() {
+		o.CancelRequested = e.At
+	}
+	if o.Status == Accepted || o.Status == PartiallyFilled || o.Status == Held {
+		o.Status = PendingCancel
+	}
+	return o
 }
 
 // uncertain changes the status of an order that the venue has not answered.
