@@ -3,6 +3,7 @@ package desk_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,9 +33,9 @@ func TestHeld_WhileNothingWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inHeld(t, func(w *world) {
-				var since time.Time
+				var since atomic.Pointer[time.Time]
 				w.bars = func(_ context.Context, _ market.Symbol, from time.Time) ([]market.Bar, error) {
-					since = from
+					since.Store(&from)
 					return tc.bars, tc.err
 				}
 				p := w.placed(bracket(buy("0.5")))
@@ -46,8 +47,8 @@ func TestHeld_WhileNothingWatched(t *testing.T) {
 				w.market.Set(p.Symbol, order.Quote{Last: dec(tc.price)})
 				w.start()
 				time.Sleep(5 * time.Second)
-				if d := stopped.Sub(since); d < -time.Second || d > time.Second {
-					w.t.Errorf("bars were read since %v, it was stopped at %v", since, stopped)
+				if from := since.Load(); from == nil || stopped.Sub(*from).Abs() > time.Second {
+					w.t.Errorf("bars were read since %v, it was stopped at %v", from, stopped)
 				}
 				if tc.sent {
 					w.wants(w.order(p.Legs[0].ID), order.Filled)
