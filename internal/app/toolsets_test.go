@@ -158,8 +158,8 @@ func TestToolsets_OverEachTransport(t *testing.T) {
 func TestInstructions_NameTheSetsThatAreOff(t *testing.T) {
 	t.Parallel()
 	for _, trade := range []bool{false, true} {
-		none, one, all := instructions(trade, nil), instructions(trade, []string{"market"}), instructions(trade, []string{"market", "account", "research"})
-		if !strings.Contains(none, "--toolsets market,account,research") || !strings.Contains(one, "--toolsets account,research") || strings.Contains(all, "--toolsets") {
+		none, one, all := instructions(trade, nil), instructions(trade, []string{"market"}), instructions(trade, []string{"market", "account", "scripts", "research"})
+		if !strings.Contains(none, "--toolsets market,account,scripts,research") || !strings.Contains(one, "--toolsets account,scripts,research") || strings.Contains(all, "--toolsets") {
 			t.Errorf("%s\n%s\n%s", none, one, all)
 		}
 		if len(none) > 700 {
