@@ -218,3 +218,35 @@ func TestAlpaca_AShortEntryInPart(t *testing.T) {
 		}
 	})
 }
+
+// TestAlpaca_EntriesThatCloseEachOther holds that the stops of a purchase and of a short sale of
+// the same size end: nothing is held, so either of them would open a position.
+func TestAlpaca_EntriesThatCloseEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAtAlpaca(t)
+		var entries []order.Placed
+		for _, r := range []order.Request{
+			{Side: order.Sell, Price: dec("101"), Protect: order.Protection{StopLoss: dec("105")}},
+			{Side: order.Buy, Price: dec("99"), Protect: order.Protection{StopLoss: dec("95")}},
+		} {
+			r.Symbol, r.Type, r.Quantity = market.Symbol{Venue: "alpaca", Name: "AAPL"}, order.Limit, dec("4")
+			p, err := a.Place(t.Context(), caller(), r)
+			if err != nil || len(p.Legs) != 1 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			entries = append(entries, p)
+		}
+		for _, p := range entries {
+			a.venue.Trade(p.ID, dec("4"))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(2 * time.Minute)
+		if held := a.venue.Truth().Positions["AAPL"]; !held.IsZero() {
+			t.Fatalf("%v is held", held)
+		}
+		if s := a.Status(); s.Open != 0 || len(s.State.Restrictions) != 0 {
+			t.Errorf("the desk is %+v", s)
+		}
+	})
+}

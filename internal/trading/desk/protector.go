@@ -203,7 +203,7 @@ func (l *loop) endExcess(c order.Cover, now time.Time) {
 	case !c.Over.IsPositive():
 		l.forgetEntry(key)
 		return
-	case !c.Settled || !l.idle(c) || !l.freeUnits(c.Entry.Symbol).IsNegative():
+	case !c.Settled || !l.idle(c) || !l.closesTooMuch(c.Entry):
 		delete(l.protector.since, key)
 		return
 	}
@@ -213,6 +213,13 @@ func (l *loop) endExcess(c order.Cover, now time.Time) {
 	if now.Sub(l.protector.since[key]) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(key, now) {
 		_ = l.requestCancel(l.systemCaller(), c.Entry.ID, l.cancelledFirst(c.Working())...) // the next attempt repeats it
 	}
+}
+
+// closesTooMuch reports whether open orders would close more than is held of the entry's symbol.
+// With nothing held on the entry's side, its exits would open a position.
+func (l *loop) closesTooMuch(entry order.Order) bool {
+	held := l.book.Position(entry.Symbol).Held(l.instruments[entry.Symbol].Base)
+	return held.Sign() != int(entry.Side.Sign()) || l.freeUnits(entry.Symbol).IsNegative()
 }
 
 // excessKey is before the ID of an entry whose exits close too much: these cancels have pauses
