@@ -423,7 +423,7 @@ func (d *groupDay) tally() tally {
 func (t tally) missing() string {
 	var few []string
 	for what, c := range map[string]struct{ n, short, long int }{
-		"group": {t.groups, 4, 30}, "order": {t.orders, 15, 100}, "fill": {t.fills, 8, 60}, "stop filled": {t.stops, 1, 5}, "target filled": {t.targets, 1, 5},
+		"group": {t.groups, 4, 30}, "order": {t.orders, 15, 100}, "fill": {t.fills, 8, 80}, "stop filled": {t.stops, 1, 8}, "target filled": {t.targets, 1, 5},
 		"failed request": {t.faults, 4, 50}, "cut": {t.did["cut"], 1, 8}, "restart": {t.did["restart"], 1, 8},
 	} {
 		if c.n < longtest.Pick(c.short, c.long) {
