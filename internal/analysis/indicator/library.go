@@ -99,6 +99,3 @@ func Resolve(r Request) (*Selection, error) { return Library{}.Resolve(r) }
 
 // ResolveAlert resolves a name of the catalogue, as Library.ResolveAlert does.
 func ResolveAlert(name string) (*Selection, error) { return Library{}.ResolveAlert(name) }
-
-// ResolveAlertRequest resolves a request, as Library.ResolveAlertRequest does.
-func ResolveAlertRequest(r Request) (*Selection, error) { return Library{}.ResolveAlertRequest(r) }
