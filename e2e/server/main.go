@@ -40,6 +40,6 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	services := app.Wired()
-	services.Serve = app.ServeMCP(func(app.Runtime) (httpd.Authorizer, error) { return tokens, nil })
+	services.Serve = app.ServeMCP(func(app.Runtime) (httpd.Authorizer, error) { return tokens, nil }) //nolint:contextcheck // a visit of the console carries the context of its request
 	return app.Run(ctx, cfg, app.Deps{Version: "e2e", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Services: services})
 }

@@ -83,6 +83,7 @@ func (l *localConsole) prepare(ctx, hard context.Context) (*http.Server, net.Lis
 	logins, err := l.logins(base)
 	if err == nil {
 		var handler *console.Console
+		//nolint:contextcheck // a visit carries the context of its request
 		handler, err = console.New(console.Config{
 			Owner: owner.New(logins, time.Now), BaseURL: base, Version: l.rt.release(), Log: l.rt.Log, Now: time.Now, Ports: l.ports,
 		})

@@ -268,8 +268,8 @@ async function refresh() {
     if (!newer || !view.update(newer)) draw(seriesIn(await call({ format: 'series' })))
     else heading(newer)
     if (Date.now() - (state.levelsAt ?? 0) > 60_000) await loadLevels()
+    if (live.fails > 0) say('') // what else the page said stays
     live.fails = 0
-    say('')
   } catch (error) {
     live.fails++
     say(`No new prices: ${error.message}`, true)

@@ -180,6 +180,7 @@ func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Not found.", http.StatusNotFound)
 		return
 	}
+	//nolint:contextcheck // a visit carries the context of its request
 	c.guarded(func(v *visit) {
 		c.fail(v, fault.New(fault.NotFound, "no_page", "There is no page at %s.", r.URL.Path))
 	})(w, r)

@@ -279,7 +279,7 @@ func (c *Console) act(a act) http.HandlerFunc {
 			refuse(w, "The form does not belong to this session. Nothing was done. Load the page again.")
 			return
 		}
-		c.carryOut(c.visit(w, r, s), a)
+		c.carryOut(c.visit(w, r, s), a) //nolint:contextcheck // a visit carries the context of its request
 	}
 }
 
