@@ -305,13 +305,18 @@ element('pick').addEventListener('click', (event) => {
   for (const button of element('pick').querySelectorAll('[data-kind]')) button.hidden = button.dataset.kind === kind
 })
 
+// answered gives up on a request that a client leaves without an answer.
+function answered(promise) {
+  return Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error('the client did not answer')), 10_000))])
+}
+
 element('pick').addEventListener('submit', async (event) => {
   event.preventDefault()
   const content = [{ type: 'text', text: element('sentence').value }]
   try {
     // Some clients take messages without saying so before.
     const later = !state.host.message && state.host.updateModelContext
-    const answer = later ? await request('ui/update-model-context', { content }) : await request('ui/message', { role: 'user', content })
+    const answer = await answered(later ? request('ui/update-model-context', { content }) : request('ui/message', { role: 'user', content }))
     if (answer?.isError) throw new Error('the client refused it')
     element('pick').hidden = true
     say(later ? 'The assistant reads it with your next message.' : 'Sent to the conversation.')
