@@ -310,8 +310,11 @@ function answered(promise) {
   return Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error('the client did not answer')), 10_000))])
 }
 
-element('pick').addEventListener('submit', async (event) => {
-  event.preventDefault()
+// A frame may not be allowed to submit forms, so the button and the key do what a form would.
+element('sentence').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); deliver() } })
+element('send').addEventListener('click', (event) => { event.preventDefault(); deliver() })
+
+async function deliver() {
   const content = [{ type: 'text', text: element('sentence').value }]
   try {
     // Some clients take messages without saying so before.
@@ -324,7 +327,7 @@ element('pick').addEventListener('submit', async (event) => {
     say(`Not sent: ${error.message}. You can copy the sentence.`, true)
   }
   resized()
-})
+}
 
 // ---- buttons and size
 
