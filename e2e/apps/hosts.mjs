@@ -50,7 +50,12 @@ const mcpuse = {
   },
 };
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+  // Chromium ignores clicks into the frame of another site for half a second after that
+  // frame has moved, and the hosts move theirs as the chart grows.
+  args: ["--no-sandbox", "--disable-features=DiscardInputEventsToRecentlyMovedFrames"],
+});
 
 // appFrame returns the frame of the chart, once it has drawn.
 async function appFrame(page) {
