@@ -58,9 +58,7 @@ func explained() map[string]string {
 		"pyramid-cash-fractional-commission-01":       currency,
 		"pyramid-deferred-flip-close-all-01":          "One stop of the first day. " + open,
 		"ta-pivot-atr-stop-target-01":                 "Exits placed while the entry reverses a position. " + open,
-		"ta-pivot-point-levels-break-01":              "ta.pivot_point_levels is missing.",
 		"ta-stochastic-rsi-cross-01":                  "Averages of a stochastic at 0 or 100 are equal or differ in the last digit.",
-		"udt-method-in-for-loop-01":                   "A method that changes an object and returns a constant is run too early.",
 	}
 }
 
