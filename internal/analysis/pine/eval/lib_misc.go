@@ -107,12 +107,9 @@ func miscFunction(name string) plain {
 		return func(*site, []float64) float64 { return math.NaN() }
 	case "chart.point.new", "chart.point.from_index", "chart.point.from_time", "chart.point.now", "chart.point.copy":
 		return func(s *site, a []float64) float64 { return s.point(name, a) }
-	case "ticker.new":
-		return func(s *site, a []float64) float64 {
-			return s.h.newText(s.text(a, 0, "") + ":" + s.text(a, 1, ""))
-		}
-	case "ticker.standard", "ticker.modify", "ticker.inherit", "ticker.heikinashi":
-		return func(_ *site, a []float64) float64 { return a[0] }
+	}
+	if f := tickerFunction(name); f != nil {
+		return f
 	}
 	if !strings.HasPrefix(name, "strategy.") {
 		return nil

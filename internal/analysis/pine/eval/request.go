@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"strings"
 
 	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
@@ -17,6 +18,7 @@ type request struct {
 	frame     frame
 	gaps      bool
 	lookahead bool
+	smoothed  smoothed
 
 	// The bar that is being built lies in cells of the chart's machine, which a try undoes.
 	has, open, close                    *float64
@@ -37,10 +39,10 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 		c.unsupported(call.Where(), call.Builtin.Name)
 	}
 	q := c.prog.Requests[call.Output]
-	f := c.requestFrame(q, call)
+	f, smooth := c.requestFrame(q, call)
 	own := c.m.env.Interval.Seconds()
 	switch {
-	case f.Interval == c.m.env.Interval && f.Valid() && !q.Lower:
+	case f.Interval == c.m.env.Interval && f.Valid() && !q.Lower && !smooth:
 		return c.into(q.Expr, dst)
 	case q.Lower || f.seconds() < own:
 		c.unsupported(call.Where(), call.Builtin.Name+" of a shorter interval")
@@ -48,6 +50,7 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that the chart's does not divide")
 	}
 	r := c.newRequest(q, f)
+	r.smoothed.on = smooth
 	return func() signal {
 		for i, p := range dst {
 			*p = *r.values[i]
@@ -56,8 +59,9 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	}
 }
 
-// requestFrame reads the timeframe of a request, and refuses other symbols.
-func (c *compiler) requestFrame(q *check.Request, call *check.Call) frame {
+// requestFrame reads the timeframe of a request and whether it wants Heikin-Ashi bars, and
+// refuses other symbols.
+func (c *compiler) requestFrame(q *check.Request, call *check.Call) (f frame, smooth bool) {
 	text := q.Timeframe
 	if !q.TimeframeKnown {
 		arg := call.Arg("timeframe")
@@ -66,26 +70,28 @@ func (c *compiler) requestFrame(q *check.Request, call *check.Call) frame {
 		}
 		text = c.m.heap.text(c.num(arg)())
 	}
-	if !c.ownSymbol(q, call) {
+	own, smooth := c.ownSymbol(q, call)
+	if !own {
 		c.unsupported(call.Where(), call.Builtin.Name+" of another symbol")
 	}
-	return c.m.interval(text)
+	return c.m.interval(text), smooth
 }
 
-func (c *compiler) ownSymbol(q *check.Request, call *check.Call) bool {
+func (c *compiler) ownSymbol(q *check.Request, call *check.Call) (own, smooth bool) {
 	if q.SymbolKnown && q.Symbol == "" {
-		return true
+		return true, false
 	}
 	name := q.Symbol
 	if !q.SymbolKnown {
 		arg := call.Arg("symbol")
 		if arg == nil || arg.Qual() > check.SimpleQ {
-			return false
+			return false, false
 		}
 		name = c.m.heap.text(c.num(arg)())
 	}
+	name, smooth = strings.CutPrefix(name, heikinAshi)
 	s := &c.m.env.Symbol
-	return name == "" || name == s.Ticker || name == s.Prefix+":"+s.Ticker
+	return name == "" || name == s.Ticker || name == s.id(), smooth
 }
 
 // newRequest makes the machine of a request.
@@ -169,7 +175,7 @@ func (r *request) merge(span market.Span) {
 }
 
 func (r *request) bar() market.Bar {
-	return market.Bar{T: int64(*r.open), O: *r.first, H: *r.high, L: *r.low, C: *r.last, V: *r.volume, TakerBuy: *r.buy}
+	return r.smoothed.bar(market.Bar{T: int64(*r.open), O: *r.first, H: *r.high, L: *r.low, C: *r.last, V: *r.volume, TakerBuy: *r.buy})
 }
 
 // finish keeps the longer bar, once.
@@ -179,6 +185,7 @@ func (r *request) finish() {
 		return
 	}
 	r.run(r.child.Keep(bar))
+	r.smoothed.keep(bar)
 	r.kept, r.keptAt = true, bar.T
 	for i, p := range r.out {
 		r.latest[i] = *p

@@ -89,7 +89,7 @@ func (m *Machine) restore(src []float64) ([]float64, error) {
 }
 
 func (r *request) save(dst []float64) []float64 {
-	dst = append(dst, toFloat(r.kept), float64(r.keptAt))
+	dst = append(dst, toFloat(r.kept), float64(r.keptAt), r.smoothed.open, r.smoothed.close)
 	for i := range r.latest {
 		dst = append(dst, r.latest[i])
 		dst = saveText(dst, r.strings[i])
@@ -98,11 +98,12 @@ func (r *request) save(dst []float64) []float64 {
 }
 
 func (r *request) restore(src []float64) ([]float64, error) {
-	if len(src) < 2 {
+	if len(src) < 4 {
 		return nil, errSnapshot
 	}
 	r.kept, r.keptAt = src[0] != 0, int64(src[1])
-	src = src[2:]
+	r.smoothed.began, r.smoothed.open, r.smoothed.close = r.kept, src[2], src[3]
+	src = src[4:]
 	for i := range r.latest {
 		if len(src) < 1 {
 			return nil, errSnapshot

@@ -228,15 +228,11 @@ func (c *compiler) strategyVariable(name string) (float64, bool) {
 }
 
 func (c *compiler) symbolInfo(name string, s *Symbol) (float64, bool) {
-	full := s.Ticker
-	if s.Prefix != "" {
-		full = s.Prefix + ":" + s.Ticker
-	}
 	switch strings.TrimPrefix(name, "syminfo.") {
 	case "ticker":
 		return c.text(s.Ticker), true
 	case "tickerid", "main_tickerid":
-		return c.text(full), true
+		return c.text(s.id()), true
 	case "prefix":
 		return c.text(s.Prefix), true
 	case "root":
