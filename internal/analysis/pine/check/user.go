@@ -253,6 +253,24 @@ func (c *checker) functionBody(f *function, fn *Func, values []Expr) {
 		fn.Body.Value = c.namedTuple(fn.Body.Value)
 		fn.Result, fn.qual = fn.Body.Value.Type(), fn.Body.Value.Qual()
 	}
+	if fn.qual < SeriesQ && hasEffect(fn.Body) {
+		fn.qual = SeriesQ
+	}
+}
+
+// hasEffect reports whether a body keeps a state, touches an object or calls something that
+// depends on the bar. Such a function is run on bars only, even if its value never changes.
+func hasEffect(b *Block) bool {
+	found := false
+	WalkBlock(b, func(e Expr) bool {
+		call, isCall := e.(*Call)
+		t := e.Type()
+		if t != nil && t.Reference() || isCall && (call.Qual() == SeriesQ || t == nil || t.Kind == Void) {
+			found = true
+		}
+		return !found
+	}, func(v *Var) { found = found || v.Mode != syntax.Each })
+	return found
 }
 
 // namedTuple gives members of a tuple that are na a type.

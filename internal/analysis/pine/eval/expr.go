@@ -223,7 +223,7 @@ func (c *compiler) readHistory(r *ring, e *check.History) num {
 
 // readBack reads a history at an offset known at run time only.
 func (m *Machine) readBack(r *ring, offset float64, at syntax.Pos) float64 {
-	k := int(offset)
+	k := whole(offset)
 	if k > 0 && k <= r.n {
 		return r.back(k)
 	}

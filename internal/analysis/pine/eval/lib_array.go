@@ -71,7 +71,7 @@ func (s *site) grown(n int) {
 
 // place checks an index. In version 6 a negative one counts from the end.
 func (s *site) place(x float64, size int) int {
-	i := int(x)
+	i := whole(x)
 	if x != x {
 		s.fail("The index is na.")
 	}
@@ -79,7 +79,7 @@ func (s *site) place(x float64, size int) int {
 		i += size
 	}
 	if i < 0 || i >= size {
-		s.fail("The index %d is outside the array, which has %d elements.", int(x), size)
+		s.fail("The index %d is outside the array, which has %d elements.", whole(x), size)
 	}
 	return i
 }
@@ -136,7 +136,7 @@ func arrayFunction(name string) plain {
 	case "insert":
 		return func(s *site, a []float64) float64 {
 			n := len(s.array(a[0]))
-			i := int(a[1])
+			i := whole(a[1])
 			if i != n {
 				i = s.place(a[1], n)
 			}
@@ -163,7 +163,7 @@ func arrayFunction(name string) plain {
 func arrayNew(s *site, a []float64) float64 {
 	size, initial := 0, math.NaN()
 	if s.given(0) && a[0] == a[0] {
-		size = int(a[0])
+		size = whole(a[0])
 	}
 	if s.given(1) {
 		initial = a[1]
@@ -217,7 +217,7 @@ func arrayWhole(name string) plain {
 	case "slice":
 		return func(s *site, a []float64) float64 {
 			n := len(s.array(a[0]))
-			from, to := int(a[1]), int(a[2])
+			from, to := whole(a[1]), whole(a[2])
 			if from < 0 || to < from || to > n {
 				s.fail("The part from %d to %d is outside the array, which has %d elements.", from, to, n)
 			}
@@ -226,9 +226,9 @@ func arrayWhole(name string) plain {
 	case "fill":
 		return func(s *site, a []float64) float64 {
 			v := s.writable(a[0])
-			from, to := int(s.number(a, 2, 0)), len(v)
+			from, to := whole(s.number(a, 2, 0)), len(v)
 			if s.given(3) && a[3] == a[3] {
-				to = int(a[3])
+				to = whole(a[3])
 			}
 			for i := max(from, 0); i < min(to, len(v)); i++ {
 				v[i] = a[1]

@@ -121,7 +121,7 @@ func statistic(name string) func(s *site, v, a []float64) float64 {
 		return func(s *site, v, a []float64) float64 {
 			k := 0
 			if s.given(1) && a[1] == a[1] {
-				k = int(a[1])
+				k = whole(a[1])
 			}
 			return nthOf(v, k, name == "max")
 		}

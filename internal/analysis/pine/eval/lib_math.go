@@ -134,7 +134,7 @@ func random(c *compiler, call *check.Call) num {
 		high = c.num(call.Args[1])
 	}
 	seed := float64(c.fixedOr(call, 2, float64(call.Site+1)))
-	start := uint64(int64(seed)) * 0x9E3779B97F4A7C15 //nolint:gosec // G115: a negative seed is its bits
+	start := uint64(whole(seed)) * 0x9E3779B97F4A7C15 //nolint:gosec // G115: a negative seed is its bits
 	step := c.m.keep.add(0)
 	return func() float64 {
 		*step++
@@ -168,6 +168,19 @@ func mathFunction(name string) plain {
 		return func(_ *site, a []float64) float64 { return meanOf(a) }
 	}
 	return nil
+}
+
+// whole cuts a number to a whole one. One that is na or beyond 2³¹ gives that bound, on every
+// processor the same.
+func whole(x float64) int {
+	const bound = 1 << 31
+	if x >= bound {
+		return bound
+	}
+	if x > -bound {
+		return int(x)
+	}
+	return -bound
 }
 
 func power(x, y float64) float64 {

@@ -21,10 +21,10 @@ func (s *site) matrix(x float64) *object { return s.h.get(s.at, x, "matrix") }
 
 // spot checks a row or column.
 func (s *site) spot(x float64, size int, what string) int {
-	if x != x || int(x) < 0 || int(x) >= size {
+	if x != x || whole(x) < 0 || whole(x) >= size {
 		s.fail("The %s %v is outside the matrix, which has %d.", what, x, size)
 	}
-	return int(x)
+	return whole(x)
 }
 
 // matrixFunction are the functions that read and change matrices.
@@ -87,7 +87,7 @@ func column(o *object, c int) []float64 {
 }
 
 func matrixNew(s *site, a []float64) float64 {
-	rows, cols, initial := int(s.number(a, 0, 0)), int(s.number(a, 1, 0)), s.number(a, 2, math.NaN())
+	rows, cols, initial := whole(s.number(a, 0, 0)), whole(s.number(a, 1, 0)), s.number(a, 2, math.NaN())
 	if rows < 0 || cols < 0 || rows*cols > maxElements {
 		return s.newMatrix(nil, rows, cols, nil)
 	}
@@ -101,8 +101,8 @@ func matrixNew(s *site, a []float64) float64 {
 func matrixFill(s *site, a []float64) float64 {
 	o := s.h.change(s.at, a[0], "matrix")
 	s.m.spend(s.at, len(o.n))
-	from, to := int(s.number(a, 2, 0)), int(s.number(a, 3, float64(o.rows)))
-	left, right := int(s.number(a, 4, 0)), int(s.number(a, 5, float64(o.cols)))
+	from, to := whole(s.number(a, 2, 0)), whole(s.number(a, 3, float64(o.rows)))
+	left, right := whole(s.number(a, 4, 0)), whole(s.number(a, 5, float64(o.cols)))
 	for r := max(from, 0); r < min(to, o.rows); r++ {
 		for c := max(left, 0); c < min(right, o.cols); c++ {
 			o.n[r*o.cols+c] = a[1]
@@ -150,10 +150,11 @@ func (s *site) reshape(name string, a []float64) float64 {
 	case "reverse":
 		slices.Reverse(o.n)
 	case "reshape":
-		if int(a[1])*int(a[2]) != len(o.n) {
-			s.fail("A matrix of %d elements cannot have %d rows and %d columns.", len(o.n), int(a[1]), int(a[2]))
+		rows, cols := whole(a[1]), whole(a[2])
+		if rows < 0 || cols < 0 || rows*cols != len(o.n) {
+			s.fail("A matrix of %d elements cannot have %d rows and %d columns.", len(o.n), rows, cols)
 		}
-		o.rows, o.cols = int(a[1]), int(a[2])
+		o.rows, o.cols = rows, cols
 	}
 	return math.NaN()
 }
@@ -162,7 +163,7 @@ func (s *site) reshape(name string, a []float64) float64 {
 func (s *site) addRow(o *object, a []float64) float64 {
 	at := o.rows
 	if s.given(1) && a[1] == a[1] {
-		at = min(max(int(a[1]), 0), o.rows)
+		at = min(max(whole(a[1]), 0), o.rows)
 	}
 	var row []float64
 	if s.given(2) && a[2] == a[2] {

@@ -37,7 +37,17 @@ func matrixMath(name string) plain {
 			d := eliminate(slices.Clone(o.n), nil, o.rows)
 			return d
 		}
-	case "inv", "pinv":
+	case "eigenvalues":
+		return matrixEigenvalues
+	case "eigenvectors":
+		return matrixEigenvectors
+	case "pinv":
+		return func(s *site, a []float64) float64 {
+			o := s.matrix(a[0])
+			s.m.spend(s.at, 8*o.cols*o.cols*max(o.cols, o.rows))
+			return s.newMatrix(o.elem, o.cols, o.rows, pseudoInverse(o))
+		}
+	case "inv":
 		return func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			unit := identity(o.rows)
@@ -248,7 +258,7 @@ func rankOf(o *object) float64 {
 
 func matrixPow(s *site, a []float64) float64 {
 	o := s.square(a[0])
-	n := int(a[1])
+	n := whole(a[1])
 	if n < 0 || n > 1000 {
 		s.fail("The power of a matrix must be from 0 to 1000 (got %d).", n)
 	}
@@ -262,8 +272,8 @@ func matrixPow(s *site, a []float64) float64 {
 
 func submatrix(s *site, a []float64) float64 {
 	o := s.matrix(a[0])
-	from, to := int(s.number(a, 1, 0)), int(s.number(a, 2, float64(o.rows)))
-	left, right := int(s.number(a, 3, 0)), int(s.number(a, 4, float64(o.cols)))
+	from, to := whole(s.number(a, 1, 0)), whole(s.number(a, 2, float64(o.rows)))
+	left, right := whole(s.number(a, 3, 0)), whole(s.number(a, 4, float64(o.cols)))
 	if from < 0 || left < 0 || to > o.rows || right > o.cols || from > to || left > right {
 		s.fail("The part is outside the matrix, which has %d rows and %d columns.", o.rows, o.cols)
 	}

@@ -72,7 +72,7 @@ func stringPart(name string) plain {
 			if name == "replace_all" {
 				return s.h.newText(s.replaceAll(text, old, with))
 			}
-			return s.h.newText(replaceNth(text, old, with, int(s.number(a, 3, 0))))
+			return s.h.newText(replaceNth(text, old, with, whole(s.number(a, 3, 0))))
 		}
 	case "split":
 		return func(s *site, a []float64) float64 {
@@ -86,7 +86,7 @@ func stringPart(name string) plain {
 		}
 	case "repeat":
 		return func(s *site, a []float64) float64 {
-			text, n, between := s.text(a, 0, ""), int(a[1]), s.text(a, 2, "")
+			text, n, between := s.text(a, 0, ""), whole(a[1]), s.text(a, 2, "")
 			if n <= 0 {
 				return s.h.newText("")
 			}
@@ -138,9 +138,9 @@ func replaceNth(text, old, with string, n int) string {
 
 func substring(s *site, a []float64) float64 {
 	runes := []rune(s.text(a, 0, ""))
-	from, to := int(a[1]), len(runes)
+	from, to := whole(a[1]), len(runes)
 	if s.given(2) && a[2] == a[2] {
-		to = min(int(a[2]), len(runes))
+		to = min(whole(a[2]), len(runes))
 	}
 	s.m.spend(s.at, len(runes))
 	if from < 0 || from > to {
@@ -166,7 +166,7 @@ func (m *Machine) spell(x float64, t *check.Type, format string) string {
 		}
 		return strconv.FormatBool(x != 0)
 	case check.Enum:
-		if i := int(x); x == x && i >= 0 && i < len(t.Enum.Titles) {
+		if i := whole(x); x == x && i >= 0 && i < len(t.Enum.Titles) {
 			return t.Enum.Titles[i]
 		}
 		return "NaN"

@@ -104,7 +104,7 @@ func (s *site) cell(a []float64) []float64 {
 		return nil
 	}
 	o := s.h.change(s.at, a[0], "table")
-	column, row := int(a[1]), int(a[2])
+	column, row := whole(a[1]), whole(a[2])
 	if a[1] != a[1] || a[2] != a[2] || column < 0 || row < 0 || column >= o.cols || row >= o.rows {
 		s.fail("The cell (%v, %v) is outside the table, which has %d columns and %d rows.", a[1], a[2], o.cols, o.rows)
 	}

@@ -75,7 +75,7 @@ func timeFunction(name string) plain {
 			return float64(s.m.interval(s.text(a, 0, "")).seconds())
 		}
 	case "timeframe.from_seconds":
-		return func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(a[0]))) }
+		return func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) }
 	case "timeframe.change":
 		return nil
 	}
@@ -222,7 +222,7 @@ func timestamp(s *site, a []float64) float64 {
 	var part [6]int
 	for i := range part {
 		if i < len(a) && a[i] == a[i] {
-			part[i] = int(a[i])
+			part[i] = whole(a[i])
 		} else if i < 3 && i < len(a) {
 			return math.NaN()
 		}

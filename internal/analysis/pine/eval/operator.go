@@ -70,18 +70,19 @@ func binaryPlaces(op check.Op, p, q *float64) num {
 	}
 }
 
+// binaryRight reads q after x has run: x may change what q holds.
 func binaryRight(op check.Op, x num, q *float64) num {
 	switch op {
 	case check.Add:
-		return func() float64 { return x() + *q }
+		return func() float64 { a := x(); return a + *q }
 	case check.Sub:
-		return func() float64 { return x() - *q }
+		return func() float64 { a := x(); return a - *q }
 	case check.Mul:
-		return func() float64 { return float64(x() * *q) }
+		return func() float64 { a := x(); return float64(a * *q) }
 	case check.Div:
-		return func() float64 { return x() / *q }
+		return func() float64 { a := x(); return a / *q }
 	default:
-		return func() float64 { return remainder(x(), *q) }
+		return func() float64 { a := x(); return remainder(a, *q) }
 	}
 }
 

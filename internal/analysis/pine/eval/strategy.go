@@ -176,13 +176,13 @@ func (s *site) limit(name string, a []float64) float64 {
 			r.Only = simulate.Short
 		}
 	case "max_intraday_filled_orders":
-		r.FillsADay = int(a[0])
+		r.FillsADay = whole(a[0])
 	case "max_drawdown":
 		r.Drawdown, r.DrawdownOfPeak = a[0], percent
 	case "max_intraday_loss":
 		r.DayLoss, r.DayLossOfStart = a[0], percent
 	case "max_cons_loss_days":
-		r.LossDays = int(a[0])
+		r.LossDays = whole(a[0])
 	case "max_position_size":
 		r.Position = a[0]
 	}
@@ -197,7 +197,7 @@ func (s *site) tradeField(open bool, field string, number float64) float64 {
 		return math.NaN()
 	}
 	var t simulate.Trade
-	i := int(number)
+	i := whole(number)
 	if open {
 		if i >= len(account.Open()) {
 			return math.NaN()

@@ -215,8 +215,8 @@ func (c *compiler) changingPivot(call *check.Call, x num, sign float64) num {
 	m, at := c.m, call.Where().From
 	return func() float64 {
 		v := x()
-		l := int(left())
-		k := int(right())
+		l := whole(left())
+		k := whole(right())
 		if v != v || l < 0 || k < 0 || l+k > r.n {
 			if v == v {
 				*p, r.ran = v, true

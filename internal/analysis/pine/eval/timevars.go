@@ -139,7 +139,10 @@ func (c *compiler) stateOfBar(name string) func() bool {
 }
 
 // local returns a time in milliseconds in the exchange's zone.
-func (m *Machine) local(ms float64) time.Time { return time.UnixMilli(int64(ms)).In(m.zone()) }
+func (m *Machine) local(ms float64) time.Time {
+	const latest = 8.64e15 // of the year 275760
+	return time.UnixMilli(int64(min(max(ms, -latest), latest))).In(m.zone())
+}
 
 // dateField returns a part of a date.
 func dateField(name string, t time.Time) float64 {
