@@ -51,8 +51,6 @@ func explained() map[string]string {
 		"magnifier-tick-dist-endpoints-01":            minutes,
 		"magnifier-tick-dist-endpoints-rsi-cross-08a": minutes,
 		"magnifier-tick-dist-volume-weighted-on-01":   minutes,
-		"matrix-covariance-eigen-pca-01":              "matrix.eigenvalues is missing.",
-		"matrix-eigen-rank-deficient-cov-01":          "matrix.eigenvalues is missing.",
 		"mtf-roll-state-60-240-d-minimal-01":          "Values of three longer intervals at the close of the same bar. " + open,
 		"order-percent-equity-cash-commission-01":     currency,
 		"pyramid-cash-fractional-commission-01":       currency,
