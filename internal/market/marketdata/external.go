@@ -83,6 +83,8 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 			return have.points, nil
 		}
 		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*cachedPoints, error) {
+			ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+			defer cancel()
 			points, err := source.Series(ctx, query)
 			if err != nil {
 				return nil, err

@@ -29,3 +29,34 @@ func ReadAll(ctx context.Context, requests []Request, read func(context.Context,
 	}
 	return sets, nil
 }
+
+// ReadEach sends the requests to read, at most inFlight at the same time, and passes each
+// result to done as it arrives; done is called by one goroutine at a time. After ctx has
+// ended no request is sent, and those that were sent are waited for. It returns the number
+// of requests that were sent: those are the first ones.
+func ReadEach(ctx context.Context, requests []Request, inFlight int, read func(context.Context, Request) (BarSet, error), done func(i int, set *BarSet, err error)) int {
+	var mu sync.Mutex
+	var reads sync.WaitGroup
+	next := 0
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(requests) || ctx.Err() != nil {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	for range min(inFlight, len(requests)) {
+		reads.Go(func() {
+			for i, more := take(); more; i, more = take() {
+				set, err := read(ctx, requests[i])
+				mu.Lock()
+				done(i, &set, err)
+				mu.Unlock()
+			}
+		})
+	}
+	reads.Wait()
+	return next
+}

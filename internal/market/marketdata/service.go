@@ -21,6 +21,7 @@ import (
 	"candela/internal/market/listing"
 	"candela/internal/market/provider"
 	"candela/internal/market/provider/aggregate"
+	"candela/internal/market/upstream"
 )
 
 const (
@@ -61,6 +62,9 @@ type Request struct {
 	// bounds how many bars are read: the caller cuts those that open before it.
 	Start, End int64
 	Series     []market.SeriesName
+	// Background is set for reads that can wait: they leave half of the venue's limit to
+	// others, and wait for their turn as long as the caller does.
+	Background bool
 }
 
 func (r Request) total() int { return r.Bars + r.Warmup }
@@ -135,13 +139,14 @@ type BarSet struct {
 
 // Service serves bars. It is safe for concurrent use.
 type Service struct {
-	cfg    Config
-	router router
-	known  *listing.Directory
-	bars   lru.Cache[seriesKey, *cachedSeries]
-	points lru.Cache[pointsKey, *cachedPoints]
-	reads  singleflight[seriesKey, readResult]
-	joins  singleflight[pointsKey, *cachedPoints]
+	cfg     Config
+	router  router
+	known   *listing.Directory
+	bars    lru.Cache[seriesKey, *cachedSeries]
+	points  lru.Cache[pointsKey, *cachedPoints]
+	reads   singleflight[seriesKey, readResult]
+	patient sync.Map // of *upstream.Background by seriesKey: the reads that can wait
+	joins   singleflight[pointsKey, *cachedPoints]
 
 	mu      sync.Mutex // guards the start of a goroutine against Close
 	ctx     context.Context
@@ -186,11 +191,26 @@ func (s *Service) spawn(run func(context.Context)) bool {
 		return false
 	}
 	s.running.Go(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Timeout)
-		defer cancel()
-		run(ctx)
+		run(s.ctx)
 	})
 	return true
+}
+
+// longestWait bounds a read in the background, which its caller bounds, too.
+const longestWait = 10 * time.Minute
+
+// bounded returns the context of one read.
+func (s *Service) bounded(ctx context.Context, key seriesKey, background bool) (context.Context, context.CancelFunc) {
+	if !background {
+		return context.WithTimeout(ctx, s.cfg.Timeout)
+	}
+	patient := new(upstream.Background)
+	s.patient.Store(key, patient)
+	ctx, cancel := context.WithTimeout(patient.Context(ctx), longestWait)
+	return ctx, func() {
+		s.patient.Delete(key)
+		cancel()
+	}
 }
 
 // Bars returns the newest bars of a symbol. Its errors are for clients: they name the
@@ -257,7 +277,12 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
 			return s.answer(ctx, p, have, r, read.total(), instrument)
 		}
+		if patient, ok := s.patient.Load(key); ok && !r.Background {
+			patient.(*upstream.Background).Hurry() //nolint:forcetypeassert // the map holds nothing else
+		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
+			ctx, cancel := s.bounded(ctx, key, r.Background)
+			defer cancel()
 			// Another read may have ended since the check above.
 			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
 				return readResult{have, read.total()}, nil

@@ -20,6 +20,8 @@ type Limit struct {
 	// MaxWait is how long a request waits for its turn before it fails with the time
 	// to retry; 10 s when 0.
 	MaxWait time.Duration
+
+	behind time.Duration // how long a request lets others go first after its turn has come
 }
 
 // limiter decides when a request may be sent to a host. It is safe for concurrent use.
@@ -52,6 +54,9 @@ type permit struct {
 // acquire waits for a permit. It returns the reason if that would take longer than
 // limit.MaxWait, or the error of ctx.
 func (g *limiter) acquire(ctx context.Context, weight int, limit Limit) (*permit, *blocked, error) {
+	if p, err := g.acquireInBackground(ctx, weight, limit); p != nil || err != nil {
+		return p, nil, err
+	}
 	deadline := time.Now().Add(cmp.Or(limit.MaxWait, 10*time.Second))
 	for {
 		if err := ctx.Err(); err != nil {
@@ -89,7 +94,7 @@ func (g *limiter) tryAcquire(weight int, limit Limit, now time.Time) (*permit, *
 			return nil, &blocked{why: "its limit is used up", wait: limit.Per - time.Duration(now.UnixNano()%int64(limit.Per))}
 		}
 	}
-	if wait := g.next.Sub(now); wait > 0 {
+	if wait := g.next.Add(limit.behind).Sub(now); wait > 0 {
 		return nil, &blocked{why: "requests to it are spaced", wait: wait}
 	}
 	g.next = now.Add(limit.Spacing)

@@ -100,7 +100,7 @@ func New(cfg Config) (*Registry, error) {
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
-	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert()}) {
+	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols()}) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			continue
 		}

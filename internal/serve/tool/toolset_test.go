@@ -25,7 +25,7 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 	if got := names(tooltest.Extended(t, nil)); !slices.Equal(got, always) {
 		t.Errorf("without a set: %v", got)
 	}
-	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert"}} {
+	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert", "scan_symbols"}} {
 		if got := names(tooltest.Extended(t, nil, set)); !slices.Equal(got, append(slices.Clone(always), extra...)) {
 			t.Errorf("%s: %v", set, got)
 		}
@@ -48,8 +48,9 @@ func TestToolsets_Scopes(t *testing.T) {
 		"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
 		"run_backtest": `{"symbol":"BTCUSDT","long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
 		"check_script": `{"source":"//@version=6\nindicator('x')\nplot(close)"}`, "delete_script": `{"name":"kept"}`,
-		"save_script": `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,
-		"test_alert":  `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
+		"save_script":  `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,
+		"scan_symbols": `{"symbols":["BTCUSDT","AAPL"],"columns":["rsi"]}`,
+		"test_alert":   `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
 	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	apart := tooltest.Extended(t, nil, tooltest.Sets()...)

@@ -1,0 +1,157 @@
+// Package scan answers which symbols of a list meet a condition now, with the values of
+// charts and alerts.
+package scan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/research/replay"
+)
+
+// Column is a value to show of each symbol.
+type Column struct {
+	Name    string
+	Operand alert.Operand
+}
+
+// Question is what is asked of each symbol.
+type Question struct {
+	Library   indicator.Library
+	Interval  market.Interval
+	Condition *alert.Condition // nil asks for the values of every symbol
+	Within    int              // closed bars, the newest among them, at which the condition may hold
+	Columns   []Column
+
+	depth int // of a checked question
+}
+
+// Check normalizes the condition and the columns. It returns an error that names the first
+// that cannot be used.
+func (q *Question) Check() error {
+	if q.Condition != nil {
+		if err := q.normalize(q.Condition); err != nil {
+			return err
+		}
+	}
+	for i := range q.Columns {
+		c := valueOf(q.Columns[i].Operand)
+		if err := q.normalize(&c); err != nil {
+			return inColumn(err, q.Columns[i].Name)
+		}
+		q.Columns[i].Operand = c.Left
+	}
+	q.depth = q.reach()
+	return nil
+}
+
+// inColumn says which column an error is about.
+func inColumn(err error, name string) error {
+	e := fault.Of(err)
+	if e == nil {
+		return err
+	}
+	named := *e
+	named.Field, named.Message = "columns", "columns, "+name+": "+e.Public()
+	return &named
+}
+
+func (q *Question) normalize(c *alert.Condition) error {
+	a := alert.Alert{Interval: q.Interval, Condition: *c}
+	if err := a.Normalize(q.Library); err != nil {
+		return err
+	}
+	if a.Interval != q.Interval {
+		return fault.Field("interval", a.Interval.String(), "the interval of the scan, "+q.Interval.String()+", or none")
+	}
+	*c = a.Condition
+	return nil
+}
+
+// valueOf is a condition whose verdict has the value of an operand.
+func valueOf(o alert.Operand) alert.Condition {
+	return alert.Condition{Type: alert.Value, Left: o, Op: alert.Greater}
+}
+
+func (q *Question) replay(c alert.Condition, calendar market.Calendar) *replay.Condition {
+	return replay.New(q.Library, alert.Alert{Interval: q.Interval, Condition: c}, calendar)
+}
+
+// Depth returns the number of closed bars on which the answer to a checked question depends.
+func (q *Question) Depth() int { return q.depth }
+
+func (q *Question) reach() int {
+	depth := 2 // conditions compare with the bar before
+	if q.Condition != nil {
+		depth = max(depth, q.replay(*q.Condition, market.Calendar{}).Depth())
+	}
+	for _, c := range q.Columns {
+		depth = max(depth, q.replay(valueOf(c.Operand), market.Calendar{}).Depth())
+	}
+	return depth + q.Within - 1
+}
+
+// Row is the answer of one symbol.
+type Row struct {
+	Symbol string
+	Time   int64 // of the newest closed bar
+	Close  float64
+	Meets  bool
+	Ago    int       // bars since the newest bar at which the condition holds
+	Values []float64 // of the columns at the newest closed bar
+	Short  bool      // it has fewer bars than the indicators need: values may be rough
+}
+
+// Look evaluates the question over the closed bars of a symbol, of which there is at least
+// one.
+func (q *Question) Look(bars *market.Bars, calendar market.Calendar) Row {
+	last := bars.Len() - 1
+	row := Row{Time: bars.T[last], Close: bars.C[last], Meets: q.Condition == nil, Short: bars.Len() < q.Depth()}
+	if q.Condition != nil {
+		c := q.replay(*q.Condition, calendar)
+		for i := max(0, last-q.Within+1); i <= last; i++ {
+			seen := bars.Slice(0, i+1)
+			if v, ok := c.Last(&seen); ok && v.Holds {
+				row.Meets, row.Ago = true, last-i
+			}
+		}
+	}
+	if !row.Meets {
+		return row
+	}
+	for _, column := range q.Columns {
+		value := math.NaN()
+		if v, ok := q.replay(valueOf(column.Operand), calendar).Last(bars); ok {
+			value = v.Value
+		}
+		row.Values = append(row.Values, value)
+	}
+	return row
+}
+
+// Rank orders rows by a column, -1 for by symbol alone. Rows without a value, or with a
+// rough one, come last: they are not ranked.
+func Rank(rows []Row, column int, ascending bool) {
+	unranked := func(r *Row) bool { return column >= 0 && (r.Short || math.IsNaN(r.Values[column])) }
+	slices.SortStableFunc(rows, func(x, y Row) int {
+		if a, b := unranked(&x), unranked(&y); a != b {
+			if a {
+				return 1
+			}
+			return -1
+		} else if column < 0 || a {
+			return strings.Compare(x.Symbol, y.Symbol)
+		}
+		by := cmp.Compare(y.Values[column], x.Values[column])
+		if ascending {
+			by = -by
+		}
+		return cmp.Or(by, strings.Compare(x.Symbol, y.Symbol))
+	})
+}
