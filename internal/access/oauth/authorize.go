@@ -241,6 +241,10 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		s.writeErrorPage(w, r, staleForm())
 		return
 	}
+	if errors.Is(err, ErrFull) {
+		s.writeErrorPage(w, r, full())
+		return
+	}
 	if err != nil {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] code not stored", slog.Any("error", err))
 		s.writeError(w, r, serverError())

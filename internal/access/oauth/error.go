@@ -60,6 +60,13 @@ func serverError() *Error {
 	return refuse(http.StatusInternalServerError, "server_error", "internal error; see the server's log")
 }
 
+// full refuses a login for which the store has no room.
+func full() *Error {
+	e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "this server has as many logins as it may hold; try again later")
+	e.RetryAfter = time.Minute
+	return e
+}
+
 // writeError renders and logs an Error.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *Error) {
 	status := e.Status

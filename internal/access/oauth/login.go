@@ -62,6 +62,8 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 	switch err := s.store.PutToken(r.Context(), t, now); {
 	case errors.Is(err, ErrRevoked):
 		return staleForm()
+	case errors.Is(err, ErrFull):
+		return full()
 	case err != nil:
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not stored", slog.Any("error", err))
 		return serverError()

@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,16 +10,16 @@ import (
 
 // Memory is the in-memory Store of one process. It is safe for concurrent use. A token
 // lookup takes a read lock and allocates nothing; expired entries are dropped on lookup
-// and on insertion.
+// and on insertion, which costs the same however many entries there are.
 type Memory struct {
-	mu        sync.RWMutex
-	codes     map[Hash]keptCode
-	redeemed  map[Hash]redemption // redeemed codes, until their tokens expire
-	tokens    map[Hash]Token
-	maxTokens int // tokens
-	seal      SealKey
-	clients   SealKey // seals client ids
-	ended     Listeners
+	mu       sync.RWMutex
+	codes    *shelf[keptCode]
+	redeemed *shelf[redemption] // redeemed codes, until their tokens expire
+	tokens   *shelf[Token]
+	most     Capacity
+	seal     SealKey
+	clients  SealKey // seals client ids
+	ended    Listeners
 }
 
 // keptCode is a code that is remembered until its form expires.
@@ -32,14 +31,17 @@ type keptCode struct {
 func (c keptCode) live(now time.Time) bool { return !c.dropped && now.Before(c.Expires) }
 
 // redemption is the token of a redeemed code.
-type redemption struct {
-	token   Hash
-	expires time.Time
-}
+type redemption struct{ token Hash }
 
-// NewMemory returns an empty store that holds at most this many tokens.
-func NewMemory(tokens int) *Memory {
-	return &Memory{codes: map[Hash]keptCode{}, redeemed: map[Hash]redemption{}, tokens: map[Hash]Token{}, maxTokens: tokens, seal: NewSealKey(), clients: NewSealKey()}
+// NewMemory returns an empty store of one owner that holds at most this many tokens.
+func NewMemory(tokens int) *Memory { return NewMemoryWithin(OneOwner(tokens)) }
+
+// NewMemoryWithin returns an empty store with a capacity.
+func NewMemoryWithin(most Capacity) *Memory {
+	return &Memory{
+		codes: newShelf[keptCode](), redeemed: newShelf[redemption](), tokens: newShelf[Token](), most: most,
+		seal: NewSealKey(), clients: NewSealKey(),
+	}
 }
 
 // Seal returns the current key.
@@ -66,14 +68,14 @@ func (m *Memory) RevokeAll(_ context.Context, now time.Time) (int, error) {
 	defer m.mu.Unlock()
 	m.evict(now)
 	live := 0
-	for _, t := range m.tokens {
-		if !t.Grant.Login {
+	for _, t := range m.tokens.items {
+		if !t.value.Grant.Login {
 			live++
 		}
 	}
-	clear(m.codes)
-	clear(m.redeemed)
-	clear(m.tokens)
+	m.codes.clear()
+	m.redeemed.clear()
+	m.tokens.clear()
 	m.seal, m.clients = NewSealKey(), NewSealKey()
 	return live, nil
 }
@@ -86,15 +88,14 @@ func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 		return ErrRevoked
 	}
 	m.evict(now)
-	_, kept := m.codes[c.Hash]
-	_, used := m.redeemed[c.Hash]
-	if kept || used {
+	if m.codes.has(c.Hash) || m.redeemed.has(c.Hash) {
 		return ErrReplayed
 	}
-	for len(m.codes) >= MaxCodes {
-		delete(m.codes, oldest(m.codes, func(c keptCode) time.Time { return c.Expires }))
+	owner := c.Grant.Subject
+	if _, err := m.codes.makeRoom(owner, m.most.OwnerCodes, m.most.Codes); err != nil {
+		return err
 	}
-	m.codes[c.Hash] = keptCode{Code: c}
+	m.codes.put(c.Hash, owner, c.Expires.Add(FormTTL), keptCode{Code: c})
 	return nil
 }
 
@@ -102,10 +103,10 @@ func (m *Memory) PutCode(_ context.Context, c Code, now time.Time) error {
 func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if _, used := m.redeemed[h]; used {
+	if m.redeemed.has(h) {
 		return Code{}, ErrReplayed
 	}
-	c, ok := m.codes[h]
+	c, ok := m.codes.get(h)
 	if !ok || !c.live(now) {
 		return Code{}, ErrNotFound
 	}
@@ -115,21 +116,25 @@ func (m *Memory) Code(_ context.Context, h Hash, now time.Time) (Code, error) {
 // Redeem exchanges a code for a token, once.
 func (m *Memory) Redeem(_ context.Context, code Hash, t Token, now time.Time) error {
 	return m.change(func() (gone []Hash, err error) {
-		if used, ok := m.redeemed[code]; ok {
-			delete(m.tokens, used.token)
+		if used, ok := m.redeemed.get(code); ok {
+			m.tokens.remove(used.token)
 			return []Hash{used.token}, ErrReplayed
 		}
-		if c, ok := m.codes[code]; !ok || !c.live(now) {
+		if c, ok := m.codes.get(code); !ok || !c.live(now) {
 			return nil, ErrNotFound
 		}
-		gone = m.makeRoom(now)
-		// More redeemed codes than tokens: a revoked token's code must still be recognised.
-		for len(m.redeemed) >= 2*m.maxTokens {
-			delete(m.redeemed, oldest(m.redeemed, func(r redemption) time.Time { return r.expires }))
+		owner := t.Grant.Subject
+		gone, err = m.makeRoom(owner, now)
+		if err != nil {
+			return gone, err
 		}
-		delete(m.codes, code)
-		m.redeemed[code] = redemption{token: t.Hash, expires: t.Expires}
-		m.tokens[t.Hash] = t
+		// More redeemed codes than tokens: a revoked token's code must still be recognised.
+		if _, err := m.redeemed.makeRoom(owner, redeemedPerToken*m.most.OwnerTokens, redeemedPerToken*m.most.Tokens); err != nil {
+			return gone, err
+		}
+		m.codes.remove(code)
+		m.redeemed.put(code, owner, t.Expires, redemption{token: t.Hash})
+		m.tokens.put(t.Hash, owner, t.Expires, t)
 		return gone, nil
 	})
 }
@@ -148,15 +153,10 @@ func (m *Memory) change(f func() (gone []Hash, err error)) error {
 	return err
 }
 
-// makeRoom drops expired entries and the oldest tokens until one fits, and returns those.
-func (m *Memory) makeRoom(now time.Time) (gone []Hash) {
+// makeRoom drops expired entries and the owner's oldest tokens until one fits, and returns those.
+func (m *Memory) makeRoom(owner string, now time.Time) (gone []Hash, err error) {
 	m.evict(now)
-	for len(m.tokens) >= m.maxTokens {
-		first := oldest(m.tokens, func(t Token) time.Time { return t.Expires })
-		delete(m.tokens, first)
-		gone = append(gone, first)
-	}
-	return gone
+	return m.tokens.makeRoom(owner, m.most.OwnerTokens, m.most.Tokens)
 }
 
 // PutToken stores a new token without a code.
@@ -165,20 +165,21 @@ func (m *Memory) PutToken(_ context.Context, t Token, now time.Time) error {
 		if t.Generation != m.seal.Generation() {
 			return nil, ErrRevoked
 		}
-		gone = m.makeRoom(now)
-		m.tokens[t.Hash] = t
-		return gone, nil
+		if gone, err = m.makeRoom(t.Grant.Subject, now); err == nil {
+			m.tokens.put(t.Hash, t.Grant.Subject, t.Expires, t)
+		}
+		return gone, err
 	})
 }
 
 // RevokeReplayed revokes the token of a redeemed code.
 func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
 	return m.change(func() ([]Hash, error) {
-		used, ok := m.redeemed[code]
+		used, ok := m.redeemed.get(code)
 		if !ok {
 			return nil, nil
 		}
-		delete(m.tokens, used.token)
+		m.tokens.remove(used.token)
 		return []Hash{used.token}, nil
 	})
 }
@@ -187,9 +188,9 @@ func (m *Memory) RevokeReplayed(_ context.Context, code Hash) error {
 func (m *Memory) DropCode(_ context.Context, h Hash) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c, ok := m.codes[h]; ok {
+	if c, ok := m.codes.get(h); ok {
 		c.dropped = true
-		m.codes[h] = c
+		m.codes.change(h, c)
 	}
 	return nil
 }
@@ -197,7 +198,7 @@ func (m *Memory) DropCode(_ context.Context, h Hash) error {
 // Token returns a live token.
 func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) {
 	m.mu.RLock()
-	t, ok := m.tokens[h]
+	t, ok := m.tokens.get(h)
 	m.mu.RUnlock()
 	switch {
 	case !ok:
@@ -207,7 +208,7 @@ func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.tokens, h)
+	m.tokens.remove(h)
 	return Token{}, ErrNotFound
 }
 
@@ -215,36 +216,42 @@ func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) 
 func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Token, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.list(func(t Token) bool { return t.Grant.Subject == subject && now.Before(t.Expires) }), nil
+	var out []Token
+	for _, t := range m.tokens.owned[subject] {
+		if now.Before(t.ends) {
+			out = append(out, t.value)
+		}
+	}
+	return newestFirst(out), nil
 }
 
 // ClientTokens lists the live tokens of the clients of all owners, newest first.
 func (m *Memory) ClientTokens(now time.Time) []Token {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.list(func(t Token) bool { return !t.Grant.Login && now.Before(t.Expires) })
-}
-
-func (m *Memory) list(wanted func(Token) bool) []Token {
 	var out []Token
-	for _, t := range m.tokens {
-		if wanted(t) {
-			out = append(out, t)
+	for _, t := range m.tokens.items {
+		if !t.value.Grant.Login && now.Before(t.ends) {
+			out = append(out, t.value)
 		}
 	}
-	slices.SortFunc(out, func(a, b Token) int {
+	return newestFirst(out)
+}
+
+func newestFirst(all []Token) []Token {
+	slices.SortFunc(all, func(a, b Token) int {
 		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
 	})
-	return out
+	return all
 }
 
 // Revoke revokes a token by its id.
 func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 	return m.change(func() ([]Hash, error) {
-		for h, t := range m.tokens {
-			if t.ID == id && t.Grant.Subject == subject {
-				delete(m.tokens, h)
-				return []Hash{h}, nil
+		for _, t := range m.tokens.owned[subject] {
+			if t.value.ID == id {
+				m.tokens.remove(t.hash)
+				return []Hash{t.hash}, nil
 			}
 		}
 		return nil, ErrNotFound
@@ -255,30 +262,18 @@ func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 func (m *Memory) Rescope(_ context.Context, subject, id, scope, account string) (Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for h, t := range m.tokens {
-		if t.ID == id && t.Grant.Subject == subject && !t.Grant.Login {
-			t.Grant.Scope, t.Grant.Account = scope, account
-			m.tokens[h] = t
-			return t, nil
+	for _, t := range m.tokens.owned[subject] {
+		if t.value.ID == id && !t.value.Grant.Login {
+			t.value.Grant.Scope, t.value.Grant.Account = scope, account
+			return t.value, nil
 		}
 	}
 	return Token{}, ErrNotFound
 }
 
-// evict drops expired entries. The maps are small, and this runs only on approval.
+// evict drops expired entries.
 func (m *Memory) evict(now time.Time) {
-	maps.DeleteFunc(m.codes, func(_ Hash, c keptCode) bool { return !now.Before(c.Expires.Add(FormTTL)) })
-	maps.DeleteFunc(m.redeemed, func(_ Hash, r redemption) bool { return !now.Before(r.expires) })
-	maps.DeleteFunc(m.tokens, func(_ Hash, t Token) bool { return !now.Before(t.Expires) })
-}
-
-// oldest returns the key of the value that ends first.
-func oldest[V any](m map[Hash]V, ends func(V) time.Time) (key Hash) {
-	var first time.Time
-	for h, v := range m {
-		if e := ends(v); first.IsZero() || e.Before(first) {
-			key, first = h, e
-		}
-	}
-	return key
+	m.codes.expire(now)
+	m.redeemed.expire(now)
+	m.tokens.expire(now)
 }

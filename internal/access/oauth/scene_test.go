@@ -23,6 +23,7 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	tokens := longtest.Pick(100, oauth.MaxTokens) // each takes as long as there are others
 	storetest.Run(t, tokens, func(*testing.T) oauth.Store { return oauth.NewMemory(tokens) })
+	storetest.RunOwners(t, func(_ *testing.T, most oauth.Capacity) oauth.Store { return oauth.NewMemoryWithin(most) })
 }
 
 // registers demands that each metadata is answered as documented.

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -50,7 +51,9 @@ func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject, b
 	secret, now := newSecret(), time.Now()
 	grant := Grant{Login: true, Console: true, Subject: subject, ClientName: consoleName, ClientKey: browser}
 	t := newToken(secret, grant, s.seal.key().Generation(), now, loginTTL)
-	if err := s.store.PutToken(r.Context(), t, now); err != nil {
+	if err := s.store.PutToken(r.Context(), t, now); errors.Is(err, ErrFull) {
+		return "", Token{}, full()
+	} else if err != nil {
 		return "", Token{}, err
 	}
 	if e := s.logIn(w, r, subject); e != nil {

@@ -15,7 +15,27 @@ const (
 	TokenTTL  = 7 * 24 * time.Hour // at most
 	MaxCodes  = 256
 	MaxTokens = 1024 // default of a store
+
+	redeemedPerToken = 2 // redeemed codes that are remembered for each token of the limit
 )
+
+// Capacity bounds a store. An owner who has a whole share loses the oldest of its own; a store
+// that is full refuses with ErrFull, so that no owner ends what another has.
+type Capacity struct {
+	Codes, Tokens           int // in all
+	OwnerCodes, OwnerTokens int // of one owner
+}
+
+// OneOwner returns the capacity for one owner, whose share is everything.
+func OneOwner(tokens int) Capacity {
+	return Capacity{Codes: MaxCodes, Tokens: tokens, OwnerCodes: MaxCodes, OwnerTokens: tokens}
+}
+
+// ManyOwners returns the capacity for many owners. At the limit the tokens
+// take about 0.7 GB.
+func ManyOwners() Capacity {
+	return Capacity{Codes: 65_536, Tokens: 1_000_000, OwnerCodes: 8, OwnerTokens: 20}
+}
 
 // Hash is the SHA-256 of a code or token, the only form that is stored. Lookups leak no
 // timing, because a client cannot choose a hash.
@@ -83,12 +103,12 @@ var (
 	ErrNotFound = errors.New("no such code or token")
 	ErrReplayed = errors.New("code already redeemed")
 	ErrRevoked  = errors.New("all logins were revoked meanwhile")
+	ErrFull     = errors.New("the store holds as many codes or tokens of other owners as it may")
 )
 
 // Store keeps codes, tokens and the seal keys. Implementations are safe for concurrent
-// use, drop expired entries, and hold at most MaxCodes codes and a configured number of
-// tokens; beyond that the oldest is dropped. A restart may empty the store. storetest
-// checks this contract.
+// use, drop expired entries, and hold no more than their capacity. A restart may empty the
+// store. storetest checks this contract.
 type Store interface {
 	// Seal returns the current seal key, shared by all servers with the same store. A
 	// new key invalidates everything sealed before.
@@ -110,7 +130,8 @@ type Store interface {
 
 	// PutCode stores a new code. It returns ErrRevoked for a code of an earlier
 	// generation, and ErrReplayed for one that was stored before, as long as the store
-	// remembers it.
+	// remembers it. An owner's oldest code makes room; ErrFull means that the others' fill the
+	// store.
 	PutCode(ctx context.Context, c Code, now time.Time) error
 
 	// Code returns a live code. It returns ErrReplayed for a redeemed code, and
@@ -119,10 +140,12 @@ type Store interface {
 
 	// Redeem exchanges a code for a token. Of any number of calls for one code exactly
 	// one succeeds; each later one revokes the token and returns ErrReplayed. It returns
-	// ErrNotFound for a code that is not live.
+	// ErrNotFound for a code that is not live. An owner's oldest token makes room; after
+	// ErrFull the code is still live.
 	Redeem(ctx context.Context, code Hash, t Token, now time.Time) error
 
-	// PutToken stores a new token without a code. It returns ErrRevoked as PutCode does.
+	// PutToken stores a new token without a code. It returns ErrRevoked and
+	// ErrFull as the others do.
 	PutToken(ctx context.Context, t Token, now time.Time) error
 
 	// RevokeReplayed revokes the token of a redeemed code and ignores other codes.

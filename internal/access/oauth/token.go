@@ -177,6 +177,8 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return invalidGrant("code is unknown or has expired")
+	case errors.Is(err, ErrFull):
+		return full()
 	case errors.Is(err, ErrReplayed):
 		if err = s.store.RevokeReplayed(r.Context(), hash); err == nil {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] code replayed, token revoked")

@@ -2,6 +2,7 @@ package inboxtest
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -118,6 +119,30 @@ func TestSubscribe_EvictsTheLongestUnseen(t *testing.T) {
 		}
 	}
 	first.Close()
+}
+
+// However many subscriptions an owner makes, no other owner loses one.
+func TestSubscribe_EvictsNothingOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	log, err := local.Open(local.Config{Now: func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler), OwnerSubscriptions: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Inbox = log
+	s.subscribe(callerOf("ann"))
+	for i := range 10 {
+		s.now = s.now.Add(time.Millisecond)
+		s.subscribe(caller(fmt.Sprint("key-", i)))
+	}
+	if !s.active(callerOf("ann")) {
+		t.Error("the subscription of another owner is gone")
+	}
+	for i, want := range map[int]bool{6: false, 7: true, 9: true} {
+		if key := fmt.Sprint("key-", i); s.active(caller(key)) != want {
+			t.Errorf("%s is subscribed: %v", key, !want)
+		}
+	}
 }
 
 func TestSubscribe_RefusesWhenEveryoneIsConnected(t *testing.T) {

@@ -270,7 +270,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 			return b.Flush()
 		case <-prune.C:
 			b.mu.Lock()
-			b.removeUnseen(b.cfg.Now())
+			b.removeUnseen("", b.cfg.Now())
 			b.mu.Unlock()
 			b.Prune()
 			continue

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 )
 
 // MaxSubscriptions bounds the subscriptions of all owners: twice the streams that one
-// process is made for. Beyond it the one goes whose token was not seen for the longest time.
+// process is made for. Beyond it the owner's own one goes whose token was not seen for the
+// longest time.
 const MaxSubscriptions = 20_000
 
 // Config configures an Inbox. Now and Log are required.
@@ -25,6 +27,8 @@ type Config struct {
 	Path string // of subscriptions.json; empty keeps nothing
 	Now  func() time.Time
 	Log  *slog.Logger
+
+	OwnerSubscriptions int // of one owner; 0 for MaxSubscriptions
 
 	// TokenLive reports whether a token is live that was issued before the start. Nil:
 	// none is. The subscription of a live token does not pass to another one.
@@ -85,7 +89,7 @@ func (b *Inbox) subscribe(caller principal.Caller, f notify.Filter) error {
 	defer b.mu.Unlock()
 	s, ok := b.subscriberOf(caller, now)
 	if !ok {
-		if err := b.makeRoom(now); err != nil {
+		if err := b.makeRoom(caller.Subject, now); err != nil {
 			return err
 		}
 		s = b.add(caller)
@@ -263,13 +267,16 @@ func (b *Inbox) removeIdle(s *subscriber) {
 }
 
 // makeRoom removes expired subscriptions if there are too many, and if that does not
-// suffice, the oldest.
-func (b *Inbox) makeRoom(now time.Time) error {
-	if len(b.subs.ByKey) < MaxSubscriptions {
+// suffice, the oldest of the owner. What another owner has stays.
+func (b *Inbox) makeRoom(owner string, now time.Time) error {
+	full := func() bool {
+		return b.subs.Full(owner, cmp.Or(b.cfg.OwnerSubscriptions, MaxSubscriptions), MaxSubscriptions)
+	}
+	if !full() {
 		return nil
 	}
-	oldest, ok := b.removeUnseen(now)
-	if len(b.subs.ByKey) < MaxSubscriptions {
+	oldest, ok := b.removeUnseen(owner, now)
+	if !full() {
 		return nil
 	}
 	if !ok {
@@ -279,8 +286,10 @@ func (b *Inbox) makeRoom(now time.Time) error {
 	return nil
 }
 
-func (b *Inbox) removeUnseen(now time.Time) (oldest *subscriber, ok bool) {
-	expired, oldest, ok := b.subs.Unseen(now, func(s *subscriber) bool { return s.Stream != nil })
+// removeUnseen removes the subscriptions whose token was not seen for notify.UnseenTTL. It
+// returns the owner's that was not seen for the longest time.
+func (b *Inbox) removeUnseen(owner string, now time.Time) (oldest *subscriber, ok bool) {
+	expired, oldest, ok := b.subs.Unseen(owner, now, func(s *subscriber) bool { return s.Stream != nil })
 	for _, s := range expired {
 		b.subs.Remove(s)
 		b.file.markDirty()

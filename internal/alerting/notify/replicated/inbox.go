@@ -67,7 +67,8 @@ type Config struct {
 	// it is nil, only the expiry of a token counts.
 	TokenEnded func(ctx context.Context, key string) (bool, error)
 
-	MaxSubscriptions int // of all owners; 0 for MaxSubscriptions
+	MaxSubscriptions   int // of all owners; 0 for MaxSubscriptions
+	OwnerSubscriptions int // of one owner; 0 for MaxSubscriptions
 
 	// FilterTimeout is how long Subscribe waits for another live replica to apply a filter;
 	// 0 for two seconds.
@@ -103,6 +104,7 @@ var _ notify.Inbox = (*Inbox)(nil)
 // Open returns an inbox without entries and with the readers of all replicas.
 func Open(ctx context.Context, cfg Config) (*Inbox, error) {
 	cfg.MaxSubscriptions = cmp.Or(cfg.MaxSubscriptions, MaxSubscriptions)
+	cfg.OwnerSubscriptions = cmp.Or(cfg.OwnerSubscriptions, cfg.MaxSubscriptions)
 	cfg.FilterTimeout = cmp.Or(cfg.FilterTimeout, filterTimeout)
 	b := &Inbox{
 		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLog(cfg.Now, cfg.Log),
@@ -215,7 +217,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 			return b.flush(final)
 		case <-prune.C:
 			b.Prune()
-			b.expireSubscriptions(ctx)
+			b.expireSubscriptions(ctx, "")
 			b.pruneCursors()
 			b.cursorsMoved.Store(true) // before the written records expire
 			continue

@@ -32,7 +32,7 @@ func (b *Inbox) Subscribe(ctx context.Context, caller principal.Caller, f notify
 		return unavailable(err)
 	}
 	if len(latest.Data) == 0 {
-		if err := b.makeRoom(ctx); err != nil {
+		if err := b.makeRoom(ctx, caller.Subject); err != nil {
 			return err
 		}
 	}
@@ -305,11 +305,11 @@ func (b *Inbox) moveSubscription(ctx context.Context, caller principal.Caller, f
 }
 
 // expireSubscriptions removes, for all replicas, the subscriptions whose token was not seen
-// for notify.UnseenTTL. It returns the one that was not seen for the longest time, nil if
-// every client is connected.
-func (b *Inbox) expireSubscriptions(ctx context.Context) (oldest *subscriber) {
+// for notify.UnseenTTL. It returns the owner's that was not seen for the longest time, nil if
+// every client of that owner is connected.
+func (b *Inbox) expireSubscriptions(ctx context.Context, owner string) (oldest *subscriber) {
 	b.mu.Lock()
-	expired, oldest, _ := b.subs.Unseen(b.cfg.Now(), b.connected)
+	expired, oldest, _ := b.subs.Unseen(owner, b.cfg.Now(), b.connected)
 	b.mu.Unlock()
 	if err := b.removeTokens(ctx, expired...); err != nil {
 		b.cfg.Log.WarnContext(ctx, "removing expired subscriptions failed; retrying later", "error", err)
@@ -331,17 +331,17 @@ func (b *Inbox) removeTokens(ctx context.Context, subs ...*subscriber) error {
 }
 
 // makeRoom removes expired subscriptions if there are too many, and if that does not
-// suffice, the oldest.
-func (b *Inbox) makeRoom(ctx context.Context) error {
+// suffice, the oldest of the owner. What another owner has stays.
+func (b *Inbox) makeRoom(ctx context.Context, owner string) error {
 	full := func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return len(b.subs.ByKey) >= b.cfg.MaxSubscriptions
+		return b.subs.Full(owner, b.cfg.OwnerSubscriptions, b.cfg.MaxSubscriptions)
 	}
 	if !full() {
 		return nil
 	}
-	oldest := b.expireSubscriptions(ctx)
+	oldest := b.expireSubscriptions(ctx, owner)
 	switch {
 	case !full():
 		return nil

@@ -143,7 +143,7 @@ type endedLogin struct {
 // recordEnded records that a token or code has ended, so that later messages of it count as
 // replays. The caller holds mu.
 func (t *Store) recordEnded(h oauth.Hash, seq uint64, now time.Time) {
-	most := (usedCodesPerToken+1)*t.maxTokens + oauth.MaxCodes
+	most := (usedCodesPerToken+1)*t.most.Tokens + t.most.Codes
 	if len(t.endedLogins) >= most {
 		maps.DeleteFunc(t.endedLogins, func(_ oauth.Hash, g endedLogin) bool { return !now.Before(g.ends) })
 	}

@@ -401,7 +401,7 @@ func (t *Store) detectReset(ctx context.Context) (bool, error) {
 		return false, conn.ErrConflict // this replica just replaced it
 	}
 	t.mu.Lock()
-	t.tokens, t.codes = newCache[oauth.Token](), newCache[codeRecord]()
+	t.tokens, t.codes = newCache(traitsOfToken), newCache(traitsOfCode)
 	t.mu.Unlock()
 	t.log.WarnContext(ctx, "all logins revoked", "reason", cmp.Or(e.Reason, reasonServers))
 	t.checkPassphrase(ctx)

@@ -14,7 +14,7 @@ import (
 func TestStaleRead_CodesAndTokensAreStillFound(t *testing.T) {
 	t.Parallel()
 	conn, now := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), time.Now()
-	s, err := logins.Open(t.Context(), conn, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), conn, oauthtest.Owner(t), oauth.OneOwner(oauth.MaxTokens), replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

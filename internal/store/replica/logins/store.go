@@ -50,11 +50,11 @@ const (
 // replica and end with the servers or with a change of the passphrase. A check reads a map that
 // a follower keeps up to date, and no server. It is safe for concurrent use.
 type Store struct {
-	table     *table.Table
-	maxTokens int
-	log       *slog.Logger
-	stop      context.CancelFunc
-	done      chan struct{} // closed when the follower has ended
+	table *table.Table
+	most  oauth.Capacity
+	log   *slog.Logger
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the follower has ended
 
 	lookups  *rate.Limiter
 	restores *rate.Limiter // of an overwritten generation
@@ -81,21 +81,37 @@ type codeRecord struct {
 
 func (c codeRecord) used() bool { return c.Token != oauth.Hash{} }
 
+// The sorts of codes in the cache.
+const (
+	unusedCodes = iota
+	usedCodes
+)
+
+func traitsOfCode(c codeRecord) traits {
+	t := traits{owner: c.Code.Grant.Subject, ends: c.ForgetAt, sort: unusedCodes}
+	if c.used() {
+		t.sort = usedCodes
+	}
+	return t
+}
+
+func traitsOfToken(t oauth.Token) traits { return traits{owner: t.Grant.Subject, ends: t.Expires} }
+
 var (
 	_ oauth.Store     = (*Store)(nil)
 	_ oauth.OwnerAuth = (*Store)(nil)
 )
 
-// Open opens the store, which holds at most limit tokens, and reads all of them. A new passphrase
+// Open opens the store, which holds at most most, and reads all of it. A new passphrase
 // of owner revokes the logins under the former one; owner may be nil. Close must be called.
-func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, limit int, log *slog.Logger) (*Store, error) {
+func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most oauth.Capacity, log *slog.Logger) (*Store, error) {
 	table, err := table.Open(ctx, c, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
 	if err != nil {
 		return nil, err
 	}
 	t := &Store{
-		table: table, maxTokens: limit, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
-		owner: owner, matchCache: make(map[string]bool), tokens: newCache[oauth.Token](), codes: newCache[codeRecord](),
+		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
+		owner: owner, matchCache: make(map[string]bool), tokens: newCache(traitsOfToken), codes: newCache(traitsOfCode),
 		endedLogins: make(map[oauth.Hash]endedLogin), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
 		rewrites: rate.NewLimiter(rewritesPerSecond, rewritesPerSecond),
 	}
@@ -163,7 +179,7 @@ func (t *Store) PutCode(ctx context.Context, c oauth.Code, now time.Time) error 
 	if c.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
 	}
-	if err := t.makeRoom(ctx, now); err != nil {
+	if err := t.makeRoom(ctx, codeKind, c.Grant.Subject, now); err != nil {
 		return err
 	}
 	// It is kept for as long as its form can be submitted again.
@@ -192,7 +208,7 @@ func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) er
 	if tok.Generation != t.generation.Load().name {
 		return oauth.ErrRevoked
 	}
-	if err := t.makeRoom(ctx, now); err != nil {
+	if err := t.makeRoom(ctx, tokenKind, tok.Grant.Subject, now); err != nil {
 		return err
 	}
 	ch, err := t.change(tokenKind, tok.Hash, tok, tok.Expires.Sub(now))
@@ -202,15 +218,36 @@ func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) er
 	return t.table.RetryWrite(ctx, "store token", func(ctx context.Context) error { return t.write(ctx, ch) })
 }
 
-// makeRoom clears expired codes and tokens and, at the limit, the first to expire.
-func (t *Store) makeRoom(ctx context.Context, now time.Time) error {
-	t.mu.RLock()
-	codes := slices.Concat(
-		t.codes.evictable(oauth.MaxCodes-1, now, func(c codeRecord) (time.Time, bool) { return c.ForgetAt, !c.used() }),
-		t.codes.evictable(usedCodesPerToken*t.maxTokens-1, now, func(c codeRecord) (time.Time, bool) { return c.ForgetAt, c.used() }))
-	tokens := t.tokens.evictable(t.maxTokens-1, now, func(t oauth.Token) (time.Time, bool) { return t.Expires, true })
-	t.mu.RUnlock()
-	return errors.Join(t.writeTombstones(ctx, codeKind, tokenTombstoneTTL, codes...), t.writeTombstones(ctx, tokenKind, tokenTombstoneTTL, tokens...))
+// makeRoom clears expired codes and tokens and, at the limit, those of the owner that are the
+// first to expire. Another owner's are never cleared before their time: a store without room
+// returns ErrFull.
+func (t *Store) makeRoom(ctx context.Context, kind, owner string, now time.Time) error {
+	most := t.most
+	t.mu.Lock()
+	codes, tokens := t.codes.takeExpired(now), t.tokens.takeExpired(now)
+	if kind == codeKind {
+		codes = append(codes, t.codes.overShare(owner, unusedCodes, most.OwnerCodes, now)...)
+	} else {
+		codes = append(codes, t.codes.overShare(owner, usedCodes, usedCodesPerToken*most.OwnerTokens, now)...)
+		tokens = append(tokens, t.tokens.overShare(owner, 0, most.OwnerTokens, now)...)
+	}
+	t.mu.Unlock()
+	err := errors.Join(t.writeTombstones(ctx, codeKind, tokenTombstoneTTL, codes...), t.writeTombstones(ctx, tokenKind, tokenTombstoneTTL, tokens...))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.codes.rebuild()
+		t.tokens.rebuild()
+		return err
+	}
+	full := t.codes.count[unusedCodes] >= most.Codes
+	if kind == tokenKind {
+		full = t.tokens.count[0] >= most.Tokens || t.codes.count[usedCodes] >= usedCodesPerToken*most.Tokens
+	}
+	if full {
+		return oauth.ErrFull
+	}
+	return nil
 }
 
 // loadCode reads a code from the leader, because another replica may just have stored or used it.
@@ -270,7 +307,7 @@ func (t *Store) Code(ctx context.Context, h oauth.Hash, now time.Time) (oauth.Co
 // Redeem turns a code into a token, once: both messages are written atomically, and only if the
 // code has not changed since it was read.
 func (t *Store) Redeem(ctx context.Context, code oauth.Hash, tok oauth.Token, now time.Time) error {
-	if err := t.makeRoom(ctx, now); err != nil {
+	if err := t.makeRoom(ctx, tokenKind, tok.Grant.Subject, now); err != nil {
 		return err
 	}
 	err := t.table.RetryWrite(ctx, "redeem code", func(ctx context.Context) error {
@@ -409,8 +446,8 @@ func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oaut
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var out []oauth.Token
-	for _, row := range t.tokens.rows {
-		if !row.cleared && row.value.Grant.Subject == subject && now.Before(row.value.Expires) {
+	for h := range t.tokens.owned[subject] {
+		if row := t.tokens.rows[h]; !row.cleared && now.Before(row.value.Expires) {
 			out = append(out, row.value)
 		}
 	}
@@ -424,8 +461,8 @@ func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oaut
 func (t *Store) Revoke(ctx context.Context, subject, id string) error {
 	t.mu.RLock()
 	var found []oauth.Hash
-	for h, row := range t.tokens.rows {
-		if tok := &row.value; !row.cleared && tok.ID == id && tok.Grant.Subject == subject {
+	for h := range t.tokens.owned[subject] {
+		if row := t.tokens.rows[h]; !row.cleared && row.value.ID == id {
 			found = append(found, h)
 		}
 	}

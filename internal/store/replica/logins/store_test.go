@@ -20,7 +20,7 @@ import (
 func TestStore_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	const most = 64 // the usual limit would take three servers minutes
-	storetest.Run(t, most, func(t *testing.T) oauth.Store {
+	open := func(t *testing.T, most oauth.Capacity) oauth.Store {
 		t.Helper()
 		s, err := logins.Open(t.Context(), replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), oauthtest.Owner(t), most, replicatest.Quiet())
 		if err != nil {
@@ -28,7 +28,9 @@ func TestStore_PassesTheSuite(t *testing.T) {
 		}
 		t.Cleanup(s.Close)
 		return s
-	})
+	}
+	storetest.Run(t, most, func(t *testing.T) oauth.Store { t.Helper(); return open(t, oauth.OneOwner(most)) })
+	storetest.RunOwners(t, open)
 }
 
 func TestStore_TokenWorksOnAllReplicas(t *testing.T) {
@@ -57,7 +59,7 @@ func TestStore_TokenWorksOnAllReplicas(t *testing.T) {
 func TestStore_KnowsATokenWithoutAcknowledgement(t *testing.T) {
 	t.Parallel()
 	now, line := time.Now(), replicatest.NewProxy(t, replicatest.Servers())
-	s, err := logins.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix()), oauthtest.Owner(t), oauth.OneOwner(oauth.MaxTokens), replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func TestStore_ReplicasShareOneSealKey(t *testing.T) {
 		c := replicatest.Connect(t, replicatest.Servers(), prefix)
 		wg.Go(func() {
 			var err error
-			if all[i], err = logins.Open(t.Context(), c, oauthtest.Owner(t), oauth.MaxTokens, replicatest.Quiet()); err != nil {
+			if all[i], err = logins.Open(t.Context(), c, oauthtest.Owner(t), oauth.OneOwner(oauth.MaxTokens), replicatest.Quiet()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -186,7 +186,7 @@ func OpenLogins(tb testing.TB, to *natstest.Cluster, prefix string) *logins.Stor
 // OpenLoginsAs opens the logins as a replica with that passphrase.
 func OpenLoginsAs(tb testing.TB, to *natstest.Cluster, prefix string, owner *oauth.Passphrase) *logins.Store {
 	tb.Helper()
-	s, err := logins.Open(tb.Context(), Connect(tb, to, prefix), owner, oauth.MaxTokens, Quiet())
+	s, err := logins.Open(tb.Context(), Connect(tb, to, prefix), owner, oauth.OneOwner(oauth.MaxTokens), Quiet())
 	if err != nil {
 		tb.Fatal(err)
 	}

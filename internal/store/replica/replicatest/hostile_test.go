@@ -66,7 +66,7 @@ func NotExecuted(t *testing.T, by *conn.Conn, kind string) {
 func tokensOn(t *testing.T, prefix string) (*logins.Store, *conn.Conn) {
 	t.Helper()
 	conn := replicatest.Connect(t, replicatest.Lone(), prefix)
-	s, err := logins.Open(t.Context(), conn, nil, 100, replicatest.Quiet())
+	s, err := logins.Open(t.Context(), conn, nil, oauth.OneOwner(100), replicatest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

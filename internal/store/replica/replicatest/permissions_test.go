@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
@@ -118,7 +119,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	if got, err := members[0].Call(t.Context(), replicatest.OwnedShard(t, members[1]), "who", []byte("x")); err != nil || string(got) != "b x" {
 		t.Errorf("the other replica replies %q, %v", got, err)
 	}
-	tokens, err := logins.Open(t.Context(), conns[0], oauthtest.Owner(t), 100, logger)
+	tokens, err := logins.Open(t.Context(), conns[0], oauthtest.Owner(t), oauth.OneOwner(100), logger)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,16 @@ type Index[S interface {
 }] struct {
 	ByKey    map[string]S // by principal.Caller.Key
 	byClient map[Client][]S
+	byOwner  map[string]int // how many each owner has
 }
 
 // Add indexes a subscriber.
 func (x *Index[S]) Add(s S) {
 	if x.ByKey == nil {
-		x.ByKey, x.byClient = map[string]S{}, map[Client][]S{}
+		x.ByKey, x.byClient, x.byOwner = map[string]S{}, map[Client][]S{}, map[string]int{}
+	}
+	if _, known := x.ByKey[s.Core().Key]; !known {
+		x.byOwner[s.Core().Owner.Name]++
 	}
 	x.ByKey[s.Core().Key] = s
 	x.addClient(s)
@@ -79,6 +83,7 @@ func (x *Index[S]) SameClient(caller principal.Caller) []S {
 func (x *Index[S]) Remove(s S) {
 	if x.ByKey[s.Core().Key] == s {
 		delete(x.ByKey, s.Core().Key)
+		x.forget(s.Core().Owner.Name)
 	}
 	client := s.Core().Client
 	rest := slices.DeleteFunc(x.byClient[client], func(other S) bool { return other == s })
@@ -89,9 +94,22 @@ func (x *Index[S]) Remove(s S) {
 	}
 }
 
-// Unseen returns the disconnected subscribers that were not seen for notify.UnseenTTL, and
-// the one that was not seen for the longest time, if any is disconnected.
-func (x *Index[S]) Unseen(now time.Time, connected func(S) bool) (expired []S, oldest S, ok bool) {
+func (x *Index[S]) forget(owner string) {
+	if x.byOwner[owner]--; x.byOwner[owner] <= 0 {
+		delete(x.byOwner, owner)
+	}
+}
+
+// Full reports whether there is no room for one more subscriber of an owner, whose share or
+// whose inbox may be full.
+func (x *Index[S]) Full(owner string, share, most int) bool {
+	return x.byOwner[owner] >= share || len(x.ByKey) >= most
+}
+
+// Unseen returns the disconnected subscribers of all owners that were not seen for
+// notify.UnseenTTL, and that of one owner which was not seen for the longest time, if any of
+// that owner is disconnected.
+func (x *Index[S]) Unseen(owner string, now time.Time, connected func(S) bool) (expired []S, oldest S, ok bool) {
 	var oldestSeen time.Time
 	for _, s := range x.ByKey {
 		c := s.Core()
@@ -100,7 +118,7 @@ func (x *Index[S]) Unseen(now time.Time, connected func(S) bool) (expired []S, o
 			if now.Sub(c.LastSeen) >= notify.UnseenTTL {
 				expired = append(expired, s)
 			}
-			if !ok || c.LastSeen.Before(oldestSeen) {
+			if c.Owner.Name == owner && (!ok || c.LastSeen.Before(oldestSeen)) {
 				oldest, oldestSeen, ok = s, c.LastSeen, true
 			}
 		}
