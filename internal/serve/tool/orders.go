@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -253,8 +255,12 @@ type positionJSON struct {
 	Fees          string            `json:"fees"`
 	FeesByAsset   map[string]string `json:"fees_by_asset,omitempty"`
 	Protected     string            `json:"protected_quantity"`
+	Unprotected   string            `json:"unprotected_quantity,omitempty"`
 	PriceAt       string            `json:"price_at,omitempty"`
 	Mode          string            `json:"mode"`
+
+	UnprotectedReason string `json:"unprotected_reason,omitempty"`
+	UnprotectedFor    string `json:"unprotected_for,omitempty"`
 }
 
 func toPositionJSON(p order.PricedPosition) positionJSON {
@@ -264,6 +270,7 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 		RealizedPnL: p.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)
+	r.unprotected(p.Gaps)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
 		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, formatTime(p.Quote.At)
@@ -271,14 +278,34 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 	return r
 }
 
+// unprotected says what should have a stop and has none, why, and for how long.
+func (r *positionJSON) unprotected(gaps []order.Gap) {
+	if len(gaps) == 0 {
+		return
+	}
+	var sum decimal.Decimal
+	var longest time.Duration
+	reasons := make([]string, 0, len(gaps))
+	for _, g := range gaps {
+		sum, longest = sum.Add(g.Quantity), max(longest, g.For)
+		reasons = append(reasons, fmt.Sprintf("%v: %s", g.Quantity, g.Reason))
+	}
+	r.Unprotected, r.UnprotectedReason, r.UnprotectedFor = sum.String(), strings.Join(reasons, ". "), longest.Round(time.Second).String()
+}
+
+// positionSchema has the fields of every position. Beside unprotected_quantity there is a reason,
+// and for how long.
 func positionSchema() *schema {
 	maybe := func(name string) prop {
 		return prop{name, &schema{AnyOf: []*schema{{Type: "number"}, {Type: "null"}}}}
 	}
-	return object(
+	s := object(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
 		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
 		typedProp("protected_quantity", "string", "That open stops would close."),
+		typedProp("unprotected_quantity?", "string", "That lacks its stop."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
+	s.AdditionalProperties = nil
+	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/order"
@@ -54,6 +55,17 @@ func Outcome(err error) error {
 		return ErrUnknown
 	}
 	return outcome
+}
+
+// Passing reports whether a refusal is not about the order but about the moment: a clock that
+// differs, a rate limit, a refused key, address or region. A new order with the same terms may
+// be accepted later.
+func Passing(err error) bool {
+	if !errors.Is(Outcome(err), ErrRejected) {
+		return false
+	}
+	f := fault.Of(err)
+	return f != nil && (f.Retryable || f.Kind == fault.Unauthorized || f.Kind == fault.Unavailable && f.Code != "venue_refused")
 }
 
 // Broker trades on one account at one venue. It is safe for concurrent use, keeps

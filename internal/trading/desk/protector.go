@@ -24,7 +24,8 @@ type protector struct {
 	changed bool                 // something was committed since the last comparison
 	since   map[string]time.Time // by entry: when a part of its position was first seen without its stop
 	tries   map[string]*attempts // by entry: of orders and cancels
-	dust    map[string]string    // by entry: the quantity that is too small for a stop, as it was logged
+	dust    map[string]order.Gap // by entry: what is too small for a stop, as it was logged
+	gaps    gaps                 // what the last comparison found
 }
 
 // protectChanged compares protection if anything has changed.
@@ -34,13 +35,17 @@ func (l *loop) protectChanged() {
 	}
 	l.protector.changed = false
 	l.advanceDeferred()
-	now, bare := l.now(), make(map[string]string)
+	now, bare, found := l.now(), make(map[string]string), make(gaps)
 	seen := make(map[string]bool)
 	for _, s := range l.book.EntrySymbols() {
 		for _, c := range l.book.Covers(s, l.instruments[s].Base) {
 			seen[c.Entry.ID] = true
-			if why := l.protect(c, now); why != "" {
-				bare[s.String()] = why
+			gap, late := l.protect(c, now)
+			if gap.Quantity.IsPositive() {
+				found[s] = append(found[s], gap)
+			}
+			if late {
+				bare[s.String()] = fmt.Sprintf("%v of %v, from order %s, has no stop: %s", gap.Quantity, s, c.Entry.ID, gap.Reason)
 			}
 		}
 	}
@@ -50,7 +55,8 @@ func (l *loop) protectChanged() {
 	gone := func(id string) bool { return !seen[strings.TrimPrefix(id, excessKey)] }
 	maps.DeleteFunc(l.protector.since, func(id string, _ time.Time) bool { return gone(id) })
 	maps.DeleteFunc(l.protector.tries, func(id string, _ *attempts) bool { return gone(id) })
-	maps.DeleteFunc(l.protector.dust, func(id, _ string) bool { return !seen[id] })
+	maps.DeleteFunc(l.protector.dust, func(id string, _ order.Gap) bool { return !seen[id] })
+	l.showGaps(found)
 	for subject, why := range bare {
 		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
 	}
@@ -66,42 +72,33 @@ func (l *loop) forgetEntry(id string) {
 	delete(l.protector.tries, id)
 }
 
-// protect does what the position of an entry needs. It returns why the position counts as
-// unprotected, or "".
-func (l *loop) protect(c order.Cover, now time.Time) string {
+// protect does what the position of an entry needs. It returns what has no stop, and whether
+// that has been so for longer than the policy's grace.
+func (l *loop) protect(c order.Cover, now time.Time) (gap order.Gap, late bool) {
 	if c.Entry.Status.Final() && c.Entry.Claimed.IsZero() {
 		l.endOrphans(c, now)
-		return ""
+		return order.Gap{}, false
 	}
 	l.endExcess(c, now)
 	quantity, limit := l.protectable(c)
 	if !quantity.IsPositive() && limit == "" {
 		l.forgetEntry(c.Entry.ID)
-		l.noteDust(c)
-		return ""
+		return l.noteDust(c, now), false
 	}
+	delete(l.protector.dust, c.Entry.ID)
 	since, known := l.protector.since[c.Entry.ID]
 	if !known {
 		since = now
 		l.protector.since[c.Entry.ID] = now
 	}
-	late := now.Sub(since) >= l.cfg.Policy.UnprotectedGrace
-	if c.Settled && l.idle(c) {
+	late = now.Sub(since) >= l.cfg.Policy.UnprotectedGrace
+	switch {
+	case c.Settled && l.idle(c):
 		limit = l.reprotect(c, quantity, limit, late, now)
+	case !c.Entry.Status.Final():
+		limit = cmp.Or(limit, "its entry is still being filled")
 	}
-	if !late {
-		return ""
-	}
-	return fmt.Sprintf("%v of %v, from order %s, has no stop%s", c.Due, c.Entry.Symbol, c.Entry.ID, limit)
-}
-
-// noteDust logs, once per quantity, that what is left of an entry is too little for a stop.
-func (l *loop) noteDust(c order.Cover) {
-	if l.protector.dust[c.Entry.ID] == c.Due.String() || c.Due.IsZero() || !c.Settled {
-		return
-	}
-	l.protector.dust[c.Entry.ID] = c.Due.String()
-	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "entry", c.Entry.ID, "symbol", c.Entry.Symbol.String(), "quantity", c.Due.String())
+	return order.Gap{Quantity: c.Due, Reason: cmp.Or(limit, "a stop is being placed"), Since: since}, late
 }
 
 // idle reports whether nothing of the entry's orders is on its way to the venue, and no answer
@@ -160,7 +157,7 @@ func (l *loop) protectable(c order.Cover) (quantity decimal.Decimal, problem str
 	}
 	quantity = roundDown(decimal.Min(due, decimal.Max(l.freeUnits(s), decimal.Zero)), step)
 	if quantity.LessThan(due) {
-		problem = fmt.Sprintf("; other orders hold %v of it", due.Sub(quantity))
+		problem = fmt.Sprintf("other orders hold %v of it", due.Sub(quantity))
 	}
 	return quantity, problem
 }
@@ -240,11 +237,14 @@ func (l *loop) waitsForEntry(o order.Order) bool {
 // policy decides. It returns what is in the way.
 func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string, late bool, now time.Time) string {
 	if _, known := l.capabilities[c.Entry.Symbol]; !known {
-		return ": it is not known which orders " + l.cfg.Broker.Name() + " takes in " + c.Entry.Symbol.Name
+		return "it is not known which orders " + l.cfg.Broker.Name() + " takes in " + c.Entry.Symbol.Name
 	}
 	refused := c.Refused
 	if _, held := l.takes(c); held && refused != "" {
-		problem, refused = ": "+refused, "" // candela tries again: the price has reached it
+		problem, refused = refused, "" // candela tries again: the price has reached it
+	}
+	if c.Passing != "" {
+		problem = tryAgain(c.Passing)
 	}
 	if refused == "" {
 		refused = l.stopPassed(c)
@@ -253,9 +253,9 @@ func (l *loop) reprotect(c order.Cover, quantity decimal.Decimal, problem string
 	loose := c.Loose()
 	switch {
 	case refused != "" && !exit:
-		return ": " + refused
+		return refused
 	case !l.haltAllowsProtection():
-		return "; trading is halted"
+		return "trading is halted"
 	case len(loose) == 0 && !quantity.IsPositive() || !l.mayTry(c.Entry.ID, now):
 		return problem
 	case len(loose) > 0:
@@ -340,7 +340,7 @@ func (l *loop) placeFor(c order.Cover, r order.Request) {
 	}
 	l.setWaiters(g.ID, nil) // nothing waits for it
 	l.followFrom(t.order.Order, c.Best)
-	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "entry", entry.ID, "order", g.ID, "quantity", r.Quantity.String(), "stop", r.Protect.StopLoss.String())
+	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "entry", entry.ID, "order", g.ID, "quantity", r.Quantity.String(), "stop", r.Protect.StopLoss.String(), "unprotected_for", now.Sub(l.protector.since[entry.ID]).String())
 }
 
 // haltAllowsProtection reports whether orders that protect a position may be sent: an owner's

@@ -295,7 +295,7 @@ func TestProtector_BothLegsAreFilled(t *testing.T) {
 }
 
 // TestProtector_TooLittleForAStop holds that a part below the venue's minimum is not tried,
-// does not restrict trading, and is missing in what is protected.
+// does not restrict trading, and is shown as unprotected with the reason.
 func TestProtector_TooLittleForAStop(t *testing.T) {
 	t.Parallel()
 	inManner(t, func(w *world) {
@@ -309,7 +309,11 @@ func TestProtector_TooLittleForAStop(t *testing.T) {
 		}
 		positions, err := w.Positions(w.t.Context(), caller())
 		if err != nil || len(positions) != 1 || !positions[0].Protected.IsZero() || positions[0].Quantity.IsZero() {
-			w.t.Errorf("the position is %+v, %v", positions, err)
+			w.t.Fatalf("the position is %+v, %v", positions, err)
+		}
+		const reason = "it is too little for a stop: memory takes at least 0.00001, orders worth at least 5 USDT"
+		if gaps := positions[0].Gaps; len(gaps) != 1 || !gaps[0].Quantity.Equal(dec("0.00001")) || gaps[0].Reason != reason || gaps[0].For < 50*time.Second {
+			w.t.Errorf("without a stop are %+v", gaps)
 		}
 	})
 }

@@ -136,7 +136,9 @@ func (l *loop) failureEvents(o order.Order, err error) []order.Event {
 	case errors.Is(fate, broker.ErrNotSent):
 		return append(l.event(o, order.KindNotSent, "not sent: "+publicReason(err)), l.heldAgain(o)...)
 	case errors.Is(fate, broker.ErrRejected):
-		return append(l.event(o, order.KindRejected, publicReason(err)), l.heldAgain(o)...)
+		events := l.event(o, order.KindRejected, publicReason(err))
+		events[0].Passing = broker.Passing(err)
+		return append(events, l.heldAgain(o)...)
 	default:
 		return l.event(o, order.KindLost, publicReason(err))
 	}

@@ -19,6 +19,7 @@ type Cover struct {
 	Wish    Protection      // what it should have; zero if nothing was asked for, or somebody ended it
 	Settled bool            // the outcome of every exit is known, and no leg waits: Due can be acted on
 	Refused string          // why the venue refused the newest stop, "" if it did not
+	Passing string          // why the newest stop was not sent or refused for the moment, "" if it was not
 	Holder  Holder          // of the newest stop
 	Best    decimal.Decimal // that the newest trail held by candela has followed; zero if there is none
 }
@@ -182,11 +183,14 @@ func (c *Cover) inspect() (had decimal.Decimal) {
 }
 
 // wish returns what the newest orders that protect the entry asked for, and why the venue
-// refused their stop. An order that never reached the venue, and a replacement that the
-// venue refused, leave what was before.
+// refused their stop. An order that never reached the venue or was refused for the moment, and a
+// replacement that the venue refused, leave what was before.
 func (c *Cover) wish() (Protection, string) {
 	for _, o := range slices.Backward(c.Exits) {
-		if !o.IsStop() || !o.reached() || o.Status == Rejected && c.replaces(o) {
+		if !o.IsStop() || !o.reached() || o.Status == Rejected && (o.Passing && o.Holder == "" || c.replaces(o)) {
+			if o.IsStop() && o.Status == Rejected && c.Passing == "" {
+				c.Passing = o.Reason
+			}
 			continue
 		}
 		if c.ended(o) {

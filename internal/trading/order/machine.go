@@ -188,7 +188,7 @@ func step(o Order, e Event) (Order, error) {
 			o.Status = openStatus(o)
 		}
 	case KindNotSent, KindRejected:
-		o.Status, o.Reason, o.NotSent = Rejected, e.Reason, e.Kind == KindNotSent
+		o.Status, o.Reason, o.NotSent, o.Passing = Rejected, e.Reason, e.Kind == KindNotSent, e.Passing
 	case KindCanceled:
 		o.NotSent = o.Status == PendingApproval
 		o.Status, o.Reason = Canceled, e.Reason
@@ -384,7 +384,7 @@ const (
 	KindCancelFailed    // the order is still open after a cancel: Reason
 	KindCanceled
 	KindExpired
-	KindRejected      // by the venue: Reason
+	KindRejected      // by the venue: Reason, Passing
 	KindDoubted       // the venue reported something unknown or contradictory: Reason
 	KindConfirmed     // a later report resolved the doubt
 	KindGrouped       // the venue handles it together with other orders: Group
@@ -407,6 +407,7 @@ type Event struct {
 	VenueAt    time.Time       `json:"venue_at,omitzero"`  // venue's time, of its reports
 	VenueID    string          `json:"venue_id,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
+	Passing    bool            `json:"passing,omitempty"`
 	Filled     decimal.Decimal `json:"filled,omitzero"`
 	Quantity   decimal.Decimal `json:"quantity,omitzero"`
 	Price      decimal.Decimal `json:"price,omitzero"`

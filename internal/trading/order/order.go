@@ -246,16 +246,17 @@ type Order struct {
 	Origin
 	Status  Status          `json:"status"`
 	VenueID string          `json:"venue_id,omitempty"`
-	Fills   []Fill          `json:"fills,omitempty"`  // unique, by time and trade ID
-	Filled  decimal.Decimal `json:"filled,omitzero"`  // sum of Fills, at most Quantity
-	Cost    decimal.Decimal `json:"cost,omitzero"`    // sum of quantity times price over Fills, without fees
-	Fees    Fees            `json:"fees,omitempty"`   // per asset
-	Claimed decimal.Decimal `json:"claimed,omitzero"` // the highest filled quantity the venue reported; at least Filled
-	Reason  string          `json:"reason,omitempty"` // why it was denied, rejected or closed
-	Denial  Denial          `json:"refusal,omitzero"` // of a denied order
-	NotSent bool            `json:"unsent,omitempty"` // of a rejected or cancelled order: it never left this machine
-	Created time.Time       `json:"created"`          // local time
-	Updated time.Time       `json:"updated"`          // of the newest event, local time
+	Fills   []Fill          `json:"fills,omitempty"`   // unique, by time and trade ID
+	Filled  decimal.Decimal `json:"filled,omitzero"`   // sum of Fills, at most Quantity
+	Cost    decimal.Decimal `json:"cost,omitzero"`     // sum of quantity times price over Fills, without fees
+	Fees    Fees            `json:"fees,omitempty"`    // per asset
+	Claimed decimal.Decimal `json:"claimed,omitzero"`  // the highest filled quantity the venue reported; at least Filled
+	Reason  string          `json:"reason,omitempty"`  // why it was denied, rejected or closed
+	Denial  Denial          `json:"refusal,omitzero"`  // of a denied order
+	NotSent bool            `json:"unsent,omitempty"`  // of a rejected or cancelled order: it never left this machine
+	Passing bool            `json:"passing,omitempty"` // of a rejected order: the refusal was not about the order, and may pass
+	Created time.Time       `json:"created"`           // local time
+	Updated time.Time       `json:"updated"`           // of the newest event, local time
 
 	SentAs    string    `json:"sent_as,omitempty"`  // how it was sent, where that differs from the request
 	Triggered time.Time `json:"triggered,omitzero"` // when the stop price was reached, venue's time
@@ -361,7 +362,21 @@ type PricedPosition struct {
 	FeesInBase decimal.Decimal `json:"Taken"`              // fees taken out of Quantity
 	Quote      Quote           `json:"Quote"`              // Last is zero if unknown
 	Protected  decimal.Decimal `json:"Protected,omitzero"` // how much of it open stops would close
+	Gaps       []Gap           `json:"Gaps,omitempty"`     // parts that should have a stop and have none
 	Mode       Mode            `json:"Mode"`
+}
+
+// Gap is a part of a position that should have a stop and has none.
+type Gap struct {
+	Quantity decimal.Decimal `json:"quantity"`
+	Reason   string          `json:"reason"`
+	Since    time.Time       `json:"since"`         // when it was first seen
+	For      time.Duration   `json:"for,omitempty"` // how long that is, when the position is read
+}
+
+// Unprotected returns how much of the position no open stop would close.
+func (m PricedPosition) Unprotected() decimal.Decimal {
+	return decimal.Max(m.NetQuantity().Abs().Sub(m.Protected), decimal.Zero)
 }
 
 // NetQuantity returns Quantity less the fees taken from it.

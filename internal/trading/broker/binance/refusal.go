@@ -104,6 +104,11 @@ func explain(err error, o order.Spec, spelled string) error {
 	case code == codeRejected && strings.Contains(e.Message, "insufficient balance"):
 		f.Code, f.Field = "insufficient_balance", "quantity"
 		f.Message = "the account has too little for this order"
+	case code == "" && e.Status == http.StatusForbidden:
+		f.Kind, f.Code, f.Retryable = fault.Unavailable, "address_refused", true
+		f.Message = "something before the venue blocks requests from this address"
+	case code == codeRejected && strings.Contains(e.Message, "Market is closed"):
+		f.Kind, f.Retryable, f.Message = fault.Conflict, true, "the venue does not trade this symbol now"
 	case explainStop(f, e, o):
 	case strings.HasPrefix(e.Message, "Filter failure: "):
 		f.Code = "venue_filter"

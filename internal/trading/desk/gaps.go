@@ -1,0 +1,83 @@
+package desk
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/trading/order"
+)
+
+// gaps are the parts of positions that should have a stop and have none. A published value is
+// never changed.
+type gaps map[market.Symbol][]order.Gap
+
+// at returns the gaps of a symbol and how long they have been there.
+func (g gaps) at(s market.Symbol, now time.Time) []order.Gap {
+	all := slices.Clone(g[s])
+	for i := range all {
+		all[i].For = max(now.Sub(all[i].Since), 0)
+	}
+	return all
+}
+
+// showGaps lets readers see what the last comparison found.
+func (l *loop) showGaps(found gaps) {
+	if maps.EqualFunc(l.protector.gaps, found, func(a, b []order.Gap) bool { return slices.EqualFunc(a, b, sameGap) }) {
+		return
+	}
+	l.protector.gaps = found
+	l.publish()
+}
+
+func sameGap(a, b order.Gap) bool {
+	return a.Quantity.Equal(b.Quantity) && a.Reason == b.Reason && a.Since.Equal(b.Since)
+}
+
+// noteDust returns what is left of an entry and is too little for a stop. It logs each
+// quantity once.
+func (l *loop) noteDust(c order.Cover, now time.Time) order.Gap {
+	last, known := l.protector.dust[c.Entry.ID]
+	if c.Due.IsZero() || !c.Settled && !known {
+		delete(l.protector.dust, c.Entry.ID)
+		return order.Gap{}
+	}
+	if last.Quantity.Equal(c.Due) {
+		return last
+	}
+	gap := order.Gap{Quantity: c.Due, Since: now, Reason: l.tooLittle(c)}
+	if known {
+		gap.Since = last.Since
+	}
+	l.protector.dust[c.Entry.ID] = gap
+	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "entry", c.Entry.ID, "symbol", c.Entry.Symbol.String(), "quantity", c.Due.String())
+	return gap
+}
+
+// tooLittle says that the venue takes no order of what lacks a stop.
+func (l *loop) tooLittle(c order.Cover) string {
+	inst := l.instruments[c.Entry.Symbol]
+	var least []string
+	if can, _ := l.takes(c); can.WholeLegs {
+		least = append(least, "stops for whole units only")
+	}
+	if inst.MinQuantity.IsPositive() {
+		least = append(least, fmt.Sprintf("at least %v", inst.MinQuantity))
+	}
+	if inst.MinNotional.IsPositive() {
+		least = append(least, strings.TrimSpace(fmt.Sprintf("orders worth at least %v %s", inst.MinNotional, inst.Quote)))
+	}
+	reason := "it is too little for a stop"
+	if len(least) == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s: %s takes %s", reason, l.cfg.Broker.Name(), strings.Join(least, ", "))
+}
+
+// tryAgain is the reason of a stop that was refused for the moment.
+func tryAgain(reason string) string {
+	return strings.TrimSuffix(reason, ".") + "; candela tries again"
+}
