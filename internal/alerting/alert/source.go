@@ -128,7 +128,7 @@ func (s source) checkBars(found *indicator.Selection) error {
 	if ok {
 		return fault.Field(s.field, found.Def.Name, "an indicator whose values stay; those of "+found.Def.Name+" change with the bars that come later or are shown")
 	}
-	if len(found.Wants()) > 0 {
+	if len(found.Wants(0)) > 0 {
 		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol alone; "+found.Def.Name+" reads other bars, which an alert does not have")
 	}
 	return nil

@@ -23,11 +23,19 @@ type Wants interface {
 	Wants() []Want
 }
 
+// ScriptWants is implemented by scripts. What they read depends on the chart's interval,
+// and may be of a shorter one. A want that cannot be met is an error of the script, not of
+// the chart.
+type ScriptWants interface {
+	WantsAt(chart market.Interval) []Want
+}
+
 // Other holds the bars of a want.
 type Other struct {
 	Bars     *market.Bars
 	Calendar market.Calendar
-	Forming  bool // the last bar has not closed
+	Forming  bool  // the last bar has not closed
+	Err      error // why a script has no such bars
 }
 
 // closed returns the bars that have closed.
@@ -39,12 +47,22 @@ func (o *Other) closed() market.Bars {
 	return o.Bars.Slice(0, n)
 }
 
-// Wants returns the bars that the selection needs besides those of the chart.
-func (s *Selection) Wants() []Want {
-	if w, ok := s.Instance.(Wants); ok {
+// Wants returns the bars that the selection needs besides those of the chart, whose
+// interval is 0 if it is not known.
+func (s *Selection) Wants(chart market.Interval) []Want {
+	switch w := s.Instance.(type) {
+	case Wants:
 		return w.Wants()
+	case ScriptWants:
+		return w.WantsAt(chart)
 	}
 	return nil
+}
+
+// IsScript reports whether a want that cannot be met is an error of the indicator alone.
+func (s *Selection) IsScript() bool {
+	_, ok := s.Instance.(ScriptWants)
+	return ok
 }
 
 // CheckInterval refuses an interval in the entry that is not longer than the chart's.

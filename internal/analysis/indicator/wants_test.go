@@ -88,7 +88,7 @@ func TestHigher_IsRefusedWhereItMeansNothing(t *testing.T) {
 		}
 	}
 	stack, err := Resolve(request(t, `ema {"interval":"1d"}`))
-	if err != nil || stack.Def.Name != "ema_stack" || stack.Key() != "ema_stack() 1d" || len(stack.Wants()) != 1 || stack.AtOwnInterval().Key() != "ema_stack()" {
+	if err != nil || stack.Def.Name != "ema_stack" || stack.Key() != "ema_stack() 1d" || len(stack.Wants(0)) != 1 || stack.AtOwnInterval().Key() != "ema_stack()" {
 		t.Errorf("%v %v", stack, err)
 	}
 }

@@ -76,11 +76,15 @@ func (p *Program) Stable() int {
 }
 
 // machine compiles the script for the bars of an environment.
-func (s *instance) machine(env indicator.Env, limits eval.Limits) (m *eval.Machine, err error) {
+func (s *instance) machine(env indicator.Env, limits eval.Limits, outside outsideBars) (m *eval.Machine, err error) {
 	defer catch(&err)
-	return eval.New(s.program.Program, eval.Env{
-		Interval: env.Interval, Calendar: env.Calendar, Inputs: s.program.values(s.values), Limits: limits,
-	})
+	e := s.env(env, limits)
+	e.Outside = outside
+	return eval.New(s.program.Program, e)
+}
+
+func (s *instance) env(env indicator.Env, limits eval.Limits) eval.Env {
+	return eval.Env{Interval: env.Interval, Calendar: env.Calendar, Inputs: s.program.values(s.values), Limits: limits}
 }
 
 // catch turns a panic into an error: a defect must not end the process.
@@ -93,7 +97,7 @@ func catch(err *error) {
 // Stream returns a fresh stream for alerts.
 func (s *instance) Stream(env indicator.Env) *indicator.Stream {
 	r := &runner{program: s.program}
-	r.machine, r.failed = s.machine(env, eval.AlertLimits())
+	r.machine, r.failed = s.machine(env, eval.AlertLimits(), nil)
 	return indicator.NewStream(env, len(s.program.columns), r)
 }
 
@@ -204,7 +208,7 @@ func problemOf(err error) *indicator.Problem {
 // Compute runs over a whole history.
 func (s *instance) Compute(in indicator.Input) *indicator.Result {
 	b := newBatch(s, in)
-	m, err := s.machine(in.Env, eval.ChartLimits())
+	m, err := s.machine(in.Env, eval.ChartLimits(), outsideOf(&in))
 	if err == nil {
 		b.machine = m
 		err = b.run()

@@ -213,7 +213,7 @@ func run(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, m
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
-	others, otherWarm := all.wanted.of(s)
+	others, otherWarm := all.wanted.of(s, env.Interval)
 	in.Others = others
 	result := payload.Cut(s.Compute(in), total, shown)
 	result.Shown = stable == 0 && others == nil

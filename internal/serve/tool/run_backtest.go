@@ -162,6 +162,8 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: eval.Symbol{Ticker: p.Instrument.Name, Prefix: strings.ToUpper(p.Instrument.Venue), Tick: tick},
 	}}
+	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
+	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program, script.Env))
 	r.raw = append(r.raw, r.script...)
 	return c.answerBacktest(ctx, caller, r, script, &p, 0)
 }

@@ -22,6 +22,7 @@ type wantedSet struct {
 	marketdata.BarSet
 	interval market.Interval
 	shown    int
+	err      error // why a script does not get them
 }
 
 // stale reports whether a venue did not answer for some of the bars.
@@ -42,7 +43,10 @@ func checkWants(q *ChartRequest) error {
 		if err := r.Selection.CheckInterval(q.Interval); err != nil {
 			return err
 		}
-		for _, w := range r.Selection.Wants() {
+		if r.Selection.IsScript() {
+			continue
+		}
+		for _, w := range r.Selection.Wants(q.Interval) {
 			if q.Symbol.IsZero() {
 				return fault.Missing("symbol", r.Name+" needs one: sample data has no other interval and no other symbol")
 			}
@@ -68,7 +72,11 @@ func ownSymbol(s *indicator.Selection, symbol market.Symbol) error {
 func readWants(ctx context.Context, source BarSource, q *ChartRequest, bars *chartBars) (wantedBars, error) {
 	all := wantedBars{}
 	for _, r := range q.Indicators {
-		for _, w := range r.Selection.Wants() {
+		if r.Selection.IsScript() {
+			readScriptWants(ctx, source, q, bars, all, r.Selection)
+			continue
+		}
+		for _, w := range r.Selection.Wants(q.Interval) {
 			set, err := readWant(ctx, source, q, bars, all, r.Selection, w)
 			if err != nil {
 				return nil, wantError(err, r.Selection, w)
@@ -132,8 +140,8 @@ func wantError(err error, s *indicator.Selection, w indicator.Want) error {
 // of returns the bars for one indicator, and whether its warm-up was complete. Bars of a
 // longer interval begin where its own warm-up needs them, so that the result does not
 // depend on the other indicators.
-func (w wantedBars) of(s *indicator.Selection) (map[indicator.Want]*indicator.Other, bool) {
-	wants := s.Wants()
+func (w wantedBars) of(s *indicator.Selection, chart market.Interval) (map[indicator.Want]*indicator.Other, bool) {
+	wants := s.Wants(chart)
 	if len(wants) == 0 {
 		return nil, true
 	}
@@ -141,13 +149,13 @@ func (w wantedBars) of(s *indicator.Selection) (map[indicator.Want]*indicator.Ot
 	for _, want := range wants {
 		set := w[want]
 		bars := set.Bars
-		if want.Symbol.IsZero() {
+		if want.Symbol.IsZero() && !s.IsScript() {
 			_, stable := s.WarmupOf(indicator.Env{Interval: set.interval})
 			history := indicator.History{Interval: set.interval, Shown: set.shown, Stable: stable}
 			bars = bars.Slice(history.Begin(&bars, set.Forming), bars.Len())
 			warm = warm && bars.Len() >= set.shown-2+stable
 		}
-		others[want] = &indicator.Other{Bars: &bars, Calendar: set.Calendar, Forming: set.Forming}
+		others[want] = &indicator.Other{Bars: &bars, Calendar: set.Calendar, Forming: set.Forming, Err: set.err}
 	}
 	return others, warm
 }

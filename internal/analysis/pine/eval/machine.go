@@ -50,6 +50,11 @@ type Env struct {
 	Inputs   []Value // by Input.Index; a missing or empty one takes the default
 	Limits   Limits
 
+	// Outside returns the bars of other symbols and shorter intervals that the script
+	// requests. It is asked while the script is compiled; without it such a script is
+	// refused.
+	Outside func(Frame) (*Outside, error)
+
 	// Account is what a strategy trades on; without one its orders have no effect.
 	Account *simulate.Account
 }

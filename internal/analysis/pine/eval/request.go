@@ -6,12 +6,14 @@ import (
 
 	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/syntax"
 	"candela/internal/market"
 )
 
-// request is a request.security of the chart's own symbol at a longer interval. It builds
-// the longer bars from the chart's and runs the expression on them with a machine of its
-// own, so it never sees a price that the chart has not had.
+// request is a request.security of a longer interval, another symbol or a shorter interval.
+// It builds the longer bars from the chart's, or from bars of the other symbol as they
+// close, and runs the expression on them with a machine of its own. So it never sees a
+// price that the chart has not had.
 type request struct {
 	m         *Machine
 	child     *Machine
@@ -19,6 +21,8 @@ type request struct {
 	gaps      bool
 	lookahead bool
 	smoothed  smoothed
+	at        syntax.Pos
+	feed      *feed // bars of another symbol or a shorter interval; nil for the chart's own
 
 	// The bar that is being built lies in cells of the chart's machine, which a try undoes.
 	has, open, close                    *float64
@@ -39,17 +43,23 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 		c.unsupported(call.Where(), call.Builtin.Name)
 	}
 	q := c.prog.Requests[call.Output]
-	f, smooth := c.requestFrame(q, call)
+	f := c.requestFrame(q, call)
+	symbol, smooth := c.requestSymbol(q, call)
 	own := c.m.env.Interval.Seconds()
+	lower := q.Lower || f.seconds() < own
 	switch {
-	case f.Interval == c.m.env.Interval && f.Valid() && !q.Lower && !smooth:
+	case f.Interval == c.m.env.Interval && f.Valid() && !lower && !smooth && symbol == "":
 		return c.into(q.Expr, dst)
-	case q.Lower || f.seconds() < own:
-		c.unsupported(call.Where(), call.Builtin.Name+" of a shorter interval")
-	case own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800:
+	case !lower && own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800:
 		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that the chart's does not divide")
+	case lower && smooth:
+		c.unsupported(call.Where(), call.Builtin.Name+" of Heikin-Ashi bars of a shorter interval")
 	}
-	r := c.newRequest(q, f)
+	var outside *feed
+	if lower || symbol != "" {
+		outside = c.outside(q, call, symbol, f)
+	}
+	r := c.newRequest(q, f, symbol, outside)
 	r.smoothed.on = smooth
 	return func() signal {
 		for i, p := range dst {
@@ -59,9 +69,8 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	}
 }
 
-// requestFrame reads the timeframe of a request and whether it wants Heikin-Ashi bars, and
-// refuses other symbols.
-func (c *compiler) requestFrame(q *check.Request, call *check.Call) (f frame, smooth bool) {
+// requestFrame reads the timeframe of a request.
+func (c *compiler) requestFrame(q *check.Request, call *check.Call) frame {
 	text := q.Timeframe
 	if !q.TimeframeKnown {
 		arg := call.Arg("timeframe")
@@ -70,39 +79,45 @@ func (c *compiler) requestFrame(q *check.Request, call *check.Call) (f frame, sm
 		}
 		text = c.m.heap.text(c.num(arg)())
 	}
-	own, smooth := c.ownSymbol(q, call)
-	if !own {
-		c.unsupported(call.Where(), call.Builtin.Name+" of another symbol")
-	}
-	return c.m.interval(text), smooth
+	return c.m.interval(text)
 }
 
-func (c *compiler) ownSymbol(q *check.Request, call *check.Call) (own, smooth bool) {
+// requestSymbol reads the symbol of a request, empty for the chart's own, and whether it
+// wants Heikin-Ashi bars.
+func (c *compiler) requestSymbol(q *check.Request, call *check.Call) (symbol string, smooth bool) {
 	if q.SymbolKnown && q.Symbol == "" {
-		return true, false
+		return "", false
 	}
 	name := q.Symbol
 	if !q.SymbolKnown {
 		arg := call.Arg("symbol")
 		if arg == nil || arg.Qual() > check.SimpleQ {
-			return false, false
+			c.unsupported(call.Where(), call.Builtin.Name+" with a symbol that changes from bar to bar")
 		}
 		name = c.m.heap.text(c.num(arg)())
 	}
 	name, smooth = strings.CutPrefix(name, heikinAshi)
-	s := &c.m.env.Symbol
-	return name == "" || name == s.Ticker || name == s.id(), smooth
+	if s := &c.m.env.Symbol; name == s.Ticker || name == s.id() {
+		name = ""
+	}
+	return name, smooth
 }
 
 // newRequest makes the machine of a request.
-func (c *compiler) newRequest(q *check.Request, f frame) *request {
+func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside *feed) *request {
 	parent := c.m
 	env := parent.env
-	env.Interval = f.Interval
+	env.Interval, env.Outside = f.Interval, nil
+	if outside != nil {
+		env.Calendar = outside.Calendar
+	}
+	if symbol != "" {
+		env.Symbol = symbolOf(symbol)
+	}
 	env.Limits.TotalSteps = 0
 	child := &Machine{prog: c.prog, env: env, slab: calc.NewSlab(), index: -1}
 	child.heap.m = child
-	r := &request{m: parent, child: child, frame: f, gaps: q.Gaps, lookahead: q.Lookahead}
+	r := &request{m: parent, child: child, frame: f, gaps: q.Gaps, lookahead: q.Lookahead, at: q.Call.Where().From, feed: outside}
 	types := []*check.Type{q.Expr.Type()}
 	if types[0].Kind == check.TupleKind {
 		types = types[0].Tuple
@@ -138,13 +153,18 @@ func (c *compiler) newRequest(q *check.Request, f frame) *request {
 
 // step takes a bar of the chart.
 func (r *request) step() {
+	switch {
+	case r.feed != nil && r.feed.lower:
+		r.stepLower()
+		return
+	case r.feed != nil:
+		r.stepOutside()
+		return
+	}
 	m := r.m
 	span := m.bucket(r.frame, m.bar.T)
-	if *r.has == 1 && int64(*r.open) != span.Open {
-		r.finish() // its last bar is missing
-		*r.has = 0
-	}
-	r.merge(span)
+	r.leave(span) // its last bar is missing
+	r.merge(m.bar, span)
 	ends := m.ends() >= span.Close
 	switch {
 	case !m.tried && ends:
@@ -162,9 +182,8 @@ func (r *request) step() {
 	}
 }
 
-// merge adds the chart's bar to the one that is being built.
-func (r *request) merge(span market.Span) {
-	b := r.m.bar
+// merge adds a bar to the one that is being built.
+func (r *request) merge(b market.Bar, span market.Span) {
 	if *r.has == 0 {
 		*r.has, *r.open, *r.close = 1, float64(span.Open), float64(span.Close)
 		*r.first, *r.high, *r.low, *r.volume, *r.buy = b.O, b.H, b.L, 0, 0

@@ -102,6 +102,9 @@ func (r *request) restore(src []float64) ([]float64, error) {
 		return nil, errSnapshot
 	}
 	r.kept, r.keptAt = src[0] != 0, int64(src[1])
+	if r.feed != nil {
+		r.feed.kept, r.feed.rows = int(*r.feed.at), nil
+	}
 	r.smoothed.began, r.smoothed.open, r.smoothed.close = r.kept, src[2], src[3]
 	src = src[4:]
 	for i := range r.latest {

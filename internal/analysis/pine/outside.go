@@ -1,0 +1,56 @@
+package pine
+
+import (
+	"errors"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/market"
+)
+
+// outsideBars returns bars that a script requests besides those of the chart.
+type outsideBars func(eval.Frame) (*eval.Outside, error)
+
+// errNoBars is the error for bars that nobody has read.
+var errNoBars = errors.New("these bars cannot be had here")
+
+// WantsAt returns the bars that the script requests besides those of the chart.
+func (s *instance) WantsAt(chart market.Interval) (wants []indicator.Want) {
+	defer func() { _ = recover() }() // a defect shows when the script runs
+	for _, f := range eval.Frames(s.program.Program, s.env(indicator.Env{Interval: chart}, eval.ChartLimits())) {
+		if w, err := wantOf(f, chart); err == nil {
+			wants = append(wants, w)
+		}
+	}
+	return wants
+}
+
+func wantOf(f eval.Frame, chart market.Interval) (w indicator.Want, err error) {
+	if f.Symbol != "" {
+		w.Symbol, err = market.ParseSymbol(f.Symbol)
+	}
+	if f.Interval != chart {
+		w.Interval = f.Interval
+	}
+	return w, err
+}
+
+// outsideOf finds requested bars among those of the input.
+func outsideOf(in *indicator.Input) outsideBars {
+	return func(f eval.Frame) (*eval.Outside, error) {
+		w, err := wantOf(f, in.Interval)
+		if err != nil {
+			return nil, err
+		}
+		switch o := in.Others[w]; {
+		case o == nil:
+			return nil, errNoBars
+		case o.Err != nil:
+			return nil, o.Err
+		default:
+			return &eval.Outside{Bars: o.Bars, Calendar: o.Calendar, Forming: o.Forming}, nil
+		}
+	}
+}
+
+var _ indicator.ScriptWants = (*instance)(nil)
