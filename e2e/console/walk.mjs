@@ -1,81 +1,35 @@
-// Chromium at the owner's console: log in, look at every page, halt, resume, revoke, log out;
-// with script and without. axe finds nothing on any page in either theme, no request leaves
-// the host, and the content policy is never violated.
-// usage: walk.mjs BASE_URL [FOLDER]
+// Chromium at the owner's console of a server that trades on paper: approve, refuse, cancel, set
+// an alert, follow a fill to its alert, look at every page, halt, resume, revoke, log out; with
+// script and without. axe finds nothing on any page in either theme or with other colours, no
+// request leaves the host, and the content policy is never violated.
+// usage: walk.mjs BASE_URL VENUE_URL [FOLDER]
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { chromium } from "playwright-core";
-import { Owner, passphrase } from "../oauth/owner.mjs";
+import { passphrase } from "../oauth/owner.mjs";
+import { call, client, findings, launch, submit, visitor } from "./browser.mjs";
+import { trade } from "./trade.mjs";
 
-const [base, folder] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const patience = 60_000;
-const browser = await chromium.launch({
-  timeout: patience,
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
-
-// client lets a program in, so that there is one to revoke.
-async function client(name) {
-  const redirect = "https://claude.ai/api/mcp/auth_callback";
-  const post = (path, body, type) => fetch(base + path, { method: "POST", headers: type ? { "Content-Type": type } : {}, body });
-  const registered = await (await post("/register", JSON.stringify({ client_name: name, redirect_uris: [redirect] }), "application/json")).json();
-  const to = await new Owner().decide(`${base}/authorize?${new URLSearchParams({
-    client_id: registered.client_id, redirect_uri: redirect, response_type: "code", state: "s",
-    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
-  })}`);
-  const token = await (await post("/token", new URLSearchParams({
-    grant_type: "authorization_code", client_id: registered.client_id, code: to.searchParams.get("code"), redirect_uri: redirect,
-    code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  }))).json();
-  return token.access_token;
+const [base, venue, folder] = process.argv.slice(2);
+const browser = await launch();
+const details = [];
+for (const scripted of [true, false]) {
+  const { page, wrong, close } = await visitor(browser, base, { javaScriptEnabled: scripted });
+  details.push(...await trade(base, venue, page, scripted));
+  assert.deepEqual(wrong, []);
+  await close();
+  console.log(`console: allowed, refused, cancelled, set an alert and followed a fill to its alert, with${scripted ? "" : "out"} script`);
 }
 
-const call = (token) => fetch(`${base}/mcp`, {
-  method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_positions", arguments: {} } }),
-});
-
-// visitor returns a page that is logged in, and what went wrong on it.
-async function visitor(options) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...options });
-  context.setDefaultTimeout(patience);
-  const page = await context.newPage();
-  const wrong = [];
-  page.on("console", (m) => { if (m.type() === "error" && !/status of (401|404|409)/.test(m.text())) wrong.push(m.text()); });
-  page.on("pageerror", (e) => wrong.push(String(e)));
-  page.on("request", (r) => { if (!r.url().startsWith(base) && !r.url().startsWith("data:")) wrong.push(`request to ${r.url()}`); });
-  await page.goto(`${base}/console/`);
-  await page.fill("input[type=password]", passphrase);
-  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
-  await page.waitForSelector("main h1");
-  return { page, wrong, close: () => context.close() };
-}
-
-// submit presses a button and waits for the next page.
-const submit = (page, selector) => Promise.all([page.waitForNavigation(), page.click(selector)]);
-
-const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all"];
-
-async function findings(page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("Runtime.evaluate", { expression: axe }); // past the content policy, as tools of a browser are
-  return page.evaluate(async () => (await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations
-    .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(" | ")}`));
-}
-
-const token = await client("Claude");
-assert.equal((await call(token)).status, 200);
+const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
+  "/chart", "/alerts/new", ...details.slice(0, details.length / 2)];
+const token = await client(base, "Claude");
+assert.equal((await call(base, token)).status, 200);
 
 const bad = [];
 for (const [name, options] of Object.entries({
   dark: { colorScheme: "dark" }, light: { colorScheme: "light" },
   phone: { colorScheme: "dark", viewport: { width: 390, height: 844 } },
 })) {
-  const { page, wrong, close } = await visitor(options);
+  const { page, wrong, close } = await visitor(browser, base, options);
   for (const path of pages) {
     const answer = await page.goto(`${base}/console${path}`);
     assert.equal(answer.status(), 200, path);
@@ -90,8 +44,8 @@ assert.deepEqual(bad, []);
 console.log(`console: ${pages.length} pages in 3 forms, axe finds nothing, no request leaves the host`);
 
 for (const [name, options] of Object.entries({ script: {}, "no script": { javaScriptEnabled: false } })) {
-  const { page, wrong, close } = await visitor(options);
-  const access = await client(`Client of ${name}`);
+  const { page, wrong, close } = await visitor(browser, base, options);
+  const access = await client(base, `Client of ${name}`);
   // Halt, and resume with the passphrase.
   await page.goto(`${base}/console/halt`);
   await page.fill('main input[name="reason"]', `walk with ${name}`);
@@ -105,14 +59,14 @@ for (const [name, options] of Object.entries({ script: {}, "no script": { javaSc
   await submit(page, 'main button:has-text("Resume")');
   await page.waitForSelector("text=Trading active");
   // Revoke a client, which then is refused.
-  assert.equal((await call(access)).status, 200);
+  assert.equal((await call(base, access)).status, 200);
   await page.goto(`${base}/console/clients`);
   await submit(page, `tr:has-text("Client of ${name}") a.sym`);
   await page.waitForSelector("text=get_positions");
   await page.goto(`${page.url()}/revoke`);
   await submit(page, 'main button:has-text("Revoke")');
   await page.waitForSelector("text=Revoked by you");
-  assert.equal((await call(access)).status, 401);
+  assert.equal((await call(base, access)).status, 401);
   // All of it is in the log, whose chain holds.
   await page.goto(`${base}/console/activity?group=owner`);
   await page.waitForSelector("text=token_revoked");

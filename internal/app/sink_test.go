@@ -3,10 +3,12 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -44,13 +46,25 @@ func openConsole(t *testing.T, args ...string) *piped {
 	c := &piped{t: t, in: in, out: bufio.NewScanner(out), done: make(chan error, 1)}
 	deps := Deps{Version: "test", Stdin: stdin, Stdout: stdout, Stderr: &c.log, Services: Wired()}
 	go func() {
-		c.done <- Run(context.WithoutCancel(t.Context()), cfg, deps)
+		err := Run(context.WithoutCancel(t.Context()), cfg, deps)
+		c.done <- err
+		_ = stdin.CloseWithError(fmt.Errorf("the program has ended: %w", cmp.Or(err, io.EOF))) // else who writes to it would wait for ever
 		_ = stdout.Close()
 	}()
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"); err != nil || !c.out.Scan() {
-		t.Fatalf("initialize: %v, %v", err, c.out.Err())
+	if err := c.initialize(); err != nil {
+		t.Fatal(err)
 	}
 	return c
+}
+
+func (c *piped) initialize() error {
+	if _, err := io.WriteString(c.in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"); err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	if !c.out.Scan() {
+		return fmt.Errorf("initialize: the program ended, or %w", cmp.Or(c.out.Err(), io.EOF))
+	}
+	return nil
 }
 
 // call sends one request and returns the line that answers it.

@@ -20,14 +20,14 @@ func hasAlerts(p Ports) bool { return p.Alerts != nil }
 // alertsPage shows the alerts that wait and those that fired.
 func alertsPage() page {
 	return page{
-		path: "/alerts", name: "alerts", title: "Alerts", icon: "bell", key: "a", live: "state alerts",
+		path: "/alerts", name: "alerts", title: "Alerts", icon: "bell", key: "a", live: "state alerts fired",
 		needs: hasAlerts, data: (*Console).alertsData,
 	}
 }
 
 // alertPage shows one alert, and what followed when it fired.
 func alertPage() page {
-	return page{path: "/alerts/{id}", name: "alerts", title: "Alert", template: "alert", live: "state alerts list", needs: hasAlerts, data: (*Console).alertData}
+	return page{path: "/alerts/{id}", name: "alerts", title: "Alert", template: "alert", live: "state alerts fired list", needs: hasAlerts, data: (*Console).alertData}
 }
 
 // alertActs set and cancel alerts.

@@ -427,7 +427,7 @@ func (c *Console) endOthers(v *visit) (done, error) {
 
 // readClients follows who has access and what was used last.
 func (c *Console) readClients(subject string) reading {
-	return func(ctx context.Context, to *strings.Builder, _ map[string]string) error {
+	return func(ctx context.Context, to *strings.Builder, _ *sight) error {
 		all, err := c.cfg.Clients.Tokens(ctx, subject)
 		for _, t := range all {
 			use := c.cfg.Clients.Used(t.Key)

@@ -117,3 +117,24 @@ func TestConsole_SetsAndCancelsAlerts(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// The notice of an act is on the next page that is opened, not on one that refreshes its parts.
+func TestNotice_IsForTheNextPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	if r := b.post("/console/approvals/ask1/refuse"); r.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	const said = "Refused. Nothing was sent."
+	if r := b.do(http.MethodGet, "/console/approvals", nil, http.Header{"Sec-Fetch-Mode": {"cors"}}); strings.Contains(r.body, said) {
+		t.Error("a refresh took the notice")
+	}
+	if r := b.get("/console/approvals"); !strings.Contains(r.body, said) {
+		t.Error("the next page does not say it")
+	}
+	if r := b.get("/console/approvals"); strings.Contains(r.body, said) {
+		t.Error("it is said twice")
+	}
+}

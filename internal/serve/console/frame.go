@@ -97,10 +97,14 @@ func (s state) Working() int { return max(0, s.Open-s.Pending) }
 func (c *Console) frame(v *visit, p page) frame {
 	f := frame{
 		Title: p.title, Name: p.name, Path: v.r.URL.RequestURI(), Host: c.base.Host, Until: v.session.Expires,
-		Token: v.session.FormToken(), Notice: c.cfg.Owner.Notice(v.session), Prefs: v.prefs, Live: p.live, state: c.state(v.ctx()),
+		Token: v.session.FormToken(), Prefs: v.prefs, Live: p.live, state: c.state(v.ctx()),
 	}
 	if v.r.Method != http.MethodGet {
 		f.Path = Root + "/"
+	}
+	// A page that refreshes its parts must not take the notice from the one that comes next.
+	if mode := v.r.Header.Get("Sec-Fetch-Mode"); mode == "" || mode == "navigate" {
+		f.Notice = c.cfg.Owner.Notice(v.session)
 	}
 	counts := c.counts(v, f.state)
 	for _, one := range c.table() {

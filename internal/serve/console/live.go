@@ -18,8 +18,9 @@ import (
 	"candela/internal/kit/shutdown"
 )
 
-// The console's pages follow the account by server-sent events. A price patches a number; every
-// other event names a topic, and a page that shows it fetches its parts again. One goroutine
+// The console's pages follow the account by server-sent events. A price patches a number, a
+// notice is shown on whatever page is open, and a change names a topic: a page that shows it
+// fetches its parts again. One goroutine
 // looks at the account for all streams, and only while there is one.
 const (
 	lookEvery    = 500 * time.Millisecond // between two looks at the account
@@ -31,7 +32,10 @@ const (
 )
 
 // event is one message of a stream.
-type event struct{ name, data string }
+type event struct {
+	name, data string
+	say        func(f format) notice // the data of a notice, as the reader prefers numbers
+}
 
 // hub looks at the account for all streams. It is safe for concurrent use.
 type hub struct {
@@ -118,11 +122,15 @@ func (h *hub) caughtUp(s *stream) bool {
 	return missed
 }
 
-// sight is what a look saw: a number for each topic, and prices.
+// sight is what a look saw: a number for each topic, prices, and what notices are made of.
 type sight struct {
 	topics map[string]uint64
 	prices map[string]string
+	news   news
 }
+
+// since reports whether a topic is not as it was.
+func (s sight) since(last sight, topic string) bool { return s.topics[topic] != last.topics[topic] }
 
 // watch looks at the account until ctx ends, and sends what changed.
 func (h *hub) watch(ctx context.Context) {
@@ -140,9 +148,12 @@ func (h *hub) watch(ctx context.Context) {
 		}
 		now := h.look(ctx, last, poked || looks%listEvery == 0)
 		for _, topic := range slices.Sorted(maps.Keys(now.topics)) {
-			if now.topics[topic] != last.topics[topic] {
+			if now.since(last, topic) {
 				h.send(event{name: "change", data: topic})
 			}
+		}
+		for _, say := range now.news.fresh {
+			h.send(event{name: "notice", say: say})
 		}
 		for symbol, price := range now.prices {
 			if price != last.prices[symbol] {
@@ -154,38 +165,43 @@ func (h *hub) watch(ctx context.Context) {
 	}
 }
 
-// look reads the account. What cannot be read stays as it was.
+// look reads the account. What cannot be read stays as it was. The long lists are read if that
+// is asked for, or if an open order or a waiting alert has changed.
 func (h *hub) look(ctx context.Context, last sight, lists bool) sight {
 	ctx, cancel := context.WithTimeout(ctx, maxLook)
 	defer cancel()
-	now := sight{topics: maps.Clone(last.topics), prices: maps.Clone(last.prices)}
+	now := sight{topics: maps.Clone(last.topics), prices: maps.Clone(last.prices), news: last.news}
 	if now.topics == nil {
 		now = sight{topics: map[string]uint64{}, prices: map[string]string{}}
 	}
-	for topic, read := range h.c.topics() {
-		if topic == "list" && !lists {
-			continue
+	now.news.fresh = nil
+	read := func(topics map[string]reading) {
+		for topic, read := range topics {
+			var b strings.Builder
+			if err := read(ctx, &b, &now); err == nil {
+				now.topics[topic] = maphash.String(h.seed, b.String())
+			}
 		}
-		var b strings.Builder
-		if err := read(ctx, &b, now.prices); err == nil {
-			now.topics[topic] = maphash.String(h.seed, b.String())
-		}
+	}
+	read(h.c.topics())
+	if lists || now.since(last, "orders") || now.since(last, "alerts") {
+		read(h.c.lists())
 	}
 	return now
 }
 
 // reading writes something that differs when a topic has changed.
-type reading func(ctx context.Context, to *strings.Builder, prices map[string]string) error
+type reading func(ctx context.Context, to *strings.Builder, now *sight) error
 
 // errUnknown is the error of a reading whose source does not answer.
 var errUnknown = errors.New("unknown")
 
-// topics are what pages can follow.
+// topics are what pages can follow, but for the long lists.
 func (c *Console) topics() map[string]reading {
 	by := callerOf(oauth.SoleOwner)
 	all := map[string]reading{}
 	if c.cfg.Account != nil {
-		all["state"], all["orders"], all["list"] = c.readState, c.readOrders(by, true), c.readOrders(by, false)
+		all["state"], all["orders"] = c.readState, c.readOrders(by, true)
 		all["positions"] = c.readPositions(by)
 	}
 	if c.cfg.Clients != nil {
@@ -197,7 +213,19 @@ func (c *Console) topics() map[string]reading {
 	return all
 }
 
-func (c *Console) readState(ctx context.Context, to *strings.Builder, _ map[string]string) error {
+// lists are the topics that are long to read: all orders, and the alerts that fired.
+func (c *Console) lists() map[string]reading {
+	all := map[string]reading{}
+	if c.cfg.Account != nil {
+		all["list"] = c.readOrders(callerOf(oauth.SoleOwner), false)
+	}
+	if c.cfg.Firings != nil {
+		all["fired"] = c.readFirings
+	}
+	return all
+}
+
+func (c *Console) readState(ctx context.Context, to *strings.Builder, _ *sight) error {
 	s := c.state(ctx)
 	if !s.Known {
 		return errUnknown
@@ -207,22 +235,25 @@ func (c *Console) readState(ctx context.Context, to *strings.Builder, _ map[stri
 }
 
 func (c *Console) readOrders(by principal.Caller, open bool) reading {
-	return func(ctx context.Context, to *strings.Builder, _ map[string]string) error {
+	return func(ctx context.Context, to *strings.Builder, now *sight) error {
 		all, err := c.cfg.Account.Orders(ctx, by, open)
 		for _, o := range all {
 			_, _ = fmt.Fprint(to, o.ID, o.Status, o.Filled, o.Price, o.StopPrice, o.Quantity, ";")
+		}
+		if err == nil && !open {
+			now.news.orders(all)
 		}
 		return err
 	}
 }
 
 func (c *Console) readPositions(by principal.Caller) reading {
-	return func(ctx context.Context, to *strings.Builder, prices map[string]string) error {
+	return func(ctx context.Context, to *strings.Builder, now *sight) error {
 		all, err := c.cfg.Account.Positions(ctx, by)
 		for _, p := range all {
 			_, _ = fmt.Fprint(to, p.Symbol, p.Quantity, p.Cost, ";")
 			if p.Quote.Last.IsPositive() {
-				prices[p.Symbol.String()] = p.Quote.Last.String()
+				now.prices[p.Symbol.String()] = p.Quote.Last.String()
 			}
 		}
 		return err
@@ -230,13 +261,22 @@ func (c *Console) readPositions(by principal.Caller) reading {
 }
 
 func (c *Console) readAlerts(by principal.Caller) reading {
-	return func(ctx context.Context, to *strings.Builder, _ map[string]string) error {
+	return func(ctx context.Context, to *strings.Builder, _ *sight) error {
 		all, err := c.cfg.Alerts.Alerts(ctx, by)
 		for _, a := range all {
 			_, _ = fmt.Fprint(to, a.ID, a.State.Fires, ";")
 		}
 		return err
 	}
+}
+
+func (c *Console) readFirings(_ context.Context, to *strings.Builder, now *sight) error {
+	all := c.cfg.Firings()
+	if len(all) > 0 {
+		_, _ = fmt.Fprint(to, all[0].Seq)
+	}
+	now.news.firings(all)
+	return nil
 }
 
 // serveEvents answers GET /console/events until the browser leaves, the session ends or the
@@ -262,6 +302,10 @@ func (c *Console) serveEvents(v *visit) {
 // pump writes events until the stream ends.
 func (c *Console) pump(v *visit, own *stream, control *http.ResponseController) {
 	write := func(e event) bool {
+		if e.say != nil {
+			data, _ := json.Marshal(e.say(v.format())) // text only
+			e.data = string(data)
+		}
 		_ = control.SetWriteDeadline(time.Now().Add(writeWithin))
 		_, err := fmt.Fprintf(v.w, "event: %s\ndata: %s\n\n", e.name, e.data)
 		return err == nil && control.Flush() == nil
@@ -269,7 +313,7 @@ func (c *Console) pump(v *visit, own *stream, control *http.ResponseController) 
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	stopping := shutdown.Context(v.ctx()).Done()
-	for on := write(event{"beat", c.clock(v)}); on; {
+	for on := write(event{name: "beat", data: c.clock(v)}); on; {
 		select {
 		case <-v.ctx().Done():
 			return
@@ -279,13 +323,13 @@ func (c *Console) pump(v *visit, own *stream, control *http.ResponseController) 
 			on = write(e)
 		case <-beat.C:
 			if !c.cfg.Owner.Live(v.ctx(), v.session) {
-				_ = write(event{"end", "session"})
+				_ = write(event{name: "end", data: "session"})
 				return
 			}
-			on = write(event{"beat", c.clock(v)})
+			on = write(event{name: "beat", data: c.clock(v)})
 		}
 		if c.hub.caughtUp(own) {
-			on = on && write(event{"change", "all"})
+			on = on && write(event{name: "change", data: "all"})
 		}
 	}
 }

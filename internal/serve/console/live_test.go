@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/trading/order"
 )
 
@@ -82,6 +83,38 @@ func TestEvents_FollowTheAccount(t *testing.T) {
 	for s.handler.Watching() {
 		runtime.Gosched() // the server hears of it soon
 	}
+}
+
+// A fill, an order that needs approval and an alert that fired are shown on every page.
+func TestEvents_HaveNotices(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	server := httptest.NewServer(s.handler)
+	defer server.Close()
+	lines, leave := b.stream(t, server)
+	defer leave()
+	await(t, lines, "event: beat")
+	s.book.mu.Lock()
+	s.book.held[0].Quote.Last = dec("47284.01")
+	s.book.mu.Unlock()
+	await(t, lines, "event: price") // what was there at the first look is no news
+	s.book.mu.Lock()
+	s.book.orders[1].Status, s.book.orders[1].Filled, s.book.orders[1].Cost = order.Filled, dec("0.04"), dec("1886")
+	s.book.orders[1].Fills = []order.Fill{{Quantity: dec("0.04"), Price: dec("47150"), At: noon()}}
+	s.book.mu.Unlock()
+	await(t, lines, `data: {"text":"Bought 0.04 BTCUSDT at 47,150.00, Claude","to":"/console/orders/o1"}`)
+	s.book.mu.Lock()
+	asked := s.book.orders[0]
+	asked.ID = "ask2"
+	s.book.orders = append([]order.Order{asked}, s.book.orders...)
+	s.book.mu.Unlock()
+	await(t, lines, `data: {"text":"Claude asks to buy 0.04 BTCUSDT and needs your approval","to":"/console/approvals/ask2"}`)
+	s.book.mu.Lock()
+	s.book.fired, s.book.alerts = 8, []alert.Alert{{ID: "another"}}
+	s.book.mu.Unlock()
+	await(t, lines, `data: {"text":"Alert fired: BTCUSDT price below 47,000 at 46,998.1","to":"/console/alerts/al1"}`)
 }
 
 // A revoked session ends its streams, and so does the bound.

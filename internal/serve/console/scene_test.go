@@ -47,6 +47,7 @@ type book struct {
 	held   []order.PricedPosition
 	state  guard.State
 	alerts []alert.Alert
+	fired  uint64 // number of the firing
 	calls  []string
 }
 
@@ -167,7 +168,9 @@ func (b *book) Quote(context.Context, market.Symbol) (order.Quote, error) {
 }
 
 func (b *book) firings() []console.Firing {
-	one := console.Firing{Seq: 7}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := console.Firing{Seq: max(7, b.fired)}
 	one.ID, one.Symbol, one.Condition.Type, one.Condition.Threshold, one.At, one.Note = "al1", "BTCUSDT", "price_below", "47000", noon().Add(-time.Hour), "range low"
 	one.Value = new(46998.1)
 	return []console.Firing{one}

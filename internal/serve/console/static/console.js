@@ -15,12 +15,13 @@ if (!root.dataset.theme) {
   if (button) button.addEventListener('click', () => { button.value = root.dataset.theme === 'light' ? 'dark' : 'light' })
 }
 
-const toast = (text) => {
-  const d = document.createElement('div')
+const toast = (text, to) => {
+  const d = document.createElement(to ? 'a' : 'div')
   d.className = 'toast'
   d.textContent = text
+  if (to) d.href = to
   $('.toasts').append(d)
-  setTimeout(() => d.remove(), 6000)
+  setTimeout(() => d.remove(), to ? 15000 : 6000)
 }
 
 // Dialogs. A link with data-ask leads to a page with a form; here its form opens as a dialog.
@@ -131,8 +132,8 @@ const count = () => $$('[data-until]').forEach((e) => {
 })
 if ($('[data-until]') || body.dataset.live) setInterval(count, 1000)
 
-// Live. One stream for a visible page, closed while it is hidden. A price patches a number; any
-// other event names a topic, and the parts of this page are fetched again.
+// Live. One stream for a visible page, closed while it is hidden. A price patches a number, a notice
+// is shown for a while, and a change names a topic: the parts of this page are fetched again.
 const marks = { en: [',', '.'], de: ['.', ','], fr: ['\u202f', ','] }[body.dataset.numbers] || [',', '.']
 const grouped = (text) => {
   const [whole, fraction] = text.split('.')
@@ -174,6 +175,7 @@ const connect = () => {
   source = new EventSource('/console/events')
   source.addEventListener('beat', (e) => fresh(e.data))
   source.addEventListener('change', (e) => { fresh(); if (e.data === 'all' || topics.has(e.data)) refresh() })
+  source.addEventListener('notice', (e) => { fresh(); const { text, to } = JSON.parse(e.data); toast(text, to) })
   source.addEventListener('price', (e) => {
     fresh()
     const [symbol, price] = JSON.parse(e.data)

@@ -21,6 +21,7 @@ import (
 //	POST /fake/lose?event=E&count=N       the next events of a kind reach nobody
 //	POST /fake/pin?symbol=S&price=P       hold a price; 0 lets go
 //	POST /fake/move?symbol=S&price=P      hold a price that meets the orders at once
+//	POST /fake/fix?symbol=S&price=P       hold a price in the bars too, where it is also traded
 //	POST /fake/trade?id=ID&quantity=Q     fill some of an order
 //	POST /fake/expire?id=ID               end an order as the venue does
 //	POST /fake/refuse?id=ID               refuse a leg when its working order is filled
@@ -69,7 +70,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "no pending order has this id", http.StatusNotFound)
 			return
 		}
-	case "/fake/pin", "/fake/move", "/fake/trade":
+	case "/fake/pin", "/fake/move", "/fake/fix", "/fake/trade":
 		s.controlTrading(w, r)
 		return
 	default:
@@ -90,6 +91,8 @@ func (s *Server) controlTrading(w http.ResponseWriter, r *http.Request) {
 		s.Pin(r.FormValue("symbol"), price)
 	case "/fake/move":
 		s.Move(r.FormValue("symbol"), price)
+	case "/fake/fix":
+		s.Fix(r.FormValue("symbol"), price, decimal.NewFromInt(1000))
 	default:
 		if s.Trade(r.FormValue("id"), price) {
 			break
