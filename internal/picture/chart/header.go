@@ -57,7 +57,12 @@ func (l *layout) placeHeader() {
 	if l.spec.Sample && title != "SAMPLE" {
 		h.add(keepSample, SmallBold, t.warn, 12, "SAMPLE")
 	}
-	l.headerBar(&h)
+	for i, fact := range l.spec.Facts {
+		h.add(keepClose, Small, t.text, 16-2*min(i, 1), fact)
+	}
+	if l.spec.Facts == nil {
+		l.headerBar(&h)
+	}
 	if !l.spec.Sample {
 		daily := l.spec.Interval >= market.Day1
 		h.add(keepRange, Small, t.muted, 14, rangeText(l.spec.Bars.T[0], l.spec.Bars.T[l.n-1], !daily))

@@ -9,20 +9,18 @@ import (
 // stackPanes cuts the plot into panes and gives each result one. A panel has the same
 // height as every other, and the price at least that of two.
 func (l *layout) stackPanes() {
-	panels := 0
-	for _, r := range l.spec.Results {
-		if r.Result != nil && !r.Result.Overlay {
-			panels++
-		}
-	}
 	plot := l.Height - timeAxisHeight*l.s
-	panels, each, dropped := panelHeights(panels, plot, smallestPanel*l.s)
+	panels, each, dropped := panelHeights(l.spec.panels(), plot, smallestPanel*l.s)
 	l.dropped = dropped
-	price := plot - panels*each
-	l.addPane(Rect{0, 0, 0, price})
-	for i := range panels {
-		top := price + i*each
-		l.addPane(Rect{0, top + l.s, 0, top + each})
+	if l.spec.Shares != nil && dropped == 0 {
+		l.sharePanes(plot)
+	} else {
+		price := plot - panels*each
+		l.addPane(Rect{0, 0, 0, price})
+		for i := range panels {
+			top := price + i*each
+			l.addPane(Rect{0, top + l.s, 0, top + each})
+		}
 	}
 	next := 1
 	for _, r := range l.spec.Results {
@@ -40,6 +38,20 @@ func (l *layout) stackPanes() {
 	}
 	l.addCompared()
 	l.countAhead()
+}
+
+// sharePanes cuts the plot into panes of the shares that the picture asks for.
+func (l *layout) sharePanes(plot int) {
+	top := plot
+	for _, share := range l.spec.Shares {
+		top -= max(int(float64(share*float64(plot))), smallestPanel*l.s*2/3)
+	}
+	l.addPane(Rect{0, 0, 0, top})
+	for _, share := range l.spec.Shares {
+		high := max(int(float64(share*float64(plot))), smallestPanel*l.s*2/3)
+		l.addPane(Rect{0, top + l.s, 0, top + high})
+		top += high
+	}
 }
 
 // panelHeights divides a plot among n panels: the share of one is at most panelShare,

@@ -64,6 +64,11 @@ type Spec struct {
 	Sample bool
 	// Forming says that the last bar has not closed.
 	Forming bool
+	// Facts stand in the header in place of the prices of the last bar.
+	Facts []string
+	// Shares are the parts of the plot that the panels take, from the top; nil for equal
+	// ones. There must be one for each panel, and the price keeps the rest.
+	Shares []float64
 	// Note goes into the header as a warning, such as "stale 12m" or the provider.
 	Note string
 }
@@ -121,6 +126,8 @@ func (s *Spec) Check() error {
 		return fault.Field("compare", strconv.Itoa(len(s.Compare))+" symbols", "at most "+strconv.Itoa(MaxCompared))
 	case slices.ContainsFunc(s.Compare, func(c Comparison) bool { return len(c.Percent) != n }):
 		return fault.Field("compare", "values", "as many as the "+strconv.Itoa(n)+" bars")
+	case s.Shares != nil && (len(s.Shares) != s.panels() || shared(s.Shares) > mostShared):
+		return fault.Field("shares", strconv.Itoa(len(s.Shares))+" parts", "one part for each of "+strconv.Itoa(s.panels())+" panels, of at most 0.8 together")
 	case len(s.Drawings) > MaxDrawings:
 		return fault.Field("drawings", strconv.Itoa(len(s.Drawings))+" drawings", "at most "+strconv.Itoa(MaxDrawings))
 	case int(s.Theme) >= len(themes):
@@ -136,4 +143,26 @@ func (s *Spec) Check() error {
 // size returns width, height and scale with the defaults filled in.
 func (s *Spec) size() (width, height, scale int) {
 	return cmp.Or(s.Width, DefaultWidth), cmp.Or(s.Height, DefaultHeight), max(s.Scale, 1)
+}
+
+// mostShared is the most of the plot that panels with shares of their own take.
+const mostShared = 0.8
+
+// panels returns the number of results below the price.
+func (s *Spec) panels() int {
+	n := 0
+	for _, r := range s.Results {
+		if r.Result != nil && !r.Result.Overlay {
+			n++
+		}
+	}
+	return n
+}
+
+func shared(parts []float64) float64 {
+	all := 0.0
+	for _, p := range parts {
+		all += p
+	}
+	return all
 }

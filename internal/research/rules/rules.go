@@ -149,21 +149,22 @@ func (s *side) next(bars *market.Bars, a *simulate.Account) {
 	held := a.Position()*float64(s.direction) > 0
 	if s.exit != nil {
 		if v, ok := s.exit.Last(bars); ok && v.Holds && held {
-			s.close(a)
+			s.close(a, "exit")
 		}
 	}
 	if open := a.Open(); held && s.rules.MaxBars > 0 && a.Index()-open[0].Bar+1 >= s.rules.MaxBars {
-		s.close(a)
+		s.close(a, "max_bars")
 	}
 	if v, ok := s.enter.Last(bars); ok && v.Rises && !held {
 		none := math.NaN()
 		a.Enter(simulate.Request{ID: s.id, Side: s.direction, Quantity: none, Limit: none, Stop: none})
 		x := simulate.NewExit(s.id+" exit", s.id)
+		x.CommentLoss, x.CommentProfit = "stop", "target"
 		x.LossPercent, x.ProfitPercent = s.rules.Stop, s.rules.Target
 		a.Exit(x)
 	}
 }
 
-func (s *side) close(a *simulate.Account) {
-	a.Close(simulate.CloseRequest{From: s.id, Quantity: math.NaN(), Percent: math.NaN()})
+func (s *side) close(a *simulate.Account, why string) {
+	a.Close(simulate.CloseRequest{From: s.id, Quantity: math.NaN(), Percent: math.NaN(), Comment: why})
 }

@@ -17,6 +17,7 @@ import (
 	"candela/internal/market/marketdata"
 	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
+	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 )
 
@@ -36,6 +37,7 @@ type charts struct {
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among tokens
 	memory   sync.Pool   // of *indicator.Memory
+	reports  *report.Store
 }
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,

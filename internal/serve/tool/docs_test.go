@@ -416,6 +416,7 @@ func errorCodes() map[string]string {
 		"pine_size":              "A Pine script is longer than 256 KiB. Remove what it does not need.",
 		"scripts_one_node":       "Several replicas run, and scripts are stored on one node only. Send the source with each request.",
 		"too_many_scripts":       "200 scripts are stored. Remove one with delete_script.",
+		"unknown_report":         "No report has that id, or it is over an hour old. Repeat the call that made it.",
 		"unknown_script":         "No script has that name; `suggestions` lists near names.",
 		"scripts_disabled":       "This candela runs no Pine scripts. The operator adds `scripts` to `--toolsets`.",
 		"unknown_indicator":      "No indicator has that name; `suggestions` lists near names, list_indicators all.",

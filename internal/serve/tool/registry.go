@@ -21,6 +21,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/trading/order"
@@ -73,6 +74,7 @@ type Registry struct {
 	names   []string
 	log     *slog.Logger
 	symbols Symbols
+	reports *report.Store
 }
 
 // registeredTool is a tool that is ready to run.
@@ -93,14 +95,15 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots())}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), reports: &report.Store{Now: time.Now}}
+	r.reports = charts.reports
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
-	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols()}) {
+	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			continue
 		}

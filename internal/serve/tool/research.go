@@ -133,11 +133,19 @@ func (a *accountArgs) args() args {
 	}
 }
 
+// marginLeft is the part of a position's value, in percent, below which equity is too low to
+// hold a position of the whole equity.
+const marginLeft = 50
+
 func (a *accountArgs) config(tick float64) simulate.Config {
 	c := simulate.Config{
 		Capital: a.capital, Tick: tick, Step: 1e-8, PointValue: 1, Sizing: simulate.PercentOfEquity, Size: a.percent,
-		Charge: simulate.Percent, Commission: a.fee / 100, SlipPercent: a.slip / 100, MarginLong: 100, MarginShort: 100,
+		Charge: simulate.Percent, Commission: a.fee / 100, SlipPercent: a.slip / 100,
 	}
+	// A position is sized before its price is known. The margin leaves room for what the
+	// price moves until then: without it, the excess of a whole equity would be sold at once.
+	c.MarginLong = marginLeft / max(1, a.percent/100)
+	c.MarginShort = c.MarginLong
 	if a.quantity > 0 {
 		c.Sizing, c.Size = simulate.Fixed, a.quantity
 	}

@@ -23,6 +23,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
+	"candela/internal/research/report"
 	"candela/internal/research/rules"
 	"candela/internal/serve/mcp"
 )
@@ -36,11 +37,12 @@ type backtestArgs struct {
 	script      string
 	bars        int
 	seed        int
+	format      string
 	raw         []byte // the rules as they were given, for the id of the run
 }
 
 func declareBacktest(l indicator.Library) (*backtestArgs, args) {
-	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
+	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, format: formatSummary, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
@@ -50,7 +52,7 @@ func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
 	list = append(list, r.args()...)
-	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""))
+	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
 }
 
 const sideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
@@ -111,7 +113,7 @@ func (c *charts) runBacktest() toolSpec {
 	return toolSpec{
 		name: "run_backtest", title: "Run a back-test", scope: principal.Charts, set: ResearchSet,
 		description: "What a set of rules would have earned on past bars, by TradingView's fill rules: orders of a closed bar fill from the next open on. " +
-			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. About 3 KB.",
+			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. get_report has all trades and the picture. About 3 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(func() (*backtestArgs, args) { return declareBacktest(c.library) }, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
 			return c.backtest(ctx, caller, r)
@@ -173,29 +175,58 @@ func scriptLimits() eval.Limits {
 	return eval.Limits{BarSteps: 200_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}
 }
 
-func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (answer mcp.Result, err error) {
-	var found backtestJSON
-	err = c.inTurn(ctx, caller, func() error {
+func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (mcp.Result, error) {
+	var found *backtestRun
+	err := c.inTurn(ctx, caller, func() (err error) {
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
 	if failed, ok := errors.AsType[*eval.Error](err); ok {
 		err = fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
 	}
-	return jsonResult(found, err)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	answer, err := jsonResult(r.json(found, p), nil)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	kept := r.report(found, p, answer.Structured)
+	c.reports.Put(caller.Subject, kept)
+	return c.withPicture(ctx, caller, r.format, kept, answer)
+}
+
+// withPicture adds the picture of a report to an answer, or replaces it, as a format asks.
+func (c *charts) withPicture(ctx context.Context, caller principal.Caller, format string, kept *report.Report, answer mcp.Result) (mcp.Result, error) {
+	if format == formatSummary {
+		return answer, nil
+	}
+	png, err := c.drawReport(ctx, caller, kept, "dark")
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	// No structured content with a picture, as in generate_chart.
+	shown := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}
+	if format == formatBoth {
+		shown.Content = append(shown.Content, answer.Content...)
+	}
+	return shown, nil
+}
+
+// backtestRun is a run and what is known about it.
+type backtestRun struct {
+	*strategy.Run
+	honesty strategy.Honesty
 }
 
 // run runs a program and judges the result.
-func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *past, depth int) (backtestJSON, error) {
+func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *past, depth int) (*backtestRun, error) {
 	run, err := strategy.Over(ctx, program, &p.Bars, p.from)
 	if err != nil {
-		return backtestJSON{}, err
+		return nil, err
 	}
 	honesty, err := strategy.Judge(ctx, program, run, min(depth, p.Bars.Len()/4), uint64(r.seed)) //nolint:gosec // G115: the argument is not negative
-	if err != nil {
-		return backtestJSON{}, err
-	}
-	return r.json(run, &honesty, p), nil
+	return &backtestRun{run, honesty}, err
 }
 
 type tradeJSON struct {
@@ -239,6 +270,7 @@ type honestyJSON struct {
 
 type backtestJSON struct {
 	RunID       string      `json:"run_id"`
+	ReportID    string      `json:"report_id"`
 	Symbol      string      `json:"symbol"`
 	Interval    string      `json:"interval"`
 	FillModel   string      `json:"fill_model"`
@@ -253,16 +285,17 @@ type backtestJSON struct {
 // lastTrades is the number of trades that are listed.
 const lastTrades = 5
 
-func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) backtestJSON {
+func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
+	id := r.id(p)
 	out := backtestJSON{
-		RunID: r.id(p), Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run, p),
-		Honesty: honestyText(run, h), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
+		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run.Run, p),
+		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
 		Assumptions: assumptions(&run.Config),
 	}
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
 		out.LastTrades = append(out.LastTrades, tradeJSON{
 			t.Side.String(), unixText(t.EntryTime / 1000), figure(t.EntryPrice), unixText(t.ExitTime / 1000), figure(t.ExitPrice),
-			figure(t.Quantity), figure(t.Profit), cmp.Or(t.ExitComment, t.ExitID),
+			figure(t.Quantity), figure(t.Profit), why(&t),
 		})
 	}
 	if p.Synthetic {
@@ -270,6 +303,9 @@ func (r *backtestArgs) json(run *strategy.Run, h *strategy.Honesty, p *past) bac
 	}
 	return out
 }
+
+// why says what ended a trade.
+func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 
 // assumptions describes the account of a run.
 func assumptions(c *simulate.Config) string {

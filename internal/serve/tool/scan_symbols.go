@@ -16,6 +16,7 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
+	"candela/internal/research/report"
 	"candela/internal/research/scan"
 	"candela/internal/serve/mcp"
 )
@@ -136,7 +137,11 @@ func (c *charts) scanSymbols() toolSpec {
 				return mcp.Result{}, err
 			}
 			found, err := c.scan(ctx, caller, r)
-			return jsonResult(found, err)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			answer := r.json(found)
+			return c.keepReport(caller, "Scan of "+strconv.Itoa(len(r.symbols))+" symbols, "+answer.Interval, &answer.ReportID, &answer, r.tables(found)...)
 		}),
 	}
 }
@@ -195,7 +200,7 @@ type scanFailure struct {
 }
 
 // scan reads and judges the symbols.
-func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs) (scanJSON, error) {
+func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs) (*scanned, error) {
 	requests := make([]marketdata.Request, len(r.symbols))
 	for i, s := range r.symbols {
 		requests[i] = marketdata.Request{Symbol: s, Interval: r.Interval, Bars: 2, Warmup: min(r.Depth(), mostWarmup), Background: true}
@@ -214,9 +219,9 @@ func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs)
 		report.step(found.done+len(found.skipped), len(found.failed))
 	})
 	if ctx.Err() != nil {
-		return scanJSON{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	return r.json(&found), nil
+	return &found, nil
 }
 
 // judge evaluates the question over the closed bars of a symbol.
@@ -291,6 +296,7 @@ type scanJSON struct {
 	Unread    int            `json:"not_read,omitempty"`
 	Next      string         `json:"next,omitempty"`
 	AsOf      string         `json:"as_of,omitempty"`
+	ReportID  string         `json:"report_id"`
 }
 
 // mostNamed is the number of failures that are named; the others are counted.
@@ -346,4 +352,26 @@ func named(all []scanFailure) (some []scanFailure, by map[string]int) {
 		}
 	}
 	return all[:min(len(all), mostNamed)], by
+}
+
+// tables lists the rows of a scan, and the symbols that are missing.
+func (r *scanArgs) tables(found *scanned) []report.Table {
+	columns := []string{"symbol", "time", "close", "bars_ago", "short_history"}
+	for _, c := range r.Columns {
+		columns = append(columns, c.Name)
+	}
+	missing := slices.Concat(found.failed, found.skipped)
+	return []report.Table{
+		{Name: "rows", Columns: columns, Len: len(found.rows), Row: func(i int) []any {
+			row := &found.rows[i]
+			line := []any{row.Symbol, unixText(row.Time), row.Close, row.Ago, row.Short}
+			for _, v := range row.Values {
+				line = append(line, v)
+			}
+			return line
+		}},
+		{Name: "failures", Columns: []string{"symbol", "why", "retry_after_s"}, Len: len(missing), Row: func(i int) []any {
+			return []any{missing[i].Symbol, missing[i].Why, missing[i].Retry}
+		}},
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"candela/internal/market"
 	"candela/internal/research/firings"
 	"candela/internal/research/replay"
+	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 )
 
@@ -73,7 +74,16 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	return jsonResult(alertTestJSON(r, interval, &p, &answer, want.Describe()), nil)
+	found := alertTestJSON(r, interval, &p, &answer, want.Describe())
+	return c.keepReport(caller, "Test of an alert: "+found.Describe, &found.ReportID, &found, firingTable(&answer))
+}
+
+// firingTable lists the firings of an alert.
+func firingTable(a *firings.Answer) report.Table {
+	return report.Table{
+		Name: "firings", Columns: []string{"time", "price"}, Len: len(a.Firings),
+		Row: func(i int) []any { return []any{unixText(a.Firings[i].Time), a.Firings[i].Price} },
+	}
 }
 
 type forwardJSON struct {
@@ -109,6 +119,7 @@ type alertAnswerJSON struct {
 	Data     dataJSON       `json:"data"`
 	Seed     int            `json:"seed"`
 	Caution  string         `json:"caution,omitempty"`
+	ReportID string         `json:"report_id"`
 }
 
 // lastFirings is the number of firings that are listed.

@@ -21,6 +21,6 @@ func Toolsets() []Toolset {
 		{MarketSet, "find_symbols searches instruments by name"},
 		{AccountSet, "get_account shows cash, equity, limits and the policy"},
 		{ScriptsSet, "check_script, save_script and delete_script; Pine scripts in charts and alerts"},
-		{ResearchSet, "run_backtest, test_alert and scan_symbols: what rules and alerts would have done, and which symbols meet a condition"},
+		{ResearchSet, "run_backtest, test_alert, scan_symbols and get_report: what rules and alerts would have done, and which symbols meet a condition"},
 	}
 }

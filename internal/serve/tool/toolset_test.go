@@ -25,7 +25,7 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 	if got := names(tooltest.Extended(t, nil)); !slices.Equal(got, always) {
 		t.Errorf("without a set: %v", got)
 	}
-	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert", "scan_symbols"}} {
+	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert", "scan_symbols", "get_report"}} {
 		if got := names(tooltest.Extended(t, nil, set)); !slices.Equal(got, append(slices.Clone(always), extra...)) {
 			t.Errorf("%s: %v", set, got)
 		}
@@ -54,6 +54,11 @@ func TestToolsets_Scopes(t *testing.T) {
 	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	apart := tooltest.Extended(t, nil, tooltest.Sets()...)
+	for _, r := range []*tool.Registry{registry, apart} {
+		made := string(call(t, r, "scan_symbols", good["scan_symbols"]).Content[0].Text)
+		_, id, _ := strings.Cut(made, `"report_id":"`)
+		good["get_report"] = `{"part":"rows","report_id":"` + id[:16] + `"}`
+	}
 	for name, need := range tooltest.Extra() {
 		for _, has := range allScopes() {
 			for _, arguments := range []string{good[name], `{"no_such_argument":1}`} {

@@ -17,7 +17,7 @@ func AllScopes() map[string]principal.Scope {
 func Extra() map[string]principal.Scope {
 	return map[string]principal.Scope{
 		"find_symbols": principal.Charts, "get_account": principal.Read,
-		"run_backtest": principal.Charts, "test_alert": principal.Charts, "scan_symbols": principal.Charts,
+		"run_backtest": principal.Charts, "test_alert": principal.Charts, "scan_symbols": principal.Charts, "get_report": principal.Charts,
 		"check_script": principal.Charts, "save_script": principal.Trade, "delete_script": principal.Trade,
 	}
 }

@@ -1,0 +1,126 @@
+package report
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/analysis/performance"
+)
+
+//go:embed page.html
+var pageText string
+
+// mostRows is the number of rows that a table on the page has.
+const mostRows = 500
+
+type cell struct{ Class, Text string }
+
+type pageTable struct {
+	Title     string
+	Columns   []string
+	Rows      [][]cell
+	All, Left int
+}
+
+type pageYear struct {
+	Year  int
+	Cells []cell
+}
+
+type page struct {
+	Title       string
+	Sections    []Section
+	Light, Dark template.URL
+	Months      []string
+	Years       []pageYear
+	Tables      []pageTable
+}
+
+// HTML writes the report as one page without scripts and without anything from outside. The
+// pictures are PNG files, or nil.
+func (r *Report) HTML(w io.Writer, light, dark []byte) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("report page: %w", err)
+	}
+	p := page{Title: r.Title, Sections: r.Sections, Light: dataURL(light), Dark: dataURL(dark)}
+	if r.Curve != nil {
+		p.years(r.Curve.Run.Summary(1).Months)
+	}
+	for i := range r.Tables {
+		if t := &r.Tables[i]; !slices.Contains([]string{"equity", "months"}, t.Name) && t.Len > 0 {
+			p.Tables = append(p.Tables, tableOf(t))
+		}
+	}
+	return t.Execute(w, p)
+}
+
+func dataURL(png []byte) template.URL {
+	if png == nil {
+		return ""
+	}
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png)) //nolint:gosec // G203: our own picture
+}
+
+// years makes a table of months, with the return of each year.
+func (p *page) years(months []performance.Month) {
+	for m := time.January; m <= time.December; m++ {
+		p.Months = append(p.Months, m.String()[:3])
+	}
+	for i := 0; i < len(months); {
+		y := pageYear{Year: months[i].Year, Cells: make([]cell, 13)}
+		growth := 1.0
+		for ; i < len(months) && months[i].Year == y.Year; i++ {
+			y.Cells[months[i].Month-1] = percentCell(months[i].Percent)
+			growth *= 1 + months[i].Percent/100
+		}
+		y.Cells[12] = percentCell((growth - 1) * 100)
+		p.Years = append(p.Years, y)
+	}
+}
+
+func percentCell(x float64) cell {
+	c := cell{"up", fmt.Sprintf("%+.2f", x)}
+	if x < 0 {
+		c.Class = "down"
+	}
+	return c
+}
+
+// tableOf makes the newest rows of a table, the last first.
+func tableOf(t *Table) pageTable {
+	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], Columns: t.Columns, All: t.Len, Left: max(0, t.Len-mostRows)}
+	for i := t.Len - 1; i >= out.Left; i-- {
+		var row []cell
+		for k, v := range t.Row(i) {
+			c := cell{Text: Text(v)}
+			if x, ok := v.(float64); ok {
+				c = cell{"n", short(x)}
+				if name := t.Columns[k]; name == "profit" || strings.HasSuffix(name, "_pct") {
+					c.Class += map[bool]string{true: " down", false: " up"}[x < 0]
+				}
+			}
+			row = append(row, c)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// short writes a number with six digits.
+func short(x float64) string {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return ""
+	case math.Abs(x) >= 1e5:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.6g", x)
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/simulate"
+	"candela/internal/market"
+	"candela/internal/picture/chart"
+)
+
+// The size of a picture in logical pixels.
+const (
+	Width  = 1440
+	Height = 1080
+)
+
+// mostMarked is the number of trades that are drawn with marks; of more only the lines are.
+const mostMarked = 300
+
+// inks are the colours that charts do not choose by themselves.
+type inks struct{ win, loss, long, short, muted, text, sample indicator.Tone }
+
+func inksOf(t chart.Theme) inks {
+	if t == chart.Light {
+		return inks{win: 0x089981FF, loss: 0xF23645FF, long: 0x316EF9FF, short: 0xBF5002FF, muted: 0x6E717CFF, text: 0x434651FF, sample: 0x316EF912}
+	}
+	return inks{win: 0x26A69AFF, loss: 0xEF5350FF, long: 0x64C6FAFF, short: 0xFE790CFF, muted: 0x868B98FF, text: 0xB2B5BEFF, sample: 0x64C6FA14}
+}
+
+// faint returns a colour at a part of its strength.
+func faint(t indicator.Tone, part float64) indicator.Tone {
+	return t&^0xff | indicator.Tone(float64(part*float64(t&0xff)))
+}
+
+// Picture describes the picture of a back-test: trades on the price, equity beside buying
+// and holding, drawdown, monthly returns and the position.
+func (c *Curve) Picture(theme chart.Theme, width, height, scale int) *chart.Spec {
+	d := c.drawing(theme)
+	return &chart.Spec{
+		Bars: d.bars, Symbol: c.Symbol, Interval: c.Interval, Sample: c.Sample, Theme: theme,
+		Width: width, Height: height, Scale: scale, Facts: c.Facts, Note: c.Warning,
+		Results: []chart.Named{
+			{Name: "trades", Result: d.trades()}, {Name: "equity", Result: d.equity()}, {Name: "drawdown", Result: d.drawdown()},
+			{Name: "months", Result: d.months()}, {Name: "position", Result: d.position()},
+		},
+		Shares: []float64{0.22, 0.13, 0.12, 0.09},
+	}
+}
+
+// drawing is a curve in columns of a picture: one for each bar, or for several.
+type drawing struct {
+	*Curve
+	inks inks
+	per  int // bars in a column
+	bars market.Bars
+}
+
+func (c *Curve) drawing(theme chart.Theme) *drawing {
+	all := c.Run.Bars.Slice(c.Run.From, c.Run.Bars.Len())
+	d := &drawing{Curve: c, inks: inksOf(theme), per: (all.Len() + chart.MaxBars - 1) / chart.MaxBars}
+	for i := 0; i < all.Len(); i += d.per {
+		b := all.At(i)
+		for k := i + 1; k < min(i+d.per, all.Len()); k++ {
+			next := all.At(k)
+			b.H, b.L, b.C = max(b.H, next.H), min(b.L, next.L), next.C
+		}
+		b.V = 0 // the volume would cover the marks
+		d.bars.Append(b)
+	}
+	return d
+}
+
+// x returns the column of a bar of the run.
+func (d *drawing) x(bar int) int { return max(0, bar-d.Run.From) / d.per }
+
+// column returns the value of each column, given that of each bar from the first that
+// counts: the last one of its bars.
+func (d *drawing) column(of func(i int) float64) []float64 {
+	out := make([]float64, d.bars.Len())
+	for k := range out {
+		out[k] = of(min((k+1)*d.per, len(d.Run.Equity)) - 1)
+	}
+	return out
+}
+
+func (d *drawing) trades() *indicator.Result {
+	drawn := &indicator.Drawn{}
+	marked := len(d.Run.Trades) <= mostMarked
+	for i := range d.Run.Trades {
+		t := &d.Run.Trades[i]
+		ink := d.inks.win
+		if t.Profit < 0 {
+			ink = d.inks.loss
+		}
+		drawn.Shapes = append(drawn.Shapes, d.line(t, ink))
+		if !marked {
+			continue
+		}
+		drawn.Marks = append(drawn.Marks, d.entry(t.Side, t.EntryBar),
+			indicator.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: indicator.AtValue, Form: indicator.XCross, Size: indicator.Tiny, Color: ink})
+		if t.Ambiguous {
+			drawn.Marks = append(drawn.Marks, indicator.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: indicator.AtValue, Form: indicator.Circle, Size: indicator.Normal, Color: faint(ink, 0.3)})
+		}
+	}
+	for _, l := range d.Run.Open {
+		drawn.Marks = append(drawn.Marks, d.entry(l.Side, l.Bar))
+	}
+	label := "Trades"
+	if !marked {
+		label = fmt.Sprintf("%d trades: lines only", len(d.Run.Trades))
+	}
+	return &indicator.Result{Label: label, Overlay: true, Drawn: drawn}
+}
+
+func (d *drawing) line(t *simulate.Trade, ink indicator.Tone) indicator.Shape {
+	return indicator.Shape{
+		Kind: indicator.Segment, Color: faint(ink, 0.6), Width: 1,
+		Points: []indicator.Point{{X: d.x(t.EntryBar), Y: t.EntryPrice}, {X: d.x(t.ExitBar), Y: t.ExitPrice}},
+	}
+}
+
+func (d *drawing) entry(side simulate.Side, bar int) indicator.Mark {
+	if side == simulate.Long {
+		return indicator.Mark{X: d.x(bar), Place: indicator.BelowBar, Form: indicator.TriangleUp, Size: indicator.Little, Color: d.inks.long}
+	}
+	return indicator.Mark{X: d.x(bar), Place: indicator.AboveBar, Form: indicator.TriangleDown, Size: indicator.Little, Color: d.inks.short}
+}
+
+func (d *drawing) equity() *indicator.Result {
+	r, capital := d.Run, d.Run.Config.Capital
+	first := r.Bars.O[r.From]
+	held := d.column(func(i int) float64 { return capital * r.Bars.C[r.From+i] / first })
+	grey := make([]indicator.Tone, len(held))
+	for i := range grey {
+		grey[i] = d.inks.muted
+	}
+	out := &indicator.Result{
+		Label: "Equity",
+		Lines: []indicator.Line{
+			{Label: "Equity", Values: d.column(func(i int) float64 { return r.Equity[i] })},
+			{Label: "Buy and hold", Values: held, Paint: &indicator.Paint{Colors: grey, Width: 1, Dash: indicator.Dashed}},
+		},
+		HLines: []indicator.HLine{{Y: capital, Style: indicator.Reference}},
+		Drawn:  &indicator.Drawn{},
+	}
+	if d.OutOfSample > r.From {
+		from := d.x(d.OutOfSample)
+		out.Drawn.Tints = []indicator.Tint{{From: from, To: d.bars.Len() - 1, Color: d.inks.sample}}
+		out.Drawn.Marks = []indicator.Mark{{X: from, Place: indicator.AtBottom, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}}
+	}
+	return out
+}
+
+func (d *drawing) drawdown() *indicator.Result {
+	r := d.Run
+	falls := make([]float64, len(r.Equity))
+	peak := r.Config.Capital
+	for i, e := range r.Equity {
+		peak = max(peak, e)
+		falls[i] = 100 * (e - peak) / peak
+	}
+	// The deepest of a column's bars is shown, so that the label is true.
+	values, deepest := make([]float64, d.bars.Len()), 0
+	for k := range values {
+		for i := k * d.per; i < min((k+1)*d.per, len(falls)); i++ {
+			values[k] = min(values[k], falls[i])
+		}
+		if values[k] < values[deepest] {
+			deepest = k
+		}
+	}
+	out := &indicator.Result{Label: "Drawdown %", Drawn: &indicator.Drawn{}}
+	d.filled(out, values, d.inks.loss, d.inks.loss)
+	if values[deepest] < 0 {
+		out.Drawn.Shapes = []indicator.Shape{d.deepest(deepest, values[deepest])}
+	}
+	return out
+}
+
+// deepest is the label of the deepest point, on the side with more room.
+func (d *drawing) deepest(at int, value float64) indicator.Shape {
+	text := fmt.Sprintf("%.1f %%", value)
+	if !d.Sample {
+		text += ", " + time.Unix(d.bars.T[at], 0).UTC().Format("2 Jan 2006")
+	}
+	pointer := indicator.PointLeft
+	if at > d.bars.Len()/2 {
+		pointer = indicator.PointRight
+	}
+	return indicator.Shape{
+		Kind: indicator.Caption, Points: []indicator.Point{{X: at, Y: value}}, Place: indicator.AtValue, Pointer: pointer,
+		Text: text, Ink: d.inks.text, Color: faint(d.inks.muted, 0.25), Size: indicator.Little,
+	}
+}
+
+// mostNamedMonths is the number of months whose returns are written.
+const mostNamedMonths = 24
+
+func (d *drawing) months() *indicator.Result {
+	r := d.Run
+	months := r.Summary(1).Months
+	values := make([]float64, d.bars.Len())
+	out := &indicator.Result{Label: "Months %", Drawn: &indicator.Drawn{}}
+	from, k := 0, 0
+	for i, t := range d.bars.T {
+		at := time.Unix(t, 0).UTC()
+		for k < len(months)-1 && (at.Year() > months[k].Year || at.Year() == months[k].Year && at.Month() > months[k].Month) {
+			out.Drawn.Marks = d.nameMonth(out.Drawn.Marks, len(months), from, i-1, months[k].Percent)
+			from, k = i, k+1
+		}
+		values[i] = math.NaN()
+		if k < len(months) {
+			values[i] = months[k].Percent
+		}
+	}
+	if k < len(months) {
+		out.Drawn.Marks = d.nameMonth(out.Drawn.Marks, len(months), from, len(values)-1, months[k].Percent)
+	}
+	d.filled(out, values, d.inks.win, d.inks.loss)
+	return out
+}
+
+// filled adds values as an area from 0 on, in one colour above it and another below.
+func (d *drawing) filled(r *indicator.Result, values []float64, above, below indicator.Tone) {
+	n := len(values)
+	line := &indicator.Paint{Colors: make([]indicator.Tone, n), Width: 1}
+	area := &indicator.FillPaint{Colors: make([]indicator.Tone, n)}
+	for i, v := range values {
+		ink := above
+		if v < 0 {
+			ink = below
+		}
+		line.Colors[i], area.Colors[i] = ink, faint(ink, 0.25)
+	}
+	r.Lines = append(r.Lines, indicator.Line{Label: r.Label, Values: values, Paint: line})
+	r.Fills = append(r.Fills, indicator.Fill{Y1: make([]float64, n), Y2: values, Style: indicator.Area, Paint: area})
+	r.HLines = append(r.HLines, indicator.HLine{Style: indicator.Zero})
+}
+
+// nameMonth writes the return of a month in the middle of its bars, if there is room.
+func (d *drawing) nameMonth(marks []indicator.Mark, months, from, to int, percent float64) []indicator.Mark {
+	if months > mostNamedMonths || (to-from+1)*mostNamedMonths < d.bars.Len() {
+		return marks
+	}
+	return append(marks, indicator.Mark{X: (from + to) / 2, Place: indicator.AtTop, Form: indicator.NoForm, Text: fmt.Sprintf("%+.1f", percent), Ink: d.inks.text})
+}
+
+func (d *drawing) position() *indicator.Result {
+	r := d.Run
+	held := make([]float64, len(r.Equity))
+	hold := func(side simulate.Side, quantity float64, from, to int) {
+		for i := max(0, from-r.From); i < to-r.From && i < len(held); i++ {
+			held[i] += float64(side) * quantity
+		}
+	}
+	for i := range r.Trades {
+		t := &r.Trades[i]
+		hold(t.Side, t.Quantity, t.EntryBar, t.ExitBar)
+	}
+	for _, l := range r.Open {
+		hold(l.Side, l.Quantity, l.Bar, r.Bars.Len())
+	}
+	out := &indicator.Result{Label: "Position", Drawn: &indicator.Drawn{}}
+	d.filled(out, d.column(func(i int) float64 { return held[i] }), d.inks.long, d.inks.short)
+	return out
+}

@@ -1,0 +1,120 @@
+// Package report keeps the whole result of a back-test, a test of an alert or a scan, of
+// which an answer shows the beginning: as tables, as a picture and as a page.
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"candela/internal/analysis/strategy"
+	"candela/internal/market"
+)
+
+// Table is one part of a report.
+type Table struct {
+	Name    string
+	Columns []string
+	Len     int
+	Row     func(i int) []any // texts, whole numbers and float64
+}
+
+// Section is a list of named facts on the page of a report.
+type Section struct {
+	Title string
+	Facts [][2]string
+}
+
+// Report is a whole result.
+type Report struct {
+	ID       string
+	Title    string
+	Answer   []byte // what the tool answered
+	Tables   []Table
+	Sections []Section // for the page, what limits the result first
+	Curve    *Curve    // nil if there is no picture
+}
+
+// Curve is what the picture of a back-test shows.
+type Curve struct {
+	Run      *strategy.Run
+	Symbol   string
+	Interval market.Interval
+	Sample   bool
+	Facts    []string // for the header
+	Warning  string   // for the header, in the warning colour
+	// OutOfSample is the first bar that was not used to choose parameters, 0 for none.
+	OutOfSample int
+}
+
+// Table returns the part with a name.
+func (r *Report) Table(name string) (*Table, bool) {
+	for i := range r.Tables {
+		if r.Tables[i].Name == name {
+			return &r.Tables[i], true
+		}
+	}
+	return nil, false
+}
+
+// Names returns the names of the parts.
+func (r *Report) Names() []string {
+	names := make([]string, 0, len(r.Tables)+1)
+	for i := range r.Tables {
+		names = append(names, r.Tables[i].Name)
+	}
+	if r.Curve != nil {
+		names = append(names, PicturePart)
+	}
+	return names
+}
+
+// PicturePart is the name of the picture among the parts.
+const PicturePart = "picture"
+
+// size is about how many bytes the report holds.
+func (r *Report) size() int {
+	n := len(r.Answer) + 1024
+	if r.Curve != nil {
+		const bar, trade = 64, 200
+		n += bar*r.Curve.Run.Bars.Len() + trade*len(r.Curve.Run.Trades)
+	}
+	for i := range r.Tables {
+		n += 48 * len(r.Tables[i].Columns) * r.Tables[i].Len / 4
+	}
+	return n
+}
+
+// Text writes a value of a table.
+func Text(v any) string {
+	switch x := v.(type) {
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// CSV writes the table with its columns in the first line.
+func (t *Table) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(t.Columns); err != nil {
+		return err
+	}
+	line := make([]string, len(t.Columns))
+	for i := range t.Len {
+		for k, v := range t.Row(i) {
+			line[k] = Text(v)
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,225 @@
+package tool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/analysis/simulate"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/picture/chart"
+	"candela/internal/research/report"
+	"candela/internal/serve/mcp"
+)
+
+// pageBytes bounds a page of a report: about 2,000 tokens.
+const pageBytes = 7600
+
+// reportArgs are the arguments of get_report.
+type reportArgs struct {
+	paging
+	id, part, theme string
+}
+
+func declareReport() (*reportArgs, args) {
+	r := &reportArgs{paging: paging{limit: 50}, part: "trades", theme: "dark"}
+	return r, args{
+		stringArg("report_id", &r.id, 64, "From run_backtest, test_alert or scan_symbols.").require(),
+		enumArg("part", &r.part, "", "trades", "equity", "months", "trials", "folds", "firings", "rows", "failures", report.PicturePart),
+		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
+		enumArg("theme", &r.theme, "Of the picture.", "dark", "light"),
+	}
+}
+
+func (c *charts) getReport() toolSpec {
+	return toolSpec{
+		name: "get_report", title: "Read a report", scope: principal.Charts, set: ResearchSet,
+		description: "The rest of an answer of run_backtest, test_alert or scan_symbols, in pages: all trades, equity, months, trials, firings or rows; picture draws a back-test. " +
+			"Reports are kept for an hour. At most 8 KB.",
+		hints: hints{readOnly: true, idempotent: true},
+		call: calling(declareReport, func(ctx context.Context, caller principal.Caller, r *reportArgs) (mcp.Result, error) {
+			found, ok := c.reports.Get(caller.Subject, r.id)
+			if !ok {
+				return mcp.Result{}, fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).
+					About("report_id", truncate(r.id), "a report_id of the last hour")
+			}
+			if r.part == report.PicturePart && found.Curve != nil {
+				png, err := c.drawReport(ctx, caller, found, r.theme)
+				return mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}, err
+			}
+			table, ok := found.Table(r.part)
+			if !ok {
+				return mcp.Result{}, fault.Field("part", r.part, "a part of this report: "+strings.Join(found.Names(), ", "), found.Names()...)
+			}
+			return r.page(found, table)
+		}),
+	}
+}
+
+// keepReport answers with a value and keeps the tables behind it under an id that follows
+// from it, which it sets.
+func (c *charts) keepReport(caller principal.Caller, title string, id *string, answer any, tables ...report.Table) (mcp.Result, error) {
+	data, err := marshalPlain(answer)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	*id = hex.EncodeToString(sum[:8])
+	result, err := jsonResult(answer, nil)
+	if err == nil {
+		c.reports.Put(caller.Subject, &report.Report{ID: *id, Title: title, Answer: result.Structured, Tables: tables})
+	}
+	return result, err
+}
+
+// drawReport draws the picture of a report.
+func (c *charts) drawReport(ctx context.Context, caller principal.Caller, r *report.Report, theme string) (png []byte, err error) {
+	t, err := chart.ParseTheme(theme)
+	if err != nil {
+		return nil, err
+	}
+	err = c.inTurn(ctx, caller, func() error {
+		png, err = c.renderer.PNG(r.Curve.Picture(t, report.Width, report.Height, 1))
+		return err
+	})
+	return png, err
+}
+
+// page returns the rows after the cursor, as many as fit.
+func (r *reportArgs) page(found *report.Report, t *report.Table) (mcp.Result, error) {
+	from := 0
+	if r.after != "" {
+		part, at, _ := strings.Cut(r.after, " ")
+		n, err := strconv.Atoi(at)
+		if err != nil || part != found.ID+"/"+t.Name || n < 0 {
+			return mcp.Result{}, fault.Field("cursor", "a cursor of another part", "the cursor from the previous page of "+t.Name)
+		}
+		from = n
+	}
+	out := struct {
+		ID      string   `json:"report_id"`
+		Part    string   `json:"part"`
+		Total   int      `json:"total"`
+		Columns []string `json:"columns"`
+		Rows    [][]any  `json:"rows"`
+		More    *more    `json:"more,omitempty"`
+	}{ID: found.ID, Part: t.Name, Total: t.Len, Columns: t.Columns, Rows: [][]any{}}
+	size, i := 0, from
+	for ; i < t.Len && i-from < r.limit; i++ {
+		row := t.Row(i)
+		for k, v := range row {
+			if x, ok := v.(float64); ok {
+				row[k] = figure(x)
+			}
+		}
+		data, err := marshalPlain(row)
+		if err != nil {
+			return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
+		}
+		if size += len(data) + 1; size > pageBytes && i > from {
+			break
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	if i < t.Len {
+		out.More = moreAfter("get_report", found.ID+"/"+t.Name+" "+strconv.Itoa(i), t.Len-i)
+	}
+	return jsonResult(out, nil)
+}
+
+// report returns the whole result of a run.
+func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.Report {
+	s, result := run.Summary(1), r.result(run.Run, p)
+	text := func(f figure) string { b, _ := f.MarshalJSON(); return string(b) }
+	honest := honestyText(run.Run, &run.honesty)
+	span := p.json(r.interval)
+	flags := "none"
+	if len(honest.Flags) > 0 {
+		flags = warningOf(honest.Flags)
+	}
+	return &report.Report{
+		ID: r.id(p), Answer: answer, Tables: r.tables(run),
+		Title: fmt.Sprintf("Back-test of %s, %s, %s to %s", p.Symbol, r.interval, span.From[:10], span.To[:10]),
+		Sections: []report.Section{
+			{Title: "How far to trust this", Facts: [][2]string{
+				{"Flags", flags}, {"Look-ahead", honest.LookAhead}, {"Start", honest.Start}, {"Bars with two prices", honest.Ambiguous},
+				{"Costs", honest.Costs}, {"Order of trades", honest.Order}, {"Assumptions", assumptions(&run.Config)},
+				{"Data", fmt.Sprintf("%d bars of %s, %d missing", span.Bars, span.Venue, span.Holes)},
+			}},
+			{Title: "Result", Facts: [][2]string{
+				{"Net", text(result.Net) + " (" + text(result.NetPct) + " %)"}, {"Open trades", text(result.Open)}, {"Buy and hold", text(result.BuyHold) + " %"},
+				{"Trades", strconv.Itoa(result.Trades)}, {"Winners", text(result.WinPct) + " %"}, {"Profit factor", text(result.ProfitFactor)},
+				{"Largest drawdown", text(result.Drawdown) + " %"}, {"Longest drawdown", strconv.Itoa(s.DrawdownBars) + " bars"},
+				{"Growth a year", text(result.CAGR) + " %"}, {"Sharpe by bars", text(result.Sharpe)}, {"Sharpe by months", text(result.SharpeMonth)},
+				{"Probability that Sharpe is above 0", text(result.Luck)}, {"In the market", text(result.Exposure) + " %"},
+			}},
+		},
+		Curve: &report.Curve{
+			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags),
+			Facts: []string{
+				fmt.Sprintf("net %+.2f %%", float64(result.NetPct)), fmt.Sprintf("hold %+.2f %%", float64(result.BuyHold)), fmt.Sprintf("drawdown %.1f %%", float64(result.Drawdown)),
+				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config),
+			},
+		},
+	}
+}
+
+// costText says in short what a side costs.
+func costText(c *simulate.Config) string {
+	fee := map[simulate.Charge]string{simulate.Percent: " %", simulate.PerUnit: " a unit", simulate.PerOrder: " an order"}[c.Charge]
+	return fmt.Sprintf("fee %g%s, slip %g %% + %d ticks", c.Commission, fee, c.SlipPercent, c.Slippage)
+}
+
+// tables lists the trades, the equity and the months of a run.
+func (r *backtestArgs) tables(run *backtestRun) []report.Table {
+	trades, bars := run.Trades, run.Bars
+	capital := run.Config.Capital
+	months := run.Summary(1).Months
+	tables := []report.Table{
+		{
+			Name: "trades", Len: len(trades), Columns: []string{"side", "in", "entry", "out", "exit", "quantity", "profit", "commission", "worst_pct", "best_pct", "bars", "ambiguous", "why"},
+			Row: func(i int) []any {
+				t := &trades[i]
+				side := float64(t.Side)
+				return []any{
+					t.Side.String(), unixText(t.EntryTime / 1000), t.EntryPrice, unixText(t.ExitTime / 1000), t.ExitPrice, t.Quantity, t.Profit, t.Commission,
+					100 * side * (t.Worst/t.EntryPrice - 1), 100 * side * (t.Best/t.EntryPrice - 1), t.ExitBar - t.EntryBar, t.Ambiguous, why(t),
+				}
+			},
+		},
+		{
+			Name: "equity", Len: len(run.Equity), Columns: []string{"time", "close", "equity", "buy_and_hold"},
+			Row: func(i int) []any {
+				k := run.From + i
+				return []any{unixText(bars.T[k]), bars.C[k], run.Equity[i], capital * bars.C[k] / bars.O[run.From]}
+			},
+		},
+		{
+			Name: "months", Len: len(months), Columns: []string{"month", "return_pct"},
+			Row: func(i int) []any {
+				return []any{time.Date(months[i].Year, months[i].Month, 1, 0, 0, 0, 0, time.UTC).Format("2006-01"), months[i].Percent}
+			},
+		},
+	}
+	return tables
+}
+
+// Report returns a report that a call of this caller has made, for commands.
+func (r *Registry) Report(caller principal.Caller, id string) (*report.Report, bool) {
+	return r.reports.Get(caller.Subject, id)
+}
+
+// warningOf joins the flags of a result for the header of its picture.
+func warningOf(flags []string) string {
+	shown := slices.Clone(flags)
+	for i, f := range shown {
+		shown[i] = strings.ReplaceAll(f, "_", " ")
+	}
+	return strings.Join(shown, ", ")
+}
