@@ -99,11 +99,11 @@ func (h *smoothed) bar(b market.Bar) market.Bar {
 	if !h.on {
 		return b
 	}
-	open, close := (b.O+b.C)/2, (b.O+b.H+b.L+b.C)/4
+	first, last := (b.O+b.C)/2, (b.O+b.H+b.L+b.C)/4
 	if h.began {
-		open = (h.open + h.close) / 2
+		first = (h.open + h.close) / 2
 	}
-	b.O, b.H, b.L, b.C = open, max(b.H, open, close), min(b.L, open, close), close
+	b.O, b.H, b.L, b.C = first, max(b.H, first, last), min(b.L, first, last), last
 	return b
 }
 
