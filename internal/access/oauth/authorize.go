@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -32,6 +31,8 @@ type request struct {
 	Local     bool   `json:"l,omitempty"` // the document has loopback redirects only
 	Renewed   bool   `json:"w,omitempty"` // the registration is of an earlier run
 	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
+	Person    string `json:"o,omitempty"` // the owner whom the page names, after a sign-in at the identity provider
+	Flow      string `json:"f,omitempty"` // of that sign-in
 	Most      string `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
 	Key       string `json:"k"`
 	Redirect  string `json:"r"`
@@ -49,6 +50,10 @@ func (q request) destination() destination { return destination{q.Redirect, stri
 // the client.
 func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 	s = s.pinned()
+	if s.cfg.SignIn != nil {
+		s.authorizeSignedIn(w, r)
+		return
+	}
 	if s.needsLogin(r) {
 		s.askLogin(w, r)
 		return
@@ -232,7 +237,7 @@ func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q reques
 
 // approve issues a code for a request that subject agreed to.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string, c choice) {
-	code, err := s.issueCode(r.Context(), q, subject, c)
+	code, err := s.issueCode(r, q, subject, c)
 	if errors.Is(err, ErrReplayed) {
 		// A double click sends the form twice, and the browser follows the second response.
 		_, err = s.store.Code(r.Context(), HashOf(code), time.Now())
@@ -263,12 +268,17 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 
 const codePurpose = "code"
 
-func (s *Server) issueCode(ctx context.Context, q request, subject string, c choice) (string, error) {
+func (s *Server) issueCode(r *http.Request, q request, subject string, c choice) (string, error) {
+	grant := Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl, Account: s.liveAccount(), Target: target(q.Redirect)}
+	if s.cfg.SignIn != nil {
+		login := s.login(r).Grant
+		grant.Session, grant.Sub = login.Session, login.Sub
+	}
 	// One form yields one code, however often it is sent.
 	code, now := s.seal.derive(codePurpose, q.Nonce), time.Now()
-	return code, s.store.PutCode(ctx, Code{
+	return code, s.store.PutCode(r.Context(), Code{
 		Hash: HashOf(code), Client: q.Client, Redirect: q.Redirect, Challenge: [sha256.Size]byte(q.Challenge),
-		Grant:      Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl, Account: s.liveAccount(), Target: target(q.Redirect)},
+		Grant:      grant,
 		Generation: s.seal.key().Generation(),
 		Expires:    now.Add(CodeTTL),
 	}, now)

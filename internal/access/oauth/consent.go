@@ -34,6 +34,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	}
 	switch p.get("decision") {
 	case "deny":
+		s.dropFlow(w, q.Flow)
 		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client denied", slog.String("client", q.Client), slog.String("client_name", q.Name))
 		s.sendBack(w, q.destination(), "error", "access_denied", "error_description", "the owner denied the request")
 		return
@@ -48,6 +49,9 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 	granted, e := s.readChoice(p, q)
 	if e != nil {
 		s.writeErrorPage(w, r, e)
+		return
+	}
+	if s.cfg.SignIn != nil && !s.confirmPerson(w, r, &q) {
 		return
 	}
 	code := s.seal.derive(codePurpose, q.Nonce)
@@ -76,6 +80,9 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 // no login. It is checked before the rate limits: it cannot be guessed, and others'
 // guesses must not lock out an owner at the machine.
 func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
+	if s.cfg.SignIn != nil {
+		return "", staleForm() // nobody has a passphrase
+	}
 	if subject := s.loggedIn(r); subject != "" && s.cfg.Trading != LiveTrading {
 		return subject, nil
 	}

@@ -38,7 +38,7 @@ func tests(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`^Test(Register|Authorize|Consent|Token|Resource|Restart)_`)
+	named := regexp.MustCompile(`^Test(SignIn|Register|Authorize|Consent|Token|Resource|Restart)_`)
 	var names []string
 	for _, file := range files {
 		dir := filepath.Base(filepath.Dir(file))

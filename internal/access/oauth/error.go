@@ -21,6 +21,8 @@ type Error struct {
 	heal string       // link that makes a client of an earlier run register again
 	// remedy says what the owner can do in the program; "" if nothing
 	remedy string
+	// title and lead replace those of the page; "" for the usual ones
+	title, lead string
 }
 
 // Error returns code and description, for logs.

@@ -16,6 +16,8 @@ type Limits struct {
 	Register  Rate // registrations per address; 60 at once, then one per second
 	Guess     Rate // passphrases per address; 5, then one per 3 minutes
 	GuessAll  Rate // passphrases from everywhere; 30, then one per 2 seconds
+	SignIn    Rate // sign-ins that come back, per address; 60, then ten per second
+	SignOut   Rate // logouts that the identity provider reports; 10, then ten per second
 	Addresses int  // number of addresses remembered; 4096
 }
 
@@ -27,6 +29,8 @@ type limiter struct {
 	register *bucket.Set[netip.Addr]
 	guess    *bucket.Set[netip.Addr]
 	guessAll *rate.Limiter
+	signIn   *bucket.Set[netip.Addr]
+	signOut  *rate.Limiter
 
 	mu     sync.Mutex // guards guesses
 	latest time.Time  // of the last guess
@@ -38,6 +42,8 @@ func newLimiter(l Limits) *limiter {
 		register: bucket.NewSet[netip.Addr](cmp.Or(l.Register, Rate{Burst: 60, Every: time.Second}), l.Addresses),
 		guess:    bucket.NewSet[netip.Addr](cmp.Or(l.Guess, Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),
 		guessAll: cmp.Or(l.GuessAll, Rate{Burst: 30, Every: 2 * time.Second}).Limiter(),
+		signIn:   bucket.NewSet[netip.Addr](cmp.Or(l.SignIn, Rate{Burst: 60, Every: 100 * time.Millisecond}), l.Addresses),
+		signOut:  cmp.Or(l.SignOut, Rate{Burst: 10, Every: 100 * time.Millisecond}).Limiter(),
 	}
 }
 

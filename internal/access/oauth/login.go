@@ -17,8 +17,21 @@ const (
 	loginCookie   = "candela_login"
 )
 
-// loginPaths returns the paths that receive the login cookie: the page and its form action.
-func loginPaths() []string { return []string{"/authorize", "/consent"} }
+// loginPaths returns the paths that receive the login cookie: the page and its form action,
+// and those of a sign-in at an identity provider.
+func (s *Server) loginPaths() []string {
+	if s.cfg.SignIn != nil {
+		return []string{"/authorize", "/consent", "/signin"}
+	}
+	return []string{"/authorize", "/consent"}
+}
+
+// clearLogin makes the browser forget its login.
+func (s *Server) clearLogin(w http.ResponseWriter) {
+	for _, path := range s.loginPaths() {
+		http.SetCookie(w, s.cookie(loginCookie, path, "", -time.Second))
+	}
+}
 
 // cookie returns a cookie that scripts cannot read and that other sites' posts do not carry.
 func (s *Server) cookie(name, path, value string, age time.Duration) *http.Cookie {
@@ -41,23 +54,31 @@ func (s *Server) cookieName(name, path string) string {
 }
 
 // loggedIn returns the owner who logged in with this browser, or "".
-func (s *Server) loggedIn(r *http.Request) string {
+func (s *Server) loggedIn(r *http.Request) string { return s.login(r).Grant.Subject }
+
+// login returns the login of this browser, the zero value for none.
+func (s *Server) login(r *http.Request) Token {
 	browser := s.browserValue(r)
-	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
+	c, err := r.Cookie(s.cookieName(loginCookie, s.loginPaths()[0]))
 	if err != nil || browser == "" {
-		return ""
+		return Token{}
 	}
 	t, err := s.store.Token(r.Context(), HashOf(c.Value), time.Now())
 	if err != nil || !t.Grant.Login || t.Grant.Console || t.Grant.ClientKey != fingerprint(browser) {
-		return ""
+		return Token{}
 	}
-	return t.Grant.Subject
+	return t
 }
 
 // logIn starts a browser session, stored as a token so that it can be listed and revoked.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
+	return s.logInAs(w, r, Grant{Subject: subject})
+}
+
+// logInAs starts a browser session with what a grant says about the owner.
+func (s *Server) logInAs(w http.ResponseWriter, r *http.Request, grant Grant) *Error {
 	secret, now := newSecret(), time.Now()
-	grant := Grant{Login: true, Subject: subject, ClientName: loginName, ClientKey: fingerprint(s.browserValue(r))}
+	grant.Login, grant.ClientName, grant.ClientKey = true, loginName, fingerprint(s.browserValue(r))
 	t := newToken(secret, grant, s.seal.key().Generation(), now, loginTTL)
 	switch err := s.store.PutToken(r.Context(), t, now); {
 	case errors.Is(err, ErrRevoked):
@@ -68,7 +89,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not stored", slog.Any("error", err))
 		return serverError()
 	}
-	for _, path := range loginPaths() {
+	for _, path := range s.loginPaths() {
 		http.SetCookie(w, s.cookie(loginCookie, path, secret, loginTTL))
 	}
 	return nil
@@ -86,8 +107,10 @@ func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q requ
 		s.writeErrorPage(w, r, e)
 		return
 	}
-	for _, path := range loginPaths() {
-		http.SetCookie(w, s.cookie(loginCookie, path, "", -time.Second))
+	s.clearLogin(w)
+	if s.cfg.SignIn != nil {
+		s.startSignIn(w, r, flow{Request: &q}, true)
+		return
 	}
 	q.Approver = ""
 	data := s.consentPage(r, q, c)
@@ -100,7 +123,7 @@ func (s *Server) endLogin(r *http.Request) *Error {
 	if s.loggedIn(r) == "" {
 		return nil
 	}
-	c, err := r.Cookie(s.cookieName(loginCookie, loginPaths()[0]))
+	c, err := r.Cookie(s.cookieName(loginCookie, s.loginPaths()[0]))
 	if err != nil {
 		return nil //nolint:nilerr // loggedIn has read it
 	}

@@ -42,6 +42,11 @@ type pageData struct {
 	LoggedIn bool
 	Mistake  string // error of the passphrase
 
+	Person  string // who signed in at the identity provider, "" for an owner with a passphrase
+	Contact string // of the operator; "" for none
+	Title   string // of a problem
+	Lead    string // of a problem
+
 	Problem *Error
 	Heal    template.URL // link for a client of an earlier run
 	Remedy  string
@@ -91,7 +96,10 @@ func (s *Server) writePage(w http.ResponseWriter, status int, data pageData) {
 		data.Account = "LIVE"
 	}
 	if data.Problem != nil {
-		data.Remedy = data.Problem.remedy
+		data.Remedy, data.Title, data.Lead = data.Problem.remedy, data.Problem.title, data.Problem.lead
+		if s.cfg.SignIn != nil {
+			data.Contact = s.cfg.SignIn.Contact
+		}
 		data.Heal = template.URL(data.Problem.heal) //nolint:gosec // G203: healLink admits http on loopback only
 	}
 	var b bytes.Buffer

@@ -59,6 +59,9 @@ type Config struct {
 	// guessed, so it is checked without a rate limit. Nil: there is none.
 	Pass func(passphrase string) bool
 
+	// SignIn sends owners to an identity provider. Nil: there is one owner, with a passphrase.
+	SignIn *SignIn
+
 	// Address returns the address whose rate limit a request counts against; nil: the peer.
 	Address func(*http.Request) netip.Addr
 }
@@ -77,6 +80,7 @@ type Server struct {
 	clients    sealer // of client ids
 	limits     *limiter
 	origin     *http.CrossOriginProtection
+	signOuts   *signOuts
 	page       *template.Template
 	csp        string
 	secure     bool // cookies are sent over https only
@@ -90,7 +94,9 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("base URL %q: want scheme://host", cfg.BaseURL)
 	case cfg.AutoApprove && !loopback(base.Hostname()):
 		return nil, fmt.Errorf("automatic approval needs a loopback base URL, not %s", cfg.BaseURL)
-	case store == nil || owner == nil || cfg.Log == nil:
+	case cfg.AutoApprove && cfg.SignIn != nil, cfg.Trading == LiveTrading && cfg.SignIn != nil:
+		return nil, errors.New("with many owners there is neither automatic approval nor an account with real money")
+	case store == nil || owner == nil && cfg.SignIn == nil || cfg.Log == nil:
 		return nil, errors.New("oauth needs a store, an owner and a logger")
 	}
 	if cfg.Address == nil {
@@ -98,7 +104,7 @@ func New(store Store, owner OwnerAuth, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		store: store, leases: NewLeases(store), owner: owner, cfg: cfg, log: cfg.Log, limitedLog: lograte.New(cfg.Log), audit: &audit{},
-		seal: sealer{store.Seal}, clients: sealer{store.ClientKey}, limits: newLimiter(cfg.Limits), secure: base.Scheme == "https",
+		seal: sealer{store.Seal}, clients: sealer{store.ClientKey}, limits: newLimiter(cfg.Limits), signOuts: newSignOuts(), secure: base.Scheme == "https",
 		origin: http.NewCrossOriginProtection(),
 	}
 	// A proxy may change the Host header.

@@ -15,6 +15,9 @@ const consoleName = "console"
 // Identify checks the owner's passphrase for the console: with the same limits on guessing as
 // the consent page, and with one-time passphrases. An error is an *Error.
 func (s *Server) Identify(r *http.Request, passphrase string) (string, error) {
+	if s.cfg.SignIn != nil {
+		return "", refuse(http.StatusForbidden, "access_denied", "owners sign in at the identity provider; there is no passphrase")
+	}
 	subject, e := s.identify(r, passphrase)
 	if e != nil {
 		s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] console passphrase refused", slog.Int("status", e.Status),
@@ -92,9 +95,7 @@ func (s *Server) EndSession(w http.ResponseWriter, r *http.Request, subject, id 
 // forgetBrowser ends the browser's logins at the consent page. The console's pages do not receive
 // that cookie, so they are found by the browser.
 func (s *Server) forgetBrowser(w http.ResponseWriter, r *http.Request) {
-	for _, path := range loginPaths() {
-		http.SetCookie(w, s.cookie(loginCookie, path, "", -time.Second))
-	}
+	s.clearLogin(w)
 	browser := s.browserValue(r)
 	all, err := s.store.Tokens(r.Context(), SoleOwner, time.Now())
 	if browser == "" || err != nil {

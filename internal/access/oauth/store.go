@@ -66,6 +66,13 @@ type Grant struct {
 	// for none.
 	Account string `json:"Account,omitempty"`
 
+	// Session and Sub are the fingerprints of the sign-in at the identity provider in which the
+	// owner approved the client or logged in, and Person the name and email of a login, for
+	// display. They are "" for an owner with a passphrase.
+	Session string `json:"Session,omitempty"`
+	Sub     string `json:"Sub,omitempty"`
+	Person  string `json:"Person,omitempty"`
+
 	// Target is where the access went: the scheme and host of the redirect URI, or the scheme
 	// of an app; "" if an earlier version approved the client.
 	Target string `json:"Target,omitempty"`

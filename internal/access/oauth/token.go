@@ -154,7 +154,11 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 	if err != nil {
 		return Token{}, "", s.refuseCode(r, hash, err)
 	}
-	if burn, e := checkCode(code, c, p); e != nil {
+	burn, e := checkCode(code, c, p)
+	if e == nil && s.cfg.SignIn != nil {
+		burn, e = true, s.checkOwner(r, code)
+	}
+	if e != nil {
 		if burn {
 			err = s.store.DropCode(ctx, hash)
 		}

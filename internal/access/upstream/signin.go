@@ -23,11 +23,18 @@ type Flow struct {
 	Verifier string // of PKCE
 }
 
-// Answer is what a browser brings back from the provider.
+// Answer is what a browser brings back from the provider: a code, or an error.
 type Answer struct {
 	Code   string
 	Issuer string // the parameter iss, "" if there is none
+	Error  string // the parameter error
 }
+
+// AnswerError is an error that the provider answers instead of a code.
+type AnswerError struct{ Code string }
+
+// Error names the code.
+func (e *AnswerError) Error() string { return "the identity provider answers " + strconv.Quote(e.Code) }
 
 // Identity is who signed in at the provider.
 type Identity struct {
@@ -73,10 +80,10 @@ func (p *Provider) asClient(d *discovery) *oauth2.Config {
 	}
 }
 
-// CheckIssuer compares the parameter iss of an answer, RFC 9207: wherever it comes, and it
+// checkIssuer compares the parameter iss of an answer, RFC 9207: wherever it comes, and it
 // must come where the provider announces it. An answer of another provider is not looked at
 // further, not even an error.
-func (p *Provider) CheckIssuer(ctx context.Context, issuer string) error {
+func (p *Provider) checkIssuer(ctx context.Context, issuer string) error {
 	d, err := p.discover(ctx)
 	switch {
 	case err != nil:
@@ -93,8 +100,11 @@ func (p *Provider) CheckIssuer(ctx context.Context, issuer string) error {
 func (p *Provider) Exchange(ctx context.Context, answer Answer, flow Flow) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := p.CheckIssuer(ctx, answer.Issuer); err != nil {
+	if err := p.checkIssuer(ctx, answer.Issuer); err != nil {
 		return Identity{}, err
+	}
+	if answer.Error != "" {
+		return Identity{}, &AnswerError{answer.Error[:min(len(answer.Error), 100)]}
 	}
 	d, err := p.discover(ctx)
 	if err != nil {

@@ -107,6 +107,9 @@ func Handler(s *oauth.Server) http.Handler {
 	mux.HandleFunc("GET /authorize", s.ServeAuthorize)
 	mux.HandleFunc("POST /consent", s.ServeConsent)
 	mux.HandleFunc("POST /token", s.ServeToken)
+	mux.HandleFunc("GET /signin/callback", s.ServeSignedIn)
+	mux.HandleFunc("GET /signin/consent", s.ServeSignInConsent)
+	mux.HandleFunc("POST /signin/logout", s.ServeSignOut)
 	return mux
 }
 
@@ -240,6 +243,10 @@ func (b *Browser) Do(method, path, body string, header http.Header) Response {
 	maps.Copy(all, header)
 	response := b.s.Do(method, path, kind, body, all)
 	for _, c := range (&http.Response{Header: response.Header}).Cookies() {
+		if c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+			continue
+		}
 		b.cookies[c.Name] = c.Value
 	}
 	return response
@@ -308,3 +315,9 @@ func (b *Browser) Cookie() string {
 	}
 	return strings.Join(pairs, "; ")
 }
+
+// Cookies returns the browser's cookies.
+func (b *Browser) Cookies() map[string]string { return maps.Clone(b.cookies) }
+
+// SetCookie changes a cookie of the browser, as somebody who sits in front of it can.
+func (b *Browser) SetCookie(name, value string) { b.cookies[name] = value }

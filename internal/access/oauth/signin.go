@@ -1,0 +1,272 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"candela/internal/access/cimd"
+	"candela/internal/access/upstream"
+	"candela/internal/kit/bucket"
+)
+
+// SignIn sends owners to an identity provider, which says who sits in front of the browser. It
+// says nothing else: every client is still approved on the consent page.
+type SignIn struct {
+	Provider   IdentityProvider
+	Allow      upstream.Allow // who may sign in
+	Owners     Owners         // nil: nobody is recorded or suspended
+	Contact    string         // for people who are refused
+	KeepTokens bool           // a logout at the provider ends logins of browsers only
+}
+
+// IdentityProvider is an upstream.Provider.
+type IdentityProvider interface {
+	URL(ctx context.Context, flow upstream.Flow, choose bool) (string, error)
+	Exchange(ctx context.Context, answer upstream.Answer, flow upstream.Flow) (upstream.Identity, error)
+	Logout(ctx context.Context, token string) (upstream.Ended, error)
+}
+
+// Owners knows the owners of this installation.
+type Owners interface {
+	// SignedIn records that an owner signed in. It returns ErrSuspended for one who is suspended.
+	SignedIn(ctx context.Context, owner string, who upstream.Identity) error
+	// Active returns ErrSuspended for an owner who is suspended.
+	Active(ctx context.Context, owner string) error
+}
+
+// ErrSuspended means that the operator has suspended an owner.
+var ErrSuspended = errors.New("the owner is suspended")
+
+// unavailableWait is the Retry-After while the identity provider does not answer.
+const unavailableWait = 10 * time.Second
+
+// authorizeSignedIn is ServeAuthorize for owners who sign in at an identity provider. The
+// request is checked before anything goes there. A client with a document is the exception:
+// strangers must not make this server fetch it.
+func (s *Server) authorizeSignedIn(w http.ResponseWriter, r *http.Request) {
+	if s.needsLogin(r) {
+		id := r.URL.Query().Get("client_id")
+		if err := cimd.Check(id); err != nil {
+			s.writeErrorPage(w, r, invalidClient(http.StatusBadRequest, err.Error()))
+			return
+		}
+		s.startSignIn(w, r, flow{Query: r.URL.RawQuery}, false)
+		return
+	}
+	s.authorizeQuery(w, r, r.URL.RawQuery, "")
+}
+
+// authorizeQuery checks a request and shows the consent page, after a sign-in if there was
+// none. id is that of the sign-in, or "".
+func (s *Server) authorizeQuery(w http.ResponseWriter, r *http.Request, query, id string) {
+	q, e := s.readRequest(r, query)
+	if e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] authorization requested",
+		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("redirect", shownRedirect(q.Redirect)))
+	q.Flow = id
+	s.askPerson(w, r, q)
+}
+
+// askPerson shows the consent page to the person who is signed in, or signs somebody in.
+func (s *Server) askPerson(w http.ResponseWriter, r *http.Request, q request) {
+	login := s.login(r)
+	if login.Grant.Subject == "" {
+		s.startSignIn(w, r, flow{Request: &q}, false)
+		return
+	}
+	if e := s.active(r.Context(), login.Grant.Subject); e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	q.Person, q.Approver = login.Grant.Subject, ""
+	q.Browser, q.Nonce, q.Expires = s.browserCookie(w, r), randomText(16), time.Now().Add(FormTTL).Unix()
+	page := s.consentPage(r, q, s.preselected(q))
+	page.Person = login.Grant.Person
+	s.writePage(w, http.StatusOK, page)
+}
+
+// confirmPerson reports whether a form was sent by the person that its page named. Otherwise
+// it answers: the person signs in again, and sees the page again.
+func (s *Server) confirmPerson(w http.ResponseWriter, r *http.Request, q *request) bool {
+	login := s.login(r)
+	if login.Grant.Subject == "" || login.Grant.Subject != q.Person {
+		s.limitedLog.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] consent of another login refused", slog.String("client", q.Client))
+		s.askPerson(w, r, *q)
+		return false
+	}
+	if e := s.active(r.Context(), q.Person); e != nil {
+		s.writeErrorPage(w, r, e)
+		return false
+	}
+	q.Approver = q.Person
+	s.dropFlow(w, q.Flow)
+	return true
+}
+
+// active returns an error for an owner who is suspended.
+func (s *Server) active(ctx context.Context, owner string) *Error {
+	if s.cfg.SignIn.Owners == nil {
+		return nil
+	}
+	return s.ownerError(ctx, s.cfg.SignIn.Owners.Active(ctx, owner))
+}
+
+func (s *Server) ownerError(ctx context.Context, err error) *Error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrSuspended):
+		return suspended()
+	}
+	s.log.LogAttrs(ctx, slog.LevelError, "[OAuth] owner not read", slog.Any("error", err))
+	return serverError()
+}
+
+// checkOwner refuses the code of an owner who was suspended or signed out since the approval.
+func (s *Server) checkOwner(r *http.Request, code Code) *Error {
+	if s.signOuts.endedSince(code.Grant, code.Expires.Add(-CodeTTL)) {
+		return invalidGrant("the owner signed out after the approval")
+	}
+	if e := s.active(r.Context(), code.Grant.Subject); e != nil {
+		if e.Code == "access_denied" {
+			return invalidGrant("the owner is suspended")
+		}
+		return e
+	}
+	return nil
+}
+
+// startSignIn keeps a request in the browser and sends the browser to the provider.
+func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow, choose bool) {
+	id := randomText(flowBytes)
+	f.Browser, f.Expires = s.browserCookie(w, r), time.Now().Add(FormTTL).Unix()
+	sealed, ok := s.sealFlow(id, f)
+	if !ok {
+		s.writeErrorPage(w, r, invalidRequest("state and redirect_uri are too long to be kept while you sign in"))
+		return
+	}
+	to, err := s.cfg.SignIn.Provider.URL(r.Context(), s.flowOf(id), choose)
+	if err != nil {
+		s.writeErrorPage(w, r, s.signInError(r, err))
+		return
+	}
+	s.makeRoom(w, r)
+	http.SetCookie(w, s.cookie(flowCookie+id, "/", sealed, FormTTL))
+	s.redirect(w, to)
+}
+
+// redirect sends the browser on, and keeps the address out of caches and Referer headers.
+func (s *Server) redirect(w http.ResponseWriter, to string) {
+	h := w.Header()
+	h.Set("Location", to)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// ServeSignedIn answers GET /signin/callback: a browser that comes back from the identity
+// provider. It logs the person in and goes on to the consent page, so that the provider's
+// code does not stay in the address bar.
+func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
+	if wait := s.limits.signIn.Take(bucket.Network(s.cfg.Address(r)), time.Now()); wait > 0 {
+		s.writeErrorPage(w, r, slowDown(wait))
+		return
+	}
+	p, e := parseForm(r.URL.RawQuery)
+	if e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	id := p.get("state")
+	f, ok := s.openFlow(r, id)
+	if !ok {
+		s.writeErrorPage(w, r, startAgain("the sign-in has expired or was started in another browser"))
+		return
+	}
+	who, err := s.cfg.SignIn.Provider.Exchange(r.Context(), upstream.Answer{Code: p.get("code"), Issuer: p.get("iss"), Error: p.get("error")}, s.flowOf(id))
+	if err == nil {
+		e = s.admit(w, r, who)
+	} else {
+		e = s.signInError(r, err)
+		if _, denied := errors.AsType[*upstream.AnswerError](err); denied && f.Request != nil && !f.Request.Renewed && e.Status == http.StatusForbidden {
+			e.back = new(f.Request.destination())
+		}
+	}
+	if e != nil {
+		s.dropFlow(w, id)
+		s.writeErrorPage(w, r, e)
+		return
+	}
+	s.redirect(w, s.cfg.BaseURL+"/signin/consent?flow="+url.QueryEscape(id))
+}
+
+// admit logs in a person who may sign in.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Identity) *Error {
+	owner := upstream.OwnerID(who.Issuer, who.Subject)
+	address := slog.String("address", s.cfg.Address(r).String())
+	rule, ok := s.cfg.SignIn.Allow.Fits(who)
+	if !ok {
+		s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", "no rule of oidc_allow fits"),
+			slog.String("subject", owner), slog.Bool("email_verified", who.Verified), address)
+		return notAllowed()
+	}
+	if s.cfg.SignIn.Owners != nil {
+		if e := s.ownerError(r.Context(), s.cfg.SignIn.Owners.SignedIn(r.Context(), owner, who)); e != nil {
+			s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", e.Description), slog.String("subject", owner), address)
+			return e
+		}
+	}
+	if e := s.endLogin(r); e != nil { // of whoever used this browser before
+		return e
+	}
+	grant := Grant{Subject: owner, Sub: upstreamKey(subKey, who.Sub), Person: personName(owner, who)}
+	if who.Session != "" {
+		grant.Session = upstreamKey(sessionKey, who.Session)
+	}
+	if e := s.logInAs(w, r, grant); e != nil {
+		return e
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner signed in", slog.String("subject", owner), slog.String("rule", rule), address)
+	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: owner, Address: s.cfg.Address(r).String()})
+	return nil
+}
+
+// personName returns how the consent page names a person.
+func personName(owner string, who upstream.Identity) string {
+	name, email := cleanName(who.Name), cleanName(who.Email)
+	switch {
+	case name != "" && email != "":
+		return name + " (" + email + ")"
+	case name+email != "":
+		return name + email
+	}
+	return "person " + strings.ToUpper(owner[:8])
+}
+
+// ServeSignInConsent answers GET /signin/consent: the consent page of the request that a
+// sign-in interrupted.
+func (s *Server) ServeSignInConsent(w http.ResponseWriter, r *http.Request) {
+	s = s.pinned()
+	id := r.URL.Query().Get("flow")
+	f, ok := s.openFlow(r, id)
+	switch {
+	case !ok:
+		s.writeErrorPage(w, r, startAgain("the sign-in has expired or was started in another browser"))
+	case f.Request == nil && s.loggedIn(r) == "":
+		s.startSignIn(w, r, flow{Query: f.Query}, false)
+	case f.Request == nil:
+		s.authorizeQuery(w, r, f.Query, id)
+	default:
+		f.Request.Flow = id
+		s.askPerson(w, r, *f.Request)
+	}
+}
