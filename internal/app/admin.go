@@ -39,7 +39,7 @@ func (rt Runtime) admin(w *watched) []Part {
 	}
 	cfg := admin.Config{
 		Version: rt.release(), Now: time.Now, LocalOnly: address.Addr().IsLoopback(),
-		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats, Cluster: rt.node.cluster,
+		Listening: w.listening.Load, Messages: w.messages.Stats, HTTP: w.server.Stats, Cluster: rt.node.cluster, SignIn: rt.node.signInUp,
 	}
 	if w.trading != nil {
 		cfg.Trading = w.trading.watched()

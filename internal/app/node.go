@@ -34,6 +34,7 @@ type node struct {
 
 	reconnect time.Duration  // after which clients of a stopped server reconnect; 0 for their own choice
 	cluster   *admin.Cluster // nil on a single node
+	signInUp  func() bool    // the identity provider answers; nil for one owner
 	last      []Part         // started after the transports, stopped before them
 	close     func()
 }

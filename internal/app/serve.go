@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
+	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
@@ -20,7 +21,14 @@ import (
 // approved, and the control socket of the owner's commands.
 func serveMCP(rt Runtime) ([]Part, error) {
 	pass := &control.Pass{}
-	logins, err := newLogins(rt, pass)
+	idp, err := newProvider(rt.Config, rt.Log)
+	if err != nil {
+		return nil, err
+	}
+	if idp != nil {
+		rt.node.signInUp = idp.Up
+	}
+	logins, err := newLogins(rt, pass, idp)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +48,16 @@ func serveMCP(rt Runtime) ([]Part, error) {
 		pages = func(context.Context) (string, error) { return rt.Config.HTTP.BaseURL + console.Root, nil }
 	}
 	socket := control.Server{Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
-	return append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...), nil
+	parts = append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
+	if idp != nil {
+		parts = append([]Part{watchProvider(idp, rt.Log)}, parts...)
+	}
+	return parts, nil
 }
 
 // newLogins returns the authorization server. It accepts the owner's passphrase and
-// one-time passphrases from pass.
-func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
+// one-time passphrases from pass, or sends owners to an identity provider.
+func newLogins(rt Runtime, pass *control.Pass, idp *upstream.Provider) (*oauth.Server, error) {
 	cfg := rt.Config
 	trading := oauth.NoTrading
 	switch {
@@ -58,6 +70,11 @@ func newLogins(rt Runtime, pass *control.Pass) (*oauth.Server, error) {
 		BaseURL: cfg.HTTP.BaseURL, Name: "candela", Trading: trading, Account: rt.liveAccount(),
 		AutoApprove: cfg.OAuth.AutoApprove, RedirectSchemes: cfg.OAuth.RedirectSchemes,
 		Address: httpd.ClientAddress(cfg.HTTP.TrustedProxies), Pass: pass.Take, Log: rt.Log,
+	}
+	if idp != nil {
+		if err := setSignIn(&front, cfg, idp); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.HTTP.Console {
 		front.ClientsPage = console.Root + "/clients"
@@ -87,6 +104,9 @@ func newDocuments(cfg *config.Config) oauth.Documents {
 // newOwner returns the owner with the configured passphrase. Without one it generates a
 // passphrase and prints it once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
+	if many := rt.Config.Owners; rt.Config.ManyOwners() {
+		return oauth.NewProviderOwner(many.Issuer, many.ClientID), nil
+	}
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
 		owner, err := oauth.NewOwner(given.Reveal(), oauth.DefaultCost())

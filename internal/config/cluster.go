@@ -58,7 +58,7 @@ func (c *Config) natsSettings() []Setting {
 func natsRules() []rule {
 	return []rule{
 		{ModeMCP, []string{"mcp", "serve", "nats-url"}, natsNeedsServe},
-		{ModeServe, []string{"nats-url", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
+		{ModeServe, []string{"nats-url", "owners", "owner-password", "owner-password-file", "oauth-auto-approve"}, natsNeedsOwner},
 		{ModeServe, []string{"nats-cert", "nats-key"}, oneCertificate},
 		{ModeServe, []string{"nats-url", "cluster-secret-file"}, natsNeedsSecret},
 		{ModeServe, []string{"nats-url", "nats-ca", "nats-credentials-file", "nats-cert"}, remoteNeedsTLS},
@@ -85,7 +85,7 @@ func natsNeedsServe(c *Config) error {
 // the owner would have to know at which one a browser ends.
 func natsNeedsOwner(c *Config) error {
 	o := c.OAuth
-	if c.NATS.URL == "" || o.AutoApprove || !o.OwnerPassword.IsZero() || o.OwnerPasswordFile != "" {
+	if c.NATS.URL == "" || c.ManyOwners() || o.AutoApprove || !o.OwnerPassword.IsZero() || o.OwnerPasswordFile != "" {
 		return nil
 	}
 	return refused("nats-url", "--nats-url (%s) needs a passphrase that is the same at every replica: "+

@@ -36,6 +36,7 @@ type Config struct {
 	Trading Trading
 	HTTP    HTTP
 	OAuth   OAuth
+	Owners  Owners
 	Sinks   Sinks
 	NATS    NATS
 	Log     Log

@@ -70,12 +70,16 @@ func Load(in Input) (*Config, error) {
 	l.applyAll(append(l.openFile(), values...))
 	l.derive()
 	l.implyServe()
+	l.implyNoConsole()
 	if !in.Inspect {
 		l.refuseIdle(flags)
 	}
 	l.checkRules()
 	if c.Mode()&ModeServe != 0 {
 		l.loadSecret("owner-password", c.OAuth.OwnerPasswordFile, &c.OAuth.OwnerPassword, readPassphraseFile)
+	}
+	if c.ManyOwners() {
+		l.loadSecret("oidc-client-secret", c.Owners.SecretFile, &c.Owners.Secret, readProviderSecret)
 	}
 	l.checkNATS()
 	if c.NATS.URL != "" && (c.Serve || in.Inspect) {

@@ -18,7 +18,7 @@ type rule struct {
 }
 
 func rules(p Parts) []rule {
-	return slices.Concat(tradeRules(p), p.rules(), p.sinkRules(), natsRules(), []rule{
+	return slices.Concat(tradeRules(p), p.rules(), p.sinkRules(), natsRules(), ownerRules(p), []rule{
 		{everyMode, []string{"mcp", "serve"}, oneMode},
 		{ModeServe, []string{"listen", "base-url", "port"}, publicNeedsHTTPS},
 		{ModeServe, []string{"oauth-auto-approve", "listen", "base-url"}, autoApproveStaysLocal},
@@ -97,7 +97,7 @@ func persistentNeedsOwner(c *Config) error {
 		return refused("persist-logins", "--persist-logins (%s) is for one node: with --nats-url logins survive a restart without it; remove it", from)
 	case o.AutoApprove:
 		return refused("persist-logins", "--persist-logins (%s) and --oauth-auto-approve exclude each other: clients that nobody approved would stay", from)
-	case o.OwnerPassword.IsZero() && o.OwnerPasswordFile == "":
+	case o.OwnerPassword.IsZero() && o.OwnerPasswordFile == "" && !c.ManyOwners():
 		return refused("persist-logins", "--persist-logins (%s) needs a passphrase of yours, because a new one ends all logins and without one a new one is made up "+
 			"at every start: set --owner-password-file or CANDELA_OWNER_PASSWORD", from)
 	}

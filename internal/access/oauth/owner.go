@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
@@ -103,6 +104,14 @@ func NewOwner(passphrase string, c Cost) (*Passphrase, error) {
 	return p, err
 }
 
+// NewProviderOwner stands for owners who sign in at an identity provider: no passphrase is
+// right. Its hash names the provider, so that another provider ends all logins as another
+// passphrase does.
+func NewProviderOwner(issuer, client string) *Passphrase {
+	sum := sha256.Sum256([]byte(issuer + "\x00" + client))
+	return &Passphrase{text: "$oidc$" + hex.EncodeToString(sum[:16])}
+}
+
 // Hash returns the argon2id hash. Nothing else derived from the passphrase may be
 // stored: a cheaper hash would be cheaper to guess from.
 func (p *Passphrase) Hash() string { return p.text }
@@ -150,7 +159,7 @@ func parseHash(hash string) (*Passphrase, error) {
 
 // Authenticate hashes the passphrase and compares it.
 func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (string, error) {
-	if len(passphrase) > maxPassphrase {
+	if len(passphrase) > maxPassphrase || p.key == nil {
 		return "", ErrWrongPassphrase
 	}
 	select {

@@ -39,6 +39,9 @@ type Owners interface {
 	Active(ctx context.Context, owner string) error
 }
 
+// SignsIn reports whether owners sign in at an identity provider.
+func (s *Server) SignsIn() bool { return s.cfg.SignIn != nil }
+
 // ErrSuspended means that the operator has suspended an owner.
 var ErrSuspended = errors.New("the owner is suspended")
 
@@ -102,13 +105,30 @@ func (s *Server) confirmPerson(w http.ResponseWriter, r *http.Request, q *reques
 		s.askPerson(w, r, *q)
 		return false
 	}
-	if e := s.active(r.Context(), q.Person); e != nil {
+	e := s.current(r.Context())
+	if e == nil {
+		e = s.active(r.Context(), q.Person)
+	}
+	if e != nil {
 		s.writeErrorPage(w, r, e)
 		return false
 	}
 	q.Approver = q.Person
 	s.dropFlow(w, q.Flow)
 	return true
+}
+
+// current returns an error at a replica whose identity provider is not the one of the others.
+func (s *Server) current(ctx context.Context) *Error {
+	if s.owner == nil {
+		return nil
+	}
+	if _, err := s.owner.Authenticate(ctx, ""); !errors.Is(err, ErrReplaced) {
+		return nil
+	}
+	e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "this replica was started with another identity provider than the others")
+	e.RetryAfter = replacedWait
+	return e
 }
 
 // active returns an error for an owner who is suspended.
@@ -146,6 +166,10 @@ func (s *Server) checkOwner(r *http.Request, code Code) *Error {
 
 // startSignIn keeps a request in the browser and sends the browser to the provider.
 func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow, choose bool) {
+	if e := s.current(r.Context()); e != nil {
+		s.writeErrorPage(w, r, e)
+		return
+	}
 	id := randomText(flowBytes)
 	f.Browser, f.Expires = s.browserCookie(w, r), time.Now().Add(FormTTL).Unix()
 	sealed, ok := s.sealFlow(id, f)
@@ -211,6 +235,9 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 
 // admit logs in a person who may sign in.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Identity) *Error {
+	if e := s.current(r.Context()); e != nil {
+		return e
+	}
 	owner := upstream.OwnerID(who.Issuer, who.Subject)
 	address := slog.String("address", s.cfg.Address(r).String())
 	rule, ok := s.cfg.SignIn.Allow.Fits(who)

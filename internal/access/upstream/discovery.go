@@ -31,8 +31,12 @@ type discovery struct {
 
 // discover returns the discovery document. A document that cannot be read again is used
 // as it was.
-func (p *Provider) discover(ctx context.Context) (*discovery, error) {
-	if d := p.known.Load(); d != nil && p.cfg.Now().Sub(d.at) < discoveryAge {
+func (p *Provider) discover(ctx context.Context) (*discovery, error) { return p.read(ctx, false) }
+
+// read is discover; with again it asks even if the document is known.
+func (p *Provider) read(ctx context.Context, again bool) (*discovery, error) {
+	fresh := func(d *discovery) bool { return !again && d != nil && p.cfg.Now().Sub(d.at) < discoveryAge }
+	if d := p.known.Load(); fresh(d) {
 		return d, nil
 	}
 	select {
@@ -43,7 +47,7 @@ func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 	}
 	before, now := p.known.Load(), p.cfg.Now()
 	switch {
-	case before != nil && now.Sub(before.at) < discoveryAge:
+	case fresh(before):
 		return before, nil
 	case p.failed != nil && now.Sub(p.tried).Abs() < discoveryPause:
 		if before != nil {

@@ -100,10 +100,10 @@ func (p *Provider) Issuer() string { return p.cfg.Issuer }
 // Up reports whether the provider answered when it was asked last.
 func (p *Provider) Up() bool { return p.up.Load() }
 
-// Check asks for the discovery document if it is not known, so that Up has an answer before
-// anybody signs in.
+// Check asks for the discovery document if it is not known or the provider did not answer
+// last, so that Up has an answer before anybody signs in.
 func (p *Provider) Check(ctx context.Context) error {
-	_, err := p.discover(ctx)
+	_, err := p.read(ctx, !p.Up())
 	return err
 }
 

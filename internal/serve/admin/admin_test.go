@@ -64,6 +64,7 @@ func full() Config {
 			Desk:   func() (desk.Status, bool) { return desk.Status{Connected: true, Reconciled: true}, true },
 			Orders: func() map[order.Status]int { return map[order.Status]int{order.Accepted: 2} },
 		},
+		SignIn: func() bool { return true },
 		Cluster: &Cluster{
 			Conn: func() conn.Stats {
 				return conn.Stats{Connected: true, Reconnects: 2, Conflicts: 5, Forged: map[string]uint64{"row": 1, "call": 2}, Calls: map[string]uint64{"done": 8, "unanswered": 1}}
@@ -108,7 +109,7 @@ func TestMetrics_AreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
 	got := names(t, full())
 	without := full()
-	without.Trading, without.Cluster = nil, nil
+	without.Trading, without.Cluster, without.SignIn = nil, nil, nil
 	charts := names(t, without)
 	for _, m := range table() {
 		if !slices.Contains(got, m.name) {

@@ -19,7 +19,7 @@ import (
 func (c *Config) collect(began time.Time) []byte {
 	var reported []metric
 	for _, m := range table() {
-		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil {
+		if m.only == always || m.only == trading && c.Trading != nil || m.only == many && c.Cluster != nil || m.only == owners && c.SignIn != nil {
 			reported = append(reported, m)
 		}
 	}
@@ -45,6 +45,9 @@ func (s scrape) read() {
 	}
 	s.messages(c.Messages())
 	s.http(c.HTTP())
+	if c.SignIn != nil {
+		s.put("candela_signin_up", number(c.SignIn()))
+	}
 	if t := c.Trading; t != nil {
 		s.engine(t)
 		s.notifications(t)

@@ -188,8 +188,9 @@ type Config struct {
 	Listening func() bool // serving clients
 	Messages  func() mcp.Stats
 	HTTP      func() httpd.Stats
-	Trading   *Trading // nil without --trade
-	Cluster   *Cluster // nil without --nats-url
+	Trading   *Trading    // nil without --trade
+	Cluster   *Cluster    // nil without --nats-url
+	SignIn    func() bool // the identity provider answers; nil for one owner
 }
 
 // Trading holds the sources with --trade. All but Store are required.

@@ -25,6 +25,7 @@ const (
 	always  scope = ""
 	trading scope = " (--trade)"
 	many    scope = " (--nats-url)"
+	owners  scope = " (--owners oidc)"
 )
 
 // table lists every metric of candela. Tests compare the collector, docs/operations.md,
@@ -50,6 +51,8 @@ func table() []metric {
 		{"candela_limit_refused_total", counter, []string{"limit", "per"}, "Requests and connections that were refused or cut because of it.", always},
 		{"candela_streams_open", gauge, nil, "Event streams that are open.", always},
 		{"candela_streams_ended_total", counter, []string{"reason"}, "Event streams that have ended.", always},
+
+		{"candela_signin_up", gauge, nil, "1 when the identity provider answered last; while it is 0 nobody can sign in.", owners},
 
 		{"candela_alerts_active", gauge, nil, "Alerts that wait.", trading},
 		{"candela_alerts_fired_total", counter, nil, "Alerts that fired and were committed.", trading},

@@ -58,6 +58,11 @@ func (s *Server) authorization() []route {
 		{"/consent", only("POST", oauth.ServeConsent), false},
 		{"/token", only("POST", oauth.ServeToken), true},
 	}
+	if oauth.SignsIn() {
+		routes = append(routes, route{"/signin/callback", only("GET", oauth.ServeSignedIn), false},
+			route{"/signin/consent", only("GET", oauth.ServeSignInConsent), false},
+			route{"/signin/logout", only("POST", oauth.ServeSignOut), false})
+	}
 	// One per MCP path: clients compare it with their configured address.
 	for _, path := range []string{"", "/mcp", "/sse", "/message"} {
 		routes = append(routes, route{"/.well-known/oauth-protected-resource" + path, get(oauth.ServeResource), true})
