@@ -26,7 +26,7 @@ func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
 	return &node{
 		logins: func() (oauth.Store, oauth.OwnerAuth, error) {
 			owner, err := newOwner(rt)
-			return oauth.NewMemory(rt.maxLocalTokens()), owner, err
+			return oauth.NewMemoryWithin(rt.capacity(rt.maxLocalTokens())), owner, err
 		},
 		keepLogins: rt.removeLogins,
 		trading:    func(t *trading) (side, error) { return rt.localSide(t, nil) },

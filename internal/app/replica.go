@@ -82,7 +82,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if rt.Config.OAuth.AutoApprove {
 		owner = nil // no passphrase is asked for
 	}
-	if r.tokens, err = logins.Open(ctx, r.conn, owner, oauth.OneOwner(maxTokens), rt.Log); err != nil {
+	if r.tokens, err = logins.Open(ctx, r.conn, owner, rt.capacity(maxTokens), rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {
@@ -318,7 +318,7 @@ func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.
 		return control.Ended{}, err
 	}
 	defer conn.Close()
-	tokens, err := logins.Open(ctx, conn, nil, oauth.OneOwner(maxTokens), rt.Log)
+	tokens, err := logins.Open(ctx, conn, nil, rt.capacity(maxTokens), rt.Log)
 	if err != nil {
 		return control.Ended{}, err
 	}

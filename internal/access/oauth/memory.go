@@ -277,10 +277,3 @@ func (m *Memory) evict(now time.Time) {
 	m.redeemed.expire(now)
 	m.tokens.expire(now)
 }
-
-// Find returns the live tokens of all owners that are wanted.
-func (m *Memory) Find(_ context.Context, wanted func(Token) bool, now time.Time) ([]Token, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.list(func(t Token) bool { return now.Before(t.Expires) && wanted(t) }), nil
-}

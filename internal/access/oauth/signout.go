@@ -12,11 +12,6 @@ import (
 	"candela/internal/kit/bucket"
 )
 
-// Finder is a Store that finds the live tokens of all owners.
-type Finder interface {
-	Find(ctx context.Context, wanted func(Token) bool, now time.Time) ([]Token, error)
-}
-
 // Kinds of fingerprints of what the provider names.
 const (
 	sessionKey = "sid"
@@ -144,11 +139,7 @@ func (s *Server) endSignIn(ctx context.Context, over upstream.Ended, now time.Ti
 	if !s.cfg.SignIn.KeepTokens {
 		s.signOuts.end(key, now)
 	}
-	store, ok := s.store.(Finder)
-	if !ok {
-		return errors.New("the store cannot find tokens")
-	}
-	found, err := store.Find(ctx, func(t Token) bool { return of(t.Grant) == key && (t.Grant.Login || !s.cfg.SignIn.KeepTokens) }, now)
+	found, err := s.find(ctx, over.Owner, func(t Token) bool { return of(t.Grant) == key && (t.Grant.Login || !s.cfg.SignIn.KeepTokens) }, now)
 	if err != nil {
 		return err
 	}

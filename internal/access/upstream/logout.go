@@ -12,6 +12,7 @@ type Ended struct {
 	ID      string // of the message; one that was seen is a repetition
 	Sub     string
 	Session string
+	Owner   string    // "" if Sub does not identify owners
 	Expires time.Time // after which the message is not accepted any more
 }
 
@@ -49,5 +50,9 @@ func (p *Provider) Logout(ctx context.Context, raw string) (Ended, error) {
 	if !p.cfg.Now().Before(until) {
 		return Ended{}, fmt.Errorf("%w: the logout token is older than %s", ErrRefused, maxLogoutLife)
 	}
-	return Ended{ID: token.TokenID, Sub: token.Subject, Session: token.SessionID, Expires: until}, nil
+	over := Ended{ID: token.TokenID, Sub: token.Subject, Session: token.SessionID, Expires: until}
+	if p.cfg.Subject == "sub" && over.Sub != "" {
+		over.Owner = OwnerID(p.cfg.Issuer, over.Sub)
+	}
+	return over, nil
 }

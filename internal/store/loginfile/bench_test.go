@@ -13,7 +13,7 @@ func BenchmarkRedeem(b *testing.B) {
 	for _, tokens := range []int{1, 1024, 20_000} {
 		b.Run(strconv.Itoa(tokens), func(b *testing.B) {
 			d := newDesk(b)
-			d.cfg.MaxTokens = tokens
+			d.cfg.Most = oauth.OneOwner(tokens)
 			s := d.open()
 			for i := range tokens {
 				h := oauth.HashOf("old " + strconv.Itoa(i))

@@ -41,7 +41,7 @@ func issueForever(dir string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := loginfile.Open(ctx, dir, loginfile.Config{Owner: pass, MaxTokens: plenty, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	s, err := loginfile.Open(ctx, dir, loginfile.Config{Owner: pass, Most: oauth.OneOwner(plenty), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func TestCrash_KeepsAnswers(t *testing.T) {
 		}
 		_ = child.Wait() // it was killed
 	}
-	d.now, d.cfg.MaxTokens = time.Now(), plenty
+	d.now, d.cfg.Most = oauth.OneOwner(time.Now(), plenty)
 	s := d.open()
 	for name, verb := range last {
 		if got := live(s, oauth.Token{Hash: oauth.HashOf("token " + name)}, d.now); verb != "revoking" && got != (verb == "issued") {

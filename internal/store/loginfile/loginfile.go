@@ -30,11 +30,11 @@ const (
 
 // Config configures a Store. All fields but Live are required.
 type Config struct {
-	Owner     *oauth.Passphrase
-	Live      string // the account with real money that clients may trade on; "" for none
-	MaxTokens int
-	Now       func() time.Time
-	Log       *slog.Logger
+	Owner *oauth.Passphrase
+	Live  string // the account with real money that clients may trade on; "" for none
+	Most  oauth.Capacity
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Store is an oauth.Store that writes the tokens of clients to disk before it returns. It is
@@ -60,7 +60,7 @@ var _ oauth.Store = (*Store)(nil)
 // than the stored one ends all logins. A clock that was set back, or another account with
 // real money, ends all tokens.
 func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
-	s := &Store{Memory: oauth.NewMemory(cfg.MaxTokens), dir: dir, cfg: cfg, newest: now(cfg)}
+	s := &Store{Memory: oauth.NewMemoryWithin(cfg.Most), dir: dir, cfg: cfg, newest: now(cfg)}
 	key, stored, err := read(dir)
 	if err != nil {
 		return nil, err

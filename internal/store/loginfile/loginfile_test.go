@@ -50,7 +50,7 @@ func newDesk(tb testing.TB) *desk {
 	tb.Helper()
 	d := &desk{TB: tb, dir: tb.TempDir(), now: start()}
 	d.cfg = loginfile.Config{
-		Owner: owner(tb, passphrase), MaxTokens: 100, Now: func() time.Time { return d.now }, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
+		Owner: owner(tb, passphrase), Most: oauth.OneOwner(100), Now: func() time.Time { return d.now }, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 	}
 	return d
 }
@@ -114,7 +114,7 @@ func TestStore_MeetsTheContract(t *testing.T) {
 	storetest.Run(t, tokens, func(t *testing.T) oauth.Store {
 		t.Helper()
 		d := newDesk(t)
-		d.cfg.MaxTokens = tokens
+		d.cfg.Most = oauth.OneOwner(tokens)
 		return d.open()
 	})
 }
@@ -234,7 +234,7 @@ func TestStore_EndsLogins(t *testing.T) {
 		"the clock more than a minute back": {func(d *desk) { d.now = start().Add(-time.Minute - time.Second) }, false, true},
 		"paper, then real money":            {func(d *desk) { d.cfg.Live = "owner/venue/live" }, false, true},
 		"the token has expired":             {func(d *desk) { d.now = start().Add(oauth.TokenTTL) }, false, true},
-		"fewer tokens are allowed":          {func(d *desk) { d.cfg.MaxTokens = 1 }, true, true},
+		"fewer tokens are allowed":          {func(d *desk) { d.cfg.Most = oauth.OneOwner(1) }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,7 +301,7 @@ func TestRun_DeletesExpiredTokensAndRecordsTheTime(t *testing.T) {
 	t.Parallel()
 	dir, pass := t.TempDir(), owner(t, passphrase)
 	synctest.Test(t, func(t *testing.T) {
-		s, err := loginfile.Open(t.Context(), dir, loginfile.Config{Owner: pass, MaxTokens: 9, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		s, err := loginfile.Open(t.Context(), dir, loginfile.Config{Owner: pass, Most: oauth.OneOwner(9), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
