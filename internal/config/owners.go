@@ -107,7 +107,7 @@ func scopesField(p *[]string) value {
 // subjectField is the value of the claim that identifies people. Those that a person can
 // change, or that go to another person later, are refused by name.
 func subjectField(p *string) value {
-	changing := []string{"email", "name", "upn", "preferred_username", "nickname", "given_name", "family_name", "phone_number"}
+	changing := strings.Fields("email name upn preferred_username nickname given_name family_name phone_number")
 	kind := setting.Kind{Allowed: "a claim that never changes and is never given to another person, such as sub or oid; not " + strings.Join(changing, ", ")}
 	return field(p, kind, checked(func(text string) bool {
 		return text != "" && len(text) <= 100 && !strings.ContainsAny(text, " ,\"\\") && !slices.Contains(changing, strings.ToLower(text))

@@ -252,7 +252,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Iden
 			return e
 		}
 	}
-	if e := s.endLogin(r); e != nil { // of whoever used this browser before
+	if e := s.endLogin(r); e != nil { // of the person who used this browser before
 		return e
 	}
 	grant := Grant{Subject: owner, Sub: upstreamKey(subKey, who.Sub), Person: personName(owner, who)}

@@ -98,7 +98,7 @@ func TestCrash_KeepsAnswers(t *testing.T) {
 		}
 		_ = child.Wait() // it was killed
 	}
-	d.now, d.cfg.Most = oauth.OneOwner(time.Now(), plenty)
+	d.now, d.cfg.Most = time.Now(), oauth.OneOwner(plenty)
 	s := d.open()
 	for name, verb := range last {
 		if got := live(s, oauth.Token{Hash: oauth.HashOf("token " + name)}, d.now); verb != "revoking" && got != (verb == "issued") {

@@ -253,7 +253,7 @@ func TestStore_EndsLogins(t *testing.T) {
 			next := issue(t, s, "b", d.now)
 			d.cfg.Owner = owner(t, passphrase)
 			if name != "another passphrase" && name != "a hash of it that is not known" {
-				if s = d.open(); !live(s, next, d.now) || live(s, tok, d.now) != (c.tokens && d.cfg.MaxTokens > 1) {
+				if s = d.open(); !live(s, next, d.now) || live(s, tok, d.now) != (c.tokens && d.cfg.Most.Tokens > 1) {
 					t.Error("the next start does not keep what this one had")
 				}
 			}
