@@ -23,7 +23,9 @@ func TestLoad_Owners(t *testing.T) {
 	trade := func(args ...string) []string { return with(append([]string{"--trade"}, args...)...) }
 	without := func(i int) []string { return slices.Delete(with(), 2+i, 3+i) }
 	keys := []string{"CANDELA_ALPACA_KEY_ID=k", "CANDELA_ALPACA_SECRET_KEY=s"}
-	rules := func(text string) []string { return slices.Concat([]string{"--serve", "--oidc-allow=" + text}, provider) }
+	rules := func(text string) []string {
+		return slices.Concat([]string{"--serve", "--oidc-allow=" + text}, provider)
+	}
 	cases := starts{
 		"one owner":                {args: []string{"--serve"}},
 		"said so":                  {args: []string{"--serve", "--owners=single"}},
