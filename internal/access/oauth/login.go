@@ -95,7 +95,7 @@ func (s *Server) logInAs(w http.ResponseWriter, r *http.Request, grant Grant) *E
 	return nil
 }
 
-// logOut ends the browser's login and shows the consent page again, with the owner's
+// logOut ends the browser's login, at the console too, and shows the consent page again, with the owner's
 // choices, which then asks for the passphrase.
 func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q request) {
 	c, e := s.readChoice(p, q)
@@ -118,9 +118,10 @@ func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q requ
 	s.writePage(w, http.StatusOK, data)
 }
 
-// endLogin revokes the login of the browser, if it has one.
+// endLogin revokes the login of the browser and its sessions of the console, if it has any.
 func (s *Server) endLogin(r *http.Request) *Error {
-	if s.loggedIn(r) == "" {
+	subject := s.loggedIn(r)
+	if subject == "" {
 		return nil
 	}
 	c, err := r.Cookie(s.cookieName(loginCookie, s.loginPaths()[0]))
@@ -130,6 +131,9 @@ func (s *Server) endLogin(r *http.Request) *Error {
 	t, err := s.store.Token(r.Context(), HashOf(c.Value), time.Now())
 	if err == nil {
 		err = s.Revoke(r.Context(), t.Grant.Subject, t.ID)
+	}
+	if err == nil || errors.Is(err, ErrNotFound) {
+		err = s.endSessions(r, subject)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] login not ended", slog.Any("error", err))

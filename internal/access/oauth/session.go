@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -49,10 +51,10 @@ func (s *Server) takePass(r *http.Request, passphrase string) bool {
 
 // StartSession stores a session of the console in a browser and returns its secret. The
 // browser is logged in at the consent page too.
-func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject, browser string) (string, Token, error) {
+func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject string) (string, Token, error) {
 	s = s.pinned()
 	secret, now := newSecret(), time.Now()
-	grant := Grant{Login: true, Console: true, Subject: subject, ClientName: consoleName, ClientKey: browser}
+	grant := Grant{Login: true, Console: true, Subject: subject, ClientName: consoleName, ClientKey: s.Binding(r)}
 	t := newToken(secret, grant, s.seal.key().Generation(), now, loginTTL)
 	if err := s.store.PutToken(r.Context(), t, now); errors.Is(err, ErrFull) {
 		return "", Token{}, full()
@@ -64,6 +66,27 @@ func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject, b
 	}
 	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: subject, About: t.ID, Client: consoleName, Address: s.cfg.Address(r).String()})
 	return secret, t, nil
+}
+
+// Binding identifies the browser that a session of the console belongs to, by its cookie and
+// its name.
+func (s *Server) Binding(r *http.Request) string {
+	sum := sha256.Sum256([]byte(s.browserValue(r) + "\x00" + r.UserAgent()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// endSessions ends the sessions of the console in the browser of a request.
+func (s *Server) endSessions(r *http.Request, subject string) error {
+	all, err := s.Sessions(r.Context(), subject)
+	for _, t := range all {
+		if t.Grant.ClientKey != s.Binding(r) {
+			continue
+		}
+		if one := s.Revoke(r.Context(), subject, t.ID); one != nil && !errors.Is(one, ErrNotFound) {
+			err = errors.Join(err, one)
+		}
+	}
+	return err
 }
 
 // Session returns the live session of the console with a secret, or ErrNotFound. The caller

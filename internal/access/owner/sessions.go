@@ -13,7 +13,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -97,7 +96,7 @@ func (s *Sessions) Login(w http.ResponseWriter, r *http.Request, passphrase stri
 	if before, err := s.Of(r); err == nil {
 		_ = s.logins.EndSession(nil, r, before.Subject, before.ID) // replaced in any case
 	}
-	secret, t, err := s.logins.StartSession(w, r, subject, binding(browser, r))
+	secret, t, err := s.logins.StartSession(w, r, subject)
 	if err != nil {
 		return Session{}, err
 	}
@@ -120,7 +119,7 @@ func (s *Sessions) Of(r *http.Request) (Session, error) {
 		return Session{}, ErrNoSession
 	case err != nil:
 		return Session{}, err
-	case !same(t.Grant.ClientKey, binding(browser, r)):
+	case !same(t.Grant.ClientKey, s.logins.Binding(r)):
 		return Session{}, ErrNoSession
 	}
 	idle := false
@@ -245,12 +244,6 @@ func (s *Sessions) cookieName() string {
 
 func session(t oauth.Token, secret string) Session {
 	return Session{ID: t.ID, Subject: t.Grant.Subject, Since: t.Issued, Expires: t.Expires, secret: secret}
-}
-
-// binding identifies the browser that a session belongs to: its cookie and its name.
-func binding(browser string, r *http.Request) string {
-	sum := sha256.Sum256([]byte(browser + "\x00" + r.UserAgent()))
-	return hex.EncodeToString(sum[:16])
 }
 
 func sign(key, purpose string) string {
