@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"candela/internal/analysis/strategy"
 	"candela/internal/market"
@@ -118,3 +121,40 @@ func (t *Table) CSV(w io.Writer) error {
 	out.Flush()
 	return out.Error()
 }
+
+// Print writes the sections and the tables that are short, for a terminal.
+func (r *Report) Print(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, r.Title)
+	for _, s := range r.Sections {
+		fmt.Fprintf(out, "\n%s\n", s.Title)
+		for _, f := range s.Facts {
+			fmt.Fprintf(out, "  %s\t%s\n", f[0], f[1])
+		}
+	}
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		if slices.Contains([]string{"trades", "equity", "months", "firings"}, t.Name) || t.Len == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n  %s\n", t.Name, strings.Join(t.Columns, "\t"))
+		for k := range min(t.Len, mostPrinted) {
+			texts := make([]string, 0, len(t.Columns))
+			for _, v := range t.Row(k) {
+				if x, ok := v.(float64); ok {
+					texts = append(texts, short(x))
+					continue
+				}
+				texts = append(texts, Text(v))
+			}
+			fmt.Fprintf(out, "  %s\n", strings.Join(texts, "\t"))
+		}
+		if t.Len > mostPrinted {
+			fmt.Fprintf(out, "  and %d more\n", t.Len-mostPrinted)
+		}
+	}
+	return out.Flush()
+}
+
+// mostPrinted is the number of rows of a table on a terminal.
+const mostPrinted = 100

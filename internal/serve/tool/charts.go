@@ -38,6 +38,7 @@ type charts struct {
 	turns    *fair.Slots // shares the processors fairly among tokens
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
+	scripts  Scripts // nil without the tool set scripts
 }
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,

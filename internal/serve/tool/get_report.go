@@ -31,7 +31,7 @@ func declareReport() (*reportArgs, args) {
 	r := &reportArgs{paging: paging{limit: 50}, part: "trades", theme: "dark"}
 	return r, args{
 		stringArg("report_id", &r.id, 64, "From run_backtest, test_alert or scan_symbols.").require(),
-		enumArg("part", &r.part, "", "trades", "equity", "months", "trials", "folds", "firings", "rows", "failures", report.PicturePart),
+		enumArg("part", &r.part, "", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
 		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
 		enumArg("theme", &r.theme, "Of the picture.", "dark", "light"),
 	}

@@ -16,6 +16,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/performance"
+	"candela/internal/analysis/pine"
 	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/eval"
 	"candela/internal/analysis/simulate"
@@ -35,6 +36,7 @@ type backtestArgs struct {
 	interval    market.Interval
 	long, short *rules.Side
 	script      string
+	scriptName  string
 	bars        int
 	seed        int
 	format      string
@@ -49,6 +51,7 @@ func declareBacktest(l indicator.Library) (*backtestArgs, args) {
 		sideArg(l, "long", &r.long, &r.raw),
 		sideArg(l, "short", &r.short, &r.raw),
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
+		stringArg("script_name", &r.scriptName, 160, "A stored script in place of script."),
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
 	list = append(list, r.args()...)
@@ -122,6 +125,9 @@ func (c *charts) runBacktest() toolSpec {
 }
 
 func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+	if err := r.loadScript(c.scripts); err != nil {
+		return mcp.Result{}, err
+	}
 	switch {
 	case r.script != "" && (r.long != nil || r.short != nil):
 		return mcp.Result{}, fault.Field("script", "script and rules", "script, or long and short")
@@ -142,12 +148,27 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	return c.answerBacktest(ctx, caller, r, program, &p, program.Depth())
 }
 
+// loadScript reads the stored script that the arguments name.
+func (r *backtestArgs) loadScript(stored Scripts) error {
+	switch {
+	case r.scriptName == "":
+		return nil
+	case r.script != "":
+		return fault.Field("script_name", r.scriptName, "script or script_name, not both")
+	case stored == nil:
+		return fault.New(fault.Unsupported, "scripts_disabled", "stored scripts need --toolsets scripts,research; pass the source as script instead")
+	}
+	var err error
+	r.script, err = stored.Source(r.scriptName)
+	return err
+}
+
 // mostScript is the most characters of a script.
 const mostScript = 65536
 
 // backtestScript runs a Pine script that declares a strategy.
 func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
-	program, found := check.Check(r.script, check.Options{})
+	program, found := pine.Check(r.script, c.scriptLibrary())
 	switch {
 	case program == nil:
 		d := found[0]
@@ -160,14 +181,22 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		return mcp.Result{}, err
 	}
 	tick := tickOf(&p.Bars)
-	script := &strategy.Script{Program: program, Tick: tick, Step: 1e-6, Env: eval.Env{
+	script := &strategy.Script{Program: program.Program, Tick: tick, Step: 1e-6, Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: eval.Symbol{Ticker: p.Instrument.Name, Prefix: strings.ToUpper(p.Instrument.Venue), Tick: tick},
 	}}
 	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
-	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program, script.Env))
+	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program.Program, script.Env))
 	r.raw = append(r.raw, r.script...)
 	return c.answerBacktest(ctx, caller, r, script, &p, 0)
+}
+
+// scriptLibrary returns the stored libraries, nil without the tool set of scripts.
+func (c *charts) scriptLibrary() func(path string) (string, bool) {
+	if c.scripts == nil {
+		return nil
+	}
+	return c.scripts.Library
 }
 
 // scriptLimits bounds one run of a script; the runs that judge a result are bounded each.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"candela/internal/kit/principal"
@@ -75,7 +76,19 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 		return mcp.Result{}, err
 	}
 	found := alertTestJSON(r, interval, &p, &answer, want.Describe())
-	return c.keepReport(caller, "Test of an alert: "+found.Describe, &found.ReportID, &found, firingTable(&answer))
+	return c.keepReport(caller, fmt.Sprintf("Test of an alert: %s. %d firings in %d bars; %s", found.Describe, found.Firings, found.Data.Bars, found.Reading), &found.ReportID, &found, firingTable(&answer), forwardTable(&answer))
+}
+
+// forwardTable lists what the price did after the firings.
+func forwardTable(a *firings.Answer) report.Table {
+	return report.Table{
+		Name: "forward", Len: len(a.Forward),
+		Columns: []string{"bars", "n", "apart", "mean_pct", "median_pct", "up", "base_mean_pct", "base_up", "edge_pct", "edge_low", "edge_high"},
+		Row: func(i int) []any {
+			f := &a.Forward[i]
+			return []any{f.Bars, f.N, f.Apart, f.Mean, f.Median, f.Hit, f.BaseMean, f.BaseHit, f.Edge, f.EdgeLow, f.EdgeHigh}
+		},
+	}
 }
 
 // firingTable lists the firings of an alert.

@@ -109,7 +109,7 @@ func knownFlags(t *testing.T) vocabulary {
 			v.source += string(data)
 		}
 	})
-	for _, m := range regexp.MustCompile(`(?m)^\t\t\{"[A-Z][a-z ]+", "([a-z]+)", "`).FindAllStringSubmatch(v.source, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\t\{"[A-Z][a-z ]+", "([a-z-]+)", "`).FindAllStringSubmatch(v.source, -1) {
 		v.commands = append(v.commands, m[1])
 	}
 	if !slices.Contains(v.commands, "backup") {
@@ -126,7 +126,7 @@ func (v vocabulary) check(t *testing.T, b block, words []string) {
 			return
 		}
 		switch name, _, _ := strings.Cut(word, "="); {
-		case i == 0 && regexp.MustCompile(`^[a-z]+$`).MatchString(word):
+		case i == 0 && regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word):
 			command = word
 			if !slices.Contains(v.commands, word) {
 				t.Errorf("%s:%d: there is no command candela %s", b.page, b.line, word)

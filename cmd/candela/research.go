@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/internal/app"
+	"candela/internal/kit/fault"
+)
+
+// question is a call of a research tool from the command line.
+type question struct {
+	tool      string
+	arguments map[string]any
+
+	csv, html, output, theme string
+	asJSON, quiet            bool
+}
+
+// backtest runs rules or a script over past bars.
+func backtest(ctx context.Context, in invocation) error {
+	q := newQuestion("run_backtest")
+	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "seed"),
+		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript}))
+	if err != nil {
+		return err
+	}
+	return q.runOn(ctx, in, rest, "candela backtest SYMBOL INTERVAL")
+}
+
+// testAlert asks when an alert would have fired.
+func testAlert(ctx context.Context, in invocation) error {
+	q := newQuestion("test_alert")
+	rest, err := q.parse(in.args, append(q.numbers("bars", "seed"), valueFlag{"--condition", q.setJSON("condition")}))
+	if err != nil {
+		return err
+	}
+	return q.runOn(ctx, in, rest, "candela test-alert SYMBOL INTERVAL")
+}
+
+// scanMarket asks which symbols meet a condition.
+func scanMarket(ctx context.Context, in invocation) error {
+	q := newQuestion("scan_symbols")
+	rest, err := q.parse(in.args, append(q.numbers("limit", "within_bars", "max_seconds"),
+		valueFlag{"--condition", q.setJSON("condition")}, valueFlag{"--columns", q.setColumns}, valueFlag{"--symbols", q.setSymbols},
+		valueFlag{"--list", q.setList}, valueFlag{"--rank", q.setText("rank_by")}, valueFlag{"--order", q.setText("order")}))
+	if err != nil {
+		return err
+	}
+	interval, rest := cutWord(rest)
+	if interval == "" {
+		return fault.Missing("INTERVAL", "candela scan INTERVAL, such as 4h")
+	}
+	q.arguments["interval"] = interval
+	if q.arguments["symbols"] == nil {
+		return fault.Missing("--symbols", "BTCUSDT,ETHUSDT and so on, or --list FILE with a symbol in each line")
+	}
+	found, err := q.run(ctx, in, rest)
+	if err != nil {
+		return err
+	}
+	var missing struct {
+		Complete    bool
+		Asked, Done int
+	}
+	if err := json.Unmarshal(found.JSON, &missing); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if !missing.Complete {
+		return fmt.Errorf("the scan is not complete: %d of %d symbols are missing", missing.Asked-missing.Done, missing.Asked)
+	}
+	return nil
+}
+
+func newQuestion(tool string) *question {
+	return &question{tool: tool, arguments: map[string]any{}}
+}
+
+// parse reads the flags that all questions have, and those given. It returns the rest.
+func (q *question) parse(args []string, more []valueFlag) ([]string, error) {
+	return cutFlags(args, map[string]*bool{"--json": &q.asJSON, "--quiet": &q.quiet}, append(more,
+		textFlag("--csv", &q.csv, "a file, or - for standard output"), textFlag("--html", &q.html, "a file"),
+		textFlag("--output", &q.output, "a PNG file"), textFlag("--theme", &q.theme, "dark or light")))
+}
+
+// numbers are flags whose values are numbers of the tool. The tool judges them.
+func (q *question) numbers(names ...string) []valueFlag {
+	flags := make([]valueFlag, 0, len(names))
+	for _, name := range names {
+		flags = append(flags, valueFlag{"--" + strings.ReplaceAll(name, "_", "-"), func(value string) error {
+			q.arguments[name] = value
+			if _, err := strconv.ParseFloat(value, 64); err == nil && json.Valid([]byte(value)) {
+				q.arguments[name] = json.RawMessage(value)
+			}
+			return nil
+		}})
+	}
+	return flags
+}
+
+func (q *question) setText(name string) func(string) error {
+	return func(value string) error {
+		q.arguments[name] = value
+		return nil
+	}
+}
+
+// setJSON sets an argument from JSON, or from a file that has it.
+func (q *question) setJSON(name string) func(string) error {
+	return func(value string) error {
+		raw, err := readJSON("--"+name, value)
+		q.arguments[name] = raw
+		return err
+	}
+}
+
+func readJSON(flag, value string) (json.RawMessage, error) {
+	text := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		var err error
+		if text, err = os.ReadFile(value); err != nil { //nolint:gosec // the operator names the file
+			return nil, fault.Field(flag, value, "a JSON object, or a file that has one").Because(err)
+		}
+	}
+	if !json.Valid(text) {
+		return nil, fault.Field(flag, value, "a JSON object")
+	}
+	return text, nil
+}
+
+// setRules reads rules: an object with long, short and any other argument of the tool.
+func (q *question) setRules(value string) error {
+	raw, err := readJSON("--rules", value)
+	if err != nil {
+		return err
+	}
+	var rules map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &rules); err != nil {
+		return fault.Field("--rules", value, `an object such as {"long":{"enter":...,"exit":...}}`)
+	}
+	for name, each := range rules {
+		q.arguments[name] = each
+	}
+	return nil
+}
+
+// setScript reads the script of a file, or takes the name of a stored one.
+func (q *question) setScript(value string) error {
+	source, err := os.ReadFile(value) //nolint:gosec // the operator names the file
+	switch {
+	case err == nil:
+		q.arguments["script"] = string(source)
+	case strings.ContainsAny(value, "./"):
+		return fmt.Errorf("read script: %w", err)
+	default:
+		q.arguments["script_name"] = value
+	}
+	return nil
+}
+
+// setColumns reads names with commas between them, or a JSON list.
+func (q *question) setColumns(value string) error {
+	if strings.HasPrefix(value, "[") && json.Valid([]byte(value)) {
+		q.arguments["columns"] = json.RawMessage(value)
+		return nil
+	}
+	q.arguments["columns"] = splitWords(value)
+	return nil
+}
+
+func (q *question) setSymbols(value string) error {
+	q.arguments["symbols"] = splitWords(value)
+	return nil
+}
+
+// setList reads symbols from a file: words, with # before a remark.
+func (q *question) setList(value string) error {
+	text, err := os.ReadFile(value) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("read symbols: %w", err)
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		all = append(all, splitWords(line)...)
+	}
+	q.arguments["symbols"] = all
+	return nil
+}
+
+func splitWords(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' })
+}
+
+// runOn runs a question about one symbol and interval.
+func (q *question) runOn(ctx context.Context, in invocation, args []string, usage string) error {
+	symbol, args := cutWord(args)
+	interval, args := cutWord(args)
+	if symbol == "" || interval == "" {
+		return fault.Missing("SYMBOL INTERVAL", usage+", such as BTCUSDT 4h")
+	}
+	q.arguments["symbol"], q.arguments["interval"] = symbol, interval
+	_, err := q.run(ctx, in, args)
+	return err
+}
+
+// run asks the question and writes the answer where the flags say.
+func (q *question) run(ctx context.Context, in invocation, args []string) (*app.Research, error) {
+	cfg, err := in.config(args)
+	if err != nil {
+		return nil, err
+	}
+	var shown func(done, total int, message string)
+	if !q.quiet {
+		shown = progressOn(in.Stderr)
+	}
+	found, err := app.RunResearch(ctx, cfg, in.Deps, q.tool, q.arguments, shown)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.files(found, in.Stdout); err != nil {
+		return nil, err
+	}
+	switch {
+	case q.asJSON:
+		_, err = fmt.Fprintf(in.Stdout, "%s\n", found.JSON)
+	case q.csv != "-":
+		err = found.Report.Print(in.Stdout)
+	}
+	return found, err
+}
+
+// files writes the files that the flags name.
+func (q *question) files(found *app.Research, stdout io.Writer) error {
+	if q.csv != "" {
+		var out bytes.Buffer
+		if err := found.Report.Tables[0].CSV(&out); err != nil {
+			return err
+		}
+		if err := writeOut(q.csv, out.Bytes(), stdout); err != nil {
+			return err
+		}
+	}
+	if q.output != "" {
+		png, err := found.PNG(q.theme)
+		if err != nil {
+			return err
+		}
+		if err := writeOut(q.output, png, stdout); err != nil {
+			return err
+		}
+	}
+	if q.html == "" {
+		return nil
+	}
+	var light, dark []byte
+	if found.Report.Curve != nil {
+		var err error
+		if light, err = found.PNG("light"); err != nil {
+			return err
+		}
+		if dark, err = found.PNG("dark"); err != nil {
+			return err
+		}
+	}
+	var page bytes.Buffer
+	if err := found.Report.HTML(&page, light, dark); err != nil {
+		return err
+	}
+	return writeOut(q.html, page.Bytes(), stdout)
+}
+
+func writeOut(path string, data []byte, stdout io.Writer) error {
+	if path == "-" {
+		_, err := stdout.Write(data)
+		return err
+	}
+	return os.WriteFile(path, data, 0o644) //nolint:gosec // G306: the umask decides who may read a report
+}
+
+// progressOn shows how far a command is: in one line of a terminal, otherwise in a line
+// every ten seconds.
+func progressOn(w io.Writer) func(done, total int, message string) {
+	const every = 10 * time.Second
+	file, ok := w.(*os.File)
+	var last time.Time
+	if ok {
+		info, err := file.Stat()
+		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	if !ok {
+		last = time.Now() // what ends within ten seconds needs no line
+	}
+	return func(done, total int, message string) {
+		switch {
+		case ok:
+			end := ""
+			if done >= total {
+				end = "\n"
+			}
+			fmt.Fprintf(w, "\r\033[K%3d %%  %s%s", 100*done/max(total, 1), message, end)
+		case time.Since(last) >= every:
+			last = time.Now()
+			fmt.Fprintln(w, message)
+		}
+	}
+}
