@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"candela/internal/analysis/pine/check"
+	"candela/internal/market"
 )
 
 func main() {
@@ -25,8 +27,11 @@ func run(args []string, out, failures io.Writer) int {
 	flags := flag.NewFlagSet("pinerate", flag.ContinueOnError)
 	flags.SetOutput(failures)
 	verbose := flags.Bool("v", false, "list every script that fails")
+	kind := flags.String("kind", "indicator", "list causes of this kind: indicator, strategy or library")
+	bars := flags.Int("run", 0, "also run each script over this many bars; one that fails counts as not compiled")
+	shelf := flags.String("libraries", "", "directory of more libraries, as user.name.number.pine")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		fmt.Fprintln(failures, "usage: pinerate [-v] DIRECTORY")
+		fmt.Fprintln(failures, "usage: pinerate [-v] [-kind KIND] [-run BARS] [-libraries DIRECTORY] DIRECTORY")
 		return 2
 	}
 	all, err := load(flags.Arg(0))
@@ -34,42 +39,87 @@ func run(args []string, out, failures io.Writer) int {
 		fmt.Fprintln(failures, err)
 		return 1
 	}
-	report(out, all, *verbose)
+	c := &census{libraries: shelved(*shelf, libraryFinder(all)), kind: *kind, verbose: *verbose, bars: wave(*bars)}
+	c.report(out, all)
 	return 0
 }
 
-// tally counts the scripts of one kind and version.
-type tally struct{ all, passed int }
+// shelved looks for a library in a directory before it asks the corpus.
+func shelved(directory string, other finder) finder {
+	if directory == "" {
+		return other
+	}
+	return func(user, name string, number int) (string, bool) {
+		text, err := os.ReadFile(filepath.Join(directory, fmt.Sprintf("%s.%s.%d.pine", user, name, number)))
+		if err != nil {
+			return other(user, name, number)
+		}
+		return string(text), true
+	}
+}
 
-func report(out io.Writer, all []script, verbose bool) {
+// finder returns the source of a library by user, name and number.
+type finder func(user, name string, number int) (string, bool)
+
+// tally counts the scripts of one kind and version: all, those that compile, and those that
+// compile without the source of any library.
+type tally struct{ all, passed, alone int }
+
+func (t *tally) add(passed, alone bool) {
+	t.all++
+	if passed {
+		t.passed++
+	}
+	if alone {
+		t.alone++
+	}
+}
+
+func (t *tally) line(name string) string {
+	share := func(n int) float64 { return 100 * float64(n) / float64(t.all) }
+	return fmt.Sprintf("%-16s %4d of %4d  %5.1f %%   without libraries %4d  %5.1f %%", name, t.passed, t.all, share(t.passed), t.alone, share(t.alone))
+}
+
+// census is what to count and to list.
+type census struct {
+	libraries finder
+	kind      string
+	verbose   bool
+	bars      []market.Bar
+}
+
+func (c *census) report(out io.Writer, all []script) {
 	counts := map[string]*tally{}
 	causes := map[string][]string{}
-	libraries := libraryFinder(all)
 	start := time.Now()
-	for _, s := range all {
-		key := fmt.Sprintf("%s v%d", s.kind, s.version)
+	count := func(key string, passed, alone bool) {
 		if counts[key] == nil {
 			counts[key] = &tally{}
 		}
-		counts[key].all++
-		place, cause := firstError(s, libraries)
-		if cause == "" {
-			counts[key].passed++
-		} else if s.version >= 5 {
+		counts[key].add(passed, alone)
+	}
+	for _, s := range all {
+		place, cause := c.firstError(s, c.libraries)
+		_, without := c.firstError(s, nil)
+		count(fmt.Sprintf("%s v%d", s.kind, s.version), cause == "", without == "")
+		if s.version < 5 {
+			continue
+		}
+		count(s.kind+" v5, v6", cause == "", without == "")
+		if cause != "" && s.kind == c.kind {
 			causes[cause] = append(causes[cause], s.path+place)
 		}
 	}
 	fmt.Fprintf(out, "%d scripts in %v\n", len(all), time.Since(start).Round(time.Millisecond))
 	for _, k := range sortedKeys(counts) {
-		c := counts[k]
-		fmt.Fprintf(out, "%-16s %4d of %4d  %5.1f %%\n", k, c.passed, c.all, 100*float64(c.passed)/float64(c.all))
+		fmt.Fprintln(out, counts[k].line(k))
 	}
 	list := sortedKeys(causes)
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(causes[b]), len(causes[a])) })
-	for _, c := range list {
-		fmt.Fprintf(out, "%4d  %s  (%s)\n", len(causes[c]), c, causes[c][0])
-		if verbose {
-			for _, p := range causes[c][1:] {
+	for _, cause := range list {
+		fmt.Fprintf(out, "%4d  %s  (%s)\n", len(causes[cause]), cause, causes[cause][0])
+		if c.verbose {
+			for _, p := range causes[cause][1:] {
 				fmt.Fprintf(out, "          %s\n", p)
 			}
 		}
@@ -77,7 +127,7 @@ func report(out io.Writer, all []script, verbose bool) {
 }
 
 // libraryFinder answers imports with the libraries of the corpus, by their titles.
-func libraryFinder(all []script) func(string, string, int) (string, bool) {
+func libraryFinder(all []script) finder {
 	byTitle := map[string]string{}
 	for _, s := range all {
 		if m := title.FindStringSubmatch(s.source); s.kind == "library" && m != nil {
@@ -99,10 +149,15 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func firstError(s script, libraries func(string, string, int) (string, bool)) (place, cause string) {
+func (c *census) firstError(s script, libraries finder) (place, cause string) {
 	_, found := check.Check(s.source, check.Options{Library: libraries})
 	for _, d := range found {
 		if d.Severity == check.Error {
+			return fmt.Sprintf(":%d:%d", d.Line, d.Column), d.Code + ": " + d.Message
+		}
+	}
+	if len(c.bars) > 0 {
+		if d, failed := runError(s, libraries, c.bars); failed {
 			return fmt.Sprintf(":%d:%d", d.Line, d.Column), d.Code + ": " + d.Message
 		}
 	}

@@ -51,7 +51,7 @@ built in: candela has its own implementation of most of its functions.
 | tokens; nesting | 200,000; 64 | ` + "`pine_size`" + ` |
 | places with state in the tree of calls | 20,000 | ` + "`pine_calls`" + ` |
 | plots | 64 | ` + "`pine_plots`" + ` |
-| requests | 40 | ` + "`pine_requests`" + ` |
+| requests | 64 | ` + "`pine_requests`" + ` |
 
 ## Names
 

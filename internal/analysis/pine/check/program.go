@@ -188,10 +188,25 @@ type Request struct {
 	SymbolKnown, TimeframeKnown bool
 	Gaps, Lookahead             bool
 	// Expr is the requested expression (also Call.Args[2]). Needs are the variables that it
-	// depends on, directly or by what sets them, in the order of their declarations; Stmts
-	// are the statements of the global scope that set those of the global scope, in order.
+	// depends on, directly or by what sets them, in the order of their declarations; the
+	// slice has the statements that set them.
 	Expr  Expr
 	Needs []*Var
+	Slice
+	// Context sets what a symbol or timeframe depends on that may change from bar to bar.
+	Context Slice
+}
+
+// Slice is a part of a script: statements of the global scope, and of functions around the
+// place that needs them, outer ones first.
+type Slice struct {
+	Stmts  []Stmt
+	Locals []Local
+}
+
+// Local has statements of a function whose variables are needed.
+type Local struct {
+	Func  *Func
 	Stmts []Stmt
 }
 

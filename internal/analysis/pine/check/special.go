@@ -154,7 +154,8 @@ func (c *checker) plotOf(e Expr) int {
 	return -1
 }
 
-const maxRequests = 40
+// maxRequests is what the largest plan of TradingView allows.
+const maxRequests = 64
 
 // requested lists a request of another context.
 func (c *checker) requested(x *syntax.Call, call *Call) {
@@ -176,7 +177,7 @@ func (c *checker) requested(x *syntax.Call, call *Call) {
 		}
 	}
 	if c.prog.Requests = append(c.prog.Requests, r); len(c.prog.Requests) > maxRequests {
-		c.fail(x.Span, codeRequests, "The script has more than 40 requests.", "Request several values at once, as a tuple.")
+		c.fail(x.Span, codeRequests, "The script has more than 64 requests.", "Request several values at once, as a tuple.")
 	}
 }
 

@@ -27,8 +27,10 @@ type compiler struct {
 	vars    map[string]*float64 // values of built-in variables with state
 	inputs  []*float64
 	texts   map[string]float64
-	sealed  bool           // the script is compiled
-	request *check.Request // whose expression is compiled, nil for the script
+	sealed  bool                      // the script is compiled
+	request *check.Request            // whose expression is compiled, nil for the script
+	depth   int                       // requests around it
+	around  map[*check.Func]*instance // functions around its place whose variables it reads
 }
 
 // instance is one written call of a function with the places of its variables, or the
@@ -105,6 +107,8 @@ func (c *compiler) slotOf(v *check.Var) *slot {
 	in := c.scope
 	if v.Owner == nil {
 		in = c.globals
+	} else if out := c.around[v.Owner]; out != nil {
+		in = out
 	}
 	for len(in.slots) <= v.Place {
 		in.slots = append(in.slots, nil)

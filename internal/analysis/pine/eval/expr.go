@@ -33,7 +33,7 @@ func (c *compiler) address(e check.Expr) *float64 {
 // bound returns the argument of a parameter of a function around a request, which is
 // compiled in its place.
 func (c *compiler) bound(v *check.Var) check.Expr {
-	if v.Owner == nil || c.scope.fn == v.Owner {
+	if v.Owner == nil || c.scope.fn == v.Owner || c.around[v.Owner] != nil {
 		return nil
 	}
 	return v.Bound

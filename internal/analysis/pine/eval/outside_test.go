@@ -87,7 +87,7 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 	for source, want := range map[string]string{
 		`plot(request.security("X:Y", "60", close))`:                                 "request.security X:Y: no such symbol",
 		`plot(request.security("BINANCE:ETHUSDT", "90", close))`:                     "does not divide",
-		`plot(request.security(close > open ? "A" : "B", "60", close))`:              "changes from bar to bar",
+		`plot(request.security(close > open ? "A" : "B", "60", close))`:              "request.security B: no such symbol",
 		`plot(request.security_lower_tf("", "45S", close).size())`:                   "no bars of",
 		`plot(request.security(ticker.heikinashi(syminfo.tickerid), "15", close))`:   "Heikin-Ashi",
 		`plot(request.security_lower_tf("", "15", array.from(close)).get(0).get(0))`: "collections",
@@ -101,6 +101,14 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 		if _, err := eval.New(p, beside(2)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q\n%s", err, want, source)
 		}
+	}
+	m := compile(t, "//@version=6\nindicator(\"t\")\nplot(request.security(syminfo.tickerid, close > 101 ? \"240\" : \"60\", close))\n", hourly())
+	bars := ramp(3)
+	if err := errors.Join(m.Keep(bars[0]), m.Keep(bars[1])); err != nil {
+		t.Error(err)
+	}
+	if err := m.Keep(bars[2]); err == nil || !strings.Contains(err.Error(), `changes from "60" to "240"`) {
+		t.Errorf("got %v", err)
 	}
 	p, _ := check.Check("//@version=6\nindicator(\"t\")\nplot(request.security(\"A:B\", \"60\", close))\n", check.Options{})
 	if _, err := eval.New(p, hourly()); err == nil || !strings.Contains(err.Error(), "another symbol cannot be had here") {

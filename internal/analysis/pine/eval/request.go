@@ -2,7 +2,6 @@ package eval
 
 import (
 	"math"
-	"strings"
 
 	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
@@ -43,13 +42,19 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 		c.unsupported(call.Where(), call.Builtin.Name)
 	}
 	q := c.prog.Requests[call.Output]
+	if q == c.request { // what the expression depends on contains the request itself
+		return c.blank(call.Type(), dst)
+	}
+	if c.depth >= maxDepth {
+		c.unsupported(call.Where(), "requests within requests within requests")
+	}
 	f := c.requestFrame(q, call)
 	symbol, smooth := c.requestSymbol(q, call)
 	own := c.m.env.Interval.Seconds()
 	lower := q.Lower || f.seconds() < own
 	switch {
 	case f.Interval == c.m.env.Interval && f.Valid() && !lower && !smooth && symbol == "":
-		return c.into(q.Expr, dst)
+		return c.steady(q, call, c.into(q.Expr, dst))
 	case !lower && own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800:
 		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that the chart's does not divide")
 	case lower && smooth:
@@ -61,46 +66,12 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	}
 	r := c.newRequest(q, f, symbol, outside)
 	r.smoothed.on = smooth
-	return func() signal {
+	return c.steady(q, call, func() signal {
 		for i, p := range dst {
 			*p = *r.values[i]
 		}
 		return next
-	}
-}
-
-// requestFrame reads the timeframe of a request.
-func (c *compiler) requestFrame(q *check.Request, call *check.Call) frame {
-	text := q.Timeframe
-	if !q.TimeframeKnown {
-		arg := call.Arg("timeframe")
-		if arg == nil || arg.Qual() > check.SimpleQ {
-			c.unsupported(call.Where(), call.Builtin.Name+" with a timeframe that changes from bar to bar")
-		}
-		text = c.m.heap.text(c.num(arg)())
-	}
-	return c.m.interval(text)
-}
-
-// requestSymbol reads the symbol of a request, empty for the chart's own, and whether it
-// wants Heikin-Ashi bars.
-func (c *compiler) requestSymbol(q *check.Request, call *check.Call) (symbol string, smooth bool) {
-	if q.SymbolKnown && q.Symbol == "" {
-		return "", false
-	}
-	name := q.Symbol
-	if !q.SymbolKnown {
-		arg := call.Arg("symbol")
-		if arg == nil || arg.Qual() > check.SimpleQ {
-			c.unsupported(call.Where(), call.Builtin.Name+" with a symbol that changes from bar to bar")
-		}
-		name = c.m.heap.text(c.num(arg)())
-	}
-	name, smooth = strings.CutPrefix(name, heikinAshi)
-	if s := &c.m.env.Symbol; name == s.Ticker || name == s.id() {
-		name = ""
-	}
-	return name, smooth
+	})
 }
 
 // newRequest makes the machine of a request.
@@ -137,13 +108,8 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 	for _, p := range []**float64{&r.has, &r.open, &r.close, &r.first, &r.high, &r.low, &r.last, &r.volume, &r.buy} {
 		*p = parent.keep.add(0)
 	}
-	d := &compiler{m: child, prog: c.prog, version: c.version, request: q}
-	d.begin()
-	list := make([]stmt, 0, len(q.Stmts)+1)
-	for _, s := range q.Stmts {
-		list = append(list, d.stmt(s))
-	}
-	list = append(list, d.into(q.Expr, r.out))
+	d := c.inner(child, q)
+	list := append(d.part(&q.Slice), d.into(q.Expr, r.out))
 	child.body = sequence(list)
 	d.seal()
 	parent.requests = append(parent.requests, r)

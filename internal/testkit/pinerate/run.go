@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"math"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/market"
+)
+
+// wave returns bars of an hour with trends, noise, gaps and changing volume.
+func wave(n int) []market.Bar {
+	bars := make([]market.Bar, n)
+	last := 100.0
+	for i := range bars {
+		x := float64(i)
+		next := 100 + 20*math.Sin(x/40) + 6*math.Sin(x/7) + 2*math.Sin(x*1.7)
+		bars[i] = market.Bar{
+			T: 1_704_067_200 + int64(i)*3600, O: last, H: max(last, next) + 0.5 + 0.4*math.Sin(x*3.1), L: min(last, next) - 0.5 - 0.4*math.Cos(x*2.3), C: next,
+			V: 1000 + 400*math.Sin(x/5) + 100*math.Cos(x*1.3), TakerBuy: math.NaN(),
+		}
+		last = next
+	}
+	return bars
+}
+
+// besides gives a script the bars of any symbol and interval that it requests.
+func besides(n int) func(eval.Frame) (*eval.Outside, error) {
+	return func(f eval.Frame) (*eval.Outside, error) {
+		all := market.MakeBars(0, false)
+		step := f.Interval.Seconds()
+		for i, b := range wave(int(min(int64(n)*3600/max(step, 60), 20_000))) {
+			b.T = 1_704_067_200 + int64(i)*step
+			all.Append(b)
+		}
+		return &eval.Outside{Bars: &all}, nil
+	}
+}
+
+// runError runs a script over bars and returns where and why it fails.
+func runError(s script, libraries finder, bars []market.Bar) (at check.Diagnostic, failed bool) {
+	p, _ := check.Check(s.source, check.Options{Library: libraries})
+	if p == nil {
+		return check.Diagnostic{}, false
+	}
+	env := eval.Env{
+		Interval: market.Hour1, Outside: besides(len(bars)),
+		Symbol: eval.Symbol{Ticker: "BTCUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "BTC", Tick: 0.01},
+	}
+	m, err := eval.New(p, env)
+	for i := 0; err == nil && i < len(bars); i++ {
+		if i == len(bars)-1 {
+			err = m.Try(bars[i], true, true)
+		} else {
+			err = m.Keep(bars[i])
+		}
+	}
+	if err == nil {
+		return check.Diagnostic{}, false
+	}
+	if e, ok := errors.AsType[*eval.Error](err); ok {
+		return check.Diagnostic{Line: e.Line, Column: e.Column, Code: e.Code, Message: e.Message}, true
+	}
+	return check.Diagnostic{Code: eval.CodeRuntime, Message: err.Error()}, true
+}
