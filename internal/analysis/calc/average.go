@@ -92,7 +92,18 @@ func (e *EMAState) Step(x float64) float64 {
 	return e.add(x)
 }
 
+// add is average.add on the slab; with the seed complete it takes the short way.
 func (e *EMAState) add(x float64) float64 {
+	m := e.mem(averageSize)
+	if m[1] == float64(e.need) {
+		value := float64(e.k*x) + float64(e.rest*m[0])
+		m[0] = value
+		return value
+	}
+	return e.seed(x)
+}
+
+func (e *EMAState) seed(x float64) float64 {
 	a := e.load()
 	out := a.add(x)
 	e.store(a)

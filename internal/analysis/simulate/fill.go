@@ -38,7 +38,7 @@ func (l *Lot) see(p float64) {
 func (l *Lot) Marked(p float64) Trade {
 	return Trade{
 		EntryID: l.ID, EntryComment: l.Comment, Side: l.Side, Quantity: l.Quantity, EntryPrice: l.Price, EntryBar: l.Bar, EntryTime: l.Time,
-		Commission: l.paid, Profit: float64((p-l.Price)*float64(l.Side))*l.Quantity - l.paid, Best: l.Best, Worst: l.Worst,
+		Commission: l.paid, Profit: float64((p-l.Price)*float64(l.Side)*l.Quantity) - l.paid, Best: l.Best, Worst: l.Worst,
 	}
 }
 

@@ -1,13 +1,23 @@
 package eval_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"candela/internal/analysis/pine/eval"
 	"candela/internal/market"
 )
+
+var update = flag.Bool("update", false, "write testdata/bits.txt")
 
 // walk returns n bars of a random walk.
 func walk(n int, seed uint64) []market.Bar {
@@ -16,9 +26,9 @@ func walk(n int, seed uint64) []market.Bar {
 	x := 100.0
 	for i := range bars {
 		open := x
-		x *= 1 + 0.02*(r.Float64()-0.5)
+		x *= 1 + float64(0.02*(r.Float64()-0.5)) // no fused operations: the same bars on every processor
 		bars[i] = market.Bar{
-			T: 1_700_006_400 + int64(i)*3600, O: open, C: x, H: max(open, x) * (1 + 0.005*r.Float64()), L: min(open, x) * (1 - 0.005*r.Float64()),
+			T: 1_700_006_400 + int64(i)*3600, O: open, C: x, H: max(open, x) * (1 + float64(0.005*r.Float64())), L: min(open, x) * (1 - float64(0.005*r.Float64())),
 			V: math.Round(1000 * r.Float64()), TakerBuy: math.NaN(),
 		}
 	}
@@ -43,6 +53,11 @@ func samples() map[string]string {
 		"strings": "var string s = \"\"\ns := str.length(s) > 30 ? \"\" : s + str.tostring(close, \"#.#\") + \";\"\nplot(str.length(s) + str.pos(s, \";\"))\nplot(array.size(str.split(s, \";\")))",
 		"drawings": "var line l = na\nif ta.crossover(close, open)\n    l := line.new(bar_index, low, bar_index + 1, high)\n    label.new(bar_index, high, str.tostring(close))\nif not na(l)\n    l.set_xy2(bar_index, close)\n" +
 			"plot(na(l) ? 0 : line.get_y2(l) + array.size(label.all))\nvar t = table.new(position.top_right, 2, 2)\nif barstate.islast\n    t.cell(0, 0, str.tostring(close))",
+		"elementary": "x = math.log(close) + math.exp(close / 100) + math.pow(close, 0.3) + math.sqrt(close) + math.log10(volume + 1)\nplot(x)\nplot(math.sin(close) + math.cos(close) + math.tan(close / 50) + math.atan(close) + math.asin(0.5) + math.acos(0.1))\n" +
+			"plot(math.random(0, 10, 7) + math.round(close, 2) + math.todegrees(close) + math.avg(open, high, low))",
+		"matrices": "m = matrix.new<float>(0, 3)\nm.add_row(0, array.from(close, open, high))\nm.add_row(1, array.from(low, volume + 1, close))\nm.add_row(2, array.from(high, low, open + 2))\nplot(m.inv().get(0, 1))\nplot(m.eigenvalues().get(0))\n" +
+			"plot(m.mult(m.transpose()).eigenvectors().get(1, 1))\nplot(m.pinv().get(2, 0))",
+		"library":  "import TradingView/ta/9 as tv\n[st, dir] = tv.supertrend(3, 10)\nplot(tv.t3(close, 8) + tv.frama(close, 16) + tv.ft(close, 10) + st * dir)\nplot(tv.coppock(close) + tv.dema(close, 9) + tv.tema2(close, 7) + tv.uo())",
 		"requests": "x = request.security(syminfo.tickerid, \"240\", ta.sma(close, 5))\n[a, b] = request.security(syminfo.tickerid, \"D\", [high[1], low[1]], lookahead = barmerge.lookahead_on)\nplot(x)\nplot(a - b)",
 	}
 }
@@ -99,5 +114,34 @@ func TestMachine_TriesAndRestartsKeepEveryBit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSamples_HaveTheSameBitsEverywhere compares the values of the samples on a random walk
+// with digests, which hold at every level of amd64 and on arm64.
+func TestSamples_HaveTheSameBitsEverywhere(t *testing.T) {
+	t.Parallel()
+	bars := walk(700, 5)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(samples())) {
+		m := compile(t, "//@version=6\nindicator(\""+name+"\")\n"+samples()[name]+"\n", hourly())
+		var bits []uint64
+		for _, bar := range bars {
+			bits = record(t, m, bar, bits)
+		}
+		h := sha256.New()
+		if err := binary.Write(h, binary.LittleEndian, bits); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%x  %s\n", h.Sum(nil)[:12], name)
+	}
+	const file = "testdata/bits.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != b.String() {
+		t.Errorf("the bits differ from %s (%v); -update writes it:\n%s", file, err, b.String())
 	}
 }

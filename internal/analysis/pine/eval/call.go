@@ -225,7 +225,7 @@ func (c *compiler) inputPlace(in *check.Input, v Value) *float64 {
 			name = v.Str
 		}
 		if i, ok := pricePlace(name); ok {
-			return &c.m.price[i]
+			return c.price(i)
 		}
 	}
 	if !v.Set {

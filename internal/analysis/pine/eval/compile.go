@@ -159,12 +159,25 @@ func (c *compiler) text(s string) float64 {
 func (c *compiler) block(b *check.Block, dst []*float64) stmt {
 	var list []stmt
 	for _, s := range b.Stmts {
-		list = append(list, c.stmt(s))
+		if !isDeclaration(s) {
+			list = append(list, c.stmt(s))
+		}
 	}
 	if b.Value != nil {
 		list = append(list, c.into(b.Value, dst))
 	}
 	return sequence(list)
+}
+
+// isDeclaration reports whether a statement is the call of indicator, strategy or library,
+// which does nothing on a bar.
+func isDeclaration(s check.Stmt) bool {
+	do, ok := s.(*check.Do)
+	if !ok {
+		return false
+	}
+	call, ok := do.X.(*check.Call)
+	return ok && call.Builtin != nil && (call.Builtin.Name == "indicator" || call.Builtin.Name == "strategy" || call.Builtin.Name == "library")
 }
 
 func sequence(list []stmt) stmt {
@@ -204,6 +217,11 @@ func (c *compiler) stmt(s check.Stmt) stmt {
 	case *check.AssignField:
 		return c.assignField(s)
 	case *check.Do:
+		if call, ok := s.X.(*check.Call); ok && call.Output >= 0 {
+			if run := c.plotted(call); run != nil {
+				return run
+			}
+		}
 		return c.into(s.X, nil)
 	case *check.Break:
 		return func() signal { return leave }

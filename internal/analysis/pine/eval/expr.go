@@ -215,7 +215,13 @@ func (c *compiler) readHistory(r *ring, e *check.History) num {
 		return func() float64 { return r.back(k) }
 	}
 	if p := c.address(e.Offset); p != nil {
-		return func() float64 { return m.readBack(r, *p, at) }
+		return func() float64 {
+			x := *p
+			if k := int(x); uint(k-1) < uint(r.n) { //nolint:gosec // G115: 0 and less become large
+				return r.back(k)
+			}
+			return m.readBack(r, x, at)
+		}
 	}
 	offset := c.num(e.Offset)
 	return func() float64 { return m.readBack(r, offset(), at) }

@@ -125,7 +125,7 @@ func turn(h []pair, n, size int, shift pair) {
 
 // nullVector finds the vector that m turns into value times itself, by repeated solving.
 func nullVector(m []float64, n int, value, size float64, seed int) []float64 {
-	near := value + max(math.Abs(value), size)*1e-10
+	near := value + float64(max(math.Abs(value), size)*1e-10)
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = 1 / float64(1+(i+seed)%n)
@@ -137,7 +137,7 @@ func nullVector(m []float64, n int, value, size float64, seed int) []float64 {
 			work[i*n+i] -= near
 		}
 		if d := eliminate(work, unit, n); d == 0 || d != d {
-			near += max(math.Abs(near), size) * 1e-12
+			near += float64(max(math.Abs(near), size) * 1e-12)
 			continue
 		}
 		x = unitLength(multiplied(unit, x, n, n, 1))

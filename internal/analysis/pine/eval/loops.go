@@ -39,7 +39,8 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 	}
 	empty := c.blank(e.T, dst)
 	body := marked(c.loopBody(e.Body, dst), counter.ring)
-	m, at, p, every := c.m, e.From.Where().From, counter.p, e.Again
+	_, fixed := e.To.(*check.Const)
+	m, at, p, every := c.m, e.From.Where().From, counter.p, e.Again && !fixed
 	return func() signal {
 		empty()
 		i, end, by := from(), to(), step()

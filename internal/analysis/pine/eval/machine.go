@@ -96,7 +96,9 @@ type Machine struct {
 	bar        market.Bar
 	slot       calc.Slot
 	price      [prices]float64
-	index      int // bar_index of the bar that runs, -1 before the first
+	slotted    bool // the slot is read
+	averaged   bool // hl2, hlc3, ohlc4 or hlcc4 is read
+	index      int  // bar_index of the bar that runs, -1 before the first
 	tried      bool
 	newest     bool
 	confirmed  bool
@@ -251,16 +253,21 @@ const (
 
 func (m *Machine) setBar(b market.Bar) {
 	m.bar = b
-	m.slot = m.slotOf(b.T)
+	if m.slotted {
+		m.slot = m.slotOf(b.T)
+	}
 	m.closeTime = 0
 	p := &m.price
 	p[priceOpen], p[priceHigh], p[priceLow], p[priceClose], p[priceVolume] = b.O, b.H, b.L, b.C, b.V
+	p[priceTime] = float64(b.T) * 1000
+	p[priceIndex] = float64(m.index)
+	if !m.averaged {
+		return
+	}
 	p[priceHL2] = (b.H + b.L) / 2
 	p[priceHLC3] = (b.H + b.L + b.C) / 3
 	p[priceOHLC4] = (b.O + b.H + b.L + b.C) / 4
 	p[priceHLCC4] = (b.H + b.L + b.C + b.C) / 4
-	p[priceTime] = float64(b.T) * 1000
-	p[priceIndex] = float64(m.index)
 }
 
 // slotOf numbers a bar on the time axis, as the indicators do.

@@ -57,9 +57,9 @@ func (m *Machine) Arg(plot int, name string) (number float64, text string, ok bo
 	return x, "", true
 }
 
-// outputBuilders are the calls whose values leave the script.
-func outputBuilders(all map[string]builder) {
-	values := map[string][2][]string{
+// outputParts are the arguments of outputs that become values and colours.
+func outputParts() map[string][2][]string {
+	return map[string][2][]string{
 		"plot":       {{"series"}, {"color"}},
 		"plotshape":  {{"series"}, {"color", "textcolor"}},
 		"plotchar":   {{"series"}, {"color", "textcolor"}},
@@ -71,8 +71,18 @@ func outputBuilders(all map[string]builder) {
 		"barcolor":   {{}, {"color"}},
 		"fill":       {{"top_value", "bottom_value"}, {"color", "top_color", "bottom_color"}},
 	}
-	for name, parts := range values {
-		all[name] = func(c *compiler, call *check.Call) num { return c.output(call, parts[0], parts[1]) }
+}
+
+// outputBuilders are the calls whose values leave the script.
+func outputBuilders(all map[string]builder) {
+	for name, parts := range outputParts() {
+		all[name] = func(c *compiler, call *check.Call) num {
+			run, self := c.output(call, parts[0], parts[1]), float64(call.Output)
+			return func() float64 {
+				run()
+				return self
+			}
+		}
 	}
 	all["alertcondition"] = func(c *compiler, call *check.Call) num {
 		cond, m, i := c.cond(call.Args[0]), c.m, call.Output
@@ -88,21 +98,21 @@ func outputBuilders(all map[string]builder) {
 
 // output compiles a plot: its values and colours go to the outputs of the bar, and its
 // other arguments are kept to be asked for.
-func (c *compiler) output(call *check.Call, series, colors []string) num {
+func (c *compiler) output(call *check.Call, series, colors []string) stmt {
 	i := call.Output
 	if i < 0 || i >= len(c.m.out) {
-		return func() float64 { return math.NaN() }
+		return func() signal { return next }
 	}
 	out, args := &c.m.out[i], map[string]num{}
-	var run []func()
+	var run []stmt
 	for k, name := range series {
 		if a := call.Arg(name); a != nil {
-			run = append(run, c.toOutput(a, &out.Values[k], true))
+			run = c.toOutput(run, a, &out.Values[k], true)
 		}
 	}
 	for k, name := range colors {
 		if a := call.Arg(name); a != nil {
-			run = append(run, c.toOutput(a, &out.Colors[k], false))
+			run = c.toOutput(run, a, &out.Colors[k], false)
 		}
 	}
 	for k, p := range call.Builtin.Params {
@@ -113,20 +123,20 @@ func (c *compiler) output(call *check.Call, series, colors []string) num {
 		}
 	}
 	c.m.outArgs[i] = args
-	self := float64(i)
-	if len(run) == 1 {
-		only := run[0]
-		return func() float64 {
-			only()
-			return self
-		}
+	return sequence(run)
+}
+
+// plotted compiles an output whose value nothing uses; nil if the call is none.
+func (c *compiler) plotted(call *check.Call) stmt {
+	if call.Builtin == nil {
+		return nil
 	}
-	return func() float64 {
-		for _, f := range run {
-			f()
-		}
-		return self
+	parts, ok := outputParts()[call.Builtin.Name]
+	if !ok {
+		return nil
 	}
+	c.m.place = call.Where().From
+	return c.output(call, parts[0], parts[1])
 }
 
 func simpleType(t *check.Type) bool {
@@ -141,20 +151,35 @@ func simpleType(t *check.Type) bool {
 	}
 }
 
-// toOutput computes an argument into a place of an output; an infinite value becomes na.
-func (c *compiler) toOutput(a check.Expr, to *float64, value bool) func() {
-	if p := c.address(a); p != nil && !value {
-		return func() { *to = *p }
+// toOutput appends what computes an argument into a place of an output; an infinite value
+// becomes na. A constant is put there at once.
+func (c *compiler) toOutput(run []stmt, a check.Expr, to *float64, value bool) []stmt {
+	if k, ok := a.(*check.Const); ok && c.loops == 0 && c.scope == c.globals {
+		if *to = c.constValue(k); value && *to-*to != 0 {
+			*to = math.NaN()
+		}
+		return run
 	}
-	f := c.num(a)
-	if !value {
-		return func() { *to = f() }
+	p, f := c.address(a), c.num(a)
+	switch {
+	case !value:
+		return append(run, store(f, p, []*float64{to}))
+	case p != nil:
+		return append(run, func() signal {
+			v := *p
+			if v-v != 0 {
+				v = math.NaN()
+			}
+			*to = v
+			return next
+		})
 	}
-	return func() {
+	return append(run, func() signal {
 		v := f()
 		if v-v != 0 {
 			v = math.NaN()
 		}
 		*to = v
-	}
+		return next
+	})
 }

@@ -19,6 +19,7 @@ type clock struct {
 
 func (c *compiler) clock() clock {
 	if c.loops == 0 {
+		c.m.slotted = true
 		return clock{m: c.m}
 	}
 	return clock{own: c.m.keep.add(0)}

@@ -106,7 +106,7 @@ const (
 func supertrend(c *compiler, call *check.Call, dst []*float64) stmt {
 	factor := c.num(call.Args[0])
 	atr := c.rmaOf(c.trueRange(true), c.mustLength(call, 1))
-	cells, p, m := c.m.slab.Cells(trendCells), &c.m.price, c.m
+	cells, p, m, middle := c.m.slab.Cells(trendCells), &c.m.price, c.m, c.price(priceHL2)
 	return func() signal {
 		reach := float64(factor() * atr())
 		s := cells.Mem()
@@ -117,7 +117,7 @@ func supertrend(c *compiler, call *check.Call, dst []*float64) stmt {
 			}
 			return next
 		}
-		upper, lower := p[priceHL2]+reach, p[priceHL2]-reach
+		upper, lower := *middle+reach, *middle-reach
 		if s[trendSide] == 0 {
 			s[trendSide] = 1
 		} else {

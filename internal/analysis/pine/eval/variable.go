@@ -36,10 +36,16 @@ func pricePlace(name string) (int, bool) {
 	return 0, false
 }
 
+// price returns the place of a price.
+func (c *compiler) price(i int) *float64 {
+	c.m.averaged = c.m.averaged || i >= priceHL2 && i <= priceHLCC4
+	return &c.m.price[i]
+}
+
 // variable returns the place of a built-in variable, nil if it is computed where it is read.
 func (c *compiler) variable(e *check.BuiltinVar) *float64 {
 	if i, ok := pricePlace(e.Name); ok {
-		return &c.m.price[i]
+		return c.price(i)
 	}
 	if p, ok := c.vars[e.Name]; ok {
 		return p
@@ -114,21 +120,21 @@ func (c *compiler) stateVariable(name string) num {
 		sum := c.m.keep.add(0)
 		return func() float64 {
 			h, l, x := p[priceHigh], p[priceLow], p[priceClose]
-			if v := float64((x-l-(h-x))/(h-l)) * p[priceVolume]; v == v {
+			if v := float64((x - l - (h - x)) / (h - l) * p[priceVolume]); v == v {
 				*sum += v
 			}
 			return *sum
 		}
 	case "ta.pvt":
 		old := before("close")
-		return c.cumOf(func() float64 { return float64((p[priceClose]-old())/old()) * p[priceVolume] })
+		return c.cumOf(func() float64 { return float64((p[priceClose] - old()) / old() * p[priceVolume]) })
 	case "ta.pvi", "ta.nvi":
 		return c.volumeIndex(name == "ta.pvi")
 	case "ta.wad":
 		return c.williams()
 	case "ta.wvad":
 		return func() float64 {
-			return float64((p[priceClose]-p[priceOpen])/(p[priceHigh]-p[priceLow])) * p[priceVolume]
+			return float64((p[priceClose] - p[priceOpen]) / (p[priceHigh] - p[priceLow]) * p[priceVolume])
 		}
 	case "ta.iii":
 		return func() float64 {
