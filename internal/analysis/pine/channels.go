@@ -92,7 +92,7 @@ func (b *batch) plot(r *indicator.Result, p *check.Plot, label string) {
 	line := indicator.Line{Label: label, Values: values, Paint: paint}
 	switch style {
 	case "stepline", "stepline_diamond", "steplinebr":
-		line.Style = indicator.Steps
+		line.Style, paint.Joined = indicator.Steps, style != "steplinebr"
 	case "circles":
 		line.Style, paint.Form, paint.Joined = indicator.Dots, indicator.Circle, false
 	case "cross":

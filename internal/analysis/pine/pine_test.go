@@ -217,3 +217,28 @@ func TestCompile_RefusesWithPlaces(t *testing.T) {
 		t.Errorf("a library gives %v", err)
 	}
 }
+
+// TestCompute_BreaksLinesByTheirStyle is trap 30 of the design: a line goes on across bars
+// without a value, unless its style has breaks.
+func TestCompute_BreaksLinesByTheirStyle(t *testing.T) {
+	t.Parallel()
+	s := compiled(t, `//@version=6
+indicator("t")
+x = bar_index % 3 == 0 ? na : close
+plot(x)
+plot(x, style = plot.style_line)
+plot(x, style = plot.style_linebr)
+plot(x, style = plot.style_stepline)
+plot(x, style = plot.style_steplinebr)
+plot(x, style = plot.style_area)
+plot(x, style = plot.style_areabr)
+`, "")
+	r := s.Compute(indicator.Input{Env: indicator.Env{Interval: market.Hour1}, Bars: bars(30)})
+	var joined []bool
+	for _, l := range r.Lines {
+		joined = append(joined, l.Paint.Joined)
+	}
+	if want := []bool{true, true, false, true, false, true, false}; !slices.Equal(joined, want) {
+		t.Errorf("joined are %v, want %v", joined, want)
+	}
+}

@@ -147,8 +147,7 @@ export stc(series float source, simple int fast, simple int slow, simple int cyc
     kd = nz(fixnan(ta.stoch(d, d, d, cycle)))
     math.max(math.min(ta.ema(kd, d2), 100), 0)
 
-export supertrend(series float factor, simple int atrLength, simple bool wicks = false) =>
-    offset = ta.atr(atrLength) * factor
+trendOf(series float offset, simple bool wicks) =>
     above = wicks ? high : close
     below = wicks ? low : close
     float upper = na
@@ -167,6 +166,12 @@ export supertrend(series float factor, simple int atrLength, simple bool wicks =
         direction := below < lower ? 1 : -1
     result := direction == -1 ? lower : upper
     [result, direction]
+
+export supertrend(series float factor, simple int atrLength, simple bool wicks = false) =>
+    trendOf(ta.atr(atrLength) * factor, wicks)
+
+export supertrend2(series float factor, series float atrLength, simple bool wicks = false) =>
+    trendOf(atr2(atrLength) * factor, wicks)
 
 export t3(series float source, simple int length, simple float vf = 0.7) =>
     e1 = ta.ema(source, length)
@@ -218,12 +223,12 @@ export vi(simple int length = 14) =>
     total = math.sum(ta.tr(true), length)
     [math.sum(math.abs(high - low[1]), length) / total, math.sum(math.abs(low - high[1]), length) / total]
 
-export vStop(series float source, simple int atrLength, simple float atrFactor) =>
+stopOf(series float source, series float wanted) =>
     var bool up = true
     var float top = source
     var float bottom = source
     var float stop = 0.0
-    distance = nz(ta.atr(atrLength) * atrFactor, ta.tr(true))
+    distance = nz(wanted, ta.tr(true))
     top := math.max(top, source)
     bottom := math.min(bottom, source)
     stop := nz(up ? math.max(stop, top - distance) : math.min(stop, bottom + distance), source)
@@ -235,8 +240,17 @@ export vStop(series float source, simple int atrLength, simple float atrFactor) 
         stop := up ? top - distance : bottom + distance
     [stop, up]
 
+export vStop(series float source, simple int atrLength, simple float atrFactor) =>
+    stopOf(source, ta.atr(atrLength) * atrFactor)
+
+export vStop2(series float source, series float atrLength, series float atrFactor) =>
+    stopOf(source, atr2(atrLength) * atrFactor)
+
 export vzo(simple int length = 14) =>
     100 * ta.ema(math.sign(ta.change(close)) * volume, length) / ta.ema(volume, length)
+
+export szo(series float source, simple int length = 14) =>
+    100 * tema(math.sign(ta.change(source)), length) / length
 
 export pzo(simple int length = 14) =>
     100 * ta.ema(math.sign(ta.change(close)) * close, length) / ta.ema(close, length)
