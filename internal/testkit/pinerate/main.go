@@ -39,7 +39,7 @@ func run(args []string, out, failures io.Writer) int {
 		fmt.Fprintln(failures, err)
 		return 1
 	}
-	c := &census{libraries: shelved(*shelf, libraryFinder(all)), kind: *kind, verbose: *verbose, bars: wave(*bars)}
+	c := &survey{libraries: shelved(*shelf, libraryFinder(all)), kind: *kind, verbose: *verbose, bars: wave(*bars)}
 	c.report(out, all)
 	return 0
 }
@@ -80,15 +80,15 @@ func (t *tally) line(name string) string {
 	return fmt.Sprintf("%-16s %4d of %4d  %5.1f %%   without libraries %4d  %5.1f %%", name, t.passed, t.all, share(t.passed), t.alone, share(t.alone))
 }
 
-// census is what to count and to list.
-type census struct {
+// survey is what to count and to list.
+type survey struct {
 	libraries finder
 	kind      string
 	verbose   bool
 	bars      []market.Bar
 }
 
-func (c *census) report(out io.Writer, all []script) {
+func (c *survey) report(out io.Writer, all []script) {
 	counts := map[string]*tally{}
 	causes := map[string][]string{}
 	start := time.Now()
@@ -149,7 +149,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func (c *census) firstError(s script, libraries finder) (place, cause string) {
+func (c *survey) firstError(s script, libraries finder) (place, cause string) {
 	_, found := check.Check(s.source, check.Options{Library: libraries})
 	for _, d := range found {
 		if d.Severity == check.Error {
