@@ -9,7 +9,7 @@ import (
 )
 
 // naive derives values of the library TradingView/ta a second time, from the published
-// formulas, each bar anew from the whole history before it.
+// formulas, each bar from the whole history before it.
 type naive struct{ o, h, l, c, v []float64 }
 
 func naiveOf(bars []market.Bar) *naive {
