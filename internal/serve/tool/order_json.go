@@ -37,6 +37,7 @@ type orderJSON struct {
 	Role          string            `json:"role,omitempty"`
 	Parent        string            `json:"parent_id,omitempty"`
 	Replaces      string            `json:"replaces,omitempty"`
+	ReplacedBy    string            `json:"replaced_by,omitempty"`
 	SentAs        string            `json:"sent_as,omitempty"`
 	Holder        string            `json:"holder,omitempty"`
 	HolderNote    string            `json:"holder_note,omitempty"`

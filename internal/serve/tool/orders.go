@@ -123,23 +123,24 @@ func (t *Trading) getOrders() toolSpec {
 			if a.filter == "open" && a.after != "" {
 				return mcp.Result{}, fault.Field("cursor", "", "no cursor with filter open, which lists all orders")
 			}
-			orders, err := t.Orders.Orders(ctx, caller, true)
-			var left *more
+			open, err := t.Orders.Orders(ctx, caller, true)
+			page := orderPage{orders: open, replaced: order.Replacements(open)}
 			if err == nil && a.filter == "all" {
-				orders, left, err = t.appendClosed(ctx, caller, orders, a.paging)
+				page, err = t.appendClosed(ctx, caller, open, a.paging)
 			}
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]orderJSON, len(orders))
-			for i, o := range orders {
+			records := make([]orderJSON, len(page.orders))
+			for i, o := range page.orders {
 				records[i] = toOrderJSON(o)
+				records[i].ReplacedBy = page.replaced[o.ID]
 			}
 			array, err := marshalPlain(records)
 			if err != nil {
 				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 			}
-			return arrayResult(name, "orders", array, left, t.modeField()), nil
+			return arrayResult(name, "orders", array, page.left, t.modeField()), nil
 		}),
 	}
 }
@@ -147,13 +148,20 @@ func (t *Trading) getOrders() toolSpec {
 // orderKey sorts orders by creation time.
 func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
 
+// orderPage is a page of orders.
+type orderPage struct {
+	orders   []order.Order
+	replaced map[string]string // order.Replacements
+	left     *more
+}
+
 // appendClosed adds the newest closed orders to the open ones. The first page has every
 // open order, however old: a client that misses one might place it again. Later pages
 // have closed orders only.
-func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) ([]order.Order, *more, error) {
+func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) (orderPage, error) {
 	all, err := t.Orders.Orders(ctx, caller, false)
 	if err != nil {
-		return nil, nil, err
+		return orderPage{}, err
 	}
 	rest := make(map[string]bool, len(open))
 	for _, o := range open {
@@ -182,7 +190,7 @@ func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, ope
 			listed = append(listed, o)
 		}
 	}
-	return listed, left, nil
+	return orderPage{listed, order.Replacements(all), left}, nil
 }
 
 // olderThan returns the orders after the one with the key. If that order is gone, the

@@ -219,6 +219,9 @@ func TestReplace_NamesTheTimeWithoutAStop(t *testing.T) {
 		if next.UnprotectedFor < 0 || next.UnprotectedFor > 5*time.Second {
 			w.t.Errorf("unprotected for %v", next.UnprotectedFor)
 		}
+		if by := order.Replacements(w.store.Book(owner).Orders())[p.Legs[0].ID]; by != next.ID {
+			w.t.Errorf("the old stop is replaced by %q, want %s", by, next.ID)
+		}
 	})
 }
 

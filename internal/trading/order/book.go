@@ -33,6 +33,7 @@ type Book struct {
 	venueIDs       map[venueID]string
 	families       map[string][]string        // IDs of the orders that have an order as Parent or as the first of their group, by creation
 	entries        map[market.Symbol][]string // IDs of the orders with Role Entry, by creation
+	pairs          map[market.Symbol][]string // IDs of the targets of pairs that protect no entry, by creation
 	trades         map[string]string          // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
@@ -52,7 +53,7 @@ type venueID struct {
 func NewBook(owner string) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), pairs: make(map[market.Symbol][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,11 +95,13 @@ func (b *Book) Entries(s market.Symbol) []Order {
 	return all
 }
 
-// EntrySymbols returns the symbols that have entries.
+// EntrySymbols returns the symbols that have entries, or pairs without one.
 func (b *Book) EntrySymbols() []market.Symbol {
-	all := make([]market.Symbol, 0, len(b.entries))
-	for s := range b.entries {
-		all = append(all, s)
+	all := slices.Collect(maps.Keys(b.entries))
+	for s := range b.pairs {
+		if len(b.entries[s]) == 0 {
+			all = append(all, s)
+		}
 	}
 	return all
 }
@@ -109,28 +112,18 @@ func (b *Book) EntrySymbols() []market.Symbol {
 // open entry comes before those that have ended: nothing closes what it brought while more of
 // it may come.
 // Stops that protect no entry in particular, or close more than is held of theirs, count for
-// the newest that need them.
+// the newest that need them. A pair that protects no entry and whose stop the venue ended when a
+// part of the target was filled has a cover too; Entry then stands for what the pair protected.
 func (b *Book) Covers(s market.Symbol, base string) []Cover {
 	held := b.Position(s).Held(base)
 	left, spare := held.Abs(), b.spareStops(s, held)
 	var all []Cover
-	var lacks []decimal.Decimal // by cover: how much of Held its own stops do not close
-	entries := b.Entries(s)
-	slices.SortStableFunc(entries, func(x, y Order) int {
-		switch {
-		case x.Status.Final() == y.Status.Final():
-			return 0
-		case x.Status.Final():
-			return 1
-		default:
-			return -1
-		}
-	})
-	for _, entry := range entries {
+	var lacks, asked []decimal.Decimal // by cover: how much of Held its own stops do not close, and should
+	for _, c := range b.protected(s) {
+		entry := c.Entry
 		if left.IsZero() && entry.Status.Final() && !b.needed(entry) {
 			continue
 		}
-		c := Cover{Entry: entry, Exits: b.Exits(entry.ID)}
 		if held.Sign() == int(entry.Side.Sign()) {
 			c.Held = decimal.Min(decimal.Max(entry.Brought(base).Sub(c.closed()), decimal.Zero), left)
 			left = left.Sub(c.Held)
@@ -144,14 +137,40 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		c.Over = decimal.Max(over.Sub(fee), decimal.Zero) // a venue may size legs before its fee
 		spare = spare.Add(decimal.Max(over, decimal.Zero))
 		all, lacks = append(all, c), append(lacks, decimal.Max(c.Held.Sub(had), decimal.Zero))
+		asked = append(asked, decimal.Max(c.part().Sub(had), decimal.Zero))
 	}
 	for i, lack := range lacks {
 		used := decimal.Min(lack, spare)
 		spare = spare.Sub(used)
 		if all[i].Wish.HasStop() {
-			all[i].Due = lack.Sub(used)
+			all[i].Due = decimal.Min(lack.Sub(used), asked[i])
 		}
 	}
+	return all
+}
+
+// protected returns the covers to judge, with entries and exits alone: first the entries that are
+// open, then those that have ended and the pairs that lost their stop, newest first.
+func (b *Book) protected(s market.Symbol) []Cover {
+	var all []Cover
+	for _, entry := range b.Entries(s) {
+		all = append(all, Cover{Entry: entry, Exits: b.Exits(entry.ID)})
+	}
+	for _, id := range slices.Backward(b.pairs[s]) {
+		if c, lost := b.lostPair(b.orders[id]); lost {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y Cover) int {
+		switch {
+		case x.Entry.Status.Final() == y.Entry.Status.Final():
+			return y.Entry.Created.Compare(x.Entry.Created)
+		case x.Entry.Status.Final():
+			return 1
+		default:
+			return -1
+		}
+	})
 	return all
 }
 

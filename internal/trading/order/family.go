@@ -23,6 +23,9 @@ func (b *Book) join(o Order) {
 	if o.Role == Entry && !o.External {
 		b.entries[o.Symbol] = append(b.entries[o.Symbol], o.ID)
 	}
+	if o.isPair() {
+		b.pairs[o.Symbol] = append(b.pairs[o.Symbol], o.ID)
+	}
 	for _, id := range o.family() {
 		b.families[id] = append(b.families[id], o.ID)
 	}
@@ -36,6 +39,21 @@ func (b *Book) leave(o Order) {
 	if o.Role == Entry {
 		without(b.entries, o.Symbol, o.ID)
 	}
+	if o.isPair() {
+		without(b.pairs, o.Symbol, o.ID)
+	}
+}
+
+// Replacements returns, by the ID of an order, the ID of the one that took its place: that the
+// venue, or candela, has or had.
+func Replacements(orders []Order) map[string]string {
+	by := make(map[string]string)
+	for _, o := range orders {
+		if o.Replaces != "" && o.reached() && o.Status != Rejected {
+			by[o.Replaces] = o.ID
+		}
+	}
+	return by
 }
 
 // without removes an ID from a list.

@@ -147,3 +147,37 @@ func TestWithoutStop(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacements holds that an order names the one that took its place, and no other: not
+// one that was never sent, was refused, or that the venue never knew.
+func TestReplacements(t *testing.T) {
+	t.Parallel()
+	old := origin("o1", order.Sell, "1")
+	next := origin("o2", order.Sell, "1")
+	next.Replaces = old.ID
+	accepted := event("o2", order.KindAccepted)
+	accepted.VenueID = "17"
+	for name, c := range map[string]struct {
+		events []order.Event
+		want   string
+	}{
+		"recorded": {nil, ""},
+		"denied":   {[]order.Event{event("o2", order.KindDenied)}, ""},
+		"sent":     {[]order.Event{event("o2", order.KindSent)}, "o2"},
+		"accepted": {[]order.Event{event("o2", order.KindSent), accepted}, "o2"},
+		"ended":    {[]order.Event{event("o2", order.KindSent), accepted, event("o2", order.KindCanceled)}, "o2"},
+		"refused":  {[]order.Event{event("o2", order.KindSent), event("o2", order.KindRejected)}, ""},
+		"not sent": {[]order.Event{event("o2", order.KindSent), event("o2", order.KindNotSent)}, ""},
+		"gone":     {[]order.Event{event("o2", order.KindSent), event("o2", order.KindGone)}, ""},
+	} {
+		b := order.NewBook("me")
+		for _, e := range append([]order.Event{created(old), event("o1", order.KindSent), created(next)}, c.events...) {
+			if err := b.Apply(e); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		if by := order.Replacements(b.Orders())["o1"]; by != c.want {
+			t.Errorf("%s: replaced by %q, want %q", name, by, c.want)
+		}
+	}
+}
