@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,37 +25,71 @@ type sequence struct {
 	random *rand.Rand
 	log    []string
 	most   decimal.Decimal // exposure that the policy allows
+	manner brokertest.Manner
+	seen   *sequenceCount
+}
+
+// sequenceCount is what all sequences did.
+type sequenceCount struct {
+	mu       sync.Mutex
+	steps    map[string]int
+	kinds    map[order.Kind]int
+	compared int // steps after which book and venue were compared
+}
+
+func (c *sequenceCount) step(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.steps[name]++
 }
 
 // TestSequences_TheBookIsTheVenues holds after each step of random sequences that the account
-// is never short and its exposure stays within the policy. After each sequence, what is open
-// and reserved here is what the venue has, a pair counts once, and a position lacks its stop
-// if and only if a restriction says so.
-func TestSequences_TheBookIsTheVenues(t *testing.T) {
+// is never short, its exposure stays within the policy, and the book is the venue's unless an
+// outcome is being asked for. After each sequence, what is open and reserved here is what the
+// venue has, a pair counts once, and a position lacks its stop if and only if a restriction says
+// so. Every kind of event that such orders have must occur.
+func TestSequences_TheBookIsTheVenues(t *testing.T) { //nolint:tparallel // the group of all batches ends when they have
 	t.Parallel()
 	const batches = 8
 	rounds := longtest.Pick(320, 10_000) / batches
-	for batch := range batches {
-		t.Run(fmt.Sprint("batch ", batch), func(t *testing.T) {
-			t.Parallel()
-			for round := range rounds {
-				seed := longtest.Seed()<<20 + uint64(batch*rounds+round)
-				synctest.Test(t, func(t *testing.T) { runSequence(t, seed) })
-				if t.Failed() {
-					return
+	seen := &sequenceCount{steps: make(map[string]int), kinds: make(map[order.Kind]int)}
+	t.Run("batches", func(t *testing.T) {
+		for batch := range batches {
+			t.Run(fmt.Sprint("batch ", batch), func(t *testing.T) {
+				t.Parallel()
+				for round := range rounds {
+					seed := longtest.Seed()<<20 + uint64(batch*rounds+round)
+					synctest.Test(t, func(t *testing.T) { runSequence(t, seed, seen) })
+					if t.Failed() {
+						return
+					}
 				}
-			}
-		})
+			})
+		}
+	})
+	t.Logf("compared after %d of steps %v; events %v", seen.compared, seen.steps, seen.kinds)
+	for _, k := range []order.Kind{
+		order.KindCreated, order.KindDenied, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted, order.KindFill,
+		order.KindCancelRequested, order.KindCanceled, order.KindExpired, order.KindRejected, order.KindResized, order.KindHeld, order.KindTriggered,
+	} {
+		if seen.kinds[k] == 0 && !t.Failed() {
+			t.Errorf("no event is %v", k)
+		}
 	}
 }
 
-func runSequence(t *testing.T, seed uint64) {
+func runSequence(t *testing.T, seed uint64, seen *sequenceCount) {
 	t.Helper()
-	s := &sequence{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 22)), most: dec("60000")}
+	s := &sequence{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 22)), most: dec("60000"), seen: seen}
 	s.policy.MaxSymbolExposure = guard.Limit{Value: s.most}
 	s.policy.MaxDailyLoss, s.policy.MaxOrdersPerMinute = guard.Limit{Off: true}, guard.Limit{Off: true}
 	s.policy.DuplicateWindow = 0
-	s.venue.Behave([]brokertest.Manner{brokertest.LikeBinance, brokertest.LikeAlpaca}[s.random.IntN(2)])
+	s.manner = []brokertest.Manner{brokertest.LikeBinance, brokertest.LikeAlpaca}[s.random.IntN(2)]
+	s.venue.Behave(s.manner)
+	if s.manner == brokertest.LikeBinance && s.random.IntN(2) == 0 {
+		s.note("fees in the base asset")
+		s.venue.FeeInBase()
+	}
 	s.start()
 	defer func() { s.stop() }()
 	time.Sleep(2 * time.Second)
@@ -62,9 +97,14 @@ func runSequence(t *testing.T, seed uint64) {
 		s.step()
 		time.Sleep(time.Duration(s.random.IntN(3)) * time.Second)
 		s.watch()
+		s.compare()
+	}
+	if _, err := s.Resume(t.Context(), "candela resume"); err != nil {
+		t.Error(err)
 	}
 	time.Sleep(3 * time.Minute)
 	s.settled()
+	s.count()
 	if t.Failed() {
 		t.Logf("seed %d: %v", seed, s.log)
 	}
@@ -80,26 +120,76 @@ func (s *sequence) some() decimal.Decimal {
 }
 
 func (s *sequence) step() {
-	switch s.random.IntN(12) {
-	case 0, 1, 2:
-		s.enter()
-	case 3, 4, 5:
-		s.trade()
-	case 6:
-		s.cancelOne()
-	case 7:
-		s.move()
-	case 8:
-		s.exit()
-	case 9:
-		s.restart()
-	case 10:
-		s.walk()
-	case 11:
-		fate := []error{broker.ErrRejected, broker.ErrNotSent, broker.ErrUnknown}[s.random.IntN(3)]
-		f := brokertest.Fault{Fate: fate, Done: errors.Is(fate, broker.ErrUnknown) && s.random.IntN(2) == 0}
-		s.note("fault %v %v", fate, f.Done)
-		s.venue.Fail(f)
+	names := []string{"enter", "enter", "enter", "trade", "trade", "trade", "cancel", "move", "exit", "restart", "walk", "fault", "halt"}
+	name := names[s.random.IntN(len(names))]
+	s.seen.step(name)
+	map[string]func(){
+		"enter": s.enter, "trade": s.trade, "cancel": s.cancelOne, "move": s.move, "exit": s.exit, "restart": s.restart, "walk": s.walk, "fault": s.fault, "halt": s.haltOrResume,
+	}[name]()
+}
+
+// fault lets the next request fail. A refusal may be one that passes.
+func (s *sequence) fault() {
+	fate := []error{broker.ErrRejected, broker.ErrNotSent, broker.ErrUnknown}[s.random.IntN(3)]
+	f := brokertest.Fault{Fate: fate, Done: errors.Is(fate, broker.ErrUnknown) && s.random.IntN(2) == 0}
+	f.Passing = errors.Is(fate, broker.ErrRejected) && s.random.IntN(2) == 0
+	s.note("fault %v %v %v", fate, f.Done, f.Passing)
+	s.venue.Fail(f)
+}
+
+// haltOrResume halts trading as the owner does, or ends that.
+func (s *sequence) haltOrResume() {
+	if s.restricted(guard.OwnerHalt) {
+		_, err := s.Resume(s.t.Context(), "candela resume")
+		s.note("resume: %v", err)
+		return
+	}
+	_, err := s.Halt(s.t.Context(), "candela halt", "")
+	s.note("halt: %v", err)
+}
+
+// compare holds after a step that the position is the venue's, and that open orders are as they
+// are there, unless the desk is asking for an outcome.
+func (s *sequence) compare() {
+	s.t.Helper()
+	synctest.Wait()
+	book := s.store.Book(owner)
+	for _, o := range book.Orders() {
+		if o.NeedsQuery() || o.Status == order.New {
+			return
+		}
+	}
+	if status := s.Status(); !status.Connected || !status.Reconciled {
+		return
+	}
+	s.seen.mu.Lock()
+	s.seen.compared++
+	s.seen.mu.Unlock()
+	if p, held := book.Position(brokertest.MemorySymbol()), s.held(); !p.Held("BTC").Equal(held) {
+		s.t.Errorf("after a step the position is %v, the venue holds %v", p.Held("BTC"), held)
+	}
+	atVenue := make(map[string]order.Report)
+	for _, r := range s.venue.Orders() {
+		atVenue[r.ID] = r
+	}
+	for _, o := range book.Open() {
+		r := atVenue[o.ID]
+		late := s.manner == brokertest.LikeAlpaca && o.Group.Name != o.ID // it is asked for by its group
+		if !r.Filled.Equal(o.Filled) || !late && (r.Status != o.Status || !r.Quantity.Equal(o.Quantity)) {
+			s.t.Errorf("after a step %v %s is %v, %v of %v here, and %v, %v of %v at the venue", o.Role, o.ID, o.Status, o.Filled, o.Quantity, r.Status, r.Filled, r.Quantity)
+		}
+	}
+}
+
+// count adds the kinds of the sequence's events.
+func (s *sequence) count() {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	for e, err := range s.store.OrderEvents(s.t.Context(), owner) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.seen.kinds[e.Kind]++
 	}
 }
 
@@ -244,8 +334,8 @@ func (s *sequence) settled() {
 	s.t.Helper()
 	book := s.store.Book(owner)
 	held := s.held()
-	if p := book.Position(brokertest.MemorySymbol()); !p.Quantity.Equal(held) {
-		s.t.Errorf("the position is %v, the venue holds %v", p.Quantity, held)
+	if p := book.Position(brokertest.MemorySymbol()); !p.Held("BTC").Equal(held) {
+		s.t.Errorf("the position is %v, the venue holds %v", p.Held("BTC"), held)
 	}
 	atVenue := make(map[string]order.Report)
 	stops := decimal.Zero

@@ -24,6 +24,8 @@ type Fault struct {
 	Fate error // one of broker.ErrNotSent, ErrRejected and ErrUnknown
 	Done bool  // it is done all the same
 	Hang bool  // nothing comes until the context ends
+
+	Passing bool // of a refusal: it is not about the order, as broker.Passing says
 }
 
 // Memory is a venue and the account at it, in memory: one symbol, BTCUSDT, a price
@@ -40,6 +42,7 @@ type Memory struct {
 	faults  []Fault
 	deaf    error
 	manner  Manner
+	inBase  bool // the fee of a purchase is taken from what was bought
 	streams map[*queue]struct{}
 	last    int64 // id given out
 }
@@ -83,6 +86,13 @@ func (m *Memory) Move(asset string, quantity decimal.Decimal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.balance[asset] = m.balance[asset].Add(quantity)
+}
+
+// FeeInBase takes the fee of purchases from what was bought.
+func (m *Memory) FeeInBase() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inBase = true
 }
 
 // reads returns why a question fails.
@@ -235,7 +245,11 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 		quantity, value = quantity.Neg(), value.Neg()
 	}
 	m.balance["BTC"] = m.balance["BTC"].Add(quantity)
-	m.balance["USDT"] = m.balance["USDT"].Sub(value).Sub(f.Fee)
+	if m.inBase && r.Side == order.Buy {
+		f.Fee, f.FeeAsset = f.Quantity.Mul(decimal.New(1, -3)), "BTC"
+	}
+	m.balance["USDT"] = m.balance["USDT"].Sub(value)
+	m.balance[f.FeeAsset] = m.balance[f.FeeAsset].Sub(f.Fee)
 	m.trades = append(m.trades, f)
 	r.Filled, r.Status, r.At = r.Filled.Add(f.Quantity), order.PartiallyFilled, f.At
 	if r.Filled.Equal(r.Quantity) {
@@ -287,6 +301,9 @@ func change[T any](ctx context.Context, m *Memory, do func() (T, error)) (T, err
 		case <-time.After(15 * time.Second):
 			return none, fmt.Errorf("memory: %w: no answer", broker.ErrUnknown)
 		}
+	}
+	if f.Fate != nil && f.Passing {
+		return none, fmt.Errorf("memory: %w: %w", f.Fate, fault.Unreachable(nil, 0, "as the test has it"))
 	}
 	if f.Fate != nil {
 		return none, fmt.Errorf("memory: %w: as the test has it", f.Fate)

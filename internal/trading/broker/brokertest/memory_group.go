@@ -143,10 +143,13 @@ func (m *Memory) filled(r *order.Report, quantity decimal.Decimal) {
 	}
 }
 
-// activate lets the legs of a filled entry work.
+// activate lets the legs of a filled entry work, for what it brought.
 func (m *Memory) activate(entry *order.Report) {
 	legs := m.others(entry)
 	for _, leg := range legs {
+		if m.inBase && entry.Side == order.Buy {
+			leg.Quantity = entry.Filled.Mul(decimal.New(999, -3)).Truncate(5)
+		}
 		leg.Status, leg.At = order.Accepted, time.Now()
 		m.publish(*leg)
 	}
