@@ -50,8 +50,8 @@ func heldSteps() []heldStep {
 func (h *holder) rise() decimal.Decimal { return h.dip.Mul(dec("1.035")).Round(2) }
 
 // TestCrash_Held kills the program while it holds the stop of a position: in the end the stop
-// was sent once, or it is held again. The bars of the fake Alpaca do not follow its quotes, so
-// what candela holds there is tested with the desk.
+// was sent once, or it is held again. candela has no prices of Alpaca outside the hours of the
+// stock market, so the same rows at the fake Alpaca are TestHeld_KilledAtTheVenues of the desk.
 func TestCrash_Held(t *testing.T) {
 	t.Parallel()
 	for place, at := range map[string]func(testing.TB, int) *holder{"binance": heldByBinance, "paper": heldOnPaper} {
