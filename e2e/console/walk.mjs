@@ -24,24 +24,43 @@ const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity",
 const token = await client(base, "Claude");
 assert.equal((await call(base, token)).status, 200);
 
+// Every page in dark and light; on a phone and in the other colours those that differ most, or
+// all in the long form.
+const long = process.env.LONGTEST === "1";
+const most = ["/", "/orders", "/approvals", "/alerts", "/clients", details[0], "/chart/BTCUSDT"];
+const forms = {
+  dark: { colorScheme: "dark", paths: pages },
+  light: { colorScheme: "light", paths: pages },
+  phone: { colorScheme: "dark", viewport: { width: 390, height: 844 }, paths: long ? pages : most },
+  "blue and orange": { colorScheme: "dark", blue: true, paths: long ? pages : ["/", "/orders", "/chart/BTCUSDT"] },
+  "blue and orange, light": { colorScheme: "light", blue: true, paths: long ? pages : ["/", "/orders", "/chart/BTCUSDT"] },
+};
 const bad = [];
-for (const [name, options] of Object.entries({
-  dark: { colorScheme: "dark" }, light: { colorScheme: "light" },
-  phone: { colorScheme: "dark", viewport: { width: 390, height: 844 } },
-})) {
+let visits = 0;
+let paint = Infinity;
+for (const [name, { paths, blue, ...options }] of Object.entries(forms)) {
   const { page, wrong, close } = await visitor(browser, base, options);
-  for (const path of pages) {
+  if (blue) {
+    await page.goto(`${base}/console/settings`);
+    await submit(page, 'button:has-text("Blue and orange")');
+    assert.equal(await page.getAttribute("html", "data-marks"), "blue");
+  }
+  for (const path of paths) {
     const answer = await page.goto(`${base}/console${path}`);
     assert.equal(answer.status(), 200, path);
-    if (folder) await page.screenshot({ path: `${folder}/console-${path.slice(1).replaceAll("/", "-") || "overview"}-${name}.png` });
+    if (path.startsWith("/chart")) await page.waitForSelector("#chart canvas");
+    if (folder) await page.screenshot({ path: `${folder}/console-${path.slice(1).replaceAll("/", "-") || "overview"}-${name.replaceAll(/\W+/g, "-")}.png` });
     for (const one of await findings(page)) bad.push(`${name} ${path} ${one}`);
     if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) bad.push(`${name} ${path} scrolls sideways`);
+    const first = await page.evaluate(() => performance.getEntriesByName("first-paint")[0]?.startTime ?? Infinity);
+    if (path === "/") paint = Math.min(paint, first);
+    visits++;
   }
   for (const one of wrong) bad.push(`${name}: ${one}`);
   await close();
 }
 assert.deepEqual(bad, []);
-console.log(`console: ${pages.length} pages in 3 forms, axe finds nothing, no request leaves the host`);
+console.log(`console: ${pages.length} pages, ${visits} visits in ${Object.keys(forms).length} forms, axe finds nothing, no request leaves the host; first paint of the overview ${Math.round(paint)} ms`);
 
 for (const [name, options] of Object.entries({ script: {}, "no script": { javaScriptEnabled: false } })) {
   const { page, wrong, close } = await visitor(browser, base, options);

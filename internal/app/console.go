@@ -36,7 +36,7 @@ func (t *trading) consolePorts() console.Ports {
 	if t == nil {
 		return console.Ports{}
 	}
-	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day}
+	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day, Market: consoleMarket{t.bars}}
 	if t.history != nil {
 		ports.History, ports.Audit = consoleHistory{t.history}, consoleAudit{t.history}
 	}
@@ -48,7 +48,7 @@ func (t *trading) consoleReceivers() []console.Receiver {
 	all := make([]console.Receiver, 0, len(t.senders))
 	for _, one := range t.senders {
 		now := one.Status()
-		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem})
+		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem, Took: one.Took})
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +67,7 @@ type Sink struct {
 
 	mu     sync.Mutex
 	status Status
+	times  []delivery // of the newest notifications, oldest first
 }
 
 // New returns a sink. It sends nothing before Run.
@@ -220,6 +222,9 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 // settle finishes a notification.
 func (r *run) settle(ctx context.Context, e *notify.Entry, a Answer) {
 	r.done = e.Seq
+	if a.Outcome == Delivered {
+		r.noteTime(e.Seq, r.cfg.Now().Sub(e.At))
+	}
 	r.count(func(s *Status) {
 		s.Waits = time.Time{}
 		if a.Outcome == Delivered {
@@ -283,6 +288,36 @@ type Status struct {
 	Dropped   uint64    // too old or too many
 	Waits     time.Time // commit time of the notification being tried; zero for none
 	Problem   string    // why the last attempt failed; "" after a delivery
+}
+
+// maxTimes is how many delivery times a sink remembers.
+const maxTimes = 200
+
+// delivery is how long a notification took from its commit to its receiver.
+type delivery struct {
+	seq  uint64
+	took time.Duration
+}
+
+func (s *Sink) noteTime(seq uint64, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.times) == maxTimes {
+		s.times = slices.Delete(s.times, 0, 1)
+	}
+	s.times = append(s.times, delivery{seq, took})
+}
+
+// Took returns how long after its commit a notification was delivered, false if it was not
+// delivered since the start or too many were since.
+func (s *Sink) Took(seq uint64) (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.times, func(d delivery) bool { return d.seq == seq })
+	if at < 0 {
+		return 0, false
+	}
+	return s.times[at].took, true
 }
 
 // Status returns the current status.

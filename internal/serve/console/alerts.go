@@ -56,6 +56,8 @@ type firedRow struct {
 	ID, Symbol, Condition, Note, Value string
 	At                                 time.Time
 	Late                               bool
+	Delivered                          string     // to which receivers, and how fast
+	Next                               []orderRow // orders that followed
 }
 
 // maxAlertRows bounds the table; the newest alerts come first.
@@ -72,10 +74,47 @@ func (c *Console) alertsData(v *visit) (any, error) {
 	for i := range all[:min(len(all), maxAlertRows)] {
 		d.Waiting = append(d.Waiting, c.alertRow(&all[i], f))
 	}
-	for _, one := range c.firings() {
-		d.Fired = append(d.Fired, newFiredRow(one, f))
+	if err := c.addFired(v, &d); err != nil {
+		return nil, err
 	}
 	return d, nil
+}
+
+// maxJoined is how many of the newest firings are joined with the orders that followed.
+const maxJoined = 10
+
+// addFired adds the alerts that fired.
+func (c *Console) addFired(v *visit, d *alertsData) error {
+	f := v.format()
+	for i, one := range c.firings() {
+		row := newFiredRow(one, f)
+		row.Delivered = c.delivered(one.Seq)
+		if i < maxJoined {
+			var err error
+			if row.Next, err = c.answers(v, one.ID); err != nil {
+				return err
+			}
+		}
+		d.Fired = append(d.Fired, row)
+	}
+	return nil
+}
+
+// delivered lists the receivers that got a firing, with the time that it took.
+func (c *Console) delivered(seq uint64) string {
+	if c.cfg.Receivers == nil {
+		return ""
+	}
+	var all []string
+	for _, r := range c.cfg.Receivers() {
+		if r.Took == nil {
+			continue
+		}
+		if took, ok := r.Took(seq); ok {
+			all = append(all, r.Name+" "+strconv.FormatFloat(took.Seconds(), 'f', 1, 64)+" s")
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func (c *Console) firings() []Firing {
@@ -150,6 +189,7 @@ func (c *Console) alertData(v *visit) (any, error) {
 	for _, one := range c.firings() {
 		if one.ID == v.id() {
 			d.Fired = new(newFiredRow(one, f))
+			d.Fired.Delivered = c.delivered(one.Seq)
 			d.Title = d.Fired.Symbol + ": " + d.Fired.Condition
 			break
 		}
@@ -165,7 +205,7 @@ func (c *Console) alertData(v *visit) (any, error) {
 	if d.Waiting == nil && d.Fired == nil {
 		return nil, fault.New(fault.NotFound, "unknown_alert", "No alert %s waits, and none with it fired in the last 7 days.", fault.Clean(v.id(), 64))
 	}
-	d.Orders, err = c.answers(v)
+	d.Orders, err = c.answers(v, v.id())
 	if c.cfg.Receivers != nil {
 		d.Receivers = c.cfg.Receivers()
 	}
@@ -173,11 +213,11 @@ func (c *Console) alertData(v *visit) (any, error) {
 }
 
 // answers returns the orders that followed the firing of an alert.
-func (c *Console) answers(v *visit) ([]orderRow, error) {
+func (c *Console) answers(v *visit, alertID string) ([]orderRow, error) {
 	if c.cfg.History == nil || c.cfg.Account == nil {
 		return nil, nil
 	}
-	ids, err := c.cfg.History.Answers(v.ctx(), v.id())
+	ids, err := c.cfg.History.Answers(v.ctx(), alertID)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,8 @@ type card struct {
 	TooFar   string // why it cannot be allowed
 	Live     bool
 	Holding  string // position before and after
+	Exposure string // with the order, of its limit
+	Line     *spark // the price since it was asked
 	Legs     []string
 }
 
@@ -77,14 +80,16 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 	if c.cfg.Receivers != nil {
 		d.Receivers = c.cfg.Receivers()
 	}
-	f, chosen := v.format(), v.id()
+	f, chosen, exposure := v.format(), v.id(), c.exposure(v)
 	for _, o := range all {
 		if head := o.Group.Name == "" || o.Group.Name == o.ID; !head || o.Approval.Asked.IsZero() {
 			continue
 		}
 		switch waits := o.Status == order.PendingApproval; {
 		case waits && (chosen == "" || chosen == o.ID):
-			d.Cards = append(d.Cards, c.card(v, o, held))
+			k := c.card(v, o, held)
+			k.Exposure = exposure
+			d.Cards = append(d.Cards, k)
 		case !waits && f.now.Sub(o.Approval.Asked) < 7*24*time.Hour:
 			d.Decided = append(d.Decided, decided(o, f))
 		}
@@ -98,6 +103,24 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 	}
 	return d, nil
 }
+
+// exposure returns how much of its limit is used; orders that need approval count in it.
+func (c *Console) exposure(v *visit) string {
+	account, err := c.cfg.Account.Account(v.ctx(), v.caller())
+	if err != nil {
+		return "" // the page reports it with the positions
+	}
+	f := v.format()
+	for _, u := range account.Usage {
+		if u.Rule == "max_exposure" && !u.Limit.Off {
+			return f.Money(u.Used) + " of " + f.Whole(u.Limit.Value)
+		}
+	}
+	return ""
+}
+
+// The size of the line of the price since an order was asked for, in points.
+const sinceWidth, sinceHeight = 280, 44
 
 // approvalRule says when the owner is asked.
 func approvalRule(a guard.Approval, f format) string {
@@ -144,6 +167,8 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 	if last := c.price(v.ctx(), o.Symbol); last.IsPositive() && o.Approval.Price.IsPositive() {
 		moved := last.Sub(o.Approval.Price).Mul(decimal.NewFromInt(100)).DivRound(o.Approval.Price, 4)
 		k.Last, k.Moved, k.MovedUp = f.Px(last), f.Percent(moved), f.Class(moved)
+		asked, now := o.Approval.Price.InexactFloat64(), last.InexactFloat64()
+		k.Line = newSpark(slices.Concat([]float64{asked}, c.closes(v.ctx(), o.Symbol, o.Approval.Asked), []float64{now}), sinceWidth, sinceHeight)
 		drift := c.cfg.Policy.Approval.DriftPct
 		if o.Type == order.Market && !drift.Off && moved.Abs().GreaterThan(drift.Value) {
 			k.TooFar = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/picture/webchart"
@@ -52,6 +53,15 @@ type chartData struct {
 	Asks, Open, Fills                  []orderRow
 	Alerts                             []alertRow
 	Problem                            string
+	Known                              []Known // symbols to choose from
+	Choices                            []chartChoice
+	Chosen                             int // of Choices
+}
+
+// chartChoice is an indicator that can be drawn.
+type chartChoice struct {
+	Name, Label string
+	Chosen      bool
 }
 
 type chartInterval struct {
@@ -65,10 +75,14 @@ func (c *Console) chartData(v *visit) (any, error) {
 	d := chartData{
 		Symbol:      fault.Clean(cmp.Or(v.r.PathValue("symbol"), strings.TrimSpace(q.Get("symbol")), c.firstSymbol(v)), 40),
 		Interval:    fault.Clean(cmp.Or(q.Get("interval"), "1h"), 8),
-		Indicators:  fault.Clean(cmp.Or(q.Get("indicators"), chartIndicators), 200),
+		Indicators:  fault.Clean(chosenIndicators(q), 400),
 		Interactive: webchart.Library() != nil,
 	}
 	d.Credit = d.Interactive
+	d.addChoices()
+	if c.cfg.Market != nil {
+		d.Known = c.cfg.Market.Known(v.ctx())
+	}
 	query := url.Values{"symbol": {d.Symbol}, "interval": {d.Interval}, "indicators": {d.Indicators}}
 	d.Query = query.Encode()
 	query.Set("theme", cmp.Or(v.prefs.Theme, "dark"))
@@ -88,6 +102,32 @@ func (c *Console) chartData(v *visit) (any, error) {
 	d.Name = symbol.Name
 	c.addAccount(v, &d, symbol)
 	return d, nil
+}
+
+// chosenIndicators returns the indicators that an address asks for: a list, or the boxes of the
+// form.
+func chosenIndicators(q url.Values) string {
+	if q.Has("chosen") {
+		return strings.Join(q["indicator"], ",")
+	}
+	return cmp.Or(q.Get("indicators"), chartIndicators)
+}
+
+// addChoices lists the indicators: those that are drawn first, with whatever parameters they
+// have, then the others by name.
+func (d *chartData) addChoices() {
+	rest := indicator.Names()
+	slices.Sort(rest)
+	for name := range strings.SplitSeq(d.Indicators, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			d.Choices = append(d.Choices, chartChoice{Name: name, Label: strings.ReplaceAll(name, "_", " "), Chosen: true})
+			rest = slices.DeleteFunc(rest, func(n string) bool { return n == name })
+		}
+	}
+	d.Chosen = len(d.Choices)
+	for _, name := range rest {
+		d.Choices = append(d.Choices, chartChoice{Name: name, Label: strings.ReplaceAll(name, "_", " ")})
+	}
 }
 
 // firstSymbol is what the page shows without a symbol: what is held, ordered or waited for.

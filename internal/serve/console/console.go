@@ -25,6 +25,7 @@ import (
 	"candela/internal/access/owner"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
+	"candela/internal/market"
 )
 
 // Root is the path that the console is served under.
@@ -132,6 +133,7 @@ type visit struct {
 	prefs   prefs
 	now     time.Time
 	status  int
+	unit    func(market.Symbol) string // of a symbol's prices
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
@@ -166,7 +168,7 @@ func (c *Console) guarded(serve func(*visit)) http.HandlerFunc {
 }
 
 func (c *Console) visit(w http.ResponseWriter, r *http.Request, s owner.Session) *visit {
-	return &visit{w: w, r: r, session: s, prefs: readPrefs(r), now: c.cfg.Now(), status: http.StatusOK}
+	return &visit{w: w, r: r, session: s, prefs: readPrefs(r), now: c.cfg.Now(), status: http.StatusOK, unit: c.units(r.Context())}
 }
 
 func slowDown(w http.ResponseWriter, wait time.Duration) {

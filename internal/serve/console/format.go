@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
 )
 
 // format writes numbers and times as the owner prefers. Amounts of orders are written with all
@@ -16,10 +18,11 @@ type format struct {
 	group, point string
 	zone         *time.Location
 	now          time.Time
+	unit         func(market.Symbol) string // nil without currencies
 }
 
 func (v *visit) format() format {
-	f := format{group: ",", point: ".", zone: time.UTC, now: v.now}
+	f := format{group: ",", point: ".", zone: time.UTC, now: v.now, unit: v.unit}
 	switch v.prefs.Numbers {
 	case "de":
 		f.group, f.point = ".", ","

@@ -5,11 +5,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"candela/internal/access/owner"
 	"candela/internal/testkit/longtest"
 )
 
@@ -27,18 +32,12 @@ func (w *hearing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLoad_HaltReachesEveryConsole presses halt while many pages are open.
-func TestLoad_HaltReachesEveryConsole(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.book.fill()
-	count := longtest.Pick(40, 100) // four a login, of which 30 are allowed at once
-	ctx, cancel := context.WithCancel(t.Context())
-	var open, waiting sync.WaitGroup
-	waiting.Add(count)
+// watchers opens pages in as many sessions as they need, and waits until all of them follow.
+func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sync.WaitGroup) {
+	open = &sync.WaitGroup{}
 	var b *browser
 	for i := range count {
-		if i%4 == 0 {
+		if i%owner.MaxStreams == 0 {
 			b = s.browser().login()
 		}
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, base+"/console/events", nil)
@@ -46,20 +45,90 @@ func TestLoad_HaltReachesEveryConsole(t *testing.T) {
 		for name, value := range b.cookies {
 			r.AddCookie(&http.Cookie{Name: name, Value: value})
 		}
-		w := &hearing{sinkWriter: sinkWriter{http.Header{}}, heard: waiting.Done}
+		w := &hearing{sinkWriter: sinkWriter{http.Header{}}, heard: heard}
 		open.Go(func() { s.handler.ServeHTTP(w, r) })
 	}
 	for s.handler.Streams() < count {
 		runtime.Gosched()
 	}
-	owner := s.browser().login()
+	return open
+}
+
+// TestLoad_HaltReachesEveryConsole presses halt while many pages are open.
+func TestLoad_HaltReachesEveryConsole(t *testing.T) {
+	t.Parallel()
+	s := newCrowdedScene(t)
+	s.book.fill()
+	count := longtest.Pick(40, 10_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	waiting.Add(count)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	open := s.watchers(ctx, count, waiting.Done)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	press := s.browser().login()
 	began := time.Now()
-	if r := owner.post("/console/halt"); r.status != http.StatusSeeOther {
+	if r := press.post("/console/halt"); r.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
 	halted := time.Since(began)
 	waiting.Wait()
-	t.Logf("%d consoles: halted %v after the press, all know after %v", count, halted, time.Since(began))
+	t.Logf("%d consoles: halted %v after the press, all know after %v; %d KB each with its session", count, halted, time.Since(began),
+		int(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse)/count>>10)
 	cancel()
 	open.Wait()
+}
+
+// TestLoad_OpenConsolesAreCheap measures the processor's time of 200 open pages and how long
+// pages take beside them. It only reports: the numbers are the machine's.
+func TestLoad_OpenConsolesAreCheap(t *testing.T) { //nolint:paralleltest // it measures the processor's time of the process
+	s := newCrowdedScene(t)
+	s.book.busy()
+	ctx, cancel := context.WithCancel(t.Context())
+	open := s.watchers(ctx, longtest.Pick(8, 200), func() {})
+	server := httptest.NewServer(s.handler)
+	defer server.Close()
+	lines, leave := s.browser().login().stream(t, server)
+	await(t, lines, "event: beat")
+	looks, began, used := longtest.Pick(2, 40), time.Now(), processorTime(t)
+	for i := range looks { // each is half a second after the one before
+		s.book.mu.Lock()
+		for k := range s.book.held {
+			s.book.held[k].Quote.Last = dec("47284.01").Add(decimal.NewFromInt(int64(i)))
+		}
+		s.book.mu.Unlock()
+		await(t, lines, "event: price")
+	}
+	leave()
+	used, took := processorTime(t)-used, time.Since(began)
+	t.Logf("%d consoles, a price in each of %d looks: %.2f %% of a core", s.handler.Streams(), looks, 100*used.Seconds()/took.Seconds())
+	b := s.browser().login()
+	for _, path := range []string{"/console/", "/console/orders?since=all"} {
+		times := make([]time.Duration, longtest.Pick(5, 1000))
+		for i := range times {
+			s.pass(time.Second)
+			began := time.Now()
+			if r := b.get(path); r.status != http.StatusOK {
+				t.Fatalf("%s: %d", path, r.status)
+			}
+			times[i] = time.Since(began)
+		}
+		slices.Sort(times)
+		t.Logf("%s: p50 %v, p99 %v", path, times[len(times)/2], times[len(times)*99/100])
+	}
+	cancel()
+	open.Wait()
+}
+
+// processorTime returns what the process has used.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var all syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &all); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(all.Utime.Nano() + all.Stime.Nano())
 }

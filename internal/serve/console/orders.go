@@ -72,6 +72,7 @@ func (c *Console) ordersData(v *visit) (any, error) {
 	if d.Positions, err = c.positions(v); err != nil {
 		d.Problem = c.public(v.ctx(), err)
 	}
+	c.addDays(v, &d.Positions)
 	prices, f := d.Positions.prices(), v.format()
 	counts := map[string]int{}
 	for _, o := range all {
@@ -166,7 +167,7 @@ func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decim
 		at = last
 	}
 	if at.IsPositive() {
-		r.Value = f.Money(o.Quantity.Mul(at))
+		r.Value = f.In(o.Quantity.Mul(at), o.Symbol)
 	}
 	r.Size = f.Num(o.Quantity)
 	if o.Filled.IsPositive() && !o.Filled.Equal(o.Quantity) || !r.Open && o.Filled.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -24,6 +25,10 @@ type overviewData struct {
 	Problem   string
 	Base      string
 	Line      *dayLine
+	Currency  string // of all amounts; "" if there are several
+	Clients   []clientRow
+	Parts     []Part
+	Bad       int // parts with a problem
 }
 
 // askRow is an order that needs approval.
@@ -68,18 +73,70 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	note(err)
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	note(err)
-	d.Line = c.newDayLine(account, f)
+	c.addDays(v, &d.Positions)
+	d.Line, d.Currency = c.newDayLine(account, f), currency(all, d.Positions, f)
 	d.Figures = c.figures(v, account, all, d.Positions, f)
+	if len(d.Figures) > 0 && d.Figures[0].Title == "P&L today" {
+		d.Figures[0].Unit = d.Currency
+	}
+	note(c.addParts(v, &d))
 	for _, o := range all {
 		if o.Status == order.PendingApproval && (o.Group.Name == "" || o.Group.Name == o.ID) {
 			d.Asks = append(d.Asks, newAskRow(o, f))
 		}
 	}
-	for _, o := range all[:min(len(all), newestActs)] {
-		d.Acts = append(d.Acts, newActRow(o, f))
-	}
+	d.Acts = c.acts(all, f)
 	d.Problem = strings.Join(slices.Compact(problems), " ")
 	return d, nil
+}
+
+// currency returns the currency of everything that is held and ordered.
+func currency(all []order.Order, held positions, f format) string {
+	var symbols []market.Symbol
+	for _, o := range all {
+		symbols = append(symbols, o.Symbol)
+	}
+	for _, p := range held.Rows {
+		symbols = append(symbols, p.Full)
+	}
+	return f.sole(symbols)
+}
+
+// maxClients is how many clients the overview lists, those that were used last.
+const maxClients = 4
+
+// addParts adds the clients and the parts of the program.
+func (c *Console) addParts(v *visit, d *overviewData) error {
+	if c.cfg.Health != nil {
+		d.Parts = c.cfg.Health()
+	}
+	for _, p := range d.Parts {
+		if p.Bad {
+			d.Bad++
+		}
+	}
+	if c.cfg.Clients == nil {
+		return nil
+	}
+	all, err := c.clients(v.ctx(), v)
+	slices.SortStableFunc(all, func(a, b clientRow) int { return b.Used.Compare(a.Used) })
+	d.Clients = all[:min(len(all), maxClients)]
+	return err
+}
+
+// acts lists what agents did and which alerts fired, newest first.
+func (c *Console) acts(orders []order.Order, f format) []actRow {
+	var all []actRow
+	for _, o := range orders[:min(len(orders), newestActs)] {
+		all = append(all, newActRow(o, f))
+	}
+	fired := c.firings()
+	for _, one := range fired[:min(len(fired), newestActs)] {
+		row := newFiredRow(one, f)
+		all = append(all, actRow{Icon: "bell", Lead: row.Symbol + " " + lowerFirst(row.Condition), Text: "fired at " + row.Value, At: row.At, To: Root + "/alerts/" + row.ID})
+	}
+	slices.SortStableFunc(all, func(a, b actRow) int { return b.At.Compare(a.At) })
+	return all[:min(len(all), newestActs)]
 }
 
 func newAskRow(o order.Order, f format) askRow {
@@ -143,10 +200,27 @@ func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held pos
 	slices.SortStableFunc(figures, func(x, y figure) int { return slices.Index(order, x.Title) - slices.Index(order, y.Title) })
 	if c.cfg.Alerts != nil {
 		if alerts, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller()); err == nil {
-			figures = append(figures, figure{Title: "Alerts waiting", Value: f.Int(len(alerts))})
+			figures = append(figures, figure{Title: "Alerts waiting", Value: f.Int(len(alerts)), Note: c.firedToday(f)})
 		}
 	}
 	return figures
+}
+
+// firedToday counts the alerts that fired today.
+func (c *Console) firedToday(f format) string {
+	fired, late := 0, 0
+	for _, one := range c.firings() {
+		if f.days(one.At) == 0 {
+			fired++
+			if one.Late {
+				late++
+			}
+		}
+	}
+	if late > 0 {
+		return f.Int(fired) + " fired today, " + f.Int(late) + " late"
+	}
+	return f.Int(fired) + " fired today"
 }
 
 // lossFigure shows the profit or loss of the day and how much more may be lost.

@@ -27,6 +27,23 @@ type Ports struct {
 	Firings   func() []Firing   // of alerts in the last seven days, newest first
 	History   History
 	Charts    Charts
+	Market    Market
+}
+
+// Market has what pages draw and name besides charts.
+type Market interface {
+	// Closes returns the closes of a symbol since a time, oldest first, a few hundred at most.
+	Closes(ctx context.Context, s market.Symbol, since time.Time) ([]float64, error)
+	// Currency returns the currency of a symbol's prices, "" if it is unknown.
+	Currency(ctx context.Context, s market.Symbol) string
+	// Known returns symbols to choose from.
+	Known(ctx context.Context) []Known
+}
+
+// Known is a symbol to choose from.
+type Known struct {
+	Use  string // as clients write it
+	Name string // such as Bitcoin
 }
 
 // Charts draws charts.
@@ -46,6 +63,10 @@ type Receiver struct {
 	Name      string
 	Delivered uint64
 	Problem   string // why the last attempt failed, "" after a delivery
+
+	// Took returns how long after the firing with this number it was delivered, false if that
+	// is unknown.
+	Took func(seq uint64) (time.Duration, bool)
 }
 
 // Firing is an alert that fired.

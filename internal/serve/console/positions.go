@@ -26,6 +26,7 @@ type positionRow struct {
 	Unrealized decimal.Decimal
 	Percent    decimal.Decimal
 	Unguarded  decimal.Decimal // without a stop
+	Day        *spark          // the last 24 hours; nil if they are unknown
 }
 
 // positions reads the open positions with their prices.

@@ -239,15 +239,27 @@ func newScene(tb testing.TB) *scene {
 
 func newSceneAt(tb testing.TB, base string) *scene {
 	tb.Helper()
+	return newSceneWith(tb, base, oauth.Limits{})
+}
+
+// newCrowdedScene returns a scene with as many logins as a test has browsers.
+func newCrowdedScene(tb testing.TB) *scene {
+	tb.Helper()
+	many := oauth.Rate{Burst: 100_000, Every: time.Nanosecond}
+	return newSceneWith(tb, base, oauth.Limits{Guess: many, GuessAll: many})
+}
+
+func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
+	tb.Helper()
 	s := &scene{tb: tb, book: &book{}, log: &oauthtest.Log{}, now: noon()}
 	var err error
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	if s.logins, err = oauth.New(oauth.NewMemory(oauth.MaxTokens), oauthtest.Owner(tb), oauth.Config{BaseURL: base, Log: log}); err != nil {
+	if s.logins, err = oauth.New(oauth.NewMemory(oauth.MaxTokens), oauthtest.Owner(tb), oauth.Config{BaseURL: base, Log: log, Limits: limits}); err != nil {
 		tb.Fatal(err)
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -355,6 +367,23 @@ func (b *book) fill() {
 		Position: order.Position{Symbol: btc(), Quantity: dec("0.086"), Cost: dec("4109.3")}, Mode: order.Paper,
 		Quote: order.Quote{Last: dec("47283.43"), At: noon()},
 	}}
+}
+
+// shop has prices and names.
+type shop struct{}
+
+func (shop) Closes(context.Context, market.Symbol, time.Time) ([]float64, error) {
+	return []float64{47000, 47100, 46900, 47283.43}, nil
+}
+
+func (shop) Currency(context.Context, market.Symbol) string { return "USDT" }
+
+func (shop) Known(context.Context) []console.Known {
+	return []console.Known{{Use: "BTCUSDT", Name: "Bitcoin"}}
+}
+
+func receivers() []console.Receiver {
+	return []console.Receiver{{Name: "ntfy", Delivered: 3, Took: func(seq uint64) (time.Duration, bool) { return 420 * time.Millisecond, seq == 7 }}}
 }
 
 func someHealth() []console.Part {

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/market"
+	"candela/internal/market/listing"
+	"candela/internal/market/marketdata"
+	"candela/internal/serve/console"
+)
+
+// consoleMarket reads prices and symbols for the console's pages.
+type consoleMarket struct{ bars *bars }
+
+// Closes returns closes a minute apart, or 15 where the time is long.
+func (m consoleMarket) Closes(ctx context.Context, s market.Symbol, since time.Time) ([]float64, error) {
+	interval, length := market.Minute1, time.Since(since)
+	if length > 2*time.Hour {
+		interval = market.Minute15
+	}
+	count := int(length/time.Second)/int(interval.Seconds()) + 1
+	set, err := m.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: interval, Bars: min(count, maxMissedBars)})
+	if err != nil {
+		return nil, err
+	}
+	var all []float64
+	for i := range set.Bars.Len() {
+		if b := set.Bars.At(i); b.T+interval.Seconds() > since.Unix() {
+			all = append(all, b.C)
+		}
+	}
+	return all, nil
+}
+
+// Currency returns the quote currency of a symbol that is listed.
+func (m consoleMarket) Currency(ctx context.Context, s market.Symbol) string {
+	found, _ := m.bars.Find(ctx, listing.Query{Text: s.Name, Venue: s.Venue, Limit: 5})
+	for _, one := range found {
+		if one.Symbol.Name == s.Name {
+			return one.Quote
+		}
+	}
+	return ""
+}
+
+// maxKnown is how many symbols the console offers to choose from.
+const maxKnown = 150
+
+// Known returns the best-known symbols of each venue.
+func (m consoleMarket) Known(ctx context.Context) []console.Known {
+	found, _ := m.bars.Find(ctx, listing.Query{Limit: maxKnown})
+	all := make([]console.Known, 0, len(found))
+	for _, one := range found {
+		if !one.Locked {
+			all = append(all, console.Known{Use: one.Use, Name: one.Name})
+		}
+	}
+	return all
+}

@@ -1,0 +1,31 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// shows fails unless a page has each text.
+func shows(t *testing.T, b *browser, path string, want ...string) {
+	t.Helper()
+	page := b.get(path)
+	for _, one := range want {
+		if !strings.Contains(page.body, one) {
+			t.Errorf("%s lacks %q", path, one)
+		}
+	}
+}
+
+func TestPages_HaveLinesCurrenciesAndNames(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	b := s.browser().login()
+	shows(t, b, "/console/", `<path d="M0,`, "&#43;0.60\u202f%", "value 1,886.00 USDT", "USDT since 00:00 UTC", "1 fired today",
+		"BTCUSDT price below 47,000", `<h2>Health</h2>`, "no prices from binance", `<h2>Clients</h2>`)
+	shows(t, b, "/console/approvals", `class="pl" d="M0,`, "value <b>1,886.00 USDT</b>", "Exposure with it", "8,628.44 of ")
+	shows(t, b, "/console/alerts", "ntfy 0.4 s", `<a href="/console/orders/o1">Buy 0.04 BTCUSDT</a>`)
+	shows(t, b, "/console/orders", `<path d="M0,`)
+	shows(t, b, "/console/chart/BTCUSDT", `<option value="BTCUSDT">Bitcoin</option>`, `name="indicator" value="rsi" checked`, `name="indicator" value="adx">`)
+	shows(t, b, "/console/chart?symbol=BTCUSDT&chosen=1&indicator=adx&indicator=rsi", `data-query="indicators=adx%2Crsi&amp;`)
+}
