@@ -361,6 +361,10 @@ func (c *compiler) into(e check.Expr, dst []*float64) stmt {
 		if len(dst) > 1 {
 			return c.tupleHistory(e, dst)
 		}
+	case *check.Binary:
+		if run := c.binaryInto(e, dst); run != nil {
+			return run
+		}
 	}
 	return store(c.num(e), c.address(e), dst)
 }

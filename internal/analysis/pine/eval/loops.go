@@ -10,17 +10,10 @@ import (
 // tolerance is the absolute difference up to which two floats are equal.
 const tolerance = 1e-10
 
-// loopBody compiles the body of a loop, whose calls can run several times a bar.
+// loopBody compiles the body of a loop, whose calls can run several times a bar, and counts
+// its turns.
 func (c *compiler) loopBody(b *check.Block, dst []*float64) stmt {
-	c.loops++
-	defer func() { c.loops-- }()
-	run := c.block(b, dst)
-	at := syntax.Pos{}
-	if len(b.Stmts) > 0 {
-		at = b.Stmts[0].Where().From
-	} else if b.Value != nil {
-		at = b.Value.Where().From
-	}
+	run, at := c.loopBlock(b, dst)
 	m := c.m
 	return func() signal {
 		if m.left--; m.left < 0 {
@@ -28,6 +21,19 @@ func (c *compiler) loopBody(b *check.Block, dst []*float64) stmt {
 		}
 		return run()
 	}
+}
+
+// loopBlock compiles the body of a loop that counts its turns itself, and says where it is.
+func (c *compiler) loopBlock(b *check.Block, dst []*float64) (run stmt, at syntax.Pos) {
+	c.loops++
+	defer func() { c.loops-- }()
+	run = c.block(b, dst)
+	if len(b.Stmts) > 0 {
+		at = b.Stmts[0].Where().From
+	} else if b.Value != nil {
+		at = b.Value.Where().From
+	}
+	return run, at
 }
 
 func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
@@ -38,7 +44,8 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 		step = c.num(e.Step)
 	}
 	empty := c.blank(e.T, dst)
-	body := marked(c.loopBody(e.Body, dst), counter.ring)
+	block, inside := c.loopBlock(e.Body, dst)
+	body := marked(block, counter.ring)
 	_, fixed := e.To.(*check.Const)
 	m, at, p, every := c.m, e.From.Where().From, counter.p, e.Again && !fixed
 	return func() signal {
@@ -59,6 +66,9 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 				return next
 			}
 			*p = i
+			if m.left--; m.left < 0 {
+				m.outOfSteps(inside)
+			}
 			if body() == leave {
 				return next
 			}

@@ -52,7 +52,63 @@ func (c *compiler) binary(e *check.Binary) num {
 	case p != nil:
 		return binaryLeft(e.Op, p, c.num(e.Y))
 	}
-	return binaryCalls(e.Op, c.num(e.X), c.num(e.Y))
+	x := c.num(e.X)
+	if f := c.scaled(e, x); f != nil {
+		return f
+	}
+	return binaryCalls(e.Op, x, c.num(e.Y))
+}
+
+// binaryInto compiles a sum, difference or product that goes to a place without a call in
+// between; nil for everything else.
+func (c *compiler) binaryInto(e *check.Binary, dst []*float64) stmt {
+	if len(dst) != 1 || e.T.Kind == check.String || e.Op != check.Add && e.Op != check.Sub && e.Op != check.Mul {
+		return nil
+	}
+	to, p, q := dst[0], c.address(e.X), c.address(e.Y)
+	switch {
+	case p != nil && q != nil:
+		switch e.Op {
+		case check.Add:
+			return func() signal { *to = *p + *q; return next }
+		case check.Sub:
+			return func() signal { *to = *p - *q; return next }
+		default:
+			return func() signal { *to = float64(*p * *q); return next }
+		}
+	case p != nil:
+		y := c.num(e.Y)
+		switch e.Op {
+		case check.Add:
+			return func() signal { a := *p; *to = a + y(); return next }
+		case check.Sub:
+			return func() signal { a := *p; *to = a - y(); return next }
+		default:
+			return func() signal { a := *p; *to = float64(a * y()); return next }
+		}
+	}
+	return nil
+}
+
+// scaled is x() times a sum or difference of two places, without a call for it; nil for
+// everything else.
+func (c *compiler) scaled(e *check.Binary, x num) num {
+	y, ok := e.Y.(*check.Binary)
+	if !ok || e.Op != check.Mul || y.T.Kind == check.String {
+		return nil
+	}
+	p, q := c.address(y.X), c.address(y.Y)
+	if p == nil || q == nil {
+		return nil
+	}
+	switch y.Op {
+	case check.Add:
+		return func() float64 { a := x(); return float64(a * (*p + *q)) }
+	case check.Sub:
+		return func() float64 { a := x(); return float64(a * (*p - *q)) }
+	default:
+		return nil
+	}
 }
 
 func binaryPlaces(op check.Op, p, q *float64) num {
