@@ -5,6 +5,7 @@ import (
 
 	"candela/internal/analysis/calc"
 	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/eval"
 	"candela/internal/market"
 )
@@ -23,6 +24,45 @@ type batch struct {
 	given   [][4]bool             // colours that the script sets
 	signals []indicator.Signal
 	alerts  []indicator.AlertText
+
+	numbers []numberColumn // what is copied at each bar
+	tinted  []toneColumn
+}
+
+// numberColumn and toneColumn are columns with the place of their value at a bar.
+type numberColumn struct {
+	from *float64
+	to   []float64
+}
+
+type toneColumn struct {
+	from *float64
+	to   []indicator.Tone
+}
+
+// wire lists what is copied at each bar. A constant colour is the same at all of them.
+func (b *batch) wire() {
+	out := b.machine.Outputs()
+	for p, plot := range b.program.Plots {
+		_, tones := shapeOf(plot.Kind)
+		for k := range b.values[p] {
+			if to := b.values[p][k]; to != nil {
+				b.numbers = append(b.numbers, numberColumn{&out[p].Values[k], to})
+			}
+			to := b.colors[p][k]
+			if to == nil {
+				continue
+			}
+			if _, fixed := plot.Call.Arg(tones[k]).(*check.Const); fixed {
+				tone := toneOf(out[p].Colors[k])
+				for i := range to {
+					to[i] = tone
+				}
+				continue
+			}
+			b.tinted = append(b.tinted, toneColumn{&out[p].Colors[k], to})
+		}
+	}
 }
 
 // mostAlerts is how many texts of alert() a result has.
@@ -86,21 +126,16 @@ func toneOf(x float64) indicator.Tone {
 
 // record keeps the outputs of bar i.
 func (b *batch) record(i int, bar market.Bar) {
-	out := b.machine.Outputs()
-	for p := range b.values {
-		for k := range b.values[p] {
-			if c := b.values[p][k]; c != nil {
-				c[i] = out[p].Values[k]
-			}
-			if c := b.colors[p][k]; c != nil {
-				c[i] = toneOf(out[p].Colors[k])
-			}
-		}
+	for k := range b.numbers {
+		b.numbers[k].to[i] = *b.numbers[k].from
+	}
+	for k := range b.tinted {
+		b.tinted[k].to[i] = toneOf(*b.tinted[k].from)
 	}
 	if i < b.first {
 		return
 	}
-	if !b.in.Forming || !ended(b.in.Bars, i) {
+	if len(b.program.signals) > 0 && (!b.in.Forming || !ended(b.in.Bars, i)) {
 		b.program.raise(b.machine, func(label string) {
 			b.signals = append(b.signals, indicator.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label})
 		})

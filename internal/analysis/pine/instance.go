@@ -211,6 +211,7 @@ func (s *instance) Compute(in indicator.Input) *indicator.Result {
 	m, err := s.machine(in.Env, eval.ChartLimits(), outsideOf(&in))
 	if err == nil {
 		b.machine = m
+		b.wire()
 		err = b.run()
 	}
 	r := b.result()

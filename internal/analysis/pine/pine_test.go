@@ -50,7 +50,7 @@ func bars(n int) *market.Bars {
 	return &b
 }
 
-func compiled(t *testing.T, source string, params string) *indicator.Selection {
+func compiled(t testing.TB, source string, params string) *indicator.Selection {
 	t.Helper()
 	d, err := pine.Compile("mine", source, nil)
 	if err != nil {

@@ -67,7 +67,9 @@ func (c *compiler) begin() {
 	c.scope = c.globals
 	c.m.budget = c.m.env.Limits.BarSteps // for what is computed before the first bar
 	c.m.left = c.m.budget
-	c.library = builders()
+	if c.library == nil {
+		c.library = builders()
+	}
 	c.series, c.vars, c.texts = map[string]*ring{}, map[string]*float64{}, map[string]float64{}
 	c.m.types = &typeTable{}
 	c.noteTypes()

@@ -14,7 +14,7 @@ const maxDepth = 4
 
 // inner returns a compiler for the machine of a request.
 func (c *compiler) inner(child *Machine, q *check.Request) *compiler {
-	d := &compiler{m: child, prog: c.prog, version: c.version, request: q, depth: c.depth + 1}
+	d := &compiler{m: child, prog: c.prog, version: c.version, request: q, depth: c.depth + 1, library: c.library}
 	d.begin()
 	return d
 }
