@@ -33,12 +33,13 @@ func (l *Lot) see(p float64) {
 	}
 }
 
-// Marked returns the open trade as if it ended at price p, without the commission of its
+// Marked returns an open trade as if it ended at price p, without the commission of its
 // exit.
-func (l *Lot) Marked(p float64) Trade {
+func (a *Account) Marked(l *Lot, p float64) Trade {
+	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.unit))
 	return Trade{
 		EntryID: l.ID, EntryComment: l.Comment, Side: l.Side, Quantity: l.Quantity, EntryPrice: l.Price, EntryBar: l.Bar, EntryTime: l.Time,
-		Commission: l.paid, Profit: float64((p-l.Price)*float64(l.Side)*l.Quantity) - l.paid, Best: l.Best, Worst: l.Worst,
+		Commission: l.paid, Profit: gross - l.paid, Best: l.Best, Worst: l.Worst,
 	}
 }
 
@@ -208,7 +209,7 @@ func (a *Account) close(l *Lot, qty, p, fee float64, id, comment string) {
 	if qty < l.Quantity {
 		share = l.paid * qty / l.Quantity
 	}
-	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(qty*a.cfg.PointValue))
+	gross := float64(float64((p-l.Price)*float64(l.Side)) * float64(qty*a.unit))
 	t := Trade{
 		EntryID: l.ID, ExitID: id, EntryComment: l.Comment, ExitComment: comment, Side: l.Side, Quantity: qty,
 		EntryPrice: l.Price, ExitPrice: p, EntryBar: l.Bar, ExitBar: a.bar, EntryTime: l.Time, ExitTime: a.time,

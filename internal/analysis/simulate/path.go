@@ -41,6 +41,7 @@ func (a *Account) Bar(b Bar) {
 	a.high, a.low = b.High, b.Low
 	a.arrive(b.Open)
 	a.settle(true)
+	a.leave()
 	first, second := a.cfg.Path.points(b, a.size)
 	a.marginCall(b.Open)
 	a.walk(first)
@@ -60,6 +61,7 @@ func (a *Account) Computed() {
 	if a.cfg.OnClose {
 		a.settle(true)
 	}
+	a.leave()
 }
 
 // walk moves the price to a point of the path and fills the orders on the way, the
@@ -75,6 +77,7 @@ func (a *Account) walk(to float64) {
 		a.settle(false)
 	}
 	a.arrive(to)
+	a.leave()
 	a.marginCall(to)
 }
 

@@ -24,6 +24,7 @@ type riskState struct {
 	peak     float64
 	dayStart float64
 	lossDays int
+	leaving  bool // the position closes at the next point of the path
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
@@ -66,14 +67,22 @@ func (a *Account) filled() {
 	}
 	a.risk.stopped = true
 	a.orders = a.orders[:0]
-	if a.size != 0 {
-		side := Short
-		if a.size < 0 {
-			side = Long
-		}
-		const why = "Close position (risk limit)"
-		a.reduce(side, math.Abs(a.size), a.price, "", why, why)
+	a.risk.leaving = a.size != 0
+}
+
+// leave closes the position after a rule of risk was broken. The emulator notices it
+// where the path arrives next, so that is the price.
+func (a *Account) leave() {
+	if !a.risk.leaving {
+		return
 	}
+	a.risk.leaving = false
+	side := Short
+	if a.size < 0 {
+		side = Long
+	}
+	const why = "Close position (risk limit)"
+	a.reduce(side, math.Abs(a.size), a.price, "", why, why)
 }
 
 // broken reports whether a rule of risk is broken.

@@ -124,8 +124,9 @@ type Account struct {
 	paid     float64 // commission of open trades
 	totals   Totals
 	risk     riskState
-	day      int64 // day of the newest bar
-	paused   bool  // requests have no effect
+	day      int64   // day of the newest bar
+	unit     float64 // money of the account for a move of 1 of one unit
+	paused   bool    // requests have no effect
 }
 
 // New returns an account without orders.
@@ -133,7 +134,7 @@ func New(cfg Config) (*Account, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	return &Account{cfg: cfg, bar: -1, totals: Totals{high: cfg.Capital, low: cfg.Capital}}, nil
+	return &Account{cfg: cfg, bar: -1, unit: cfg.PointValue, totals: Totals{high: cfg.Capital, low: cfg.Capital}}, nil
 }
 
 // Position returns the signed quantity held.
@@ -167,7 +168,7 @@ func (a *Account) openAt(p float64) float64 {
 	var sum float64
 	for i := range a.lots {
 		l := &a.lots[i]
-		sum += float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.cfg.PointValue))
+		sum += float64(float64((p-l.Price)*float64(l.Side)) * float64(l.Quantity*a.unit))
 	}
 	return sum - a.paid
 }
@@ -182,6 +183,10 @@ func (a *Account) Trades() []Trade { return a.trades }
 // Pause makes requests have no effect until it is called with false: a strategy sees bars
 // before it trades.
 func (a *Account) Pause(on bool) { a.paused = on }
+
+// Rate sets what one unit of the currency of the prices is worth in the account's from
+// now on: results, sizes and margins are converted at it. It is 1 until it is set.
+func (a *Account) Rate(rate float64) { a.unit = a.cfg.PointValue * rate }
 
 // Config returns the settings of the account.
 func (a *Account) Config() *Config { return &a.cfg }

@@ -9,13 +9,18 @@ func (a *Account) quantity(r Request) float64 {
 		return a.cut(r.Quantity)
 	}
 	price := a.price
-	unit := price * a.cfg.PointValue
+	unit := price * a.unit
 	switch a.cfg.Sizing {
 	case Cash:
 		return a.cut(a.cfg.Size / unit)
 	case PercentOfEquity:
 		money := a.Equity() * a.cfg.Size / 100
-		if a.cfg.Charge == Percent {
+		switch a.cfg.Charge { // the commission is set aside
+		case PerUnit:
+			unit += a.cfg.Commission
+		case PerOrder:
+			money -= a.cfg.Commission
+		default:
 			unit *= 1 + a.cfg.Commission/100
 		}
 		return a.cut(money / unit)
@@ -65,7 +70,7 @@ func (a *Account) commission(qty, p float64) float64 {
 	case PerOrder:
 		return a.cfg.Commission
 	default:
-		return float64(qty*float64(p*a.cfg.PointValue)) * a.cfg.Commission / 100
+		return float64(qty*float64(p*a.unit)) * a.cfg.Commission / 100
 	}
 }
 
@@ -86,7 +91,7 @@ func (a *Account) covered(o *order, qty, p float64) bool {
 		return true
 	}
 	equity := a.cfg.Capital + a.realized + a.openAt(p)
-	return equity-float64(after*p*a.cfg.PointValue*m) >= -1e-9*equity
+	return equity-float64(after*p*a.unit*m) >= -1e-9*equity
 }
 
 // marginCall sells a part of the position when equity no longer covers it.
@@ -102,13 +107,13 @@ func (a *Account) marginCall(p float64) {
 	if m == 0 {
 		return
 	}
-	value := math.Abs(a.size) * p * a.cfg.PointValue
+	value := math.Abs(a.size) * p * a.unit
 	equity := a.cfg.Capital + a.realized + a.openAt(p)
 	free := equity - float64(value*m)
 	if free >= -1e-9*value {
 		return
 	}
-	cover := a.cut(-free / m / (p * a.cfg.PointValue))
+	cover := a.cut(-free / m / (p * a.unit))
 	qty := min(4*cover, math.Abs(a.size))
 	if qty <= 0 {
 		return

@@ -15,6 +15,10 @@ type Script struct {
 	Env     eval.Env
 	Tick    float64 // step of prices
 	Step    float64 // step of quantities
+
+	// Rate returns what the currency of the prices is worth in the account's at a time in
+	// seconds; nil is 1.
+	Rate func(at int64) float64
 }
 
 // Config returns the account that the script declares.
@@ -31,7 +35,15 @@ func (s *Script) Start(account *simulate.Account) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scriptRun{m}, nil
+	return scriptRun{machine: m}, nil
+}
+
+// rate returns the rate of the account's currency at a bar.
+func (s *Script) rate(at int64) float64 {
+	if s.Rate == nil {
+		return 1
+	}
+	return s.Rate(at)
 }
 
 type scriptRun struct{ machine *eval.Machine }

@@ -56,6 +56,7 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 	if err != nil {
 		return nil, err
 	}
+	converted, _ := p.(interface{ rate(at int64) float64 })
 	r := &Run{Config: cfg, Bars: bars, From: from, Equity: make([]float64, 0, bars.Len()-from)}
 	for i := range bars.Len() {
 		if i%checkEvery == 0 && ctx.Err() != nil {
@@ -63,6 +64,9 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 		}
 		b := bars.At(i)
 		account.Pause(i < from)
+		if converted != nil {
+			account.Rate(converted.rate(b.T))
+		}
 		account.Bar(simulate.Bar{Time: b.T * 1000, Open: b.O, High: b.H, Low: b.L, Close: b.C})
 		if err := instance.Next(b); err != nil {
 			return nil, fmt.Errorf("bar %d: %w", i, err)

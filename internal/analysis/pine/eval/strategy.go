@@ -202,7 +202,7 @@ func (s *site) tradeField(open bool, field string, number float64) float64 {
 		if i >= len(account.Open()) {
 			return math.NaN()
 		}
-		t = account.Open()[i].Marked(s.m.price[priceClose])
+		t = account.Marked(&account.Open()[i], s.m.price[priceClose])
 	} else {
 		if i >= len(account.Trades()) {
 			return math.NaN()
