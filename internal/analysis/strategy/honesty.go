@@ -33,7 +33,15 @@ type LookAhead struct {
 	Cuts    int
 	Changed int      // cuts before which a trade was different
 	First   []Change // at most three
+
+	// Future reports that a script asks for values before they are known: here it runs
+	// without them. Last reports that it trades otherwise on a chart, where it knows where
+	// the bars end.
+	Future, Last bool
 }
+
+// redraws reports whether past trades depend on later bars.
+func (l *LookAhead) redraws() bool { return l.Changed > 0 || l.Future || l.Last }
 
 // Change is a trade that differs when later bars are known.
 type Change struct {
@@ -95,7 +103,7 @@ func flags(h *Honesty, r *Run) []string {
 		name string
 		is   bool
 	}{
-		{FlagRepaints, h.LookAhead.Changed > 0},
+		{FlagRepaints, h.LookAhead.redraws()},
 		{FlagStart, h.StartShift.Changed > 0},
 		{FlagAmbiguous, h.Ambiguous.Worst < 0 && h.Ambiguous.Net > 0 || 10*h.Ambiguous.Trades > h.Ambiguous.Of},
 		{FlagNoCosts, r.Config.Commission == 0 && r.Config.Slippage == 0 && r.Config.SlipPercent == 0},
@@ -111,6 +119,16 @@ func flags(h *Honesty, r *Run) []string {
 // lookAhead runs over prefixes: half of them spread evenly, half right after an entry.
 func lookAhead(ctx context.Context, p Program, r *Run) (LookAhead, error) {
 	out := LookAhead{}
+	if s, ok := p.(*Script); ok {
+		out.Future = s.asksFuture()
+		if chart := s.onChart(r.Bars.Len()); chart != nil {
+			run, err := over(ctx, chart, r.Config, r.Bars, r.From)
+			if err != nil {
+				return out, err
+			}
+			out.Last = differ(r, run, r.Bars.Len()) != nil
+		}
+	}
 	for _, cut := range cuts(r) {
 		head := r.Bars.Slice(0, cut)
 		short, err := over(ctx, p, r.Config, &head, r.From)

@@ -38,6 +38,21 @@ func (s *Script) Start(account *simulate.Account) (Instance, error) {
 	return scriptRun{machine: m}, nil
 }
 
+// onChart returns the script as it runs on a chart of so many bars, where it knows from the
+// first bar on how many there are; nil if it does not ask.
+func (s *Script) onChart(bars int) Program {
+	if s.Program.Redraws&check.RedrawLast == 0 {
+		return nil
+	}
+	chart := *s
+	chart.Env.Last = bars - 1
+	return &chart
+}
+
+// asksFuture reports whether the script asks for values before they are known. It does not
+// get them here, but it does on TradingView.
+func (s *Script) asksFuture() bool { return s.Program.Redraws&check.RedrawFuture != 0 }
+
 // rate returns the rate of the account's currency at a bar.
 func (s *Script) rate(at int64) float64 {
 	if s.Rate == nil {

@@ -55,6 +55,9 @@ type Env struct {
 	// refused.
 	Outside func(Frame) (*Outside, error)
 
+	// Last is the index of the last bar, where it is known before, as on a chart.
+	Last int
+
 	// Account is what a strategy trades on; without one its orders have no effect.
 	Account *simulate.Account
 }

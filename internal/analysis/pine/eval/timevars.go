@@ -81,7 +81,7 @@ func (c *compiler) computedVariable(e *check.BuiltinVar) num {
 	case "timenow":
 		return func() float64 { return float64(m.ends()) * 1000 }
 	case "last_bar_index":
-		return func() float64 { return float64(m.index) }
+		return func() float64 { return float64(max(m.index, m.env.Last)) }
 	case "last_bar_time", "chart.right_visible_bar_time":
 		return func() float64 { return float64(m.bar.T) * 1000 }
 	case "chart.left_visible_bar_time":
