@@ -102,6 +102,48 @@ func TestBar_WorkedExamples(t *testing.T) {
 	}
 }
 
+// A stop that is placed together with a market entry of the other side reverses it: the
+// entry fills first. One that is placed while flat and alone only closes.
+func TestEnter_StopBesideAMarketOrder(t *testing.T) {
+	a, err := New(Config{Capital: 1e6, Tick: 0.01, Step: 1, PointValue: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range quiet {
+		a.Bar(b)
+	}
+	a.Enter(Request{ID: "L", Side: Long, Quantity: 1, Limit: nan(), Stop: nan()})
+	a.Enter(Request{ID: "S", Side: Short, Quantity: 2, Limit: nan(), Stop: 98})
+	a.Computed()
+	a.Bar(bar(100, 101, 97, 99))
+	if len(a.Trades()) != 1 || a.Trades()[0].ExitPrice != 98 || a.Position() != -2 {
+		t.Errorf("%v held after %+v, want a trade that ended at 98 and 2 sold", a.Position(), a.Trades())
+	}
+}
+
+// A price within a ten-thousandth of a tick is on the tick.
+func TestSnap_OnTheTick(t *testing.T) {
+	a, err := New(Config{Capital: 1e6, Tick: 0.01, Step: 1, PointValue: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		price, want float64
+		side        Side
+		stop        bool
+	}{
+		{3760.480000607087, 3760.48, Short, false}, // exported: 3760.48
+		{2463.3000002862696, 2463.3, Long, true},   // exported: 2463.30
+		{100.00002, 100.01, Long, true},
+		{100.00002, 100, Short, true},
+		{100.00002, 100, Long, false},
+	} {
+		if got := a.snap(c.price, c.side, c.stop); got != c.want {
+			t.Errorf("%v (%v, stop %v) is placed at %v, want %v", c.price, c.side, c.stop, got, c.want)
+		}
+	}
+}
+
 // only returns the single trade of an account, closed or open.
 func only(t *testing.T, a *Account) result {
 	t.Helper()

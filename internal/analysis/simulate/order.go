@@ -131,7 +131,7 @@ func (a *Account) Order(r Request) {
 func (a *Account) placeRequest(k kind, r Request, qty float64) {
 	reverse := 0.0
 	if k == entryOrder {
-		reverse = a.cut(-a.size*float64(r.Side) - a.closing(r.Side))
+		reverse = a.cut(-a.size*float64(r.Side) - a.closing(r.Side) + a.opening(r))
 	}
 	a.place(&order{
 		kind: k, id: r.ID, comment: r.Comment, side: r.Side, qty: qty, reverse: reverse, group: r.Group, oca: r.OCA,
@@ -145,6 +145,21 @@ func (a *Account) closing(side Side) float64 {
 	for _, o := range a.orders {
 		if o.kind == closeOrder && o.side == side {
 			sum += o.qty
+		}
+	}
+	return sum
+}
+
+// opening returns the quantity that market orders placed before a request open against it.
+// They fill at the next open, so a stop or limit order of the same bar reverses it, too.
+func (a *Account) opening(r Request) float64 {
+	if math.IsNaN(r.Limit) && math.IsNaN(r.Stop) {
+		return 0
+	}
+	var sum float64
+	for _, o := range a.orders {
+		if (o.kind == entryOrder || o.kind == plainOrder) && o.market() && o.side == -r.Side && o.id != r.ID {
+			sum += o.qty + o.reverse
 		}
 	}
 	return sum
@@ -236,7 +251,7 @@ func (a *Account) snap(p float64, side Side, stop bool) float64 {
 	if math.IsNaN(p) {
 		return p
 	}
-	const slack = 1e-6
+	const slack = 1e-4 // of a tick, as in the exported lists: 6e-5 counts as none, 1e-3 does not
 	n := p / a.cfg.Tick
 	if (side == Long) == stop {
 		n = math.Ceil(n - slack)

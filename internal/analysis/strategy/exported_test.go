@@ -36,12 +36,9 @@ func explained() map[string]string {
 		currency  = "Sizes depend on the rate of USDT in USD, and for some days of the last month the other lists leave several."
 		minutes   = "Needs bars of one minute, which the archive does not have."
 		magnified = "Exported with the bar magnifier: fills lie outside their bar of 15 minutes, as in the lists of the magnifier. " + minutes
-		tick      = "One price lies between two ticks within the error of its last digit, and is rounded the other way."
 		open      = "Not understood yet."
 	)
 	return map[string]string{
-		"analyzer-parity-stop-limit-timing-01":        tick,
-		"bracket-exit-stop-limit-trail-same-bar-01":   tick,
 		"ltf-bool-array-bull-majority-01":             minutes,
 		"ltf-numeric-float-ratio15-01":                minutes,
 		"magnifier-tick-dist-endpoints-01":            minutes,
@@ -49,7 +46,6 @@ func explained() map[string]string {
 		"magnifier-tick-dist-volume-weighted-on-01":   minutes,
 		"mtf-roll-state-60-240-d-minimal-01":          "Values of three longer intervals at the close of the same bar. " + open,
 		"pyramid-cash-fractional-commission-01":       currency,
-		"pyramid-deferred-flip-close-all-01":          "One stop of the first day. " + open,
 		"ta-pivot-atr-stop-target-01":                 magnified,
 		"ta-stochastic-rsi-cross-01":                  "Averages of a stochastic at 0 or 100 are equal or differ in the last digit.",
 	}
