@@ -39,6 +39,10 @@ func (a *Account) Bar(b Bar) {
 		return
 	}
 	a.high, a.low = b.High, b.Low
+	if len(a.orders) == 0 && a.margin(a.lots[0].Side) == 0 {
+		a.hold(b)
+		return
+	}
 	a.arrive(b.Open)
 	a.settle(true)
 	a.leave()
@@ -47,6 +51,15 @@ func (a *Account) Bar(b Bar) {
 	a.walk(first)
 	a.walk(second)
 	a.walk(b.Close)
+	a.totals.Bars++
+	a.totals.BarsHeld++
+}
+
+// hold follows a bar on which nothing can fill: only its extremes matter.
+func (a *Account) hold(b Bar) {
+	a.arrive(b.High)
+	a.arrive(b.Low)
+	a.price = b.Close
 	a.totals.Bars++
 	a.totals.BarsHeld++
 }

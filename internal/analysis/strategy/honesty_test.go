@@ -13,7 +13,7 @@ import (
 )
 
 // script compiles the body of a strategy that pays 0.1 % a side.
-func script(t *testing.T, body string) *Script {
+func script(t testing.TB, body string) *Script {
 	t.Helper()
 	source := "//@version=6\nstrategy(\"t\", default_qty_type=strategy.fixed, default_qty_value=1, initial_capital=1000000, " +
 		"commission_type=strategy.commission.percent, commission_value=0.1)\n" + body
