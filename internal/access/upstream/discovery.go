@@ -23,6 +23,7 @@ type discovery struct {
 	Token         string   `json:"token_endpoint"`
 	Keys          string   `json:"jwks_uri"`
 	TokenAuth     []string `json:"token_endpoint_auth_methods_supported"`
+	Prompts       []string `json:"prompt_values_supported"`
 	SendsIssuer   bool     `json:"authorization_response_iss_parameter_supported"`
 
 	keys *keySet
@@ -94,6 +95,15 @@ func (p *Provider) readDiscovery(ctx context.Context) (*discovery, error) {
 // secretInHeader reports whether the token endpoint takes the client's secret in the header.
 func (d *discovery) secretInHeader() bool {
 	return len(d.TokenAuth) == 0 || slices.Contains(d.TokenAuth, "client_secret_basic") || !slices.Contains(d.TokenAuth, "client_secret_post")
+}
+
+// choosing returns the value of prompt that lets a person choose an account: a provider that
+// has no such page asks for a sign-in.
+func (d *discovery) choosing() string {
+	if len(d.Prompts) > 0 && !slices.Contains(d.Prompts, "select_account") {
+		return "login"
+	}
+	return "select_account"
 }
 
 // get reads a JSON document of the provider.

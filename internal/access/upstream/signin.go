@@ -63,7 +63,7 @@ func (p *Provider) URL(ctx context.Context, flow Flow, choose bool) (string, err
 		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(p.cfg.MaxAge.Seconds()))))
 	}
 	if choose {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
+		options = append(options, oauth2.SetAuthURLParam("prompt", d.choosing()))
 	}
 	return p.asClient(d).AuthCodeURL(flow.State, options...), nil
 }

@@ -108,6 +108,12 @@ func TestURL_AsksForAnotherAccount(t *testing.T) {
 	if err != nil || !strings.Contains(address, "prompt=select_account") {
 		t.Errorf("%s, %v", address, err)
 	}
+	// oidc-provider refuses a value that it does not announce.
+	s = newScene(t, nil)
+	s.idp.Lie(oidc.Lies{Discovery: func(d map[string]any) { d["prompt_values_supported"] = []string{"none", "login", "consent"} }})
+	if address, err = s.provider.URL(t.Context(), flow("a"), true); err != nil || !strings.Contains(address, "prompt=login") {
+		t.Errorf("%s, %v", address, err)
+	}
 }
 
 // TestSignIn_Attacks goes through the lies of a provider, or of who stands between.
