@@ -34,8 +34,9 @@ const (
 type flow struct {
 	Request *request `json:"r,omitempty"`
 	Query   string   `json:"q,omitempty"`
-	Browser string   `json:"b"` // fingerprint of the browser cookie that the sign-in requires
-	Expires int64    `json:"e"` // unix seconds
+	Browser string   `json:"b"`           // fingerprint of the browser cookie that the sign-in requires
+	Expires int64    `json:"e"`           // unix seconds
+	Prompt  string   `json:"p,omitempty"` // what the provider was asked to ask
 }
 
 // flowOf returns the secrets of a flow. They follow from its id and the key, so every replica

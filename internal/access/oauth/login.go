@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"candela/internal/access/upstream"
 )
 
 const (
@@ -109,7 +111,7 @@ func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q requ
 	}
 	s.clearLogin(w)
 	if s.cfg.SignIn != nil {
-		s.startSignIn(w, r, flow{Request: &q}, true)
+		s.startSignIn(w, r, flow{Request: &q, Prompt: upstream.PromptAccount})
 		return
 	}
 	q.Approver = ""

@@ -26,7 +26,7 @@ type SignIn struct {
 
 // IdentityProvider is an upstream.Provider.
 type IdentityProvider interface {
-	URL(ctx context.Context, flow upstream.Flow, choose bool) (string, error)
+	URL(ctx context.Context, flow upstream.Flow, prompt string) (string, error)
 	Exchange(ctx context.Context, answer upstream.Answer, flow upstream.Flow) (upstream.Identity, error)
 	Logout(ctx context.Context, token string) (upstream.Ended, error)
 }
@@ -58,7 +58,7 @@ func (s *Server) authorizeSignedIn(w http.ResponseWriter, r *http.Request) {
 			s.writeErrorPage(w, r, invalidClient(http.StatusBadRequest, err.Error()))
 			return
 		}
-		s.startSignIn(w, r, flow{Query: r.URL.RawQuery}, false)
+		s.startSignIn(w, r, flow{Query: r.URL.RawQuery})
 		return
 	}
 	s.authorizeQuery(w, r, r.URL.RawQuery, "")
@@ -82,7 +82,7 @@ func (s *Server) authorizeQuery(w http.ResponseWriter, r *http.Request, query, i
 func (s *Server) askPerson(w http.ResponseWriter, r *http.Request, q request) {
 	login := s.login(r)
 	if login.Grant.Subject == "" {
-		s.startSignIn(w, r, flow{Request: &q}, false)
+		s.startSignIn(w, r, flow{Request: &q})
 		return
 	}
 	if e := s.active(r.Context(), login.Grant.Subject); e != nil {
@@ -165,7 +165,7 @@ func (s *Server) checkOwner(r *http.Request, code Code) *Error {
 }
 
 // startSignIn keeps a request in the browser and sends the browser to the provider.
-func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow, choose bool) {
+func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow) {
 	if e := s.current(r.Context()); e != nil {
 		s.writeErrorPage(w, r, e)
 		return
@@ -177,7 +177,7 @@ func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow, cho
 		s.writeErrorPage(w, r, invalidRequest("state and redirect_uri are too long to be kept while you sign in"))
 		return
 	}
-	to, err := s.cfg.SignIn.Provider.URL(r.Context(), s.flowOf(id), choose)
+	to, err := s.cfg.SignIn.Provider.URL(r.Context(), s.flowOf(id), f.Prompt)
 	if err != nil {
 		s.writeErrorPage(w, r, s.signInError(r, err))
 		return
@@ -217,11 +217,18 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who, err := s.cfg.SignIn.Provider.Exchange(r.Context(), upstream.Answer{Code: p.get("code"), Issuer: p.get("iss"), Error: p.get("error")}, s.flowOf(id))
-	if err == nil {
+	denied, answered := errors.AsType[*upstream.AnswerError](err)
+	switch {
+	case err == nil:
 		e = s.admit(w, r, who)
-	} else {
+	case answered && denied.Code == "invalid_request" && f.Prompt == upstream.PromptAccount:
+		s.dropFlow(w, id)
+		f.Prompt = upstream.PromptLogin // it does not know the other
+		s.startSignIn(w, r, f)
+		return
+	default:
 		e = s.signInError(r, err)
-		if _, denied := errors.AsType[*upstream.AnswerError](err); denied && f.Request != nil && !f.Request.Renewed && e.Status == http.StatusForbidden {
+		if answered && f.Request != nil && !f.Request.Renewed && e.Status == http.StatusForbidden {
 			e.back = new(f.Request.destination())
 		}
 	}
@@ -289,7 +296,7 @@ func (s *Server) ServeSignInConsent(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.writeErrorPage(w, r, startAgain("the sign-in has expired or was started in another browser"))
 	case f.Request == nil && s.loggedIn(r) == "":
-		s.startSignIn(w, r, flow{Query: f.Query}, false)
+		s.startSignIn(w, r, flow{Query: f.Query})
 	case f.Request == nil:
 		s.authorizeQuery(w, r, f.Query, id)
 	default:

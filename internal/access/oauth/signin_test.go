@@ -354,6 +354,22 @@ func TestSignIn_FormOfAnotherPerson(t *testing.T) {
 	}
 }
 
+// Some providers do not know prompt=select_account, and do not say so before.
+func TestSignIn_ProviderWithoutAccountPage(t *testing.T) {
+	t.Parallel()
+	s, idp := NewSignIn(t, anyone(), nil)
+	idp.Lie(oidc.Lies{NoAccounts: true})
+	b := s.Browser()
+	refused := b.Return(b.Upstream(b.Decide(b.SignIn(Query(s.Known())), "decision", "logout")))
+	Documented(t, refused)
+	if to := refused.Location(t); to.Query().Get("prompt") != "login" {
+		t.Errorf("sent to %s", to)
+	}
+	if page := b.Return(b.Upstream(refused)); !strings.Contains(string(page.Body), "You are <strong>Ann") {
+		t.Errorf("%s", page.Body)
+	}
+}
+
 // The longest request fits into the cookie, and a browser keeps two.
 func TestSignIn_LongestState(t *testing.T) {
 	t.Parallel()

@@ -97,13 +97,12 @@ func (d *discovery) secretInHeader() bool {
 	return len(d.TokenAuth) == 0 || slices.Contains(d.TokenAuth, "client_secret_basic") || !slices.Contains(d.TokenAuth, "client_secret_post")
 }
 
-// choosing returns the value of prompt that lets a person choose an account: a provider that
-// has no such page asks for a sign-in.
-func (d *discovery) choosing() string {
-	if len(d.Prompts) > 0 && !slices.Contains(d.Prompts, "select_account") {
-		return "login"
+// prompt returns a value of prompt that the provider knows, as far as it says.
+func (d *discovery) prompt(wanted string) string {
+	if wanted == PromptAccount && len(d.Prompts) > 0 && !slices.Contains(d.Prompts, wanted) {
+		return PromptLogin
 	}
-	return "select_account"
+	return wanted
 }
 
 // get reads a JSON document of the provider.

@@ -51,9 +51,16 @@ type Identity struct {
 	claims   map[string]any
 }
 
-// URL returns the address that a browser is sent to. With choose the provider asks which
-// account is meant.
-func (p *Provider) URL(ctx context.Context, flow Flow, choose bool) (string, error) {
+// Values of prompt: which account is meant, and who is there. Some providers know only one of
+// them, and not all say which.
+const (
+	PromptAccount = "select_account"
+	PromptLogin   = "login"
+)
+
+// URL returns the address that a browser is sent to. With a prompt the provider asks even if
+// it knows the browser.
+func (p *Provider) URL(ctx context.Context, flow Flow, prompt string) (string, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return "", err
@@ -62,8 +69,8 @@ func (p *Provider) URL(ctx context.Context, flow Flow, choose bool) (string, err
 	if p.cfg.MaxAge > 0 {
 		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(p.cfg.MaxAge.Seconds()))))
 	}
-	if choose {
-		options = append(options, oauth2.SetAuthURLParam("prompt", d.choosing()))
+	if prompt != "" {
+		options = append(options, oauth2.SetAuthURLParam("prompt", d.prompt(prompt)))
 	}
 	return p.asClient(d).AuthCodeURL(flow.State, options...), nil
 }

@@ -54,7 +54,7 @@ func flow(name string) upstream.Flow {
 // visit sends a browser to the provider and returns what it brings back.
 func (s *scene) visit(f upstream.Flow) url.Values {
 	s.t.Helper()
-	address, err := s.provider.URL(s.t.Context(), f, false)
+	address, err := s.provider.URL(s.t.Context(), f, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -104,14 +104,14 @@ func TestSignIn_ReturnsThePerson(t *testing.T) {
 func TestURL_AsksForAnotherAccount(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	address, err := s.provider.URL(t.Context(), flow("a"), true)
+	address, err := s.provider.URL(t.Context(), flow("a"), upstream.PromptAccount)
 	if err != nil || !strings.Contains(address, "prompt=select_account") {
 		t.Errorf("%s, %v", address, err)
 	}
-	// oidc-provider refuses a value that it does not announce.
+	// Where the provider announces what it knows, nothing else is asked for.
 	s = newScene(t, nil)
 	s.idp.Lie(oidc.Lies{Discovery: func(d map[string]any) { d["prompt_values_supported"] = []string{"none", "login", "consent"} }})
-	if address, err = s.provider.URL(t.Context(), flow("a"), true); err != nil || !strings.Contains(address, "prompt=login") {
+	if address, err = s.provider.URL(t.Context(), flow("a"), upstream.PromptAccount); err != nil || !strings.Contains(address, "prompt=login") {
 		t.Errorf("%s, %v", address, err)
 	}
 }
@@ -286,7 +286,7 @@ func TestDiscovery_Refused(t *testing.T) {
 	} {
 		s := newScene(t, nil)
 		s.idp.Lie(lies)
-		if address, err := s.provider.URL(t.Context(), flow("a"), false); !errors.Is(err, upstream.ErrUnavailable) || s.provider.Up() {
+		if address, err := s.provider.URL(t.Context(), flow("a"), ""); !errors.Is(err, upstream.ErrUnavailable) || s.provider.Up() {
 			t.Errorf("%s: %s, %v", name, address, err)
 		}
 	}

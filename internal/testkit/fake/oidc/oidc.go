@@ -55,6 +55,7 @@ type Lies struct {
 	Keys       []byte             // instead of the keys
 	Now        func() time.Time
 	ForeignKey bool // signs with a key that is not published
+	NoAccounts bool // refuses prompt=select_account
 	NoKeyID    bool
 	IssuerSent string // value of the parameter iss; "-" for none
 }
@@ -203,9 +204,12 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer.Set("iss", s.lies.IssuerSent)
 	}
-	if s.lies.Error != "" {
+	switch {
+	case s.lies.Error != "":
 		answer.Set("error", s.lies.Error)
-	} else {
+	case s.lies.NoAccounts && q.Get("prompt") == "select_account":
+		answer.Set("error", "invalid_request")
+	default:
 		code := random()
 		s.codes[code] = pending{person: s.person, nonce: q.Get("nonce"), challenge: q.Get("code_challenge"), redirect: q.Get("redirect_uri")}
 		s.order = append(s.order, code)
