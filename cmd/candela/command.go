@@ -55,6 +55,7 @@ func commands() []command {
 		{"Trade", "policy", "check [FILE]", "Check the order policy and explain its rules", policyHelp, oneOf("policy", subcommand{"check", checkPolicy})},
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, audit()},
+		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, owners()},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
 		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},
 		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateHelp, migrateState},

@@ -121,6 +121,34 @@ Examples:
   candela auth hash-password < passphrase.txt
   candela auth revoke 3f9a
 `
+	ownersHelp = `
+Commands:
+  list            list the owners, by their ids
+  show ID         show one owner: plan, state, clients, alerts
+  suspend ID      end the owner's logins and refuse new ones; alerts stay
+  resume ID       let a suspended owner sign in again
+  plan ID NAME    set the plan of an owner
+  link ID         let another identity sign in as this owner
+  export ID       write everything that is stored of an owner into a folder
+  erase ID        remove everything of a suspended owner; the audit log keeps a proof
+  adopt           give what the one owner has to a person, before the first start with --owners oidc
+
+Flags:
+  --json           list, show: print JSON
+  --personal       list: print names and e-mail addresses
+  --state STATE    list: active, suspended or erased
+  --plan NAME      list: owners with this plan
+  --issuer URL     link, adopt: the identity provider
+  --subject TEXT   link, adopt: the person's subject there
+  --to FOLDER      export: a folder that does not exist yet
+  --yes            erase, adopt: do it; without the flag nothing is changed
+
+All but adopt need a server that runs in the state directory; adopt needs that none does.
+
+Examples:
+  candela owners list --state suspended
+  candela owners export ID --to ann
+`
 	auditHelp = `
 Commands:
   list    print the newest events

@@ -80,6 +80,16 @@ func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about
 	return (*open).Note(ctx, by, kind, about, body)
 }
 
+// owners returns the records of owners, nil while the store is not open.
+func (s *localStore) owners() store.Owners {
+	open := s.open.Load()
+	if open == nil {
+		return nil
+	}
+	kept, _ := (*open).(store.Owners)
+	return kept
+}
+
 // history returns the reader of the audit log, nil while the store is not open.
 func (s *localStore) history() *ledger.Audit {
 	open := s.open.Load()
@@ -113,7 +123,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			now, known := loaded(ctx, d.Status)
 			return now, nil, known
 		},
-		cursors: l, stats: l.stats, audit: l.audit, history: l.history,
+		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
 			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},

@@ -59,6 +59,9 @@ type side struct {
 	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
 	history func() *ledger.Audit
 
+	// owners returns the records of owners, nil while the store is not open; nil for replicas.
+	owners func() store.Owners
+
 	first []Part // before the sinks and the engine: the inbox and what it needs
 	rest  []Part // after the engine: what assigns alerts to it, and the desk
 }

@@ -47,7 +47,11 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	if rt.Config.HTTP.Console {
 		pages = func(context.Context) (string, error) { return rt.Config.HTTP.BaseURL + console.Root, nil }
 	}
-	socket := control.Server{Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
+	var owners control.Owners
+	if side != nil && side.owners != nil {
+		owners = ownersDesk{side.owners, logins, side}
+	}
+	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	parts = append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
 		parts = append([]Part{watchProvider(idp, rt.Log)}, parts...)

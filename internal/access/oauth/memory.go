@@ -229,9 +229,14 @@ func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Tok
 func (m *Memory) ClientTokens(now time.Time) []Token {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	return m.list(func(t Token) bool { return !t.Grant.Login && now.Before(t.Expires) })
+}
+
+// list returns the wanted tokens of all owners, newest first.
+func (m *Memory) list(wanted func(Token) bool) []Token {
 	var out []Token
 	for _, t := range m.tokens.items {
-		if !t.value.Grant.Login && now.Before(t.ends) {
+		if wanted(t.value) {
 			out = append(out, t.value)
 		}
 	}

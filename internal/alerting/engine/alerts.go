@@ -56,7 +56,7 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	}
 	var q *priceRead
 	for reads := 0; ; reads++ {
-		set, err := ask(ctx, e, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
+		set, err := askFor(ctx, e, caller, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })
 		switch {
 		case !errors.Is(err, errNoPrice):
 			return set, err
@@ -171,7 +171,7 @@ func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
 
 // Cancel removes an alert of the caller.
 func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
-	_, err := ask(ctx, e, func(l *loop) (struct{}, error) {
+	_, err := askFor(ctx, e, caller, func(l *loop) (struct{}, error) {
 		err := l.cfg.Store.CancelAlert(l.drainCtx, caller, alertID)
 		if err == nil {
 			l.remove(Name{caller.Subject, alertID})
@@ -190,7 +190,7 @@ func (l *loop) remove(name Name) {
 
 // Alerts lists the active alerts of the caller in the order of their creation.
 func (e *Engine) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
-	return e.unexpired(ctx, func(l *loop) []alert.Alert { return l.index.List(caller.Subject) })
+	return e.unexpired(ctx, caller, func(l *loop) []alert.Alert { return l.index.List(caller.Subject) })
 }
 
 // AlertsOn lists the active alerts of the caller on one instrument, named with or
@@ -200,12 +200,12 @@ func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market
 	if err != nil {
 		return nil, err
 	}
-	return e.unexpired(ctx, func(l *loop) []alert.Alert { return l.index.ListOn(caller.Subject, s) })
+	return e.unexpired(ctx, caller, func(l *loop) []alert.Alert { return l.index.ListOn(caller.Subject, s) })
 }
 
 // unexpired lists alerts without those that have expired and are not removed yet.
-func (e *Engine) unexpired(ctx context.Context, list func(*loop) []alert.Alert) ([]alert.Alert, error) {
-	all, err := ask(ctx, e, func(l *loop) ([]alert.Alert, error) { return list(l), nil })
+func (e *Engine) unexpired(ctx context.Context, caller principal.Caller, list func(*loop) []alert.Alert) ([]alert.Alert, error) {
+	all, err := askFor(ctx, e, caller, func(l *loop) ([]alert.Alert, error) { return list(l), nil })
 	now := e.cfg.Now()
 	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) }), err
 }

@@ -17,6 +17,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
@@ -75,6 +76,8 @@ const (
 	maxCommands  = 64  // queued commands; further callers wait
 	maxEvents    = 256 // events between feed and loop, and in one commit
 	maxLoads     = 4   // concurrent loads: the venues have limits
+	maxTurns     = 8   // commands of clients in the queue; further ones wait for the turn of their owner
+	maxOwnTurns  = 4   // of one owner
 )
 
 // errStopping is returned to commands while the loop does not run.
@@ -84,6 +87,7 @@ var errStopping = &fault.Error{Kind: fault.Unavailable, Code: "stopping", Messag
 type Engine struct {
 	cfg      Config
 	commands chan func(*loop)
+	turns    *fair.Slots   // of owners, for their commands
 	stopped  chan struct{} // closed after the loop has ended
 	windows  publishedMap[provider.Sub, window]
 	prices   publishedMap[market.Symbol, lastPrice]
@@ -97,7 +101,8 @@ type Engine struct {
 // New returns an engine. It does nothing until Run.
 func New(cfg Config) *Engine {
 	cfg.Depth = cmp.Or(cfg.Depth, defaultDepth)
-	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
+	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), turns: fair.NewSlots(maxTurns), stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
+	e.turns.SetShare(maxOwnTurns)
 	e.status.Store(&Status{})
 	return e
 }
@@ -154,6 +159,18 @@ func ask[T any](ctx context.Context, e *Engine, run func(*loop) (T, error)) (T, 
 		return none, err // the command may still write to value
 	}
 	return value, failed
+}
+
+// askFor is ask for a caller. An owner with a thousand commands delays those of another by a
+// few.
+func askFor[T any](ctx context.Context, e *Engine, caller principal.Caller, run func(*loop) (T, error)) (T, error) {
+	release, err := e.turns.Take(ctx, caller.Subject, caller.Key)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer release()
+	return ask(ctx, e, run)
 }
 
 // A listing is an instrument at a venue, with the venue's clock and calendar.

@@ -5,8 +5,10 @@ func (s *Slots) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, p := range s.parties {
-		n += p.waiting.Len()
+	for _, o := range s.owners {
+		for _, t := range o.tokens {
+			n += t.waiting.Len()
+		}
 	}
 	return n
 }

@@ -1,103 +1,181 @@
-// Package fair shares a few slots between many parties. The party with the fewest turns
-// comes first, so that one with a thousand requests makes another wait for one turn, not a
-// thousand.
+// Package fair shares a few slots between many owners. The owner who has used the least
+// time comes first, so that one with a thousand requests makes another wait for one turn,
+// not a thousand. The tokens of an owner take turns among themselves.
 package fair
 
 import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
-// Slots are a number of slots that parties take in turns. Parties with requests
-// waiting form a ring; a slot that becomes free goes to the next party of the ring, of
-// whose requests the oldest gets it. It is safe for concurrent use. What it holds is
-// bounded by the requests that wait.
+// Slots are a number of slots that owners take in turns. A slot that becomes free goes to
+// the waiting owner whose turns have taken the least time so far, and among the tokens of
+// that owner to the one whose turn it is, of whose requests the oldest gets it. It is safe
+// for concurrent use. What it holds is bounded by the requests that wait or hold a slot.
 type Slots struct {
-	mu      sync.Mutex
-	free    int
-	parties map[string]*party
-	ring    list.List // of *party, next first; those with requests waiting
+	share int // of the slots, for one owner
+
+	mu     sync.Mutex
+	free   int
+	spent  time.Duration // of the owner who was served last: where a newcomer begins
+	turn   uint64
+	owners map[string]*owner
 }
 
-type party struct {
+// owner is who waits for slots or has some.
+type owner struct {
+	name   string
+	held   int
+	spent  time.Duration
+	turn   uint64 // of the last service, or when it began to wait
+	tokens map[string]*token
+	ring   list.List // of *token, next first; those with requests waiting
+}
+
+type token struct {
 	name    string
 	waiting list.List // of chan struct{}, oldest first; closed when a slot is given
 	place   *list.Element
 }
 
-// NewSlots returns so many free slots.
+// NewSlots returns so many free slots. One owner may have all of them.
 func NewSlots(slots int) *Slots {
-	return &Slots{free: slots, parties: make(map[string]*party)}
+	return &Slots{free: slots, share: slots, owners: make(map[string]*owner)}
 }
 
-// Take waits for a slot in a party's name and returns how to give it back, or the
-// error of ctx when that ends first.
-func (s *Slots) Take(ctx context.Context, name string) (release func(), err error) {
+// SetShare limits how many slots one owner has at a time. It must be called before Take.
+func (s *Slots) SetShare(share int) { s.share = share }
+
+// Take waits for a slot in the name of an owner and one of its tokens. It returns how to give
+// it back, or the error of ctx when that ends first.
+func (s *Slots) Take(ctx context.Context, ownerName, tokenName string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	if s.free > 0 { // so nobody waits
-		s.free--
+	o := s.owner(ownerName)
+	if s.free > 0 && o.held < s.share { // so nobody waits who could have it
+		s.give(o)
 		s.mu.Unlock()
-		return s.release(), nil
-	}
-	p := s.parties[name]
-	if p == nil {
-		p = &party{name: name}
-		p.place = s.ring.PushBack(p)
-		s.parties[name] = p
+		return s.release(o), nil
 	}
 	given := make(chan struct{})
-	request := p.waiting.PushBack(given)
+	t, request := s.wait(o, tokenName, given)
 	s.mu.Unlock()
 	select {
 	case <-given:
-		return s.release(), nil
+		return s.release(o), nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-given: // in this moment; the next party gets it
-		s.next()
+	case <-given: // in this moment; the next one gets it
+		s.takeBack(o, 0)
 	default:
-		p.waiting.Remove(request)
-		s.forget(p)
+		t.waiting.Remove(request)
+		o.forget(t)
+		s.forget(o)
 	}
 	return nil, ctx.Err()
 }
 
+func (s *Slots) owner(name string) *owner {
+	o := s.owners[name]
+	if o == nil {
+		o = &owner{name: name, spent: s.spent, tokens: make(map[string]*token)}
+		s.owners[name] = o
+	}
+	return o
+}
+
+func (s *Slots) wait(o *owner, name string, given chan struct{}) (*token, *list.Element) {
+	t := o.tokens[name]
+	if t == nil {
+		t = &token{name: name}
+		if o.ring.Len() == 0 {
+			s.turn++
+			o.turn = s.turn
+		}
+		t.place = o.ring.PushBack(t)
+		o.tokens[name] = t
+	}
+	return t, t.waiting.PushBack(given)
+}
+
+// give gives an owner a slot.
+func (s *Slots) give(o *owner) {
+	s.free--
+	o.held++
+	s.turn++
+	o.turn, s.spent = s.turn, max(s.spent, o.spent)
+}
+
 // release returns a function that gives a slot back, once.
-func (s *Slots) release() func() {
+func (s *Slots) release(o *owner) func() {
+	began := time.Now()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.next()
+		s.takeBack(o, time.Since(began))
 	})
 }
 
-// next gives a slot to the oldest request of the next party, which then goes to the
-// end of the ring.
-func (s *Slots) next() {
-	front := s.ring.Front()
-	if front == nil {
-		s.free++
-		return
+// takeBack counts the time of a turn and passes the slot on.
+func (s *Slots) takeBack(o *owner, took time.Duration) {
+	o.spent += took
+	o.held--
+	s.free++
+	s.forget(o)
+	for s.free > 0 && s.next() {
 	}
-	p, _ := front.Value.(*party)
-	given, _ := p.waiting.Remove(p.waiting.Front()).(chan struct{})
-	s.ring.MoveToBack(front)
-	s.forget(p)
-	close(given)
 }
 
-// forget removes a party that waits for nothing.
-func (s *Slots) forget(p *party) {
-	if p.waiting.Len() > 0 {
+// next gives a slot to the oldest request of the next token of the owner who has used the
+// least time. It returns false when nobody waits who may have one.
+func (s *Slots) next() bool {
+	var first *owner
+	for _, o := range s.owners {
+		if o.ring.Len() == 0 || o.held >= s.share {
+			continue
+		}
+		if first == nil || o.before(first) {
+			first = o
+		}
+	}
+	if first == nil {
+		return false
+	}
+	front := first.ring.Front()
+	t, _ := front.Value.(*token)
+	given, _ := t.waiting.Remove(t.waiting.Front()).(chan struct{})
+	first.ring.MoveToBack(front)
+	first.forget(t)
+	s.give(first)
+	close(given)
+	return true
+}
+
+func (o *owner) before(p *owner) bool {
+	return o.spent < p.spent || o.spent == p.spent && o.turn < p.turn
+}
+
+// forget removes a token that waits for nothing.
+func (o *owner) forget(t *token) {
+	if t.waiting.Len() > 0 {
 		return
 	}
-	s.ring.Remove(p.place)
-	delete(s.parties, p.name)
+	o.ring.Remove(t.place)
+	delete(o.tokens, t.name)
+}
+
+// forget removes an owner who neither waits nor has a slot. One who comes back at once must
+// not be ahead of the others by what is forgotten: a newcomer begins with the time of the
+// owner who was served last.
+func (s *Slots) forget(o *owner) {
+	if o.ring.Len() == 0 && o.held == 0 {
+		delete(s.owners, o.name)
+	}
 }

@@ -49,6 +49,7 @@ type Server struct {
 	Survives func(oauth.Token) bool
 	Trader   Trader                                // nil without --trade
 	Status   func(context.Context) (Status, error) // nil without --trade
+	Owners   Owners                                // nil for one owner
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -149,6 +150,9 @@ func (s Server) handler() http.Handler {
 	}
 	if s.Trader != nil {
 		s.handleTrading(mux)
+	}
+	if s.Owners != nil {
+		s.handleOwners(mux)
 	}
 	if s.Pass != nil {
 		mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {

@@ -35,7 +35,7 @@ type charts struct {
 	account  Positions // nil without trading
 	library  indicator.Library
 	log      *slog.Logger
-	turns    *fair.Slots // shares the processors fairly among tokens
+	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
 	scripts  Scripts // nil without the tool set scripts
@@ -47,7 +47,7 @@ func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 
 // inTurn runs processor-bound work when the caller gets a slot.
 func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func() error) error {
-	release, err := c.turns.Take(ctx, caller.Key)
+	release, err := c.turns.Take(ctx, caller.Subject, caller.Key)
 	if err != nil {
 		return err
 	}

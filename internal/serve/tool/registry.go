@@ -48,6 +48,9 @@ type Config struct {
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
 
+	// ManyOwners keeps half of the processors free of any one owner.
+	ManyOwners bool
+
 	// TradingDisabled returns the error of the trading tools when Trading is nil. If it
 	// is nil too, the error says that --trade is missing.
 	TradingDisabled func() error
@@ -119,6 +122,9 @@ func New(cfg Config) (*Registry, error) {
 		}
 		r.tools = append(r.tools, d)
 		r.names = append(r.names, s.name)
+	}
+	if cfg.ManyOwners {
+		charts.turns.SetShare(slots() / 2)
 	}
 	return r, nil
 }

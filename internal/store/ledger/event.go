@@ -21,6 +21,7 @@ type Event struct {
 	Body    []byte // one JSON object
 	Prev    Hash   // of the event before, zero for the first
 	Hash    Hash
+	Erased  bool // with its owner: what it said is gone, its hash stays
 }
 
 // Hash is a SHA-256.

@@ -94,7 +94,7 @@ func (t *tx) project(owner string, e order.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = t.exec("UPDATE orders SET status = ?, body = ? WHERE id = ?", next.Status.String(), body, next.ID)
+	_, err = t.exec("UPDATE orders SET status = ?, body = ? WHERE id = ? AND owner = ?", next.Status.String(), body, next.ID, owner)
 	return true, err
 }
 
@@ -153,7 +153,7 @@ func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
 	}
 	// The second part finds a trade of this order from before a venue reset, reported again.
 	n, err := t.exec(`INSERT INTO fills (owner, symbol, trade, side, order_id, body) SELECT ?1, ?2, ?3, ?4, ?5, ?6
-		WHERE NOT EXISTS (SELECT 1 FROM fills WHERE order_id = ?5 AND substr(trade, 1, 6) = 'wiped ' AND substr(trade, -length(?3) - 1) = ' ' || ?3)
+		WHERE NOT EXISTS (SELECT 1 FROM fills WHERE owner = ?1 AND order_id = ?5 AND substr(trade, 1, 6) = 'wiped ' AND substr(trade, -length(?3) - 1) = ' ' || ?3)
 		ON CONFLICT DO NOTHING`,
 		owner, f.Symbol.String(), f.TradeID, f.Side.String(), f.OrderID, string(body))
 	return n == 1, err
@@ -278,15 +278,15 @@ func (l *Ledger) findOrder(ctx context.Context, owner, by, name string) (order.O
 	if err != nil {
 		return order.Order{}, err
 	}
-	if o.Fills, err = fillsOf(ctx, tx, o.ID); err != nil {
+	if o.Fills, err = fillsOf(ctx, tx, owner, o.ID); err != nil {
 		return order.Order{}, err
 	}
 	return o, nil
 }
 
-// fillsOf returns the fills of an order as order.Order holds them: by time, and
+// fillsOf returns the fills of an owner's order as order.Order holds them: by time, and
 // those of one moment by their keys.
-func fillsOf(ctx context.Context, db rowQuerier, id string) ([]order.Fill, error) {
+func fillsOf(ctx context.Context, db rowQuerier, owner, id string) ([]order.Fill, error) {
 	scan := func(scan scanner) (f order.Fill, err error) {
 		body, err := column[[]byte](scan)
 		if err != nil {
@@ -297,7 +297,7 @@ func fillsOf(ctx context.Context, db rowQuerier, id string) ([]order.Fill, error
 		}
 		return f, nil
 	}
-	fills, err := collect(rows(ctx, db, "read the fills", scan, "SELECT body FROM fills WHERE order_id = ?", id))
+	fills, err := collect(rows(ctx, db, "read the fills", scan, "SELECT body FROM fills WHERE owner = ? AND order_id = ?", owner, id))
 	slices.SortFunc(fills, func(a, b order.Fill) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key(), b.Key()))
 	})

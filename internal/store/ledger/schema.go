@@ -15,7 +15,7 @@ import (
 var migrations embed.FS
 
 const (
-	version       = 5             // of the schema that this build writes
+	version       = 6             // of the schema that this build writes
 	applicationID = 0x63_6e_64_6c // "cndl", at byte 68 of the file
 )
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +59,11 @@ type Report struct {
 	Last   uint64 // the number of the last one
 	Hash   Hash   // of the last one
 	Breaks []Break
+
+	// Erased counts the events whose content is gone with their owners.
+	Erased uint64
+
+	unconfirmed map[string]uint64 // the first erased event of owners for whom no event says so yet
 }
 
 // Break is a place where the log is not what was written.
@@ -97,6 +104,7 @@ func (a *Audit) Verify(ctx context.Context) (Report, error) {
 	if err := r.checkChain(ctx, tx); err != nil {
 		return r, err
 	}
+	r.checkErased()
 	return r, r.checkHead(ctx, tx)
 }
 
@@ -179,11 +187,31 @@ func (r *Report) follow(e *Event) {
 	case e.Prev != r.Hash:
 		r.found(e.Seq, "does not follow the event before it: one of the two was changed, added or moved")
 	}
-	if e.sum() != e.Hash {
+	switch {
+	case e.Erased:
+		r.Erased++
+		if _, known := r.unconfirmed[e.Owner]; !known {
+			if r.unconfirmed == nil {
+				r.unconfirmed = make(map[string]uint64)
+			}
+			r.unconfirmed[e.Owner] = e.Seq
+		}
+	case e.sum() == e.Hash:
+		if e.Kind == ownerErased {
+			delete(r.unconfirmed, e.Subject)
+		}
+	default:
 		r.found(e.Seq, "is not what was written: it was changed or moved here")
 	}
 	r.Events++
 	r.Last, r.Hash = e.Seq, e.Hash
+}
+
+// checkErased looks for events that were erased without the event that must follow.
+func (r *Report) checkErased() {
+	for _, owner := range slices.Sorted(maps.Keys(r.unconfirmed)) {
+		r.found(r.unconfirmed[owner], "was erased, but no event says that its owner was")
+	}
 }
 
 // checkHead compares the end of the log with what the last write noted.
@@ -251,6 +279,7 @@ func scanEvent(scan scanner) (Event, error) {
 	if seq < 1 {
 		return Event{}, damaged(fmt.Sprintf("an event numbered %d", seq), errors.New("numbers begin at 1"))
 	}
+	e.Erased = len(e.Body) == 0
 	e.Seq, e.At = uint64(seq), time.UnixMicro(at).UTC()
 	copy(e.Prev[:], prev)
 	copy(e.Hash[:], hash)
@@ -280,6 +309,7 @@ func checkTail(ctx context.Context, db *sql.DB) error {
 	for i := range events {
 		r.follow(&events[i])
 	}
+	r.checkErased()
 	if err := r.checkHead(ctx, tx); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ type Config struct {
 	Now  func() time.Time
 	Log  *slog.Logger
 
-	OwnerSubscriptions int // of one owner; 0 for MaxSubscriptions
+	MaxSubscriptions   int // of all owners; 0 for MaxSubscriptions
+	OwnerSubscriptions int // of one owner; 0 for all of them
 
 	// TokenLive reports whether a token is live that was issued before the start. Nil:
 	// none is. The subscription of a live token does not pass to another one.
@@ -259,6 +260,27 @@ func (b *Inbox) add(caller principal.Caller) *subscriber {
 	return s
 }
 
+// Forget removes an owner: the subscriptions, the streams, which end, and the notifications.
+func (b *Inbox) Forget(owner string) error {
+	b.mu.Lock()
+	for _, s := range b.subs.ByKey {
+		if s.Owner.Name != owner {
+			continue
+		}
+		s.Mu.Lock()
+		if stream := s.Detach(); stream != nil {
+			stream.End()
+		}
+		s.Unsubscribe()
+		b.subs.Remove(s)
+		s.Mu.Unlock()
+	}
+	b.mu.Unlock()
+	b.Log.Forget(owner)
+	b.file.markDirty()
+	return b.persist()
+}
+
 // removeIdle removes a subscriber that has neither a subscription nor a stream.
 func (b *Inbox) removeIdle(s *subscriber) {
 	if !s.Subscribed() && s.Stream == nil {
@@ -270,7 +292,8 @@ func (b *Inbox) removeIdle(s *subscriber) {
 // suffice, the oldest of the owner. What another owner has stays.
 func (b *Inbox) makeRoom(owner string, now time.Time) error {
 	full := func() bool {
-		return b.subs.Full(owner, cmp.Or(b.cfg.OwnerSubscriptions, MaxSubscriptions), MaxSubscriptions)
+		most := cmp.Or(b.cfg.MaxSubscriptions, MaxSubscriptions)
+		return b.subs.Full(owner, cmp.Or(b.cfg.OwnerSubscriptions, most), most)
 	}
 	if !full() {
 		return nil

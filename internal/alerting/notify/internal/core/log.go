@@ -127,6 +127,13 @@ func (l *Log) Owner(name string) *Owner {
 	return o
 }
 
+// Forget drops an owner's entries and polling queue.
+func (l *Log) Forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.owners, name)
+}
+
 // Owners returns all owners.
 func (l *Log) Owners() []*Owner {
 	l.mu.RLock()

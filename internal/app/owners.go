@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"candela/internal/access/oauth"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/operate/control"
+	"candela/internal/store"
+)
+
+// ownersDesk carries out an operator's commands about owners.
+type ownersDesk struct {
+	records func() store.Owners // nil while the store is not open
+	logins  *oauth.Server
+	side    *trading
+}
+
+var _ control.Owners = ownersDesk{}
+
+func (d ownersDesk) open() (store.Owners, error) {
+	if records := d.records(); records != nil {
+		return records, nil
+	}
+	return nil, errNotOpen
+}
+
+// List implements control.Owners.
+func (d ownersDesk) List(ctx context.Context, after string, state store.OwnerState, plan string, limit int) (control.OwnerPage, error) {
+	page := control.OwnerPage{Owners: []store.Owner{}}
+	records, err := d.open()
+	if err != nil {
+		return page, err
+	}
+	for o, err := range records.Owners(ctx, after) {
+		switch {
+		case err != nil:
+			return page, err
+		case state != "" && o.State != state, plan != "" && o.Plan != plan:
+			continue
+		case len(page.Owners) == limit:
+			page.More = true
+			return page, nil
+		}
+		page.Owners = append(page.Owners, o)
+	}
+	return page, nil
+}
+
+// Show implements control.Owners.
+func (d ownersDesk) Show(ctx context.Context, id string) (control.OwnerDetail, error) {
+	var one control.OwnerDetail
+	records, err := d.open()
+	if err != nil {
+		return one, err
+	}
+	if one.Owner, err = records.Owner(ctx, id); err != nil {
+		return one, err
+	}
+	tokens, err := d.logins.Tokens(ctx, id)
+	if err != nil {
+		return one, err
+	}
+	alerts, err := d.side.alerts.Alerts(ctx, principal.Caller{Subject: id})
+	one.Clients, one.Alerts = len(tokens), len(alerts)
+	return one, err
+}
+
+// Suspend implements control.Owners. The record comes first: a sign-in after it is refused, and
+// what was approved before it ends.
+func (d ownersDesk) Suspend(ctx context.Context, id string) (store.Owner, error) {
+	records, err := d.open()
+	if err != nil {
+		return store.Owner{}, err
+	}
+	o, err := records.SetOwnerState(ctx, id, store.OwnerSuspended)
+	if err != nil {
+		return o, err
+	}
+	return o, d.endLogins(ctx, id)
+}
+
+// endLogins revokes everything that was approved for an owner.
+func (d ownersDesk) endLogins(ctx context.Context, id string) error {
+	tokens, err := d.logins.Tokens(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if err := d.logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resume implements control.Owners.
+func (d ownersDesk) Resume(ctx context.Context, id string) (store.Owner, error) {
+	records, err := d.open()
+	if err != nil {
+		return store.Owner{}, err
+	}
+	return records.SetOwnerState(ctx, id, store.OwnerActive)
+}
+
+// Link implements control.Owners.
+func (d ownersDesk) Link(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
+	records, err := d.open()
+	if err != nil {
+		return store.Owner{}, err
+	}
+	return records.LinkOwner(ctx, id, issuer, subject)
+}
+
+// SetPlan implements control.Owners.
+func (d ownersDesk) SetPlan(ctx context.Context, id, plan string) (store.Owner, error) {
+	records, err := d.open()
+	if err != nil {
+		return store.Owner{}, err
+	}
+	return records.SetOwnerPlan(ctx, id, plan)
+}
+
+// Export implements control.Owners.
+func (d ownersDesk) Export(ctx context.Context, id string, row func(store.ExportedRow) error) error {
+	records, err := d.open()
+	if err != nil {
+		return err
+	}
+	for one, err := range records.ExportOwner(ctx, id) {
+		if err == nil {
+			err = row(one)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetter is an inbox that can drop an owner.
+type forgetter interface{ Forget(owner string) error }
+
+// Erase implements control.Owners. Whatever holds the owner's things in memory lets them go
+// before the store does.
+func (d ownersDesk) Erase(ctx context.Context, id string) (store.Erasure, error) {
+	records, err := d.open()
+	if err != nil {
+		return store.Erasure{}, err
+	}
+	o, err := records.Owner(ctx, id)
+	if err != nil {
+		return store.Erasure{}, err
+	}
+	if o.State == store.OwnerSuspended {
+		if err := d.letGo(ctx, id); err != nil {
+			return store.Erasure{}, err
+		}
+	}
+	return records.EraseOwner(ctx, id)
+}
+
+func (d ownersDesk) letGo(ctx context.Context, id string) error {
+	if err := d.endLogins(ctx, id); err != nil {
+		return err
+	}
+	by := principal.Caller{Subject: id}
+	alerts, err := d.side.alerts.Alerts(ctx, by)
+	if err != nil {
+		return err
+	}
+	for _, a := range alerts {
+		if err := d.side.alerts.Cancel(ctx, by, a.ID); err != nil && !isGone(err) {
+			return err
+		}
+	}
+	if inbox, ok := d.side.inbox.(forgetter); ok {
+		return inbox.Forget(id)
+	}
+	return nil
+}
+
+// isGone reports whether what a command would end has ended meanwhile.
+func isGone(err error) bool {
+	return errors.Is(err, oauth.ErrNotFound) || fault.KindOf(err) == fault.NotFound
+}

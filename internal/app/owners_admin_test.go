@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/notify/local"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/tool"
+	"candela/internal/store"
+	"candela/internal/store/ledger"
+)
+
+// storedAlerts are the alerts of a store without an engine.
+type storedAlerts struct {
+	unused
+	kept *ledger.Ledger
+}
+
+type unused = tool.Alerts
+
+func (s storedAlerts) Alerts(ctx context.Context, by principal.Caller) (all []alert.Alert, err error) {
+	for a, err := range s.kept.Alerts(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if a.Owner == by.Subject {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func (s storedAlerts) Cancel(ctx context.Context, by principal.Caller, id string) error {
+	return s.kept.CancelAlert(ctx, by, id)
+}
+
+// TestOwnersDesk_SuspendsAndErasesOneOfTwo carries out an operator's commands: they end what one
+// owner has, in memory and in the store, and touch nothing of another.
+func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
+	t.Parallel()
+	kept, err := ledger.Open(t.Context(), t.TempDir(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	memory := oauth.NewMemoryWithin(oauth.ManyOwners())
+	logins, err := oauth.New(memory, oauthtest.Owner(t), oauth.Config{BaseURL: "http://127.0.0.1:1", Name: "candela", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox := local.New(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	side := &trading{side: side{alerts: storedAlerts{kept: kept}, inbox: inbox}}
+	desk := ownersDesk{func() store.Owners { return kept }, logins, side}
+	for i, name := range []string{ownerName(1), ownerName(2)} {
+		by := callerOf(i + 1)
+		h := oauth.HashOf(by.Key)
+		if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: name, Email: name + "@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{
+			kept.PutAlert(t.Context(), by, alertOf(i+1, 0)),
+			inbox.Subscribe(t.Context(), by, notify.Filter{}),
+			memory.PutToken(t.Context(), oauth.Token{Hash: h, Key: h.Hex(), ID: "t", Grant: oauth.Grant{Subject: name}, Generation: memory.Seal().Generation(), Expires: by.Expires}, time.Now()),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ann, bob := ownerName(1), ownerName(2)
+	if _, err := desk.Erase(t.Context(), ann); fault.Of(err) == nil || fault.Of(err).Code != "owner_active" {
+		t.Errorf("an active owner is erased: %v", err)
+	}
+	if o, err := desk.Suspend(t.Context(), ann); err != nil || o.State != store.OwnerSuspended {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if one, err := desk.Show(t.Context(), ann); err != nil || one.Clients != 0 || one.Alerts != 1 {
+		t.Errorf("suspended: %+v, %v", one, err)
+	}
+	proof, err := desk.Erase(t.Context(), ann)
+	if err != nil || proof.Events == 0 {
+		t.Errorf("%+v, %v", proof, err)
+	}
+	if found, _ := inbox.Subscription(t.Context(), callerOf(1)); found.Active {
+		t.Error("the subscription is left")
+	}
+	if one, err := desk.Show(t.Context(), bob); err != nil || one.Clients != 1 || one.Alerts != 1 || one.State != store.OwnerActive {
+		t.Errorf("the other: %+v, %v", one, err)
+	}
+	if found, _ := inbox.Subscription(t.Context(), callerOf(2)); !found.Active {
+		t.Error("the other's subscription is gone")
+	}
+	page, err := desk.List(t.Context(), "", store.OwnerActive, "", 100)
+	if err != nil || len(page.Owners) != 1 || page.More || page.Owners[0].ID != bob {
+		t.Errorf("%+v, %v", page, err)
+	}
+	var text strings.Builder
+	err = desk.Export(t.Context(), bob, func(row store.ExportedRow) error { text.Write(row.JSON); return nil })
+	if err != nil || !strings.Contains(text.String(), "alert_set") || strings.Contains(text.String(), ann) {
+		t.Errorf("%s, %v", text.String(), err)
+	}
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Owner is the record of a person for whom this installation works, where there are many.
+type Owner struct {
+	ID      string     `json:"owner"` // made from issuer and subject
+	Issuer  string     `json:"issuer,omitempty"`
+	Subject string     `json:"subject,omitempty"`
+	Email   string     `json:"email,omitempty"` // as last reported; never an identity
+	Name    string     `json:"name,omitempty"`  // the same
+	Plan    string     `json:"plan,omitempty"`  // "" for the default
+	State   OwnerState `json:"state"`
+	Since   time.Time  `json:"since"` // of the state
+	First   time.Time  `json:"first_seen"`
+	Last    time.Time  `json:"last_seen"`
+}
+
+// OwnerState is whether an owner may use the installation. Its values are stored.
+type OwnerState string
+
+// The states.
+const (
+	OwnerActive    OwnerState = "active"
+	OwnerSuspended OwnerState = "suspended"
+	OwnerErased    OwnerState = "erased"
+)
+
+// Erasure proves that an owner was erased. The audit log has it.
+type Erasure struct {
+	Owner    string           `json:"owner"`
+	At       time.Time        `json:"at"`
+	Rows     map[string]int64 `json:"rows"`      // deleted, by table
+	Events   int64            `json:"events"`    // of the audit log whose content is gone
+	LastHash string           `json:"last_hash"` // of the last of them
+}
+
+// ExportedRow is one row of an owner's export.
+type ExportedRow struct {
+	Table string
+	JSON  []byte
+}
+
+// Owners keeps the records of owners.
+type Owners interface {
+	SeeOwner(ctx context.Context, o Owner) (Owner, error)
+	Owner(ctx context.Context, id string) (Owner, error)
+	Owners(ctx context.Context, after string) iter.Seq2[Owner, error]
+	OwnerOf(ctx context.Context, issuer, subject string) (id string, err error)
+	SetOwnerState(ctx context.Context, id string, state OwnerState) (Owner, error)
+	SetOwnerPlan(ctx context.Context, id, plan string) (Owner, error)
+	LinkOwner(ctx context.Context, id, issuer, subject string) (Owner, error)
+	EraseOwner(ctx context.Context, id string) (Erasure, error)
+	ExportOwner(ctx context.Context, id string) iter.Seq2[ExportedRow, error]
+	Adopt(ctx context.Context, from string, to Owner) (moved map[string]int64, err error)
+}
