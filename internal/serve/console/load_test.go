@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +19,8 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// hearing is a response that notes when its stream says that the state has changed.
+// hearing is a response that notes when its stream says that the state has changed, or all has
+// because it was behind.
 type hearing struct {
 	sinkWriter
 	once  sync.Once
@@ -26,7 +28,7 @@ type hearing struct {
 }
 
 func (w *hearing) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "data: state") {
+	if text := string(p); strings.Contains(text, "data: state") || strings.Contains(text, "data: all") {
 		w.once.Do(w.heard)
 	}
 	return len(p), nil
@@ -35,6 +37,7 @@ func (w *hearing) Write(p []byte) (int, error) {
 // watchers opens pages in as many sessions as they need, and waits until all of them follow.
 func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sync.WaitGroup) {
 	open = &sync.WaitGroup{}
+	var refused atomic.Int64
 	var b *browser
 	for i := range count {
 		if i%owner.MaxStreams == 0 {
@@ -46,10 +49,18 @@ func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sy
 			r.AddCookie(&http.Cookie{Name: name, Value: value})
 		}
 		w := &hearing{sinkWriter: sinkWriter{http.Header{}}, heard: heard}
-		open.Go(func() { s.handler.ServeHTTP(w, r) })
+		open.Go(func() {
+			s.handler.ServeHTTP(w, r)
+			if ctx.Err() == nil {
+				refused.Add(1)
+			}
+		})
 	}
 	for s.handler.Streams() < count {
 		runtime.Gosched()
+		if n := refused.Load(); n > 0 {
+			s.tb.Fatalf("%d streams were refused", n)
+		}
 	}
 	return open
 }
