@@ -193,7 +193,7 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 	}
 	first := make([]int, len(all))
 	for k, w := range all {
-		ev := evaluate.New(w.selection, h.interval, h.listing.calendar)
+		ev := evaluate.New(w.selection, h.listing.env(h.interval))
 		h.evaluators[w.key] = ev
 		first[k] = h.firstToEvaluate(ev, from)
 	}

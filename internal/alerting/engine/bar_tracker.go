@@ -86,7 +86,7 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 func (b *barTracker) evaluator(key string, selection *indicator.Selection) *evaluate.Evaluator {
 	ev := b.evaluators[key]
 	if ev == nil {
-		ev = evaluate.New(selection, b.dependency.Interval, b.listing.calendar)
+		ev = evaluate.New(selection, b.listing.env(b.dependency.Interval))
 		b.evaluators[key] = ev
 	}
 	return ev

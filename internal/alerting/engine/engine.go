@@ -180,6 +180,12 @@ type listing struct {
 	caps     provider.Caps
 	clock    provider.Clock
 	calendar market.Calendar
+	facts    market.Facts
+}
+
+// env describes bars of the instrument to indicators.
+func (p *listing) env(i market.Interval) indicator.Env {
+	return indicator.Env{Interval: i, Calendar: p.calendar, Facts: p.facts}
 }
 
 // canonical returns the instrument of a client's symbol: with its venue, as the venue
@@ -207,7 +213,8 @@ func (e *Engine) resolveListing(ctx context.Context, s market.Symbol) (*listing,
 	if err != nil {
 		return nil, err
 	}
-	p.calendar = instrument.Calendar
+	p.calendar, p.facts = instrument.Calendar, instrument.Facts()
+	p.facts.Symbol = p.symbol
 	return p, nil
 }
 

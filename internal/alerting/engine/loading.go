@@ -166,7 +166,7 @@ type watchedIndicator struct {
 func (l *loop) depthFor(b *barTracker) (depth int, all []watchedIndicator) {
 	depth = l.cfg.Depth
 	for key, selection := range l.index.Groups(b.dependency) {
-		ev := evaluate.New(selection, b.dependency.Interval, market.Calendar{})
+		ev := evaluate.New(selection, indicator.Env{Interval: b.dependency.Interval})
 		depth = max(depth, ev.Depth())
 		all = append(all, watchedIndicator{key, selection})
 	}

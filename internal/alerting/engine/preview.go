@@ -48,7 +48,7 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 	var all []watchedIndicator
 	depth, count := 1, previewBars
 	for key, selection := range probe.Groups() {
-		ev := evaluate.New(selection, want.Interval, p.calendar)
+		ev := evaluate.New(selection, p.env(want.Interval))
 		depth = max(depth, ev.Depth())
 		if !ev.Streams() {
 			count = previewWhole

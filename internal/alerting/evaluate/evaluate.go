@@ -23,11 +23,10 @@ type Evaluator struct {
 	reported  int64             // began, when its failure was returned
 }
 
-// New returns an evaluator of an indicator on bars of an interval.
-func New(s *indicator.Selection, i market.Interval, c market.Calendar) *Evaluator {
-	env := indicator.Env{Interval: i, Calendar: c}
+// New returns an evaluator of an indicator on bars that env describes.
+func New(s *indicator.Selection, env indicator.Env) *Evaluator {
 	_, stable := s.Warmup(env)
-	return &Evaluator{selection: s, env: env, history: indicator.History{Interval: i, Shown: 1, Stable: stable}}
+	return &Evaluator{selection: s, env: env, history: indicator.History{Interval: env.Interval, Shown: 1, Stable: stable}}
 }
 
 // Last returns the values of the last bar and the signals that it confirms; they are

@@ -158,6 +158,7 @@ type Instance interface {
 type Env struct {
 	Interval market.Interval // how far apart the bars are
 	Calendar market.Calendar // when the market is open; the zero value never closes
+	Facts    market.Facts    // what is known of the instrument; only scripts ask
 }
 
 // Input is what an indicator computes from.
@@ -195,6 +196,11 @@ func (in *Input) first() int {
 // Needs is implemented by instances that read outside series.
 type Needs interface {
 	Needs() []market.SeriesName
+}
+
+// FactsReader is implemented by instances that may read more of Env.Facts than the symbol.
+type FactsReader interface {
+	ReadsFacts() bool
 }
 
 // Summing is implemented by instances whose values may be a sum from the first bar

@@ -22,6 +22,7 @@ type Program struct {
 	inputs  []input
 	columns []column
 	signals []signal
+	facts   bool // it may read what a venue says about the symbol
 }
 
 // Check checks a source and returns its program and the findings: errors, without a
@@ -33,17 +34,21 @@ func Check(source string, library func(path string) (string, bool)) (p *Program,
 			p, found = nil, []check.Diagnostic{{Line: 1, Column: 1, EndColumn: 2, Code: "pine_invalid", Message: fmt.Sprintf("The checker failed: %v. Please report this script.", r)}}
 		}
 	}()
-	options := check.Options{}
+	options, facts := check.Options{}, namesFacts(source)
 	if library != nil {
 		options.Library = func(user, name string, version int) (string, bool) {
-			return library(user + "/" + name + "/" + strconv.Itoa(version))
+			text, found := library(user + "/" + name + "/" + strconv.Itoa(version))
+			facts = facts || namesFacts(text)
+			return text, found
 		}
 	}
 	checked, found := check.Check(source, options)
 	if checked == nil {
 		return nil, found
 	}
-	return newProgram(checked), found
+	p = newProgram(checked)
+	p.facts = facts
+	return p, found
 }
 
 func newProgram(c *check.Program) *Program {

@@ -65,6 +65,7 @@ type Request struct {
 	// Background is set for reads that can wait: they leave half of the venue's limit to
 	// others, and wait for their turn as long as the caller does.
 	Background bool
+	Facts      bool // what the venue says about the instrument is wanted, too
 }
 
 func (r Request) total() int { return r.Bars + r.Warmup }
@@ -135,6 +136,9 @@ type BarSet struct {
 	// Series holds one value per bar, as of its close. A series that could not be read is
 	// missing.
 	Series map[market.SeriesName][]float64
+	// Facts has what the venue says about the instrument if the request wants it; otherwise
+	// only the symbol.
+	Facts market.Facts
 }
 
 // Service serves bars. It is safe for concurrent use.
@@ -324,6 +328,16 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 		set.Symbol = market.Symbol{Name: h.name}
 	}
 	set.Holes = market.GapsWithin(h.holes, bars.T[0], math.MaxInt64)
+	if r.Facts {
+		known, err := p.Instrument(ctx, instrument)
+		if err != nil {
+			return BarSet{}, err
+		}
+		set.Facts = known.Facts()
+	}
+	if set.Facts.Symbol = instrument; h.synthetic {
+		set.Facts.Symbol = market.Symbol{Venue: p.Name(), Name: h.name}
+	}
 	return set, nil
 }
 

@@ -80,6 +80,7 @@ type Caps struct {
 // not say.
 type Instrument struct {
 	Symbol      market.Symbol // as the provider spells it, with its name as the venue
+	Class       Class         // empty when the venue does not say
 	Base, Quote string        // what is traded, and the currency of the price; empty when unknown
 	Calendar    market.Calendar
 
@@ -92,6 +93,14 @@ type Instrument struct {
 	MaxPrice    decimal.Decimal
 	MinNotional decimal.Decimal // the least price times quantity
 	MaxNotional decimal.Decimal
+}
+
+// Facts returns what indicators may know of the instrument.
+func (i *Instrument) Facts() market.Facts {
+	return market.Facts{
+		Symbol: i.Symbol, Class: string(i.Class), Base: i.Base, Quote: i.Quote,
+		Tick: i.Tick.InexactFloat64(), Step: i.Step.InexactFloat64(),
+	}
 }
 
 // BarQuery asks for bars of one symbol and interval. Times are open times in

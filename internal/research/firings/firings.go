@@ -28,6 +28,7 @@ type Question struct {
 	Library  indicator.Library
 	Alert    alert.Alert // normalized
 	Calendar market.Calendar
+	Facts    market.Facts
 	From     int   // index of the first bar that counts; those before it are for the indicators
 	Horizons []int // bars after a firing
 	Rearm    Rearm
@@ -79,7 +80,7 @@ func Ask(q Question, bars *market.Bars) (Answer, error) {
 
 // barFirings evaluates a condition on closed bars.
 func (a *Answer) barFirings(q *Question, bars *market.Bars) error {
-	c := replay.New(q.Library, q.Alert, q.Calendar)
+	c := replay.New(q.Library, q.Alert, q.Calendar, q.Facts)
 	if err := c.CheckBars(a.Bars); err != nil {
 		return err
 	}

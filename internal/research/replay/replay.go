@@ -31,11 +31,12 @@ type indicatorOf struct {
 }
 
 // New returns a condition without history. The alert must have been normalized and have an
-// interval.
-func New(l indicator.Library, a alert.Alert, calendar market.Calendar) *Condition {
+// interval. The calendar and the facts are those of its instrument.
+func New(l indicator.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
+	env := indicator.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
 	c := &Condition{alert: a, probe: alert.NewProbe(l, &a), depth: 1}
 	for key, selection := range c.probe.Groups() {
-		ev := evaluate.New(selection, a.Interval, calendar)
+		ev := evaluate.New(selection, env)
 		c.depth = max(c.depth, ev.Depth())
 		c.whole = c.whole || !ev.Streams()
 		c.indicators = append(c.indicators, indicatorOf{key, ev})

@@ -30,6 +30,7 @@ type Rules struct {
 	Symbol   market.Symbol
 	Interval market.Interval
 	Calendar market.Calendar
+	Facts    market.Facts
 	Account  simulate.Config
 }
 
@@ -118,7 +119,7 @@ func (r *Rules) start() *instance {
 }
 
 func (r *Rules) replay(c alert.Condition) *replay.Condition {
-	return replay.New(r.Library, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar)
+	return replay.New(r.Library, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar, r.Facts)
 }
 
 // instance is a strategy that runs.

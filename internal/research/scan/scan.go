@@ -79,8 +79,8 @@ func valueOf(o alert.Operand) alert.Condition {
 	return alert.Condition{Type: alert.Value, Left: o, Op: alert.Greater}
 }
 
-func (q *Question) replay(c alert.Condition, calendar market.Calendar) *replay.Condition {
-	return replay.New(q.Library, alert.Alert{Interval: q.Interval, Condition: c}, calendar)
+func (q *Question) replay(c alert.Condition, calendar market.Calendar, facts market.Facts) *replay.Condition {
+	return replay.New(q.Library, alert.Alert{Interval: q.Interval, Condition: c}, calendar, facts)
 }
 
 // Depth returns the number of closed bars on which the answer to a checked question depends.
@@ -89,10 +89,10 @@ func (q *Question) Depth() int { return q.depth }
 func (q *Question) reach() int {
 	depth := 2 // conditions compare with the bar before
 	if q.Condition != nil {
-		depth = max(depth, q.replay(*q.Condition, market.Calendar{}).Depth())
+		depth = max(depth, q.replay(*q.Condition, market.Calendar{}, market.Facts{}).Depth())
 	}
 	for _, c := range q.Columns {
-		depth = max(depth, q.replay(valueOf(c.Operand), market.Calendar{}).Depth())
+		depth = max(depth, q.replay(valueOf(c.Operand), market.Calendar{}, market.Facts{}).Depth())
 	}
 	return depth + q.Within - 1
 }
@@ -110,11 +110,11 @@ type Row struct {
 
 // Look evaluates the question over the closed bars of a symbol, of which there is at least
 // one.
-func (q *Question) Look(bars *market.Bars, calendar market.Calendar) Row {
+func (q *Question) Look(bars *market.Bars, calendar market.Calendar, facts market.Facts) Row {
 	last := bars.Len() - 1
 	row := Row{Time: bars.T[last], Close: bars.C[last], Meets: q.Condition == nil, Short: bars.Len() < q.Depth()}
 	if q.Condition != nil {
-		c := q.replay(*q.Condition, calendar)
+		c := q.replay(*q.Condition, calendar, facts)
 		for i := max(0, last-q.Within+1); i <= last; i++ {
 			seen := bars.Slice(0, i+1)
 			if v, ok := c.Last(&seen); ok && v.Holds {
@@ -127,7 +127,7 @@ func (q *Question) Look(bars *market.Bars, calendar market.Calendar) Row {
 	}
 	for _, column := range q.Columns {
 		value := math.NaN()
-		if v, ok := q.replay(valueOf(column.Operand), calendar).Last(bars); ok {
+		if v, ok := q.replay(valueOf(column.Operand), calendar, facts).Last(bars); ok {
 			value = v.Value
 		}
 		row.Values = append(row.Values, value)

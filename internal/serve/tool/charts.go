@@ -134,6 +134,9 @@ func wanted(q *ChartRequest) marketdata.Request {
 		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
+		if reader, ok := r.Selection.Instance.(indicator.FactsReader); ok {
+			want.Facts = want.Facts || reader.ReadsFacts()
+		}
 	}
 	return want
 }
@@ -157,7 +160,7 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 // compares the symbols.
 func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
 	set, shown := bars.BarSet, bars.shown
-	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar}
+	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),

@@ -33,7 +33,7 @@ type past struct {
 // readPast reads closed bars and as many before them as the indicators need.
 func readPast(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, bars, warmup int) (past, error) {
 	warmup = min(warmup, mostWarmup)
-	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup})
+	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true})
 	if err != nil {
 		return past{}, err
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -144,7 +143,7 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	program.Calendar, program.Account = p.Calendar, r.config(tickOf(&p.Bars))
+	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 	return c.answerBacktest(ctx, caller, r, program, &p, program.Depth())
 }
 
@@ -180,10 +179,10 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	tick := tickOf(&p.Bars)
+	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
 	script := &strategy.Script{Program: program.Program, Tick: tick, Step: 1e-6, Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
-		Symbol: eval.Symbol{Ticker: p.Instrument.Name, Prefix: strings.ToUpper(p.Instrument.Venue), Tick: tick},
+		Symbol: pine.SymbolOf(p.Facts),
 	}}
 	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
 	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program.Program, script.Env))

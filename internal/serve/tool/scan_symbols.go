@@ -238,7 +238,7 @@ func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.
 		return nil
 	}
 	closed := set.Bars.Slice(0, n)
-	row := q.Look(&closed, set.Calendar)
+	row := q.Look(&closed, set.Calendar, set.Facts)
 	row.Symbol = symbol.String()
 	s.done++
 	s.asOf = max(s.asOf, row.Time)

@@ -57,7 +57,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	depth := 1
 	if !want.Condition.Type.OnPrice() {
-		tried := replay.New(c.library, want, market.Calendar{})
+		tried := replay.New(c.library, want, market.Calendar{}, market.Facts{})
 		if depth, err = tried.Depth(), tried.CheckBars(r.bars); err != nil {
 			return mcp.Result{}, err
 		}
@@ -68,7 +68,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	var answer firings.Answer
 	err = c.inTurn(ctx, caller, func() error {
-		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
+		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 		answer, err = firings.Ask(q, &p.Bars)
 		return err
 	})

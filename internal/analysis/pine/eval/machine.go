@@ -39,7 +39,8 @@ type Symbol struct {
 	Currency    string
 	Base        string
 	Root        string
-	Tick        float64 // NaN if it is not known
+	Tick        float64 // of prices, NaN if it is not known
+	Step        float64 // of quantities, NaN if it is not known
 }
 
 // Env is what a script is run with.

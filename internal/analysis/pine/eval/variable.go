@@ -1,9 +1,11 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
+	"candela/internal/analysis/elementary"
 	"candela/internal/analysis/pine/check"
 )
 
@@ -226,7 +228,7 @@ func (c *compiler) strategyVariable(name string) (float64, bool) {
 	case "initial_capital", "equity":
 		return 1_000_000, true
 	case "account_currency":
-		return c.text(c.m.env.Symbol.Currency), true
+		return c.known(c.m.env.Symbol.Currency), true
 	case "position_entry_name":
 		return c.text(""), true
 	}
@@ -236,40 +238,66 @@ func (c *compiler) strategyVariable(name string) (float64, bool) {
 func (c *compiler) symbolInfo(name string, s *Symbol) (float64, bool) {
 	switch strings.TrimPrefix(name, "syminfo.") {
 	case "ticker":
-		return c.text(s.Ticker), true
+		return c.known(s.Ticker), true
 	case "tickerid", "main_tickerid":
-		return c.text(s.id()), true
+		return c.known(s.id()), true
 	case "prefix":
-		return c.text(s.Prefix), true
+		return c.known(s.Prefix), true
 	case "root":
-		if s.Root != "" {
-			return c.text(s.Root), true
-		}
-		return c.text(s.Ticker), true
+		return c.known(cmp.Or(s.Root, s.Ticker)), true
 	case "description":
-		return c.text(s.Description), true
+		return c.known(s.Description), true
 	case "type":
-		return c.text(s.Type), true
+		return c.known(s.Type), true
 	case "currency":
-		return c.text(s.Currency), true
+		return c.known(s.Currency), true
 	case "basecurrency":
-		return c.text(s.Base), true
+		return c.known(s.Base), true
 	case "timezone":
 		return c.text(c.m.zone().String()), true
 	case "session":
 		return c.text("regular"), true
 	case "volumetype":
+		if s.Type != "crypto" {
+			return math.NaN(), true
+		}
 		return c.text("base"), true
-	case "country", "industry", "sector", "current_contract", "isin":
-		return c.text(""), true
 	case "mintick":
-		return s.Tick, true
+		return s.tick(), true
 	case "minmove":
-		return 1, true
+		return s.move(), true
 	case "pricescale":
-		return math.Round(1 / s.Tick), true
-	case "pointvalue", "mincontract":
+		return s.scale(), true
+	case "mincontract":
+		return s.Step, true
+	case "pointvalue":
 		return 1, true
 	}
 	return math.NaN(), true
 }
+
+// known is a text, na if it is not known.
+func (c *compiler) known(s string) float64 {
+	if s == "" {
+		return math.NaN()
+	}
+	return c.text(s)
+}
+
+// tick is the smallest step of the price, NaN if it is not known.
+func (s *Symbol) tick() float64 {
+	if s.Tick > 0 {
+		return s.Tick
+	}
+	return math.NaN()
+}
+
+// scale and move are the step as move/scale, both whole numbers.
+func (s *Symbol) scale() float64 {
+	if !(s.Tick > 0) {
+		return math.NaN()
+	}
+	return elementary.Pow(10, float64(decimals(s.Tick)))
+}
+
+func (s *Symbol) move() float64 { return math.Round(s.tick() * s.scale()) }

@@ -77,7 +77,7 @@ func parseInfo(data []byte, spelled string) (provider.Instrument, error) {
 }
 
 func parseSymbol(j *strictjson.Reader) provider.Instrument {
-	inst := provider.Instrument{Symbol: market.Symbol{Venue: name}}
+	inst := provider.Instrument{Symbol: market.Symbol{Venue: name}, Class: provider.Crypto}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "symbol":

@@ -44,7 +44,7 @@ func parseCandles(data []byte, i market.Interval) (market.Bars, error) {
 
 // parseProduct reads the rules of a product, which must be the one asked for.
 func parseProduct(data []byte, spelled string) (provider.Instrument, error) {
-	inst := provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}}
+	inst := provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}, Class: provider.Crypto}
 	id := ""
 	j := strictjson.NewReader(data)
 	j.Object(func(key []byte) {

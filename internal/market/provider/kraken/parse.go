@@ -53,7 +53,7 @@ func parsePairs(j *strictjson.Reader) (directory, error) {
 		}
 		base, quote = modern(base), modern(quote)
 		one.symbol = base + "/" + quote
-		one.instrument.Base, one.instrument.Quote = base, quote
+		one.instrument.Class, one.instrument.Base, one.instrument.Quote = provider.Crypto, base, quote
 		one.instrument.Symbol = market.Symbol{Venue: name, Name: one.symbol}
 		for _, spelled := range []string{one.id, alt, ws, one.symbol} {
 			all[plain(spelled)] = one

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"candela/internal/market"
+	"candela/internal/market/provider"
 )
 
 // chart is one answer of /v8/finance/chart, checked as far as that can be done
@@ -202,4 +203,23 @@ func rounder(hint *int) func(float64) float64 {
 		}
 		return x
 	}
+}
+
+// class returns what the instrument is, "" for a type that has no class.
+func (m *meta) class() provider.Class {
+	switch m.Type {
+	case "EQUITY":
+		return provider.Stock
+	case "ETF", "MUTUALFUND":
+		return provider.Fund
+	case "INDEX":
+		return provider.Index
+	case "FUTURE":
+		return provider.Future
+	case "CURRENCY":
+		return provider.Currency
+	case "CRYPTOCURRENCY":
+		return provider.Crypto
+	}
+	return ""
 }

@@ -143,7 +143,7 @@ func (p *Provider) instrument(ctx context.Context, s market.Symbol) (*instrument
 			return nil, upstream.MalformedResponse(name, s.Name, err)
 		}
 		in := &instrument{first: dawn, Instrument: provider.Instrument{
-			Symbol: market.Symbol{Venue: name, Name: s.Name}, Base: c.meta.base(), Quote: c.meta.Currency, Calendar: cal,
+			Symbol: market.Symbol{Venue: name, Name: s.Name}, Class: c.meta.class(), Base: c.meta.base(), Quote: c.meta.Currency, Calendar: cal,
 		}}
 		if first := c.meta.FirstTradeDate; first != nil {
 			in.first = *first - day // days are labelled from midnight on
