@@ -21,6 +21,7 @@ package alert
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -29,12 +30,20 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// Firing is an alert whose condition came true.
+// Firing is an alert whose condition came true, or that ended because its script failed.
 type Firing struct {
 	Alert
 	Value float64   // the price that reached the threshold, or the signal's value
 	At    time.Time // when the condition came true
 	Late  bool      // found in bars that were missed when they closed
+	Error string    // why it can fire no more; "" for a condition that came true
+}
+
+// Failed returns the firing that tells that an alert has ended because its script failed
+// at a time.
+func Failed(a Alert, problem string, at time.Time) Firing {
+	a.Repeat, a.State = Repeat{}, State{} // it fires no more
+	return Firing{Alert: a, Value: math.NaN(), At: at, Error: problem}
 }
 
 // AppendJSON appends the firing as clients receive it: the params of
@@ -56,8 +65,9 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	}
 	dst = append(dst, `","condition":`...)
 	dst = f.appendCondition(dst)
-	dst = append(dst, `,"value":`...)
-	dst = strictjson.AppendFloat(dst, f.Value)
+	if f.Error == "" {
+		dst = strictjson.AppendFloat(append(dst, `,"value":`...), f.Value)
+	}
 	dst = append(dst, `,"triggered_at":"`...)
 	dst = f.At.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
 	dst = append(dst, '"')
@@ -66,6 +76,9 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	}
 	if f.Late {
 		dst = append(dst, `,"late":true`...)
+	}
+	if f.Error != "" {
+		dst = strictjson.AppendString(append(dst, `,"error":`...), f.Error)
 	}
 	if f.Repeat.Repeats() {
 		dst = fmt.Appendf(dst, `,"fire":%d,"max_fires":%d`, f.State.Fires, f.Repeat.MaxFires)
@@ -133,6 +146,7 @@ type Fired struct {
 	At    time.Time `json:"triggered_at"`
 	Note  string    `json:"note"`
 	Late  bool      `json:"late"`
+	Error string    `json:"error"` // why the alert ended without having fired
 }
 
 // indicatorName is the name of an indicator, which may be an object with its parameters.

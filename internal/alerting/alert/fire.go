@@ -191,7 +191,7 @@ func (b *Index) expired(r *record, now time.Time) bool {
 func (b *Index) Uncommitted(dst []Firing) []Firing {
 	all := make([]orderedFiring, 0, len(b.uncommitted)+len(b.repeated))
 	for slot, p := range b.uncommitted {
-		f := Firing{b.alert(slot), p.value, p.at, p.late}
+		f := Firing{Alert: b.alert(slot), Value: p.value, At: p.at, Late: p.late}
 		if x := b.extras[slot]; x != nil {
 			f.State = x.state
 		}

@@ -71,9 +71,7 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 		}
 		l.evaluations++
 		l.fireRow(b.dependency, key, ev.Last(&b.bars), closed, late)
-		if err := ev.Failed(); err != nil {
-			l.cfg.Log.WarnContext(l.ctx, "script of alerts failed, they cannot fire", "script", selection.Def.Name, "symbol", b.dependency.Instrument.String(), "interval", b.dependency.Interval.String(), "error", err)
-		}
+		l.endBroken(b.dependency, key, ev, closed)
 	}
 	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, barBefore(&b.bars, b.bars.Len()-1), closed, late)
 	b.dropUnused(l)

@@ -20,6 +20,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
+	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -42,7 +43,9 @@ type scene struct {
 	store *failing
 	data  *marketdata.Service
 	log   journal
-	now   func() time.Time // the engine's clock; nil for time.Now
+
+	library indicator.Library
+	now     func() time.Time // the engine's clock; nil for time.Now
 
 	mu        sync.Mutex
 	published []firing
@@ -60,6 +63,7 @@ type firing struct {
 	Triggered time.Time `json:"triggered_at"`
 	Late      bool
 	Fire      int
+	Error     string
 }
 
 // failing is the ledger, which can be made to refuse.
@@ -128,7 +132,7 @@ func (s *scene) start() {
 	}
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)

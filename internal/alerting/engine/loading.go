@@ -233,6 +233,7 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 	b.ready, b.backfill = true, backfill{}
 	now := l.cfg.Now()
 	b.fireFrames(l, got.frames, now)
+	b.endBroken(l)
 	l.windows.put(subscriptionFor(b.dependency), &b.window)
 	b.publish(got.forming, got.hasForming, now)
 	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
@@ -295,6 +296,7 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 		merged.evaluate(indicators, from)
 		maps.Copy(b.evaluators, merged.evaluators)
 		b.fireFrames(l, merged.frames, l.cfg.Now())
+		b.endBroken(l)
 	}
 	b.backfill = backfill{}
 	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])

@@ -39,9 +39,12 @@ type loop struct {
 	extraSymbols  map[market.Symbol]bool // requested by Follow
 
 	newFirings []alert.Firing // since the last commit
+	broken     []alert.Firing // of alerts whose script failed, not stored yet
 	expired    []alert.Alert  // not removed from the store yet
 	attempts                  // to commit
 	commitErr  error          // of the last commit
+
+	brokenRetry time.Time // when broken is stored again after a failure
 
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
@@ -86,6 +89,7 @@ func (l *loop) run() {
 			l.onTick()
 		}
 		l.commit()
+		l.commitBroken()
 	}
 }
 
@@ -216,8 +220,9 @@ func (l *loop) saveWatermarks() {
 
 // close commits the last firings.
 func (l *loop) close() error {
-	l.retryAt = time.Time{}
+	l.retryAt, l.brokenRetry = time.Time{}, time.Time{}
 	l.commit()
+	l.commitBroken()
 	l.saveWatermarks()
 	l.publishStatus(l.cfg.Now())
 	return l.commitErr

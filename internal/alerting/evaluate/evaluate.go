@@ -58,6 +58,9 @@ func (s *Evaluator) Failed() error {
 	return s.inner.Err()
 }
 
+// Name returns the name of the indicator.
+func (s *Evaluator) Name() string { return s.selection.Def.Name }
+
 // Depth returns the number of bars that the newest value depends on.
 func (s *Evaluator) Depth() int { return s.history.Len() }
 

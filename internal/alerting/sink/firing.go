@@ -49,6 +49,9 @@ func (f *Firing) Text(now time.Time) string {
 	default:
 		b.WriteString(f.Symbol + " " + strings.TrimSpace(f.Interval+" "+string(f.Condition.Indicator)+" "+f.Condition.Signal))
 	}
+	if f.Error != "" {
+		b.WriteString(": the alert has ended, its script failed. " + f.Error + " The bar closed")
+	}
 	if f.Value != nil {
 		b.WriteString(": " + readable(*f.Value))
 	}

@@ -160,6 +160,9 @@ func newFiredRow(one Firing, f format) firedRow {
 	if one.Value != nil {
 		row.Value = f.digits(strconv.FormatFloat(*one.Value, 'f', -1, 64))
 	}
+	if one.Error != "" {
+		row.Note = fault.Clean("Ended: its script failed. "+one.Error, 300)
+	}
 	return row
 }
 
