@@ -12,7 +12,6 @@ import (
 	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/pine"
 	"candela/internal/market"
-	"candela/internal/store/scripts"
 )
 
 // fragile fails at the bar that opens at a time.
@@ -25,18 +24,32 @@ alertcondition(false, "Never")
 plot(close, "Close")
 `
 
+// single is a library of one script.
+type single struct{ def *indicator.Def }
+
+func (s single) Script(name string) (*indicator.Def, error) {
+	if strings.HasPrefix(name, s.def.Name) {
+		return s.def, nil
+	}
+	return nil, nil
+}
+func (s single) Inline(string) (*indicator.Def, error) { return s.def, nil }
+func (s single) Stored() []*indicator.Def              { return []*indicator.Def{s.def} }
+func (s single) Pin(*indicator.Def) error              { return nil }
+
 // TestEngine_AFailedScriptEndsItsAlertsWithANotification has a script fail while alerts wait on it. Each of
 // them ends with one notification that has the message and the line, also if the store refuses it at
 // first; other alerts stay.
 func TestEngine_AFailedScriptEndsItsAlertsWithANotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := scripts.Open(t.TempDir(), false, pine.Compile)
 		bad := monday.Truncate(time.Minute).Add(10 * time.Minute)
-		if _, err := shelf.Save("fragile", fmt.Sprintf(fragile, bad.Unix())); err != nil {
+		def, err := pine.Compile("fragile", fmt.Sprintf(fragile, bad.Unix()), nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: shelf}}
+		def.Version = "0123456789ab"
+		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
 		s.start()
