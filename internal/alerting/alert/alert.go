@@ -39,7 +39,7 @@ type Firing struct {
 	Error string    // why it can fire no more; "" for a condition that came true
 }
 
-// Failed returns the firing that tells that an alert has ended because its script failed
+// Failed returns the firing which reports that an alert has ended because its script failed
 // at a time.
 func Failed(a Alert, problem string, at time.Time) Firing {
 	a.Repeat, a.State = Repeat{}, State{} // it fires no more

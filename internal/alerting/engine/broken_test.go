@@ -70,11 +70,11 @@ func TestEngine_AFailedScriptEndsItsAlertsWithANotification(t *testing.T) {
 		s.store.refuse(nil)
 		time.Sleep(time.Minute)
 		got := s.fired()
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, f := range got {
-			told[f.AlertID] = strings.Contains(f.Error, "line 5") && strings.Contains(f.Error, "no more") && strings.Contains(f.Error, "fragile")
+			reported[f.AlertID] = strings.Contains(f.Error, "line 5") && strings.Contains(f.Error, "no more") && strings.Contains(f.Error, "fragile")
 		}
-		if len(got) != 2 || !told[once.ID] || !told[repeats.ID] {
+		if len(got) != 2 || !reported[once.ID] || !reported[repeats.ID] {
 			t.Errorf("the failure gives %+v", got)
 		}
 		if left := s.active(); len(left) != 1 || left[0] != stays.ID {
