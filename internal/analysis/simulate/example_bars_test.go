@@ -121,6 +121,25 @@ func TestEnter_StopBesideAMarketOrder(t *testing.T) {
 	}
 }
 
+// Of two market entries of one side and bar only the first is filled without pyramiding.
+func TestEnter_MarketOrdersOfOneBar(t *testing.T) {
+	for pyramiding, want := range map[int]float64{0: 1, 1: 1, 2: 2} {
+		a, err := New(Config{Capital: 1e6, Tick: 0.01, Step: 1, PointValue: 1, Pyramiding: pyramiding})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Bar(quiet[0])
+		for _, id := range []string{"A", "B"} {
+			a.Enter(Request{ID: id, Side: Long, Quantity: 1, Limit: nan(), Stop: nan()})
+		}
+		a.Computed()
+		a.Bar(quiet[1])
+		if a.Position() != want {
+			t.Errorf("pyramiding %d: %v held, want %v", pyramiding, a.Position(), want)
+		}
+	}
+}
+
 // A price within a ten-thousandth of a tick is on the tick.
 func TestSnap_OnTheTick(t *testing.T) {
 	a, err := New(Config{Capital: 1e6, Tick: 0.01, Step: 1, PointValue: 1})

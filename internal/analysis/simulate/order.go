@@ -100,7 +100,7 @@ func (a *Account) beyond(side Side, limit float64) float64 {
 
 // Enter places an order that opens a position, adds to it or reverses it.
 func (a *Account) Enter(r Request) {
-	if a.paused || a.risk.stopped || a.entries(r.Side) >= max(1, a.cfg.Pyramiding) {
+	if a.paused || a.risk.stopped || a.entries(r.Side)+a.entering(r) >= max(1, a.cfg.Pyramiding) {
 		return
 	}
 	if only := a.risk.only; only != 0 && r.Side != only {
@@ -163,6 +163,18 @@ func (a *Account) opening(r Request) float64 {
 		}
 	}
 	return sum
+}
+
+// entering counts the market entries placed before a request on its side. They fill at the
+// next open, so they count as open; waiting stops and limits do not.
+func (a *Account) entering(r Request) int {
+	n := 0
+	for _, o := range a.orders {
+		if o.kind == entryOrder && o.market() && o.side == r.Side && o.id != r.ID {
+			n++
+		}
+	}
+	return n
 }
 
 // entries counts the open trades that entries of one direction made.

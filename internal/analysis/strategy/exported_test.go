@@ -36,7 +36,6 @@ func explained() map[string]string {
 		currency  = "Sizes depend on the rate of USDT in USD, and for some days of the last month the other lists leave several."
 		minutes   = "Needs bars of one minute, which the archive does not have."
 		magnified = "Exported with the bar magnifier: fills lie outside their bar of 15 minutes, as in the lists of the magnifier. " + minutes
-		open      = "Not understood yet."
 	)
 	return map[string]string{
 		"ltf-bool-array-bull-majority-01":             minutes,
@@ -44,7 +43,6 @@ func explained() map[string]string {
 		"magnifier-tick-dist-endpoints-01":            minutes,
 		"magnifier-tick-dist-endpoints-rsi-cross-08a": minutes,
 		"magnifier-tick-dist-volume-weighted-on-01":   minutes,
-		"mtf-roll-state-60-240-d-minimal-01":          "Values of three longer intervals at the close of the same bar. " + open,
 		"pyramid-cash-fractional-commission-01":       currency,
 		"ta-pivot-atr-stop-target-01":                 magnified,
 		"ta-stochastic-rsi-cross-01":                  "Averages of a stochastic at 0 or 100 are equal or differ in the last digit.",
@@ -212,6 +210,13 @@ func page(all []parity) []byte {
 			fmt.Fprintf(&b, "| `%s` | %d | %d | %s |\n", p.name, p.exported, p.equal, explained()[p.name])
 		}
 	}
+	minutes := 0
+	for i := range all {
+		if p := &all[i]; !p.whole() && strings.HasSuffix(explained()[p.name], "Needs bars of one minute, which the archive does not have.") {
+			minutes += p.exported - p.equal
+		}
+	}
+	fmt.Fprintf(&b, "\nOf the %d trades that differ, %d need bars of one minute. Without these, %.2f %% are equal.\n", exported-equal, minutes, 100*float64(equal)/float64(exported-minutes))
 	fmt.Fprintf(&b, "\n%d of the equal trades have the same profit to the cent. The lists convert profits, sizes and margins from USDT to USD at one rate a day, "+
 		"which the archive does not have. But each profit and each size bought for an amount of money bounds the rate of its day, "+
 		"and all lists together leave one rate of five digits on nearly every day. A list is run with the rates that the *other* lists leave; "+
