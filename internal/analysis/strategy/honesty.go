@@ -26,6 +26,7 @@ const (
 	FlagAmbiguous = "ambiguous_bars"   // the assumed path inside bars decides the result
 	FlagFew       = "few_trades"       // under 30 trades
 	FlagNoCosts   = "zero_costs"       // neither commission nor slippage
+	FlagIgnores   = "ignores_"         // before the name of a setting of a script that is not simulated
 )
 
 // LookAhead compares runs over prefixes of the bars with the run over all of them.
@@ -94,6 +95,11 @@ func Judge(ctx context.Context, p Program, r *Run, warm int, seed uint64) (Hones
 		h.Shuffle = performance.Shuffle(r.Profits(), seed)
 	}
 	h.Flags = flags(&h, r)
+	if s, ok := p.(*Script); ok {
+		for _, name := range s.ignored() {
+			h.Flags = append(h.Flags, FlagIgnores+name)
+		}
+	}
 	return h, nil
 }
 

@@ -15,8 +15,14 @@ import (
 // script compiles the body of a strategy that pays 0.1 % a side.
 func script(t testing.TB, body string) *Script {
 	t.Helper()
+	return declared(t, "", body)
+}
+
+// declared compiles a strategy with more settings.
+func declared(t testing.TB, settings, body string) *Script {
+	t.Helper()
 	source := "//@version=6\nstrategy(\"t\", default_qty_type=strategy.fixed, default_qty_value=1, initial_capital=1000000, " +
-		"commission_type=strategy.commission.percent, commission_value=0.1)\n" + body
+		"commission_type=strategy.commission.percent, commission_value=0.1" + settings + ")\n" + body
 	program, found := check.Check(source, check.Options{})
 	if program == nil {
 		t.Fatalf("%s\n%s", found[0].Message, body)
@@ -30,8 +36,12 @@ func script(t testing.TB, body string) *Script {
 // judge runs a script over hours of BTC and returns what is said about it.
 func judge(t *testing.T, body string) (Honesty, *Run) {
 	t.Helper()
+	return judgeScript(t, script(t, body))
+}
+
+func judgeScript(t *testing.T, s *Script) (Honesty, *Run) {
+	t.Helper()
 	bars := sharedtest.Bars(t, "data/BTCUSDT_1h.csv")
-	s := script(t, body)
 	r, err := Over(t.Context(), s, &bars, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +145,21 @@ func TestJudge_FlagsMemoryOfLaterBars(t *testing.T) {
 	}
 	if !slices.Contains(h.Flags, FlagRepaints) || h.LookAhead.Changed == 0 || len(h.LookAhead.First) != 3 {
 		t.Errorf("flags %v: %+v", h.Flags, h.LookAhead)
+	}
+}
+
+// Settings that are not simulated are named; those that change nothing are not.
+func TestJudge_NamesIgnoredSettings(t *testing.T) {
+	for settings, want := range map[string][]string{
+		"": nil,
+		", calc_on_every_tick=true, currency=currency.USDT, use_bar_magnifier=false":     nil,
+		", calc_on_order_fills=true, use_bar_magnifier=true, currency=currency.EUR":      {"ignores_calc_on_order_fills", "ignores_use_bar_magnifier", "ignores_currency"},
+		", currency=currency.NONE, fill_orders_on_standard_ohlc=true, calc_bars_count=9": {"ignores_fill_orders_on_standard_ohlc", "ignores_calc_bars_count"},
+	} {
+		h, _ := judgeScript(t, declared(t, settings, pineCross))
+		if !slices.Equal(h.Flags, want) {
+			t.Errorf("%q: flags %v, want %v", settings, h.Flags, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 
 	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/eval"
@@ -52,6 +53,15 @@ func (s *Script) onChart(bars int) Program {
 // asksFuture reports whether the script asks for values before they are known. It does not
 // get them here, but it does on TradingView.
 func (s *Script) asksFuture() bool { return s.Program.Redraws&check.RedrawFuture != 0 }
+
+// ignored returns the settings that the script declares and that have no effect here.
+func (s *Script) ignored() []string {
+	names := eval.Ignored(s.Program, s.Env.Symbol.Currency)
+	if s.Rate != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "currency" })
+	}
+	return names
+}
 
 // rate returns the rate of the account's currency at a bar.
 func (s *Script) rate(at int64) float64 {

@@ -50,6 +50,23 @@ func Account(p *check.Program, tick, step float64) simulate.Config {
 	return c
 }
 
+// Ignored returns the settings of a strategy that are not simulated, by name. prices is the
+// currency of the symbol.
+func Ignored(p *check.Program, prices string) []string {
+	var out []string
+	for _, name := range []string{"calc_on_order_fills", "use_bar_magnifier", "fill_orders_on_standard_ohlc", "calc_bars_count"} {
+		if k, ok := p.Declaration.Arg(name).(*check.Const); ok && !k.NA && k.Num != 0 {
+			out = append(out, name)
+		}
+	}
+	if k, ok := p.Declaration.Arg("currency").(*check.Const); ok && !k.NA {
+		if own := lastPart(k.Str); own != "" && own != "NONE" && own != prices {
+			out = append(out, "currency")
+		}
+	}
+	return out
+}
+
 // lastPart returns what a constant is called without its namespace.
 func lastPart(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
 
