@@ -121,3 +121,31 @@ func TestProtector_AStopForAPart(t *testing.T) {
 		}
 	})
 }
+
+// TestProtector_APairThatIsReleased holds that an exit of a part, which releases the pair of a
+// plain purchase, leaves the rest with a stop, and that the stop of an entry beside it does not
+// count for that rest.
+func TestProtector_APairThatIsReleased(t *testing.T) {
+	t.Parallel()
+	inManner(t, func(w *world) {
+		w.wants(w.place(buy("0.5")), order.Filled)
+		p := w.placed(pair("0.5"))
+		time.Sleep(2 * time.Second)
+		exit := buy("0.2")
+		exit.Side, exit.ReduceOnly = order.Sell, true
+		w.wants(w.place(exit), order.Filled)
+		time.Sleep(time.Minute)
+		w.wantsStop("0.3")
+		if stop := w.open(order.StopLoss); stop.Parent != p.ID {
+			w.t.Errorf("the stop protects %q, want %s", stop.Parent, p.ID)
+		}
+		entry := w.placed(bracket(limit("0.4", "49000")))
+		w.venue.Trade(entry.ID, dec("0.1"))
+		time.Sleep(2 * time.Second)
+		if _, err := w.Cancel(w.t.Context(), caller(), entry.ID); err != nil {
+			w.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.wantsStop("0.4")
+	})
+}

@@ -111,12 +111,13 @@ func (b *Book) EntrySymbols() []market.Symbol {
 // what is left of the newest: whatever closed the rest is taken to have closed the oldest. An
 // open entry comes before those that have ended: nothing closes what it brought while more of
 // it may come.
-// Stops that protect no entry in particular, or close more than is held of theirs, count for
-// the newest that need them. A pair that protects no entry and whose stop the venue ended when a
+// Stops that protect no entry in particular count for what no entry brought. What they close
+// beyond that, and what other stops close beyond what is held of theirs, counts for the newest
+// that need it. A pair that protects no entry and whose stop the venue ended when a
 // part of the target was filled has a cover too; Entry then stands for what the pair protected.
 func (b *Book) Covers(s market.Symbol, base string) []Cover {
 	held := b.Position(s).Held(base)
-	left, spare := held.Abs(), b.spareStops(s, held)
+	left, spare := held.Abs(), decimal.Zero
 	var all []Cover
 	var lacks, asked []decimal.Decimal // by cover: how much of Held its own stops do not close, and should
 	for _, c := range b.protected(s) {
@@ -139,6 +140,7 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		all, lacks = append(all, c), append(lacks, decimal.Max(c.Held.Sub(had), decimal.Zero))
 		asked = append(asked, decimal.Max(c.part().Sub(had), decimal.Zero))
 	}
+	spare = spare.Add(decimal.Max(b.spareStops(s, held).Sub(left), decimal.Zero))
 	for i, lack := range lacks {
 		used := decimal.Min(lack, spare)
 		spare = spare.Sub(used)

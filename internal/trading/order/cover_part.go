@@ -12,11 +12,12 @@ func (o Order) isPair() bool {
 	return !o.External && o.Role == TakeProfit && o.Parent == "" && o.Group.Name == o.ID && o.Protect.HasStop()
 }
 
-// lostPair returns the cover of a pair without an entry whose stop the venue ended when a part of
-// the target was filled, as Binance does. The orders that took its place have the target as
-// Parent. It returns false if the pair is as it was placed, or somebody ended it.
+// lostPair returns the cover of a pair without an entry that lost its stop, though nobody ended it:
+// the venue ended the stop when a part of the target was filled, as Binance does, or the desk
+// cancelled it for an exit, or for a replacement that never came. The orders that took its place
+// have the target as Parent. It returns false if the pair is as it was placed or was replaced.
 func (b *Book) lostPair(target Order) (Cover, bool) {
-	if target.Status == Filled || target.Claimed.IsZero() || target.Status == Canceled && target.CancelFor == "" {
+	if target.Status == Filled {
 		return Cover{}, false
 	}
 	c, lost := Cover{Exits: []Order{target}}, false
@@ -24,13 +25,27 @@ func (b *Book) lostPair(target Order) (Cover, bool) {
 		o := b.orders[id]
 		c.Exits = append(c.Exits, o)
 		if o.Group.Name == target.ID && o.IsStop() {
-			lost = o.Status == Expired && !strings.Contains(o.Reason, "REJECTED")
+			lost = b.lostStop(target, o)
 		}
 	}
 	entry := Order{Origin: target.Origin, Status: Filled, Filled: target.Quantity, Claimed: target.Quantity, Created: target.Created, Updated: target.Updated}
 	entry.Role, entry.Side, entry.Protect.TakeProfit = Entry, target.Side.Opposite(), target.Price
 	c.Entry = entry
 	return c, lost
+}
+
+// lostStop reports whether a pair without an entry lost its stop, though nobody ended it.
+func (b *Book) lostStop(target, stop Order) bool {
+	switch stop.Status {
+	case Expired:
+		ended := target.Status == Canceled && target.CancelFor == ""
+		return !target.Claimed.IsZero() && !ended && !strings.Contains(stop.Reason, "REJECTED")
+	case Canceled:
+		other, known := b.orders[stop.CancelFor]
+		return known && stop.reached() && (other.Replaces == "" || !other.reached() || other.Status == Rejected)
+	default:
+		return false
+	}
 }
 
 // part returns how much of the position was asked to have a stop: all of it, unless the entry asked
