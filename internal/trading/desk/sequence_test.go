@@ -28,6 +28,9 @@ type sequence struct {
 	manner brokertest.Manner
 	seen   *sequenceCount
 	loose  bool // something was bought that nobody asked to protect
+	sized  bool // the venue sizes legs after its fee, and its answer and its report of that may have the same time
+	plains int  // purchases without legs
+	bought int  // purchases
 }
 
 // sequenceCount is what all sequences did.
@@ -89,6 +92,7 @@ func runSequence(t *testing.T, seed uint64, seen *sequenceCount) {
 	s.venue.Behave(s.manner)
 	if s.manner == brokertest.LikeBinance && s.random.IntN(2) == 0 {
 		s.note("fees in the base asset")
+		s.sized = true
 		s.venue.FeeInBase()
 	}
 	s.start()
@@ -176,7 +180,7 @@ func (s *sequence) compare() {
 	}
 	for _, o := range book.Open() {
 		r := atVenue[o.ID]
-		late := s.manner == brokertest.LikeAlpaca && o.Group.Name != o.ID // it is asked for by its group
+		late := (s.sized || s.manner == brokertest.LikeAlpaca) && o.Group.Name != o.ID // the next comparison finds it
 		if !r.Filled.Equal(o.Filled) || !late && (r.Status != o.Status || !r.Quantity.Equal(o.Quantity)) {
 			s.t.Errorf("after a step %v %s is %v, %v of %v here, and %v, %v of %v at the venue", o.Role, o.ID, o.Status, o.Filled, o.Quantity, r.Status, r.Filled, r.Quantity)
 		}
@@ -197,6 +201,7 @@ func (s *sequence) count() {
 
 // enter places a bracket, at market or below it.
 func (s *sequence) enter() {
+	s.bought++
 	r := bracket(buy(s.some().String()))
 	if s.random.IntN(2) == 0 {
 		r = bracket(limit(r.Quantity.String(), "49000"))
@@ -208,6 +213,8 @@ func (s *sequence) enter() {
 // plain buys without legs and then protects what was bought with a pair. If the pair is not
 // accepted, nobody asked for a stop of that.
 func (s *sequence) plain() {
+	s.plains++
+	s.bought++
 	p, err := s.Place(s.t.Context(), caller(), buy(s.some().String()))
 	s.note("buy %v: %v %v", p.Quantity, p.Status, err != nil)
 	bought := p.Brought("BTC").Truncate(5)
@@ -382,7 +389,9 @@ func (s *sequence) settled() {
 	if stops.GreaterThan(held) {
 		s.t.Errorf("stops close %v of %v", stops, held)
 	}
-	// Less than the venue sells needs no stop.
+	// Less than the venue sells needs no stop. Which purchase a sale closed is not known, so
+	// beside others a plain one is not judged.
+	s.loose = s.loose || s.plains > 0 && s.bought > 1
 	if bare := held.Sub(stops).Mul(dec("48000")).GreaterThan(dec("5")); bare != s.restricted(guard.Unprotected) && (!bare || !s.loose) {
 		s.t.Errorf("stops close %v of %v, and the restrictions are %+v", stops, held, s.Status().State.Restrictions)
 	}
