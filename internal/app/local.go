@@ -108,6 +108,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	l := &localStore{}
 	inbox := local.New(local.Config{
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
+		OwnerSubscriptions: rt.ownerSubscriptions(),
 	})
 	t.newEngine(rt, l, inbox.Append)
 	if err := t.prepareDesk(rt, l); err != nil {

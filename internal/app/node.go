@@ -32,10 +32,11 @@ type node struct {
 	// --trade only.
 	trading func(t *trading) (side, error)
 
-	reconnect time.Duration  // after which clients of a stopped server reconnect; 0 for their own choice
-	cluster   *admin.Cluster // nil on a single node
-	signInUp  func() bool    // the identity provider answers; nil for one owner
-	last      []Part         // started after the transports, stopped before them
+	reconnect time.Duration       // after which clients of a stopped server reconnect; 0 for their own choice
+	cluster   *admin.Cluster      // nil on a single node
+	owners    func() store.Owners // of the trading side, once it is built; nil without one
+	signInUp  func() bool         // the identity provider answers; nil for one owner
+	last      []Part              // started after the transports, stopped before them
 	close     func()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/upstream"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
@@ -178,6 +179,65 @@ func (d ownersDesk) letGo(ctx context.Context, id string) error {
 	}
 	if inbox, ok := d.side.inbox.(forgetter); ok {
 		return inbox.Forget(id)
+	}
+	return nil
+}
+
+// ownerSubscriptions bounds the subscriptions of one owner; 0 where there is one owner.
+func (rt Runtime) ownerSubscriptions() int {
+	if rt.Config.ManyOwners() {
+		return oauth.ManyOwners().OwnerTokens // each token has one
+	}
+	return 0
+}
+
+// ownerGate records owners who sign in and keeps suspended ones out.
+type ownerGate struct{ node *node }
+
+var _ oauth.Owners = ownerGate{}
+
+func (g ownerGate) records() (store.Owners, error) {
+	if g.node.owners != nil {
+		if records := g.node.owners(); records != nil {
+			return records, nil
+		}
+	}
+	return nil, errNotOpen
+}
+
+// SignedIn implements oauth.Owners.
+func (g ownerGate) SignedIn(ctx context.Context, owner string, who upstream.Identity) error {
+	records, err := g.records()
+	if err != nil {
+		return err
+	}
+	o, err := records.SeeOwner(ctx, store.Owner{ID: owner, Issuer: who.Issuer, Subject: who.Subject, Email: who.Email, Name: who.Name})
+	if err != nil {
+		return err
+	}
+	return admitted(o)
+}
+
+// Active implements oauth.Owners.
+func (g ownerGate) Active(ctx context.Context, owner string) error {
+	records, err := g.records()
+	if err != nil {
+		return err
+	}
+	o, err := records.Owner(ctx, owner)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil // approved before there were records
+	}
+	if err != nil {
+		return err
+	}
+	return admitted(o)
+}
+
+// admitted refuses owners who are suspended or erased.
+func admitted(o store.Owner) error {
+	if o.State != store.OwnerActive {
+		return oauth.ErrSuspended
 	}
 	return nil
 }

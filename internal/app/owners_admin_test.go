@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/upstream"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
@@ -98,6 +100,18 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	}
 	if found, _ := inbox.Subscription(t.Context(), callerOf(2)); !found.Active {
 		t.Error("the other's subscription is gone")
+	}
+	gate := ownerGate{&node{owners: func() store.Owners { return kept }}}
+	if err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrSuspended) {
+		t.Errorf("an erased owner signs in: %v", err)
+	}
+	for _, name := range []string{bob, ownerName(3)} {
+		if err := errors.Join(gate.Active(t.Context(), name), gate.SignedIn(t.Context(), name, upstream.Identity{Email: "new@example.com"}), gate.Active(t.Context(), name)); err != nil {
+			t.Errorf("%s is refused: %v", name, err)
+		}
+	}
+	if _, err := desk.Suspend(t.Context(), ownerName(3)); err != nil || !errors.Is(gate.Active(t.Context(), ownerName(3)), oauth.ErrSuspended) {
+		t.Errorf("a suspended owner is active: %v", err)
 	}
 	page, err := desk.List(t.Context(), "", store.OwnerActive, "", 100)
 	if err != nil || len(page.Owners) != 1 || page.More || page.Owners[0].ID != bob {

@@ -124,6 +124,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	}
 	r.inbox, err = replicated.Open(ctx, replicated.Config{
 		Now: time.Now, Log: rt.Log, Store: r.records, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
+		OwnerSubscriptions: rt.ownerSubscriptions(),
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	var owners control.Owners
 	if side != nil && side.owners != nil {
 		owners = ownersDesk{side.owners, logins, side}
+		rt.node.owners = side.owners
 	}
 	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}
 	parts = append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
@@ -78,6 +79,9 @@ func newLogins(rt Runtime, pass *control.Pass, idp *upstream.Provider) (*oauth.S
 	if idp != nil {
 		if err := setSignIn(&front, cfg, idp); err != nil {
 			return nil, err
+		}
+		if cfg.Trade && cfg.NATS.URL == "" {
+			front.SignIn.Owners = ownerGate{rt.node}
 		}
 	}
 	if cfg.HTTP.Console {
