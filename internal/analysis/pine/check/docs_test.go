@@ -43,6 +43,23 @@ built in: candela has its own implementation of most of its functions.
   15,000 bars of a shorter interval each. Alerts have the bars of their own symbol only and refuse such a script.
 - ` + "`" + `matrix.eigenvalues` + "`" + ` gives the largest first, of complex ones the real part; their eigenvectors are na.
 
+## Public scripts
+
+642 distinct indicators of versions 5 and 6 from 17 public repositories, measured on 2026-11-17 with
+` + "`" + `go run ./internal/testkit/pinerate -v -run 400 DIRECTORY` + "`" + `. The scripts are not part of candela.
+
+| | Indicators | Share |
+|---|---:|---:|
+| compile, with the libraries that the repositories have | 561 | 87.4 % |
+| compile without the source of any library | 545 | 84.9 % |
+| compile and run over 400 bars | 539 | 84.0 % |
+| compile and run over 400 bars in PineTS 0.9.34 | 476 | 74.1 % |
+
+81 do not compile. 67 of them break rules of the language, so TradingView refuses them as well: arguments given twice or that do
+not exist (30), names that nothing declares (15), syntax and layout (7), outputs in a block (6), types (5), a function that assigns
+a global variable (3), an order in an indicator (1). The other 14 need libraries whose source is not in the repositories (7), data
+that candela does not have (5), or more than a limit allows (2). Of the 575 scripts without such faults, 97.6 % compile.
+
 ## Limits
 
 | Limit | Value | Code |

@@ -141,8 +141,8 @@ ticker.renko(any... rest) simple string | refused candela has no Renko bars
 ticker.linebreak(any... rest) simple string | refused candela has no line break bars
 ticker.kagi(any... rest) simple string | refused candela has no Kagi bars
 ticker.pointfigure(any... rest) simple string | refused candela has no point and figure bars
-syminfo.prefix(simple string symbol) simple string
-syminfo.ticker(simple string symbol) simple string
+syminfo.prefix(string symbol) string
+syminfo.ticker(string symbol) string
 `
 
 // plotTable has what a script shows of the global scope.
