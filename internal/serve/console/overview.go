@@ -82,7 +82,11 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	note(c.addParts(v, &d))
 	for _, o := range all {
 		if o.Status == order.PendingApproval && (o.Group.Name == "" || o.Group.Name == o.ID) {
-			d.Asks = append(d.Asks, newAskRow(o, f))
+			ask := newAskRow(o, f)
+			if k := c.card(v, o, d.Positions); k.Moved != "" {
+				ask.Meta += ". Price " + k.Moved + " since"
+			}
+			d.Asks = append(d.Asks, ask)
 		}
 	}
 	d.Acts = c.acts(all, f)

@@ -21,7 +21,7 @@ func TestPages_HaveLinesCurrenciesAndNames(t *testing.T) {
 	s := newScene(t)
 	s.book.fill()
 	b := s.browser().login()
-	shows(t, b, "/console/", `<path d="M0,`, "&#43;0.60\u202f%", "value 1,886.00 USDT", "USDT since 00:00 UTC", "1 fired today",
+	shows(t, b, "/console/", `<path d="M0,`, "&#43;0.60\u202f%", "value 1,886.00 USDT", "USDT since 00:00 UTC", "Price &#43;0.60\u202f% since", "1 fired today",
 		"BTCUSDT price below 47,000", `<h2>Health</h2>`, "no prices from binance", `<h2>Clients</h2>`)
 	shows(t, b, "/console/approvals", `class="pl" d="M0,`, "value <b>1,886.00 USDT</b>", "Exposure with it", "8,628.44 of ")
 	shows(t, b, "/console/alerts", "ntfy 0.4 s", `<a href="/console/orders/o1">Buy 0.04 BTCUSDT</a>`)
