@@ -33,6 +33,7 @@ type request struct {
 	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
 	Person    string `json:"o,omitempty"` // the owner whom the page names, after a sign-in at the identity provider
 	Flow      string `json:"f,omitempty"` // of that sign-in
+	Prompt    string `json:"u,omitempty"` // what the provider was asked to ask in it
 	Most      string `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
 	Key       string `json:"k"`
 	Redirect  string `json:"r"`

@@ -111,7 +111,11 @@ func (s *Server) logOut(w http.ResponseWriter, r *http.Request, p params, q requ
 	}
 	s.clearLogin(w)
 	if s.cfg.SignIn != nil {
-		s.startSignIn(w, r, flow{Request: &q, Prompt: upstream.PromptAccount})
+		f := flow{Request: &q, Prompt: upstream.PromptAccount}
+		if q.Prompt == f.Prompt { // and it was the wrong person again
+			f.Prompt = upstream.PromptLogin
+		}
+		s.startSignIn(w, r, f)
 		return
 	}
 	q.Approver = ""

@@ -300,7 +300,7 @@ func (s *Server) ServeSignInConsent(w http.ResponseWriter, r *http.Request) {
 	case f.Request == nil:
 		s.authorizeQuery(w, r, f.Query, id)
 	default:
-		f.Request.Flow = id
+		f.Request.Flow, f.Request.Prompt = id, f.Prompt
 		s.askPerson(w, r, *f.Request)
 	}
 }

@@ -344,6 +344,12 @@ func TestSignIn_FormOfAnotherPerson(t *testing.T) {
 	if page := b.Return(b.Upstream(out)); !strings.Contains(string(page.Body), "You are <strong>Bob</strong>") {
 		t.Errorf("%s", page.Body)
 	}
+	// A provider that names the same person again is asked for a sign-in.
+	page := b.Return(b.Upstream(b.Decide(b.Open(Query(c)), "decision", "logout")))
+	if to := b.Decide(page, "decision", "logout").Location(t); to.Query().Get("prompt") != "login" {
+		t.Errorf("the second time: %s", to)
+	}
+	b.Return(b.Upstream(b.Open(Query(c))))
 	again := allow(b, asAnn)
 	Documented(t, again)
 	if !strings.Contains(string(again.Body), "You are <strong>Bob</strong>") {
