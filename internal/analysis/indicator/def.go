@@ -173,6 +173,10 @@ type Input struct {
 	// Forming says that the last bar has not closed. Only scripts ask.
 	Forming bool
 
+	// Scripts is how many scripts one request runs: they share the steps that it may take.
+	// Only scripts ask; 0 is one.
+	Scripts int
+
 	// Memory provides the columns of the result if it is not nil.
 	Memory *Memory
 

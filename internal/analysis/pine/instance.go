@@ -208,7 +208,9 @@ func problemOf(err error) *indicator.Problem {
 // Compute runs over a whole history.
 func (s *instance) Compute(in indicator.Input) *indicator.Result {
 	b := newBatch(s, in)
-	m, err := s.machine(in.Env, eval.ChartLimits(), outsideOf(&in))
+	limits := eval.ChartLimits()
+	limits.TotalSteps /= int64(max(1, in.Scripts))
+	m, err := s.machine(in.Env, limits, outsideOf(&in))
 	if err == nil {
 		b.machine = m
 		b.wire()

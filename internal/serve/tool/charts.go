@@ -102,6 +102,7 @@ type chartBars struct {
 	shown    market.Bars
 	compared []marketdata.BarSet
 	wanted   wantedBars
+	scripts  int // among the indicators
 }
 
 // read reads the bars that a request needs.
@@ -160,6 +161,7 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 // compares the symbols.
 func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
 	set, shown := bars.BarSet, bars.shown
+	bars.scripts = countScripts(q.Indicators)
 	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
@@ -182,6 +184,16 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
 	return chart, nil
+}
+
+// countScripts returns how many of the indicators are scripts.
+func countScripts(all []NamedIndicator) (n int) {
+	for _, r := range all {
+		if r.Selection.Def.Version != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // holes counts the missing bars among those shown: of the interval they were built
@@ -215,7 +227,7 @@ func run(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, m
 	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
-	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Forming: set.Forming, Memory: memory, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Forming: set.Forming, Memory: memory, Scripts: all.scripts, Series: make(map[market.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}
