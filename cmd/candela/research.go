@@ -27,8 +27,9 @@ type question struct {
 // backtest runs rules or a script over past bars.
 func backtest(ctx context.Context, in invocation) error {
 	q := newQuestion("run_backtest")
-	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "seed"),
-		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript}))
+	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed"),
+		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript},
+		valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}))
 	if err != nil {
 		return err
 	}
@@ -162,6 +163,16 @@ func (q *question) setScript(value string) error {
 	default:
 		q.arguments["script_name"] = value
 	}
+	return nil
+}
+
+// setWalk reads the lengths of a walk forward.
+func (q *question) setWalk(value string) error {
+	train, test, found := strings.Cut(value, ":")
+	if _, err := strconv.Atoi(train + test); err != nil || !found {
+		return fault.Field("--walk-forward", value, "two numbers of bars such as 2000:500")
+	}
+	q.arguments["walk_forward"] = map[string]json.RawMessage{"train": json.RawMessage(train), "test": json.RawMessage(test)}
 	return nil
 }
 

@@ -18,6 +18,11 @@ Flags:
   --bars N       closed bars, 5000 by default
   --capital N, --size-pct N, --quantity N, --fee-bps N, --slip-bps N, --seed N
                  as in run_backtest
+  --sweep JSON   values to try, such as {"fast":[5,10],"slow":[20,40]}; "$fast" in the rules
+                 stands for them
+  --walk-forward TRAIN:TEST
+                 with --sweep: choose on TRAIN bars, run on the next TEST bars, move on
+  --oos-pct N    newest bars that a sweep does not see, 30 by default
   --output FILE  draw it as PNG
   --theme NAME   dark or light` + researchFlags + `
 Examples:

@@ -38,6 +38,7 @@ type charts struct {
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
+	trials   *report.Trials
 	scripts  Scripts // nil without the tool set scripts
 }
 

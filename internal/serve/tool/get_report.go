@@ -143,13 +143,17 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 	if len(honest.Flags) > 0 {
 		flags = warningOf(honest.Flags)
 	}
+	split := 0
+	if r.swept != nil && r.swept.split < p.Bars.Len() {
+		split = r.swept.split
+	}
 	return &report.Report{
-		ID: r.id(p), Answer: answer, Tables: r.tables(run),
+		ID: r.id(p), Answer: answer, Tables: append(r.tables(run), r.sweepTables(p)...),
 		Title: fmt.Sprintf("Back-test of %s, %s, %s to %s", p.Symbol, r.interval, span.From[:10], span.To[:10]),
 		Sections: []report.Section{
 			{Title: "How far to trust this", Facts: [][2]string{
 				{"Flags", flags}, {"Look-ahead", honest.LookAhead}, {"Start", honest.Start}, {"Bars with two prices", honest.Ambiguous},
-				{"Costs", honest.Costs}, {"Order of trades", honest.Order}, {"Assumptions", assumptions(&run.Config)},
+				{"Costs", honest.Costs}, {"Order of trades", honest.Order}, {"Trials", r.trials}, {"Assumptions", assumptions(&run.Config)},
 				{"Data", fmt.Sprintf("%d bars of %s, %d missing", span.Bars, span.Venue, span.Holes)},
 			}},
 			{Title: "Result", Facts: [][2]string{
@@ -161,7 +165,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 			}},
 		},
 		Curve: &report.Curve{
-			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags),
+			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags), OutOfSample: split,
 			Facts: []string{
 				fmt.Sprintf("net %+.2f %%", float64(result.NetPct)), fmt.Sprintf("hold %+.2f %%", float64(result.BuyHold)), fmt.Sprintf("drawdown %.1f %%", float64(result.Drawdown)),
 				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config),

@@ -31,36 +31,39 @@ import (
 // backtestArgs are the arguments of run_backtest.
 type backtestArgs struct {
 	accountArgs
-	symbol      market.Symbol
-	interval    market.Interval
-	long, short *rules.Side
-	script      string
-	scriptName  string
-	bars        int
-	seed        int
-	format      string
-	raw         []byte // the rules as they were given, for the id of the run
+	symbol   market.Symbol
+	interval market.Interval
+	sweepArgs
+	longText, shortText json.RawMessage
+	swept               *swept // nil without a sweep
+	trials              string // how many trials there were
+	script              string
+	scriptName          string
+	bars                int
+	seed                int
+	format              string
+	raw                 []byte // the rules as they were given, for the id of the run
 }
 
 func declareBacktest(l indicator.Library) (*backtestArgs, args) {
-	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, format: formatSummary, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
+	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
-		sideArg(l, "long", &r.long, &r.raw),
-		sideArg(l, "short", &r.short, &r.raw),
+		sideArg("long", &r.longText, &r.raw),
+		sideArg("short", &r.shortText, &r.raw),
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
 		stringArg("script_name", &r.scriptName, 160, "A stored script in place of script."),
 		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
-	list = append(list, r.args()...)
+	list = append(append(list, r.accountArgs.args()...), r.sweepArgs.args()...)
 	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
 }
 
 const sideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
 
 // sideArg reads how positions of one direction begin and end.
-func sideArg(l indicator.Library, name string, dst **rules.Side, raw *[]byte) arg {
+func sideArg(name string, dst *json.RawMessage, raw *[]byte) arg {
 	allowed := "an object with enter, such as " + sideExample
 	object := &schema{Type: "object"}
 	number := &schema{Type: "number"}
@@ -69,12 +72,12 @@ func sideArg(l indicator.Library, name string, dst **rules.Side, raw *[]byte) ar
 		Properties: props{{"enter", object}, {"exit", object}, {"stop_pct", number}, {"target_pct", number}, {"max_bars", &schema{Type: "integer"}}},
 		Required:   []string{"enter"},
 	}
-	return newArg(name, dst, allowed, s, func(text json.RawMessage) (*rules.Side, error) {
+	return newArg(name, dst, allowed, s, func(text json.RawMessage) (json.RawMessage, error) {
 		if text[0] != '{' {
 			return nil, noObject(name, text, allowed)
 		}
 		*raw = append(append(*raw, name...), text...)
-		return readSide(l, name, text)
+		return text, nil
 	})
 }
 
@@ -128,15 +131,22 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 		return mcp.Result{}, err
 	}
 	switch {
-	case r.script != "" && (r.long != nil || r.short != nil):
+	case r.script != "" && r.grid != nil:
+		return mcp.Result{}, fault.Field("sweep", "script and sweep", "sweep with long and short: a script is run as it is")
+	case r.grid == nil && r.train > 0:
+		return mcp.Result{}, fault.Missing("sweep", "the values among which each step of walk_forward chooses, such as "+sweepExample)
+	case r.script != "" && (r.longText != nil || r.shortText != nil):
 		return mcp.Result{}, fault.Field("script", "script and rules", "script, or long and short")
 	case r.script != "":
 		return c.backtestScript(ctx, caller, r)
-	case r.long == nil && r.short == nil:
+	case r.longText == nil && r.shortText == nil:
 		return mcp.Result{}, fault.Missing("long", "long, short or script; long and short are each "+sideExample)
 	}
-	program := &rules.Rules{Library: c.library, Long: r.long, Short: r.short, Symbol: r.symbol, Interval: r.interval}
-	if err := cmp.Or(program.Check(), program.CheckBars(r.bars)); err != nil {
+	if r.grid != nil {
+		return c.backtestSweep(ctx, caller, r)
+	}
+	program, err := r.program(c.library, nil)
+	if err != nil {
 		return mcp.Result{}, err
 	}
 	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, program.Depth())
@@ -215,6 +225,8 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	total, since := c.trials.Add(r.shape(caller), r.runs())
+	r.trials = r.trialsText(found, total, since.UTC().Format(time.DateOnly))
 	answer, err := jsonResult(r.json(found, p), nil)
 	if err != nil {
 		return mcp.Result{}, err
@@ -294,6 +306,7 @@ type honestyJSON struct {
 	Ambiguous string   `json:"ambiguous"`
 	Costs     string   `json:"costs"`
 	Order     string   `json:"order_of_trades"`
+	Trials    string   `json:"trials"`
 }
 
 type backtestJSON struct {
@@ -302,6 +315,7 @@ type backtestJSON struct {
 	Symbol      string      `json:"symbol"`
 	Interval    string      `json:"interval"`
 	FillModel   string      `json:"fill_model"`
+	Sweep       *sweepJSON  `json:"sweep,omitempty"`
 	Result      resultJSON  `json:"result"`
 	Honesty     honestyJSON `json:"honesty"`
 	LastTrades  []tradeJSON `json:"last_trades"`
@@ -318,8 +332,9 @@ func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
 	out := backtestJSON{
 		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run.Run, p),
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
-		Assumptions: assumptions(&run.Config),
+		Assumptions: assumptions(&run.Config), Sweep: r.sweepText(p, r.perYear(p)),
 	}
+	out.Honesty.Trials = r.trials
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
 		out.LastTrades = append(out.LastTrades, tradeJSON{
 			t.Side.String(), unixText(t.EntryTime / 1000), figure(t.EntryPrice), unixText(t.ExitTime / 1000), figure(t.ExitPrice),
@@ -341,12 +356,17 @@ func assumptions(c *simulate.Config) string {
 	return fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
 }
 
-func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
-	year := float64(365*24*time.Hour) / float64(time.Duration(r.interval.Seconds())*time.Second)
+// perYear returns the number of bars a year.
+func (r *backtestArgs) perYear(p *past) float64 {
 	if n := p.Bars.Len(); n > 1 {
 		// Hours outside a session are no part of the year.
-		year = float64(n-1) / (float64(p.Bars.T[n-1]-p.Bars.T[0]) / (365 * 24 * 3600))
+		return float64(n-1) / (float64(p.Bars.T[n-1]-p.Bars.T[0]) / (365 * 24 * 3600))
 	}
+	return float64(365*24*time.Hour) / float64(time.Duration(r.interval.Seconds())*time.Second)
+}
+
+func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
+	year := r.perYear(p)
 	s, k := run.Summary(year), performance.MeasureTrades(run.Profits())
 	return resultJSON{
 		Net: figure(run.Net), NetPct: figure(100 * run.Net / run.Config.Capital), Open: figure(run.Last), Trades: k.Count,
@@ -407,7 +427,7 @@ func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
 // id returns the same text for the same question over the same bars.
 func (r *backtestArgs) id(p *past) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %d %+v %d\n%s\n", p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.raw)
+	fmt.Fprintf(h, "%s %s %d %+v %d %+v\n%s\n", p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.sweepArgs, r.raw)
 	for i := range p.Bars.Len() {
 		b := p.Bars.At(i)
 		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are

@@ -28,7 +28,7 @@ func floors() [][]room {
 			{"serve", "how clients reach it", []string{"serve/admin", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
-		{{"research", "what would have been", []string{"research/firings research/report research/rules research/scan", "research/replay"}}},
+		{{"research", "what would have been", []string{"research/firings research/report research/rules research/scan research/sweep", "research/replay"}}},
 		{{"store", "what survives a restart", []string{
 			"store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/scripts",
