@@ -23,7 +23,11 @@ func (in invocation) shelf(args []string) (*scripts.Shelf, error) {
 	if err := statedir.Open(cfg.Home); err != nil {
 		return nil, err
 	}
-	return scripts.Open(cfg.Home, cfg.NATS.URL != "", pine.Compile), nil
+	sharing := scripts.Unshared // the operator's command works with many owners, too
+	if cfg.NATS.URL != "" {
+		sharing = scripts.Replicas
+	}
+	return scripts.Open(cfg.Home, sharing, pine.Compile), nil
 }
 
 // listScripts prints the stored scripts.

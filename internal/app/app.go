@@ -13,7 +13,6 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/sink"
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
@@ -71,7 +70,7 @@ type Runtime struct {
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	if cfg.Home != "" {
-		rt.shelf = scripts.Open(cfg.Home, cfg.NATS.URL != "", pine.Compile)
+		rt.shelf = openScripts(cfg)
 	}
 	switch mode := cfg.Mode(); mode {
 	case config.ModeMCP:

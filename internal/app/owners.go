@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -206,16 +207,20 @@ func (g ownerGate) records() (store.Owners, error) {
 }
 
 // SignedIn implements oauth.Owners.
-func (g ownerGate) SignedIn(ctx context.Context, owner string, who upstream.Identity) error {
+func (g ownerGate) SignedIn(ctx context.Context, owner string, who upstream.Identity) (string, error) {
 	records, err := g.records()
 	if err != nil {
-		return err
+		return "", err
 	}
-	o, err := records.SeeOwner(ctx, store.Owner{ID: owner, Issuer: who.Issuer, Subject: who.Subject, Email: who.Email, Name: who.Name})
+	linked, err := records.OwnerOf(ctx, who.Issuer, who.Subject)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return admitted(o)
+	o, err := records.SeeOwner(ctx, store.Owner{ID: cmp.Or(linked, owner), Issuer: who.Issuer, Subject: who.Subject, Email: who.Email, Name: who.Name})
+	if err != nil {
+		return "", err
+	}
+	return o.ID, admitted(o)
 }
 
 // Active implements oauth.Owners.

@@ -102,13 +102,21 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 		t.Error("the other's subscription is gone")
 	}
 	gate := ownerGate{&node{owners: func() store.Owners { return kept }}}
-	if err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrSuspended) {
+	if _, err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrSuspended) {
 		t.Errorf("an erased owner signs in: %v", err)
 	}
 	for _, name := range []string{bob, ownerName(3)} {
-		if err := errors.Join(gate.Active(t.Context(), name), gate.SignedIn(t.Context(), name, upstream.Identity{Email: "new@example.com"}), gate.Active(t.Context(), name)); err != nil {
-			t.Errorf("%s is refused: %v", name, err)
+		before := gate.Active(t.Context(), name)
+		as, err := gate.SignedIn(t.Context(), name, upstream.Identity{Email: "new@example.com"})
+		if err := errors.Join(before, err, gate.Active(t.Context(), name)); err != nil || as != name {
+			t.Errorf("%s is refused, or is %s: %v", name, as, err)
 		}
+	}
+	if _, err := desk.Link(t.Context(), bob, "https://other.example.com", "b"); err != nil {
+		t.Error(err)
+	}
+	if as, err := gate.SignedIn(t.Context(), ownerName(4), upstream.Identity{Issuer: "https://other.example.com", Subject: "b"}); err != nil || as != bob {
+		t.Errorf("a linked person is %s: %v", as, err)
 	}
 	if _, err := desk.Suspend(t.Context(), ownerName(3)); err != nil || !errors.Is(gate.Active(t.Context(), ownerName(3)), oauth.ErrSuspended) {
 		t.Errorf("a suspended owner is active: %v", err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"candela/internal/analysis/pine"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -13,7 +12,6 @@ import (
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
-	"candela/internal/store/scripts"
 )
 
 // Research is the answer of a research tool to a command.
@@ -27,7 +25,7 @@ type Research struct {
 func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string, arguments any, progress func(done, total int, message string)) (*Research, error) {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	if cfg.Home != "" {
-		rt.shelf = scripts.Open(cfg.Home, cfg.NATS.URL != "", pine.Compile)
+		rt.shelf = openScripts(cfg)
 	}
 	if rt.Draw == nil || len(rt.Venues) == 0 {
 		return nil, absent(config.ModeChart)

@@ -33,8 +33,10 @@ type IdentityProvider interface {
 
 // Owners knows the owners of this installation.
 type Owners interface {
-	// SignedIn records that an owner signed in. It returns ErrSuspended for one who is suspended.
-	SignedIn(ctx context.Context, owner string, who upstream.Identity) error
+	// SignedIn records that a person signed in whose own id is owner. It returns the owner that
+	// the person acts as: another where the operator has linked them. It returns ErrSuspended
+	// for one who is suspended.
+	SignedIn(ctx context.Context, owner string, who upstream.Identity) (string, error)
 	// Active returns ErrSuspended for an owner who is suspended.
 	Active(ctx context.Context, owner string) error
 }
@@ -254,10 +256,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Iden
 		return notAllowed()
 	}
 	if s.cfg.SignIn.Owners != nil {
-		if e := s.ownerError(r.Context(), s.cfg.SignIn.Owners.SignedIn(r.Context(), owner, who)); e != nil {
+		linked, err := s.cfg.SignIn.Owners.SignedIn(r.Context(), owner, who)
+		if e := s.ownerError(r.Context(), err); e != nil {
 			s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", e.Description), slog.String("subject", owner), address)
 			return e
 		}
+		owner = linked
 	}
 	if e := s.endLogin(r); e != nil { // of the person who used this browser before
 		return e

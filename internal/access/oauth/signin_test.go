@@ -301,9 +301,9 @@ func (o *suspender) Active(context.Context, string) error {
 	return nil
 }
 
-func (o *suspender) SignedIn(ctx context.Context, owner string, _ upstream.Identity) error {
+func (o *suspender) SignedIn(ctx context.Context, owner string, _ upstream.Identity) (string, error) {
 	o.seen.Add(1)
-	return o.Active(ctx, owner)
+	return owner, o.Active(ctx, owner)
 }
 
 func TestSignIn_Suspended(t *testing.T) {

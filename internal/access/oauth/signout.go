@@ -139,7 +139,11 @@ func (s *Server) endSignIn(ctx context.Context, over upstream.Ended, now time.Ti
 	if !s.cfg.SignIn.KeepTokens {
 		s.signOuts.end(key, now)
 	}
-	found, err := s.find(ctx, over.Owner, func(t Token) bool { return of(t.Grant) == key && (t.Grant.Login || !s.cfg.SignIn.KeepTokens) }, now)
+	owner := over.Owner
+	if s.cfg.SignIn.Owners != nil {
+		owner = "" // the person may act as another owner
+	}
+	found, err := s.find(ctx, owner, func(t Token) bool { return of(t.Grant) == key && (t.Grant.Login || !s.cfg.SignIn.KeepTokens) }, now)
 	if err != nil {
 		return err
 	}

@@ -109,8 +109,8 @@ func export(t *testing.T, l *ledger.Ledger, id string) string {
 	return all.String()
 }
 
-// TestEraseOwner_LeavesNothingButAProof erases one of two owners: no byte of the file has what
-// was the owner's, the chain of the audit log holds, and the other owner's rows are as before.
+// TestEraseOwner_LeavesNothingButAProof erases one of two owners: no row has what was the
+// owner's, the chain of the audit log holds, and the other owner's rows are as before.
 func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

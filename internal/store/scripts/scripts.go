@@ -41,8 +41,22 @@ const NotFoundCode = "unknown_script"
 // TooManyCode is that of one too many.
 const TooManyCode = "too_many_scripts"
 
-// OneNodeCode is that of several replicas.
-const OneNodeCode = "scripts_one_node"
+// OneNodeCode is that of several replicas, OperatorCode that of many owners.
+const (
+	OneNodeCode  = "scripts_one_node"
+	OperatorCode = "scripts_of_operator"
+)
+
+// Sharing is who else uses the scripts of a state directory.
+type Sharing int
+
+// With Replicas and ManyOwners nothing can be stored: the files are one process's alone,
+// and would be everybody's.
+const (
+	Unshared Sharing = iota
+	Replicas
+	ManyOwners
+)
 
 // names of scripts and of libraries.
 //
@@ -59,9 +73,9 @@ type Compile func(name, source string, library func(path string) (string, bool))
 // Shelf is the scripts in a directory. It is safe for concurrent use; other processes may
 // change the files at any time.
 type Shelf struct {
-	dir      string
-	compile  Compile
-	replicas bool
+	dir     string
+	compile Compile
+	sharing Sharing
 
 	mu   sync.Mutex // of writers
 	made lru.Cache[string, *compiled]
@@ -75,9 +89,9 @@ type compiled struct {
 }
 
 // Open returns the scripts in a state directory. The directory is made when a script is
-// saved. With replicas nothing can be stored: the files are this process's alone.
-func Open(home string, replicas bool, compile Compile) *Shelf {
-	return &Shelf{dir: filepath.Join(home, DirName), compile: compile, replicas: replicas, made: lru.Cache[string, *compiled]{Limit: keptCost}}
+// saved.
+func Open(home string, sharing Sharing, compile Compile) *Shelf {
+	return &Shelf{dir: filepath.Join(home, DirName), compile: compile, sharing: sharing, made: lru.Cache[string, *compiled]{Limit: keptCost}}
 }
 
 // Entry is a stored file.
@@ -275,9 +289,13 @@ func (s *Shelf) Delete(name string) error {
 	return disk.SyncDir(s.dir)
 }
 
-// writable refuses to store anything where several processes serve the same owner.
+// writable refuses to store anything where several processes or owners use it.
 func (s *Shelf) writable() error {
-	if s.replicas {
+	switch s.sharing {
+	case ManyOwners:
+		return fault.New(fault.Unsupported, OperatorCode, "stored scripts are for all owners of this server, and only its operator adds and removes them; "+
+			`send the script with each request instead: {"name":"pine","source":"..."}`)
+	case Replicas:
 		return fault.New(fault.Unsupported, OneNodeCode, "scripts are stored on one node only, and this candela is one of several replicas; "+
 			`send the script with each request instead: {"name":"pine","source":"..."}`)
 	}

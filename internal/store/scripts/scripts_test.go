@@ -35,7 +35,7 @@ func compile(name, source string, library func(string) (string, bool)) (*indicat
 func open(t *testing.T) (*scripts.Shelf, string) {
 	t.Helper()
 	home := t.TempDir()
-	return scripts.Open(home, false, compile), home
+	return scripts.Open(home, scripts.Unshared, compile), home
 }
 
 func save(t *testing.T, s *scripts.Shelf, name, source string) *indicator.Def {
@@ -120,17 +120,19 @@ func TestSave_Refuses(t *testing.T) {
 	save(t, s, "s0_x", "y")
 }
 
-func TestReplicas_StoreNothing(t *testing.T) {
+func TestShared_StoresNothing(t *testing.T) {
 	t.Parallel()
-	s := scripts.Open(t.TempDir(), true, compile)
-	if _, err := s.Save("mine", "x"); code(err) != scripts.OneNodeCode {
-		t.Errorf("saving gives %v", err)
-	}
-	if err := s.Delete("mine"); code(err) != scripts.OneNodeCode {
-		t.Errorf("removing gives %v", err)
-	}
-	if d, err := s.Inline("x"); err != nil || d.Name != "pine" {
-		t.Errorf("inline gives %v, %v", d, err)
+	for sharing, want := range map[scripts.Sharing]string{scripts.Replicas: scripts.OneNodeCode, scripts.ManyOwners: scripts.OperatorCode} {
+		s := scripts.Open(t.TempDir(), sharing, compile)
+		if _, err := s.Save("mine", "x"); code(err) != want {
+			t.Errorf("saving gives %v", err)
+		}
+		if err := s.Delete("mine"); code(err) != want {
+			t.Errorf("removing gives %v", err)
+		}
+		if d, err := s.Inline("x"); err != nil || d.Name != "pine" {
+			t.Errorf("inline gives %v, %v", d, err)
+		}
 	}
 }
 
@@ -151,7 +153,7 @@ func TestPin_KeepsTheVersionOfAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	pinned := "mine@" + d.Version
-	again := scripts.Open(home, false, compile)
+	again := scripts.Open(home, scripts.Unshared, compile)
 	if got, err := again.Script(pinned); err != nil || got == nil || got.Version != d.Version || got.Doc != "import someone/lib/1library one" {
 		t.Errorf("the kept version is %+v, %v", got, err)
 	}

@@ -58,7 +58,7 @@ const Script = "//@version=6\nindicator(\"Kept\", overlay = true)\nlength = inpu
 // Extended returns the tools with those of the sets, with trading when it is not nil.
 func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Registry {
 	tb.Helper()
-	shelf := scripts.Open(tb.TempDir(), false, pine.Compile)
+	shelf := scripts.Open(tb.TempDir(), scripts.Unshared, pine.Compile)
 	if _, err := shelf.Save("kept", Script); err != nil {
 		tb.Fatal(err)
 	}
