@@ -98,7 +98,7 @@ func TestScript_IsChartedAndFiresAfterACrash(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	begin := func() (*program, *visitor) {
-		p := start(t, "--serve", "--trade", "--toolsets", "scripts", "--home", home, "--port", port, "--oauth-auto-approve", "--binance-url", venue)
+		p := start(t, "--serve", "--trade", "--toolsets", "scripts", "--home", home, "--port", port, "--oauth-auto-approve", "--binance-url", venue) //nolint:contextcheck // it ends with the test
 		c := enter(ctx, ctx, "http://localhost:"+port)
 		if c == nil {
 			t.Fatalf("no client is let in: %s", p.stderr)

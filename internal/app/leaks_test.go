@@ -54,7 +54,7 @@ func leaks() []leak {
 // TestLeaks_AreCaught builds the program with one leak after the other: the comparison of owners
 // with servers of their own must fail for each. The short form checks that the leaks still fit
 // the sources.
-func TestLeaks_AreCaught(t *testing.T) {
+func TestLeaks_AreCaught(t *testing.T) { //nolint:tparallel // each builds the program
 	t.Parallel()
 	for _, l := range leaks() {
 		t.Run(l.name, func(t *testing.T) {

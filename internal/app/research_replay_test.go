@@ -65,13 +65,14 @@ func TestResearch_SignalsAreThoseOfAlerts(t *testing.T) {
 	start := walkStart.AddDate(0, 0, 5)
 	receiver := httptest.NewServer(http.NotFoundHandler())
 	defer receiver.Close()
-	c := openConsole(t, "--home", filepath.Join(t.TempDir(), "home"), "--csv-dir", dir, "--replay-from", start.Format(time.RFC3339), "--replay-speed", fmt.Sprint(speed), "--webhook-url", receiver.URL)
+	c := openConsole(t, "--home", filepath.Join(t.TempDir(), "home"), "--csv-dir", dir, "--replay-from", start.Format(time.RFC3339), "--replay-speed", strconv.Itoa(speed), "--webhook-url", receiver.URL)
 	conditions := map[string]alert.Condition{
+		`{"new_high":{"bars":30}}`: {Type: alert.NewHigh, Bars: 30},
+
 		`{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}`:                  {Type: alert.IndicatorSignal, Indicator: "macd", Signal: "cross_up"},
 		`{"value":{"indicator":"rsi","op":"<","value":40}}`:                              {Type: alert.Value, Left: alert.Operand{Indicator: "rsi"}, Op: alert.Less, Right: alert.Operand{Number: fixed(40)}},
 		`{"value":{"price":"close","op":"crosses_above","value":{"indicator":"sma20"}}}`: {Type: alert.Value, Left: alert.Operand{Price: "close"}, Op: alert.CrossesAbove, Right: alert.Operand{Indicator: "sma20"}},
 		`{"value":{"indicator":"macd","line":"Histogram","op":">","value":0.02}}`:        {Type: alert.Value, Left: alert.Operand{Indicator: "macd", Line: "Histogram"}, Op: alert.Greater, Right: alert.Operand{Number: fixed(0.02)}},
-		`{"new_high":{"bars":30}}`: {Type: alert.NewHigh, Bars: 30},
 	}
 	got, named := map[string][]fire{}, map[string]string{}
 	for text := range conditions {

@@ -63,7 +63,7 @@ func watchProvider(idp *upstream.Provider, log *slog.Logger) Part {
 				}
 			}
 			if retry.Sleep(ctx, checkProviderEvery) != nil {
-				return nil
+				return nil //nolint:nilerr // it was stopped
 			}
 		}
 	}}

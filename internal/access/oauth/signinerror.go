@@ -47,9 +47,10 @@ func providerDown(status int, id string) *Error {
 // signInError maps an error of the identity provider to the page of it. The details are for
 // the log.
 func (s *Server) signInError(r *http.Request, err error) *Error {
-	id := randomID()
+	ctx, id := r.Context(), randomID()
 	log := func(level slog.Level, text string) {
-		s.limitedLog.LogAttrs(r.Context(), level, "[OAuth] "+text, slog.String("request_id", id), slog.Any("error", err), slog.String("address", s.cfg.Address(r).String()))
+		//nolint:sloglint // every caller gives a literal
+		s.limitedLog.LogAttrs(ctx, level, "[OAuth] "+text, slog.String("request_id", id), slog.Any("error", err), slog.String("address", s.cfg.Address(r).String()))
 	}
 	if answered, ok := errors.AsType[*upstream.AnswerError](err); ok {
 		log(slog.LevelInfo, "sign-in not completed")

@@ -152,7 +152,8 @@ func TestSessions_AreListedEndedAndBounded(t *testing.T) {
 		closed()
 	}
 	posts := 0
-	for ; s.sessions.TakePost(one) == 0; posts++ {
+	for s.sessions.TakePost(one) == 0 {
+		posts++
 	}
 	if posts != 60 || s.sessions.TakePost(two) != 0 {
 		t.Errorf("%d forms at once", posts)

@@ -62,8 +62,12 @@ func TestOwnerID(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, pair := range [][2]string{
-		{"https://a.example", "owner"}, {"https://a.example", "owner/alpaca-live"}, {"https://b.example", "owner"},
-		{"https://a.example", "ann@example.com"}, {"https://a.examplea", "nn@example.com"}, {"https://a.example", ""},
+		{"https://a.example", "owner"},
+		{"https://a.example", "owner/alpaca-live"},
+		{"https://b.example", "owner"},
+		{"https://a.example", "ann@example.com"},
+		{"https://a.examplea", "nn@example.com"},
+		{"https://a.example", ""},
 	} {
 		id := upstream.OwnerID(pair[0], pair[1])
 		if !regexp.MustCompile(`^[a-z2-7]{26}$`).MatchString(id) {

@@ -56,10 +56,8 @@ func BenchmarkStream(b *testing.B) {
 	for name, s := range map[string]*indicator.Selection{"macd": compiled(b, macdScript, ""), "macd built in": builtIn} {
 		b.Run(name, func(b *testing.B) {
 			stream := s.Stream(indicator.Env{Interval: market.Hour1})
-			bar := all.At(0)
 			for i := 0; b.Loop(); i++ {
-				at := i % all.Len()
-				bar = all.At(at)
+				bar := all.At(i % all.Len())
 				bar.T = 1_700_006_400 + int64(i)*3600
 				stream.Step(bar)
 			}

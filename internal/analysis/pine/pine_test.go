@@ -50,22 +50,22 @@ func bars(n int) *market.Bars {
 	return &b
 }
 
-func compiled(t testing.TB, source string, params string) *indicator.Selection {
-	t.Helper()
+func compiled(tb testing.TB, source string, params string) *indicator.Selection {
+	tb.Helper()
 	d, err := pine.Compile("mine", source, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var given map[string]json.RawMessage
 	if params != "" {
 		if err := json.Unmarshal([]byte(params), &given); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	l := indicator.Library{Scripts: single{d}}
 	s, err := l.Resolve(indicator.Request{Name: "mine", Params: given})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }

@@ -59,7 +59,7 @@ func TestSymbol_HasWhatTheVenueSays(t *testing.T) {
 			}
 		}
 	}
-	if compiled(t, cross, "").Instance.(indicator.FactsReader).ReadsFacts() {
+	if reader, ok := compiled(t, cross, "").Instance.(indicator.FactsReader); !ok || reader.ReadsFacts() {
 		t.Error("a script that names its symbol only asks for facts")
 	}
 }

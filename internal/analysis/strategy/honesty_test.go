@@ -13,19 +13,19 @@ import (
 )
 
 // script compiles the body of a strategy that pays 0.1 % a side.
-func script(t testing.TB, body string) *Script {
-	t.Helper()
-	return declared(t, "", body)
+func script(tb testing.TB, body string) *Script {
+	tb.Helper()
+	return declared(tb, "", body)
 }
 
 // declared compiles a strategy with more settings.
-func declared(t testing.TB, settings, body string) *Script {
-	t.Helper()
+func declared(tb testing.TB, settings, body string) *Script {
+	tb.Helper()
 	source := "//@version=6\nstrategy(\"t\", default_qty_type=strategy.fixed, default_qty_value=1, initial_capital=1000000, " +
 		"commission_type=strategy.commission.percent, commission_value=0.1" + settings + ")\n" + body
 	program, found := check.Check(source, check.Options{})
 	if program == nil {
-		t.Fatalf("%s\n%s", found[0].Message, body)
+		tb.Fatalf("%s\n%s", found[0].Message, body)
 	}
 	return &Script{Program: program, Tick: 0.01, Step: 1e-6, Env: eval.Env{
 		Interval: market.Hour1, Limits: eval.Limits{BarSteps: 1_000_000, Memory: 64 << 20, Instances: 20_000},

@@ -129,7 +129,8 @@ func (s *Slots) takeBack(o *owner, took time.Duration) {
 	o.held--
 	s.free++
 	s.forget(o)
-	for s.free > 0 && s.next() {
+	for more := true; more && s.free > 0; {
+		more = s.next()
 	}
 }
 

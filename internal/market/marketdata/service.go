@@ -282,7 +282,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 			return s.answer(ctx, p, have, r, read.total(), instrument)
 		}
 		if patient, ok := s.patient.Load(key); ok && !r.Background {
-			patient.(*upstream.Background).Hurry() //nolint:forcetypeassert // the map holds nothing else
+			patient.(*upstream.Background).Hurry() //nolint:forcetypeassert,errcheck // the map holds nothing else
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
 			ctx, cancel := s.bounded(ctx, key, r.Background)

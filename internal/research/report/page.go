@@ -98,7 +98,7 @@ func percentCell(x float64) cell {
 func tableOf(t *Table) pageTable {
 	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], Columns: t.Columns, All: t.Len, Left: max(0, t.Len-mostRows)}
 	for i := t.Len - 1; i >= out.Left; i-- {
-		var row []cell
+		row := make([]cell, 0, len(t.Columns))
 		for k, v := range t.Row(i) {
 			c := cell{Text: Text(v)}
 			if x, ok := v.(float64); ok {

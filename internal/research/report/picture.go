@@ -43,8 +43,11 @@ func (c *Curve) Picture(theme chart.Theme, width, height, scale int) *chart.Spec
 		Bars: d.bars, Symbol: c.Symbol, Interval: c.Interval, Sample: c.Sample, Theme: theme,
 		Width: width, Height: height, Scale: scale, Facts: c.Facts, Note: c.Warning,
 		Results: []chart.Named{
-			{Name: "trades", Result: d.trades()}, {Name: "equity", Result: d.equity()}, {Name: "drawdown", Result: d.drawdown()},
-			{Name: "months", Result: d.months()}, {Name: "position", Result: d.position()},
+			{Name: "trades", Result: d.trades()},
+			{Name: "equity", Result: d.equity()},
+			{Name: "drawdown", Result: d.drawdown()},
+			{Name: "months", Result: d.months()},
+			{Name: "position", Result: d.position()},
 		},
 		Shares: []float64{0.22, 0.13, 0.12, 0.09},
 	}

@@ -36,7 +36,7 @@ func (s *Store) Put(owner string, r *Report) {
 	s.kept = append(s.kept, kept{owner, s.Now().Add(keepFor), r})
 	s.size += r.size()
 	for s.size > keepSize && len(s.kept) > 1 {
-		s.size -= s.kept[0].Report.size()
+		s.size -= s.kept[0].size()
 		s.kept = slices.Delete(s.kept, 0, 1)
 	}
 }
@@ -73,7 +73,7 @@ func (s *Store) remove(gone func(*kept) bool) {
 	s.kept = slices.DeleteFunc(s.kept, func(k kept) bool {
 		out := gone(&k)
 		if out {
-			s.size -= k.Report.size()
+			s.size -= k.size()
 		}
 		return out
 	})

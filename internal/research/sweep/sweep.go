@@ -33,9 +33,9 @@ func (g Grid) Len() int {
 // At returns combination i, one value for each axis. The last axis changes fastest.
 func (g Grid) At(i int) []float64 {
 	point := make([]float64, len(g))
-	for k := len(g) - 1; k >= 0; k-- {
-		n := len(g[k].Values)
-		point[k], i = g[k].Values[i%n], i/n
+	for k, axis := range slices.Backward(g) {
+		n := len(axis.Values)
+		point[k], i = axis.Values[i%n], i/n
 	}
 	return point
 }
@@ -44,8 +44,8 @@ func (g Grid) At(i int) []float64 {
 func (g Grid) neighbours(i int) []int {
 	var out []int
 	stride := 1
-	for k := len(g) - 1; k >= 0; k-- {
-		n := len(g[k].Values)
+	for _, axis := range slices.Backward(g) {
+		n := len(axis.Values)
 		at := i / stride % n
 		if at > 0 {
 			out = append(out, i-stride)

@@ -41,7 +41,7 @@ func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sy
 	var b *browser
 	for i := range count {
 		if i%owner.MaxStreams == 0 {
-			b = s.browser().login()
+			b = s.browser().login() //nolint:contextcheck // a login is no stream
 		}
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, base+"/console/events", nil)
 		r.Header.Set("User-Agent", userAgent)

@@ -96,7 +96,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 
 // currency returns the currency of everything that is held and ordered.
 func currency(all []order.Order, held positions, f format) string {
-	var symbols []market.Symbol
+	symbols := make([]market.Symbol, 0, len(all)+len(held.Rows))
 	for _, o := range all {
 		symbols = append(symbols, o.Symbol)
 	}
@@ -130,11 +130,11 @@ func (c *Console) addParts(v *visit, d *overviewData) error {
 
 // acts lists what agents did and which alerts fired, newest first.
 func (c *Console) acts(orders []order.Order, f format) []actRow {
-	var all []actRow
+	fired := c.firings()
+	all := make([]actRow, 0, 2*newestActs)
 	for _, o := range orders[:min(len(orders), newestActs)] {
 		all = append(all, newActRow(o, f))
 	}
-	fired := c.firings()
 	for _, one := range fired[:min(len(fired), newestActs)] {
 		row := newFiredRow(one, f)
 		all = append(all, actRow{Icon: "bell", Lead: row.Symbol + " " + lowerFirst(row.Condition), Text: "fired at " + row.Value, At: row.At, To: Root + "/alerts/" + row.ID})

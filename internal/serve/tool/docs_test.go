@@ -415,6 +415,7 @@ func errorCodes() map[string]string {
 		"pine_kind":              "A Pine library is no indicator. Store it as user/library/number and import it.",
 		"pine_runtime":           "A Pine script failed at a bar; the message has the line.",
 		"pine_size":              "A Pine script is longer than 256 KiB. Remove what it does not need.",
+		"scripts_of_operator":    "Many owners share the stored scripts, and only the operator changes them. Send the source with each request.",
 		"scripts_one_node":       "Several replicas run, and scripts are stored on one node only. Send the source with each request.",
 		"too_many_scripts":       "200 scripts are stored. Remove one with delete_script.",
 		"unknown_report":         "No report has that id, or it is over an hour old. Repeat the call that made it.",

@@ -45,7 +45,7 @@ type backtestArgs struct {
 	raw                 []byte // the rules as they were given, for the id of the run
 }
 
-func declareBacktest(l indicator.Library) (*backtestArgs, args) {
+func declareBacktest() (*backtestArgs, args) {
 	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
@@ -120,7 +120,7 @@ func (c *charts) runBacktest() toolSpec {
 		description: "What a set of rules would have earned on past bars, by TradingView's fill rules: orders of a closed bar fill from the next open on. " +
 			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. get_report has all trades and the picture. About 3 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(func() (*backtestArgs, args) { return declareBacktest(c.library) }, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
+		call: calling(declareBacktest, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
 			return c.backtest(ctx, caller, r)
 		}),
 	}

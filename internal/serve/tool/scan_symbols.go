@@ -356,7 +356,7 @@ func named(all []scanFailure) (some []scanFailure, by map[string]int) {
 
 // tables lists the rows of a scan, and the symbols that are missing.
 func (r *scanArgs) tables(found *scanned) []report.Table {
-	columns := []string{"symbol", "time", "close", "bars_ago", "short_history"}
+	columns := append(make([]string, 0, 5+len(r.Columns)), "symbol", "time", "close", "bars_ago", "short_history")
 	for _, c := range r.Columns {
 		columns = append(columns, c.Name)
 	}
@@ -364,7 +364,7 @@ func (r *scanArgs) tables(found *scanned) []report.Table {
 	return []report.Table{
 		{Name: "rows", Columns: columns, Len: len(found.rows), Row: func(i int) []any {
 			row := &found.rows[i]
-			line := []any{row.Symbol, unixText(row.Time), row.Close, row.Ago, row.Short}
+			line := append(make([]any, 0, len(columns)), row.Symbol, unixText(row.Time), row.Close, row.Ago, row.Short)
 			for _, v := range row.Values {
 				line = append(line, v)
 			}

@@ -77,7 +77,7 @@ func scanning(t *testing.T, source tool.BarSource) *tool.Registry {
 	return r
 }
 
-func scanned(t *testing.T, ctx context.Context, r *tool.Registry, arguments string) (scanAnswer, string) {
+func scanned(ctx context.Context, t *testing.T, r *tool.Registry, arguments string) (scanAnswer, string) {
 	t.Helper()
 	result, err := r.Call(ctx, caller(), "scan_symbols", json.RawMessage(arguments))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestScanSymbols_SaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	r := scanning(t, waves{})
 	names := append(numbered(60), "NONE1", "BUSY1", "DOWN1", "NEW1")
-	a, text := scanned(t, t.Context(), r, `{"symbols":`+symbolList(names...)+`,"condition":{"value":{"indicator":"rsi","op":"<","value":50}},"columns":["rsi","close"],"order":"asc","limit":10}`)
+	a, text := scanned(t.Context(), t, r, `{"symbols":`+symbolList(names...)+`,"condition":{"value":{"indicator":"rsi","op":"<","value":50}},"columns":["rsi","close"],"order":"asc","limit":10}`)
 	if a.Complete || a.Asked != 64 || a.Done != 61 || len(a.Failed) != 3 || a.Matched == 0 || a.Matched == 61 || len(a.Rows) != 10 || a.MoreRows != a.Matched-10 {
 		t.Fatalf("%s", text)
 	}
@@ -130,7 +130,7 @@ func TestScanSymbols_SaysWhatIsMissing(t *testing.T) {
 		t.Errorf("the condition is about one symbol: %s", a.Condition)
 	}
 	// A symbol with too few bars is not ranked before one with enough.
-	b, text := scanned(t, t.Context(), r, `{"symbols":["NEW1","S1","S2"],"columns":["rsi"]}`)
+	b, text := scanned(t.Context(), t, r, `{"symbols":["NEW1","S1","S2"],"columns":["rsi"]}`)
 	if !b.Complete || len(b.Rows) != 3 || b.Rows[2].Symbol != "NEW1" || !b.Rows[2].Short {
 		t.Errorf("%s", text)
 	}
@@ -141,8 +141,8 @@ func TestScanSymbols_SaysWhatIsMissing(t *testing.T) {
 func TestScanSymbols_DoesNotDependOnTiming(t *testing.T) {
 	t.Parallel()
 	arguments := `{"symbols":` + symbolList(append(numbered(30), "NONE1", "DOWN1")...) + `,"condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"within_bars":20,"columns":["close"]}`
-	_, quick := scanned(t, t.Context(), scanning(t, waves{}), arguments)
-	_, slow := scanned(t, t.Context(), scanning(t, waves{wait: func(_ context.Context, name string) error {
+	_, quick := scanned(t.Context(), t, scanning(t, waves{}), arguments)
+	_, slow := scanned(t.Context(), t, scanning(t, waves{wait: func(_ context.Context, name string) error {
 		time.Sleep(time.Duration(len(name)*7%5) * time.Millisecond)
 		return nil
 	}}), arguments)
@@ -164,7 +164,7 @@ func TestScanSymbols_IsCancelled(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	_, text := scanned(t, ctx, r, `{"symbols":`+symbolList(numbered(500)...)+`,"columns":["rsi"]}`)
+	_, text := scanned(ctx, t, r, `{"symbols":`+symbolList(numbered(500)...)+`,"columns":["rsi"]}`)
 	if !strings.Contains(text, `"cancelled"`) || len(reads) > 120 {
 		t.Errorf("%d reads, %s", len(reads), text)
 	}
@@ -179,7 +179,7 @@ func TestScanSymbols_ReportsProgress(t *testing.T) {
 		}
 		said = append(said, done)
 	})
-	_, _ = scanned(t, ctx, scanning(t, waves{}), `{"symbols":`+symbolList(numbered(40)...)+`,"columns":["rsi"]}`)
+	_, _ = scanned(ctx, t, scanning(t, waves{}), `{"symbols":`+symbolList(numbered(40)...)+`,"columns":["rsi"]}`)
 	if len(said) == 0 || said[0] != 1 {
 		t.Errorf("%v", said)
 	}
@@ -200,7 +200,7 @@ func TestScanSymbols_Refusals(t *testing.T) {
 		`{"symbols":["S1"],"columns":["a","b","c","d","e","f","g"]}`:         "list_indicators",
 		`{"symbols":` + symbolList(numbered(501)...) + `,"columns":["rsi"]}`: "500",
 	} {
-		if _, text := scanned(t, t.Context(), r, arguments); !strings.Contains(text, want) || !strings.Contains(text, `"code"`) {
+		if _, text := scanned(t.Context(), t, r, arguments); !strings.Contains(text, want) || !strings.Contains(text, `"code"`) {
 			t.Errorf("%.80s: %s", arguments, text)
 		}
 	}

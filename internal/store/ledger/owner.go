@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -195,7 +196,7 @@ func (t *tx) erase(o store.Owner) (store.Erasure, error) {
 		return proof, err
 	}
 	if err == nil {
-		proof.LastHash = fmt.Sprintf("%x", hash)
+		proof.LastHash = hex.EncodeToString(hash)
 	}
 	proof.Events, err = t.exec("UPDATE events SET subject = '', actor = '', client = '', body = '' WHERE owner = ? AND body <> ''", o.ID)
 	if err != nil {

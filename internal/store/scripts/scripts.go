@@ -41,11 +41,11 @@ const NotFoundCode = "unknown_script"
 // TooManyCode is that of one too many.
 const TooManyCode = "too_many_scripts"
 
-// OneNodeCode is that of several replicas, OperatorCode that of many owners.
-const (
-	OneNodeCode  = "scripts_one_node"
-	OperatorCode = "scripts_of_operator"
-)
+// OneNodeCode is that of several replicas.
+const OneNodeCode = "scripts_one_node"
+
+// OperatorCode is that of many owners.
+const OperatorCode = "scripts_of_operator"
 
 // Sharing is who else uses the scripts of a state directory.
 type Sharing int
@@ -292,6 +292,7 @@ func (s *Shelf) Delete(name string) error {
 // writable refuses to store anything where several processes or owners use it.
 func (s *Shelf) writable() error {
 	switch s.sharing {
+	case Unshared:
 	case ManyOwners:
 		return fault.New(fault.Unsupported, OperatorCode, "stored scripts are for all owners of this server, and only its operator adds and removes them; "+
 			`send the script with each request instead: {"name":"pine","source":"..."}`)

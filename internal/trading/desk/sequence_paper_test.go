@@ -39,7 +39,7 @@ func TestSequences_OnPaper(t *testing.T) {
 			s.policy.MaxSymbolExposure = guard.Limit{Value: s.most}
 			s.policy.MaxDailyLoss, s.policy.MaxOrdersPerMinute = guard.Limit{Off: true}, guard.Limit{Off: true}
 			s.policy.DuplicateWindow = 0
-			s.onPaper.open()
+			s.open()
 			defer func() { s.stop() }()
 			time.Sleep(2 * time.Second)
 			s.run()
@@ -99,7 +99,7 @@ func (s *paperSequence) step() {
 	case 9:
 		s.note("restart")
 		s.stop()
-		s.onPaper.open()
+		s.open()
 		time.Sleep(5 * time.Second)
 	case 10:
 		s.haltOrResume()

@@ -48,7 +48,7 @@ func ownShare(t *testing.T, s oauth.Store) {
 // refuseFull fills a store with the whole shares of three owners.
 func refuseFull(t *testing.T, s oauth.Store) {
 	t.Helper()
-	var all []oauth.Token
+	all := make([]oauth.Token, 0, 12)
 	for _, owner := range []string{"ann", "bob", "cid"} {
 		for i := range 4 {
 			all = append(all, issueTo(t, s, owner+strconv.Itoa(i), owner, start().Add(time.Duration(i)*time.Second)))

@@ -55,7 +55,7 @@ func conform(t *testing.T, rule, script string, want []float64) {
 		if want[i]-want[i] != 0 && want[i] == want[i] {
 			continue // any value
 		}
-		if !agree(got[i], want[i], 1e-9) {
+		if !agree(got[i], want[i]) {
 			t.Errorf("%s: got %v, want %v\n%s", rule, got, want, script)
 			return
 		}

@@ -217,7 +217,7 @@ func (c *compiler) readHistory(r *ring, e *check.History) num {
 	if p := c.address(e.Offset); p != nil {
 		return func() float64 {
 			x := *p
-			if k := int(x); uint(k-1) < uint(r.n) { //nolint:gosec // G115: 0 and less become large
+			if k := int(x); uint(k-1) < uint(r.n) { // 0 and less become large
 				return r.back(k)
 			}
 			return m.readBack(r, x, at)

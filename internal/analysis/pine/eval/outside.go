@@ -24,7 +24,7 @@ type Outside struct {
 
 // closed reports whether bar i has closed at a time.
 func (o *Outside) closed(i int, interval market.Interval, at int64) bool {
-	return !(o.Forming && i == o.Bars.Len()-1) && o.Calendar.CloseOf(interval, o.Bars.T[i]) <= at
+	return (!o.Forming || i < o.Bars.Len()-1) && o.Calendar.CloseOf(interval, o.Bars.T[i]) <= at
 }
 
 // feed reads the bars of a frame along with those of the chart.

@@ -73,7 +73,7 @@ func TestOutside(t *testing.T) {
 				if err := errors.Join(m.Try(b, true, false), m.Try(b, true, true), m.Keep(b)); err != nil {
 					t.Fatal(err)
 				}
-				if got := m.Outputs()[0].Values[0]; !agree(got, want[i], 1e-9) {
+				if got := m.Outputs()[0].Values[0]; !agree(got, want[i]) {
 					t.Errorf("bar %d: got %v, want %v", i, got, want[i])
 				}
 			}

@@ -84,9 +84,9 @@ func wanted(tb testing.TB, text string) []float64 {
 }
 
 // agree reports whether two values are equal to a part in a thousand million, na included.
-func agree(got, want, relative float64) bool {
+func agree(got, want float64) bool {
 	if math.IsNaN(got) || math.IsNaN(want) {
 		return math.IsNaN(got) == math.IsNaN(want)
 	}
-	return math.Abs(got-want) <= relative*max(math.Abs(want), 1e-3)
+	return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-3)
 }

@@ -89,7 +89,7 @@ func TestTraps_HaveTheirRightResults(t *testing.T) {
 		want := wanted(t, c.want)
 		got := column(t, c.script(), ramp(len(want)), 0)
 		for i := range want {
-			if !agree(got[i], want[i], 1e-9) {
+			if !agree(got[i], want[i]) {
 				t.Errorf("trap %d: got %v, want %v\n%s", c.number, got, want, c.source)
 				break
 			}
