@@ -36,8 +36,8 @@ const (
 // time to set, list and fire an alert. An owner among a hundred thousand costs as much as one
 // among a thousand.
 func TestOwners_CostStaysFlat(t *testing.T) { //nolint:paralleltest // it measures
-	sizes := longtest.Pick([]int{100, 400, 1600}, []int{1_000, 10_000, 100_000})
-	rounds := longtest.Pick(30, 1000)
+	sizes := longtest.Pick([]int{50, 200, 800}, []int{1_000, 10_000, 100_000})
+	rounds := longtest.Pick(10, 1000)
 	var all []*crowd
 	for _, n := range sizes {
 		all = append(all, newCrowd(t, n))

@@ -174,8 +174,8 @@ func (t *Tracker) end(now time.Time, why Reason, match func(*client) bool) {
 	}
 }
 
-// client returns the record of a token, a new one if there is none. Beyond the bound the
-// record that was used longest ago makes room.
+// client returns the record of a token, a new one if there is none. Beyond the bound, those
+// that were used longest ago make room: several at once, so that one call in many pays for it.
 func (t *Tracker) client(key string, now time.Time) *client {
 	if c := t.clients[key]; c != nil {
 		return c
@@ -187,13 +187,10 @@ func (t *Tracker) client(key string, now time.Time) *client {
 		t.expire(now)
 	}
 	if len(t.clients) >= maxClients {
-		oldest, found := "", time.Time{}
-		for key, c := range t.clients {
-			if oldest == "" || c.seen.Before(found) {
-				oldest, found = key, c.seen
-			}
+		oldest := slices.SortedFunc(maps.Keys(t.clients), func(a, b string) int { return t.clients[a].seen.Compare(t.clients[b].seen) })
+		for _, key := range oldest[:maxClients/16] {
+			delete(t.clients, key)
 		}
-		delete(t.clients, oldest)
 	}
 	c := &client{}
 	t.clients[key] = c

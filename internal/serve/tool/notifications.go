@@ -46,9 +46,9 @@ func (t *Trading) getNotifications() toolSpec {
 		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
 		prop{"condition", &schema{Type: "object", Description: "type and the fields of that type.", Properties: props{typedProp("type", "string", "")}, Required: []string{"type"}}},
 		typedProp("value?", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
-		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found later, in bars that were missed when they closed."),
-		typedProp("error?", "string", "The alert has ended without firing: its script failed."),
-		typedProp("fire?", "integer", "Of a repeating alert, from 1."), typedProp("max_fires?", "integer", ""))
+		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found in missed bars."),
+		typedProp("error?", "string", "Why its script failed."),
+		typedProp("fire?", "integer", "Counts from 1."), typedProp("max_fires?", "integer", ""))
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
 		description: "Fetch fired alerts and remove them from the queue: each is returned once, to the first client that asks. " +

@@ -312,7 +312,7 @@ func positionSchema() *schema {
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
 		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
 		typedProp("protected_quantity", "string", "That open stops would close."),
-		typedProp("unprotected_quantity?", "string", "That lacks its stop."),
+		typedProp("unprotected_quantity?", "string", "Lacks its stop."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
 	s.AdditionalProperties = nil
 	return s
