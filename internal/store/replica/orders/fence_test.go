@@ -88,6 +88,11 @@ func publishRaw(t *testing.T, nc *nats.Conn, stream string, expect []string) (je
 			m.Header.Set("Nats-Batch-Commit", "1")
 		}
 		answer, err := nc.RequestMsg(m, replicatest.Patience)
+		// The server of this connection may learn only now that the new stream listens. It says so
+		// before any server has seen the message, and a test begins with a single message.
+		for len(expect) == 1 && errors.Is(err, nats.ErrNoResponders) {
+			answer, err = nc.RequestMsg(m, replicatest.Patience)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
