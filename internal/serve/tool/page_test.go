@@ -66,6 +66,7 @@ func newMany(t *testing.T, n int, text string) (*many, *tool.Registry) {
 	for i := range n {
 		m.add(i, text)
 	}
+	slices.Reverse(m.orders)
 	parts := m.Parts()
 	parts.Orders, parts.Positions, parts.Alerts, parts.Notifications = m, m, manyAlerts{tooltest.Alerts{Trading: m.Trading}, m}, m
 	r, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
@@ -80,10 +81,10 @@ func (m *many) add(i int, text string) {
 	symbol := market.Symbol{Venue: "test", Name: fmt.Sprintf("S%05d", i)}
 	a := alert.Alert{ID: fmt.Sprintf("a-%05d", i), Symbol: symbol, Created: at, Note: text, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: one}}
 	m.alerts = append(m.alerts, a)
-	m.orders = append([]order.Order{{
+	m.orders = append(m.orders, order.Order{
 		Origin: order.Origin{Spec: order.Spec{ID: fmt.Sprintf("o-%05d", i), Symbol: symbol, Side: order.Buy, Type: order.Limit, Quantity: one, Price: one}, Broker: "paper", Mode: order.Paper},
 		Status: order.Filled, Created: at, Updated: at,
-	}}, m.orders...)
+	})
 	m.positions = append(m.positions, order.PricedPosition{Position: order.Position{Symbol: symbol, Quantity: one, Cost: one}, Mode: order.Paper})
 	f := alert.Firing{Alert: a, Value: 1, At: at}
 	m.log.Append([]notify.Entry{{Seq: uint64(i) + 1, Owner: caller().Subject, Symbol: symbol, Type: "price_above", At: time.Now(), Data: f.AppendJSON(nil)}})
@@ -155,6 +156,7 @@ func TestLists_PagesStayWhereTheyAreWhenItemsComeAndGo(t *testing.T) {
 		next := 1000
 		found := follow(t, r, name, field, `{"limit":100}`, func() {
 			m.add(next, "")
+			m.orders = slices.Insert(m.orders[:len(m.orders)-1], 0, m.orders[len(m.orders)-1])
 			m.alerts = slices.Delete(m.alerts, 99, 100) // where the first page ended
 			m.positions = slices.Delete(m.positions, 99, 100)
 			m.orders = slices.Delete(m.orders, 100, 101)
