@@ -25,7 +25,7 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 	o.Venues, o.Brokers, o.Sinks = deps.Venues, deps.Brokers, deps.Sinks
 	o.Policy = checkPolicy
 	o.ConnectNATS = func(ctx context.Context, cfg *config.Config) error {
-		conn, err := conn.Connect(ctx, conn.ConfigOf(cfg.NATS), slog.New(slog.DiscardHandler))
+		conn, err := conn.Connect(ctx, conn.ConfigOf(cfg), slog.New(slog.DiscardHandler))
 		if err == nil {
 			conn.Close()
 		}

@@ -110,7 +110,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
 		OwnerSubscriptions: rt.ownerSubscriptions(),
 	})
-	t.newEngine(rt, l, inbox.Append)
+	barred := &barredOwners{}
+	t.newEngine(rt, l, inbox.Append, barred.has)
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
@@ -125,12 +126,20 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return now, nil, known
 		},
 		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
+		barred: func(ctx context.Context, owner string, state store.OwnerState) error {
+			return barred.set(ctx, t.engine, owner, state)
+		},
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
 			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},
 			inboxPart(inbox, func(ctx context.Context) error { return restoreInbox(ctx, inbox, l) }),
 		},
 		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
+			if kept := l.owners(); kept != nil {
+				if err := barred.load(ctx, kept); err != nil {
+					return err
+				}
+			}
 			if err := t.engine.Restore(ctx, l); err != nil {
 				return err
 			}

@@ -60,8 +60,12 @@ type side struct {
 	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
 	history func() *ledger.Audit
 
-	// owners returns the records of owners, nil while the store is not open; nil for replicas.
+	// owners returns the records of owners, nil while the store is not open; nil for one owner
+	// of many replicas.
 	owners func() store.Owners
+	// barred makes the state of an owner take effect here after it was written; nil for
+	// replicas, which all learn of it from the store.
+	barred func(ctx context.Context, owner string, state store.OwnerState) error
 
 	first []Part // before the sinks and the engine: the inbox and what it needs
 	rest  []Part // after the engine: what assigns alerts to it, and the desk

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/upstream"
+	"candela/internal/alerting/engine"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/store"
 )
@@ -81,7 +84,15 @@ func (d ownersDesk) Suspend(ctx context.Context, id string) (store.Owner, error)
 	if err != nil {
 		return o, err
 	}
-	return o, d.endLogins(ctx, id)
+	return o, errors.Join(d.takeEffect(ctx, id, store.OwnerSuspended), d.endLogins(ctx, id))
+}
+
+// takeEffect makes a state that was written take effect.
+func (d ownersDesk) takeEffect(ctx context.Context, id string, state store.OwnerState) error {
+	if d.side.barred == nil {
+		return nil
+	}
+	return d.side.barred(ctx, id, state)
 }
 
 // endLogins revokes everything that was approved for an owner.
@@ -104,7 +115,11 @@ func (d ownersDesk) Resume(ctx context.Context, id string) (store.Owner, error) 
 	if err != nil {
 		return store.Owner{}, err
 	}
-	return records.SetOwnerState(ctx, id, store.OwnerActive)
+	o, err := records.SetOwnerState(ctx, id, store.OwnerActive)
+	if err != nil {
+		return o, err
+	}
+	return o, d.takeEffect(ctx, id, store.OwnerActive)
 }
 
 // Link implements control.Owners.
@@ -161,7 +176,11 @@ func (d ownersDesk) Erase(ctx context.Context, id string) (store.Erasure, error)
 			return store.Erasure{}, err
 		}
 	}
-	return records.EraseOwner(ctx, id)
+	proof, err := records.EraseOwner(ctx, id)
+	if err != nil {
+		return proof, err
+	}
+	return proof, d.takeEffect(ctx, id, store.OwnerErased)
 }
 
 func (d ownersDesk) letGo(ctx context.Context, id string) error {
@@ -190,6 +209,34 @@ func (rt Runtime) ownerSubscriptions() int {
 		return oauth.ManyOwners().OwnerTokens // each token has one
 	}
 	return 0
+}
+
+// barredOwners are the owners whose alerts do not fire on one node. It is safe for concurrent
+// use.
+type barredOwners struct{ known sync.Map }
+
+func (b *barredOwners) has(owner string) bool {
+	_, barred := b.known.Load(owner)
+	return barred
+}
+
+// load reads who is suspended or erased.
+func (b *barredOwners) load(ctx context.Context, from store.Owners) error {
+	all, err := from.BarredOwners(ctx)
+	for owner := range all {
+		b.known.Store(owner, true)
+	}
+	return err
+}
+
+// set makes a state take effect at an engine that evaluates all alerts.
+func (b *barredOwners) set(ctx context.Context, e *engine.Engine, owner string, state store.OwnerState) error {
+	if state != store.OwnerActive {
+		b.known.Store(owner, true)
+		return e.Suspend(ctx, owner)
+	}
+	b.known.Delete(owner)
+	return e.Resume(ctx, owner, func(market.Symbol) bool { return true })
 }
 
 // ownerGate records owners who sign in and keeps suspended ones out.

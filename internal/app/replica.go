@@ -28,6 +28,7 @@ import (
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
+	"candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 )
@@ -52,7 +53,8 @@ type replicaNode struct {
 	members *member.Group
 	store   *alerts.Store
 	records *inbox.RecordStore
-	inbox   notify.Inbox
+	inbox   *replicated.Inbox
+	owners  *owners.Store // nil for one owner
 	tail    *alerts.ChangeFeed
 	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
@@ -129,6 +131,11 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if err != nil {
 		return err
 	}
+	if rt.Config.ManyOwners() {
+		if r.owners, err = owners.Open(ctx, r.conn, time.Now, r.store); err != nil {
+			return err
+		}
+	}
 	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
 	return err
 }
@@ -144,12 +151,15 @@ func (rt Runtime) replicaName() string {
 
 // connect connects to the servers and waits a while for servers that are starting.
 func (rt Runtime) connect(ctx context.Context) (*conn.Conn, error) {
-	return conn.ConnectWait(ctx, conn.ConfigOf(rt.Config.NATS), rt.Log)
+	return conn.ConnectWait(ctx, conn.ConfigOf(rt.Config), rt.Log)
 }
 
 func (r *replicaNode) close() {
 	if r.tail != nil {
 		r.tail.Close()
+	}
+	if r.owners != nil {
+		r.owners.Close()
 	}
 	if r.records != nil {
 		r.records.Close()
@@ -169,7 +179,11 @@ func (r *replicaNode) close() {
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
-	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {})
+	var suspended func(owner string) bool
+	if r.owners != nil {
+		suspended = r.owners.Barred
+	}
+	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, suspended)
 	r.engine = t.engine
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
@@ -181,7 +195,8 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		},
 	})
 	return side{
-		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
+		owners: r.ownerRecords(),
+		inbox:  r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {
@@ -189,7 +204,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			}
 			return now, r.desk.HaltFiles(ctx), true
 		},
-		first: []Part{
+		first: append(r.ownerParts(rt), []Part{
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
 				if err := prune(ctx, r.store); err != nil {
@@ -197,7 +212,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 				}
 				return pruneForever(ctx, hard, rt, r.store)
 			})},
-		},
+		}...),
 		rest: []Part{
 			{Name: "shards", Run: func(ctx, _ context.Context, ready func()) error {
 				ready()

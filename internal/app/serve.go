@@ -80,7 +80,7 @@ func newLogins(rt Runtime, pass *control.Pass, idp *upstream.Provider) (*oauth.S
 		if err := setSignIn(&front, cfg, idp); err != nil {
 			return nil, err
 		}
-		if cfg.Trade && cfg.NATS.URL == "" {
+		if cfg.Trade {
 			front.SignIn.Owners = ownerGate{rt.node}
 		}
 	}

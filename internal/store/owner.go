@@ -55,6 +55,8 @@ type Owners interface {
 	SetOwnerPlan(ctx context.Context, id, plan string) (Owner, error)
 	LinkOwner(ctx context.Context, id, issuer, subject string) (Owner, error)
 	EraseOwner(ctx context.Context, id string) (Erasure, error)
+	// BarredOwners returns the states of owners who are not active.
+	BarredOwners(ctx context.Context) (map[string]OwnerState, error)
 	ExportOwner(ctx context.Context, id string) iter.Seq2[ExportedRow, error]
 	Adopt(ctx context.Context, from string, to Owner) (moved map[string]int64, err error)
 }

@@ -51,7 +51,7 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config holds the dependencies of an engine. All but Observe and Depth are required.
+// Config holds the dependencies of an engine. All but Observe, Suspended and Depth are required.
 type Config struct {
 	Store Store
 	Data  Data
@@ -67,6 +67,8 @@ type Config struct {
 	Rand func() float64
 	// Library has the indicators that alerts may use; the zero value is the catalogue.
 	Library indicator.Library
+	// Suspended reports whether an owner's alerts must not fire; nil for none. See Suspend.
+	Suspended func(owner string) bool
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }

@@ -44,8 +44,9 @@ type scene struct {
 	data  *marketdata.Service
 	log   journal
 
-	library indicator.Library
-	now     func() time.Time // the engine's clock; nil for time.Now
+	library   indicator.Library
+	suspended func(owner string) bool
+	now       func() time.Time // the engine's clock; nil for time.Now
 
 	mu        sync.Mutex
 	published []firing
@@ -132,7 +133,7 @@ func (s *scene) start() {
 	}
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library, Suspended: s.suspended,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)

@@ -66,13 +66,17 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 	return e.do(ctx, func(l *loop) {
 		for i := range alerts {
-			if l.index.Has(alerts[i].ID) {
-				l.index.Update(alerts[i].ID, alerts[i].State)
-			} else {
-				l.added(&alerts[i], l.index.AddInactive(alerts[i]))
-			}
+			l.list(&alerts[i])
 		}
 	})
+}
+
+func (l *loop) list(a *alert.Alert) {
+	if l.index.Has(a.ID) {
+		l.index.Update(a.ID, a.State)
+	} else {
+		l.added(a, l.index.AddInactive(*a))
+	}
 }
 
 // Select returns the listed alerts on the instruments for which match returns true, in
@@ -104,6 +108,10 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 // tracker. The unsaved watermark is dropped: it would cover bars that this alert has not
 // seen.
 func (l *loop) adopt(h *Handed) bool {
+	if l.cfg.Suspended != nil && l.cfg.Suspended(h.Owner) {
+		l.list(&h.Alert)
+		return false
+	}
 	if l.index.Has(h.ID) {
 		l.index.Update(h.ID, h.State)
 		if !l.index.Activate(h.ID) {
@@ -112,19 +120,25 @@ func (l *loop) adopt(h *Handed) bool {
 	} else if !l.added(&h.Alert, l.index.Add(h.Alert)) {
 		return false
 	}
-	l.index.Resume(h.ID)
-	t := l.track(h.Dependency())
+	since, mark := h.unseen()
+	l.follow(&h.Alert, since, mark)
+	return true
+}
+
+// follow tracks the dependency of an alert that was activated, and has it see the bars since a
+// time.
+func (l *loop) follow(a *alert.Alert, since time.Time, mark int64) {
+	l.index.Resume(a.ID)
+	t := l.track(a.Dependency())
 	t.unusedSince = time.Time{}
 	delete(l.watermarks, subscriptionFor(t.dependency))
-	t.watermarked = t.watermarked || h.Mark != 0
-	since, mark := h.unseen()
+	t.watermarked = t.watermarked || mark != 0
 	if t.inProgress {
 		t.queued.include(since, mark)
-		return true
+		return
 	}
 	t.ready = false
 	t.include(since, mark)
-	return true
 }
 
 // unseen returns since when the alert must see bars, and the watermark before which it has

@@ -97,7 +97,7 @@ func (s Server) exportOwner(w http.ResponseWriter, r *http.Request) {
 // withoutOwners says what errNotFound means for a command about owners.
 func withoutOwners(err error) error {
 	if errors.Is(err, errNotFound) {
-		return &fault.Error{Kind: fault.NotFound, Code: "no_owners", Message: "The program that runs there has no records of owners: they exist with --owners oidc and --trade, on one node."}
+		return &fault.Error{Kind: fault.NotFound, Code: "no_owners", Message: "The program that runs there has no records of owners: they exist with --owners oidc and --trade."}
 	}
 	return err
 }

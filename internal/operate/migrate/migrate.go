@@ -70,7 +70,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 		return nil, err
 	}
 	defer release()
-	conn, err := conn.ConnectWait(ctx, conn.ConfigOf(cfg.NATS), how.Log)
+	conn, err := conn.ConnectWait(ctx, conn.ConfigOf(cfg), how.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,18 @@ func (l *Ledger) Owners(ctx context.Context, after string) iter.Seq2[store.Owner
 	return rows(ctx, l.read, "read the owners", scanOwner, "SELECT "+ownerColumns+"WHERE owner > ? ORDER BY owner", after)
 }
 
+// BarredOwners returns the states of owners who are not active.
+func (l *Ledger) BarredOwners(ctx context.Context) (map[string]store.OwnerState, error) {
+	all := make(map[string]store.OwnerState)
+	for o, err := range rows(ctx, l.read, "read the suspended owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? ORDER BY owner", string(store.OwnerActive)) {
+		if err != nil {
+			return nil, err
+		}
+		all[o.ID] = o.State
+	}
+	return all, nil
+}
+
 // OwnerOf returns the id of the owner that an identity was linked to, "" if it was to none.
 func (l *Ledger) OwnerOf(ctx context.Context, issuer, subject string) (id string, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT owner FROM identities WHERE issuer = ? AND subject = ?", issuer, subject).Scan(&id)

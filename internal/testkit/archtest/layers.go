@@ -31,7 +31,7 @@ func floors() [][]room {
 		{{"research", "what would have been", []string{"research/firings research/report research/rules research/scan research/sweep", "research/replay"}}},
 		{{"store", "what survives a restart", []string{
 			"store/replica/deskproxy",
-			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/scripts",
+			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
 			"store/replica/member", "store/replica/table", "store/replica/conn store store/statedir",
 		}}},
 		{

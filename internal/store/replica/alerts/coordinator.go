@@ -329,6 +329,12 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 	return set.alert()
 }
 
+// Resume lets the alerts of an owner fire again that this replica evaluates. See
+// engine.Engine.Resume.
+func (a *Coordinator) Resume(ctx context.Context, e *engine.Engine, owner string) error {
+	return e.Resume(ctx, owner, ownedBy(a.cfg.Group.Self(), a.cfg.Group.Candidates()))
+}
+
 // Preview says what is true now of an alert that may be set. See engine.Engine.Preview.
 func (a *Coordinator) Preview(ctx context.Context, want alert.Alert) alert.Present {
 	e, err := a.indexedEngine()

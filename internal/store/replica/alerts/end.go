@@ -144,7 +144,7 @@ func notificationOf(e *endRequest, info conn.ChangeInfo) alertRecord {
 func firingID(id string, n int) string { return id + "-" + strconv.Itoa(n) }
 
 func (s *Store) notificationSubject(e *endRequest) string {
-	return s.alerts.Subject(alertKind, conn.EncodeToken(e.firing.Instrument.String()), firingID(e.firing.ID, e.firing.State.Fires))
+	return s.alerts.OwnerSubject(alertKind, e.firing.Owner, conn.EncodeToken(e.firing.Instrument.String()), firingID(e.firing.ID, e.firing.State.Fires))
 }
 
 // loadAlert reads an alert from the leader and records whether it can be ended, or was ended by

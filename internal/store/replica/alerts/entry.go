@@ -112,5 +112,5 @@ func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)
-	return conn.Change{Subject: s.alerts.Subject(alertKind, conn.EncodeToken(e.Symbol.String()), fields.ID), Data: data, TTL: left}, err
+	return conn.Change{Subject: s.alerts.OwnerSubject(alertKind, e.Owner, conn.EncodeToken(e.Symbol.String()), fields.ID), Data: data, TTL: left}, err
 }

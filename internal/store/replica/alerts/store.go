@@ -25,7 +25,7 @@ const (
 	firedTTL = notify.PollTTL + 24*time.Hour
 )
 
-const alertKind = "alert" // alert.<instrument>.<id>
+const alertKind = "alert" // alert.<instrument>.<id>; with many owners alert.<part>.<owner>.<instrument>.<id>
 
 // Store stores alerts, notifications, cursors, watermarks and states. It is safe for concurrent
 // use by any number of replicas.
@@ -59,7 +59,7 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, erro
 }
 
 func (s *Store) alertSubject(a *alert.Alert) string {
-	return s.alerts.Subject(alertKind, conn.EncodeToken(a.Instrument.String()), a.ID)
+	return s.alerts.OwnerSubject(alertKind, a.Owner, conn.EncodeToken(a.Instrument.String()), a.ID)
 }
 
 // PutAlert stores an active alert of the caller's subject.
@@ -110,7 +110,7 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 		return missing
 	}
 	ended, err := s.endAlerts(ctx, "cancel alert", []endRequest{{
-		subject: s.alerts.Subject(alertKind, "*", id), owner: by.Subject, state: cancelled, by: by,
+		subject: s.alerts.OwnerSubject(alertKind, by.Subject, "*", id), owner: by.Subject, state: cancelled, by: by,
 	}})
 	if err == nil && !ended[0].ended {
 		return missing

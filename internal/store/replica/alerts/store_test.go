@@ -33,6 +33,19 @@ func TestStore_PassesTheAlertSuiteOnOneServer(t *testing.T) {
 	})
 }
 
+func TestStore_PassesTheAlertSuiteWithManyOwners(t *testing.T) {
+	t.Parallel()
+	dirs := replicatest.NewDirs()
+	storetest.RunAlerts(t, func(t *testing.T, dir string) storetest.AlertStore {
+		t.Helper()
+		s, err := alerts.Open(t.Context(), replicatest.ConnectMany(t, replicatest.Lone(), dirs.Prefix(dir)), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return replicatest.SuiteStore{Store: s}
+	})
+}
+
 // TestStore_LosesNothingWhenTheLeaderStops fires alerts from two replicas while the stream's leader
 // restarts.
 func TestStore_LosesNothingWhenTheLeaderStops(t *testing.T) {

@@ -57,6 +57,7 @@ type Config struct {
 	AllowSingle bool              // accept one server without replication
 	Dialer      nats.CustomDialer // opens connections to servers; nil for a net.Dialer
 	Now         func() time.Time  // the clock for sealing messages; nil for time.Now
+	ManyOwners  bool              // the installation is for many owners; a stream for one refuses it
 	Secret      []byte            // shared by all replicas, unknown to the servers; see seal.ParseSecret
 }
 
@@ -66,6 +67,7 @@ type Conn struct {
 	js        jetstream.JetStream
 	prefix    string
 	replicas  int
+	many      bool // owners
 	conflicts atomic.Uint64
 	calls     meter.Counters // by outcome
 	Seals     *Seals
@@ -75,10 +77,11 @@ type Conn struct {
 }
 
 // ConfigOf returns the connection settings of a configuration, which has checked the secret.
-func ConfigOf(n config.NATS) Config {
+func ConfigOf(c *config.Config) Config {
+	n := c.NATS
 	secret, _ := seal.ParseSecret(n.Secret.Reveal())
 	return Config{
-		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret,
+		URL: n.URL, Credentials: n.Credentials, CA: n.CA, Cert: n.Cert, Key: n.Key, Prefix: n.Prefix, AllowSingle: n.AllowSingle, Secret: secret, ManyOwners: c.ManyOwners(),
 	}
 }
 
@@ -96,7 +99,7 @@ func Connect(ctx context.Context, cfg Config, log *slog.Logger) (*Conn, error) {
 	if err != nil {
 		return nil, fault.Unreachable(err, 0, "Cannot connect to NATS at %s.", cfg.URL)
 	}
-	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, RetryFor: writeTimeout, Log: log, Seals: seals}
+	c := &Conn{nc: nc, prefix: cfg.Prefix, replicas: 3, many: cfg.ManyOwners, RetryFor: writeTimeout, Log: log, Seals: seals}
 	c.calls = meter.NewCounters(CallDone, CallFailed, CallRefused, CallUnanswered)
 	if err := c.checkServer(cfg); err != nil {
 		nc.Close()

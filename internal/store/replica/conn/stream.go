@@ -3,6 +3,7 @@ package conn
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -20,7 +21,8 @@ const (
 	schema      = 2 // with sealed messages
 	schemaKey   = "candela_schema"
 	sealKey     = "candela_seal" // the fingerprint of the secret
-	StreamIDKey = "candela_id"   // random for each stream; servers do not report reliably when they created it
+	ownersKey   = "candela_owners"
+	StreamIDKey = "candela_id" // random for each stream; servers do not report reliably when they created it
 )
 
 // StreamName returns the name of a stream.
@@ -53,6 +55,9 @@ func (c *Conn) OpenStream(ctx context.Context, cfg jetstream.StreamConfig) (jets
 	cfg.Name = c.StreamName(cfg.Name)
 	cfg.Replicas = c.replicas
 	cfg.Metadata = map[string]string{schemaKey: strconv.Itoa(schema), sealKey: c.Seals.fingerprint, StreamIDKey: rand.Text()}
+	if c.many {
+		cfg.Metadata[ownersKey] = manyOwners
+	}
 	var s jetstream.Stream
 	err := c.retryCreate(ctx, func(ctx context.Context) (err error) {
 		if s, err = c.js.Stream(ctx, cfg.Name); !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -70,7 +75,48 @@ func (c *Conn) OpenStream(ctx context.Context, cfg jetstream.StreamConfig) (jets
 	if err := checkSchema(cfg.Name, found[schemaKey]); err != nil {
 		return nil, err
 	}
+	if err := c.checkOwners(cfg.Name, found[ownersKey]); err != nil {
+		return nil, err
+	}
 	return s, c.checkSecret(cfg.Name, found[sealKey])
+}
+
+// manyOwners is the value of ownersKey in an installation for many owners.
+const manyOwners = "many"
+
+// ManyOwners reports whether the installation is for many owners.
+func (c *Conn) ManyOwners() bool { return c.many }
+
+// checkOwners refuses a stream that was made for one owner in an installation for many, and the
+// other way round: nobody could read what the other wrote.
+func (c *Conn) checkOwners(name, found string) error {
+	if (found == manyOwners) == c.many {
+		return nil
+	}
+	made, configured := "single", "oidc"
+	if !c.many {
+		made, configured = configured, made
+	}
+	return &fault.Error{
+		Kind: fault.Unsupported, Code: "owners_mode", Field: "owners", Value: configured,
+		Message: fmt.Sprintf("Stream %s was made with --owners %s and cannot be used with --owners %s. Use the former, or another --nats-prefix.", name, made, configured),
+	}
+}
+
+// ownerParts is into how many parts owners are divided by their names. No part has a stream of
+// its own yet.
+const ownerParts = 64
+
+// OwnerSubject returns the subject of something that an owner has. It is the one place where such
+// subjects are made. With many owners it names the owner, so that what an owner has can be
+// read and removed by a filter, and nobody else's subject can be meant.
+func (c *Conn) OwnerSubject(kind, owner string, tokens ...string) string {
+	if !c.many {
+		return c.Subject(append([]string{kind}, tokens...)...)
+	}
+	sum := sha256.Sum256([]byte(owner))
+	part := fmt.Sprintf("%02d", sum[0]%ownerParts)
+	return c.Subject(append([]string{kind, part, EncodeToken(owner)}, tokens...)...)
 }
 
 // checkSecret refuses a stream sealed with another secret, of which nothing could be read.

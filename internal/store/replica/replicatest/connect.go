@@ -41,9 +41,20 @@ func Connect(tb testing.TB, to *natstest.Cluster, prefix string) *conn.Conn {
 // ConnectAt is Connect for an address.
 func ConnectAt(tb testing.TB, url, prefix string) *conn.Conn {
 	tb.Helper()
+	return connect(tb, url, prefix, false)
+}
+
+// ConnectMany is Connect for an installation with many owners.
+func ConnectMany(tb testing.TB, to *natstest.Cluster, prefix string) *conn.Conn {
+	tb.Helper()
+	return connect(tb, to.URL(), prefix, true)
+}
+
+func connect(tb testing.TB, url, prefix string, many bool) *conn.Conn {
+	tb.Helper()
 	with := new(control)
 	cfg := conn.Config{
-		URL: url, Prefix: prefix, AllowSingle: true, Secret: natstest.Secret(), Dialer: with,
+		URL: url, Prefix: prefix, AllowSingle: true, Secret: natstest.Secret(), Dialer: with, ManyOwners: many,
 		Now: func() time.Time { return time.Now().Add(time.Duration(with.offset.Load())) },
 	}
 	c, err := Insist(tb, func() (*conn.Conn, error) { return conn.Connect(tb.Context(), cfg, Quiet()) })

@@ -19,6 +19,7 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
+	kept "candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/inbox"
@@ -26,6 +27,7 @@ import (
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/orders"
+	"candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
 )
 
@@ -96,7 +98,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	log := &logBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	cfg := conn.Config{
-		URL: url, Prefix: "candela", AllowSingle: true, Secret: natstest.Secret(),
+		URL: url, Prefix: "candela", AllowSingle: true, Secret: natstest.Secret(), ManyOwners: true,
 		CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "candela.pem"), Key: filepath.Join(dir, "candela-key.pem"),
 	}
 	var conns [2]*conn.Conn
@@ -147,6 +149,14 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 	}
 	t.Cleanup(shared.Close)
 	if err := shared.Watch(t.Context(), func(records.Record) {}); err != nil {
+		t.Error(err)
+	}
+	people, err := owners.Open(t.Context(), conns[0], time.Now, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(people.Close)
+	if err := people.Follow(t.Context(), logger, func(string, kept.OwnerState) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

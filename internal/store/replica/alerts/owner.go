@@ -1,0 +1,75 @@
+package alerts
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"candela/internal/store"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// ownerRow is a message about something that an owner has.
+type ownerRow struct {
+	subject, table string
+	data           []byte
+}
+
+// ownerRows reads what the store has of an owner.
+func (s *Store) ownerRows(ctx context.Context, owner string) ([]ownerRow, error) {
+	const op = "read what an owner has"
+	rows, err := table.ReadAll(ctx, s.alerts, op, s.alerts.OwnerSubject(alertKind, owner, ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
+		r, err := decodeRecord(m.Data)
+		row := ownerRow{subject: m.Subject, table: "alerts", data: m.Data}
+		if r.State == fired {
+			row.table = "notifications"
+		}
+		return row, r.Alert.Owner == owner, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cursors, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.CursorKind, conn.EncodeToken(owner), ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
+		n, err := s.number(m, table.CursorKind)
+		data, _ := json.Marshal(map[string]any{"reader": n.second, "seq": n.value}) // a text and a number
+		return ownerRow{m.Subject, "cursors", data}, true, err
+	})
+	return append(rows, cursors...), err
+}
+
+// EraseOwner removes what the store has of an owner and counts it. The streams keep one message of
+// a subject, so what was there is gone when the empty one is written.
+func (s *Store) EraseOwner(ctx context.Context, owner string) (map[string]int64, error) {
+	rows, err := s.ownerRows(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int64)
+	var gone, cursors []conn.Change
+	for _, row := range rows {
+		counts[row.table]++
+		ch := conn.Change{Subject: row.subject, TTL: table.TombstoneTTL}
+		if row.table == "cursors" {
+			cursors = append(cursors, ch)
+		} else {
+			gone = append(gone, ch)
+		}
+	}
+	if err := s.alerts.WriteAll(ctx, "erase an owner", gone); err != nil {
+		return counts, err
+	}
+	return counts, s.states.WriteAll(ctx, "erase an owner", cursors)
+}
+
+// ExportOwner yields what the store has of an owner.
+func (s *Store) ExportOwner(ctx context.Context, owner string) iter.Seq2[store.ExportedRow, error] {
+	return yieldAll(func() ([]store.ExportedRow, error) {
+		rows, err := s.ownerRows(ctx, owner)
+		exported := make([]store.ExportedRow, len(rows))
+		for i, row := range rows {
+			exported[i] = store.ExportedRow{Table: row.table, JSON: row.data}
+		}
+		return exported, err
+	})
+}

@@ -1,0 +1,382 @@
+// Package owners stores the records of owners for all replicas. Each replica knows who is
+// suspended or erased.
+package owners
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"candela/internal/kit/fault"
+	"candela/internal/store"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// The kinds of subject in the stream OWNERS.
+const (
+	ownerKind    = "owner"    // owner.<part>.<owner>: the record
+	barredKind   = "barred"   // barred.<part>.<owner>: the state of one that is not active
+	identityKind = "identity" // identity.<hash of issuer and subject>: the owner it is linked to
+)
+
+// Part is a store with something of every owner.
+type Part interface {
+	// EraseOwner removes what it has of an owner, and counts it by table.
+	EraseOwner(ctx context.Context, owner string) (map[string]int64, error)
+	// ExportOwner yields what it has of an owner.
+	ExportOwner(ctx context.Context, owner string) iter.Seq2[store.ExportedRow, error]
+}
+
+// Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
+// one subject; a change demands the revision that it read.
+//
+// Most owners are active, and a replica need not know them all. The few that are not have a
+// second subject each, which every replica follows.
+type Store struct {
+	table *table.Table
+	parts []Part
+	now   func() time.Time
+	stop  context.CancelFunc // nil before Follow
+	wg    sync.WaitGroup
+
+	mu     sync.Mutex
+	barred map[string]store.OwnerState
+}
+
+var _ store.Owners = (*Store)(nil)
+
+// Open opens the store and creates its stream if there is none. Close must be called.
+func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part) (*Store, error) {
+	t, err := table.Open(ctx, c, "OWNERS", jetstream.FileStorage, ownerKind, barredKind, identityKind)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{table: t, parts: parts, now: now, barred: make(map[string]store.OwnerState)}, nil
+}
+
+// Close stops Follow.
+func (s *Store) Close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.wg.Wait()
+}
+
+// Follow learns who is not active, and calls changed with each owner whose state changes later,
+// here or at another replica. It must be called once.
+func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner string, state store.OwnerState)) error {
+	loading := true
+	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(barredKind, ">")}}
+	f.Apply = func(ctx context.Context, m conn.Message) {
+		if s.table.IsBarrier(m) {
+			return
+		}
+		owner, err := conn.DecodeToken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
+		if err != nil {
+			log.ErrorContext(ctx, "state of an owner skipped: invalid subject", "subject", m.Subject, "error", err)
+			return
+		}
+		state := cmp.Or(store.OwnerState(m.Data), store.OwnerActive)
+		if s.learn(owner, state) && !loading {
+			changed(owner, state)
+		}
+	}
+	last, err := f.Load(ctx, "read the states of owners")
+	if err != nil {
+		return err
+	}
+	loading = false
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.wg.Go(func() { f.Run(following, last) })
+	return nil
+}
+
+// learn records a state and reports whether it is another one.
+func (s *Store) learn(owner string, state store.OwnerState) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cmp.Or(s.barred[owner], store.OwnerActive) == state {
+		return false
+	}
+	if state == store.OwnerActive {
+		delete(s.barred, owner)
+	} else {
+		s.barred[owner] = state
+	}
+	return true
+}
+
+// Barred reports whether an owner is suspended or erased, as far as this replica knows.
+func (s *Store) Barred(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.barred[owner] != ""
+}
+
+// BarredOwners implements store.Owners, as far as this replica knows.
+func (s *Store) BarredOwners(context.Context) (map[string]store.OwnerState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.barred), nil
+}
+
+// record is the data of an owner's subject.
+type record struct {
+	store.Owner
+	Identities []identity     `json:"identities,omitempty"` // linked
+	Erasure    *store.Erasure `json:"erasure,omitempty"`
+	Change     string         `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
+}
+
+// identity is a further person who is an owner.
+type identity struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+}
+
+func (s *Store) subject(owner string) string { return s.table.OwnerSubject(ownerKind, owner) }
+
+// identitySubject has a hash: issuers and subjects are of any length, and say who somebody is.
+func (s *Store) identitySubject(i identity) string {
+	sum := sha256.Sum256([]byte(i.Issuer + "\x00" + i.Subject))
+	return s.table.Subject(identityKind, hex.EncodeToString(sum[:]))
+}
+
+func (s *Store) load(ctx context.Context, id string) (r record, rev uint64, err error) {
+	m, ok, err := s.table.Latest(ctx, s.subject(id))
+	if err != nil || !ok || len(m.Data) == 0 {
+		return r, m.Seq, err
+	}
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		return r, m.Seq, conn.Corrupted("read an owner", err)
+	}
+	return r, m.Seq, nil
+}
+
+// change changes a record. next gets the latest, without an ID if there is none, and returns
+// further changes that are written with it; it is called again after a conflict.
+func (s *Store) change(ctx context.Context, id string, next func(*record) ([]conn.Change, error)) (record, error) {
+	var r record
+	name := rand.Text()
+	err := s.table.RetryWrite(ctx, "write an owner", func(ctx context.Context) error {
+		latest, rev, err := s.load(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r = latest; r.Change == name {
+			return nil // an earlier attempt that was not acknowledged
+		}
+		more, err := next(&r)
+		if err != nil {
+			return err
+		}
+		r.Change = name
+		data, err := json.Marshal(r)
+		if err != nil {
+			return conn.Final(err)
+		}
+		_, err = s.table.Write(ctx, append([]conn.Change{{Subject: s.subject(id), Data: data, CompareAndSet: true, Revision: rev}}, more...)...)
+		return err
+	})
+	return r, err
+}
+
+// changeKnown changes the record of an owner that was not erased.
+func (s *Store) changeKnown(ctx context.Context, id string, next func(*record) ([]conn.Change, error)) (store.Owner, error) {
+	r, err := s.change(ctx, id, func(r *record) ([]conn.Change, error) {
+		if r.ID == "" || r.State == store.OwnerErased {
+			return nil, noOwner(id)
+		}
+		return next(r)
+	})
+	return r.Owner, err
+}
+
+func noOwner(id string) error {
+	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: id, Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
+}
+
+// SeeOwner implements store.Owners.
+func (s *Store) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error) {
+	at := conn.StoredTime(s.now())
+	known, _, err := s.load(ctx, o.ID)
+	if err == nil && known.State == store.OwnerErased {
+		return known.Owner, nil
+	}
+	r, err := s.change(ctx, o.ID, func(r *record) ([]conn.Change, error) {
+		if r.ID == "" {
+			r.Owner = o
+			r.State, r.Since, r.First = store.OwnerActive, at, at
+		}
+		if r.State != store.OwnerErased {
+			r.Email, r.Name, r.Plan, r.Last = o.Email, o.Name, cmp.Or(o.Plan, r.Plan), at
+		}
+		return nil, nil
+	})
+	return r.Owner, err
+}
+
+// Owner implements store.Owners.
+func (s *Store) Owner(ctx context.Context, id string) (store.Owner, error) {
+	var r record
+	err := s.table.RetryRead(ctx, func(ctx context.Context) (err error) {
+		r, _, err = s.load(ctx, id)
+		return err
+	})
+	if err == nil && r.ID == "" {
+		err = noOwner(id)
+	}
+	return r.Owner, conn.Unavailable("read an owner", err)
+}
+
+// Owners implements store.Owners.
+func (s *Store) Owners(ctx context.Context, after string) iter.Seq2[store.Owner, error] {
+	return func(yield func(store.Owner, error) bool) {
+		all, err := table.ReadAll(ctx, s.table, "read the owners", s.table.Subject(ownerKind, ">"), 0, func(m conn.Message) (store.Owner, bool, error) {
+			var r record
+			err := json.Unmarshal(m.Data, &r)
+			return r.Owner, r.ID > after, err
+		})
+		if err != nil {
+			yield(store.Owner{}, err)
+			return
+		}
+		slices.SortFunc(all, func(a, b store.Owner) int { return cmp.Compare(a.ID, b.ID) })
+		for _, o := range all {
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
+}
+
+// OwnerOf implements store.Owners.
+func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id string, err error) {
+	err = s.table.RetryRead(ctx, func(ctx context.Context) error {
+		m, _, err := s.table.Latest(ctx, s.identitySubject(identity{issuer, subject}))
+		id = string(m.Data)
+		return err
+	})
+	return id, conn.Unavailable("read an identity", err)
+}
+
+// SetOwnerState implements store.Owners. All replicas learn of it.
+func (s *Store) SetOwnerState(ctx context.Context, id string, state store.OwnerState) (store.Owner, error) {
+	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
+		r.State, r.Since = state, conn.StoredTime(s.now())
+		return []conn.Change{s.barring(id, state)}, nil
+	})
+}
+
+// barring returns the change by which all replicas learn of a state.
+func (s *Store) barring(id string, state store.OwnerState) conn.Change {
+	ch := conn.Change{Subject: s.table.OwnerSubject(barredKind, id), Data: []byte(state)}
+	if state == store.OwnerActive {
+		ch.Data, ch.TTL = nil, table.TombstoneTTL
+	}
+	return ch
+}
+
+// SetOwnerPlan implements store.Owners.
+func (s *Store) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner, error) {
+	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
+		r.Plan = plan
+		return nil, nil
+	})
+}
+
+// LinkOwner implements store.Owners.
+func (s *Store) LinkOwner(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
+	who := identity{issuer, subject}
+	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
+		m, _, err := s.table.Latest(ctx, s.identitySubject(who))
+		if err != nil {
+			return nil, err
+		}
+		if len(m.Data) > 0 {
+			return nil, &fault.Error{Kind: fault.Conflict, Code: "identity_linked", Field: "subject", Value: subject, Message: "That identity is linked to an owner already."}
+		}
+		r.Identities = append(slices.Clone(r.Identities), who)
+		return []conn.Change{{Subject: s.identitySubject(who), Data: []byte(id), CompareAndSet: true, Revision: m.Seq}}, nil
+	})
+}
+
+// EraseOwner implements store.Owners. Every replica forgets the owner when it learns of the state.
+// An erasure that failed can be repeated: the record says erased when all else is gone.
+func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error) {
+	o, err := s.Owner(ctx, id)
+	switch {
+	case err != nil:
+		return store.Erasure{}, err
+	case o.State == store.OwnerErased:
+		return store.Erasure{}, noOwner(id)
+	case o.State != store.OwnerSuspended:
+		return store.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: id, Message: "Suspend the owner first: candela owners suspend " + id}
+	}
+	proof := store.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
+	for _, p := range s.parts {
+		rows, err := p.EraseOwner(ctx, id)
+		if err != nil {
+			return proof, err
+		}
+		for name, n := range rows {
+			if n > 0 {
+				proof.Rows[name] += n
+			}
+		}
+	}
+	_, err = s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
+		changes := []conn.Change{s.barring(id, store.OwnerErased)}
+		for _, i := range r.Identities {
+			changes = append(changes, conn.Change{Subject: s.identitySubject(i), TTL: table.TombstoneTTL})
+		}
+		if len(r.Identities) > 0 {
+			proof.Rows["identities"] = int64(len(r.Identities))
+		}
+		*r = record{Owner: store.Owner{ID: id, State: store.OwnerErased, Since: proof.At, First: r.First, Last: r.Last}, Erasure: &proof}
+		return changes, nil
+	})
+	return proof, err
+}
+
+// ExportOwner implements store.Owners.
+func (s *Store) ExportOwner(ctx context.Context, id string) iter.Seq2[store.ExportedRow, error] {
+	return func(yield func(store.ExportedRow, error) bool) {
+		r, _, err := s.load(ctx, id)
+		data, failed := json.Marshal(r)
+		if err = errors.Join(err, failed); err != nil || !yield(store.ExportedRow{Table: "owners", JSON: data}, nil) {
+			if err != nil {
+				yield(store.ExportedRow{}, conn.Unavailable("read an owner", err))
+			}
+			return
+		}
+		for _, p := range s.parts {
+			for row, err := range p.ExportOwner(ctx, id) {
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Adopt implements store.Owners. A state directory is adopted before it is copied to the servers.
+func (s *Store) Adopt(context.Context, string, store.Owner) (map[string]int64, error) {
+	return nil, fault.New(fault.Unsupported, "adopt_first", "adopt the state directory first, then run candela migrate")
+}
