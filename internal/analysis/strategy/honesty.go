@@ -77,22 +77,38 @@ const (
 	fewTrades = 30
 )
 
+// Judgement says how a result is judged.
+type Judgement struct {
+	Warm int    // bars that the program's indicators need
+	Seed uint64 // of what is random
+	// Step is called after each of JudgedIn parts; may be nil.
+	Step func(done int)
+}
+
+// JudgedIn is the number of parts in which a result is judged.
+const JudgedIn = 5
+
 // Judge runs the program again in the ways that show how far a result can be trusted.
-// warm is the number of bars that the program's indicators need.
-func Judge(ctx context.Context, p Program, r *Run, warm int, seed uint64) (Honesty, error) {
+func Judge(ctx context.Context, p Program, r *Run, how Judgement) (Honesty, error) {
 	var h Honesty
-	for _, step := range []func() error{
+	for i, part := range [JudgedIn]func() error{
 		func() (err error) { h.LookAhead, err = lookAhead(ctx, p, r); return },
-		func() (err error) { h.StartShift, err = startShift(ctx, p, r, warm); return },
+		func() (err error) { h.StartShift, err = startShift(ctx, p, r, how.Warm); return },
 		func() (err error) { h.Ambiguous, err = ambiguous(ctx, p, r); return },
 		func() (err error) { h.Costs, err = costs(ctx, p, r); return },
+		func() error {
+			if len(r.Trades) > 0 {
+				h.Shuffle = performance.Shuffle(r.Profits(), how.Seed)
+			}
+			return nil
+		},
 	} {
-		if err := step(); err != nil {
+		if err := part(); err != nil {
 			return h, err
 		}
-	}
-	if len(r.Trades) > 0 {
-		h.Shuffle = performance.Shuffle(r.Profits(), seed)
+		if how.Step != nil {
+			how.Step(i + 1)
+		}
 	}
 	h.Flags = flags(&h, r)
 	if s, ok := p.(*Script); ok {

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/analysis/performance"
 	"candela/internal/analysis/simulate"
+	"candela/internal/kit/fair"
 	"candela/internal/market"
 )
 
@@ -38,8 +39,8 @@ type Run struct {
 	Last   float64 // result of open trades at the last close
 }
 
-// checkEvery is the number of bars between two looks at the context.
-const checkEvery = 4096
+// checkEvery is the number of bars between two pauses.
+const checkEvery = 256
 
 // Over runs a program over bars. It orders nothing before the bar at index from: the bars
 // before it are for its indicators.
@@ -59,8 +60,10 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 	converted, _ := p.(interface{ rate(at int64) float64 })
 	r := &Run{Config: cfg, Bars: bars, From: from, Equity: make([]float64, 0, bars.Len()-from)}
 	for i := range bars.Len() {
-		if i%checkEvery == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if i%checkEvery == 0 {
+			if err := fair.Pause(ctx); err != nil {
+				return nil, err
+			}
 		}
 		b := bars.At(i)
 		account.Pause(i < from)

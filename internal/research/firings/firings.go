@@ -3,12 +3,14 @@
 package firings
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/analysis/performance"
+	"candela/internal/kit/fair"
 	"candela/internal/market"
 	"candela/internal/research/replay"
 )
@@ -33,7 +35,11 @@ type Question struct {
 	Horizons []int // bars after a firing
 	Rearm    Rearm
 	Seed     uint64
+	Step     func(done int) // called with the number of bars that were evaluated; may be nil
 }
+
+// pauseEvery is the number of bars between two pauses.
+const pauseEvery = 16
 
 // Firing is one time at which the alert would have fired.
 type Firing struct {
@@ -63,15 +69,18 @@ type Answer struct {
 }
 
 // Ask evaluates an alert over a history.
-func Ask(q Question, bars *market.Bars) (Answer, error) {
+func Ask(ctx context.Context, q Question, bars *market.Bars) (Answer, error) {
 	a := Answer{Bars: bars.Len() - q.From, WarmUp: true}
 	if q.Alert.Condition.Type.OnPrice() {
 		a.Firings = priceFirings(&q, bars)
-	} else if err := a.barFirings(&q, bars); err != nil {
+	} else if err := a.barFirings(ctx, &q, bars); err != nil {
 		return a, err
 	}
 	random := rand.New(rand.NewPCG(q.Seed, 0)) //nolint:gosec // G404: the same seed gives the same answer
 	for _, h := range q.Horizons {
+		if err := fair.Pause(ctx); err != nil {
+			return a, err
+		}
 		a.Forward = append(a.Forward, forward(bars, q.From, h, a.Firings, random))
 	}
 	a.Adverse, a.Favour = excursions(bars, a.Firings)
@@ -79,13 +88,21 @@ func Ask(q Question, bars *market.Bars) (Answer, error) {
 }
 
 // barFirings evaluates a condition on closed bars.
-func (a *Answer) barFirings(q *Question, bars *market.Bars) error {
+func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars) error {
 	c := replay.New(q.Library, q.Alert, q.Calendar, q.Facts)
 	if err := c.CheckBars(a.Bars); err != nil {
 		return err
 	}
 	a.WarmUp = q.From >= c.Depth()-1
 	for i := q.From; i < bars.Len(); i++ {
+		if n := i - q.From; n%pauseEvery == 0 {
+			if err := fair.Pause(ctx); err != nil {
+				return err
+			}
+			if q.Step != nil {
+				q.Step(n)
+			}
+		}
 		seen := bars.Slice(0, i+1)
 		if v, ok := c.Last(&seen); ok && v.Rises {
 			a.Firings = append(a.Firings, Firing{i, bars.T[i], bars.C[i]})

@@ -20,7 +20,7 @@ func TestAsk_RSILeavesOversold(t *testing.T) {
 	if err := a.Normalize(indicator.Library{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Ask(Question{Alert: a, From: 15, Horizons: []int{1, 5, 20}, Seed: 1}, &bars)
+	got, err := Ask(t.Context(), Question{Alert: a, From: 15, Horizons: []int{1, 5, 20}, Seed: 1}, &bars)
 	if err != nil {
 		t.Fatal(err)
 	}

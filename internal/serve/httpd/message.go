@@ -120,7 +120,13 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 			return
 		}
 	}
-	reply := job.Append(make([]byte, 0, 1<<10))
+	reply, events := s.run(x, job)
+	s.budgets.hold(from.Caller.Key, len(reply))
+	defer s.budgets.hold(from.Caller.Key, -len(reply))
+	if events != nil {
+		_ = events.send(reply) // empty after a cancellation; the client may have disconnected
+		return
+	}
 	// A call may outlast WriteTimeout, which counts from the request's header.
 	if time.Since(began) > time.Second {
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
@@ -135,8 +141,6 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 		x.refuse(ctx, &body, refusal)
 		return
 	}
-	s.budgets.hold(from.Caller.Key, len(reply))
-	defer s.budgets.hold(from.Caller.Key, -len(reply))
 	setUnfinished(ctx, time.Now())
 	err := x.write(statusOf(body, job.Refusal(), reply), reply)
 	if job.NeedsSentReport() {

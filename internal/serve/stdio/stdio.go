@@ -182,7 +182,13 @@ func (s *Session) receive(ctx, calls context.Context, l line, push *notifier) {
 func (s *Session) answer(job *mcp.Job) {
 	s.running <- struct{}{}
 	defer func() { <-s.running }()
-	job.ReportSent(s.write(job.Append(nil)))
+	stop := func() {}
+	if notices := job.Notices(); notices != nil {
+		stop = notices.Carry(func(message []byte) { s.write(message) })
+	}
+	reply := job.Append(nil)
+	stop()
+	job.ReportSent(s.write(reply))
 }
 
 // begins reports whether a message is from a client that stays, not from one that asks

@@ -36,6 +36,7 @@ type charts struct {
 	library  indicator.Library
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
+	behind   *fair.Slots // shares the processors that long work may use
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
 	trials   *report.Trials
@@ -54,6 +55,21 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 	}
 	defer release()
 	return work()
+}
+
+// longSlots limits concurrent back-tests, tests of alerts and scans. They leave processors to
+// everything else.
+func longSlots() int { return max(1, slots()/2) }
+
+// inBackground runs long work when the caller gets a slot. Others get the slot whenever the work
+// pauses, and charts do not need one of these.
+func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	held, done, err := c.behind.Hold(ctx, caller.Subject, caller.Key)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return work(held)
 }
 
 // compute is Compute with a slot held for all but reading the bars.

@@ -98,7 +98,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), reports: &report.Store{Now: time.Now}, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts}
 	r.reports = charts.reports
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),

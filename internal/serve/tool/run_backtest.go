@@ -215,7 +215,7 @@ func scriptLimits() eval.Limits {
 
 func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (mcp.Result, error) {
 	var found *backtestRun
-	err := c.inTurn(ctx, caller, func() (err error) {
+	err := c.inBackground(ctx, caller, func(ctx context.Context) (err error) {
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
@@ -265,7 +265,12 @@ func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *pas
 	if err != nil {
 		return nil, err
 	}
-	honesty, err := strategy.Judge(ctx, program, run, min(depth, p.Bars.Len()/4), uint64(r.seed)) //nolint:gosec // G115: the argument is not negative
+	how := strategy.Judgement{Warm: min(depth, p.Bars.Len()/4), Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
+	if r.swept == nil {
+		shown := startProgress(ctx, 1+strategy.JudgedIn)
+		how.Step = func(done int) { shown.step(1+done, 0) }
+	}
+	honesty, err := strategy.Judge(ctx, program, run, how)
 	return &backtestRun{run, honesty}, err
 }
 

@@ -211,7 +211,7 @@ func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs)
 	report := startProgress(ctx, len(r.symbols))
 	marketdata.ReadEach(limited, requests, scanInFlight, c.source.Bars, func(i int, set *marketdata.BarSet, err error) {
 		if err == nil {
-			err = c.inTurn(limited, caller, func() error { return found.judge(&r.Question, r.symbols[i], set) })
+			err = c.inBackground(limited, caller, func(context.Context) error { return found.judge(&r.Question, r.symbols[i], set) })
 		}
 		if err != nil {
 			found.failed = append(found.failed, failureOf(r.symbols[i], err))

@@ -178,7 +178,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 		return program, err
 	}}
 	var found swept
-	err = c.inTurn(ctx, caller, func() error {
+	err = c.inBackground(ctx, caller, func(ctx context.Context) error {
 		found, err = r.sweep(ctx, q)
 		return err
 	})

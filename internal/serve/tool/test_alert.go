@@ -67,9 +67,11 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 		return mcp.Result{}, err
 	}
 	var answer firings.Answer
-	err = c.inTurn(ctx, caller, func() error {
+	err = c.inBackground(ctx, caller, func(ctx context.Context) error {
+		shown := startProgress(ctx, r.bars)
 		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
-		answer, err = firings.Ask(q, &p.Bars)
+		q.Step = func(done int) { shown.step(done, 0) }
+		answer, err = firings.Ask(ctx, q, &p.Bars)
 		return err
 	})
 	if err != nil {
