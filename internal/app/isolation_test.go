@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd/httpdtest"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -25,8 +26,13 @@ import (
 // seen. Both are restarted on the way, with new tokens of the same clients.
 func TestOwners_InterleavedEqualServersOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	w := newOwnersWorld(t, longtest.Pick(3, 6))
-	steps := longtest.Pick(150, 1000)
+	newOwnersWorld(t, longtest.Pick(3, 6), nil).live(longtest.Pick(150, 1000))
+}
+
+// live lets owners act, restarts all programs half-way, and gives every id that one saw to the
+// others.
+func (w *ownersWorld) live(steps int) {
+	w.t.Helper()
 	for w.step = range steps {
 		if w.step == steps/2 {
 			w.restart()
@@ -44,6 +50,7 @@ type ownersWorld struct {
 	t       *testing.T
 	rng     *rand.Rand
 	venue   string
+	flags   []string // of each of three replicas, nil for one program
 	shared  *server
 	owners  []*pairedOwner
 	step    int
@@ -53,8 +60,9 @@ type ownersWorld struct {
 
 // server is a program that runs.
 type server struct {
-	home, url string
-	stop      func()
+	home string
+	urls []string // of its replicas
+	stop func()
 }
 
 // pairedOwner is an owner with a place in the shared program and in one alone.
@@ -68,21 +76,23 @@ type pairedOwner struct {
 // ownerPlace is what one of the programs showed an owner.
 type ownerPlace struct {
 	on    *server
+	at    int // the replica with the stream, where the polls go
 	heard func() string
 	leave func()
 	ids   []string // in the order in which they were seen
 }
 
-func newOwnersWorld(t *testing.T, owners int) *ownersWorld {
+// newOwnersWorld starts the programs. With flags the program for all is three replicas.
+func newOwnersWorld(t *testing.T, owners int, flags []string) *ownersWorld {
 	t.Helper()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
 	seed := longtest.Seed()
 	t.Logf("seed %d", seed)
-	w := &ownersWorld{t: t, rng: rand.New(rand.NewPCG(seed, 26)), venue: venue.URL, shared: &server{home: filepath.Join(t.TempDir(), "all")}, expires: time.Now().Add(time.Hour)}
+	w := &ownersWorld{t: t, flags: flags, rng: rand.New(rand.NewPCG(seed, 26)), venue: venue.URL, shared: &server{home: filepath.Join(t.TempDir(), "all")}, expires: time.Now().Add(time.Hour)}
 	for i := range owners {
 		o := &pairedOwner{name: "owner" + string(rune('a'+i))}
-		o.places = [2]*ownerPlace{{on: w.shared}, {on: &server{home: filepath.Join(t.TempDir(), "one")}}}
+		o.places = [2]*ownerPlace{{on: w.shared, at: i}, {on: &server{home: filepath.Join(t.TempDir(), "one")}}}
 		w.owners = append(w.owners, o)
 	}
 	w.start()
@@ -103,7 +113,7 @@ func (w *ownersWorld) tokens(owners ...*pairedOwner) httpdtest.Tokens {
 	for _, o := range owners {
 		for _, client := range []string{"streaming", "polling"} {
 			text := w.token(o, client)
-			all[text] = principal.Caller{Subject: o.name, Key: "key of " + text, ClientKey: client, Scope: principal.Trade, Expires: w.expires}
+			all[text] = principal.Caller{Subject: o.name, Key: oauth.HashOf(text).Hex(), ClientKey: client, Scope: principal.Trade, Expires: w.expires}
 		}
 	}
 	return all
@@ -111,17 +121,41 @@ func (w *ownersWorld) tokens(owners ...*pairedOwner) httpdtest.Tokens {
 
 func (w *ownersWorld) start() {
 	w.t.Helper()
-	w.shared.url, w.shared.stop = startTradingFor(w.t, w.shared.home, w.venue, w.tokens(w.owners...))
+	w.run(w.shared, w.tokens(w.owners...), w.flags)
 	for _, o := range w.owners {
-		alone := o.places[1].on
-		alone.url, alone.stop = startTradingFor(w.t, alone.home, w.venue, w.tokens(o))
+		w.run(o.places[1].on, w.tokens(o), nil)
 	}
 	for _, o := range w.owners {
 		for _, p := range o.places {
-			p.heard, p.leave = follow(w.t, p.on.url, w.token(o, "streaming"))
+			p.heard, p.leave = follow(w.t, p.home(), w.token(o, "streaming"))
 		}
 	}
 }
+
+// run starts a program, or three replicas if there are flags for them.
+func (w *ownersWorld) run(s *server, tokens httpdtest.Tokens, flags []string) {
+	w.t.Helper()
+	s.urls = nil
+	var stops []func()
+	for i := range 3 {
+		if i > 0 && flags == nil {
+			break
+		}
+		url, stop := startTradingFor(w.t, s.home+strconv.Itoa(i), w.venue, tokens, flags...)
+		s.urls, stops = append(s.urls, url), append(stops, stop)
+	}
+	s.stop = func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// home returns the address of the replica that has the owner's stream.
+func (p *ownerPlace) home() string { return p.on.urls[p.at%len(p.on.urls)] }
+
+// any returns the address of one of the replicas.
+func (p *ownerPlace) any(rng *rand.Rand) string { return p.on.urls[rng.IntN(len(p.on.urls))] }
 
 func (w *ownersWorld) halt() {
 	w.t.Helper()
@@ -216,7 +250,8 @@ func (w *ownersWorld) sameChart(o *pairedOwner, client, symbol string) {
 	w.t.Helper()
 	var own [2]string
 	for i, p := range o.places {
-		text := w.call(o, p, client, "generate_chart", fmt.Sprintf(`{"symbol":%q,"format":"summary"}`, symbol))
+		w.callAt(o, p.home(), client, "list_alerts", `{}`) // after which the replica knows them
+		text := w.callAt(o, p.home(), client, "generate_chart", fmt.Sprintf(`{"symbol":%q,"format":"summary"}`, symbol))
 		own[i] = strings.Join(regexp.MustCompile(`9999\d{4}|price_above|filled|"isError":true`).FindAllString(text, -1), " ")
 	}
 	w.sameTexts(o, "generate_chart", own)
@@ -238,9 +273,19 @@ func (w *ownersWorld) sameWith(o *pairedOwner, client, tool string, arguments fu
 	return texts[0]
 }
 
+// call calls a tool at any replica; what a stream brought is asked for where it came.
 func (w *ownersWorld) call(o *pairedOwner, p *ownerPlace, client, tool, arguments string) string {
 	w.t.Helper()
-	status, text := ask(w.t, http.MethodPost, p.on.url+"/mcp", w.token(o, client), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
+	at := p.any(w.rng)
+	if tool == "get_notifications" || tool == "list_subscriptions" {
+		at = p.home()
+	}
+	return w.callAt(o, at, client, tool, arguments)
+}
+
+func (w *ownersWorld) callAt(o *pairedOwner, at, client, tool, arguments string) string {
+	w.t.Helper()
+	status, text := ask(w.t, http.MethodPost, at+"/mcp", w.token(o, client), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
 	if status != http.StatusOK {
 		w.t.Fatalf("step %d: %s: %d %s", w.step, tool, status, text)
 	}

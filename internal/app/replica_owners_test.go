@@ -1,0 +1,97 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
+	"candela/internal/store"
+	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/fake/oidc"
+)
+
+// signIn signs a person in at a replica and returns the token of a client, or the status of the
+// page that refused.
+func (r *replica) signIn(idp *oidc.Server, who oidc.Person) (token string, status int) {
+	r.TB.Helper()
+	idp.SignIn(who)
+	client, b := r.Known(), r.Browser()
+	page := b.SignIn(oauthtest.Query(client))
+	if page.Status != http.StatusOK {
+		return "", page.Status
+	}
+	code := b.Decide(page, "passphrase", "").Location(r.TB).Query().Get("code")
+	return r.Redeem(oauthtest.TokenForm(client, code)).Text(r.TB, "access_token"), page.Status
+}
+
+// TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere lets two people sign in at different
+// replicas. A command at one replica ends what one of them has at both, and the other goes on.
+func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	idp, secret := oidc.New(t), filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(oidc.Secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newCast(t, "--trade", "--binance-url", venue.URL, "--owners", "oidc", "--oidc-issuer", idp.Issuer(),
+		"--oidc-client-id", oidc.ClientID, "--oidc-client-secret-file", secret, "--oidc-allow", "anyone")
+	here, there := c.start(), c.start()
+	ann, _ := here.signIn(idp, oidc.Ann())
+	bob, _ := there.signIn(idp, oidc.Person{Subject: "0002", Email: "bob@example.com"})
+	for _, token := range []string{ann, bob} {
+		use(t, there.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999},"note":"waits"}`)
+		use(t, here.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1},"note":"fires"}`)
+		use(t, there.url, token, "subscribe_notifications", `{}`)
+	}
+	page, err := control.ListOwners(t.Context(), there.home, "", "", "")
+	if err != nil || len(page.Owners) != 2 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	of := page.Owners[0]
+	if of.Email != "ann@example.com" {
+		of = page.Owners[1]
+	}
+	change := func(r *replica, what string) {
+		t.Helper()
+		if _, err := control.ChangeOwner(t.Context(), r.home, of.ID, what, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(there, "suspend")
+	waitFor(t, func() bool { return !pings(t, here.url, ann) && !pings(t, there.url, ann) })
+	if _, status := here.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
+		t.Errorf("a suspended owner signs in: %d", status)
+	}
+	change(here, "resume")
+	ann, _ = there.signIn(idp, oidc.Ann())
+	if list := use(t, here.url, ann, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != 1 {
+		t.Errorf("ann has %s", list)
+	}
+	if _, err := control.EraseOwner(t.Context(), here.home, of.ID); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("an active owner is erased: %v", err)
+	}
+	change(here, "suspend")
+	proof, err := control.EraseOwner(t.Context(), here.home, of.ID)
+	if err != nil || proof.Rows["alerts"] != 1 || proof.Rows["notifications"] != 1 {
+		t.Errorf("%+v, %v", proof, err)
+	}
+	if _, status := there.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
+		t.Errorf("an erased owner signs in: %d", status)
+	}
+	if one, err := control.ShowOwner(t.Context(), there.home, of.ID); err != nil || one.State != store.OwnerErased || one.Alerts != 0 || one.Clients != 0 {
+		t.Errorf("%+v, %v", one, err)
+	}
+	if list := use(t, there.url, bob, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != 1 {
+		t.Errorf("bob has %s", list)
+	}
+	if got := use(t, there.url, bob, "get_notifications", `{"wait_seconds":5}`); strings.Count(got, "fires") != 1 {
+		t.Errorf("bob has %s", got)
+	}
+}
