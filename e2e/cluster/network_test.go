@@ -225,7 +225,13 @@ func (p *place) carry(tb testing.TB, address string) string {
 		_, port, _ := net.SplitHostPort(address)
 		return port
 	}
-	l, err := p.listen(tb.Context(), "0")
+	return p.carryAt(tb, "0", address)
+}
+
+// carryAt is carry from a port that the caller chooses.
+func (p *place) carryAt(tb testing.TB, from, address string) string {
+	tb.Helper()
+	l, err := p.listen(tb.Context(), from)
 	if err != nil {
 		tb.Fatal(err)
 	}

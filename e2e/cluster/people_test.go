@@ -23,6 +23,7 @@ type set struct {
 	signal *tape.Signal // what it waits for instead of a price; nil for none
 	note   string
 	never  bool // it is far from every price
+	owner  int  // whose it is, where owners are many
 
 	// The fields below are from the answer, zero when none came.
 	id          string
@@ -48,6 +49,7 @@ type people struct {
 	no    []denial               // each 401
 	token map[*remote.Client]*pass
 	deals []*deal // every order that was asked for
+	apart bool    // listener and alert belong to owners; each hears of its own alerts alone
 
 	observer *observer
 	// Used only by the goroutine that causes the faults.
@@ -150,6 +152,14 @@ func (p *people) symbol(i int) string { return fmt.Sprintf("C%02dUSDT", i) }
 // setAlerts sets alerts with some workers, one after each pause, until stop is called,
 // which returns when enough are acknowledged.
 func (p *people) setAlerts(enough int, every time.Duration) (stop func()) {
+	return p.setWith(enough, every, func(i int) func(rng *rand.Rand, first bool) bool {
+		c := p.client("setter " + strconv.Itoa(i%3))
+		return func(rng *rand.Rand, first bool) bool { return p.setOne(c, rng, first) }
+	})
+}
+
+// setWith is setAlerts with what each worker does.
+func (p *people) setWith(enough int, every time.Duration, worker func(i int) func(rng *rand.Rand, first bool) bool) (stop func()) {
 	const workers = 12
 	var acked atomic.Int64
 	var group sync.WaitGroup
@@ -164,7 +174,7 @@ func (p *people) setAlerts(enough int, every time.Duration) (stop func()) {
 	}
 	began := time.Now()
 	for i := range workers {
-		c := p.client("setter " + strconv.Itoa(i%3))
+		setOne := worker(i)
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			for first := true; !ended(); {
@@ -176,7 +186,7 @@ func (p *people) setAlerts(enough int, every time.Duration) (stop func()) {
 				if early >= 0 {
 					continue
 				}
-				if p.setOne(c, rng, first) {
+				if setOne(rng, first) {
 					acked.Add(1)
 					first = false
 				} else {
@@ -194,7 +204,12 @@ func (p *people) setAlerts(enough int, every time.Duration) (stop func()) {
 
 // setOne sets one alert and reports whether that was acknowledged.
 func (p *people) setOne(c *remote.Client, rng *rand.Rand, first bool) bool {
-	a := &set{}
+	return p.setFor(c, 0, rng, first)
+}
+
+// setFor is setOne for one of many owners.
+func (p *people) setFor(c *remote.Client, owner int, rng *rand.Rand, first bool) bool {
+	a := &set{owner: owner}
 	if !p.plan(a, rng, time.Now().Unix(), first) {
 		return false
 	}

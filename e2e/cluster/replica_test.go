@@ -31,6 +31,9 @@ type options struct {
 	flags []string // more of them
 	env   []string
 	trade bool // on the account that they have at the venue, not on paper
+	// provider is the address of the identity provider of many owners, which is the same at every
+	// place; "" for one owner.
+	provider string
 }
 
 // newReplica prepares a replica at a place; venue is the address of the fake, nats the flags for the
@@ -53,9 +56,15 @@ func newReplica(tb testing.TB, at *place, dir string, number int, base, venue st
 			r.allow(tb)
 		}
 	}
+	if _, port, _ := net.SplitHostPort(o.provider); port != "" && at.hold != nil {
+		at.carryAt(tb, port, o.provider)
+	}
 	args = append(args, nats...)
 	r.process = newProcess(tb, name, dir, at, programs.Path(tb, build.Candela, ""), append(args, o.flags...)...)
-	r.env = append([]string{"CANDELA_OWNER_PASSWORD=" + passphrase}, o.env...)
+	r.env = o.env
+	if o.provider == "" {
+		r.env = append([]string{"CANDELA_OWNER_PASSWORD=" + passphrase}, o.env...)
+	}
 	r.backend = &backend{
 		http: &http.Transport{
 			MaxIdleConnsPerHost: 64, ResponseHeaderTimeout: 40 * time.Second,

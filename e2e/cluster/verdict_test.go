@@ -58,7 +58,11 @@ func (p *people) fates(end time.Time) (all []*fate) {
 
 // arrivals finds out when clients knew.
 func (p *people) arrivals(f *fate, id string) {
-	for _, listener := range p.heard {
+	heard := p.heard
+	if p.apart {
+		heard = p.heard[f.owner : f.owner+1]
+	}
+	for _, listener := range heard {
 		if len(listener[id]) == 0 {
 			f.last = time.Time{}
 			break
@@ -72,7 +76,7 @@ func (p *people) arrivals(f *fate, id string) {
 			f.first = at
 		}
 	}
-	for _, listener := range p.heard {
+	for _, listener := range heard {
 		if got := listener[id]; len(got) > 0 {
 			earlier(got[0].at)
 		}

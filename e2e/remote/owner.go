@@ -28,10 +28,11 @@ func request(page string) (string, bool) {
 	return html.UnescapeString(found[1]), true
 }
 
-// Owner lets clients in with the passphrase, and stays logged in as a browser
-// does. It is safe for concurrent use.
+// Owner lets clients in with the passphrase, or as a person at an identity provider, and stays
+// logged in as a browser does. It is safe for concurrent use.
 type Owner struct {
 	Passphrase string
+	Person     string // by whose name the provider of the tests knows this browser; "" for none
 
 	mu      sync.Mutex // one page at a time: the first logs in for all
 	cookies map[string]string
@@ -59,7 +60,9 @@ func (o *Owner) do(r *http.Request, client *http.Client) (*page, error) {
 		if o.cookies == nil {
 			o.cookies = map[string]string{}
 		}
-		o.cookies[c.Name] = c.Value
+		if o.cookies[c.Name] = c.Value; c.MaxAge < 0 {
+			delete(o.cookies, c.Name)
+		}
 	}
 	to, _ := response.Location() // most pages send it nowhere
 	return &page{response.StatusCode, string(body), to}, err
@@ -75,6 +78,9 @@ func (o *Owner) decide(ctx context.Context, base, ask string, client *http.Clien
 		return nil, err
 	}
 	form, err := o.do(open, client)
+	if err == nil && o.Person != "" {
+		form, err = o.signIn(ctx, base, form, client)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +106,31 @@ func (o *Owner) decide(ctx context.Context, base, ask string, client *http.Clien
 		return nil, &StatusError{"POST /consent", answer.status, answer.text}
 	}
 	return answer.to, nil
+}
+
+// signIn follows the browser to the provider and back.
+func (o *Owner) signIn(ctx context.Context, base string, at *page, client *http.Client) (*page, error) {
+	for hops := 0; at.to != nil && hops < 6; hops++ {
+		next, err := http.NewRequestWithContext(ctx, http.MethodGet, at.to.String(), http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(at.to.String(), base+"/") {
+			if at, err = o.do(next, client); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		next.Header.Set("X-Person", o.Person)
+		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(next)
+		if err != nil {
+			return nil, err
+		}
+		_ = response.Body.Close()
+		to, _ := response.Location() // nowhere after an error
+		at = &page{response.StatusCode, "the provider", to}
+	}
+	return at, nil
 }
 
 // Enter registers, is let in and takes a token.

@@ -211,7 +211,11 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		answer.Set("error", "invalid_request")
 	default:
 		code := random()
-		s.codes[code] = pending{person: s.person, nonce: q.Get("nonce"), challenge: q.Get("code_challenge"), redirect: q.Get("redirect_uri")}
+		person := s.person
+		if name := r.Header.Get("X-Person"); name != "" { // a browser with somebody of its own
+			person = Person{Subject: name, Name: name, Email: name + "@example.com", Verified: true}
+		}
+		s.codes[code] = pending{person: person, nonce: q.Get("nonce"), challenge: q.Get("code_challenge"), redirect: q.Get("redirect_uri")}
 		s.order = append(s.order, code)
 		answer.Set("code", code)
 	}
