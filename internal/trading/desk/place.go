@@ -336,7 +336,9 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	if len(ends) > 0 && g.ReduceOnly {
 		g.Parent = ends[0].Parent
 	}
-	ends = append(ends, guard.Releases(intent(g), facts)...)
+	released := guard.Releases(intent(g), facts)
+	g.Parent = cmp.Or(g.Parent, l.closedEntry(g.Spec, released))
+	ends = append(ends, released...)
 	orders := l.withLegs(g)
 	if r.DryRun {
 		l.recordDryRun(g, "")

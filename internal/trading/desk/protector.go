@@ -353,7 +353,7 @@ func (l *loop) haltAllowsProtection() bool {
 
 // mayProtect reports whether an order of the desk's own may be sent during a halt.
 func (l *loop) mayProtect(o order.Order) bool {
-	return (o.Parent != "" && o.ReduceOnly && o.Token == "" || o.Fired) && l.haltAllowsProtection()
+	return (o.Parent != "" && o.ReduceOnly && o.ByDesk() || o.Fired) && l.haltAllowsProtection()
 }
 
 // followGroup queries the open orders of a group after the end of another: the venue ends
@@ -398,15 +398,57 @@ func (l *loop) checkOverfill(events []order.Event) {
 }
 
 // protectedEntry returns the ID of the newest entry whose position an exit of this quantity
-// can protect beside the stops it has, or "".
+// can protect beside the stops it has, or "". While something is held that no entry brought and
+// no stop closes, the exit is for that: the desk restores the stops of entries by itself. Where it
+// does not, an exit of exactly what the entry lacks is the entry's.
 func (l *loop) protectedEntry(s order.Spec) string {
 	if s.Role != order.StopLoss && s.Role != order.TakeProfit {
 		return ""
 	}
-	for _, c := range l.book.Covers(s.Symbol, l.instruments[s.Symbol].Base) {
-		if c.Entry.Side == s.Side.Opposite() && c.Bare().GreaterThanOrEqual(s.Quantity) {
+	covers, unclaimed := l.book.Covers(s.Symbol, l.instruments[s.Symbol].Base), l.unclaimed(s)
+	for _, c := range covers {
+		if c.Entry.Side != s.Side.Opposite() || c.Bare().LessThan(s.Quantity) {
+			continue
+		}
+		exact := s.Quantity.Equal(roundDown(c.Due, l.instruments[s.Symbol].Step)) && (c.Refused != "" || l.stopPassed(c) != "")
+		if !unclaimed || exact {
 			return c.Entry.ID
 		}
 	}
 	return ""
+}
+
+// unclaimed reports whether something is held that no entry brought and no stop closes.
+func (l *loop) unclaimed(s order.Spec) bool {
+	return l.tradeable(s.Symbol, l.book.Unclaimed(s.Symbol, l.instruments[s.Symbol].Base))
+}
+
+// tradeable reports whether the venue trades a quantity, which may be off its step.
+func (l *loop) tradeable(s market.Symbol, quantity decimal.Decimal) bool {
+	inst := l.instruments[s]
+	quantity = roundDown(quantity, inst.Step)
+	q, ok := l.cfg.Market.LastQuote(s)
+	return quantity.IsPositive() && quantity.GreaterThanOrEqual(inst.MinQuantity) && (!ok || quantity.Mul(q.Last).GreaterThanOrEqual(inst.MinNotional))
+}
+
+// closedEntry returns the ID of the entry, or of the target of the pair without an entry, whose
+// position an exit closes: the one whose legs are released for it, unless more than one is, or
+// something that no order holds is sold first. Then it is "", and Covers decides.
+func (l *loop) closedEntry(s order.Spec, released []order.Order) string {
+	if s.Role != order.Exit || s.Type != order.Market || len(released) == 0 {
+		return ""
+	}
+	closed, most := "", decimal.Zero
+	for _, o := range released {
+		of := cmp.Or(o.Parent, o.Group.Name)
+		if o.Role == order.Entry || o.External || of == "" || closed != "" && of != closed {
+			return ""
+		}
+		closed, most = of, decimal.Max(most, o.Remaining())
+	}
+	entry, ok := l.book.Order(closed)
+	if !ok || entry.Role != order.Entry && entry.Role != order.TakeProfit || most.LessThan(s.Quantity) || l.tradeable(s.Symbol, l.freeUnits(s.Symbol)) {
+		return ""
+	}
+	return closed
 }

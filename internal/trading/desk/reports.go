@@ -210,6 +210,9 @@ func (l *loop) handleReport(r order.Report) {
 	if o.External && !r.Quantity.Equal(o.Quantity) && o.Group.Name == "" && r.Group.Name == "" {
 		return // the order was built from trades, which are complete
 	}
+	if o.SizeUnclear(r) {
+		l.forcePoll(o)
+	}
 	l.commitReport(o, l.reportEvents(o, r))
 	l.advanceOrder(o.ID)
 	l.requestMissingFills(o.ID)

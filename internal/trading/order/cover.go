@@ -116,9 +116,20 @@ func (b *Book) EntrySymbols() []market.Symbol {
 // that need it. A pair that protects no entry and whose stop the venue ended when a
 // part of the target was filled has a cover too; Entry then stands for what the pair protected.
 func (b *Book) Covers(s market.Symbol, base string) []Cover {
+	all, _ := b.covers(s, base)
+	return all
+}
+
+// Unclaimed returns how much of a position no entry brought and no stop closes: a client's next
+// stop is for that.
+func (b *Book) Unclaimed(s market.Symbol, base string) decimal.Decimal {
+	_, unclaimed := b.covers(s, base)
+	return unclaimed
+}
+
+func (b *Book) covers(s market.Symbol, base string) (all []Cover, unclaimed decimal.Decimal) {
 	held := b.Position(s).Held(base)
 	left, spare := held.Abs(), decimal.Zero
-	var all []Cover
 	var lacks, asked []decimal.Decimal // by cover: how much of Held its own stops do not close, and should
 	for _, c := range b.protected(s) {
 		entry := c.Entry
@@ -140,7 +151,8 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 		all, lacks = append(all, c), append(lacks, decimal.Max(c.Held.Sub(had), decimal.Zero))
 		asked = append(asked, decimal.Max(c.part().Sub(had), decimal.Zero))
 	}
-	spare = spare.Add(decimal.Max(b.spareStops(s, held).Sub(left), decimal.Zero))
+	stops := b.spareStops(s, held)
+	spare = spare.Add(decimal.Max(stops.Sub(left), decimal.Zero))
 	for i, lack := range lacks {
 		used := decimal.Min(lack, spare)
 		spare = spare.Sub(used)
@@ -148,7 +160,7 @@ func (b *Book) Covers(s market.Symbol, base string) []Cover {
 			all[i].Due = decimal.Min(lack.Sub(used), asked[i])
 		}
 	}
-	return all
+	return all, decimal.Max(left.Sub(stops), decimal.Zero)
 }
 
 // protected returns the covers to judge, with entries and exits alone: first the entries that are

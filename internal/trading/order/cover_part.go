@@ -57,7 +57,7 @@ func (c *Cover) part() decimal.Decimal {
 		if !o.IsStop() || !o.reached() || o.Status == Rejected {
 			continue
 		}
-		if !all && !o.byDesk() {
+		if !all && !o.ByDesk() {
 			if asked = asked.Add(c.added(o)); first > i {
 				first = i
 			}
@@ -82,8 +82,8 @@ func (c *Cover) part() decimal.Decimal {
 	return decimal.Min(decimal.Max(asked, decimal.Zero), c.Held)
 }
 
-// byDesk reports whether the desk placed the order, to restore what was asked for before.
-func (o Order) byDesk() bool { return o.Client == deskClient && o.Token == "" }
+// ByDesk reports whether the desk placed the order, to restore what was asked for before.
+func (o Order) ByDesk() bool { return o.Client == deskClient && o.Token == "" }
 
 // deskClient is Origin.Client of the orders that the desk places by itself.
 const deskClient = "candela"

@@ -42,6 +42,49 @@ func TestFromReport_AVenueResizesALeg(t *testing.T) {
 	}
 }
 
+// TestFromReport_ReportsOfTheSameTime holds that the answer to a group and the reports of what followed
+// give the same quantity in any order, although the venue has the same time for all of them.
+func TestFromReport_ReportsOfTheSameTime(t *testing.T) {
+	t.Parallel()
+	g := origin("o1", order.Sell, "5")
+	waits, works, smaller, part := seen(g, 3, "5", "0"), seen(g, 3, "4", "0"), seen(g, 3, "3", "0"), seen(g, 3, "4.5", "1")
+	waits.Status = order.Held
+	part.Status, part.Fills = order.PartiallyFilled, []order.Fill{trade(g, 3, "1", "100")}
+	for name, c := range map[string]struct {
+		reports []order.Report
+		want    string
+	}{
+		"a leg that was sized":    {[]order.Report{waits, works}, "4"},
+		"and made smaller":        {[]order.Report{works, smaller}, "3"},
+		"or sized twice":          {[]order.Report{waits, works, smaller}, "3"},
+		"filled in part":          {[]order.Report{waits, works, part}, "4.5"},
+		"made smaller and filled": {[]order.Report{works, smaller, part}, "4.5"},
+	} {
+		for _, n := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			o := sent(g)
+			for _, i := range n {
+				if i < len(c.reports) {
+					o = hear(o, c.reports[i])
+				}
+			}
+			if !o.Quantity.Equal(dec(c.want)) || o.Doubtful() {
+				t.Errorf("%s, in the order %v: over %v, doubt %q", name, n, o.Quantity, o.Doubt)
+			}
+		}
+	}
+	// A larger quantity at the same time is taken from an answer alone.
+	o := hear(sent(g), smaller)
+	if !o.SizeUnclear(works) || o.SizeUnclear(smaller) || o.SizeUnclear(waits) || o.SizeUnclear(part) {
+		t.Error("what is not clear is not said")
+	}
+	if o = hear(o, works); !o.Quantity.Equal(dec("3")) {
+		t.Errorf("over %v", o.Quantity)
+	}
+	if o = fold(o, order.FromAnswer(o, works)...); !o.Quantity.Equal(dec("4")) {
+		t.Errorf("after the answer over %v", o.Quantity)
+	}
+}
+
 func TestFromReport_AnotherQuantityIsADoubt(t *testing.T) {
 	t.Parallel()
 	g := origin("o1", order.Sell, "5")

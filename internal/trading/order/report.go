@@ -17,23 +17,23 @@ import (
 // Only fills change the filled quantity. If the venue's cumulative quantity is larger,
 // the order has MissingFills. An unknown or contradictory report makes the order
 // Doubtful. Both mean that the venue must be queried.
-func FromReport(o Order, r Report) []Event { return readReport(o, r).events }
+func FromReport(o Order, r Report) []Event { return readReport(o, r, false).events }
 
 // FromAnswer is FromReport for the answer to a query that was sent after everything known
 // of the order. It resolves any doubt, even if the time of its last change is older.
 func FromAnswer(o Order, r Report) []Event {
-	l := readReport(o, r)
+	l := readReport(o, r, true)
 	if l.understood && !l.doubted && l.order.Doubtful() {
 		l.must(Event{Kind: KindConfirmed})
 	}
 	return l.events
 }
 
-func readReport(o Order, r Report) reportReader {
+func readReport(o Order, r Report, asked bool) reportReader {
 	if o.Status == 0 || !sent(o.Status) {
 		return reportReader{} // never sent, so the report is about another order
 	}
-	l := reportReader{order: o, report: r, understood: understood(r.Status)}
+	l := reportReader{order: o, report: r, asked: asked, understood: understood(r.Status)}
 	if why := contradiction(o, r); why != "" {
 		l.doubt(why)
 		return l
@@ -87,6 +87,7 @@ func contradiction(o Order, r Report) string {
 type reportReader struct {
 	order      Order
 	report     Report
+	asked      bool // it answers a query that was sent after everything known
 	understood bool
 	doubted    bool
 	events     []Event
@@ -138,9 +139,42 @@ func (l *reportReader) group() {
 
 // resize applies another quantity of an order of a group, unless a newer one is known.
 func (l *reportReader) resize() {
-	o, r := l.order, l.report
-	if o.Group.Name != "" && !o.Status.Final() && r.Quantity.IsPositive() && !r.Quantity.Equal(o.Quantity) && !r.At.Before(o.Resized) && !r.At.Before(o.Seen) {
-		l.must(Event{Kind: KindResized, Quantity: r.Quantity, VenueAt: r.At})
+	switch at := l.order.sized(l.report); {
+	case at < 0, at == 0 && !l.asked && l.report.Quantity.GreaterThan(l.order.Quantity):
+	default:
+		l.must(Event{Kind: KindResized, Quantity: l.report.Quantity, VenueAt: l.report.At})
+	}
+}
+
+// SizeUnclear reports whether a report has a larger quantity than the order, and neither the
+// venue's time nor anything else says which is newer. A query shows it.
+func (o Order) SizeUnclear(r Report) bool {
+	return o.sized(r) == 0 && r.Quantity.GreaterThan(o.Quantity)
+}
+
+// sized returns 1 if a report has another quantity of an order of a group that is newer than the
+// known one, -1 if it has none or an older one, and 0 if that is not clear. The answer to a
+// request and the stream's report of what followed may have the same time and come in any order.
+// Then a leg that waits is older than one that works, and what is filled only grows.
+func (o Order) sized(r Report) int {
+	if o.Group.Name == "" || o.Status.Final() || !r.Quantity.IsPositive() || r.Quantity.Equal(o.Quantity) {
+		return -1
+	}
+	known := o.Seen
+	if o.Resized.After(known) {
+		known = o.Resized
+	}
+	if at := r.At.Compare(known); at != 0 {
+		return at
+	}
+	waits := o.Waiting || o.Status == Submitted || o.Status == Uncertain
+	switch {
+	case waits == (r.Status == Held):
+		return r.Filled.Compare(o.Claimed)
+	case waits:
+		return 1
+	default:
+		return -1
 	}
 }
 
