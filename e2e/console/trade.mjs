@@ -5,16 +5,16 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, submit } from "./browser.mjs";
 
-// at holds the price of BTCUSDT at the fake venue, in its bars and streams too.
-export const at = async (venue, price) => {
-  const answer = await fetch(`${venue}/fake/fix?symbol=BTCUSDT&price=${price}`, { method: "POST" });
+// at holds the price of a symbol at the fake venue, in its bars and streams too.
+export const at = async (venue, price, symbol = "BTCUSDT") => {
+  const answer = await fetch(`${venue}/fake/fix?symbol=${symbol}&price=${price}`, { method: "POST" });
   assert.equal(answer.status, 200);
 };
 
 const buy = (quantity, price) => ({ symbol: "BTCUSDT", side: "buy", type: "limit", quantity, price });
 
 // until calls a tool until its answer is as wanted.
-async function until(tools, name, args, good) {
+export async function until(tools, name, args, good) {
   for (let tries = 0; ; tries++) {
     const said = await tools(name, args);
     if (good(said)) return said;
@@ -24,7 +24,7 @@ async function until(tools, name, args, good) {
 }
 
 // place places an order and expects its status.
-async function place(tools, args, status) {
+export async function place(tools, args, status) {
   const said = await until(tools, "place_order", args, (s) => s.code !== "not_compared" && s.code !== "unreconciled");
   assert.equal(said.status, status, JSON.stringify(said));
   return said.order_id;

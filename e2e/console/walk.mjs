@@ -2,13 +2,13 @@
 // an alert, follow a fill to its alert, look at every page, halt, resume, revoke, log out; with
 // script and without. axe finds nothing on any page in either theme or with other colours, no
 // request leaves the host, and the content policy is never violated.
-// usage: walk.mjs BASE_URL VENUE_URL [FOLDER]
+// usage: walk.mjs BASE_URL VENUE_URL
 import assert from "node:assert/strict";
 import { passphrase } from "../oauth/owner.mjs";
 import { call, client, findings, launch, submit, visitor } from "./browser.mjs";
 import { trade } from "./trade.mjs";
 
-const [base, venue, folder] = process.argv.slice(2);
+const [base, venue] = process.argv.slice(2);
 const browser = await launch();
 const details = [];
 for (const scripted of [true, false]) {
@@ -50,7 +50,6 @@ for (const [name, { paths, blue, ...options }] of Object.entries(forms)) {
     const answer = await page.goto(`${base}/console${path}`);
     assert.equal(answer.status(), 200, path);
     if (path.startsWith("/chart")) await page.waitForSelector("#chart canvas");
-    if (folder) await page.screenshot({ path: `${folder}/console-${path.slice(1).replaceAll("/", "-") || "overview"}-${name.replaceAll(/\W+/g, "-")}.png` });
     for (const one of await findings(page)) bad.push(`${name} ${path} ${one}`);
     if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) bad.push(`${name} ${path} scrolls sideways`);
     const first = await page.evaluate(() => performance.getEntriesByName("first-paint")[0]?.startTime ?? Infinity);

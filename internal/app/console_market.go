@@ -33,6 +33,19 @@ func (m consoleMarket) Closes(ctx context.Context, s market.Symbol, since time.T
 	return all, nil
 }
 
+// Day returns the closes of the last two daily bars, of which the last one may be running.
+func (m consoleMarket) Day(ctx context.Context, s market.Symbol) (before, last float64, err error) {
+	set, err := m.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: market.Day1, Bars: 2})
+	if err != nil {
+		return 0, 0, err
+	}
+	n := set.Bars.Len()
+	if n == 0 {
+		return 0, 0, nil
+	}
+	return set.Bars.C[max(0, n-2)], set.Bars.C[n-1], nil
+}
+
 // Currency returns the quote currency of a symbol that is listed.
 func (m consoleMarket) Currency(ctx context.Context, s market.Symbol) string {
 	found, _ := m.bars.Find(ctx, listing.Query{Text: s.Name, Venue: s.Venue, Limit: 5})

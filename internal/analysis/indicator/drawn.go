@@ -94,6 +94,11 @@ const (
 	AtValue
 )
 
+// String returns the name that clients see.
+func (p Place) String() string {
+	return [...]string{"above", "below", "top", "bottom", "value"}[min(p, AtValue)]
+}
+
 // Form is the form of a mark. NoForm has a text alone.
 type Form uint8
 

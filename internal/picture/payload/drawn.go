@@ -87,7 +87,7 @@ func (e *encoder) drawn(c *Chart, d *indicator.Drawn, summary bool) {
 	if summary {
 		marks, shapes = newest(marks, maxMarks), newest(shapes, maxShapes)
 	}
-	e.marks(c, marks)
+	e.marks(c, marks, summary)
 	if len(marks) < len(d.Marks) {
 		e.int("marks_count", int64(len(d.Marks)))
 	}
@@ -117,6 +117,7 @@ func (e *encoder) drawn(c *Chart, d *indicator.Drawn, summary bool) {
 		e.open('{')
 		if write := e.column; !summary {
 			e.columns(d.Over, write)
+			e.colors(d.Over)
 		} else {
 			e.columns(d.Over, e.lastValue)
 		}
@@ -144,7 +145,7 @@ func (e *encoder) problem(c *Chart, p *indicator.Problem) {
 	e.close('}')
 }
 
-func (e *encoder) marks(c *Chart, marks []indicator.Mark) {
+func (e *encoder) marks(c *Chart, marks []indicator.Mark, summary bool) {
 	list(e, "marks", marks, func(m indicator.Mark) {
 		e.int("x", int64(m.X))
 		e.time("t", c, m.X)
@@ -152,6 +153,10 @@ func (e *encoder) marks(c *Chart, marks []indicator.Mark) {
 			e.number("y", m.Y)
 		}
 		e.text("shape", m.Form.String())
+		if !summary {
+			e.text("place", m.Place.String())
+			e.text("color", m.Color.String())
+		}
 		if m.Label != "" {
 			e.text("label", m.Label)
 		}
@@ -232,23 +237,28 @@ func (e *encoder) tables(tables []indicator.Table, summary bool) {
 
 // colors writes the colours of a script's lines and histograms, by label.
 func (e *encoder) colors(r *indicator.Result) {
-	if r.Drawn == nil {
-		return
-	}
 	e.key("colors")
 	e.open('{')
 	for i := range r.Lines {
-		e.painted(r.Lines[i].Label, r.Lines[i].Paint)
+		e.painted(r.Lines[i].Label, tonesOf(r.Lines[i].Paint))
 	}
 	for i := range r.Hist {
-		e.painted(r.Hist[i].Label, r.Hist[i].Paint)
+		e.painted(r.Hist[i].Label, tonesOf(r.Hist[i].Paint))
 	}
 	e.close('}')
 }
 
-// painted writes the colours of a line: each one once, and its index for each bar.
-func (e *encoder) painted(label string, p *indicator.Paint) {
-	if p == nil || len(p.Colors) == 0 {
+// tonesOf returns the colours of a line, nil for the theme's.
+func tonesOf(p *indicator.Paint) []indicator.Tone {
+	if p == nil {
+		return nil
+	}
+	return p.Colors
+}
+
+// painted writes the colours of a line or an area: each one once, and its index for each bar.
+func (e *encoder) painted(label string, colors []indicator.Tone) {
+	if len(colors) == 0 {
 		return
 	}
 	e.key(label)
@@ -256,7 +266,7 @@ func (e *encoder) painted(label string, p *indicator.Paint) {
 	defer e.close('}')
 	index := map[indicator.Tone]int{}
 	var all []indicator.Tone
-	for _, t := range p.Colors {
+	for _, t := range colors {
 		if _, known := index[t]; !known {
 			index[t] = len(all)
 			all = append(all, t)
@@ -271,8 +281,8 @@ func (e *encoder) painted(label string, p *indicator.Paint) {
 	if len(all) == 1 {
 		return
 	}
-	at := make([]float64, len(p.Colors))
-	for i, t := range p.Colors {
+	at := make([]float64, len(colors))
+	for i, t := range colors {
 		at[i] = float64(index[t])
 	}
 	e.values("index", at)

@@ -35,13 +35,13 @@ func scripted() *payload.Chart {
 func TestDrawn(t *testing.T) {
 	t.Parallel()
 	want := `"zones":{"label":"Zones(5)","is_overlay":false,"y_range":[3,4],"lines":[{"index":0,"label":"Mid","values":[3,4]}],` +
-		`"colors":{"Mid":{"palette":["#ef5350ff"]}},"fills":[{"y1":[4,5],"y2":[0,0]}],` +
+		`"colors":{"Mid":{"palette":["#ef5350ff"]}},"fills":[{"y1":[4,5],"y2":[0,0],"colors":{"palette":["#00000004","#00000005"],"index":[0,1]}}],` +
 		`"error":{"code":"pine_steps","message":"too many steps","bar":"2023-11-15T02:13:20Z","line":3,"column":5},` +
-		`"marks":[{"x":0,"t":1700010800,"y":9,"shape":"circle","label":"entry","text":"now"}],` +
+		`"marks":[{"x":0,"t":1700010800,"y":9,"shape":"circle","place":"value","color":"#00000000","label":"entry","text":"now"}],` +
 		`"tints":[{"x1":0,"t1":1700010800,"x2":0,"t2":1700010800,"color":"#2962ff30","bars":false}],` +
 		`"shapes":[{"type":"box","points":[{"x":-2,"t":null,"y":5},{"x":4,"t":null,"y":4}],"text":"Supply","color":"#ef5350ff","extend":"right"}],` +
 		`"tables":[{"position":"top_right","rows":[["a","b"],["c"]]}],"alert_texts":[{"x":1,"t":1700014400,"text":"crossed"}],` +
-		`"notes":["bar_index counts from the first bar that is computed"],"over_price":{"lines":[{"index":0,"label":"Stop","values":[4,5]}]}}`
+		`"notes":["bar_index counts from the first bar that is computed"],"over_price":{"lines":[{"index":0,"label":"Stop","values":[4,5]}],"colors":{}}}`
 	c := scripted()
 	c.Indicators[0].Result = payload.Tail(c.Indicators[0].Result, 5, 2)
 	bars := c.Bars.Tail(2)

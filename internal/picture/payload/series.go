@@ -64,12 +64,17 @@ func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 		e.int("covers_omitted_bars", int64(omitted))
 	}
 	e.columns(r, e.column)
-	e.colors(r)
+	if r.Drawn != nil {
+		e.colors(r)
+	}
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)
 	list(e, "fills", r.Fills, func(f indicator.Fill) {
 		e.values("y1", f.Y1)
 		e.values("y2", f.Y2)
+		if f.Paint != nil {
+			e.painted("colors", f.Paint.Colors)
+		}
 	})
 	list(e, "hbars", r.HBars, func(h indicator.HBar) {
 		e.number("y", h.Y)

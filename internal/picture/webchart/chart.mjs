@@ -2,8 +2,9 @@
 // them the levels that its "summary" has. Every number is the server's; nothing is computed
 // here but where it stands on the screen. The page of an MCP App and the console use it.
 
-import { alpha, describe, digitsFor, number, priceDigits, themes } from './figures.mjs'
+import { alpha, decimals, describe, digitsFor, fixedRange, number, percent, priceDigits, themes, wall, withRange, zoneName } from './figures.mjs'
 import { Painter, paintArea, paintDrawing, paintLine, paintProfile } from './paint.mjs'
+import { barTone, marksOf, paintShape, paintTints, toneAt } from './script.mjs'
 
 // maxPanes is how many indicators below the price are drawn at once.
 export const maxPanes = 4
@@ -12,11 +13,23 @@ const day = 86400 // seconds
 const upward = ['+DI', 'Long', 'Senkou A', 'S1', 'S2', 'S3', 'S4', 'S5']
 const downward = ['-DI', 'Short', 'Senkou B', 'R1', 'R2', 'R3', 'R4', 'R5']
 
-// timesOf returns a time for each bar. Sample bars have none; they stand a day apart, and
-// the axis shows their numbers.
+// The library has no time zones: a bar stands where the clocks of the zone stood. Bars of days
+// and more have dates.
+const dated = (series) => /[dwM]$/.test(series.interval)
+
+// timesOf returns a time for each bar, ascending also where clocks are set back. Sample bars
+// have none; they stand a day apart, and the axis shows their numbers.
 function timesOf(series) {
-  return series.bars.map((b, i) => b.t ?? i * day)
+  let last = -Infinity
+  return series.bars.map((b, i) => {
+    if (b.t === null) return i * day
+    last = Math.max(last + 1, dated(series) ? b.t : wall(b.t))
+    return last
+  })
 }
+
+// near is how far outside the bars a level widens the price axis, as a part of their range.
+const near = 0.3
 
 // points pairs values with the times of the bars. Those without a value are holes.
 function points(times, values) {
@@ -60,9 +73,11 @@ export class View {
     this.#draw()
   }
 
-  // setLevels shows what a summary has: alerts, open orders, the position and fills.
-  setLevels(summary) {
+  // setLevels shows what a summary has: alerts, open orders, the position and fills. asks has
+  // the ids of orders that need approval.
+  setLevels(summary, asks) {
     this.levels = summary ?? {}
+    this.asks = asks
     if (this.chart) this.#drawLevels()
   }
 
@@ -142,6 +157,7 @@ export class View {
     this.chart.subscribeClick((m) => this.#click(m))
     this.chart.timeScale().subscribeVisibleLogicalRangeChange((r) => {
       if (r) this.element.dataset.range = `${r.from.toFixed(1)} ${r.to.toFixed(1)}`
+      this.#placeLevels()
     })
     this.#legend(n - 1)
     requestAnimationFrame(() => requestAnimationFrame(() => this.#place()))
@@ -158,8 +174,9 @@ export class View {
       },
       grid: { vertLines: { color: t.grid }, horzLines: { color: t.grid } },
       crosshair: { mode: 0, vertLine: { color: t.muted, labelBackgroundColor: t.border }, horzLine: { color: t.muted, labelBackgroundColor: t.border } },
-      rightPriceScale: { borderColor: t.border },
-      timeScale: { borderColor: t.border, timeVisible: !/[dwM]$/.test(this.series.interval), secondsVisible: false },
+      rightPriceScale: { borderColor: t.border, entireTextOnly: true },
+      timeScale: { borderColor: t.border, timeVisible: !dated(this.series), secondsVisible: false },
+      localization: { timeFormatter: (time) => this.#timeText(time) },
     }
     if (sample) {
       options.timeScale.tickMarkFormatter = (time) => '#' + time / day
@@ -168,9 +185,16 @@ export class View {
     return options
   }
 
+  // #timeText writes the time at the cursor with its zone.
+  #timeText(time) {
+    const text = new Date(time * 1000).toLocaleString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric', ...(dated(this.series) ? {} : { hour: '2-digit', minute: '2-digit' }) }).replace(',', '')
+    return dated(this.series) ? text : `${text} ${zoneName(this.series.bars[this.times.indexOf(time)]?.t ?? time)}`
+  }
+
   #candle(i) {
-    const b = this.series.bars[i]
-    return { time: this.times[i], open: b.o, high: b.h, low: b.l, close: b.c }
+    const b = this.series.bars[i], tone = barTone(this.series.indicators, i)
+    const candle = { time: this.times[i], open: b.o, high: b.h, low: b.l, close: b.c }
+    return tone ? { ...candle, color: tone, borderColor: tone, wickColor: tone } : candle
   }
 
   #volumeBar(i) {
@@ -187,6 +211,7 @@ export class View {
       upColor: this.events.hollow ? t.background : t.up, borderUpColor: t.up, wickUpColor: t.up, downColor: t.down, borderDownColor: t.down, wickDownColor: t.down,
       priceLineStyle: lib.LineStyle.Dotted, priceLineWidth: 1, priceLineColor: t.muted,
       priceFormat: { type: 'custom', minMove: 10 ** -this.digits, formatter: (v) => number(v, this.digits) },
+      autoscaleInfoProvider: (own) => this.#withLevels(own()),
     })
     this.candles.priceScale().applyOptions({ scaleMargins: { top: 0.14, bottom: 0.16 } })
     this.candles.setData(Array.from({ length: n }, (_, i) => this.#candle(i)))
@@ -227,25 +252,35 @@ export class View {
     this.lines[key] = drawn
     for (const h of ind.histogram ?? []) {
       const bars = this.chart.addSeries(lib.HistogramSeries, { priceLineVisible: false, lastValueVisible: false, ...format }, pane)
-      bars.setData(this.times.map((_, i) => this.#histogramBar(h.values, i)))
+      bars.setData(this.times.map((_, i) => this.#histogramBar(h.values, i, ind.colors?.[h.label])))
       drawn.bars.push(bars)
     }
     for (const l of ind.lines ?? []) {
-      const own = upward.includes(l.label) ? t.up : downward.includes(l.label) ? t.down : t.cycle[color++ % 8]
+      const tones = ind.colors?.[l.label], last = this.times.length - 1
+      const own = tones ? toneAt(tones, last) ?? t.muted : upward.includes(l.label) ? t.up : downward.includes(l.label) ? t.down : t.cycle[color++ % 8]
       // More labels than two would cover each other.
       const line = this.#line(own, pane, { lastValueVisible: !ind.is_overlay && ind.lines.length <= 2, ...format })
-      line.setData(points(this.times, l.values))
+      line.setData(this.#linePoints(l.values, tones))
       drawn.lines.push(line)
       drawn.colors.push(own)
     }
     const base = ind.is_overlay ? this.candles : drawn.lines[0] ?? drawn.bars[0]
     if (base) this.#drawMarks(ind, base, drawn)
+    for (const l of ind.over_price?.lines ?? []) this.#line(toneAt(ind.over_price.colors?.[l.label], this.times.length - 1) ?? t.cycle[color++ % 8], 0, format).setData(this.#linePoints(l.values, ind.over_price.colors?.[l.label]))
     return color
   }
 
-  #histogramBar(values, i) {
+  // #linePoints pairs values with times, and with the colours of a script where they change.
+  #linePoints(values, tones) {
+    const all = points(this.times, values)
+    if (tones?.index) all.forEach((p, i) => { if (p.value !== undefined) p.color = toneAt(tones, i) ?? 'transparent' })
+    return all
+  }
+
+  #histogramBar(values, i, tones) {
     const v = values[i]
     if (v === null || v === undefined) return { time: this.times[i] }
+    if (tones) return { time: this.times[i], value: v, color: toneAt(tones, i) ?? 'transparent' }
     const weak = Math.abs(v) < Math.abs(values[i - 1] ?? 0)
     return { time: this.times[i], value: v, color: this.theme.histogram[(v >= 0 ? 0 : 2) + (weak ? 1 : 0)] }
   }
@@ -253,14 +288,18 @@ export class View {
   #drawMarks(ind, base, drawn) {
     const t = this.theme
     for (const h of ind.hlines ?? []) base.createPriceLine({ price: h.y, color: t.muted, title: ind.is_overlay ? h.label ?? '' : '', lineStyle: this.library.LineStyle.Dashed, lineWidth: 1, axisLabelVisible: false })
-    if (ind.fills?.length || ind.hbars?.length || ind.divlines?.length) {
+    if (['fills', 'hbars', 'divlines', 'tints', 'shapes'].some((channel) => ind[channel]?.length)) {
       base.attachPrimitive(new Painter((ctx, x, y, space) => {
-        ;(ind.fills ?? []).forEach((f, i) => paintArea(ctx, x, y, f, alpha(drawn.colors[i % Math.max(1, drawn.colors.length)] ?? this.theme.cycle[2], 0.1)))
+        paintTints(ctx, x, space, ind.tints)
+        ;(ind.fills ?? []).forEach((f, i) => paintArea(ctx, x, y, f, f.colors ? (bar) => toneAt(f.colors, bar) : () => alpha((drawn.colors[i % Math.max(1, drawn.colors.length)] ?? this.theme.cycle[2]).slice(0, 7), 0.1)))
+        for (const s of ind.shapes ?? []) paintShape(ctx, x, y, space, s, this.theme)
         if (ind.hbars?.length) paintProfile(ctx, y, space, ind.hbars, this.theme)
         for (const d of ind.divlines ?? []) paintLine(ctx, x(d.x1), y(d.y1), x(d.x2), y(d.y2), this.theme.strong, 1.5 * space.verticalPixelRatio, d.dashed ? [4, 4] : [])
       }))
     }
     const signals = ind.signals ?? []
+    const marks = marksOf(ind.marks, this.times, t)
+    if (marks.length) this.library.createSeriesMarkers(base, marks)
     if (signals.length) {
       const markers = signals.filter((s) => s.x >= 0 && s.x < this.times.length).sort((a, b) => a.x - b.x)
         .map((s) => ({ time: this.times[s.x], position: 'atPriceMiddle', price: s.y, shape: 'circle', color: t.warn, size: 0.6 }))
@@ -269,23 +308,57 @@ export class View {
     if (ind.y_range && base !== this.candles && fixedRange(ind)) base.applyOptions({ autoscaleInfoProvider: (own) => withRange(own(), ind.y_range) })
   }
 
+  // #drawLevels draws a line for each price that has an alert, an order or the position.
   #drawLevels() {
-    const t = this.theme, style = this.library.LineStyle
-    for (const line of this.priceLines ?? []) line.of.removePriceLine(line.line)
+    const t = this.theme, style = this.library.LineStyle, narrow = this.element.clientWidth < 480
+    for (const line of this.priceLines ?? []) this.candles.removePriceLine(line.line)
     this.priceLines = []
     const add = (price, color, title, lineStyle) => {
       if (!Number.isFinite(price)) return
-      this.priceLines.push({ of: this.candles, line: this.candles.createPriceLine({ price, color, title, lineStyle, lineWidth: 1, axisLabelVisible: true }) })
+      const same = this.priceLines.find((l) => l.price === price && l.color === color)
+      if (same) {
+        same.count++
+        same.title = title === same.one ? `${title} \u00d7${same.count}` : `${same.count} orders`
+        return
+      }
+      this.priceLines.push({ price, color, title, one: title, count: 1, lineStyle })
     }
-    const l = this.levels
-    if (l.position) add(l.position.entry_price, t.muted, `${l.position.side === 'sell' ? 'Short' : 'Long'} ${l.position.quantity}`, style.Solid)
-    if (!this.hidden.has('orders')) {
-      for (const o of l.open_orders ?? []) if (o.price) add(o.price, o.side === 'sell' ? t.down : t.up, `${o.side === 'sell' ? 'Sell' : 'Buy'} ${o.quantity}`, style.Dashed)
+    const l = this.levels, word = (side) => (side === 'sell' ? 'Sell' : 'Buy')
+    if (l.position) add(l.position.entry_price, t.muted, narrow ? 'Avg' : `Average, ${number(l.position.quantity, decimals(l.position.quantity))} ${l.position.side === 'sell' ? 'short' : 'long'}`, style.Solid)
+    for (const o of this.hidden.has('orders') ? [] : l.open_orders ?? []) {
+      const asks = this.asks?.has(o.order_id), size = number(o.quantity, decimals(o.quantity))
+      if (o.price) add(o.price, asks ? t.warn : o.side === 'sell' ? t.down : t.up, narrow ? (asks ? 'Asks' : word(o.side)) : asks ? `Needs approval: ${o.side} ${size}` : `${word(o.side)} ${size}`, style.Dashed)
     }
-    if (!this.hidden.has('alerts')) {
-      for (const a of l.alerts ?? []) add(a.price_above ?? a.price_below ?? a.price_crosses, t.warn, 'Alert', style.SparseDotted)
+    for (const a of this.hidden.has('alerts') ? [] : l.alerts ?? []) add(a.price_above ?? a.price_below ?? a.price_crosses, t.warn, 'Alert', style.SparseDotted)
+    for (const one of this.priceLines) {
+      one.shown = true
+      one.line = this.candles.createPriceLine({ price: one.price, color: one.color, title: one.title, lineStyle: one.lineStyle, lineWidth: 1, axisLabelVisible: true })
     }
     this.#drawFills()
+    this.#placeLevels()
+  }
+
+  // #withLevels widens the range of the bars to levels that are near.
+  #withLevels(own) {
+    if (!own?.priceRange) return own
+    const { minValue: low, maxValue: high } = own.priceRange, room = (high - low) * near
+    const inside = (this.priceLines ?? []).map((l) => l.price).filter((p) => p >= low - room && p <= high + room)
+    return { ...own, priceRange: { minValue: Math.min(low, ...inside), maxValue: Math.max(high, ...inside) } }
+  }
+
+  // #placeLevels hides the labels of levels outside the axis, which the library would show at
+  // its edge, at another price.
+  #placeLevels() {
+    cancelAnimationFrame(this.placing)
+    this.placing = requestAnimationFrame(() => {
+      const height = this.chart?.panes()[0].getHeight()
+      for (const one of height ? this.priceLines : []) {
+        const y = this.candles.priceToCoordinate(one.price)
+        const shown = y !== null && y >= 0 && y <= height
+        if (shown !== one.shown) one.line.applyOptions({ axisLabelVisible: shown, title: shown ? one.title : '' })
+        one.shown = shown
+      }
+    })
   }
 
   #drawFills() {
@@ -294,7 +367,7 @@ export class View {
     const markers = []
     for (const f of shown) {
       const at = Date.parse(f.date) / 1000
-      const i = this.times.findLastIndex((time) => time <= at)
+      const i = this.series.bars.findLastIndex((b) => b.t !== null && b.t <= at)
       if (i < 0) continue
       const sell = f.side === 'sell'
       markers.push({ time: this.times[i], position: sell ? 'aboveBar' : 'belowBar', shape: sell ? 'arrowDown' : 'arrowUp', color: sell ? this.theme.down : this.theme.up, size: 1.4 })
@@ -316,8 +389,8 @@ export class View {
         apply(i, old)
       }
     }
-    columns(newer.lines, shown.lines, (i, values) => { if (values[last] !== null) drawn?.lines[i].update({ time: this.times[last], value: values[last] }) })
-    columns(newer.histogram, shown.histogram, (i, values) => { if (values[last] !== null) drawn?.bars[i].update(this.#histogramBar(values, last)) })
+    columns(newer.lines, shown.lines, (i, values) => { if (values[last] !== null) drawn?.lines[i].update(this.#linePoints(values, shown.colors?.[shown.lines[i].label])[last]) })
+    columns(newer.histogram, shown.histogram, (i, values) => { if (values[last] !== null) drawn?.bars[i].update(this.#histogramBar(values, last, shown.colors?.[shown.histogram[i].label])) })
     ;(newer.fills ?? []).forEach((f, i) => {
       const old = shown.fills?.[i]
       if (!old || (count > 1 && (f.y1[count - 2] !== old.y1[last - 1] || f.y2[count - 2] !== old.y2[last - 1]))) return
@@ -351,14 +424,19 @@ export class View {
       return div
     }
     const before = this.series.bars[i - 1]
-    const prices = [['O', b.o], ['H', b.h], ['L', b.l], ['C', b.c]].map(([k, v]) => [k, number(v, this.digits), color])
-    if (before) prices.push(['', `${b.c >= before.c ? '+' : ''}${number((b.c / before.c - 1) * 100, 2)}\u202f%`, color])
+    const narrow = this.element.clientWidth < 480
+    const figure = (v, digits) => number(v, narrow && Math.abs(v) >= 1000 ? 0 : digits)
+    const prices = [['O', b.o], ['H', b.h], ['L', b.l], ['C', b.c]].slice(narrow ? 3 : 0).map(([k, v]) => [k, number(v, this.digits), color])
+    if (before) prices.push(['', percent((b.c / before.c - 1) * 100), color])
+    if (b.v && !narrow) prices.push(['Vol', number(b.v, b.v < 100 ? 2 : 0)])
     const rows = this.legends.map(() => [])
-    rows[0].push(row(`${this.series.symbol} ${this.series.interval}`, prices))
+    const name = document.createElement('b')
+    name.textContent = this.series.symbol
+    rows[0].push(row(name, [['', this.series.interval], ...prices]))
     for (const d of Object.values(this.lines)) {
-      const parts = (d.ind.lines ?? []).map((l, k) => ['', number(l.values[i], d.digits), d.colors[k]])
-      for (const h of d.ind.histogram ?? []) parts.push(['', number(h.values[i], d.digits), h.values[i] >= 0 ? t.up : t.down])
-      const signals = (d.ind.signals ?? []).filter((s) => s.x === i).map((s) => ['', s.label, t.warn])
+      const parts = (d.ind.lines ?? []).map((l, k) => ['', figure(l.values[i], d.digits), toneAt(d.ind.colors?.[l.label], i) ?? d.colors[k]])
+      for (const h of d.ind.histogram ?? []) parts.push(['', figure(h.values[i], d.digits), toneAt(d.ind.colors?.[h.label], i) ?? (h.values[i] >= 0 ? t.up : t.down)])
+      const signals = narrow ? [] : (d.ind.signals ?? []).filter((s) => s.x === i).map((s) => ['', s.label.replaceAll('_', ' '), t.warn])
       rows[d.pane]?.push(row(d.ind.label, parts.concat(signals)))
     }
     this.legends.forEach((l, k) => l.element.replaceChildren(...rows[k]))
@@ -372,6 +450,7 @@ export class View {
       if (legend) legend.element.style.top = `${top + 6}px`
       top += p.getHeight() + 1
     })
+    this.#placeLevels()
   }
 
   #click(m) {
@@ -408,17 +487,4 @@ export class View {
     this.#legend(i)
     this.events.describe?.(describe(this.series, i, this.digits))
   }
-}
-
-// fixedRange reports whether the range of a pane is more than that of all its values, as it is
-// for an oscillator between 0 and 100.
-function fixedRange(ind) {
-  const values = (ind.lines ?? []).concat(ind.histogram ?? []).flatMap((l) => l.values).filter((v) => v !== null)
-  return ind.y_range[0] !== values.reduce((a, b) => Math.min(a, b), Infinity) || ind.y_range[1] !== values.reduce((a, b) => Math.max(a, b), -Infinity)
-}
-
-// withRange widens the range of the values to the one that the server names for the pane.
-function withRange(own, range) {
-  if (!own?.priceRange) return { priceRange: { minValue: range[0], maxValue: range[1] } }
-  return { ...own, priceRange: { minValue: Math.min(own.priceRange.minValue, range[0]), maxValue: Math.max(own.priceRange.maxValue, range[1]) } }
 }

@@ -14,11 +14,48 @@ export const themes = {
   },
 }
 
+// style is how figures and times are written: the separators of numbers, and a time zone by
+// its name. A page sets it before it draws.
+export const style = { group: ',', point: '.', zone: 'UTC' }
+
 // number writes a value as the server's pictures do: grouped, with the true minus sign.
 export function number(value, digits) {
   if (value === null || value === undefined || !Number.isFinite(value)) return 'n/a'
-  const text = Math.abs(value).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  return value < 0 && Number(text.replaceAll(',', '')) !== 0 ? '\u2212' + text : text
+  const plain = Math.abs(value).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const text = plain.replaceAll(/[,.]/g, (sign) => (sign === ',' ? style.group : style.point))
+  return value < 0 && Number(plain.replaceAll(',', '')) !== 0 ? '\u2212' + text : text
+}
+
+// percent writes a change with its sign.
+export function percent(value) {
+  return `${value > 0 ? '+' : ''}${number(value, 2)}\u202f%`
+}
+
+// wall returns a time as the clocks of the time zone show it, in seconds as if it were UTC.
+export function wall(seconds) {
+  if (style.zone === 'UTC') return seconds
+  const parts = {}
+  for (const { type, value } of clock().formatToParts(seconds * 1000)) parts[type] = Number(value)
+  return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) / 1000
+}
+
+let clocks = null // of the zone that was used last
+function clock() {
+  if (clocks?.zone !== style.zone) {
+    clocks = {
+      zone: style.zone,
+      format: new Intl.DateTimeFormat('en-US', { timeZone: style.zone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' }),
+      name: new Intl.DateTimeFormat('en-GB', { timeZone: style.zone, timeZoneName: 'short' }),
+    }
+  }
+  return clocks.format
+}
+
+// zoneName returns the short name of the time zone at a time, such as UTC or GMT+1.
+export function zoneName(seconds) {
+  if (style.zone === 'UTC') return 'UTC'
+  clock()
+  return clocks.name.formatToParts(seconds * 1000).find((p) => p.type === 'timeZoneName').value
 }
 
 // priceDigits is how many decimals the prices of the newest bars have.
@@ -50,7 +87,9 @@ export function alpha(color, opacity) {
 // when writes the time of a bar, or its number for sample data.
 export function when(series, i) {
   const t = series.bars[i].t
-  return t === null ? '#' + i : new Date(t * 1000).toISOString().slice(0, 16).replace('T', ' ') + ' UTC'
+  if (t === null) return '#' + i
+  const text = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')
+  return /[dwM]$/.test(series.interval) ? text(t).slice(0, 10) : `${text(wall(t))} ${zoneName(t)}`
 }
 
 // describe says in words what a bar is.
@@ -61,4 +100,20 @@ export function describe(series, i, digits = priceDigits(series.bars)) {
     for (const l of ind.lines ?? []) parts.push(`${l.label || ind.label} ${number(l.values[i], ind.is_overlay ? digits : 2)}`)
   }
   return parts.join(', ')
+}
+
+// decimals is how many decimals an amount is written with.
+export function decimals(amount) { return (String(amount).split('.')[1] ?? '').length }
+
+// fixedRange reports whether the range of a pane is more than that of all its values, as it is
+// for an oscillator between 0 and 100.
+export function fixedRange(ind) {
+  const values = (ind.lines ?? []).concat(ind.histogram ?? []).flatMap((l) => l.values).filter((v) => v !== null)
+  return ind.y_range[0] !== values.reduce((a, b) => Math.min(a, b), Infinity) || ind.y_range[1] !== values.reduce((a, b) => Math.max(a, b), -Infinity)
+}
+
+// withRange widens the range of the values to the one that the server names for the pane.
+export function withRange(own, range) {
+  if (!own?.priceRange) return { priceRange: { minValue: range[0], maxValue: range[1] } }
+  return { ...own, priceRange: { minValue: Math.min(own.priceRange.minValue, range[0]), maxValue: Math.max(own.priceRange.maxValue, range[1]) } }
 }

@@ -33,15 +33,16 @@ export class Painter {
   }
 }
 
-// paintArea fills the area between two lines.
-export function paintArea(ctx, x, y, fill, color) {
-  ctx.fillStyle = color
-  let run = []
+// paintArea fills the area between two lines. colorAt names the colour at a bar, nothing for
+// none.
+export function paintArea(ctx, x, y, fill, colorAt) {
+  let run = [], color
   const flush = () => {
-    if (run.length > 1) {
+    if (run.length > 1 && color) {
+      ctx.fillStyle = color
       ctx.beginPath()
       run.forEach(([i, top], n) => (n ? ctx.lineTo(x(i), top) : ctx.moveTo(x(i), top)))
-      for (const [i, , bottom] of run.reverse()) ctx.lineTo(x(i), bottom)
+      for (const [i, , bottom] of run.toReversed()) ctx.lineTo(x(i), bottom)
       ctx.closePath()
       ctx.fill()
     }
@@ -50,8 +51,17 @@ export function paintArea(ctx, x, y, fill, color) {
   for (let i = 0; i < fill.y1.length; i++) {
     const a = fill.y1[i], b = fill.y2[i]
     const top = a === null ? null : y(a), bottom = b === null ? null : y(b)
-    if (top === null || bottom === null) flush()
-    else run.push([i, top, bottom])
+    if (top === null || bottom === null) {
+      flush()
+      continue
+    }
+    if (colorAt(i) !== color) {
+      const before = run.at(-1)
+      flush()
+      color = colorAt(i)
+      if (before) run.push(before)
+    }
+    run.push([i, top, bottom])
   }
   flush()
 }

@@ -34,6 +34,8 @@ var (
 	figures []byte
 	//go:embed paint.mjs
 	paint []byte
+	//go:embed script.mjs
+	script []byte
 	//go:embed chart.mjs
 	chart []byte
 )
@@ -46,7 +48,7 @@ type Module struct {
 
 // Modules returns our modules, each after those that it imports. The last one exports View.
 func Modules() []Module {
-	return []Module{{"figures.mjs", figures}, {"paint.mjs", paint}, {"chart.mjs", chart}}
+	return []Module{{"figures.mjs", figures}, {"paint.mjs", paint}, {"script.mjs", script}, {"chart.mjs", chart}}
 }
 
 // Library returns the library, compressed with gzip, or nil if the program was built

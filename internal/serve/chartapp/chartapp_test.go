@@ -10,7 +10,7 @@ import (
 )
 
 // maxPage keeps the page small: clients have shown a blank frame for pages of 700 KB.
-const maxPage = 240_000
+const maxPage = 260_000
 
 func TestPage_IsOneFileThatReachesNothing(t *testing.T) {
 	t.Parallel()

@@ -2,12 +2,15 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
@@ -56,6 +59,9 @@ type chartData struct {
 	Known                              []Known // symbols to choose from
 	Choices                            []chartChoice
 	Chosen                             int // of Choices
+
+	Last, Day, DayClass string  // the price, and how it moved since the day before
+	Before              float64 // close of the day before; 0 if unknown
 }
 
 // chartChoice is an indicator that can be drawn.
@@ -100,8 +106,25 @@ func (c *Console) chartData(v *visit) (any, error) {
 		return d, nil
 	}
 	d.Name = symbol.Name
+	c.addDay(v, &d, symbol)
 	c.addAccount(v, &d, symbol)
 	return d, nil
+}
+
+// addDay adds the price and its change of the day, if they come soon.
+func (c *Console) addDay(v *visit, d *chartData, symbol market.Symbol) {
+	if c.cfg.Market == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(v.ctx(), quoteWithin)
+	defer cancel()
+	before, last, err := c.cfg.Market.Day(ctx, symbol)
+	if err != nil || before <= 0 {
+		return // the page is good without it
+	}
+	f, change := v.format(), decimal.NewFromFloat((last/before-1)*100).Round(2)
+	d.Before, d.Last = before, f.Px(decimal.NewFromFloat(last))
+	d.Day, d.DayClass = f.Percent(change), f.Class(change)
 }
 
 // chosenIndicators returns the indicators that an address asks for: a list, or the boxes of the

@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // dayLine is the P&L of the day as a line.
@@ -21,7 +24,14 @@ type dayLine struct {
 	Ticks      []tick // of the amounts
 	Hours      []tick
 	Limit      *tick
+	Fills      []fillDot
 	Label      string
+}
+
+// fillDot is a fill on the line of the day.
+type fillDot struct {
+	X, Y  float64
+	Title string
 }
 
 type tick struct {
@@ -35,8 +45,23 @@ const (
 	plotTop, plotFoot = 12.0, 164.0
 )
 
-// newDayLine draws the samples of the day; nil if there are too few.
-func (c *Console) newDayLine(a guard.Account, f format) *dayLine {
+// dayScale places times and amounts in the plot.
+type dayScale struct {
+	midnight  time.Time
+	hours     int // from midnight to the right edge
+	low, high float64
+}
+
+func (s dayScale) x(t time.Time) float64 {
+	return round2(plotLeft + t.Sub(s.midnight).Hours()/float64(s.hours)*(plotEnd-plotLeft))
+}
+
+func (s dayScale) y(v float64) float64 {
+	return round2(plotTop + (s.high-v)/(s.high-s.low)*(plotFoot-plotTop))
+}
+
+// newDayLine draws the samples of the day with its fills; nil if there are too few.
+func (c *Console) newDayLine(a guard.Account, all []order.Order, f format) *dayLine {
 	if c.cfg.Day == nil {
 		return nil
 	}
@@ -48,49 +73,89 @@ func (c *Console) newDayLine(a guard.Account, f format) *dayLine {
 	for i, s := range samples {
 		values[i], _ = s.PnL.Float64()
 	}
-	low, high := min(0, slices.Min(values)), max(0, slices.Max(values))
-	line := &dayLine{Positive: values[len(values)-1] >= 0}
-	at := slices.IndexFunc(a.Usage, func(u guard.Usage) bool { return u.Rule == guard.LossRule && !u.Limit.Off })
-	limit := 0.0
-	if at >= 0 {
-		limit, _ = a.Usage[at].Limit.Value.Neg().Float64()
-		// The limit is drawn when the day comes near it; else it would flatten the line.
-		if low < limit/4 {
-			low = min(low, limit)
-		}
-	}
-	if high-low < 1e-9 {
-		high = low + 1
-	}
-	y := func(v float64) float64 { return round2(plotTop + (high-v)/(high-low)*(plotFoot-plotTop)) }
-	midnight := samples[0].At.Truncate(24 * time.Hour)
-	x := func(t time.Time) float64 {
-		return round2(plotLeft + t.Sub(midnight).Hours()/24*(plotEnd-plotLeft))
-	}
-	line.Zero = y(0)
-	var path strings.Builder
+	scale := dayScale{midnight: samples[0].At.Truncate(24 * time.Hour), low: min(0, slices.Min(values)), high: max(0, slices.Max(values))}
+	limit, limited := scale.addLimit(a)
+	scale.addHours(samples[len(samples)-1].At)
+	step := scale.addSteps()
+	line := &dayLine{Positive: values[len(values)-1] >= 0, Zero: scale.y(0), Label: "P&L since midnight UTC: " + f.Signed(samples[len(samples)-1].PnL)}
+	points := make([]string, len(samples))
 	for i, s := range samples {
-		if i > 0 {
-			path.WriteByte(' ')
-		}
-		path.WriteString(number(x(s.At)) + "," + number(y(values[i])))
+		points[i] = number(scale.x(s.At)) + "," + number(scale.y(values[i]))
 	}
-	line.Path = path.String()
-	line.Area = number(x(samples[0].At)) + "," + number(line.Zero) + " " + line.Path + " " + number(x(samples[len(samples)-1].At)) + "," + number(line.Zero)
-	for hour := 0; hour <= 24; hour += 6 {
-		line.Hours = append(line.Hours, tick{x(midnight.Add(time.Duration(hour) * time.Hour)), twoDigits(hour) + ":00"})
+	line.Path = strings.Join(points, " ")
+	line.Area = number(scale.x(samples[0].At)) + "," + number(line.Zero) + " " + line.Path + " " + number(scale.x(samples[len(samples)-1].At)) + "," + number(line.Zero)
+	every := max(1, scale.hours/6)
+	for hour := 0; hour <= scale.hours; hour += every {
+		line.Hours = append(line.Hours, tick{scale.x(scale.midnight.Add(time.Duration(hour) * time.Hour)), twoDigits(hour) + ":00"})
 	}
-	for _, v := range []float64{high, low} {
-		if v != 0 {
-			line.Ticks = append(line.Ticks, tick{y(v), signedFloat(v, f)})
+	for v := scale.low; v <= scale.high+step/2; v += step {
+		if math.Abs(v) > step/2 && (!limited || math.Abs(v-limit) > step/2) {
+			line.Ticks = append(line.Ticks, tick{scale.y(v), signedFloat(v, f)})
 		}
 	}
-	if at >= 0 && low <= limit {
-		line.Limit = &tick{y(limit), signedFloat(limit, f)}
+	if limited {
+		line.Limit = &tick{scale.y(limit), signedFloat(limit, f)}
 	}
-	last := samples[len(samples)-1]
-	line.Label = "P&L since midnight UTC: " + f.Signed(last.PnL)
+	line.addFills(scale, samples, values, all, f)
 	return line
+}
+
+// addLimit makes room for the loss limit when the day comes near it; else it would flatten
+// the line.
+func (s *dayScale) addLimit(a guard.Account) (limit float64, shown bool) {
+	at := slices.IndexFunc(a.Usage, func(u guard.Usage) bool { return u.Rule == guard.LossRule && !u.Limit.Off })
+	if at < 0 {
+		return 0, false
+	}
+	limit, _ = a.Usage[at].Limit.Value.Neg().Float64()
+	if s.low >= limit/4 {
+		return 0, false
+	}
+	s.low = min(s.low, limit)
+	return limit, true
+}
+
+// addHours ends the plot at the next of 3, 6 and so on hours after the last sample.
+func (s *dayScale) addHours(last time.Time) {
+	s.hours = min(24, 3*(int(last.Sub(s.midnight).Hours())/3+1))
+}
+
+// addSteps widens the range to whole steps, 3 to 6 of them, and returns the step: 1, 2 or 5
+// times a power of ten.
+func (s *dayScale) addSteps() float64 {
+	wide := max(s.high-s.low, 0.04)
+	step := math.Pow(10, math.Floor(math.Log10(wide/3)))
+	for _, times := range []float64{5, 2} {
+		if step*times <= wide/3 {
+			step *= times
+			break
+		}
+	}
+	s.low, s.high = math.Floor(s.low/step+1e-9)*step, math.Ceil(s.high/step-1e-9)*step
+	if s.high-s.low < step {
+		s.high += step
+	}
+	return step
+}
+
+// maxFillDots bounds the dots of a day; those of the newest orders are shown.
+const maxFillDots = 100
+
+// addFills marks the fills of the day at the sample before each.
+func (l *dayLine) addFills(scale dayScale, samples []desk.Sample, values []float64, all []order.Order, f format) {
+	for _, o := range all {
+		for _, fill := range o.Fills {
+			if fill.At.Before(scale.midnight) || len(l.Fills) == maxFillDots {
+				continue
+			}
+			at := max(0, sort.Search(len(samples), func(i int) bool { return samples[i].At.After(fill.At) })-1)
+			verb := map[order.Side]string{order.Buy: "Bought ", order.Sell: "Sold "}[o.Side]
+			l.Fills = append(l.Fills, fillDot{
+				X: min(scale.x(fill.At), plotEnd), Y: scale.y(values[at]),
+				Title: fill.At.UTC().Format("15:04") + " " + verb + f.Num(fill.Quantity) + " " + o.Symbol.Name + " at " + f.Px(fill.Price),
+			})
+		}
+	}
 }
 
 func round2(v float64) float64 { return math.Round(v*100) / 100 }

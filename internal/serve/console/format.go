@@ -125,6 +125,9 @@ func (f format) Date(t time.Time) template.HTML { return f.element(t, "2 Jan 200
 // Today returns the day of now in words.
 func (f format) Today() string { return f.now.In(f.zone).Format("Monday 2 January 2006") }
 
+// Zone returns the time zone as the settings name it.
+func (f format) Zone() string { return f.zone.String() }
+
 // ZoneName returns the name of the time zone.
 func (f format) ZoneName() string {
 	name, _ := f.now.In(f.zone).Zone()

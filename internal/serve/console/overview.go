@@ -74,7 +74,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	note(err)
 	c.addDays(v, &d.Positions)
-	d.Line, d.Currency = c.newDayLine(account, f), currency(all, d.Positions, f)
+	d.Line, d.Currency = c.newDayLine(account, all, f), currency(all, d.Positions, f)
 	d.Figures = c.figures(v, account, all, d.Positions, f)
 	if len(d.Figures) > 0 && d.Figures[0].Title == "P&L today" {
 		d.Figures[0].Unit = d.Currency

@@ -34,6 +34,9 @@ type Ports struct {
 type Market interface {
 	// Closes returns the closes of a symbol since a time, oldest first, a few hundred at most.
 	Closes(ctx context.Context, s market.Symbol, since time.Time) ([]float64, error)
+	// Day returns the close of the trading day before the last one, and that of the last one so
+	// far.
+	Day(ctx context.Context, s market.Symbol) (before, last float64, err error)
 	// Currency returns the currency of a symbol's prices, "" if it is unknown.
 	Currency(ctx context.Context, s market.Symbol) string
 	// Known returns symbols to choose from.

@@ -372,6 +372,10 @@ func (b *book) fill() {
 // shop has prices and names.
 type shop struct{}
 
+func (shop) Day(context.Context, market.Symbol) (before, last float64, err error) {
+	return 48000, 47283.43, nil
+}
+
 func (shop) Closes(context.Context, market.Symbol, time.Time) ([]float64, error) {
 	return []float64{47000, 47100, 46900, 47283.43}, nil
 }

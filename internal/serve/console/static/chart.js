@@ -1,6 +1,6 @@
 // The chart page: the bars of generate_chart, followed while the page is visible. Without this
 // script the page shows the server's picture.
-import { describe, number, priceDigits, themes } from './figures.mjs'
+import { describe, number, percent, priceDigits, style, themes, wall, zoneName } from './figures.mjs'
 import { View } from './chart.mjs'
 
 const $ = (s) => document.querySelector(s)
@@ -8,6 +8,10 @@ const root = document.documentElement
 const element = $('#chart')
 const library = globalThis.LightweightCharts
 const lengths = { m: 60, h: 3600, d: 86400, w: 604800, M: 2592000 }
+// Numbers and times are written as on the page around the chart.
+const separators = { de: ['.', ','], fr: ['\u202f', ','] }[document.body.dataset.numbers] ?? [',', '.']
+Object.assign(style, { group: separators[0], point: separators[1], zone: element?.dataset.zone || 'UTC' })
+const clock = (seconds) => `${new Date(wall(seconds) * 1000).toISOString().slice(11, 19)} ${zoneName(seconds)}`
 let view = null
 let series = null
 let timer = 0
@@ -36,6 +40,11 @@ const say = (text, bad = false) => {
 const showLast = () => {
   const bar = series.bars.at(-1)
   $('#c-last').textContent = number(bar.c, priceDigits(series.bars))
+  const day = $('#c-day'), before = Number(day.dataset.before)
+  if (!(before > 0)) return
+  const change = (bar.c / before - 1) * 100
+  day.textContent = percent(change)
+  day.className = change > 0 ? 'up' : change < 0 ? 'down' : ''
 }
 
 // A click offers an alert at that price; its form asks before anything is set.
@@ -66,7 +75,7 @@ const draw = (now) => {
 const levels = async () => {
   if (!view || series.source === 'sample') return
   const now = await read({ format: 'summary' }).catch(() => null)
-  if (now) view.setLevels(now)
+  if (now) view.setLevels(now, new Set([...document.querySelectorAll('[data-asks]')].map((e) => e.dataset.asks)))
 }
 
 // follow reads the newest bars, a quarter of an interval apart, 2 to 15 s.
@@ -80,9 +89,9 @@ const follow = async () => {
     const newer = await read({ bars: 3 })
     if (!view.update(newer)) draw(await read({}))
     showLast()
-    say(newer.stale ? `${newer.provider} does not answer; these prices are of ${newer.as_of.slice(11, 19)} UTC.` : '', newer.stale)
+    say(newer.stale ? `${newer.provider} does not answer; these prices are of ${clock(Date.parse(newer.as_of) / 1000)}.` : '', newer.stale)
   } catch (error) {
-    say(`No new prices since ${new Date(last).toISOString().slice(11, 19)} UTC: ${error.message}`, true)
+    say(`No new prices since ${clock(last / 1000)}: ${error.message}`, true)
   }
 }
 
@@ -103,6 +112,9 @@ document.addEventListener('visibilitychange', follow)
 document.addEventListener('price', (e) => {
   if (element.dataset.symbol.endsWith(e.detail.symbol.split(':').at(-1)) && Date.now() - last > 1000) follow()
 })
+// A symbol that is chosen from the list is shown at once.
+$('#c-symbol')?.addEventListener('change', (e) => e.target.form.requestSubmit())
+if (library) $('.cform > button').hidden = true
 for (const button of document.querySelectorAll('[data-layer]')) {
   button.addEventListener('click', () => {
     const on = button.getAttribute('aria-pressed') !== 'true'
