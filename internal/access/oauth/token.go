@@ -180,7 +180,7 @@ func (s *Server) redeem(r *http.Request, c client, p params) (Token, string, *Er
 func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return invalidGrant("code is unknown or has expired")
+		return unknownCode()
 	case errors.Is(err, ErrFull):
 		return full()
 	case errors.Is(err, ErrReplayed):
@@ -193,11 +193,13 @@ func (s *Server) refuseCode(r *http.Request, hash Hash, err error) *Error {
 	return serverError()
 }
 
+func unknownCode() *Error { return invalidGrant("code is unknown or has expired") }
+
 // checkCode refuses a code; burn also makes the code unusable.
 func checkCode(code Code, c client, p params) (burn bool, e *Error) {
 	switch redirect := p.get("redirect_uri"); {
 	case code.Client != c.fingerprint():
-		return true, invalidGrant("code was issued to another client")
+		return true, unknownCode() // nobody learns that somebody else's code is good
 	case redirect != "" && redirect != code.Redirect:
 		return false, invalidGrant("redirect_uri differs from the authorization request")
 	case !verifies(p.get("code_verifier"), code.Challenge):
