@@ -66,27 +66,29 @@ func startTradingLog(t *testing.T, log io.Writer, home, venue string, tokens htt
 	}
 }
 
-// use calls a tool and returns the text of its answer, which must be no error.
+// use calls a tool and returns the text of its answer, which must be no error. It calls again
+// while replicas hand over what they own and the answer says that nothing was executed.
 func use(t *testing.T, url, token, name, arguments string) string {
 	t.Helper()
-	status, text := ask(t, http.MethodPost, url+"/mcp", token,
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
-	if status != http.StatusOK || strings.Contains(text, `"isError":true`) {
-		t.Fatalf("%s: %d %s", name, status, text)
-	}
-	return text
+	return useWhile(t, url, token, name, arguments, "nothing was executed")
 }
 
 // useAgain is use of what does no harm twice, for as long as the answer says that the
-// same call may succeed later, as it does while replicas hand over what they own.
-func useAgain(t *testing.T, url, token, name, arguments string) (text string) {
+// same call may succeed later.
+func useAgain(t *testing.T, url, token, name, arguments string) string {
+	t.Helper()
+	return useWhile(t, url, token, name, arguments, `"retryable":true`)
+}
+
+// useWhile calls a tool again while its answer is an error that has a text in it.
+func useWhile(t *testing.T, url, token, name, arguments, again string) (text string) {
 	t.Helper()
 	waitFor(t, func() bool {
 		var status int
 		status, text = ask(t, http.MethodPost, url+"/mcp", token,
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
 		isError := strings.Contains(text, `"isError":true`)
-		if status != http.StatusOK || isError && !strings.Contains(text, `"retryable":true`) {
+		if status != http.StatusOK || isError && !strings.Contains(text, again) {
 			t.Fatalf("%s: %d %s", name, status, text)
 		}
 		return !isError
