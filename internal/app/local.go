@@ -46,11 +46,14 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 	if s.Store, err = storeAt(rt.Stores, rt.Config.Home).Open(ctx, rt.Config.Home, time.Now); err != nil {
 		return err
 	}
-	s.open.Store(&s.Store)
 	defer func() {
 		s.open.Store(nil)
 		err = errors.Join(err, s.Close())
 	}()
+	if err := checkOwnersMode(ctx, s.Store, rt.Config.ManyOwners()); err != nil {
+		return err
+	}
+	s.open.Store(&s.Store)
 	if err := prune(ctx, s); err != nil {
 		return err
 	}

@@ -211,6 +211,31 @@ func (rt Runtime) ownerSubscriptions() int {
 	return 0
 }
 
+// checkOwnersMode refuses a store that was made for many owners in an installation for one, and the
+// other way round: nobody would find what is theirs.
+func checkOwnersMode(ctx context.Context, s store.Store, many bool) error {
+	kept, ok := s.(store.Owners)
+	if !ok {
+		return nil
+	}
+	hasMany, hasOne, err := kept.MadeFor(ctx, accountOwner)
+	switch {
+	case err != nil:
+		return err
+	case hasMany && !many:
+		return &fault.Error{
+			Kind: fault.Unsupported, Code: "owners_mode", Field: "owners", Value: "single",
+			Message: "The state directory has the records of many owners. Start with --owners oidc, or choose another --home.",
+		}
+	case many && hasOne && !hasMany:
+		return &fault.Error{
+			Kind: fault.Unsupported, Code: "owners_mode", Field: "owners", Value: "oidc",
+			Message: "The state directory has alerts or orders of one owner. Give them to a person with candela owners adopt, or choose another --home.",
+		}
+	}
+	return nil
+}
+
 // barredOwners are the owners whose alerts do not fire on one node. It is safe for concurrent
 // use.
 type barredOwners struct{ known sync.Map }

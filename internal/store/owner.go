@@ -55,6 +55,9 @@ type Owners interface {
 	SetOwnerPlan(ctx context.Context, id, plan string) (Owner, error)
 	LinkOwner(ctx context.Context, id, issuer, subject string) (Owner, error)
 	EraseOwner(ctx context.Context, id string) (Erasure, error)
+	// MadeFor reports whether there are records of many owners, and whether the owner of an
+	// installation for one has something.
+	MadeFor(ctx context.Context, sole string) (many, one bool, err error)
 	// BarredOwners returns the states of owners who are not active.
 	BarredOwners(ctx context.Context) (map[string]OwnerState, error)
 	ExportOwner(ctx context.Context, id string) iter.Seq2[ExportedRow, error]

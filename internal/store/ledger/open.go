@@ -97,6 +97,9 @@ func (l *Ledger) open(ctx context.Context, path string) error {
 	if err := migrate(ctx, l.conn, path); err != nil {
 		return err
 	}
+	if err := l.overwriteForOwners(ctx); err != nil {
+		return err
+	}
 	if l.read, err = dial(path, "rw", "query_only(1)"); err != nil {
 		return err
 	}

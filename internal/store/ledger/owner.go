@@ -37,6 +37,9 @@ func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, erro
 			if err := t.putOwner(now); err != nil {
 				return err
 			}
+			if _, err := t.exec(overwrite); err != nil {
+				return err
+			}
 			return t.record(principal.Caller{}, "", ownerBegan, o.ID, []byte("{}"))
 		case err != nil:
 			return err
@@ -185,6 +188,9 @@ func (l *Ledger) EraseOwner(ctx context.Context, id string) (proof store.Erasure
 		proof, err = t.erase(o)
 		return err
 	})
+	if err == nil {
+		l.emptyLog(ctx)
+	}
 	return proof, err
 }
 

@@ -136,6 +136,11 @@ func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 	if proof.Events != 4 || proof.Rows["alerts"] != 1 || proof.Rows["entries"] != 1 || proof.Rows["journals"] != 1 || len(proof.LastHash) != 64 {
 		t.Errorf("%+v", proof)
 	}
+	for _, name := range []string{ledger.FileName, ledger.FileName + "-wal"} {
+		if raw, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.Contains(string(raw), "secret of ann") || strings.Contains(string(raw), "ann@example.com") {
+			t.Errorf("%s has bytes of what was ann's, %v", name, err)
+		}
+	}
 	if left := export(t, l, "ann"); strings.Contains(left, "secret") || strings.Contains(left, "example.com") || strings.Count(left, "audit ") != 4 {
 		t.Errorf("left of ann:\n%s", left)
 	}

@@ -129,6 +129,9 @@ func (s *Store) Barred(owner string) bool {
 	return s.barred[owner] != ""
 }
 
+// MadeFor implements store.Owners. Streams say for whom they were made.
+func (s *Store) MadeFor(context.Context, string) (many, one bool, err error) { return true, false, nil }
+
 // BarredOwners implements store.Owners, as far as this replica knows.
 func (s *Store) BarredOwners(context.Context) (map[string]store.OwnerState, error) {
 	s.mu.Lock()

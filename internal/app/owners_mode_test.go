@@ -1,0 +1,51 @@
+package app
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/store"
+	"candela/internal/store/ledger"
+)
+
+// TestStore_IsRefusedInTheOtherMode opens stores that have something of one owner, of many, and of
+// neither.
+func TestStore_IsRefusedInTheOtherMode(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		one, person  bool
+		single, many bool // accepted
+	}{
+		"empty":   {single: true, many: true},
+		"one":     {one: true, single: true},
+		"many":    {person: true, many: true},
+		"adopted": {one: true, person: true, many: true}, // orders stay with the former owner
+	} {
+		kept, err := ledger.Open(t.Context(), filepath.Join(t.TempDir()), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = kept.Close() }()
+		if c.one {
+			a := alertOf(1, 0)
+			a.Owner = accountOwner
+			if err := kept.PutAlert(t.Context(), principal.Caller{Subject: accountOwner}, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.person {
+			if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for many, accepted := range map[bool]bool{false: c.single, true: c.many} {
+			err := checkOwnersMode(t.Context(), kept, many)
+			if (err == nil) != accepted || err != nil && fault.Of(err).Code != "owners_mode" {
+				t.Errorf("a store of %s, many owners %v: %v", name, many, err)
+			}
+		}
+	}
+}
