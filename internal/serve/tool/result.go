@@ -69,7 +69,7 @@ func newToolError(ctx context.Context, err error) toolError {
 
 // canceledByCaller reports whether a call failed because the caller went away.
 func canceledByCaller(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Cause(ctx)))
 }
 
 func (p toolError) result() mcp.Result {

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -153,7 +154,8 @@ func TestScanSymbols_DoesNotDependOnTiming(t *testing.T) {
 
 func TestScanSymbols_IsCancelled(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, end := context.WithCancelCause(t.Context())
+	cancel := func() { end(errors.New("by the client")) }
 	reads := make(chan string, 1000)
 	r := scanning(t, waves{wait: func(ctx context.Context, name string) error {
 		reads <- name
