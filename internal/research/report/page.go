@@ -24,7 +24,7 @@ type cell struct{ Class, Text string }
 
 type pageTable struct {
 	Title     string
-	Columns   []string
+	Columns   []cell
 	Rows      [][]cell
 	All, Left int
 }
@@ -35,12 +35,13 @@ type pageYear struct {
 }
 
 type page struct {
-	Title       string
-	Sections    []Section
-	Light, Dark template.URL
-	Months      []string
-	Years       []pageYear
-	Tables      []pageTable
+	Title    string
+	Sections []Section
+	Light    template.URL
+	Dark     template.Srcset // a URL would have its comma escaped
+	Months   []string
+	Years    []pageYear
+	Tables   []pageTable
 }
 
 // HTML writes the report as one page without scripts and without anything from outside. The
@@ -50,7 +51,7 @@ func (r *Report) HTML(w io.Writer, light, dark []byte) error {
 	if err != nil {
 		return fmt.Errorf("report page: %w", err)
 	}
-	p := page{Title: r.Title, Sections: r.Sections, Light: dataURL(light), Dark: dataURL(dark)}
+	p := page{Title: r.Title, Sections: r.Sections, Light: dataURL(light), Dark: template.Srcset(dataURL(dark))} //nolint:gosec // G203: our own picture
 	if r.Curve != nil {
 		p.years(r.Curve.Run.Summary(1).Months)
 	}
@@ -96,22 +97,55 @@ func percentCell(x float64) cell {
 
 // tableOf makes the newest rows of a table, the last first.
 func tableOf(t *Table) pageTable {
-	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], Columns: t.Columns, All: t.Len, Left: max(0, t.Len-mostRows)}
+	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], Columns: headings(t), All: t.Len, Left: max(0, t.Len-mostRows)}
 	for i := t.Len - 1; i >= out.Left; i-- {
 		row := make([]cell, 0, len(t.Columns))
 		for k, v := range t.Row(i) {
-			c := cell{Text: Text(v)}
-			if x, ok := v.(float64); ok {
-				c = cell{"n", short(x)}
-				if name := t.Columns[k]; name == "profit" || strings.HasSuffix(name, "_pct") {
-					c.Class += map[bool]string{true: " down", false: " up"}[x < 0]
-				}
-			}
-			row = append(row, c)
+			row = append(row, cellOf(t.Columns[k], v))
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// headings returns the names of columns as people read them, above their values.
+func headings(t *Table) []cell {
+	out := make([]cell, len(t.Columns))
+	for i, v := range t.Row(0) {
+		name := strings.ReplaceAll(strings.ReplaceAll(t.Columns[i], "_pct", " %"), "_", " ")
+		if out[i] = (cell{"", name}); strings.HasPrefix(cellOf(t.Columns[i], v).Class, "n") {
+			out[i].Class = "n"
+		}
+	}
+	return out
+}
+
+// cellOf writes a value of a column as people read it.
+func cellOf(column string, v any) cell {
+	switch x := v.(type) {
+	case float64:
+		c := cell{"n", short(x)}
+		percent := strings.HasSuffix(column, "_pct")
+		if percent || column == "drawdown" {
+			c.Text = fmt.Sprintf("%.2f", x)
+		}
+		if percent || column == "profit" {
+			c.Class += map[bool]string{true: " down", false: " up"}[x < 0]
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return cell{"n", ""}
+		}
+		return c
+	case int:
+		return cell{"n", Text(x)}
+	case bool:
+		return cell{"", map[bool]string{true: "yes"}[x]}
+	case string:
+		if at, err := time.Parse(time.RFC3339, x); err == nil {
+			return cell{"", at.UTC().Format("2006-01-02 15:04")}
+		}
+	}
+	return cell{Text: Text(v)}
 }
 
 // short writes a number with six digits.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"candela/internal/analysis/indicator"
@@ -152,7 +153,7 @@ func (d *drawing) equity() *indicator.Result {
 	if d.OutOfSample > r.From {
 		from := d.x(d.OutOfSample)
 		out.Drawn.Tints = []indicator.Tint{{From: from, To: d.bars.Len() - 1, Color: d.inks.sample}}
-		out.Drawn.Marks = []indicator.Mark{{X: from, Place: indicator.AtBottom, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}}
+		out.Drawn.Marks = []indicator.Mark{{X: (from + d.bars.Len() - 1) / 2, Place: indicator.AtBottom, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}}
 	}
 	return out
 }
@@ -185,7 +186,7 @@ func (d *drawing) drawdown() *indicator.Result {
 
 // deepest is the label of the deepest point, on the side with more room.
 func (d *drawing) deepest(at int, value float64) indicator.Shape {
-	text := fmt.Sprintf("%.1f %%", value)
+	text := minus(fmt.Sprintf("%.1f %%", value))
 	if !d.Sample {
 		text += ", " + time.Unix(d.bars.T[at], 0).UTC().Format("2 Jan 2006")
 	}
@@ -248,8 +249,11 @@ func (d *drawing) nameMonth(marks []indicator.Mark, months, from, to int, percen
 	if months > mostNamedMonths || (to-from+1)*mostNamedMonths < d.bars.Len() {
 		return marks
 	}
-	return append(marks, indicator.Mark{X: (from + to) / 2, Place: indicator.AtTop, Form: indicator.NoForm, Text: fmt.Sprintf("%+.1f", percent), Ink: d.inks.text})
+	return append(marks, indicator.Mark{X: (from + to) / 2, Place: indicator.AtTop, Form: indicator.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
 }
+
+// minus writes a negative number as the axes do.
+func minus(text string) string { return strings.Replace(text, "-", "\u2212", 1) }
 
 func (d *drawing) position() *indicator.Result {
 	r := d.Run

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"math"
 	"strings"
@@ -72,6 +73,11 @@ func TestHTML_StandsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
+	for name, png := range map[string]string{"src": "light", "srcset": "dark"} {
+		if want := name + `="data:image/png;base64,` + base64.StdEncoding.EncodeToString([]byte(png)) + `"`; !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
 	for _, unwanted := range []string{"<script", "http://", "https://", "<BTCUSDT>", " & more"} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("the page has %s", unwanted)

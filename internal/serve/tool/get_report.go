@@ -169,7 +169,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 				{"Trades", strconv.Itoa(result.Trades)},
 				{"Winners", text(result.WinPct) + " %"},
 				{"Profit factor", text(result.ProfitFactor)},
-				{"Largest drawdown", text(result.Drawdown) + " %"},
+				{"Largest drawdown", text(result.Drawdown) + " % within bars, " + text(result.DrawdownBar) + " % of closes"},
 				{"Longest drawdown", strconv.Itoa(s.DrawdownBars) + " bars"},
 				{"Growth a year", text(result.CAGR) + " %"},
 				{"Sharpe by bars", text(result.Sharpe)},
@@ -181,7 +181,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 		Curve: &report.Curve{
 			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags), OutOfSample: split,
 			Facts: []string{
-				fmt.Sprintf("net %+.2f %%", float64(result.NetPct)), fmt.Sprintf("hold %+.2f %%", float64(result.BuyHold)), fmt.Sprintf("drawdown %.1f %%", float64(result.Drawdown)),
+				fmt.Sprintf("net %+.2f %%", float64(result.NetPct)), fmt.Sprintf("hold %+.2f %%", float64(result.BuyHold)), fmt.Sprintf("drawdown %.1f %%", float64(result.DrawdownBar)),
 				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config),
 			},
 		},

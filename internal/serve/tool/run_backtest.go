@@ -413,9 +413,14 @@ func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
 		LookAhead: fmt.Sprintf("%d of %d runs over shorter histories changed a trade of the past", h.LookAhead.Changed, h.LookAhead.Cuts),
 		Start:     "not tested: too few bars",
 		Ambiguous: fmt.Sprintf("%d of %d trades ended in a bar that held stop and target", h.Ambiguous.Trades, h.Ambiguous.Of),
-		Costs: fmt.Sprintf("net %s without costs, %s as assumed, %s at twice, %s at three times; nothing is left at %s basis points a side",
-			round(h.Costs.Net[0]), round(h.Costs.Net[1]), round(h.Costs.Net[2]), round(h.Costs.Net[3]), round(h.Costs.BreakEven)),
+		Costs: fmt.Sprintf("net %s without costs, %s as assumed, %s at twice, %s at three times; ",
+			round(h.Costs.Net[0]), round(h.Costs.Net[1]), round(h.Costs.Net[2]), round(h.Costs.Net[3])),
 		Order: "no closed trades",
+	}
+	if h.Costs.BreakEven > 0 {
+		out.Costs += "nothing is left at " + round(h.Costs.BreakEven) + " basis points a side"
+	} else {
+		out.Costs += "nothing is left even without costs"
 	}
 	if h.StartShift.Runs > 0 {
 		out.Start = fmt.Sprintf("%d entries changed when the history began up to 200 bars later; the net result moved by up to %s %% of the capital", h.StartShift.Changed, round(h.StartShift.Spread))
