@@ -29,7 +29,7 @@ async function ask(name, args, short, options) {
 const { tools } = await client.listTools();
 assert.equal(tools.length, 19);
 
-say("owner", "Does it pay to buy BTC when the 1h RSI was oversold? If so, tell me when it happens.");
+say("owner", "Does it pay to buy BTC when the 1h RSI was oversold? If so, let me know when it happens.");
 const condition = { indicator_signal: { indicator: "rsi", signal: "rsi_oversold" } };
 
 const tested = await ask("test_alert", { symbol: "BTCUSDT", interval: "1h", bars: 3000, condition },
