@@ -4,8 +4,13 @@ import "math"
 
 // EMA writes the exponential moving average with factor 2/(n+1), seeded with the
 // mean of the first n values.
-func EMA(dst, src []float64, n int) {
-	a := exponential(n)
+func EMA(dst, src []float64, n int) { recursive(dst, src, exponential(n)) }
+
+// RMA writes the recursive moving average with factor 1/n, seeded with the mean of the
+// first n values.
+func RMA(dst, src []float64, n int) { recursive(dst, src, wilder(n)) }
+
+func recursive(dst, src []float64, a average) {
 	dst = dst[:len(src)]
 	first := 0
 	for ; first < len(src) && !a.ready(); first++ {

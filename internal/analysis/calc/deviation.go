@@ -18,6 +18,27 @@ func Bollinger(upper, mid, lower, src []float64, n int, width float64, slots Slo
 	warm(lower, n)
 }
 
+// Deviation writes the mean and the population standard deviation of the last n values.
+func Deviation(mean, dev, src []float64, n int, slots Slots) {
+	mean, dev = mean[:len(src)], dev[:len(src)]
+	count, part := float64(n), 1/float64(n)
+	for b := newBlocks(slots, len(src), n); b.next(); {
+		block, means, devs := src[b.from:b.to], mean[b.from:b.to], dev[b.from:b.to]
+		shift, sum, square := block[0], 0.0, 0.0
+		squareTails(means, devs, older(src, b.from, n), n, shift)
+		means, devs = means[:len(block)], devs[:len(block)]
+		for i, x := range block {
+			d := x - shift
+			sum += d
+			square += float64(d * d)
+			m, root := spread(means[i]+sum, devs[i]+square, shift, count, part)
+			means[i], devs[i] = m, float64(root*part)
+		}
+	}
+	warm(mean, n)
+	warm(dev, n)
+}
+
 // bandStrip writes the bands of a strip of blocks, or of one block.
 func bandStrip(upper, mid, lower, src []float64, walk *blocks, width float64) {
 	n := walk.n

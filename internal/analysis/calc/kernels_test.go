@@ -100,6 +100,7 @@ func averageKernels() []kernel {
 		},
 		{
 			name: "RMA", outs: 1,
+			batch: func(b *bars, n int, out [][]float64) { RMA(out[0], b.c, n) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.RMA(n)
 				return func(b *bars, i int, out []float64) { out[0] = e.Step(b.c[i]) }
@@ -166,6 +167,7 @@ func windowKernels() []kernel {
 		},
 		{
 			name: "Deviation", outs: 2, reach: window1,
+			batch: func(b *bars, n int, out [][]float64) { Deviation(out[0], out[1], b.c, n, b.slots) },
 			stream: func(s *Slab, n int) func(*bars, int, []float64) {
 				e := s.Deviation(n)
 				return func(b *bars, i int, out []float64) { out[0], out[1] = e.Step(b.slots.At(i), b.c[i]) }

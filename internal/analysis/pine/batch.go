@@ -44,10 +44,11 @@ type toneColumn struct {
 func (b *batch) wire() {
 	out := b.machine.Outputs()
 	for p, plot := range b.program.Plots {
-		_, tones := shapeOf(plot.Kind)
+		parts, tones := shapeOf(plot.Kind)
 		for k := range b.values[p] {
-			if to := b.values[p][k]; to != nil {
-				b.numbers = append(b.numbers, numberColumn{&out[p].Values[k], to})
+			if k < parts && b.machine.Column(p) == nil {
+				b.values[p][k] = nans(b.n)
+				b.numbers = append(b.numbers, numberColumn{&out[p].Values[k], b.values[p][k]})
 			}
 			to := b.colors[p][k]
 			if to == nil {
@@ -77,16 +78,35 @@ func newBatch(s *instance, in indicator.Input) *batch {
 	plots := s.program.Plots
 	b.values, b.colors, b.given = make([][4][]float64, len(plots)), make([][4][]indicator.Tone, len(plots)), make([][4]bool, len(plots))
 	for i, p := range plots {
-		parts, tones := shapeOf(p.Kind)
-		for k := range parts {
-			b.values[i][k] = nans(n)
-		}
+		_, tones := shapeOf(p.Kind)
 		for k, name := range tones {
 			b.given[i][k] = p.Call.Arg(name) != nil
 			b.colors[i][k] = make([]indicator.Tone, n)
 		}
 	}
 	return b
+}
+
+// complete gives every plot its values: those that were computed ahead, as far as the script
+// ran, and none where it did not.
+func (b *batch) complete() {
+	for p, plot := range b.program.Plots {
+		var ahead []float64
+		if b.machine != nil {
+			ahead = b.machine.Column(p)
+		}
+		parts, _ := shapeOf(plot.Kind)
+		for k := range parts {
+			switch {
+			case b.values[p][k] != nil:
+			case len(ahead) > 0 && b.ran == b.n:
+				b.values[p][k] = ahead
+			default:
+				b.values[p][k] = nans(b.n)
+				copy(b.values[p][k][:b.ran], ahead)
+			}
+		}
+	}
 }
 
 // shapeOf returns how many values a plot has, and the names of its colours.

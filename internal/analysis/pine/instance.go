@@ -75,12 +75,10 @@ func (p *Program) Stable() int {
 	return stablePlain
 }
 
-// machine compiles the script for the bars of an environment.
-func (s *instance) machine(env indicator.Env, limits eval.Limits, outside outsideBars) (m *eval.Machine, err error) {
+// machine compiles the script for an environment.
+func (s *instance) machine(env eval.Env) (m *eval.Machine, err error) {
 	defer catch(&err)
-	e := s.env(env, limits)
-	e.Outside = outside
-	return eval.New(s.program.Program, e)
+	return eval.New(s.program.Program, env)
 }
 
 func (s *instance) env(env indicator.Env, limits eval.Limits) eval.Env {
@@ -97,7 +95,7 @@ func catch(err *error) {
 // Stream returns a fresh stream for alerts.
 func (s *instance) Stream(env indicator.Env) *indicator.Stream {
 	r := &runner{program: s.program}
-	r.machine, r.failed = s.machine(env, eval.AlertLimits(), nil)
+	r.machine, r.failed = s.machine(s.env(env, eval.AlertLimits()))
 	return indicator.NewStream(env, len(s.program.columns), r)
 }
 
@@ -210,12 +208,15 @@ func (s *instance) Compute(in indicator.Input) *indicator.Result {
 	b := newBatch(s, in)
 	limits := eval.ChartLimits()
 	limits.TotalSteps /= int64(max(1, in.Scripts))
-	m, err := s.machine(in.Env, limits, outsideOf(&in))
+	env := s.env(in.Env, limits)
+	env.Outside, env.Bars = outsideOf(&in), in.Bars
+	m, err := s.machine(env)
 	if err == nil {
 		b.machine = m
 		b.wire()
 		err = b.run()
 	}
+	b.complete()
 	r := b.result()
 	if err != nil {
 		r.Drawn.Problem = problemOf(err)

@@ -29,16 +29,21 @@ func run(args []string, out, failures io.Writer) int {
 	verbose := flags.Bool("v", false, "list every script that fails")
 	kind := flags.String("kind", "indicator", "list causes of this kind: indicator, strategy or library")
 	bars := flags.Int("run", 0, "also run each script over this many bars; one that fails counts as not compiled")
+	same := flags.Bool("same", false, "with -run: compare the bits of the scripts stepped, with tries, restored and hoisted instead")
 	hash := flags.Bool("hash", false, "with -run: print digests of what the scripts plot instead")
 	shelf := flags.String("libraries", "", "directory of more libraries, as user.name.number.pine")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		fmt.Fprintln(failures, "usage: pinerate [-v] [-kind KIND] [-run BARS [-hash]] [-libraries DIRECTORY] DIRECTORY")
+		fmt.Fprintln(failures, "usage: pinerate [-v] [-kind KIND] [-run BARS [-hash | -same]] [-libraries DIRECTORY] DIRECTORY")
 		return 2
 	}
 	all, err := load(flags.Arg(0))
 	if err != nil {
 		fmt.Fprintln(failures, err)
 		return 1
+	}
+	if *same {
+		compareForms(out, all, shelved(*shelf, libraryFinder(all)), wave(*bars))
+		return 0
 	}
 	if *hash {
 		digests(out, all, shelved(*shelf, libraryFinder(all)), wave(*bars))

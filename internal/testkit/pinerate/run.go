@@ -59,13 +59,17 @@ func runError(s script, libraries finder, bars []market.Bar) (at check.Diagnosti
 	return check.Diagnostic{Code: eval.CodeRuntime, Message: err.Error()}, true
 }
 
-// runOver runs a script and calls each after every bar. The last bar is tried as the newest.
-func runOver(p *check.Program, bars []market.Bar, each func(*eval.Machine)) error {
-	env := eval.Env{
-		Interval: market.Hour1, Outside: besides(len(bars)),
+// environment is what scripts run in.
+func environment(bars int) eval.Env {
+	return eval.Env{
+		Interval: market.Hour1, Outside: besides(bars),
 		Symbol: eval.Symbol{Ticker: "BTCUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "BTC", Tick: 0.01},
 	}
-	m, err := eval.New(p, env)
+}
+
+// runOver runs a script and calls each after every bar. The last bar is tried as the newest.
+func runOver(p *check.Program, bars []market.Bar, each func(*eval.Machine)) error {
+	m, err := eval.New(p, environment(len(bars)))
 	for i := 0; err == nil && i < len(bars); i++ {
 		if i == len(bars)-1 {
 			err = m.Try(bars[i], true, true)

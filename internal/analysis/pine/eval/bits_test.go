@@ -68,8 +68,11 @@ func record(t *testing.T, m *eval.Machine, b market.Bar, out []uint64) []uint64 
 	if err := m.Keep(b); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range m.Outputs() {
+	for k, o := range m.Outputs() {
 		v := o.Values[0]
+		if all := m.Column(k); all != nil {
+			v = all[m.Index()]
+		}
 		if math.IsNaN(v) {
 			v = math.NaN()
 		}
@@ -78,18 +81,37 @@ func record(t *testing.T, m *eval.Machine, b market.Bar, out []uint64) []uint64 
 	return append(out, uint64(len(m.Drawings())))
 }
 
-func TestMachine_TriesAndRestartsKeepEveryBit(t *testing.T) {
+// holed returns bars of which some are missing.
+func holed(bars []market.Bar) []market.Bar {
+	r := rand.New(rand.NewPCG(8, 9))
+	return slices.DeleteFunc(bars, func(market.Bar) bool { return r.IntN(40) == 0 })
+}
+
+// announced returns an environment in which all bars are known before the first one runs.
+func announced(bars []market.Bar) eval.Env {
+	all := market.MakeBars(len(bars), true)
+	for _, b := range bars {
+		all.Append(b)
+	}
+	env := hourly()
+	env.Bars = &all
+	return env
+}
+
+func TestMachine_TriesRestartsAndHoistingKeepEveryBit(t *testing.T) {
 	t.Parallel()
-	bars := walk(700, 5)
+	bars := holed(walk(700, 5))
 	for name, source := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			source := "//@version=6\nindicator(\"" + name + "\")\n" + source + "\n"
 			r := rand.New(rand.NewPCG(3, 4))
 			plain, tried, stored := compile(t, source, hourly()), compile(t, source, hourly()), compile(t, source, hourly())
-			var want, got, again []uint64
+			ahead := compile(t, source, announced(bars))
+			var want, got, again, hoisted []uint64
 			for i, b := range bars {
 				want = record(t, plain, b, want)
+				hoisted = record(t, ahead, b, hoisted)
 				for range r.IntN(3) {
 					forming := b
 					forming.C = b.O * (0.9 + 0.2*r.Float64())
@@ -109,8 +131,8 @@ func TestMachine_TriesAndRestartsKeepEveryBit(t *testing.T) {
 				again = record(t, stored, b, again)
 			}
 			for i := range want {
-				if got[i] != want[i] || again[i] != want[i] {
-					t.Fatalf("value %d: plain %v, with tries %v, restored %v", i, math.Float64frombits(want[i]), math.Float64frombits(got[i]), math.Float64frombits(again[i]))
+				if got[i] != want[i] || again[i] != want[i] || hoisted[i] != want[i] {
+					t.Fatalf("value %d: plain %v, with tries %v, restored %v, hoisted %v", i, math.Float64frombits(want[i]), math.Float64frombits(got[i]), math.Float64frombits(again[i]), math.Float64frombits(hoisted[i]))
 				}
 			}
 		})

@@ -31,6 +31,7 @@ type compiler struct {
 	request *check.Request            // whose expression is compiled, nil for the script
 	depth   int                       // requests around it
 	around  map[*check.Func]*instance // functions around its place whose variables it reads
+	hoist   *hoister                  // nil where bars are not known before they run
 }
 
 // instance is one written call of a function with the places of its variables, or the
@@ -45,6 +46,8 @@ type slot struct {
 	p    *float64
 	ring *ring    // nil if no history is read
 	set  *float64 // of var and varip: whether it was set
+	// ahead says that the place is set before the script runs on a bar.
+	ahead bool
 }
 
 // program compiles the whole script.
@@ -57,6 +60,7 @@ func (c *compiler) program() {
 	for i := range m.out {
 		m.out[i].clear()
 	}
+	c.hoist = c.newHoister()
 	m.body = c.block(c.prog.Body, nil)
 	c.seal()
 }
@@ -67,9 +71,6 @@ func (c *compiler) begin() {
 	c.scope = c.globals
 	c.m.budget = c.m.env.Limits.BarSteps // for what is computed before the first bar
 	c.m.left = c.m.budget
-	if c.library == nil {
-		c.library = builders()
-	}
 	c.series, c.vars, c.texts = map[string]*ring{}, map[string]*float64{}, map[string]float64{}
 	c.m.types = &typeTable{}
 	c.noteTypes()
@@ -128,14 +129,18 @@ func (c *compiler) slotOf(v *check.Var) *slot {
 		}
 	}
 	if v.History > 0 || v.Dynamic {
-		limit := v.History
-		if v.Dynamic {
-			limit = maxHistory
-		}
-		s.ring = c.newRing(s.p, limit, v.Type)
+		s.ring = c.newRing(s.p, historyOf(v), v.Type)
 	}
 	in.slots[v.Place] = s
 	return s
+}
+
+// historyOf returns how far back a variable is read.
+func historyOf(v *check.Var) int {
+	if v.Dynamic {
+		return maxHistory
+	}
+	return v.History
 }
 
 func (c *compiler) newRing(now *float64, limit int, t *check.Type) *ring {
@@ -161,8 +166,11 @@ func (c *compiler) text(s string) float64 {
 func (c *compiler) block(b *check.Block, dst []*float64) stmt {
 	var list []stmt
 	for _, s := range b.Stmts {
-		if !isDeclaration(s) {
-			list = append(list, c.stmt(s))
+		if isDeclaration(s) {
+			continue
+		}
+		if run := c.stmt(s); run != nil {
+			list = append(list, run)
 		}
 	}
 	if b.Value != nil {
@@ -207,6 +215,7 @@ func sequence(list []stmt) stmt {
 	}
 }
 
+// stmt compiles a statement, nil if nothing is left to do for it on a bar.
 func (c *compiler) stmt(s check.Stmt) stmt {
 	c.m.place = s.Where().From
 	switch s := s.(type) {
@@ -220,7 +229,7 @@ func (c *compiler) stmt(s check.Stmt) stmt {
 		return c.assignField(s)
 	case *check.Do:
 		if call, ok := s.X.(*check.Call); ok && call.Output >= 0 {
-			if run := c.plotted(call); run != nil {
+			if run, ok := c.plotted(call); ok {
 				return run
 			}
 		}
@@ -235,6 +244,9 @@ func (c *compiler) stmt(s check.Stmt) stmt {
 }
 
 func (c *compiler) declare(s *check.Declare) stmt {
+	if c.adopt(s.Var, s.Init, 0) {
+		return nil
+	}
 	to := c.slotOf(s.Var)
 	init := c.into(s.Init, []*float64{to.p})
 	if s.Var.Qual <= check.SimpleQ && !s.Var.Assigned && simpleType(s.Var.Type) {
@@ -281,7 +293,11 @@ func marked(run stmt, r *ring) stmt {
 func (c *compiler) declareTuple(s *check.DeclareTuple) stmt {
 	dst := make([]*float64, len(s.Vars))
 	var rings []*ring
+	adopted := 0
 	for i, v := range s.Vars {
+		if v != nil && c.adopt(v, s.Init, i) {
+			adopted++
+		}
 		if v == nil {
 			dst[i] = c.m.temp.add(math.NaN())
 			continue
@@ -291,6 +307,9 @@ func (c *compiler) declareTuple(s *check.DeclareTuple) stmt {
 		if to.ring != nil {
 			rings = append(rings, to.ring)
 		}
+	}
+	if adopted > 0 && adopted == len(s.Vars) {
+		return nil
 	}
 	run := c.into(s.Init, dst)
 	for _, r := range rings {

@@ -101,7 +101,7 @@ func (c *compiler) contextText(q *check.Request, call *check.Call, name string) 
 // firstText computes a string with a machine of its own.
 func (c *compiler) firstText(q *check.Request, arg check.Expr) (text string, ok bool) {
 	env := c.m.env
-	env.Outside = nil
+	env.Outside, env.Bars = nil, nil
 	scratch := &Machine{prog: c.prog, env: env, slab: calc.NewSlab(), index: -1}
 	scratch.heap.m = scratch
 	defer func() {

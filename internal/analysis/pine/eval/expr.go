@@ -8,7 +8,7 @@ import (
 )
 
 // address returns the place of a value that is simply read: a constant, a variable, an
-// input or a price. It is nil for values that must be computed.
+// input, a price or a hoisted call. It is nil for values that must be computed.
 func (c *compiler) address(e check.Expr) *float64 {
 	switch e := e.(type) {
 	case *check.Const:
@@ -17,7 +17,7 @@ func (c *compiler) address(e check.Expr) *float64 {
 		if c.bound(e.Var) != nil {
 			return nil
 		}
-		return c.slotOf(e.Var).p
+		return c.loaded(c.slotOf(e.Var).p)
 	case *check.InputRef:
 		return c.inputs[e.Input.Index]
 	case *check.BuiltinVar:
@@ -25,6 +25,10 @@ func (c *compiler) address(e check.Expr) *float64 {
 	case *check.Cast:
 		if e.T.Kind == check.Float {
 			return c.address(e.X)
+		}
+	case *check.Call:
+		if places := c.hoisted(e); len(places) == 1 {
+			return c.loaded(places[0])
 		}
 	}
 	return nil
@@ -135,6 +139,14 @@ func (c *compiler) unary(e *check.Unary) num {
 func (c *compiler) choose(e *check.Cond) num {
 	cond, then, other := c.cond(e.If), c.num(e.Then), c.num(e.Else)
 	if p, q := c.address(e.Then), c.address(e.Else); p != nil && q != nil {
+		if r := c.address(e.If); r != nil {
+			return func() float64 {
+				if *r > 0 || *r < 0 {
+					return *p
+				}
+				return *q
+			}
+		}
 		return func() float64 {
 			if cond() {
 				return *p
@@ -178,7 +190,8 @@ func (c *compiler) history(e *check.History) num {
 		if c.bound(x.Var) == nil {
 			s := c.slotOf(x.Var)
 			if s.ring == nil {
-				s.ring = c.newRing(s.p, c.historyLimit(e), x.Var.Type)
+				s.ring = c.newRing(c.loaded(s.p), c.historyLimit(e), x.Var.Type)
+				s.ring.always = s.ahead
 			}
 			return c.readHistory(s.ring, e)
 		}

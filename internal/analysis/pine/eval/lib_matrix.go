@@ -62,7 +62,7 @@ func matrixFunction(name string) plain {
 	case "col":
 		return func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
-			return s.h.newArray(o.elem, column(o, s.spot(a[1], o.cols, "column")))
+			return s.h.newArray(o.elem, columnOf(o, s.spot(a[1], o.cols, "column")))
 		}
 	case "copy":
 		return func(s *site, a []float64) float64 {
@@ -78,7 +78,7 @@ func matrixFunction(name string) plain {
 	return nil
 }
 
-func column(o *object, c int) []float64 {
+func columnOf(o *object, c int) []float64 {
 	out := make([]float64, o.rows)
 	for r := range out {
 		out[r] = o.n[r*o.cols+c]
@@ -132,7 +132,7 @@ func (s *site) reshape(name string, a []float64) float64 {
 		return s.h.newArray(o.elem, row)
 	case "remove_col":
 		c := s.spot(s.number(a, 1, float64(o.cols-1)), o.cols, "column")
-		removed, t := column(o, c), transposed(o)
+		removed, t := columnOf(o, c), transposed(o)
 		t.n = slices.Delete(t.n, c*t.cols, (c+1)*t.cols)
 		t.rows--
 		*o = restored(o, transposed(&t))

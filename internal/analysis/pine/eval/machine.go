@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"candela/internal/analysis/calc"
@@ -55,6 +56,10 @@ type Env struct {
 	// requests. It is asked while the script is compiled; without it such a script is
 	// refused.
 	Outside func(Frame) (*Outside, error)
+
+	// Bars are all bars that the machine will run, in order, where they are known before the
+	// first one, as on a chart. Built-in functions are then computed ahead where they can be.
+	Bars *market.Bars
 
 	// Last is the index of the last bar, where it is known before, as on a chart.
 	Last int
@@ -125,7 +130,9 @@ type Machine struct {
 	fires    []Alert
 	logs     []string
 	requests []*request
-	everyBar []func() // built-in variables with state, before the body
+	hoisted  []hoisted
+	columns  map[int]column // values of plots that are known ahead, by Plot.Index
+	everyBar []func()       // built-in variables with state, before the body
 	types    *typeTable
 }
 
@@ -135,6 +142,11 @@ type Alert struct {
 	Freq    string
 }
 
+// library is the table of builders.
+//
+//nolint:gochecknoglobals // a table, never written
+var library = sync.OnceValue(builders)
+
 // New compiles a checked script for an environment.
 func New(p *check.Program, env Env) (m *Machine, err error) {
 	if env.Limits == (Limits{}) {
@@ -142,15 +154,14 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 	}
 	m = &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1}
 	m.heap.m = m
-	defer m.catch(&err)
-	c := &compiler{m: m, prog: p, version: p.Version}
+	defer func() { m.caught(recover(), &err) }()
+	c := &compiler{m: m, prog: p, version: p.Version, library: library()}
 	c.program()
 	return m, nil
 }
 
-// catch turns a panic of a script into an error.
-func (m *Machine) catch(err *error) {
-	r := recover()
+// caught turns a panic of a script into an error.
+func (m *Machine) caught(r any, err *error) {
 	if r == nil {
 		return
 	}
@@ -169,12 +180,15 @@ var errFailed = errors.New("the script has failed on an earlier bar")
 
 // Keep runs the script on a bar that has closed and keeps what it did.
 func (m *Machine) Keep(bar market.Bar) error {
-	m.rewind()
+	if m.undoNeeded {
+		m.rewind()
+	}
 	if m.failed != nil {
 		return fmt.Errorf("%w: %w", errFailed, m.failed)
 	}
 	m.newest, m.confirmed, m.tried = false, true, false
-	if err := m.run(bar); err != nil {
+	m.bar = bar
+	if err := m.run(); err != nil {
 		m.failed = err
 		return err
 	}
@@ -200,7 +214,8 @@ func (m *Machine) Try(bar market.Bar, newest, closed bool) error {
 	m.heap.begin()
 	m.undoNeeded = true
 	m.newest, m.confirmed, m.tried = newest, closed, true
-	return m.run(bar)
+	m.bar = bar
+	return m.run()
 }
 
 // rewind undoes a try.
@@ -220,23 +235,48 @@ func (m *Machine) rewind() {
 	m.index--
 }
 
-// run runs the script on a bar.
-func (m *Machine) run(bar market.Bar) (err error) {
-	defer m.catch(&err)
+// run runs the script on the bar that is set.
+func (m *Machine) run() (err error) {
+	done := false
+	defer func() {
+		if !done {
+			m.caught(recover(), &err)
+		}
+	}()
 	m.index++
-	m.setBar(bar)
+	m.setPrices()
 	m.budget = m.env.Limits.BarSteps
 	if total := m.env.Limits.TotalSteps; total > 0 {
 		m.budget = min(m.budget, total-m.spent)
 	}
 	m.left = m.budget
-	m.messages, m.fires, m.logs = m.messages[:0], m.fires[:0], m.logs[:0]
+	if len(m.messages)+len(m.fires)+len(m.logs) > 0 {
+		m.messages, m.fires, m.logs = m.messages[:0], m.fires[:0], m.logs[:0]
+	}
 	clear(m.conds)
+	m.loadHoisted()
 	for _, f := range m.everyBar {
 		f()
 	}
 	m.body()
+	done = true
 	return nil
+}
+
+// loadHoisted sets what was computed ahead for this bar.
+func (m *Machine) loadHoisted() {
+	all := m.env.Bars
+	if all == nil {
+		return
+	}
+	i := m.index
+	if i >= len(all.T) || all.T[i] != m.bar.T {
+		panic("the bars differ from those that were announced")
+	}
+	for k := range m.hoisted {
+		h := &m.hoisted[k]
+		*h.to = h.from[i]
+	}
 }
 
 // The prices of a bar by place.
@@ -255,8 +295,8 @@ const (
 	prices
 )
 
-func (m *Machine) setBar(b market.Bar) {
-	m.bar = b
+func (m *Machine) setPrices() {
+	b := &m.bar
 	if m.slotted {
 		m.slot = m.slotOf(b.T)
 	}

@@ -190,6 +190,9 @@ func (c *compiler) cond(e check.Expr) func() bool {
 		yes := !e.NA && e.Num != 0
 		return func() bool { return yes }
 	case *check.Call:
+		if c.address(e) != nil {
+			break
+		}
 		if f := c.condition(e); f != nil {
 			return f
 		}

@@ -33,6 +33,10 @@ func (o *Output) clear() {
 // next bar.
 func (m *Machine) Outputs() []Output { return m.out }
 
+// Column returns the values of a plot on all bars if they were computed ahead, nil otherwise.
+// Outputs does not have them then. It must not be changed.
+func (m *Machine) Column(plot int) []float64 { return m.columns[plot] }
+
 // Conditions returns which alertconditions held on the last bar, by Condition.Index.
 func (m *Machine) Conditions() []bool { return m.conds }
 
@@ -57,27 +61,36 @@ func (m *Machine) Arg(plot int, name string) (number float64, text string, ok bo
 	return x, "", true
 }
 
-// outputParts are the arguments of outputs that become values and colours.
-func outputParts() map[string][2][]string {
-	return map[string][2][]string{
-		"plot":       {{"series"}, {"color"}},
-		"plotshape":  {{"series"}, {"color", "textcolor"}},
-		"plotchar":   {{"series"}, {"color", "textcolor"}},
-		"plotarrow":  {{"series"}, {"colorup", "colordown"}},
-		"plotcandle": {{"open", "high", "low", "close"}, {"color", "wickcolor", "bordercolor"}},
-		"plotbar":    {{"open", "high", "low", "close"}, {"color"}},
-		"hline":      {{"price"}, {"color"}},
-		"bgcolor":    {{}, {"color"}},
-		"barcolor":   {{}, {"color"}},
-		"fill":       {{"top_value", "bottom_value"}, {"color", "top_color", "bottom_color"}},
+// outputParts are the arguments of an output that become values and colours; ok is false
+// for other functions.
+func outputParts(name string) (series, colors []string, ok bool) {
+	switch name {
+	case "plot":
+		return []string{"series"}, []string{"color"}, true
+	case "plotshape", "plotchar":
+		return []string{"series"}, []string{"color", "textcolor"}, true
+	case "plotarrow":
+		return []string{"series"}, []string{"colorup", "colordown"}, true
+	case "plotcandle":
+		return []string{"open", "high", "low", "close"}, []string{"color", "wickcolor", "bordercolor"}, true
+	case "plotbar":
+		return []string{"open", "high", "low", "close"}, []string{"color"}, true
+	case "hline":
+		return []string{"price"}, []string{"color"}, true
+	case "bgcolor", "barcolor":
+		return nil, []string{"color"}, true
+	case "fill":
+		return []string{"top_value", "bottom_value"}, []string{"color", "top_color", "bottom_color"}, true
 	}
+	return nil, nil, false
 }
 
 // outputBuilders are the calls whose values leave the script.
 func outputBuilders(all map[string]builder) {
-	for name, parts := range outputParts() {
+	for _, name := range []string{"plot", "plotshape", "plotchar", "plotarrow", "plotcandle", "plotbar", "hline", "bgcolor", "barcolor", "fill"} {
+		series, colors, _ := outputParts(name)
 		all[name] = func(c *compiler, call *check.Call) num {
-			run, self := c.output(call, parts[0], parts[1]), float64(call.Output)
+			run, self := sequence(c.output(call, series, colors)), float64(call.Output)
 			return func() float64 {
 				run()
 				return self
@@ -98,13 +111,16 @@ func outputBuilders(all map[string]builder) {
 
 // output compiles a plot: its values and colours go to the outputs of the bar, and its
 // other arguments are kept to be asked for.
-func (c *compiler) output(call *check.Call, series, colors []string) stmt {
+func (c *compiler) output(call *check.Call, series, colors []string) []stmt {
 	i := call.Output
 	if i < 0 || i >= len(c.m.out) {
-		return func() signal { return next }
+		return nil
 	}
 	out, args := &c.m.out[i], map[string]num{}
 	var run []stmt
+	if c.plotAhead(call) {
+		series = nil
+	}
 	for k, name := range series {
 		if a := call.Arg(name); a != nil {
 			run = c.toOutput(run, a, &out.Values[k], true)
@@ -123,20 +139,24 @@ func (c *compiler) output(call *check.Call, series, colors []string) stmt {
 		}
 	}
 	c.m.outArgs[i] = args
-	return sequence(run)
+	return run
 }
 
-// plotted compiles an output whose value nothing uses; nil if the call is none.
-func (c *compiler) plotted(call *check.Call) stmt {
+// plotted compiles an output whose value nothing uses, to nil if nothing is left to do on a
+// bar; ok is false if the call is none.
+func (c *compiler) plotted(call *check.Call) (run stmt, ok bool) {
 	if call.Builtin == nil {
-		return nil
+		return nil, false
 	}
-	parts, ok := outputParts()[call.Builtin.Name]
+	series, colors, ok := outputParts(call.Builtin.Name)
 	if !ok {
-		return nil
+		return nil, false
 	}
 	c.m.place = call.Where().From
-	return c.output(call, parts[0], parts[1])
+	if list := c.output(call, series, colors); len(list) > 0 {
+		run = sequence(list)
+	}
+	return run, true
 }
 
 func simpleType(t *check.Type) bool {

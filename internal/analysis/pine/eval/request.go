@@ -78,6 +78,7 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside *feed) *request {
 	parent := c.m
 	env := parent.env
+	env.Bars = nil
 	env.Interval, env.Outside = f.Interval, nil
 	if outside != nil {
 		env.Calendar = outside.Calendar

@@ -99,27 +99,30 @@ func (c *compiler) crossing(call *check.Call) func() bool {
 	x, y := c.num(call.Args[0]), c.num(call.Args[1])
 	// side is where x was: -1 below, 0 equal, 1 above, NaN before the first value.
 	side := c.m.keep.add(math.NaN())
-	switch call.Builtin.Name {
+	step := crossStep(call.Builtin.Name)
+	return func() bool {
+		a := x()
+		return step(side, a, y())
+	}
+}
+
+// crossStep takes the values of a bar and reports whether they have crossed.
+func crossStep(name string) func(side *float64, a, b float64) bool {
+	switch name {
 	case "ta.crossover":
-		return func() bool {
-			a := x()
-			b := y()
+		return func(side *float64, a, b float64) bool {
 			up := *side <= 0 && a > b
 			noteSide(side, a, b)
 			return up
 		}
 	case "ta.crossunder":
-		return func() bool {
-			a := x()
-			b := y()
+		return func(side *float64, a, b float64) bool {
 			down := *side >= 0 && a < b
 			noteSide(side, a, b)
 			return down
 		}
 	}
-	return func() bool {
-		a := x()
-		b := y()
+	return func(side *float64, a, b float64) bool {
 		crossed := *side < 0 && a > b || *side > 0 && a < b
 		if math.Abs(a-b) > tolerance { // equal values keep the side from before
 			noteSide(side, a, b)

@@ -15,6 +15,17 @@ func (c *compiler) tupleCall(call *check.Call, dst []*float64) stmt {
 	for len(dst) < want { // a tuple whose values nothing uses
 		dst = append(dst, c.m.temp.add(math.NaN()))
 	}
+	if places := c.hoisted(call); len(places) == want {
+		for _, p := range places {
+			c.loaded(p)
+		}
+		return func() signal {
+			for i, p := range places {
+				*dst[i] = *p
+			}
+			return next
+		}
+	}
 	var run stmt
 	f := c.late(func() num {
 		run = c.tupleBuiltin(call, dst)
