@@ -38,7 +38,7 @@ func halt(ctx context.Context, in invocation) error {
 	if err := printState(in, state, err); err != nil || cfg.NATS.URL != "" {
 		return err
 	}
-	return printOpen(ctx, in, cfg.Home, before)
+	return printOpen(ctx, in, cfg.Home, before, all)
 }
 
 // openOrders returns the number of open orders per account, those of a group as one. It is empty when unknown: a halt
@@ -56,8 +56,9 @@ func openOrders(ctx context.Context, home string) map[string]int {
 // cancelWait bounds how long a halt waits for its cancels.
 const cancelWait = 3 * time.Second
 
-// printOpen prints how many orders a halt cancelled and how many are still open.
-func printOpen(ctx context.Context, in invocation, home string, before map[string]int) error {
+// printOpen prints how many orders a halt cancelled and how many are still open. A halt for all
+// keeps none that protects a position.
+func printOpen(ctx context.Context, in invocation, home string, before map[string]int, all bool) error {
 	began := time.Now()
 	for {
 		s, err := app.ReadStatus(ctx, home)
@@ -66,7 +67,11 @@ func printOpen(ctx context.Context, in invocation, home string, before map[strin
 			return nil
 		}
 		open := 0
-		for _, a := range s.Accounts {
+		for i := range s.Accounts {
+			a := &s.Accounts[i]
+			if all {
+				a.Protect, a.Alone = 0, 0
+			}
 			open += a.Groups + a.Single - a.Protect
 		}
 		if open > 0 && s.Running && time.Since(began) < cancelWait {

@@ -147,9 +147,12 @@ func countGroups(s *control.AccountStatus, open []order.Order, held map[market.S
 	}
 }
 
+// entryDigits is how exact an average price is shown to people.
+const entryDigits = 8
+
 func newPositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
 	entry, _ := p.Average()
-	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: entry.String()}
+	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: entry.Round(entryDigits).String()}
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
 	}

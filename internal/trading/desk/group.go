@@ -44,6 +44,10 @@ func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
 	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
 	_ = d.do(context.WithoutCancel(ctx), func(l *loop) {
 		p.Legs, p.Released, p.UnprotectedFor = l.legs(p.Order), l.released(p.Order), l.unprotectedFor(p.Order)
+		own := []order.Order{p.Order}
+		l.levels.show(own)
+		l.levels.show(p.Legs)
+		p.Order = own[0]
 	})
 	return p
 }

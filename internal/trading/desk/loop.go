@@ -52,6 +52,7 @@ type loop struct {
 	protector           protector
 	held                heldOrders
 	deferred            map[string]*deferred // by the ID of the order, the first of its group
+	levels              levels               // see noteLevel
 	retries             map[string]*attempts // of cancels during an owner's halt
 	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
@@ -101,7 +102,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
-	l.deferred = make(map[string]*deferred)
+	l.deferred, l.levels = make(map[string]*deferred), make(levels)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]order.Gap)}

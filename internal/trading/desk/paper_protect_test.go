@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -123,5 +125,57 @@ func TestPaper_ATrailingStop(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.stops("0")
 		p.wants(p.order(exits[3].ID), order.Accepted)
+	})
+}
+
+// TestPaper_ATrailShowsItsStop holds that the stop price of a trail is that of the moment, in the
+// answer, in the list and after a restart.
+func TestPaper_ATrailShowsItsStop(t *testing.T) {
+	t.Parallel()
+	inPaper(t, func(p *onPaper) {
+		r := buy("0.5")
+		r.Protect = order.Protection{TrailPercent: dec("2"), TakeProfit: dec("55000")}
+		entry := p.placed(r)
+		level := func() string {
+			p.t.Helper()
+			for _, openOnly := range []bool{true, false} {
+				all, err := p.Orders(p.t.Context(), caller(), openOnly)
+				if err != nil {
+					p.t.Fatal(err)
+				}
+				for _, o := range all {
+					if o.ID == entry.Legs[0].ID && (openOnly || o.Status.Final()) {
+						return o.StopPrice.String()
+					}
+				}
+			}
+			return "none"
+		}
+		time.Sleep(2 * time.Second)
+		first := level()
+		if first == "0" || first == "none" || entry.Legs[0].StopPrice.String() != first {
+			p.t.Fatalf("the stop is at %s, in the answer at %v", first, entry.Legs[0].StopPrice)
+		}
+		p.minutes++
+		p.paper.Observe(provider.Event{
+			Sub: provider.Sub{Symbol: papertest.BTCUSDT().Symbol, Interval: market.Minute1}, Kind: provider.Closed, At: time.Now().Add(time.Hour),
+			Bar: market.Bar{T: time.Now().Unix() + 60*p.minutes, O: 50000, H: 51000, L: 50000, C: 51000, V: 1},
+		}, provider.Clock{})
+		time.Sleep(2 * time.Second)
+		if got := level(); got != "49980" {
+			p.t.Errorf("the stop is at %s", got)
+		}
+		p.stop()
+		p.open()
+		time.Sleep(5 * time.Second)
+		if got := level(); got != "49980" {
+			p.t.Errorf("after a restart the stop is at %s", got)
+		}
+		if _, err := p.Cancel(p.t.Context(), caller(), entry.Legs[0].ID); err != nil {
+			p.t.Error(err)
+		}
+		if got := level(); got != "0" {
+			p.t.Errorf("after its end the stop is at %s", got)
+		}
 	})
 }

@@ -21,6 +21,7 @@ type view struct {
 	positions  []order.Position
 	feesInBase map[market.Symbol]decimal.Decimal // fees taken in the held asset
 	gaps       gaps
+	levels     levels
 	status     Status
 }
 
@@ -41,7 +42,8 @@ const quoteTimeout = 5 * time.Second
 
 // publish replaces the view.
 func (l *loop) publish() {
-	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal), gaps: l.protector.gaps}
+	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal), gaps: l.protector.gaps, levels: l.shownLevels()}
+	v.levels.show(v.open)
 	for _, p := range v.positions {
 		if fee, ok := p.Fees[l.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
 			v.feesInBase[p.Symbol] = fee
@@ -82,6 +84,7 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 	}
 	var all []order.Order
 	err := d.do(ctx, func(l *loop) { all = l.book.Newest(maxListed) })
+	d.view.Load().levels.show(all)
 	return all, err
 }
 

@@ -95,6 +95,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	switch {
 	case err == nil:
 		if o.Doubt == before.Doubt && o.Doubted.Equal(before.Doubted) {
+			l.noteLevel(o, r)
 			l.commitReport(o, l.stampEvents(order.FromAnswer(o, r)))
 		} else {
 			l.commitReport(o, l.reportEvents(o, r)) // a contradicting report came in between

@@ -156,6 +156,7 @@ func (l *loop) event(o order.Order, kind order.Kind, reason string) []order.Even
 
 // reportEvents converts a venue's report to events.
 func (l *loop) reportEvents(o order.Order, r order.Report) []order.Event {
+	l.noteLevel(o, r)
 	return l.stampEvents(order.FromReport(o, r))
 }
 
