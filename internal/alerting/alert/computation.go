@@ -15,10 +15,11 @@ const (
 	MaxComputations = 1000
 	MaxWhole        = 100 // that compute all bars for each value
 	MaxTicking      = 100 // while a bar forms
+	MaxScripts      = 64  // of Pine scripts, with default parameters too
 )
 
 // effort is what an owner has the engine compute.
-type effort struct{ all, whole, ticking int }
+type effort struct{ all, whole, ticking, scripts int }
 
 // ownedGroup is an indicator and an owner whose extended alerts use it.
 type ownedGroup struct {
@@ -32,7 +33,7 @@ type uses struct{ all, ticking int }
 // countUse adds n alerts of an owner to those that use the indicators of a queue.
 func (b *Index) countUse(owner uint32, q *queue, n int) {
 	e := &b.owners.rows[owner].data.effort
-	for _, g := range q.groups {
+	for _, g := range q.computed() {
 		key := ownedGroup{owner, g}
 		was := b.uses[key]
 		now := uses{was.all + n, was.ticking}
@@ -41,6 +42,9 @@ func (b *Index) countUse(owner uint32, q *queue, n int) {
 		}
 		change := changed(was.all, now.all)
 		e.all += change
+		if isScript(g.selection) {
+			e.scripts += change
+		}
 		if change != 0 && isWhole(g.selection, q.dependents.dependency) {
 			e.whole += change
 		}
@@ -50,6 +54,16 @@ func (b *Index) countUse(owner uint32, q *queue, n int) {
 		}
 	}
 }
+
+// computed returns the indicators that count: those of extended alerts, and scripts.
+func (q *queue) computed() []*indicatorGroup {
+	if q.group != nil && isScript(q.group.selection) {
+		return []*indicatorGroup{q.group}
+	}
+	return q.groups
+}
+
+func isScript(s *indicator.Selection) bool { return s.Def.Version != "" }
 
 // changed returns 1 if a count has left zero, -1 if it has come to zero, otherwise 0.
 func changed(was, now int) int {
@@ -65,7 +79,7 @@ func changed(was, now int) int {
 // checkEffort returns an error if an alert needs computations beyond those that its owner
 // may have.
 func (b *Index) checkEffort(a *Alert) error {
-	if !a.Extended() || a.Interval == 0 {
+	if a.Interval == 0 || !a.Extended() && len(a.Condition.Scripts()) == 0 {
 		return nil
 	}
 	var e effort
@@ -84,6 +98,9 @@ func (b *Index) checkEffort(a *Alert) error {
 		if has.all == 0 {
 			e.all++
 		}
+		if has.all == 0 && isScript(selection) {
+			e.scripts++
+		}
 		if has.all == 0 && isWhole(selection, a.Dependency()) {
 			e.whole++
 		}
@@ -96,6 +113,8 @@ func (b *Index) checkEffort(a *Alert) error {
 		return tooMuch(before.all, MaxComputations, "indicators")
 	case e.whole > MaxWhole && e.whole > before.whole:
 		return tooMuch(before.whole, MaxWhole, "indicators that compute all bars for each value")
+	case e.scripts > MaxScripts && e.scripts > before.scripts:
+		return tooMuch(before.scripts, MaxScripts, "Pine scripts")
 	case e.ticking > MaxTicking && e.ticking > before.ticking:
 		return tooMuch(before.ticking, MaxTicking, `indicators with "on":"tick"`)
 	}

@@ -27,6 +27,9 @@ func (a *Alert) Normalize(l indicator.Library) error {
 	if !a.Condition.Type.OnPrice() && !a.Interval.Valid() {
 		return fault.Missing("interval", "the length of the bars, such as 1h")
 	}
+	if err := n.checkScripts(); err != nil {
+		return err
+	}
 	if err := a.checkTick(); err != nil {
 		return err
 	}
@@ -77,6 +80,32 @@ type normalizer struct {
 	library  indicator.Library
 	interval market.Interval
 	member   bool // of All or Any
+	scripts  []usedScript
+}
+
+// usedScript is a script and the argument that names it.
+type usedScript struct {
+	field     string
+	selection *indicator.Selection
+}
+
+// use takes what a source of the condition names.
+func (n *normalizer) use(found selected, interval market.Interval, field string) error {
+	if found.selection.IsScript() {
+		n.scripts = append(n.scripts, usedScript{field, found.selection})
+	}
+	return n.setInterval(interval, field+".interval")
+}
+
+// checkScripts rejects a script that cannot run on the bars of the alert alone.
+func (n *normalizer) checkScripts() error {
+	for _, s := range n.scripts {
+		if err := s.selection.CheckStream(n.interval); err != nil {
+			name := s.selection.Def.Name
+			return fault.Field(s.field, name, fmt.Sprintf("a script that runs on the %s bars of the alert's symbol alone, or another interval; %s does not: %s", n.interval, name, err))
+		}
+	}
+	return nil
 }
 
 func (n *normalizer) condition(c *Condition, field string) error {
@@ -128,7 +157,7 @@ func (n *normalizer) signal(c *Condition, field string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.setInterval(interval, field+".indicator.interval"); err != nil {
+	if err := n.use(found, interval, field+".indicator"); err != nil {
 		return err
 	}
 	return indicator.CheckSignal(found.selection.Def, c.Signal)
@@ -186,7 +215,7 @@ func (n *normalizer) operand(o *Operand, field string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.setInterval(interval, field+".indicator.interval"); err != nil {
+	if err := n.use(found, interval, field+".indicator"); err != nil {
 		return err
 	}
 	_, err = column(found, field+".line", &o.Line)

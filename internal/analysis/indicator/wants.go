@@ -28,6 +28,8 @@ type Wants interface {
 // the chart.
 type ScriptWants interface {
 	WantsAt(chart market.Interval) []Want
+	// StreamsAt returns why the script cannot run as a stream of bars of an interval.
+	StreamsAt(interval market.Interval) error
 }
 
 // Other holds the bars of a want.
@@ -57,6 +59,16 @@ func (s *Selection) Wants(chart market.Interval) []Want {
 		return w.WantsAt(chart)
 	}
 	return nil
+}
+
+// CheckStream returns why a script cannot run on the bars of an interval alone, as in an
+// alert; nil for every other indicator.
+func (s *Selection) CheckStream(interval market.Interval) error {
+	w, ok := s.Instance.(ScriptWants)
+	if !ok {
+		return nil
+	}
+	return w.StreamsAt(interval)
 }
 
 // IsScript reports whether a want that cannot be met is an error of the indicator alone.

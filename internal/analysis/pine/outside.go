@@ -25,6 +25,15 @@ func (s *instance) WantsAt(chart market.Interval) (wants []indicator.Want) {
 	return wants
 }
 
+// StreamsAt returns why the script cannot run in an alert on bars of an interval.
+func (s *instance) StreamsAt(interval market.Interval) error {
+	_, err := s.machine(s.env(indicator.Env{Interval: interval}, eval.AlertLimits()))
+	if err != nil {
+		return errors.New(problemOf(err).Message)
+	}
+	return nil
+}
+
 func wantOf(f eval.Frame, chart market.Interval) (w indicator.Want, err error) {
 	if f.Symbol != "" {
 		w.Symbol, err = market.ParseSymbol(f.Symbol)
