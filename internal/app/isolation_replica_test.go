@@ -25,15 +25,19 @@ func manyReplicas(t *testing.T) (flags []string, servers *natstest.Cluster, pref
 	if err != nil {
 		t.Fatal(err)
 	}
+	prefix = "t" + rand.Text()
+	nats := []string{"--nats-url", servers.URL(), "--nats-prefix", prefix, "--cluster-secret-file", natstest.SecretFile(t)}
+	return append(nats, manyFlags(t)...), servers, prefix
+}
+
+// manyFlags returns the flags of a program for many owners, whose provider is never asked.
+func manyFlags(t *testing.T) []string {
+	t.Helper()
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("not used here\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	prefix = "t" + rand.Text()
-	return []string{
-		"--nats-url", servers.URL(), "--nats-prefix", prefix, "--cluster-secret-file", natstest.SecretFile(t),
-		"--owners", "oidc", "--oidc-issuer", "http://127.0.0.1:1", "--oidc-client-id", "candela", "--oidc-client-secret-file", secret, "--oidc-allow", "anyone",
-	}, servers, prefix
+	return []string{"--owners", "oidc", "--oidc-issuer", "http://127.0.0.1:1", "--oidc-client-id", "candela", "--oidc-client-secret-file", secret, "--oidc-allow", "anyone"}
 }
 
 // TestReplicas_OwnersInterleavedEqualServersOfTheirOwn is the comparison of owners with servers of
@@ -66,7 +70,7 @@ func TestReplicas_OwnersInterleavedEqualServersOfTheirOwn(t *testing.T) {
 func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 	t.Helper()
 	tokens := strings.Split(subject, ".")
-	place := map[string]int{"alert": 2, "owner": 2, "barred": 2, "poll": 1, "cursor": 1, "order": 1, "journal": 1, "desk": 1}
+	place := map[string]int{"alert": 2, "owner": 2, "standing": 2, "poll": 1, "cursor": 1, "order": 1, "journal": 1, "desk": 1}
 	reasons := map[string]string{
 		"sub":                          "by the hash of a token, which belongs to one owner; its data name the owner, and readers compare",
 		string(records.AttachmentKind): "the same",

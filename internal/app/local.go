@@ -113,8 +113,12 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
 		OwnerSubscriptions: rt.ownerSubscriptions(),
 	})
-	barred := &barredOwners{}
-	t.newEngine(rt, l, inbox.Append, barred.has)
+	known := &standings{}
+	limits, err := rt.plansOf(known.of)
+	if err != nil {
+		return side{}, err
+	}
+	t.newEngine(rt, l, inbox.Append, limits)
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
@@ -129,8 +133,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return now, nil, known
 		},
 		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
-		barred: func(ctx context.Context, owner string, state store.OwnerState) error {
-			return barred.set(ctx, t.engine, owner, state)
+		limits: limits, standing: func(ctx context.Context, owner string, now store.Standing) error {
+			return known.set(ctx, t.engine, owner, now)
 		},
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
@@ -139,7 +143,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		},
 		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
 			if kept := l.owners(); kept != nil {
-				if err := barred.load(ctx, kept); err != nil {
+				if err := known.load(ctx, kept); err != nil {
 					return err
 				}
 			}

@@ -63,9 +63,11 @@ type side struct {
 	// owners returns the records of owners, nil while the store is not open; nil for one owner
 	// of many replicas.
 	owners func() store.Owners
-	// barred makes the state of an owner take effect here after it was written; nil for
+	// standing makes the standing of an owner take effect here after it was written; nil for
 	// replicas, which all learn of it from the store.
-	barred func(ctx context.Context, owner string, state store.OwnerState) error
+	standing func(ctx context.Context, owner string, now store.Standing) error
+	// limits are those of owners; nil for one owner.
+	limits *ownerLimits
 
 	first []Part // before the sinks and the engine: the inbox and what it needs
 	rest  []Part // after the engine: what assigns alerts to it, and the desk

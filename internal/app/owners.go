@@ -4,16 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/plan"
 	"candela/internal/access/upstream"
 	"candela/internal/alerting/engine"
+	"candela/internal/config"
+	"candela/internal/kit/bucket"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/operate/control"
+	"candela/internal/serve/httpd"
 	"candela/internal/store"
+	"candela/internal/store/statedir"
 )
 
 // ownersDesk carries out an operator's commands about owners.
@@ -21,6 +31,7 @@ type ownersDesk struct {
 	records func() store.Owners // nil while the store is not open
 	logins  *oauth.Server
 	side    *trading
+	plans   plan.Table
 }
 
 var _ control.Owners = ownersDesk{}
@@ -84,15 +95,15 @@ func (d ownersDesk) Suspend(ctx context.Context, id string) (store.Owner, error)
 	if err != nil {
 		return o, err
 	}
-	return o, errors.Join(d.takeEffect(ctx, id, store.OwnerSuspended), d.endLogins(ctx, id))
+	return o, errors.Join(d.takeEffect(ctx, id, o), d.endLogins(ctx, id))
 }
 
-// takeEffect makes a state that was written take effect.
-func (d ownersDesk) takeEffect(ctx context.Context, id string, state store.OwnerState) error {
-	if d.side.barred == nil {
+// takeEffect makes a record that was written take effect.
+func (d ownersDesk) takeEffect(ctx context.Context, id string, o store.Owner) error {
+	if d.side.standing == nil {
 		return nil
 	}
-	return d.side.barred(ctx, id, state)
+	return d.side.standing(ctx, id, store.Standing{State: o.State, Plan: o.Plan})
 }
 
 // endLogins revokes everything that was approved for an owner.
@@ -119,7 +130,7 @@ func (d ownersDesk) Resume(ctx context.Context, id string) (store.Owner, error) 
 	if err != nil {
 		return o, err
 	}
-	return o, d.takeEffect(ctx, id, store.OwnerActive)
+	return o, d.takeEffect(ctx, id, o)
 }
 
 // Link implements control.Owners.
@@ -132,12 +143,22 @@ func (d ownersDesk) Link(ctx context.Context, id, issuer, subject string) (store
 }
 
 // SetPlan implements control.Owners.
-func (d ownersDesk) SetPlan(ctx context.Context, id, plan string) (store.Owner, error) {
+func (d ownersDesk) SetPlan(ctx context.Context, id, name string) (store.Owner, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Owner{}, err
 	}
-	return records.SetOwnerPlan(ctx, id, plan)
+	if !d.plans.Has(name) {
+		return store.Owner{}, fault.Field("plan", name, "one of "+strings.Join(d.plans.Names(), ", "), d.plans.Names()...)
+	}
+	if name == plan.Default {
+		name = ""
+	}
+	o, err := records.SetOwnerPlan(ctx, id, name)
+	if err != nil {
+		return o, err
+	}
+	return o, d.takeEffect(ctx, id, o)
 }
 
 // Export implements control.Owners.
@@ -180,7 +201,7 @@ func (d ownersDesk) Erase(ctx context.Context, id string) (store.Erasure, error)
 	if err != nil {
 		return proof, err
 	}
-	return proof, d.takeEffect(ctx, id, store.OwnerErased)
+	return proof, d.takeEffect(ctx, id, store.Owner{State: store.OwnerErased})
 }
 
 func (d ownersDesk) letGo(ctx context.Context, id string) error {
@@ -211,6 +232,70 @@ func (rt Runtime) ownerSubscriptions() int {
 	return 0
 }
 
+// ownerLimits finds what an owner may have and do.
+type ownerLimits struct {
+	plans    plan.Table
+	standing func(owner string) store.Standing
+}
+
+// plansOf reads the plans of the state directory, and returns nil for one owner.
+func (rt Runtime) plansOf(standing func(owner string) store.Standing) (*ownerLimits, error) {
+	if !rt.Config.ManyOwners() {
+		return nil, nil //nolint:nilnil // one owner has no plan
+	}
+	plans, err := readPlans(rt.Config.Home)
+	return &ownerLimits{plans, standing}, err
+}
+
+// readPlans returns the plans in a state directory, the default alone if there is no file.
+func readPlans(home string) (plan.Table, error) {
+	path := filepath.Join(home, statedir.PlansName)
+	data, err := config.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan.Table{}, nil
+	}
+	if err != nil {
+		return plan.Table{}, err
+	}
+	table, err := plan.Parse(data)
+	if err != nil {
+		return table, fmt.Errorf("%s: %w", path, err)
+	}
+	return table, nil
+}
+
+func (l *ownerLimits) of(owner string) plan.Plan { return l.plans.Of(l.standing(owner).Plan) }
+
+// alerts returns the limit for the engine; nil where there is none.
+func (l *ownerLimits) alerts() func(owner string) (alerts, symbols int) {
+	if l == nil {
+		return nil
+	}
+	return func(owner string) (alerts, symbols int) {
+		p := l.of(owner)
+		return p.Alerts, p.Symbols
+	}
+}
+
+// suspended reports for the engine whose alerts must not fire; nil where there is one owner.
+func (l *ownerLimits) suspended() func(owner string) bool {
+	if l == nil {
+		return nil
+	}
+	return func(owner string) bool { return l.standing(owner).State != store.OwnerActive }
+}
+
+// requests returns the limit for the transport; nil where there is none.
+func (l *ownerLimits) requests() func(owner string) httpd.OwnerLimits {
+	if l == nil {
+		return nil
+	}
+	return func(owner string) httpd.OwnerLimits {
+		p := l.of(owner)
+		return httpd.OwnerLimits{Calls: p.Calls, Requests: bucket.Rate{Burst: 10 * p.Rate, Every: time.Second / time.Duration(p.Rate)}}
+	}
+}
+
 // checkOwnersMode refuses a store that was made for many owners in an installation for one, and the
 // other way round: nobody would find what is theirs.
 func checkOwnersMode(ctx context.Context, s store.Store, many bool) error {
@@ -236,32 +321,41 @@ func checkOwnersMode(ctx context.Context, s store.Store, many bool) error {
 	return nil
 }
 
-// barredOwners are the owners whose alerts do not fire on one node. It is safe for concurrent
-// use.
-type barredOwners struct{ known sync.Map }
+// standings are those of the owners of one node who are not active or not on the default plan. It
+// is safe for concurrent use.
+type standings struct{ known sync.Map } // store.Standing by owner
 
-func (b *barredOwners) has(owner string) bool {
-	_, barred := b.known.Load(owner)
-	return barred
+func (s *standings) of(owner string) store.Standing {
+	if known, ok := s.known.Load(owner); ok {
+		return known.(store.Standing) //nolint:forcetypeassert,errcheck // the map holds nothing else
+	}
+	return store.Standing{State: store.OwnerActive}
 }
 
-// load reads who is suspended or erased.
-func (b *barredOwners) load(ctx context.Context, from store.Owners) error {
-	all, err := from.BarredOwners(ctx)
-	for owner := range all {
-		b.known.Store(owner, true)
+// load reads them from the store.
+func (s *standings) load(ctx context.Context, from store.Owners) error {
+	all, err := from.Standings(ctx)
+	for owner, one := range all {
+		s.known.Store(owner, one)
 	}
 	return err
 }
 
-// set makes a state take effect at an engine that evaluates all alerts.
-func (b *barredOwners) set(ctx context.Context, e *engine.Engine, owner string, state store.OwnerState) error {
-	if state != store.OwnerActive {
-		b.known.Store(owner, true)
-		return e.Suspend(ctx, owner)
+// set makes a standing take effect at an engine that evaluates all alerts.
+func (s *standings) set(ctx context.Context, e *engine.Engine, owner string, now store.Standing) error {
+	before := s.of(owner)
+	if now.Usual() {
+		s.known.Delete(owner)
+	} else {
+		s.known.Store(owner, now)
 	}
-	b.known.Delete(owner)
-	return e.Resume(ctx, owner, func(market.Symbol) bool { return true })
+	switch {
+	case before.State == now.State:
+		return nil
+	case now.State == store.OwnerActive:
+		return e.Resume(ctx, owner, func(market.Symbol) bool { return true })
+	}
+	return e.Suspend(ctx, owner)
 }
 
 // ownerGate records owners who sign in and keeps suspended ones out.

@@ -61,7 +61,7 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	}
 	inbox := local.New(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	side := &trading{side: side{alerts: storedAlerts{kept: kept}, inbox: inbox}}
-	desk := ownersDesk{func() store.Owners { return kept }, logins, side}
+	desk := ownersDesk{records: func() store.Owners { return kept }, logins: logins, side: side}
 	for i, name := range []string{ownerName(1), ownerName(2)} {
 		by := callerOf(i + 1)
 		h := oauth.HashOf(by.Key)

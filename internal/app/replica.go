@@ -21,6 +21,7 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/admin"
+	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
@@ -179,11 +180,11 @@ func (r *replicaNode) close() {
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
-	var suspended func(owner string) bool
-	if r.owners != nil {
-		suspended = r.owners.Barred
+	limits, err := rt.plansOf(func(owner string) store.Standing { return r.owners.Standing(owner) })
+	if err != nil {
+		return side{}, err
 	}
-	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, suspended)
+	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits)
 	r.engine = t.engine
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
@@ -195,8 +196,8 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		},
 	})
 	return side{
-		owners: r.ownerRecords(),
-		inbox:  r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
+		owners: r.ownerRecords(), limits: limits,
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {

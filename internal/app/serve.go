@@ -49,7 +49,11 @@ func serveMCP(rt Runtime) ([]Part, error) {
 	}
 	var owners control.Owners
 	if side != nil && side.owners != nil {
-		owners = ownersDesk{side.owners, logins, side}
+		desk := ownersDesk{records: side.owners, logins: logins, side: side}
+		if side.limits != nil {
+			desk.plans = side.limits.plans
+		}
+		owners = desk
 		rt.node.owners = side.owners
 	}
 	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Status: side.statusOf(rt, server.Stats), Log: rt.Log}

@@ -84,6 +84,9 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		Name: "candela", Version: rt.release(), Tools: len(tools.registry.Tools()), Trading: rt.Config.Trade, Streams: tools.streams, Log: rt.Log,
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
+	if tools.trading != nil {
+		front.Limits.Owner = tools.trading.limits.requests()
+	}
 	seen := &health{trading: tools.trading}
 	if front.Console, err = rt.console(logins, use, seen, tools); err != nil {
 		return nil, nil, nil, err

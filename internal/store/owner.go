@@ -30,6 +30,15 @@ const (
 	OwnerErased    OwnerState = "erased"
 )
 
+// Standing is what decides what an owner may do.
+type Standing struct {
+	State OwnerState
+	Plan  string // "" for the default
+}
+
+// Usual reports whether an owner is active and on the default plan, as most are.
+func (s Standing) Usual() bool { return s == Standing{State: OwnerActive} }
+
 // Erasure proves that an owner was erased. The audit log has it.
 type Erasure struct {
 	Owner    string           `json:"owner"`
@@ -58,8 +67,8 @@ type Owners interface {
 	// MadeFor reports whether there are records of many owners, and whether the owner of an
 	// installation for one has something.
 	MadeFor(ctx context.Context, sole string) (many, one bool, err error)
-	// BarredOwners returns the states of owners who are not active.
-	BarredOwners(ctx context.Context) (map[string]OwnerState, error)
+	// Standings returns those owners who are not active or not on the default plan.
+	Standings(ctx context.Context) (map[string]Standing, error)
 	ExportOwner(ctx context.Context, id string) iter.Seq2[ExportedRow, error]
 	Adopt(ctx context.Context, from string, to Owner) (moved map[string]int64, err error)
 }

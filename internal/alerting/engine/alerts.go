@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -124,7 +125,10 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 		a.State.Side = tracked.side(&a.Condition)
 		a.BarOpen = tracked.unreachedSince(&a, now)
 	}
-	err := l.index.Check(&a)
+	err := l.checkLimit(&a)
+	if err == nil {
+		err = l.index.Check(&a)
+	}
 	if err == nil {
 		err = l.cfg.Store.PutAlert(l.drainCtx, caller, a)
 	}
@@ -138,6 +142,32 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 	l.trackAlert(&a, now)
 	l.commit() // includes what the price read above has fired
 	return a, nil
+}
+
+// checkLimit returns an error if the plan of an owner does not allow one more alert, or one on a
+// further symbol.
+func (l *loop) checkLimit(a *alert.Alert) error {
+	if l.cfg.Limit == nil {
+		return nil
+	}
+	alerts, symbols := l.cfg.Limit(a.Owner)
+	if n := l.index.Count(a.Owner); n >= alerts {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n), Allowed: fmt.Sprintf("at most %d active alerts", alerts),
+			Message: fmt.Sprintf("%d alerts are active and your plan has %d; cancel_alert removes one, list_alerts shows them", n, alerts),
+		}
+	}
+	watched := map[market.Symbol]bool{}
+	for _, one := range l.index.List(a.Owner) {
+		watched[one.Instrument] = true
+	}
+	if !watched[a.Instrument] && len(watched) >= symbols {
+		return &fault.Error{
+			Kind: fault.Conflict, Code: "too_many_symbols", Field: "symbol", Value: a.Symbol.String(), Allowed: fmt.Sprintf("alerts on at most %d symbols", symbols),
+			Message: fmt.Sprintf("Your alerts are on %d symbols, and your plan has %d. Cancel those on another symbol first.", len(watched), symbols),
+		}
+	}
+	return nil
 }
 
 // applyPrice applies a price that was read for a new alert.

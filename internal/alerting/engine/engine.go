@@ -51,7 +51,7 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config holds the dependencies of an engine. All but Observe, Suspended and Depth are required.
+// Config holds the dependencies of an engine. All but Observe, Suspended, Limit and Depth are required.
 type Config struct {
 	Store Store
 	Data  Data
@@ -69,6 +69,9 @@ type Config struct {
 	Library indicator.Library
 	// Suspended reports whether an owner's alerts must not fire; nil for none. See Suspend.
 	Suspended func(owner string) bool
+	// Limit returns how many alerts an owner may have, on how many symbols; nil for
+	// alert.MaxPerOwner on any.
+	Limit func(owner string) (alerts, symbols int)
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }

@@ -22,6 +22,14 @@ type Limits struct {
 	Requests  bucket.Rate // requests of a token; 2,000 at once, then 500 a second
 	Strangers bucket.Rate // requests of an address without a valid token; 200 at once, then 50 a second
 	Address   int         // connections of an address; half of all
+	// Owner returns what all tokens of an owner together may use; nil for no such limit.
+	Owner func(owner string) OwnerLimits
+}
+
+// OwnerLimits bounds what the tokens of one owner may use together.
+type OwnerLimits struct {
+	Calls    int // concurrent requests
+	Requests bucket.Rate
 }
 
 func (l *Limits) setDefaults(connections int) {
@@ -44,10 +52,12 @@ type budgets struct {
 	requests  *bucket.Set[string]
 	strangers *bucket.Set[netip.Addr]
 
-	refused struct{ calls, held, heldAll, heldOpen, requests, strangers atomic.Uint64 }
+	refused struct{ calls, held, heldAll, heldOpen, requests, strangers, ownerCalls, ownerRequests atomic.Uint64 }
 
 	mu     sync.Mutex
 	tokens map[string]*usage
+	owners map[string]int // requests of each owner; of those who have some
+	rates  map[bucket.Rate]*bucket.Set[string]
 	held   int64 // bytes, of all of them
 	open   int64 // bytes, of clients without a token
 }
@@ -60,7 +70,7 @@ type usage struct {
 
 func newBudgets(l Limits) *budgets {
 	return &budgets{
-		limits: l, tokens: make(map[string]*usage),
+		limits: l, tokens: make(map[string]*usage), owners: make(map[string]int), rates: make(map[bucket.Rate]*bucket.Set[string]),
 		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
 	}
 }
@@ -68,11 +78,56 @@ func newBudgets(l Limits) *budgets {
 // begin counts a request of a token, or refuses it. end must be called when the response
 // is sent.
 func (b *budgets) begin(key string) *httpRefusal {
+	if refusal := b.take(key); refusal != nil {
+		return refusal
+	}
+	return b.enter(key)
+}
+
+// take counts a request of a token against its rate alone, or refuses it.
+func (b *budgets) take(key string) *httpRefusal {
 	if wait := b.requests.Take(key, time.Now()); wait > 0 {
 		b.refused.requests.Add(1)
 		return busy("too many requests: the limit is %.0f per second per token; wait before the next", perSecond(b.limits.Requests))
 	}
-	return b.enter(key)
+	return nil
+}
+
+// beginFor counts a request of an owner, or refuses it. endFor must be called when the response is
+// sent.
+func (b *budgets) beginFor(owner string) *httpRefusal {
+	if b.limits.Owner == nil {
+		return nil
+	}
+	most := b.limits.Owner(owner)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rate := b.rates[most.Requests]
+	if rate == nil { // one for each plan
+		rate = bucket.NewSet[string](most.Requests, remembered)
+		b.rates[most.Requests] = rate
+	}
+	if wait := rate.Take(owner, time.Now()); wait > 0 {
+		b.refused.ownerRequests.Add(1)
+		return busy("too many requests: your plan has %.0f per second; wait before the next", perSecond(most.Requests))
+	}
+	if b.owners[owner] >= most.Calls {
+		b.refused.ownerCalls.Add(1)
+		return busy("too many requests: %d requests of yours are active, as many as your plan has; wait for a response", most.Calls)
+	}
+	b.owners[owner]++
+	return nil
+}
+
+func (b *budgets) endFor(owner string) {
+	if b.limits.Owner == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.owners[owner]--; b.owners[owner] <= 0 {
+		delete(b.owners, owner)
+	}
 }
 
 // enter is begin without the rate, for a request that is still arriving.

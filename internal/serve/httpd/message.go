@@ -3,6 +3,7 @@ package httpd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -85,12 +86,14 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	held, release, refusal := s.hold(ctx, x.r, *caller)
 	if refusal == nil {
 		defer release()
-		if counts(body) {
-			if refusal = s.relieve(s.budgets.begin(caller.Key)); refusal == nil {
-				defer s.budgets.end(caller.Key)
-				s.budgets.hold(caller.Key, len(data))
-				defer s.budgets.hold(caller.Key, -len(data))
+		switch {
+		case counts(body):
+			var end func()
+			if end, refusal = s.count(*caller, len(data)); refusal == nil {
+				defer end()
 			}
+		case cancels(body.Calls[0]):
+			refusal = s.budgets.take(caller.Key)
 		}
 	}
 	if refusal != nil {
@@ -149,10 +152,43 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 	}
 }
 
+// count counts a request against the limits of its token and of its owner, or refuses it.
+func (s *Server) count(caller principal.Caller, bytes int) (end func(), _ *httpRefusal) {
+	if refusal := s.budgets.beginFor(caller.Subject); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := s.relieve(s.budgets.begin(caller.Key)); refusal != nil {
+		s.budgets.endFor(caller.Subject)
+		return nil, refusal
+	}
+	s.budgets.hold(caller.Key, bytes)
+	return func() {
+		s.budgets.hold(caller.Key, -bytes)
+		s.budgets.end(caller.Key)
+		s.budgets.endFor(caller.Subject)
+	}, nil
+}
+
 // counts reports whether a body counts against the token's concurrent requests. A ping
-// does not, nor does a notification: a cancellation must always be accepted.
+// does not, nor does a notification: a cancellation must always be accepted. The same holds for the
+// cancel of an order or an alert.
 func counts(body rpc.Body) bool {
-	return len(body.Calls) > 1 || body.Calls[0].Kind == rpc.Request && body.Calls[0].Method != "ping"
+	if len(body.Calls) > 1 {
+		return true
+	}
+	one := body.Calls[0]
+	return one.Kind == rpc.Request && one.Method != "ping" && !cancels(one)
+}
+
+// cancels reports whether a call is that of a tool that cancels.
+func cancels(call rpc.Call) bool {
+	if call.Method != "tools/call" || len(call.Params) > 1<<10 {
+		return false
+	}
+	var tool struct {
+		Name string `json:"name"`
+	}
+	return json.Unmarshal(call.Params, &tool) == nil && (tool.Name == "cancel_order" || tool.Name == "cancel_alert")
 }
 
 // relieve disconnects the slowest client if a request is refused because unread responses

@@ -404,6 +404,7 @@ func errorCodes() map[string]string {
 		"too_few_bars":           "The instrument has too few closed bars of this interval. Choose a shorter one.",
 		"too_large":              "The request exceeds what replicas can share at once. Request less.",
 		"too_many_alerts":        "The owner has the maximum number of active alerts. Cancel some.",
+		"too_many_symbols":       "The owner's alerts are on as many symbols as the plan has. Cancel those on another symbol. Only with many owners.",
 		"too_many_indicators":    "The owner's alerts use as many different indicators as they may. Use the same parameters, or cancel some.",
 		"too_many_subscriptions": "Too many clients are subscribed. Retry when one has unsubscribed.",
 		"trading_disabled":       "The server runs without `--trade`. The owner restarts it with `--trade`.",

@@ -95,14 +95,14 @@ func (l *Ledger) Owners(ctx context.Context, after string) iter.Seq2[store.Owner
 	return rows(ctx, l.read, "read the owners", scanOwner, "SELECT "+ownerColumns+"WHERE owner > ? ORDER BY owner", after)
 }
 
-// BarredOwners returns the states of owners who are not active.
-func (l *Ledger) BarredOwners(ctx context.Context) (map[string]store.OwnerState, error) {
-	all := make(map[string]store.OwnerState)
-	for o, err := range rows(ctx, l.read, "read the suspended owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? ORDER BY owner", string(store.OwnerActive)) {
+// Standings returns those owners who are not active or not on the default plan.
+func (l *Ledger) Standings(ctx context.Context) (map[string]store.Standing, error) {
+	all := make(map[string]store.Standing)
+	for o, err := range rows(ctx, l.read, "read the standings of owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? OR plan <> '' ORDER BY owner", string(store.OwnerActive)) {
 		if err != nil {
 			return nil, err
 		}
-		all[o.ID] = o.State
+		all[o.ID] = store.Standing{State: o.State, Plan: o.Plan}
 	}
 	return all, nil
 }

@@ -16,6 +16,7 @@ import (
 // The files besides the configuration and the store, which config and ledger name.
 const (
 	HaltName          = "HALT"               // halts trading while it is there
+	PlansName         = "plans.toml"         // the limits of owners where they are many
 	PolicyName        = "policy.toml"        // the policy of orders; no tool writes it
 	SubscriptionsName = "subscriptions.json" // who has subscribed to what, and how far each has come
 )

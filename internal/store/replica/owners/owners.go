@@ -30,7 +30,7 @@ import (
 // The kinds of subject in the stream OWNERS.
 const (
 	ownerKind    = "owner"    // owner.<part>.<owner>: the record
-	barredKind   = "barred"   // barred.<part>.<owner>: the state of one that is not active
+	standingKind = "standing" // standing.<part>.<owner>: state and plan where they are not the usual
 	identityKind = "identity" // identity.<hash of issuer and subject>: the owner it is linked to
 )
 
@@ -45,8 +45,8 @@ type Part interface {
 // Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
 // one subject; a change demands the revision that it read.
 //
-// Most owners are active, and a replica need not know them all. The few that are not have a
-// second subject each, which every replica follows.
+// Most owners are active and on the default plan, and a replica need not know them all. The others
+// have a second subject each, which every replica follows.
 type Store struct {
 	table *table.Table
 	parts []Part
@@ -54,19 +54,19 @@ type Store struct {
 	stop  context.CancelFunc // nil before Follow
 	wg    sync.WaitGroup
 
-	mu     sync.Mutex
-	barred map[string]store.OwnerState
+	mu        sync.Mutex
+	standings map[string]store.Standing
 }
 
 var _ store.Owners = (*Store)(nil)
 
 // Open opens the store and creates its stream if there is none. Close must be called.
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part) (*Store, error) {
-	t, err := table.Open(ctx, c, "OWNERS", jetstream.FileStorage, ownerKind, barredKind, identityKind)
+	t, err := table.Open(ctx, c, "OWNERS", jetstream.FileStorage, ownerKind, standingKind, identityKind)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{table: t, parts: parts, now: now, barred: make(map[string]store.OwnerState)}, nil
+	return &Store{table: t, parts: parts, now: now, standings: make(map[string]store.Standing)}, nil
 }
 
 // Close stops Follow.
@@ -77,11 +77,11 @@ func (s *Store) Close() {
 	s.wg.Wait()
 }
 
-// Follow learns who is not active, and calls changed with each owner whose state changes later,
-// here or at another replica. It must be called once.
+// Follow learns the standings of owners, and calls changed with each owner whose state changes
+// later, here or at another replica. It must be called once.
 func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner string, state store.OwnerState)) error {
 	loading := true
-	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(barredKind, ">")}}
+	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(standingKind, ">")}}
 	f.Apply = func(ctx context.Context, m conn.Message) {
 		if s.table.IsBarrier(m) {
 			return
@@ -91,9 +91,15 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 			log.ErrorContext(ctx, "state of an owner skipped: invalid subject", "subject", m.Subject, "error", err)
 			return
 		}
-		state := cmp.Or(store.OwnerState(m.Data), store.OwnerActive)
-		if s.learn(owner, state) && !loading {
-			changed(owner, state)
+		now := store.Standing{State: store.OwnerActive}
+		if len(m.Data) > 0 {
+			if err := json.Unmarshal(m.Data, &now); err != nil {
+				log.ErrorContext(ctx, "standing of an owner skipped: cannot decode", "subject", m.Subject, "error", err)
+				return
+			}
+		}
+		if s.learn(owner, now) && !loading {
+			changed(owner, now.State)
 		}
 	}
 	last, err := f.Load(ctx, "read the states of owners")
@@ -107,36 +113,41 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 	return nil
 }
 
-// learn records a state and reports whether it is another one.
-func (s *Store) learn(owner string, state store.OwnerState) bool {
+// learn records a standing and reports whether the state is another one.
+func (s *Store) learn(owner string, now store.Standing) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cmp.Or(s.barred[owner], store.OwnerActive) == state {
-		return false
-	}
-	if state == store.OwnerActive {
-		delete(s.barred, owner)
+	before := s.standing(owner)
+	if now.Usual() {
+		delete(s.standings, owner)
 	} else {
-		s.barred[owner] = state
+		s.standings[owner] = now
 	}
-	return true
+	return before.State != now.State
 }
 
-// Barred reports whether an owner is suspended or erased, as far as this replica knows.
-func (s *Store) Barred(owner string) bool {
+func (s *Store) standing(owner string) store.Standing {
+	if known, ok := s.standings[owner]; ok {
+		return known
+	}
+	return store.Standing{State: store.OwnerActive}
+}
+
+// Standing returns the standing of an owner, as far as this replica knows.
+func (s *Store) Standing(owner string) store.Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.barred[owner] != ""
+	return s.standing(owner)
 }
 
 // MadeFor implements store.Owners. Streams say for whom they were made.
 func (s *Store) MadeFor(context.Context, string) (many, one bool, err error) { return true, false, nil }
 
-// BarredOwners implements store.Owners, as far as this replica knows.
-func (s *Store) BarredOwners(context.Context) (map[string]store.OwnerState, error) {
+// Standings implements store.Owners, as far as this replica knows.
+func (s *Store) Standings(context.Context) (map[string]store.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.barred), nil
+	return maps.Clone(s.standings), nil
 }
 
 // record is the data of an owner's subject.
@@ -228,7 +239,11 @@ func (s *Store) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error
 			r.State, r.Since, r.First = store.OwnerActive, at, at
 		}
 		if r.State != store.OwnerErased {
-			r.Email, r.Name, r.Plan, r.Last = o.Email, o.Name, cmp.Or(o.Plan, r.Plan), at
+			r.Email, r.Name, r.Last = o.Email, o.Name, at
+		}
+		if plan := cmp.Or(o.Plan, r.Plan); plan != r.Plan && r.State != store.OwnerErased {
+			r.Plan = plan
+			return []conn.Change{s.standingOf(o.ID, r)}, nil
 		}
 		return nil, nil
 	})
@@ -283,16 +298,19 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id string,
 func (s *Store) SetOwnerState(ctx context.Context, id string, state store.OwnerState) (store.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.State, r.Since = state, conn.StoredTime(s.now())
-		return []conn.Change{s.barring(id, state)}, nil
+		return []conn.Change{s.standingOf(id, r)}, nil
 	})
 }
 
-// barring returns the change by which all replicas learn of a state.
-func (s *Store) barring(id string, state store.OwnerState) conn.Change {
-	ch := conn.Change{Subject: s.table.OwnerSubject(barredKind, id), Data: []byte(state)}
-	if state == store.OwnerActive {
-		ch.Data, ch.TTL = nil, table.TombstoneTTL
+// standingOf returns the change by which all replicas learn of a standing.
+func (s *Store) standingOf(id string, r *record) conn.Change {
+	ch := conn.Change{Subject: s.table.OwnerSubject(standingKind, id)}
+	now := store.Standing{State: r.State, Plan: r.Plan}
+	if now.Usual() {
+		ch.TTL = table.TombstoneTTL
+		return ch
 	}
+	ch.Data, _ = json.Marshal(now) // two texts
 	return ch
 }
 
@@ -300,7 +318,7 @@ func (s *Store) barring(id string, state store.OwnerState) conn.Change {
 func (s *Store) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.Plan = plan
-		return nil, nil
+		return []conn.Change{s.standingOf(id, r)}, nil
 	})
 }
 
@@ -345,7 +363,7 @@ func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error
 		}
 	}
 	_, err = s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
-		changes := []conn.Change{s.barring(id, store.OwnerErased)}
+		var changes []conn.Change
 		for _, i := range r.Identities {
 			changes = append(changes, conn.Change{Subject: s.identitySubject(i), TTL: table.TombstoneTTL})
 		}
@@ -353,7 +371,7 @@ func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error
 			proof.Rows["identities"] = int64(len(r.Identities))
 		}
 		*r = record{Owner: store.Owner{ID: id, State: store.OwnerErased, Since: proof.At, First: r.First, Last: r.Last}, Erasure: &proof}
-		return changes, nil
+		return append(changes, s.standingOf(id, r)), nil
 	})
 	return proof, err
 }

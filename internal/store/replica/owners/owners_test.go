@@ -27,6 +27,9 @@ type replica struct {
 	heard  []string
 }
 
+// barred reports whether the replica knows that an owner is not active.
+func (r *replica) barred(owner string) bool { return r.Standing(owner).State != store.OwnerActive }
+
 func (r *replica) has(change string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,11 +116,19 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 	wantState(t, a, b, store.OwnerSuspended)
 	wantState(t, b, a, store.OwnerActive)
 	wantState(t, a, b, store.OwnerSuspended)
+	if _, err := a.SetOwnerPlan(t.Context(), "bob", "pro"); err != nil {
+		t.Error(err)
+	}
+	replicatest.Eventually(t, "the other replica learns of the plan", func() bool { return b.Standing("bob").Plan == "pro" })
+	if _, err := b.SetOwnerPlan(t.Context(), "bob", ""); err != nil {
+		t.Error(err)
+	}
+	before = b.export(t, "bob") // with another change
 	proof, err := b.EraseOwner(t.Context(), "ann")
 	if err != nil || proof.Rows["alerts"] != 1 || proof.Rows["notifications"] != 1 || proof.Rows["cursors"] != 1 || proof.Rows["identities"] != 1 {
 		t.Errorf("%+v, %v", proof, err)
 	}
-	replicatest.Eventually(t, "the other replica learns of it", func() bool { return a.has("ann erased") && a.Barred("ann") })
+	replicatest.Eventually(t, "the other replica learns of it", func() bool { return a.has("ann erased") && a.barred("ann") })
 	if left := a.export(t, "ann"); strings.Contains(left, "secret") || strings.Contains(left, "example") || strings.Contains(left, "\ncursors") {
 		t.Errorf("left of ann:\n%s", left)
 	}
@@ -142,7 +153,7 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 		t.Error(got)
 	}
 	late := open(t, prefix)
-	if !late.Barred("ann") || late.Barred("bob") {
+	if !late.barred("ann") || late.barred("bob") {
 		t.Error("a replica that starts later does not know who is erased")
 	}
 }
@@ -154,7 +165,7 @@ func wantState(t *testing.T, at, other *replica, state store.OwnerState) {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	replicatest.Eventually(t, "the other replica learns of "+string(state), func() bool {
-		return other.Barred("ann") == (state != store.OwnerActive)
+		return other.barred("ann") == (state != store.OwnerActive)
 	})
 	if o, err := other.Owner(t.Context(), "ann"); err != nil || o.State != state {
 		t.Fatalf("%+v, %v", o, err)

@@ -1,0 +1,144 @@
+// Package plan has the limits of one owner where owners are many: plans by name, read from a file
+// of the operator. It is the one table of these limits.
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"candela/internal/kit/fault"
+)
+
+// Default is the name of the plan of owners who have no other. A file may change its limits.
+const Default = "default"
+
+// Plan is what one owner may have and do.
+type Plan struct {
+	Alerts  int // active
+	Symbols int // distinct, of active alerts
+	Calls   int // requests at a time, of all tokens together
+	Rate    int // requests a second on average, of all tokens together; ten seconds' worth at once
+}
+
+// limit is a line of the table.
+type limit struct {
+	key      string
+	of       func(*Plan) *int
+	standard int // of the default plan
+	top      int // no plan may have more
+}
+
+func limits() []limit {
+	return []limit{
+		{"alerts", func(p *Plan) *int { return &p.Alerts }, 200, 10_000},
+		{"symbols", func(p *Plan) *int { return &p.Symbols }, 50, 2_000},
+		{"calls_at_once", func(p *Plan) *int { return &p.Calls }, 50, 500},
+		{"calls_per_second", func(p *Plan) *int { return &p.Rate }, 20, 500},
+	}
+}
+
+// Table has the plans of an installation. The zero value has the default plan alone.
+type Table struct{ plans map[string]Plan }
+
+func standard() (p Plan) {
+	for _, l := range limits() {
+		*l.of(&p) = l.standard
+	}
+	return p
+}
+
+// Of returns a plan by its name, "" for the default. An unknown one is the default.
+func (t Table) Of(name string) Plan {
+	if p, ok := t.plans[cmp.Or(name, Default)]; ok {
+		return p
+	}
+	if p, ok := t.plans[Default]; ok {
+		return p
+	}
+	return standard()
+}
+
+// Has reports whether there is a plan of a name.
+func (t Table) Has(name string) bool {
+	_, ok := t.plans[name]
+	return ok || name == Default || name == ""
+}
+
+// Names returns the names of all plans.
+func (t Table) Names() []string {
+	names := slices.Collect(maps.Keys(t.plans))
+	if _, ok := t.plans[Default]; !ok {
+		names = append(names, Default)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Parse reads plans: a table for each, whose missing limits are those of the default plan. It
+// returns all problems of a file at once.
+func Parse(data []byte) (Table, error) {
+	var raw map[string]any
+	if _, err := toml.Decode(string(data), &raw); err != nil {
+		return Table{}, notAPlan(strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	doc := make(map[string]map[string]any, len(raw))
+	for name, value := range raw {
+		values, ok := value.(map[string]any)
+		if !ok {
+			return Table{}, notAPlan(name + " is not in a plan")
+		}
+		doc[name] = values
+	}
+	t := Table{plans: make(map[string]Plan, len(doc))}
+	var problems []string
+	read := func(name string, base Plan) {
+		t.plans[name] = base.with(name, doc[name], &problems)
+	}
+	base := standard()
+	if _, ok := doc[Default]; ok {
+		read(Default, base)
+		base = t.plans[Default]
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if name != Default {
+			read(name, base)
+		}
+	}
+	if len(problems) > 0 {
+		return Table{}, fault.New(fault.Invalid, "invalid_file", "%s", strings.Join(problems, "; "))
+	}
+	return t, nil
+}
+
+func notAPlan(why string) error {
+	return fault.New(fault.Invalid, "invalid_file", "%s: a plan is a table such as [pro] with limits below it", why)
+}
+
+// with returns the plan with the limits of a table.
+func (p Plan) with(name string, values map[string]any, problems *[]string) Plan {
+	known := make([]string, 0, len(limits()))
+	for _, l := range limits() {
+		known = append(known, l.key)
+		value, given := values[l.key]
+		if !given {
+			continue
+		}
+		n, ok := value.(int64)
+		if !ok || n < 1 || n > int64(l.top) {
+			*problems = append(*problems, fmt.Sprintf("%s.%s must be a whole number from 1 to %d (got %v)", name, l.key, l.top, value))
+			continue
+		}
+		*l.of(&p) = int(n)
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(known, key) {
+			*problems = append(*problems, fmt.Sprintf("unknown limit %s.%s; use one of %s", name, key, strings.Join(known, ", ")))
+		}
+	}
+	return p
+}
