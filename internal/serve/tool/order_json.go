@@ -190,7 +190,7 @@ func toOrderJSON(o order.Order) orderJSON {
 	}
 	r.PostOnly, r.ReduceOnly, r.Role, r.Parent, r.Replaces, r.SentAs = o.PostOnly, o.ReduceOnly, o.Role.String(), o.Parent, o.Replaces, o.SentAs
 	if r.Holder = string(o.Holder); r.Holder != "" && (!o.Status.Final() || o.Role == order.Entry) {
-		r.HolderNote = order.HolderNote
+		r.HolderNote = o.HolderNote()
 	}
 	if !o.Triggered.IsZero() {
 		r.TriggeredAt = formatTime(o.Triggered)

@@ -135,7 +135,8 @@ func (q *orderCheck) tooMuchRisk(of string, limit Limit, used decimal.Decimal) *
 	}
 	entry := q.worstEntry()
 	what := "no stop, so its whole worth"
-	if stop, bounded := q.stopLevel(entry); bounded {
+	stop, bounded := q.stopLevel(entry)
+	if bounded {
 		what = "the stop at " + stop.String() + ", fees and slippage"
 	} else if planOf(q.Spec).StopLossLimit.IsPositive() {
 		what = "a stop that may not trade because of stop_loss_limit, so its whole worth"
@@ -154,6 +155,9 @@ func (q *orderCheck) tooMuchRisk(of string, limit Limit, used decimal.Decimal) *
 		d.Text += " The largest quantity is " + most.String() + "."
 	} else {
 		d.Text += " Use a stop nearer to the entry, or wait until less is at risk."
+	}
+	if bounded && q.Type == order.Market {
+		d.Text += " A limit order risks less: it counts from its price."
 	}
 	return d
 }

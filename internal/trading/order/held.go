@@ -14,8 +14,22 @@ type Holder string
 // while candela does not run.
 const HolderCandela Holder = "candela"
 
-// HolderNote is what every answer about an order that candela holds says.
-const HolderNote = "candela holds this stop; it protects only while candela runs"
+// HolderNote returns what every answer says about an order that candela holds, or whose legs it
+// holds. It is "" for any other.
+func (o Order) HolderNote() string {
+	switch {
+	case o.Holder == "":
+		return ""
+	case o.Role == Entry:
+		return "candela holds the legs; they protect only while candela runs"
+	case o.Role == TakeProfit && o.Group.Name == o.ID:
+		return "candela holds this pair; it protects only while candela runs"
+	case o.Role == TakeProfit:
+		return "candela holds this target; it is sent only while candela runs"
+	default:
+		return "candela holds this stop; it protects only while candela runs"
+	}
+}
 
 // Local reports whether candela has the order and the venue does not: a stop or target that
 // waits for its price here.
