@@ -112,8 +112,11 @@ func (n *node) extreme(f *frame) verdict {
 }
 
 func (n *node) compare(f *frame) verdict {
-	left, right := n.left.at(f), n.right.at(f)
-	wasLeft, wasRight := n.left.before(f), n.right.before(f)
+	return verdictOf(n, n.left.at(f), n.right.at(f), n.left.before(f), n.right.before(f))
+}
+
+// verdictOf compares the values of a bar, given those of the bar before.
+func verdictOf(n *node, left, right, wasLeft, wasRight float64) verdict {
 	v := verdict{value: left, against: right}
 	if n.op.Ranged() {
 		v.against = math.NaN()

@@ -1,5 +1,7 @@
 package simulate
 
+import "math"
+
 // Path says in which order a bar's extremes are assumed to have traded.
 type Path uint8
 
@@ -39,7 +41,7 @@ func (a *Account) Bar(b Bar) {
 		return
 	}
 	a.high, a.low = b.High, b.Low
-	if len(a.orders) == 0 && a.margin(a.lots[0].Side) == 0 {
+	if len(a.orders) == 0 && !a.risk.leaving && a.coversAll(b) {
 		a.hold(b)
 		return
 	}
@@ -53,6 +55,34 @@ func (a *Account) Bar(b Bar) {
 	a.walk(b.Close)
 	a.totals.Bars++
 	a.totals.BarsHeld++
+}
+
+// Skip passes over a number of bars with neither orders nor a position, of which the last has a
+// time and a close.
+func (a *Account) Skip(bars int, last int64, close float64) {
+	if bars == 0 {
+		return
+	}
+	a.bar += bars
+	a.time = last
+	a.newDay(last)
+	a.price = close
+	a.totals.Bars += bars
+}
+
+// Idle reports whether there is neither an order nor a position.
+func (a *Account) Idle() bool { return len(a.orders) == 0 && len(a.lots) == 0 }
+
+// coversAll reports whether equity covers the position at every price of a bar: what is free
+// changes in a straight line between its extremes.
+func (a *Account) coversAll(b Bar) bool {
+	m := a.margin(a.lots[0].Side)
+	return m == 0 || a.free(b.High, m) >= 0 && a.free(b.Low, m) >= 0
+}
+
+// free is the equity that a position does not need at a price.
+func (a *Account) free(p, m float64) float64 {
+	return a.cfg.Capital + a.realized + a.openAt(p) - float64(float64(math.Abs(a.size)*p*a.unit)*m)
 }
 
 // hold follows a bar on which nothing can fill: only its extremes matter.

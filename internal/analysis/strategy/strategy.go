@@ -26,6 +26,14 @@ type Instance interface {
 	Next(bar market.Bar) error
 }
 
+// Sleeper is an instance that knows in advance at which bars it may order.
+type Sleeper interface {
+	Instance
+	// Wake returns the first bar from i on at which Next must be called: at no bar before it
+	// does the instance order anything, whatever happens to its account.
+	Wake(i int) int
+}
+
 // Run is a finished run.
 type Run struct {
 	Config simulate.Config
@@ -48,7 +56,16 @@ func Over(ctx context.Context, p Program, bars *market.Bars, from int) (*Run, er
 	return over(ctx, p, p.Config(), bars, from)
 }
 
+// Into is Over with a slice for the equity, whose content is lost.
+func Into(ctx context.Context, equity []float64, p Program, bars *market.Bars, from int) (*Run, error) {
+	return overInto(ctx, equity, p, p.Config(), bars, from)
+}
+
 func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
+	return overInto(ctx, make([]float64, 0, bars.Len()-from), p, cfg, bars, from)
+}
+
+func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
 	account, err := simulate.New(cfg)
 	if err != nil {
 		return nil, err
@@ -58,8 +75,14 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 		return nil, err
 	}
 	converted, _ := p.(interface{ rate(at int64) float64 })
-	r := &Run{Config: cfg, Bars: bars, From: from, Equity: make([]float64, 0, bars.Len()-from)}
-	for i := range bars.Len() {
+	sleeper, _ := instance.(Sleeper)
+	r := &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0]}
+	for i := 0; i < bars.Len(); i++ {
+		if sleeper != nil {
+			if i, err = r.rest(ctx, account, i, min(max(from, sleeper.Wake(max(i, from))), bars.Len())); err != nil || i == bars.Len() {
+				break
+			}
+		}
 		if i%checkEvery == 0 {
 			if err := fair.Pause(ctx); err != nil {
 				return nil, err
@@ -79,9 +102,37 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 			r.Equity = append(r.Equity, account.Equity())
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	r.Trades, r.Open, r.Totals = account.Trades(), account.Open(), account.Totals()
 	r.Net, r.Last = account.NetProfit(), account.OpenProfit()
 	return r, nil
+}
+
+// rest passes over the bars from one index to another, at which nothing is ordered. It returns
+// the latter.
+func (r *Run) rest(ctx context.Context, account *simulate.Account, from, to int) (int, error) {
+	bars := r.Bars
+	for i := from; i < to; i++ {
+		if account.Idle() {
+			account.Skip(to-i, bars.T[to-1]*1000, bars.C[to-1])
+			equity := account.Equity()
+			for k := max(i, r.From); k < to; k++ {
+				r.Equity = append(r.Equity, equity)
+			}
+			return to, nil
+		}
+		if i%checkEvery == 0 {
+			if err := fair.Pause(ctx); err != nil {
+				return i, err
+			}
+		}
+		account.Bar(simulate.Bar{Time: bars.T[i] * 1000, Open: bars.O[i], High: bars.H[i], Low: bars.L[i], Close: bars.C[i]})
+		account.Computed()
+		r.Equity = append(r.Equity, account.Equity())
+	}
+	return to, nil
 }
 
 // Profits returns the results of the closed trades.

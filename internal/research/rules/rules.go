@@ -32,6 +32,10 @@ type Rules struct {
 	Calendar market.Calendar
 	Facts    market.Facts
 	Account  simulate.Config
+
+	// Columns has the values of indicators at the bars that the strategy runs over, or at more
+	// bars that begin with those; nil lets it compute them bar by bar.
+	Columns *replay.Columns
 }
 
 // Config returns the settings of the account.
@@ -96,6 +100,9 @@ func (r *Rules) CheckBars(bars int) error {
 func (r *Rules) Start(a *simulate.Account) (strategy.Instance, error) {
 	in := r.start()
 	in.account = a
+	if r.Columns != nil {
+		return in.columned(r.Columns), nil
+	}
 	return in, nil
 }
 
@@ -147,16 +154,25 @@ func (in *instance) Next(bar market.Bar) error {
 }
 
 func (s *side) next(bars *market.Bars, a *simulate.Account) {
-	held := a.Position()*float64(s.direction) > 0
+	leaves := false
 	if s.exit != nil {
-		if v, ok := s.exit.Last(bars); ok && v.Holds && held {
-			s.close(a, "exit")
-		}
+		v, ok := s.exit.Last(bars)
+		leaves = ok && v.Holds
+	}
+	v, ok := s.enter.Last(bars)
+	s.order(a, ok && v.Rises, leaves)
+}
+
+// order places the orders of a closed bar, given what the conditions say of it.
+func (s *side) order(a *simulate.Account, enters, leaves bool) {
+	held := a.Position()*float64(s.direction) > 0
+	if leaves && held {
+		s.close(a, "exit")
 	}
 	if open := a.Open(); held && s.rules.MaxBars > 0 && a.Index()-open[0].Bar+1 >= s.rules.MaxBars {
 		s.close(a, "max_bars")
 	}
-	if v, ok := s.enter.Last(bars); ok && v.Rises && !held {
+	if enters && !held {
 		none := math.NaN()
 		a.Enter(simulate.Request{ID: s.id, Side: s.direction, Quantity: none, Limit: none, Stop: none})
 		x := simulate.NewExit(s.id+" exit", s.id)

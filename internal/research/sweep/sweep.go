@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/analysis/performance"
 	"candela/internal/analysis/strategy"
+	"candela/internal/kit/fair"
 	"candela/internal/market"
 )
 
@@ -64,15 +65,15 @@ type Trial struct {
 	Trades   int
 	Net      float64 // percent of the capital, closed and open trades
 	Drawdown float64 // percent
-	Moments  performance.Moments
+	Sharpe   float64 // by bars, not annualised
 }
 
 // score is what trials are ranked by. A trial without a ratio is worse than all others.
 func (t *Trial) score() float64 {
-	if math.IsNaN(t.Moments.Sharpe) {
+	if math.IsNaN(t.Sharpe) {
 		return math.Inf(-1)
 	}
-	return t.Moments.Sharpe
+	return t.Sharpe
 }
 
 // Question is what is tried, on which bars.
@@ -83,6 +84,8 @@ type Question struct {
 	Bars    *market.Bars
 	From    int            // index of the first bar at which it may order
 	Step    func(done int) // called after each run; may be nil
+
+	equity []float64 // of the run before, whose memory the next one uses
 }
 
 // Span returns the question over the bars [from, to): those before from are for the
@@ -95,26 +98,30 @@ func (q *Question) Span(from, to int) *Question {
 }
 
 // Try runs one combination.
-func (q *Question) Try(ctx context.Context, i int) (Trial, *strategy.Run, error) {
+func (q *Question) Try(ctx context.Context, i int) (Trial, error) {
 	t := Trial{Point: q.Grid.At(i)}
 	program, err := q.Program(t.Point)
 	if err != nil {
-		return t, nil, err
+		return t, err
 	}
-	run, err := strategy.Over(ctx, program, q.Bars, q.From)
+	run, err := strategy.Into(ctx, q.equity, program, q.Bars, q.From)
 	if err != nil {
-		return t, nil, err
+		return t, err
 	}
-	s := run.Summary(1)
-	t.Trades, t.Net, t.Drawdown, t.Moments = len(run.Trades), 100*(run.Net+run.Last)/run.Config.Capital, s.DrawdownPercent, s.Moments
-	return t, run, nil
+	q.equity = run.Equity
+	t.Trades, t.Net = len(run.Trades), 100*(run.Net+run.Last)/run.Config.Capital
+	t.Drawdown, t.Sharpe = performance.Brief(run.Config.Capital, run.Equity)
+	return t, nil
 }
 
 // All runs every combination, in order.
 func (q *Question) All(ctx context.Context) ([]Trial, error) {
 	trials := make([]Trial, 0, q.Grid.Len())
 	for i := range q.Grid.Len() {
-		t, _, err := q.Try(ctx, i)
+		if err := fair.Pause(ctx); err != nil {
+			return nil, err
+		}
+		t, err := q.Try(ctx, i)
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +213,7 @@ func (q *Question) Walk(ctx context.Context, folds []Fold) error {
 		done += len(trials)
 		best := q.Grid.Choose(trials).Best
 		f.Point, f.Train = trials[best].Point, trials[best].Net
-		t, _, err := q.Span(f.TestFrom, f.TestTo).Try(ctx, best)
+		t, err := q.Span(f.TestFrom, f.TestTo).Try(ctx, best)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
+	"candela/internal/research/replay"
 	"candela/internal/research/report"
 	"candela/internal/research/rules"
 	"candela/internal/research/sweep"
@@ -170,9 +171,11 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	columns := &replay.Columns{Bars: &p.Bars}
 	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (strategy.Program, error) {
 		program, err := r.program(c.library, point)
 		if err == nil {
+			program.Columns = columns
 			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 		}
 		return program, err
@@ -185,6 +188,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	columns = nil // the runs that judge it begin elsewhere
 	best, err := q.Program(found.point)
 	if err != nil {
 		return mcp.Result{}, err
@@ -210,7 +214,7 @@ func (r *backtestArgs) sweep(ctx context.Context, q *sweep.Question) (out swept,
 	out.choice = q.Grid.Choose(out.trials)
 	out.point = out.trials[out.choice.Best].Point
 	if out.split < n {
-		if out.oos, _, err = q.Span(out.split, n).Try(ctx, out.choice.Best); err != nil {
+		if out.oos, err = q.Span(out.split, n).Try(ctx, out.choice.Best); err != nil {
 			return out, err
 		}
 	}
@@ -253,11 +257,11 @@ func (r *backtestArgs) sweepText(p *past, perYear float64) *sweepJSON {
 	year := math.Sqrt(perYear)
 	best := &s.trials[s.choice.Best]
 	out := &sweepJSON{
-		Trials: len(s.trials), Chosen: r.chosen(s.point), Train: figure(best.Net), Sharpe: figure(best.Moments.Sharpe * year), Median: figure(s.choice.Median * year),
+		Trials: len(s.trials), Chosen: r.chosen(s.point), Train: figure(best.Net), Sharpe: figure(best.Sharpe * year), Median: figure(s.choice.Median * year),
 		Near: figure(s.choice.Near), NextStep: "result and honesty are of the chosen values over all bars; only out_of_sample and walk_forward were not seen by the choice",
 	}
 	if s.split < p.Bars.Len() {
-		out.OOS = &oosJSON{unixText(p.Bars.T[s.split]), figure(s.oos.Net), figure(s.oos.Moments.Sharpe * year), s.oos.Trades}
+		out.OOS = &oosJSON{unixText(p.Bars.T[s.split]), figure(s.oos.Net), figure(s.oos.Sharpe * year), s.oos.Trades}
 	}
 	if s.folds != nil {
 		efficiency, joined := sweep.Efficiency(s.folds)
@@ -293,7 +297,7 @@ func (r *backtestArgs) sweepTables(p *past) []report.Table {
 	return []report.Table{
 		{Name: "trials", Len: len(s.trials), Columns: slices.Concat(names, []string{"net_pct", "sharpe_of_a_bar", "drawdown", "trades"}), Row: func(i int) []any {
 			t := &s.trials[i]
-			return append(values(t.Point), t.Net, t.Moments.Sharpe, t.Drawdown, t.Trades)
+			return append(values(t.Point), t.Net, t.Sharpe, t.Drawdown, t.Trades)
 		}},
 		{Name: "folds", Len: len(s.folds), Columns: slices.Concat([]string{"train_from", "test_from", "test_to"}, names, []string{"train_net_pct", "test_net_pct", "test_trades"}), Row: func(i int) []any {
 			f := &s.folds[i]
