@@ -1,6 +1,9 @@
 package simulate
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Path says in which order a bar's extremes are assumed to have traded.
 type Path uint8
@@ -69,6 +72,9 @@ func (a *Account) Skip(bars int, last int64, close float64) {
 	a.price = close
 	a.totals.Bars += bars
 }
+
+// Quiet reports whether no order waits.
+func (a *Account) Quiet() bool { return len(a.orders) == 0 }
 
 // Idle reports whether there is neither an order nor a position.
 func (a *Account) Idle() bool { return len(a.orders) == 0 && len(a.lots) == 0 }
@@ -226,4 +232,34 @@ func (a *Account) nearest(from, to float64) (found *order, leg *leg, price float
 		}
 	}
 	return found, leg, price, ok
+}
+
+// Hold passes over bars on which the position is held and nothing is ordered, and appends the
+// equity at each close; last is the time of the last bar. It does nothing and reports false if
+// something could happen on one of them: the caller then goes bar by bar.
+func (a *Account) Hold(high, low, closes []float64, last int64, equity []float64) ([]float64, bool) {
+	if len(closes) == 0 || len(a.orders) > 0 || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
+		return equity, false
+	}
+	top, bottom := slices.Max(high), slices.Min(low)
+	if !a.coversAll(Bar{High: top, Low: bottom}) {
+		return equity, false
+	}
+	a.bar += len(closes)
+	a.time = last
+	a.newDay(last)
+	// Equity is a straight line of the price, so the extremes of all bars are those that count.
+	a.arrive(top)
+	a.arrive(bottom)
+	a.high, a.low = high[len(high)-1], low[len(low)-1]
+	l, before := &a.lots[0], a.cfg.Capital+a.realized
+	price, side, units := l.Price, float64(l.Side), float64(l.Quantity*a.unit)
+	for _, p := range closes {
+		open := float64(float64((p-price)*side) * units)
+		equity = append(equity, before+float64(open-a.paid))
+	}
+	a.price = closes[len(closes)-1]
+	a.totals.Bars += len(closes)
+	a.totals.BarsHeld += len(closes)
+	return equity, true
 }

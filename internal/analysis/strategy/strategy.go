@@ -113,7 +113,7 @@ func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Con
 // rest passes over the bars from one index to another, at which nothing is ordered. It returns
 // the latter.
 func (r *Run) rest(ctx context.Context, account *simulate.Account, from, to int) (int, error) {
-	bars := r.Bars
+	bars, slow := r.Bars, false
 	for i := from; i < to; i++ {
 		if account.Idle() {
 			account.Skip(to-i, bars.T[to-1]*1000, bars.C[to-1])
@@ -122,6 +122,13 @@ func (r *Run) rest(ctx context.Context, account *simulate.Account, from, to int)
 				r.Equity = append(r.Equity, equity)
 			}
 			return to, nil
+		}
+		if i >= r.From && !slow && account.Quiet() {
+			var done bool
+			if r.Equity, done = account.Hold(bars.H[i:to], bars.L[i:to], bars.C[i:to], bars.T[to-1]*1000, r.Equity); done {
+				return to, nil
+			}
+			slow = true
 		}
 		if i%checkEvery == 0 {
 			if err := fair.Pause(ctx); err != nil {
