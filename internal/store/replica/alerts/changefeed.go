@@ -41,6 +41,7 @@ type ChangeFeed struct {
 	advanced chan struct{} // closed when last or deliveredThrough advances; nil without waiters
 	recent   recentAlerts
 
+	initial          map[string]alert.Alert // active when the feed opened, by alert ID; until they are taken
 	pending          map[string]alertChange // by alert ID, since the last delivery
 	lost             bool                   // the servers lost the stream: all alerts before pending are gone
 	available        chan struct{}          // closed when there are pending changes
@@ -88,9 +89,10 @@ func (t *ChangeFeed) filter() string { return t.store.alerts.Subject(alertKind, 
 
 // loadInitial reads the stream up to a barrier. Nothing is published before all is read:
 // a server that lags behind first sends messages that have been replaced since. The
-// Coordinator reads the alerts themselves from the store.
+// Coordinator takes the alerts themselves, so that they are read once.
 func (t *ChangeFeed) loadInitial(ctx context.Context) error {
 	entries := make(map[string]notify.Entry)
+	t.initial = make(map[string]alert.Alert)
 	for m, err := range t.store.alerts.ReadToBarrier(ctx, 0, t.filter()) {
 		if err != nil {
 			return conn.Unavailable("read alerts", err)
@@ -100,11 +102,28 @@ func (t *ChangeFeed) loadInitial(ctx context.Context) error {
 		if entry, ok := t.applyMessage(ctx, m); ok {
 			entries[m.Subject] = entry
 		}
-		clear(t.pending)
+		for id, c := range t.pending {
+			if c.ended {
+				delete(t.initial, id)
+			} else {
+				t.initial[id] = c.alert
+			}
+			delete(t.pending, id)
+		}
 	}
 	t.cfg.Restore(t.last, slices.SortedFunc(maps.Values(entries), func(a, b notify.Entry) int { return cmp.Compare(a.Seq, b.Seq) }))
 	t.deliveredThrough = t.last
 	return nil
+}
+
+// takeInitial returns the alerts that were active when the feed opened, once. Later changes are
+// delivered.
+func (t *ChangeFeed) takeInitial() (_ map[string]alert.Alert, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.initial
+	t.initial = nil
+	return all, all != nil
 }
 
 // Close stops following the stream.
@@ -182,6 +201,7 @@ func (t *ChangeFeed) reset(ctx context.Context) {
 	defer t.mu.Unlock()
 	t.wake()
 	clear(t.pending)
+	t.initial = nil
 	t.lost, t.recent, t.last, t.deliveredThrough = true, recentAlerts{}, 0, 0
 }
 

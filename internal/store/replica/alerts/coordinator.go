@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -154,7 +155,7 @@ func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
 		batch = batch[:0]
 		return err
 	}
-	for one, err := range a.cfg.ChangeFeed.store.Alerts(ctx) {
+	for one, err := range a.storedAlerts(ctx) {
 		if err != nil {
 			return err
 		}
@@ -165,6 +166,22 @@ func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
 		}
 	}
 	return flush()
+}
+
+// storedAlerts yields the alerts that the change feed has read, or reads them again if an earlier
+// pass failed.
+func (a *Coordinator) storedAlerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
+	all, ok := a.cfg.ChangeFeed.takeInitial()
+	if !ok {
+		return a.cfg.ChangeFeed.store.Alerts(ctx)
+	}
+	return func(yield func(alert.Alert, error) bool) {
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
 }
 
 // rebalance makes the engine abandon the alerts that other replicas own now and adopt

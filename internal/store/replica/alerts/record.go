@@ -122,8 +122,3 @@ func (r *alertRecord) encode() ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
-
-func decodeRecord(data []byte) (r alertRecord, err error) {
-	err = json.Unmarshal(data, &r)
-	return r, err
-}
