@@ -82,19 +82,39 @@ func (t *Trading) cancelOrder() toolSpec {
 		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
 		description: "Cancel an open order, and an entry with its legs. Check status: it may have filled first; pending_cancel means the venue has not confirmed yet.",
 		output: object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
-			typedProp("filled_quantity", "string", "Exact decimal."), enumProp("mode", "", "paper", "live")),
+			typedProp("filled_quantity", "string", ""), typedProp("without_stop?", "string", ""),
+			enumProp("mode", "", "paper", "live")),
 		hints: hints{destructive: true, idempotent: true, openWorld: true},
 		call: calling(idFrom("order_id", "place_order or get_orders"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
 			o, err := t.Orders.Cancel(ctx, caller, *id)
+			naked := ""
+			if err == nil && (o.IsStop() || o.Group.Name != "") {
+				naked = t.withoutStop(ctx, caller, o.Symbol)
+			}
 			return jsonResult(struct {
-				OK      bool   `json:"ok"`
-				OrderID string `json:"order_id"`
-				Status  string `json:"status"`
-				Filled  string `json:"filled_quantity"`
-				Mode    string `json:"mode"`
-			}{true, o.ID, o.Status.String(), o.Filled.String(), string(o.Mode)}, err)
+				OK          bool   `json:"ok"`
+				OrderID     string `json:"order_id"`
+				Status      string `json:"status"`
+				Filled      string `json:"filled_quantity"`
+				WithoutStop string `json:"without_stop,omitempty"`
+				Mode        string `json:"mode"`
+			}{true, o.ID, o.Status.String(), o.Filled.String(), naked, string(o.Mode)}, err)
 		}),
 	}
+}
+
+// withoutStop returns how much of a position no stop closes, "" if that is nothing or unknown.
+func (t *Trading) withoutStop(ctx context.Context, caller principal.Caller, s market.Symbol) string {
+	positions, err := t.Positions.Positions(ctx, caller)
+	if err != nil {
+		return "" // the cancel counts, and get_positions shows it
+	}
+	for _, p := range positions {
+		if left := p.NetQuantity().Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
+			return left.String()
+		}
+	}
+	return ""
 }
 
 // defaultOrders is the default number of closed orders in a list; each takes 0.5 KB.
@@ -311,7 +331,7 @@ func positionSchema() *schema {
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
 		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
-		typedProp("protected_quantity", "string", "That open stops would close."),
+		typedProp("protected_quantity", "string", "That stops close."),
 		typedProp("unprotected_quantity?", "string", "Lacks its stop."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
 	s.AdditionalProperties = nil

@@ -15,6 +15,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/picture/chart"
@@ -45,6 +46,16 @@ func (a manyAlerts) Alerts(context.Context, principal.Caller) ([]alert.Alert, er
 
 func (m *many) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]order.Order, error) {
 	return slices.DeleteFunc(slices.Clone(m.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
+}
+
+func (m *many) Cancel(_ context.Context, _ principal.Caller, id string) (order.Order, error) {
+	for _, o := range m.orders {
+		if o.ID == id {
+			o.Status = order.Canceled
+			return o, nil
+		}
+	}
+	return order.Order{}, fault.New(fault.NotFound, "unknown_order", "no order %s", id)
 }
 
 func (m *many) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {

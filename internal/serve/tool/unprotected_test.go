@@ -46,3 +46,21 @@ func TestGetOrders_NamesWhatReplacedAnOrder(t *testing.T) {
 		t.Errorf("the orders are %v", got)
 	}
 }
+
+// TestCancelOrder_SaysWhatHasNoStop holds that the cancel of a stop says how much of the position no
+// stop closes, and that of any other order does not.
+func TestCancelOrder_SaysWhatHasNoStop(t *testing.T) {
+	t.Parallel()
+	m, r := newMany(t, 3, "")
+	for i := range m.orders {
+		m.positions[0].Symbol, m.orders[i].Symbol = m.orders[0].Symbol, m.orders[0].Symbol
+	}
+	m.positions[0].Protected = decimal.RequireFromString("0.4")
+	m.orders[0].StopPrice, m.orders[1].Group.Name = decimal.NewFromInt(7), "g"
+	for i, want := range []any{"0.6", "0.6", nil} {
+		var got map[string]any
+		if err := json.Unmarshal(call(t, r, "cancel_order", `{"order_id":"`+m.orders[i].ID+`"}`).Content[0].Text, &got); err != nil || got["without_stop"] != want {
+			t.Errorf("order %d: %v, %v", i, got, err)
+		}
+	}
+}
