@@ -132,3 +132,49 @@ func TestTags_ShowTheHighestAndTheLowestPrice(t *testing.T) {
 		}
 	}
 }
+
+// scriptedCaption returns a script's result with a signal at the close of each bar and a caption at the last one.
+func scriptedCaption(spec *Spec, overlay bool, text string, pointer indicator.Pointer) *indicator.Result {
+	n := spec.Bars.Len()
+	r := &indicator.Result{Label: "Script", Overlay: overlay, Lines: []indicator.Line{{Label: "A", Values: constant(n, 50)}}, Drawn: &indicator.Drawn{}}
+	for i, c := range spec.Bars.C {
+		r.Signals = append(r.Signals, indicator.Signal{X: i, Confirmed: i, Y: c, Label: "up"})
+	}
+	r.Drawn.Shapes = []indicator.Shape{{
+		Kind: indicator.Caption, Points: []indicator.Point{{X: n - 1, Y: 60}}, Text: text, Pointer: pointer, Color: 0x00ff00ff, Ink: 0xffffffff,
+	}}
+	return r
+}
+
+func TestScript_SignalsDoNotStretchItsPanel(t *testing.T) {
+	t.Parallel()
+	spec := few(100)
+	spec.Results = []Named{{"x", scriptedCaption(spec, false, "", indicator.PointDown)}}
+	s := layoutOf(t, spec)
+	if top := s.Panes[1].span.hi; top > 100 {
+		t.Errorf("the panel of a line at 50 reaches to %v", top)
+	}
+}
+
+func TestCaptions_AtTheLastBarAreReadWhole(t *testing.T) {
+	t.Parallel()
+	for _, pointer := range []indicator.Pointer{indicator.PointLeft, indicator.PointDown, indicator.Bare, indicator.PointRight} {
+		spec := few(120)
+		r := scriptedCaption(spec, true, "Point of control 47283.25", pointer)
+		r.Drawn.Shapes[0].Points[0].Y = spec.Bars.C[119]
+		spec.Results = []Named{{"x", r}}
+		s := layoutOf(t, spec)
+		found := false
+		for _, f := range s.Figures {
+			if f.Kind == TextFigure && f.Label.Text == r.Drawn.Shapes[0].Text {
+				found = true
+				if right := f.Label.X + f.Label.Width; right > float64(s.Plot.X1) {
+					t.Errorf("pointer %d: the text ends at %v, the plot at %d", pointer, right, s.Plot.X1)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("pointer %d: the caption is not drawn", pointer)
+		}
+	}
+}

@@ -193,6 +193,7 @@ func (l *layout) countAhead() {
 
 // placeColumns places the bars and those ahead of them.
 func (l *layout) placeColumns() {
+	l.ahead = max(l.ahead, l.captionsAhead())
 	l.Columns = newColumns(l.n, l.ahead, l.axisX, l.s)
 	for i := range l.n + l.ahead {
 		l.xs = append(l.xs, l.Columns.x(i))

@@ -23,21 +23,55 @@ func (l *layout) caption(pane int, s *indicator.Shape) {
 		l.signCaption(pane, s, x, y)
 		return
 	}
-	rows, face := textRows(s.Text), faceOf(s.Size)
-	width := 0.0
-	for _, row := range rows {
-		width = max(width, l.measure(row, face, l.s))
-	}
 	pad := float64(captionPad * l.s)
-	w, h := width+float64(2*pad), float64(len(rows)*l.pitch(face))+pad
-	if s.Text == "" {
-		w, h = float64(9*l.s), float64(9*l.s)
-	}
+	rows, w, h := l.captionSize(s)
 	left, top := captionCorner(s, x, y, w, h, float64(captionPoint*l.s))
 	if s.Pointer != indicator.Bare {
 		l.captionGround(pane, s, x, y, [4]float64{left, top, left + w, top + h})
 	}
 	l.captionText(pane, s, rows, left+pad, top, w-float64(2*pad))
+}
+
+// captionSize returns the rows of a caption and the size of its ground.
+func (l *layout) captionSize(s *indicator.Shape) (rows []string, w, h float64) {
+	if s.Text == "" {
+		return textRows(""), float64(9 * l.s), float64(9 * l.s)
+	}
+	rows, face := textRows(s.Text), faceOf(s.Size)
+	for _, row := range rows {
+		w = max(w, l.measure(row, face, l.s))
+	}
+	pad := float64(captionPad * l.s)
+	return rows, w + float64(2*pad), float64(len(rows)*l.pitch(face)) + pad
+}
+
+// captionShare is the part of the picture that may be left free for captions at the right.
+const captionShare = 0.2
+
+// captionsAhead is how many bars of room captions near the last bar need to be read whole.
+func (l *layout) captionsAhead() int {
+	columns := newColumns(l.n, l.ahead, l.axisX, l.s)
+	over := 0.0 // how far they reach over the edge
+	for v := range l.each {
+		if !v.scripted() {
+			continue
+		}
+		for i := range v.Drawn.Shapes {
+			s := &v.Drawn.Shapes[i]
+			if s.Kind != indicator.Caption || s.Text == "" || len(s.Points) == 0 || s.Points[0].X < 0 || s.Points[0].X >= l.n+l.ahead {
+				continue
+			}
+			x := columns.x(s.Points[0].X)
+			_, w, h := l.captionSize(s)
+			left, _ := captionCorner(s, x, 0, w, h, float64(captionPoint*l.s))
+			over = max(over, left+w-float64(l.axisX))
+		}
+	}
+	if over = min(over, float64(captionShare*float64(l.axisX))); over <= 0 || columns.Step <= 0 {
+		return 0
+	}
+	bars := float64(over/columns.Step*float64(columns.Per)) * float64(l.axisX) / (float64(l.axisX) - over)
+	return min(l.ahead+int(math.Ceil(bars)), max(mostAhead, l.n/2))
 }
 
 // captionCorner returns the upper left corner of a caption's ground.

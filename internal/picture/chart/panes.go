@@ -227,8 +227,10 @@ func resultRange(r *indicator.Result) span {
 func (l *layout) spanPanel(v *shown) {
 	p := &l.Panes[v.pane]
 	r := resultRange(v.Result)
-	for _, s := range v.Signals {
-		r.add(s.Y)
+	if !v.scripted() { // those of a script are events at the close of a bar, not values in the panel
+		for _, s := range v.Signals {
+			r.add(s.Y)
+		}
 	}
 	for _, d := range v.DivLines {
 		r.add(d.Y1)

@@ -23,7 +23,7 @@ const (
 )
 
 // extraRunes are the characters beyond printable ASCII that have masks, in
-// order. Every other character is drawn as a box.
+// order. Those of figureRunes are drawn here; every other character is a box.
 const extraRunes = "\u00a0\u00b0\u00b1\u00b2\u00b5\u00b7\u00d7\u0394\u03c3\u2013\u2014\u2026\u20ac\u2212\u2248\u2264\u2265"
 
 const (
@@ -83,7 +83,8 @@ func (n *font) open(w Weight) {
 		panic(fmt.Sprintf("raster: embedded font metrics: %v", err))
 	}
 	n.capital = m.CapHeight.Round()
-	n.extra = []rune(extraRunes)
+	n.extra = []rune(extraRunes + figureRunes)
+	slices.Sort(n.extra)
 	n.glyphs = make([]atomic.Pointer[glyph], asciiLen+len(n.extra)+1)
 	n.glyphs[len(n.glyphs)-1].Store(box(n.capital))
 }
@@ -108,9 +109,12 @@ func (n *font) glyph(slot int) *glyph {
 	if slot >= asciiLen {
 		r = n.extra[slot-asciiLen]
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	g := n.read(r)
+	g := figure(r, n.capital)
+	if g == nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		g = n.read(r)
+	}
 	n.glyphs[slot].Store(g)
 	return g
 }

@@ -1,0 +1,163 @@
+package raster
+
+import "slices"
+
+// figureRunes are the signs beyond the typeface that scripts and notes use: arrows,
+// triangles, marks and plain emoji, and two characters between parts of emoji that take no
+// room.
+const figureRunes = "\u200d\u2022\u2190\u2191\u2192\u2193\u2197\u2198\u2500\u25a0\u25a1\u25b2\u25b3\u25b6\u25ba\u25bc\u25bd\u25c0\u25c6\u25c7\u25cb\u25cf" +
+	"\u2605\u2606\u26a0\u26a1\u26aa\u26ab\u2705\u2713\u2714\u2717\u2718\u274c\u27a1\u2b06\u2b07\ufe0f" +
+	"\U0001f534\U0001f535\U0001f53a\U0001f53b\U0001f7e0\U0001f7e1\U0001f7e2"
+
+// outline is a closed contour in hundredths of the height of a capital, y growing upwards
+// from the baseline.
+type outline []point
+
+// figure returns a sign that is drawn here, nil if there is none for the character.
+func figure(r rune, capital int) *glyph {
+	width, outlines := figureOutlines(r)
+	if outlines == nil && width < 0 {
+		return nil
+	}
+	h := float64(capital) / 100
+	g := &glyph{}
+	if width > 0 {
+		const side = 8
+		g.advance = int(float64((width + 2*side) * h))
+		for _, o := range outlines {
+			g.trace(o, side, h)
+		}
+	}
+	return g
+}
+
+// trace adds a contour: straight lines, or the arcs of a disc.
+func (g *glyph) trace(o outline, side, h float64) {
+	at := func(p point) point { return point{float64((p.x + side) * h), -float64(p.y * h)} }
+	if len(o) == 2*arcs {
+		for i := 0; i < len(o); i += 2 {
+			g.curves = append(g.curves, curve{at(o[i]), at(o[i+1]), at(o[(i+2)%len(o)])})
+		}
+		return
+	}
+	for i := range o {
+		a, c := at(o[i]), at(o[(i+1)%len(o)])
+		g.curves = append(g.curves, curve{a, a, c})
+	}
+}
+
+// arcs is the number of curves of a circle.
+const arcs = 8
+
+// disc is a circle: points on it and, after each, the control point of the arc that follows.
+// It goes round as the other outlines do.
+func disc(x, y, radius float64) outline {
+	const diagonal, tangent = 0.70710678118654752, 0.41421356237309505
+	unit := [2 * arcs]point{
+		{0, 1}, {tangent, 1}, {diagonal, diagonal}, {1, tangent}, {1, 0}, {1, -tangent}, {diagonal, -diagonal}, {tangent, -1},
+		{0, -1}, {-tangent, -1}, {-diagonal, -diagonal}, {-1, -tangent}, {-1, 0}, {-1, tangent}, {-diagonal, diagonal}, {-tangent, 1},
+	}
+	out := make(outline, len(unit))
+	for i, p := range unit {
+		out[i] = point{x + float64(radius*p.x), y + float64(radius*p.y)}
+	}
+	return out
+}
+
+// hole is an outline that goes the other way round.
+func hole(o outline) outline {
+	out := slices.Clone(o)
+	slices.Reverse(out)
+	if len(o) == 2*arcs { // points first, control points between them
+		out = append(out[1:], out[0])
+	}
+	return out
+}
+
+// mirrored exchanges up and down; turned exchanges x and y.
+func mirrored(o outline) outline {
+	return reflect(o, func(p point) point { return point{p.x, 90 - p.y} })
+}
+func turned(o outline) outline { return reflect(o, func(p point) point { return point{p.y, p.x} }) }
+func flipped(o outline) outline {
+	return reflect(o, func(p point) point { return point{90 - p.x, p.y} })
+}
+
+func reflect(o outline, f func(point) point) outline {
+	out := make(outline, len(o))
+	for i, p := range o {
+		out[len(o)-1-i] = f(p)
+	}
+	return out
+}
+
+// figureOutlines returns the width and the contours of a sign; -1 if there is none.
+func figureOutlines(r rune) (width float64, outlines []outline) {
+	up := outline{{45, 88}, {90, 6}, {0, 6}}
+	upHole := outline{{45, 66}, {74, 15}, {16, 15}}
+	arrow := outline{{40, 90}, {72, 52}, {62, 44}, {46, 62}, {46, 0}, {34, 0}, {34, 62}, {18, 44}, {8, 52}}
+	slant := outline{{26, 84}, {84, 84}, {84, 26}, {70, 26}, {70, 60}, {18, 8}, {8, 18}, {60, 70}, {26, 70}}
+	diamond, diamondHole := outline{{45, 92}, {88, 45}, {45, -2}, {2, 45}}, outline{{45, 74}, {71, 45}, {45, 16}, {19, 45}}
+	square, squareHole := outline{{4, 84}, {84, 84}, {84, 4}, {4, 4}}, outline{{14, 74}, {74, 74}, {74, 14}, {14, 14}}
+	star := outline{{48, 98}, {60, 62}, {96, 62}, {67, 40}, {78, 4}, {48, 26}, {18, 4}, {29, 40}, {0, 62}, {36, 62}}
+	starHole := outline{{48, 74}, {54, 55}, {73, 55}, {58, 44}, {63, 26}, {48, 37}, {33, 26}, {38, 44}, {23, 55}, {42, 55}}
+	check := outline{{4, 44}, {16, 56}, {33, 36}, {74, 92}, {88, 82}, {34, 8}}
+	cross := outline{{12, 86}, {42, 56}, {72, 86}, {84, 74}, {54, 44}, {84, 14}, {72, 2}, {42, 32}, {12, 2}, {0, 14}, {30, 44}, {0, 74}}
+	switch r {
+	case '\u200d', '\ufe0f':
+		return 0, nil
+	case '\u2022':
+		return 40, []outline{disc(20, 45, 18)}
+	case '\u2191', '\u2b06':
+		return 80, []outline{arrow}
+	case '\u2193', '\u2b07':
+		return 80, []outline{mirrored(arrow)}
+	case '\u2192', '\u27a1':
+		return 90, []outline{turned(arrow)}
+	case '\u2190':
+		return 90, []outline{flipped(turned(arrow))}
+	case '\u2197':
+		return 90, []outline{slant}
+	case '\u2198':
+		return 90, []outline{mirrored(slant)}
+	case '\u2500':
+		return 60, []outline{{{-8, 42}, {68, 42}, {68, 34}, {-8, 34}}}
+	case '\u25a0':
+		return 88, []outline{square}
+	case '\u25a1':
+		return 88, []outline{square, hole(squareHole)}
+	case '\u25b2', '\U0001f53a':
+		return 90, []outline{up}
+	case '\u25b3':
+		return 90, []outline{up, hole(upHole)}
+	case '\u25bc', '\U0001f53b':
+		return 90, []outline{mirrored(up)}
+	case '\u25bd':
+		return 90, []outline{mirrored(up), hole(mirrored(upHole))}
+	case '\u25b6', '\u25ba':
+		return 90, []outline{turned(up)}
+	case '\u25c0':
+		return 90, []outline{flipped(turned(up))}
+	case '\u25c6':
+		return 90, []outline{diamond}
+	case '\u25c7':
+		return 90, []outline{diamond, hole(diamondHole)}
+	case '\u25cb', '\u26aa':
+		return 90, []outline{disc(45, 45, 43), hole(disc(45, 45, 33))}
+	case '\u25cf', '\u26ab', '\U0001f534', '\U0001f535', '\U0001f7e0', '\U0001f7e1', '\U0001f7e2':
+		return 90, []outline{disc(45, 45, 43)}
+	case '\u2605':
+		return 96, []outline{star}
+	case '\u2606':
+		return 96, []outline{star, hole(starHole)}
+	case '\u26a0':
+		return 100, []outline{{{50, 96}, {100, 4}, {0, 4}}, hole(outline{{44, 66}, {56, 66}, {54, 34}, {46, 34}}), hole(outline{{44, 26}, {56, 26}, {56, 14}, {44, 14}})}
+	case '\u26a1':
+		return 60, []outline{{{40, 98}, {30, 60}, {56, 60}, {14, -4}, {26, 40}, {2, 40}}}
+	case '\u2713', '\u2714', '\u2705':
+		return 92, []outline{check}
+	case '\u2717', '\u2718', '\u274c':
+		return 84, []outline{cross}
+	}
+	return -1, nil
+}
