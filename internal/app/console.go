@@ -11,6 +11,7 @@ import (
 	"candela/internal/access/usage"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/lru"
 	"candela/internal/serve/console"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
@@ -38,7 +39,7 @@ func (t *trading) consolePorts() console.Ports {
 	}
 	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, Prices: t.engine, Policy: t.policy, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day, Market: consoleMarket{t.bars}}
 	if t.history != nil {
-		ports.History, ports.Audit = consoleHistory{t.history}, consoleAudit{t.history}
+		ports.History, ports.Audit = consoleHistory{t.history, &lru.Cache[string, ledger.Event]{Limit: maxSetters}}, consoleAudit{t.history}
 	}
 	return ports
 }
@@ -75,8 +76,31 @@ func (t *trading) firings() []console.Firing {
 	return all
 }
 
-// consoleHistory finds the alerts that orders answered.
-type consoleHistory struct{ open func() *ledger.Audit }
+// maxSetters bounds how many alerts are remembered with who set them, which never changes.
+const maxSetters = 4096
+
+// consoleHistory finds the alerts that orders answered, and who set alerts.
+type consoleHistory struct {
+	open    func() *ledger.Audit
+	setters *lru.Cache[string, ledger.Event]
+}
+
+// Setter returns the client that set an alert.
+func (h consoleHistory) Setter(ctx context.Context, alertID string) (string, time.Time, error) {
+	if e, ok := h.setters.Get(alertID); ok {
+		return e.Client, e.At, nil
+	}
+	audit := h.open()
+	if audit == nil {
+		return "", time.Time{}, errNotOpen
+	}
+	e, found, err := audit.Setter(ctx, alertID)
+	if err != nil || !found {
+		return "", time.Time{}, err
+	}
+	h.setters.Put(alertID, ledger.Event{Client: e.Client, At: e.At}, 1)
+	return e.Client, e.At, nil
+}
 
 // Cause returns the alert that an order answered.
 func (h consoleHistory) Cause(ctx context.Context, orderID string) (string, time.Time, error) {

@@ -73,6 +73,9 @@ type account interface {
 	tool.Accounts
 	control.Trader
 	control.Approver
+
+	// Review says how an order that waits for the owner stands.
+	Review(ctx context.Context, id string) (guard.Review, error)
 }
 
 // trader returns the account for halt and resume, nil without a trading side.

@@ -111,7 +111,7 @@ export class View {
   reset() {
     const n = this.series.bars.length
     const shown = Math.max(30, Math.min(n, Math.floor(this.element.clientWidth / 8)))
-    this.chart.timeScale().setVisibleLogicalRange({ from: n - shown, to: n + Math.max(3, shown * 0.06) })
+    this.chart.timeScale().setVisibleLogicalRange({ from: n - shown, to: n + Math.max(3, shown * (this.element.clientWidth < 480 ? 0.2 : 0.14)) })
   }
 
   // zoom shows fewer bars for a factor under 1, and more for one above.

@@ -46,18 +46,18 @@ type alertsData struct {
 
 // alertRow is an alert that waits.
 type alertRow struct {
-	ID, Symbol, Condition, Note, Away string
-	Set, Expires                      time.Time
-	Fires                             int
+	ID, Symbol, Condition, Note, Away, By string
+	Set, Expires                          time.Time
+	Fires                                 int
 }
 
 // firedRow is an alert that fired.
 type firedRow struct {
-	ID, Symbol, Condition, Note, Value string
-	At                                 time.Time
-	Late                               bool
-	Delivered                          string     // to which receivers, and how fast
-	Next                               []orderRow // orders that followed
+	ID, Symbol, Condition, Note, Value, By string
+	At, Set                                time.Time
+	Late                                   bool
+	Delivered                              string     // to which receivers, and how fast
+	Next                                   []orderRow // orders that followed
 }
 
 // maxAlertRows bounds the table; the newest alerts come first.
@@ -72,7 +72,9 @@ func (c *Console) alertsData(v *visit) (any, error) {
 	d := alertsData{Shown: len(all)}
 	f := v.format()
 	for i := range all[:min(len(all), maxAlertRows)] {
-		d.Waiting = append(d.Waiting, c.alertRow(&all[i], f))
+		row := c.alertRow(&all[i], f)
+		row.By, _ = c.setter(v, row.ID)
+		d.Waiting = append(d.Waiting, row)
 	}
 	if err := c.addFired(v, &d); err != nil {
 		return nil, err
@@ -89,6 +91,7 @@ func (c *Console) addFired(v *visit, d *alertsData) error {
 	for i, one := range c.firings() {
 		row := newFiredRow(one, f)
 		row.Delivered = c.delivered(one.Seq)
+		row.By, row.Set = c.setter(v, one.ID)
 		if i < maxJoined {
 			var err error
 			if row.Next, err = c.answers(v, one.ID); err != nil {
@@ -98,6 +101,21 @@ func (c *Console) addFired(v *visit, d *alertsData) error {
 		d.Fired = append(d.Fired, row)
 	}
 	return nil
+}
+
+// setter returns who set an alert and when, "" if that is unknown.
+func (c *Console) setter(v *visit, alertID string) (string, time.Time) {
+	if c.cfg.History == nil {
+		return "", time.Time{}
+	}
+	client, at, err := c.cfg.History.Setter(v.ctx(), alertID)
+	switch {
+	case err != nil: // the page is good without it
+		return "", time.Time{}
+	case client == "console":
+		return "you", at
+	}
+	return fault.Clean(client, 40), at
 }
 
 // delivered lists the receivers that got a firing, with the time that it took.
@@ -179,6 +197,11 @@ func firedCondition(one Firing, f format) string {
 }
 
 type alertData struct {
+	Chart     *candles
+	By        string
+	Set       time.Time
+	Symbol    string // address of its chart
+	Again     string // address of the form that sets it again; "" if that is not possible
 	Waiting   *alertRow
 	Fired     *firedRow
 	Title     string
@@ -193,7 +216,8 @@ func (c *Console) alertData(v *visit) (any, error) {
 		if one.ID == v.id() {
 			d.Fired = new(newFiredRow(one, f))
 			d.Fired.Delivered = c.delivered(one.Seq)
-			d.Title = d.Fired.Symbol + ": " + d.Fired.Condition
+			d.Title = d.Fired.Symbol + " " + lowerFirst(d.Fired.Condition)
+			d.addFired(c, v, one)
 			break
 		}
 	}
@@ -203,11 +227,13 @@ func (c *Console) alertData(v *visit) (any, error) {
 	}
 	if at := slices.IndexFunc(all, func(a alert.Alert) bool { return a.ID == v.id() }); at >= 0 {
 		d.Waiting = new(c.alertRow(&all[at], f))
-		d.Title = all[at].Describe()
+		d.Title = d.Waiting.Symbol + " " + lowerFirst(d.Waiting.Condition)
+		d.addWaiting(c, v, &all[at])
 	}
 	if d.Waiting == nil && d.Fired == nil {
 		return nil, fault.New(fault.NotFound, "unknown_alert", "No alert %s waits, and none with it fired in the last 7 days.", fault.Clean(v.id(), 64))
 	}
+	d.By, d.Set = c.setter(v, v.id())
 	d.Orders, err = c.answers(v, v.id())
 	if c.cfg.Receivers != nil {
 		d.Receivers = c.cfg.Receivers()
@@ -237,13 +263,15 @@ func (c *Console) answers(v *visit, alertID string) ([]orderRow, error) {
 
 func newAlertForm(_ *Console, v *visit) (form, error) {
 	q := v.r.URL.Query()
+	whens := []string{"above", "below", "crosses"}
+	when := whens[max(0, slices.Index(whens, q.Get("when")))]
 	return form{
 		Title: "New alert", Lead: "It fires once and is then gone. Your agents receive it, and so do the receivers of messages.",
 		Fields: []field{
 			{Name: "symbol", Label: "Symbol", Hint: "such as BTCUSDT or AAPL", Value: fault.Clean(q.Get("symbol"), 40)},
-			{Name: "when", Label: "When the price is", Value: "above", Options: []string{"above", "below", "crosses"}},
+			{Name: "when", Label: "When the price is", Value: when, Options: whens},
 			{Name: "price", Label: "Price", Value: fault.Clean(q.Get("price"), 40)},
-			{Name: "note", Label: "Note", Hint: "optional"},
+			{Name: "note", Label: "Note", Hint: "optional", Value: fault.Clean(q.Get("note"), maxReason)},
 		},
 		Submit: "Set alert", Keep: "Back", Back: "/alerts", Page: "alerts",
 	}, nil

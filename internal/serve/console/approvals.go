@@ -65,6 +65,9 @@ type card struct {
 	Exposure string // with the order, of its limit
 	Line     *spark // the price since it was asked
 	Legs     []string
+	Because  string // why it needs approval
+	Passes   bool   // every rule now
+	Denied   string // the rule that it breaks now
 }
 
 func (c *Console) approvalsData(v *visit) (any, error) {
@@ -89,6 +92,7 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		case waits && (chosen == "" || chosen == o.ID):
 			k := c.card(v, o, held)
 			k.Exposure = exposure
+			c.addReview(v, &k)
 			d.Cards = append(d.Cards, k)
 		case !waits && f.now.Sub(o.Approval.Asked) < 7*24*time.Hour:
 			d.Decided = append(d.Decided, decided(o, f))
@@ -102,6 +106,28 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		d.Chosen = new(newOrderRow(o, f, nil))
 	}
 	return d, nil
+}
+
+// addReview adds why an order needs approval and whether it would pass now, if that is known
+// soon.
+func (c *Console) addReview(v *visit, k *card) {
+	ctx, cancel := context.WithTimeout(v.ctx(), quoteWithin)
+	defer cancel()
+	review, err := c.cfg.Account.Review(ctx, k.ID)
+	if err != nil {
+		return // the card is good without it, and allowing checks again
+	}
+	f := v.format()
+	var because []string
+	for _, b := range review.Because {
+		word := map[string]string{"approval_above": "value ", "approval_risk_above": "risk "}[b.Rule]
+		because = append(because, word+f.Money(b.Value)+", above "+f.Whole(b.Limit))
+	}
+	k.Because = upperFirst(strings.Join(because, "; "))
+	k.Passes = review.Denial == nil
+	if review.Denial != nil {
+		k.Denied = review.Denial.Rule + ": " + fault.Clean(review.Denial.Text, 200)
+	}
 }
 
 // exposure returns how much of its limit is used; orders that need approval count in it.

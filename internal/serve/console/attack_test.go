@@ -264,7 +264,7 @@ func TestAttacks_TextOfOthers(t *testing.T) {
 	s.book.fill()
 	for i := range s.book.orders {
 		o := &s.book.orders[i]
-		o.Client, o.Reason, o.Broker = evil, evil, evil
+		o.Client, o.Reason, o.Broker, o.Note = evil, evil, evil, evil
 		o.Symbol = market.Symbol{Venue: "x", Name: evil}
 		o.Denial.Rule, o.Approval.By = evil, evil
 	}

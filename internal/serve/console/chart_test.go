@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/fault"
@@ -27,6 +29,9 @@ func (charts) Chart(_ context.Context, caller principal.Caller, arguments json.R
 		return nil, fault.New(fault.Unauthorized, "nobody", "nobody asks")
 	case a.Symbol == "NONE":
 		return nil, fault.New(fault.NotFound, "unknown_symbol", `No symbol "NONE".`)
+	case a.Format == "series" && strings.Contains(string(arguments), `"bars":26`):
+		return []byte(`{"bars":[{"t":` + strconv.FormatInt(noon().Add(-2*time.Hour).Unix(), 10) + `,"o":47500,"h":47600,"l":47100,"c":47200},` +
+			`{"t":` + strconv.FormatInt(noon().Add(-time.Hour).Unix(), 10) + `,"o":47200,"h":47400,"l":46950,"c":47300}]}`), nil
 	case a.Format == "png":
 		return []byte("\x89PNG"), nil
 	}

@@ -42,15 +42,20 @@ func (f format) Num(d decimal.Decimal) string { return f.digits(d.String()) }
 
 // Price writes a price that was computed, such as an average, with as many digits as another.
 func (f format) Price(d, like decimal.Decimal) string {
-	return f.digits(d.StringFixed(min(max(2, -like.Exponent()), 8)))
+	return f.digits(cents(d.StringFixed(min(max(2, -like.Exponent()), 8))))
 }
 
 // Px writes a price with all its digits, and at least two.
 func (f format) Px(d decimal.Decimal) string {
-	if d.Exponent() < -2 {
-		return f.Num(d)
+	return f.digits(cents(d.StringFixed(max(2, -d.Exponent()))))
+}
+
+// cents cuts zeros at the end of a number, down to two digits after the point.
+func cents(text string) string {
+	for at := strings.IndexByte(text, '.'); at >= 0 && len(text)-at > 3 && text[len(text)-1] == '0'; {
+		text = text[:len(text)-1]
 	}
-	return f.digits(d.StringFixed(2))
+	return text
 }
 
 // Money writes an amount with two digits.

@@ -249,6 +249,9 @@ func outcome(o order.Order, f format) string {
 	} else if o.Reason != "" {
 		parts = append(parts, fault.Clean(o.Reason, 200))
 	}
+	if o.Status == order.Canceled && o.Reason == "" && !o.Filled.IsPositive() {
+		parts = append(parts, "after "+span(o.Updated.Sub(o.Created)))
+	}
 	if o.Approval.By != "" {
 		parts = append(parts, "you approved it")
 	}

@@ -2,8 +2,11 @@ package console
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
 	"candela/internal/market"
@@ -89,7 +92,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 			d.Asks = append(d.Asks, ask)
 		}
 	}
-	d.Acts = c.acts(all, f)
+	d.Acts = c.acts(v, all, f)
 	d.Problem = strings.Join(slices.Compact(problems), " ")
 	return d, nil
 }
@@ -129,7 +132,7 @@ func (c *Console) addParts(v *visit, d *overviewData) error {
 }
 
 // acts lists what agents did and which alerts fired, newest first.
-func (c *Console) acts(orders []order.Order, f format) []actRow {
+func (c *Console) acts(v *visit, orders []order.Order, f format) []actRow {
 	fired := c.firings()
 	all := make([]actRow, 0, 2*newestActs)
 	for _, o := range orders[:min(len(orders), newestActs)] {
@@ -137,7 +140,11 @@ func (c *Console) acts(orders []order.Order, f format) []actRow {
 	}
 	for _, one := range fired[:min(len(fired), newestActs)] {
 		row := newFiredRow(one, f)
-		all = append(all, actRow{Icon: "bell", Lead: row.Symbol + " " + lowerFirst(row.Condition), Text: "fired at " + row.Value, At: row.At, To: Root + "/alerts/" + row.ID})
+		by, _ := c.setter(v, one.ID)
+		if by != "" {
+			by = "set by " + by
+		}
+		all = append(all, actRow{Icon: "bell", Who: by, Lead: row.Symbol + " " + lowerFirst(row.Condition), Text: "fired at " + row.Value, At: row.At, To: Root + "/alerts/" + row.ID})
 	}
 	slices.SortStableFunc(all, func(a, b actRow) int { return b.At.Compare(a.At) })
 	return all[:min(len(all), newestActs)]
@@ -180,24 +187,22 @@ func newActRow(o order.Order, f format) actRow {
 
 // figures returns the numbers of the day against their limits.
 func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held positions, f format) []figure {
-	fills, fees := 0, 0
-	for _, o := range all {
-		if o.Filled.IsPositive() && f.days(o.Updated) == 0 {
-			fills++
-			fees += len(o.Fees)
-		}
-	}
+	today := countDay(all, f)
 	var figures []figure
 	for _, u := range a.Usage {
 		switch u.Rule {
 		case guard.LossRule:
 			figures = append(figures, lossFigure(u, f))
 		case "max_exposure":
-			figures = append(figures, newFigure("Exposure", f.Money(u.Used), u, f, f.Money(held.Value)+" held"))
+			note := f.Money(held.Value) + " held"
+			if rest := u.Used.Sub(held.Value); rest.GreaterThan(decimal.NewFromInt(1)) {
+				note += ", " + f.Money(rest) + " in orders"
+			}
+			figures = append(figures, newFigure("Exposure", f.Money(u.Used), u, f, note))
 		case "max_daily_notional":
-			figures = append(figures, newFigure("Traded today", f.Money(u.Used), u, f, plural(fills, "order")+" filled"))
+			figures = append(figures, newFigure("Traded today", f.Money(u.Used), u, f, plural(today.fills, "order")+" filled"+today.paid(f)))
 		case "max_open_orders":
-			figures = append(figures, newFigure("Open orders", f.Num(u.Used), u, f, left(u, f)))
+			figures = append(figures, newFigure("Open orders", f.Num(u.Used), u, f, today.partly(left(u, f))))
 		}
 	}
 	order := []string{"P&L today", "Exposure", "Traded today", "Open orders"}
@@ -208,6 +213,48 @@ func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held pos
 		}
 	}
 	return figures
+}
+
+// dayCount is what the orders of a day add up to.
+type dayCount struct {
+	fills, parts int
+	fees         map[string]decimal.Decimal
+}
+
+func countDay(all []order.Order, f format) dayCount {
+	c := dayCount{fees: map[string]decimal.Decimal{}}
+	for _, o := range all {
+		if o.Status == order.PartiallyFilled {
+			c.parts++
+		}
+		if !o.Filled.IsPositive() || f.days(o.Updated) != 0 {
+			continue
+		}
+		c.fills++
+		for asset, fee := range o.Fees {
+			c.fees[asset] = c.fees[asset].Add(fee)
+		}
+	}
+	return c
+}
+
+// paid says what the fees of the day were, if they are in one asset.
+func (c dayCount) paid(f format) string {
+	if len(c.fees) != 1 {
+		return ""
+	}
+	for _, fee := range c.fees {
+		return ", fees " + f.Money(fee)
+	}
+	return ""
+}
+
+// partly says how many open orders are partly filled, or else.
+func (c dayCount) partly(otherwise string) string {
+	if c.parts == 0 {
+		return otherwise
+	}
+	return strconv.Itoa(c.parts) + " partly filled"
 }
 
 // firedToday counts the alerts that fired today.
@@ -224,7 +271,10 @@ func (c *Console) firedToday(f format) string {
 	if late > 0 {
 		return f.Int(fired) + " fired today, " + f.Int(late) + " late"
 	}
-	return f.Int(fired) + " fired today"
+	if fired > 0 {
+		return f.Int(fired) + " fired today, none late"
+	}
+	return "none fired today"
 }
 
 // lossFigure shows the profit or loss of the day and how much more may be lost.

@@ -83,6 +83,8 @@ type History interface {
 	// Cause returns the id of the alert that an order answered and when it fired, "" if there
 	// is none.
 	Cause(ctx context.Context, orderID string) (alertID string, at time.Time, err error)
+	// Setter returns the client that set an alert and when, "" if that is unknown.
+	Setter(ctx context.Context, alertID string) (client string, at time.Time, err error)
 	// Answers returns the ids of the orders that followed a firing.
 	Answers(ctx context.Context, alertID string) ([]string, error)
 }
@@ -99,6 +101,7 @@ type Account interface {
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 
 	Pending(ctx context.Context) ([]order.Order, error)
+	Review(ctx context.Context, id string) (guard.Review, error)
 	Approve(ctx context.Context, id, by string) (order.Order, error)
 	Refuse(ctx context.Context, id, by, reason string) (order.Order, error)
 

@@ -127,6 +127,10 @@ func (b *book) Pending(ctx context.Context) ([]order.Order, error) {
 	return slices.DeleteFunc(all, func(o order.Order) bool { return o.Status != order.PendingApproval }), err
 }
 
+func (b *book) Review(context.Context, string) (guard.Review, error) {
+	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}}, nil
+}
+
 func (b *book) Approve(_ context.Context, id, _ string) (order.Order, error) {
 	b.did("approve " + id)
 	return b.change(id, order.Accepted)
@@ -181,6 +185,10 @@ func (b *book) Cause(_ context.Context, id string) (string, time.Time, error) {
 		return "", time.Time{}, nil
 	}
 	return "al1", noon().Add(-time.Hour), nil
+}
+
+func (b *book) Setter(context.Context, string) (string, time.Time, error) {
+	return "Claude", noon().Add(-2 * time.Hour), nil
 }
 
 func (b *book) Answers(context.Context, string) ([]string, error) { return []string{"o1"}, nil }
@@ -360,9 +368,13 @@ func anOrder(id string, status order.Status, client string) order.Order {
 func (b *book) fill() {
 	asked := anOrder("ask1", order.PendingApproval, "Claude")
 	asked.Approval = order.Approval{Asked: noon().Add(-time.Minute), Expires: noon().Add(9 * time.Minute), Price: dec("47000")}
+	asked.Note = "the low held"
+	sold := anOrder("sold", order.Filled, "Claude")
+	sold.Side, sold.Filled = order.Sell, sold.Quantity
+	sold.Fills = []order.Fill{{TradeID: "1", Quantity: sold.Quantity, Price: dec("47900"), At: noon().Add(-11 * time.Hour)}}
 	denied := anOrder("den1", order.Denied, "Cursor")
 	denied.Denial, denied.Reason = order.Denial{Rule: "max_order_notional"}, "value up to 3926.41, limit 2500"
-	b.orders = []order.Order{asked, anOrder("o1", order.Accepted, "Claude"), denied}
+	b.orders = []order.Order{asked, anOrder("o1", order.Accepted, "Claude"), denied, sold}
 	b.held = []order.PricedPosition{{
 		Position: order.Position{Symbol: btc(), Quantity: dec("0.086"), Cost: dec("4109.3")}, Mode: order.Paper,
 		Quote: order.Quote{Last: dec("47283.43"), At: noon()},

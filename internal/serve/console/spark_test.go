@@ -26,6 +26,12 @@ func TestPages_HaveLinesCurrenciesAndNames(t *testing.T) {
 	shows(t, b, "/console/approvals", `class="pl" d="M0,`, "value <b>1,886.00 USDT</b>", "Exposure with it", "8,628.44 of ")
 	shows(t, b, "/console/alerts", "ntfy 0.4 s", `<a href="/console/orders/o1">Buy 0.04 BTCUSDT</a>`)
 	shows(t, b, "/console/orders", `<path d="M0,`)
+	shows(t, b, "/console/approvals", "Why you are asked", "Value 1,886.00, above 1,000", "all pass now", "“the low held”")
+	shows(t, b, "/console/alerts", "<th>Set by</th>", "<td>Claude</td>")
+	shows(t, b, "/console/alerts/al1", "Set by Claude", `<g class="cu">`, "Alert 47,000", `class="fd"`, `href="/console/chart?symbol=BTCUSDT"`, `href="/console/alerts/new?note=range&#43;low&amp;price=47000&amp;symbol=BTCUSDT&amp;when=below"`)
+	shows(t, b, "/console/alerts/new?symbol=BTCUSDT&when=below&price=47000", `<option selected>below</option>`)
+	shows(t, b, "/console/", "dots are fills", `<circle class="mk"`, "set by Claude")
+	shows(t, b, "/console/chart/BTCUSDT", `data-before="48000">−1.49`, `data-zone="UTC"`, `data-asks="ask1"`)
 	shows(t, b, "/console/chart/BTCUSDT", `<option value="BTCUSDT">Bitcoin</option>`, `name="indicator" value="rsi" checked`, `name="indicator" value="adx">`)
 	shows(t, b, "/console/chart?symbol=BTCUSDT&chosen=1&indicator=adx&indicator=rsi", `data-query="indicators=adx%2Crsi&amp;`)
 }

@@ -113,10 +113,10 @@ func (t *Trading) declareAlert() (*alertArgs, args) {
 		conditionArg(t.library, &r.Condition, &r.timed).require(),
 		intervalArg(&r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
 		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
-		boolArg("repeat", &r.repeat, "Fire each time it becomes true again."),
-		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between firings, such as 1h.").note(&r.cooldown),
+		boolArg("repeat", &r.repeat, "Fire each time it turns true."),
+		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between, such as 1h.").note(&r.cooldown),
 		optionalIntArg("max_fires", &r.maxFires, 1, alert.MaxFires, "With repeat. Default: "+strconv.Itoa(alert.MaxFires)+"."),
-		noteArg("note", &r.Note, 500, "Your own text, returned with the notification."),
+		noteArg("note", &r.Note, 500, "Your text, returned when it fires."),
 		timeArg("expires_at", &r.Expires, "Default: never."),
 	}
 }

@@ -218,6 +218,11 @@ func (a *Audit) Answers(ctx context.Context, alertID string) ([]Event, error) {
 	return all, nil
 }
 
+// Setter returns the event with which an alert was set, and false if it is not in the log.
+func (a *Audit) Setter(ctx context.Context, alertID string) (Event, bool, error) {
+	return a.first(ctx, alertID, alertSet)
+}
+
 // first returns the first event of a kind about an id.
 func (a *Audit) first(ctx context.Context, subject, kind string) (Event, bool, error) {
 	from, err := a.made(ctx, subject)

@@ -67,6 +67,12 @@ func TestAudit_FromAnOrderToItsAlertAndBack(t *testing.T) {
 		if err != nil || len(answers) != 1 || answers[0].Subject != first {
 			t.Errorf("the alert was answered by %v, %v; want %s", answers, err, first)
 		}
+		if set, ok, err := l.Audit().Setter(t.Context(), theirs.ID); err != nil || !ok || set.Client != "Client b" {
+			t.Errorf("it was set by %q %v, %v", set.Client, ok, err)
+		}
+		if _, ok, err := l.Audit().Setter(t.Context(), id.New(time.Now())); err != nil || ok {
+			t.Errorf("an alert that was never set has a client: %v", err)
+		}
 		trail, err := l.Audit().Trail(t.Context(), first)
 		if err != nil || len(trail) != 4 || trail[0].Kind != "order_created" || trail[3].Kind != "order_"+order.KindFill.String() {
 			t.Errorf("%v, %v", trail, err)

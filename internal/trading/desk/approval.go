@@ -104,6 +104,26 @@ func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) 
 	return p.Order, err
 }
 
+// Review says why an order waits for the owner, and whether it would pass if it were approved
+// now. It decides nothing.
+func (d *Desk) Review(ctx context.Context, id string) (guard.Review, error) {
+	var head order.Order
+	var ended error
+	if err := d.do(ctx, func(l *loop) { head, ended = l.pendingOrder(id) }); err != nil || ended != nil {
+		return guard.Review{}, cmp.Or(err, ended)
+	}
+	m, err := d.readMarket(ctx, head.Spec)
+	if err != nil {
+		return guard.Review{}, err
+	}
+	var review guard.Review
+	err = d.do(ctx, func(l *loop) {
+		facts := l.factsAgain(head, m)
+		review = guard.Review{Because: guard.WhyApproval(l.cfg.Policy, intent(head.Origin), facts), Denial: l.judge(head, facts)}
+	})
+	return review, err
+}
+
 // Refuse ends an order that waits for the owner, with the others of its group. The client
 // reads the reason, which may be empty.
 func (d *Desk) Refuse(ctx context.Context, id, by, reason string) (order.Order, error) {
@@ -190,16 +210,25 @@ func (l *loop) approvedCaller(o order.Order, requestedAt time.Time) principal.Ca
 
 // judgeAgain checks an order that waits as if it were requested now.
 func (l *loop) judgeAgain(o order.Order, m symbolMarket) *guard.Denial {
+	return l.judge(o, l.factsAgain(o, m))
+}
+
+// judge checks an order that waits.
+func (l *loop) judge(o order.Order, facts guard.Facts) *guard.Denial {
+	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
+		return denial
+	}
+	return guard.CheckDrift(l.cfg.Policy, o, facts.Quote.Last)
+}
+
+// factsAgain returns what an order that waits is judged by now.
+func (l *loop) factsAgain(o order.Order, m symbolMarket) guard.Facts {
 	l.learn(o.Symbol, m)
 	prices := l.prices()
 	if known, ok := prices.Quotes[o.Symbol]; !ok || !known.At.After(m.quote.At) {
 		prices.Quotes[o.Symbol] = m.quote
 	}
-	facts := heldBy(o.Holder, l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m))
-	if denial := guard.Check(l.cfg.Policy, l.state, intent(o.Origin), facts); denial != nil {
-		return denial
-	}
-	return guard.CheckDrift(l.cfg.Policy, o, facts.Quote.Last)
+	return heldBy(o.Holder, l.withAccount(guard.GatherAgain(l.cfg.Policy, l.book, prices, o), prices, m))
 }
 
 // together returns the orders that are decided with one that waits, itself first.

@@ -99,6 +99,32 @@ func TestApproval_WaitsAndIsSentOnce(t *testing.T) {
 	})
 }
 
+// A review says why an order waits and whether it would pass now, and decides nothing.
+func TestApproval_Review(t *testing.T) {
+	t.Parallel()
+	inApproval(t, func(w *world) {
+		r := buy("0.5")
+		r.Note = "the low held"
+		o := w.held(r)
+		if o.Note != "the low held" {
+			w.t.Errorf("the note is %q", o.Note)
+		}
+		review, err := w.Review(w.t.Context(), o.ID)
+		if err != nil || review.Denial != nil || len(review.Because) != 1 || !review.Because[0].Value.GreaterThan(dec("1000")) {
+			w.t.Errorf("%+v, %v", review, err)
+		}
+		if _, err := w.Halt(w.t.Context(), "me", ""); err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := w.Review(w.t.Context(), o.ID); fault.Of(err) == nil || fault.Of(err).Code != "not_pending" {
+			w.t.Errorf("after a halt: %v", err)
+		}
+		if w.taken(o.ID) != 0 {
+			w.t.Error("it was sent")
+		}
+	})
+}
+
 func TestApproval_Refused(t *testing.T) {
 	t.Parallel()
 	inApproval(t, func(w *world) {

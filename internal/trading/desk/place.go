@@ -427,7 +427,7 @@ func persistError(err error) error {
 func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
 		Spec:   r.Spec(id.New(l.cfg.Now()), l.cfg.Owner),
-		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol,
+		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
 		Replaces: r.Replaces, NotAfter: r.NotAfter, Risk: r.Risk,
 	}
 }

@@ -61,6 +61,35 @@ func NeedsApproval(p Policy, in Intent, f Facts) bool {
 	return a.on() && !q.closes() && (a.Above.exceeded(q.notional(q.Quantity)) || a.RiskAbove.exceeded(q.risk()))
 }
 
+// Review is how an order that waits for the owner stands now.
+type Review struct {
+	Because []Breach // limits above which the owner is asked
+	Denial  *Denial  // why it would be denied if it were approved now; nil if every rule passes
+}
+
+// Breach is a limit with the amount above it.
+type Breach struct {
+	Rule         string
+	Value, Limit decimal.Decimal
+}
+
+// WhyApproval returns the limits for which an order must wait for the owner.
+func WhyApproval(p Policy, in Intent, f Facts) []Breach {
+	if !NeedsApproval(p, in, f) {
+		return nil
+	}
+	var all []Breach
+	q := newCheck(p, State{}, in, f)
+	add := func(rule string, limit Limit, value decimal.Decimal) {
+		if limit.exceeded(value) {
+			all = append(all, Breach{Rule: rule, Value: value, Limit: limit.Value})
+		}
+	}
+	add("approval_above", p.Approval.Above, q.notional(q.Quantity))
+	add("approval_risk_above", p.Approval.RiskAbove, q.risk())
+	return all
+}
+
 // closes reports whether the order can only reduce the position, also if it takes the
 // place of the orders that hold the position now.
 func (q *orderCheck) closes() bool {

@@ -45,6 +45,25 @@ func TestNeedsApproval(t *testing.T) {
 	}
 }
 
+// The owner is told which limit an order is above, and by how much.
+func TestWhyApproval(t *testing.T) {
+	t.Parallel()
+	s := passing()
+	s.Approval.Above, s.Approval.RiskAbove = limit("599"), limit("601")
+	got := guard.WhyApproval(s.Policy, s.Intent, s.Facts)
+	if len(got) != 1 || got[0].Rule != "approval_above" || !got[0].Value.Equal(dec("600")) || !got[0].Limit.Equal(dec("599")) {
+		t.Errorf("%+v", got)
+	}
+	s.Approval.RiskAbove = limit("20")
+	if got := guard.WhyApproval(s.Policy, s.Intent, s.Facts); len(got) != 2 || got[1].Rule != "approval_risk_above" {
+		t.Errorf("%+v", got)
+	}
+	s.sell("0.1")
+	if got := guard.WhyApproval(s.Policy, s.Intent, s.Facts); got != nil {
+		t.Errorf("a sale of what is held: %+v", got)
+	}
+}
+
 // A stop bounds what an order risks, whatever it is worth.
 func TestNeedsApproval_OfTheRisk(t *testing.T) {
 	t.Parallel()

@@ -222,6 +222,7 @@ type Origin struct {
 	Replaces string    `json:"replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
 	Risk     Risk      `json:"risk,omitzero"`      // from which Quantity followed; zero if that was given
+	Note     string    `json:"note,omitempty"`     // the client's words to the owner, not verified
 	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
 }
 

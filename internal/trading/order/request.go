@@ -28,6 +28,7 @@ type Request struct {
 	Replaces    string          `json:"Replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter    time.Time       `json:"NotAfter,omitzero"`  // it is not sent later
 	Risk        Risk            `json:"Risk,omitzero"`      // Quantity follows from it and the stop; zero if that is given
+	Note        string          `json:"Note,omitempty"`     // the client's words to the owner; no term of the order
 }
 
 // Risk is how much may be lost at the stop. At most one field is set.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
@@ -11,6 +12,9 @@ import (
 func (d *Desk) registerApproval() {
 	d.pending = newReadMethod(d, "desk.pending", func(ctx context.Context, running *desk.Desk, _ struct{}) ([]order.Order, error) {
 		return running.Pending(ctx)
+	})
+	d.review = newReadMethod(d, "desk.review", func(ctx context.Context, running *desk.Desk, c decideCall) (guard.Review, error) {
+		return running.Review(ctx, c.ID)
 	})
 	d.approve = newMethod(d, "desk.approve", func(ctx context.Context, running *desk.Desk, c decideCall) (a orderReply, err error) {
 		a.Order.Order, err = running.Approve(ctx, c.ID, c.Who)
@@ -24,6 +28,11 @@ func (d *Desk) registerApproval() {
 
 // Pending lists the orders that wait for the owner, as desk.Desk does.
 func (d *Desk) Pending(ctx context.Context) ([]order.Order, error) { return d.pending(ctx, struct{}{}) }
+
+// Review says how an order that waits for the owner stands, as desk.Desk does.
+func (d *Desk) Review(ctx context.Context, id string) (guard.Review, error) {
+	return d.review(ctx, decideCall{ID: id})
+}
 
 // Approve sends an order that waits for the owner, as desk.Desk does.
 func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) {

@@ -100,6 +100,7 @@ type methods struct {
 	account      method[principal.Caller, guard.Account]
 	halt, resume method[controlCall, stateReply]
 	pending      method[struct{}, []order.Order]
+	review       method[decideCall, guard.Review]
 	approve      method[decideCall, orderReply]
 	refuse       method[decideCall, orderReply]
 	status       method[struct{}, desk.Status]

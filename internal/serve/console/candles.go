@@ -1,0 +1,142 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market"
+)
+
+// candles is a small chart of the bars around an alert.
+type candles struct {
+	Title string
+	Bars  []candle
+	Ticks []tick
+	Hours []tick
+	Level *tick    // of the alert
+	Fired *fillDot // where it fired
+}
+
+// candle is a bar in points.
+type candle struct {
+	X, Top, Bottom  float64 // of the wick
+	Left, Open, Box float64 // of the body: left edge, upper edge and height
+	Up              bool
+}
+
+// shownBar is a bar of generate_chart.
+type shownBar struct {
+	T          int64
+	O, H, L, C float64
+}
+
+// The bars of the small chart, and the half of a body's width in points.
+const (
+	smallBars     = 26
+	smallHalf     = 10.0
+	smallInterval = "1h"
+)
+
+// smallChart draws the last bars of a symbol with a level; nil if they do not come soon.
+func (c *Console) smallChart(v *visit, symbol string, level float64, fired time.Time) *candles {
+	if c.cfg.Charts == nil {
+		return nil
+	}
+	arguments, err := json.Marshal(map[string]any{"symbol": symbol, "interval": smallInterval, "bars": smallBars, "format": "series", "indicators": []string{}})
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(v.ctx(), 2*quoteWithin)
+	defer cancel()
+	body, err := c.cfg.Charts.Chart(ctx, v.caller(), arguments)
+	var series struct{ Bars []shownBar }
+	if err != nil || json.Unmarshal(body, &series) != nil {
+		return nil // the page is good without it
+	}
+	return newCandles(series.Bars, level, fired, v.format())
+}
+
+// newCandles draws bars, the level of an alert if it is near, and where it fired.
+func newCandles(bars []shownBar, level float64, fired time.Time, f format) *candles {
+	if len(bars) < 2 || bars[0].T == 0 {
+		return nil
+	}
+	scale := dayScale{low: math.Inf(1), high: math.Inf(-1)}
+	for _, b := range bars {
+		scale.low, scale.high = min(scale.low, b.L), max(scale.high, b.H)
+	}
+	near := level > 0 && level > scale.low-(scale.high-scale.low) && level < scale.high+(scale.high-scale.low)
+	if near {
+		scale.low, scale.high = min(scale.low, level), max(scale.high, level)
+	}
+	step := scale.addSteps()
+	c := &candles{}
+	x := func(i int) float64 { return round2(plotEnd * (float64(i) + 0.5) / float64(len(bars))) }
+	for i, b := range bars {
+		top, foot := scale.y(max(b.O, b.C)), scale.y(min(b.O, b.C))
+		c.Bars = append(c.Bars, candle{X: x(i), Top: scale.y(b.H), Bottom: scale.y(b.L), Left: round2(x(i) - smallHalf), Open: top, Box: max(1, round2(foot-top)), Up: b.C >= b.O})
+		if i%6 == 0 {
+			c.Hours = append(c.Hours, tick{x(i), time.Unix(b.T, 0).In(f.zone).Format("15:04")})
+		}
+	}
+	for p := scale.low + step; p < scale.high; p += step {
+		c.Ticks = append(c.Ticks, tick{scale.y(p), plainFloat(p, f)})
+	}
+	if near {
+		c.Level = &tick{scale.y(level), plainFloat(level, f)}
+	}
+	at := slices.IndexFunc(bars, func(b shownBar) bool { return b.T > fired.Unix() })
+	if at < 0 {
+		at = len(bars)
+	}
+	if near && at > 0 && !fired.IsZero() {
+		c.Fired = &fillDot{X: x(at - 1), Y: scale.y(level), Title: "It fired here"}
+	}
+	return c
+}
+
+func plainFloat(v float64, f format) string { return f.Num(decimal.NewFromFloat(v).Round(8)) }
+
+// addFired adds the chart of an alert that fired, and the form to set it again.
+func (d *alertData) addFired(c *Console, v *visit, one Firing) {
+	level, _ := one.Condition.Threshold.Float64()
+	d.Chart = c.smallChart(v, one.Symbol, level, one.At)
+	d.Symbol = chartOf(one.Symbol, one.Interval)
+	if when, ok := map[string]string{"price_above": "above", "price_below": "below", "price_crosses": "crosses"}[one.Condition.Type]; ok {
+		d.Again = Root + "/alerts/new?" + url.Values{"symbol": {one.Symbol}, "when": {when}, "price": {one.Condition.Threshold.String()}, "note": {one.Note}}.Encode()
+	}
+	if d.Chart != nil {
+		d.Chart.Title = one.Symbol + ", " + smallInterval
+	}
+}
+
+// addWaiting adds the chart of an alert that waits.
+func (d *alertData) addWaiting(c *Console, v *visit, a *alert.Alert) {
+	level := 0.0
+	if a.Condition.Type.OnPrice() {
+		level = a.Condition.Threshold.InexactFloat64()
+	}
+	d.Symbol, d.Again = chartOf(a.Symbol.String(), a.Interval.String()), ""
+	if d.Chart == nil {
+		d.Chart = c.smallChart(v, a.Symbol.String(), level, time.Time{})
+	}
+	if d.Chart != nil {
+		d.Chart.Title = a.Symbol.Name + ", " + smallInterval
+	}
+}
+
+// chartOf returns the address of the chart of a symbol.
+func chartOf(symbol, interval string) string {
+	q := url.Values{"symbol": {symbol}}
+	if i, err := market.ParseInterval(interval); err == nil {
+		q.Set("interval", i.String())
+	}
+	return Root + "/chart?" + q.Encode()
+}
