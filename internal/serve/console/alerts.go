@@ -169,7 +169,8 @@ func condition(a *alert.Alert, f format) string {
 		return "Price below " + f.Num(a.Condition.Threshold)
 	default:
 	}
-	return upperFirst(strings.TrimPrefix(a.Describe(), a.Symbol.String()+" "))
+	text := strings.TrimPrefix(a.Describe(), a.Symbol.String()+" ")
+	return upperFirst(strings.ReplaceAll(strings.Replace(text, " of "+a.Symbol.String(), "", 1), "_", " "))
 }
 
 func newFiredRow(one Firing, f format) firedRow {
@@ -197,7 +198,7 @@ func firedCondition(one Firing, f format) string {
 }
 
 type alertData struct {
-	Chart     *candles
+	Charts    []*candles
 	By        string
 	Set       time.Time
 	Symbol    string // address of its chart

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -16,6 +17,8 @@ import (
 
 // candles is a small chart of the bars around an alert.
 type candles struct {
+	plot
+	Body  float64 // width
 	Title string
 	Bars  []candle
 	Ticks []tick
@@ -37,15 +40,15 @@ type shownBar struct {
 	O, H, L, C float64
 }
 
-// The bars of the small chart, and the half of a body's width in points.
+// The bars of the small chart, and how many of them a phone shows.
 const (
 	smallBars     = 26
-	smallHalf     = 10.0
+	narrowBars    = 13
 	smallInterval = "1h"
 )
 
 // smallChart draws the last bars of a symbol with a level; nil if they do not come soon.
-func (c *Console) smallChart(v *visit, symbol string, level float64, fired time.Time) *candles {
+func (c *Console) smallChart(v *visit, symbol string, level float64, fired time.Time) []*candles {
 	if c.cfg.Charts == nil {
 		return nil
 	}
@@ -60,15 +63,28 @@ func (c *Console) smallChart(v *visit, symbol string, level float64, fired time.
 	if err != nil || json.Unmarshal(body, &series) != nil {
 		return nil // the page is good without it
 	}
-	return newCandles(series.Bars, level, fired, v.format())
+	var all []*candles
+	for _, p := range alertPlots() {
+		bars := series.Bars
+		if p.Narrow {
+			bars = bars[max(0, len(bars)-narrowBars):]
+		}
+		one := newCandles(p, bars, level, fired, v.format())
+		if one == nil {
+			return nil
+		}
+		one.Title = symbol[strings.IndexByte(symbol, ':')+1:] + ", " + smallInterval
+		all = append(all, one)
+	}
+	return all
 }
 
 // newCandles draws bars, the level of an alert if it is near, and where it fired.
-func newCandles(bars []shownBar, level float64, fired time.Time, f format) *candles {
+func newCandles(p plot, bars []shownBar, level float64, fired time.Time, f format) *candles {
 	if len(bars) < 2 || bars[0].T == 0 {
 		return nil
 	}
-	scale := dayScale{low: math.Inf(1), high: math.Inf(-1)}
+	scale := dayScale{plot: p, low: math.Inf(1), high: math.Inf(-1)}
 	for _, b := range bars {
 		scale.low, scale.high = min(scale.low, b.L), max(scale.high, b.H)
 	}
@@ -77,17 +93,19 @@ func newCandles(bars []shownBar, level float64, fired time.Time, f format) *cand
 		scale.low, scale.high = min(scale.low, level), max(scale.high, level)
 	}
 	step := scale.addSteps()
-	c := &candles{}
-	x := func(i int) float64 { return round2(plotEnd * (float64(i) + 0.5) / float64(len(bars))) }
+	c := &candles{plot: p, Body: round2(p.End / float64(len(bars)) * 0.66)}
+	x := func(i int) float64 { return round2(p.End * (float64(i) + 0.5) / float64(len(bars))) }
 	for i, b := range bars {
 		top, foot := scale.y(max(b.O, b.C)), scale.y(min(b.O, b.C))
-		c.Bars = append(c.Bars, candle{X: x(i), Top: scale.y(b.H), Bottom: scale.y(b.L), Left: round2(x(i) - smallHalf), Open: top, Box: max(1, round2(foot-top)), Up: b.C >= b.O})
+		c.Bars = append(c.Bars, candle{X: x(i), Top: scale.y(b.H), Bottom: scale.y(b.L), Left: round2(x(i) - c.Body/2), Open: top, Box: max(1, round2(foot-top)), Up: b.C >= b.O})
 		if i%6 == 0 {
 			c.Hours = append(c.Hours, tick{x(i), time.Unix(b.T, 0).In(f.zone).Format("15:04")})
 		}
 	}
-	for p := scale.low + step; p < scale.high; p += step {
-		c.Ticks = append(c.Ticks, tick{scale.y(p), plainFloat(p, f)})
+	for v := scale.low + step; v < scale.high; v += step {
+		if !near || math.Abs(scale.y(v)-scale.y(level)) > 12 {
+			c.Ticks = append(c.Ticks, tick{scale.y(v), plainFloat(v, f)})
+		}
 	}
 	if near {
 		c.Level = &tick{scale.y(level), plainFloat(level, f)}
@@ -107,13 +125,10 @@ func plainFloat(v float64, f format) string { return f.Num(decimal.NewFromFloat(
 // addFired adds the chart of an alert that fired, and the form to set it again.
 func (d *alertData) addFired(c *Console, v *visit, one Firing) {
 	level, _ := one.Condition.Threshold.Float64()
-	d.Chart = c.smallChart(v, one.Symbol, level, one.At)
+	d.Charts = c.smallChart(v, one.Symbol, level, one.At)
 	d.Symbol = chartOf(one.Symbol, one.Interval)
 	if when, ok := map[string]string{"price_above": "above", "price_below": "below", "price_crosses": "crosses"}[one.Condition.Type]; ok {
 		d.Again = Root + "/alerts/new?" + url.Values{"symbol": {one.Symbol}, "when": {when}, "price": {one.Condition.Threshold.String()}, "note": {one.Note}}.Encode()
-	}
-	if d.Chart != nil {
-		d.Chart.Title = one.Symbol + ", " + smallInterval
 	}
 }
 
@@ -124,11 +139,8 @@ func (d *alertData) addWaiting(c *Console, v *visit, a *alert.Alert) {
 		level = a.Condition.Threshold.InexactFloat64()
 	}
 	d.Symbol, d.Again = chartOf(a.Symbol.String(), a.Interval.String()), ""
-	if d.Chart == nil {
-		d.Chart = c.smallChart(v, a.Symbol.String(), level, time.Time{})
-	}
-	if d.Chart != nil {
-		d.Chart.Title = a.Symbol.Name + ", " + smallInterval
+	if d.Charts == nil {
+		d.Charts = c.smallChart(v, a.Symbol.String(), level, time.Time{})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 // dayLine is the P&L of the day as a line.
 type dayLine struct {
+	plot
 	Path, Area string
 	Positive   bool
 	Zero       float64
@@ -39,29 +40,45 @@ type tick struct {
 	Text string
 }
 
-// The plot of the day, in points.
-const (
-	plotLeft, plotEnd = 0.0, 800.0
-	plotTop, plotFoot = 12.0, 164.0
-)
+// plot is a drawing with amounts to its right and times below, in points. Phones have one of
+// their own, so that its text can be read.
+type plot struct {
+	End, Foot float64 // of what is drawn
+	Narrow    bool
+}
+
+const plotTop = 12.0
+
+// The plots of the day and of an alert, and those on phones.
+func dayPlots() [2]plot   { return [2]plot{{800, 164, false}, {320, 140, true}} }
+func alertPlots() [2]plot { return [2]plot{{800, 204, false}, {320, 164, true}} }
+
+// Wide is the width with the amounts, Mark where these begin, High the height with the times,
+// and Clock where these stand.
+func (p plot) Wide() float64  { return p.End + 60 }
+func (p plot) Mark() float64  { return p.End + 8 }
+func (p plot) High() float64  { return p.Foot + 32 }
+func (p plot) Clock() float64 { return p.Foot + 26 }
 
 // dayScale places times and amounts in the plot.
 type dayScale struct {
+	plot
 	midnight  time.Time
 	hours     int // from midnight to the right edge
 	low, high float64
 }
 
 func (s dayScale) x(t time.Time) float64 {
-	return round2(plotLeft + t.Sub(s.midnight).Hours()/float64(s.hours)*(plotEnd-plotLeft))
+	return round2(t.Sub(s.midnight).Hours() / float64(s.hours) * s.End)
 }
 
 func (s dayScale) y(v float64) float64 {
-	return round2(plotTop + (s.high-v)/(s.high-s.low)*(plotFoot-plotTop))
+	return round2(plotTop + (s.high-v)/(s.high-s.low)*(s.Foot-plotTop))
 }
 
-// newDayLine draws the samples of the day with its fills; nil if there are too few.
-func (c *Console) newDayLine(a guard.Account, all []order.Order, f format) *dayLine {
+// dayLines draws the samples of the day with its fills, once for wide pages and once for
+// phones; none if there are too few.
+func (c *Console) dayLines(a guard.Account, all []order.Order, f format) []*dayLine {
 	if c.cfg.Day == nil {
 		return nil
 	}
@@ -69,15 +86,23 @@ func (c *Console) newDayLine(a guard.Account, all []order.Order, f format) *dayL
 	if len(samples) < 2 {
 		return nil
 	}
+	var lines []*dayLine
+	for _, p := range dayPlots() {
+		lines = append(lines, newDayLine(p, samples, a, all, f))
+	}
+	return lines
+}
+
+func newDayLine(p plot, samples []desk.Sample, a guard.Account, all []order.Order, f format) *dayLine {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i], _ = s.PnL.Float64()
 	}
-	scale := dayScale{midnight: samples[0].At.Truncate(24 * time.Hour), low: min(0, slices.Min(values)), high: max(0, slices.Max(values))}
+	scale := dayScale{plot: p, midnight: samples[0].At.Truncate(24 * time.Hour), low: min(0, slices.Min(values)), high: max(0, slices.Max(values))}
 	limit, limited := scale.addLimit(a)
 	scale.addHours(samples[len(samples)-1].At)
 	step := scale.addSteps()
-	line := &dayLine{Positive: values[len(values)-1] >= 0, Zero: scale.y(0), Label: "P&L since midnight UTC: " + f.Signed(samples[len(samples)-1].PnL)}
+	line := &dayLine{plot: p, Positive: values[len(values)-1] >= 0, Zero: scale.y(0), Label: "P&L since midnight UTC: " + f.Signed(samples[len(samples)-1].PnL)}
 	points := make([]string, len(samples))
 	for i, s := range samples {
 		points[i] = number(scale.x(s.At)) + "," + number(scale.y(values[i]))
@@ -85,6 +110,9 @@ func (c *Console) newDayLine(a guard.Account, all []order.Order, f format) *dayL
 	line.Path = strings.Join(points, " ")
 	line.Area = number(scale.x(samples[0].At)) + "," + number(line.Zero) + " " + line.Path + " " + number(scale.x(samples[len(samples)-1].At)) + "," + number(line.Zero)
 	every := max(1, scale.hours/6)
+	if p.Narrow {
+		every = max(1, scale.hours/3)
+	}
 	for hour := 0; hour <= scale.hours; hour += every {
 		line.Hours = append(line.Hours, tick{scale.x(scale.midnight.Add(time.Duration(hour) * time.Hour)), twoDigits(hour) + ":00"})
 	}
@@ -151,7 +179,7 @@ func (l *dayLine) addFills(scale dayScale, samples []desk.Sample, values []float
 			at := max(0, sort.Search(len(samples), func(i int) bool { return samples[i].At.After(fill.At) })-1)
 			verb := map[order.Side]string{order.Buy: "Bought ", order.Sell: "Sold "}[o.Side]
 			l.Fills = append(l.Fills, fillDot{
-				X: min(scale.x(fill.At), plotEnd), Y: scale.y(values[at]),
+				X: min(scale.x(fill.At), scale.End), Y: scale.y(values[at]),
 				Title: fill.At.UTC().Format("15:04") + " " + verb + f.Num(fill.Quantity) + " " + o.Symbol.Name + " at " + f.Px(fill.Price),
 			})
 		}

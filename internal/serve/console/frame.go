@@ -75,6 +75,9 @@ func newState(now desk.Status, files []string) state {
 	}
 	for _, r := range now.State.Restrictions {
 		if r.Halts() && (s.Halt == nil || r.Kind == guard.OwnerHalt) {
+			if strings.HasPrefix(r.By, byConsole) {
+				r.By = "you"
+			}
 			s.Halt = &r
 		}
 	}

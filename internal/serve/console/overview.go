@@ -27,7 +27,7 @@ type overviewData struct {
 	Acts      []actRow
 	Problem   string
 	Base      string
-	Line      *dayLine
+	Lines     []*dayLine
 	Currency  string // of all amounts; "" if there are several
 	Clients   []clientRow
 	Parts     []Part
@@ -77,7 +77,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	note(err)
 	c.addDays(v, &d.Positions)
-	d.Line, d.Currency = c.newDayLine(account, all, f), currency(all, d.Positions, f)
+	d.Lines, d.Currency = c.dayLines(account, all, f), currency(all, d.Positions, f)
 	d.Figures = c.figures(v, account, all, d.Positions, f)
 	if len(d.Figures) > 0 && d.Figures[0].Title == "P&L today" {
 		d.Figures[0].Unit = d.Currency
