@@ -327,7 +327,7 @@ export class View {
     if (l.position) add(l.position.entry_price, t.muted, narrow ? 'Avg' : `Average, ${number(l.position.quantity, decimals(l.position.quantity))} ${l.position.side === 'sell' ? 'short' : 'long'}`, style.Solid)
     for (const o of this.hidden.has('orders') ? [] : l.open_orders ?? []) {
       const asks = this.asks?.has(o.order_id), size = number(o.quantity, decimals(o.quantity))
-      if (o.price) add(o.price, asks ? t.warn : o.side === 'sell' ? t.down : t.up, narrow ? (asks ? 'Asks' : word(o.side)) : asks ? `Needs approval: ${o.side} ${size}` : `${word(o.side)} ${size}`, style.Dashed)
+      if (o.price) add(o.price, asks ? t.warn : o.side === 'sell' ? t.down : t.up, narrow ? (asks ? 'Asks' : word(o.side)) : asks ? `Asks: ${o.side} ${size}` : `${word(o.side)} ${size}`, style.Dashed)
     }
     for (const a of this.hidden.has('alerts') ? [] : l.alerts ?? []) add(a.price_above ?? a.price_below ?? a.price_crosses, t.warn, 'Alert', style.SparseDotted)
     for (const one of this.priceLines) {

@@ -164,9 +164,9 @@ func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 func condition(a *alert.Alert, f format) string {
 	switch a.Condition.Type {
 	case alert.PriceAbove:
-		return "Price above " + f.Num(a.Condition.Threshold)
+		return "Price above " + f.level(a.Condition.Threshold)
 	case alert.PriceBelow:
-		return "Price below " + f.Num(a.Condition.Threshold)
+		return "Price below " + f.level(a.Condition.Threshold)
 	default:
 	}
 	text := strings.TrimPrefix(a.Describe(), a.Symbol.String()+" ")
@@ -192,7 +192,7 @@ func firedCondition(one Firing, f format) string {
 		return string(one.Condition.Indicator) + " " + one.Condition.Signal + " " + one.Interval
 	}
 	if d, err := decimal.NewFromString(one.Condition.Threshold.String()); err == nil {
-		text += " " + f.Num(d)
+		text += " " + f.level(d)
 	}
 	return text
 }

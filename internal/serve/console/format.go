@@ -50,6 +50,14 @@ func (f format) Px(d decimal.Decimal) string {
 	return f.digits(cents(d.StringFixed(max(2, -d.Exponent()))))
 }
 
+// level writes the price of an alert: a whole number as it is, others as prices are.
+func (f format) level(d decimal.Decimal) string {
+	if d.IsInteger() {
+		return f.digits(d.StringFixed(0))
+	}
+	return f.Px(d)
+}
+
 // cents cuts zeros at the end of a number, down to two digits after the point.
 func cents(text string) string {
 	for at := strings.IndexByte(text, '.'); at >= 0 && len(text)-at > 3 && text[len(text)-1] == '0'; {

@@ -45,7 +45,7 @@ func TestNeedsApproval(t *testing.T) {
 	}
 }
 
-// The owner is told which limit an order is above, and by how much.
+// The owner reads which limit an order is above, and by how much.
 func TestWhyApproval(t *testing.T) {
 	t.Parallel()
 	s := passing()
