@@ -139,9 +139,8 @@ func (l *reportReader) group() {
 
 // resize applies another quantity of an order of a group, unless a newer one is known.
 func (l *reportReader) resize() {
-	switch at := l.order.sized(l.report); {
-	case at < 0, at == 0 && !l.asked && l.report.Quantity.GreaterThan(l.order.Quantity):
-	default:
+	newer := l.order.sized(l.report)
+	if newer > 0 || newer == 0 && (l.asked || l.report.Quantity.LessThan(l.order.Quantity)) {
 		l.must(Event{Kind: KindResized, Quantity: l.report.Quantity, VenueAt: l.report.At})
 	}
 }
