@@ -26,10 +26,18 @@ func (l *layout) caption(pane int, s *indicator.Shape) {
 	pad := float64(captionPad * l.s)
 	rows, w, h := l.captionSize(s)
 	left, top := captionCorner(s, x, y, w, h, float64(captionPoint*l.s))
+	l.takeRoom(left, top, left+w, top+h)
 	if s.Pointer != indicator.Bare {
 		l.captionGround(pane, s, x, y, [4]float64{left, top, left + w, top + h})
 	}
 	l.captionText(pane, s, rows, left+pad, top, w-float64(2*pad))
+}
+
+// takeRoom keeps the tags of prices away from what a script draws.
+func (l *layout) takeRoom(x0, y0, x1, y1 float64) {
+	if l.texts < maxText {
+		l.boxes = append(l.boxes, Rect{int(x0), int(y0), int(math.Ceil(x1)), int(math.Ceil(y1))})
+	}
 }
 
 // captionSize returns the rows of a caption and the size of its ground.

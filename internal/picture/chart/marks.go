@@ -59,6 +59,10 @@ func (l *layout) mark(pane int, m *indicator.Mark, taken *stack) {
 	}
 	top := l.markTop(pane, m, height, taken)
 	x := l.Columns.x(m.X)
+	if pane == 0 {
+		half := max(radius, text/2+float64(4*s))
+		l.takeRoom(x-half, top, x+half, top+height)
+	}
 	switch {
 	case m.Form == indicator.NoForm:
 		l.markText(pane, m, x, text, top+float64((capHeight+3)*l.s), m.Ink)
