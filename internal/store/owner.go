@@ -48,6 +48,12 @@ type Erasure struct {
 	LastHash string           `json:"last_hash"` // of the last of them
 }
 
+// Identity is a further person who is an owner.
+type Identity struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+}
+
 // ExportedRow is one row of an owner's export.
 type ExportedRow struct {
 	Table string
@@ -64,6 +70,11 @@ type Owners interface {
 	SetOwnerPlan(ctx context.Context, id, plan string) (Owner, error)
 	LinkOwner(ctx context.Context, id, issuer, subject string) (Owner, error)
 	EraseOwner(ctx context.Context, id string) (Erasure, error)
+	// Identities returns the identities that were linked to an owner.
+	Identities(ctx context.Context, id string) ([]Identity, error)
+	// ImportOwner stores a record of another store as it is, with its linked identities. It reports
+	// false, and does nothing, if there is one.
+	ImportOwner(ctx context.Context, o Owner, linked []Identity) (bool, error)
 	// MadeFor reports whether there are records of many owners, and whether the owner of an
 	// installation for one has something.
 	MadeFor(ctx context.Context, sole string) (many, one bool, err error)

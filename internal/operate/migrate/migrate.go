@@ -26,6 +26,7 @@ import (
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
+	"candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/order"
 )
@@ -86,7 +87,12 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if how.To == "local" {
 		m.from, m.to = shared, local
 	}
-	err = m.run(ctx)
+	if conn.ManyOwners() {
+		err = m.setOwners(ctx, local)
+	}
+	if err == nil {
+		err = m.run(ctx)
+	}
 	return m.done, errors.Join(err, local.Close())
 }
 
@@ -156,12 +162,58 @@ type migration struct {
 
 	conn *conn.Conn
 	file string // of subscriptions
+
+	ownersFrom, ownersTo store.Owners // nil for one owner
+}
+
+// setOwners finds the records of owners at both sides.
+func (m *migration) setOwners(ctx context.Context, local side) error {
+	kept, ok := local.(store.Owners)
+	if !ok {
+		return nil
+	}
+	shared, err := owners.Open(ctx, m.conn, time.Now)
+	if err != nil {
+		return err
+	}
+	m.ownersFrom, m.ownersTo = kept, shared
+	if m.To == "local" {
+		m.ownersFrom, m.ownersTo = shared, kept
+	}
+	return nil
+}
+
+// copyOwners copies the records of owners, first of all: who is suspended stays so.
+func (m *migration) copyOwners(ctx context.Context) error {
+	if m.ownersFrom == nil {
+		return nil
+	}
+	found, err := collect(m.ownersFrom.Owners(ctx, ""))
+	if err != nil {
+		return err
+	}
+	d := m.begin("owners", len(found))
+	for i, o := range found {
+		linked, err := m.ownersFrom.Identities(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		added, err := m.ownersTo.ImportOwner(ctx, o, linked)
+		if err != nil {
+			return err
+		}
+		if added {
+			d.Copied++
+		}
+		m.report(d, i+1)
+	}
+	return nil
 }
 
 // run copies everything. Alerts come last, so that none can fire after an interrupted run.
 func (m *migration) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyAlerts,
+		m.copyOwners, m.copyEntries, m.copyCursors, m.copySubscriptions, m.copyMarks, m.copyOrders, m.copyJournals, m.copyStates, m.copyAlerts,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -186,6 +238,9 @@ func openBoth(ctx context.Context, kind store.Descriptor, home string, conn *con
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkOwners(ctx, l, conn); err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
 	alerts, err := alerts.Open(ctx, conn, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
@@ -195,6 +250,22 @@ func openBoth(ctx context.Context, kind store.Descriptor, home string, conn *con
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	return l, sharedSide{alerts, orders}, nil
+}
+
+// checkOwners refuses to copy the state of many owners as that of one.
+func checkOwners(ctx context.Context, l store.Store, conn *conn.Conn) error {
+	kept, ok := l.(store.Owners)
+	if !ok || conn.ManyOwners() {
+		return nil
+	}
+	many, _, err := kept.MadeFor(ctx, "")
+	if err == nil && many {
+		err = &fault.Error{
+			Kind: fault.Unsupported, Code: "owners_mode", Field: "owners", Value: "single",
+			Message: "The state directory has the records of many owners. Migrate with the same --owners oidc settings that the server has.",
+		}
+	}
+	return err
 }
 
 // sharedSide is the side at the NATS servers.

@@ -204,6 +204,7 @@ type mover struct {
 	t      *testing.T
 	url    string
 	prefix string
+	flags  []string
 }
 
 func newMover(t *testing.T) mover {
@@ -212,12 +213,13 @@ func newMover(t *testing.T) mover {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mover{t, servers.URL(), "t" + rand.Text()}
+	return mover{t: t, url: servers.URL(), prefix: "t" + rand.Text()}
 }
 
 func (m mover) migrate(ctx context.Context, home string, how Plan) (map[string]Count, error) {
 	m.t.Helper()
-	cfg, err := config.Load(config.Input{Args: []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--cluster-secret-file", natstest.SecretFile(m.t), "--log-level", "error"}, Inspect: true})
+	args := []string{"--home", home, "--nats-url", m.url, "--nats-prefix", m.prefix, "--cluster-secret-file", natstest.SecretFile(m.t), "--log-level", "error"}
+	cfg, err := config.Load(config.Input{Args: append(args, m.flags...), Inspect: true})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -385,7 +387,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 // it is killed.
 func migrateAsChild(t *testing.T, args []string) {
 	t.Helper()
-	m, last := mover{t, args[0], args[1]}, false
+	m, last := mover{t: t, url: args[0], prefix: args[1]}, false
 	_, err := m.migrate(t.Context(), args[2], inSteps(Plan{To: "nats", Progress: func(what string, done, total int) {
 		if last {
 			<-t.Context().Done()

@@ -1,6 +1,11 @@
 package ledger
 
-import "context"
+import (
+	"context"
+
+	"candela/internal/kit/principal"
+	"candela/internal/store"
+)
 
 // overwrite makes SQLite overwrite what it deletes. It is on where owners are many, so that
 // nothing of an erased owner is left in free pages.
@@ -36,4 +41,43 @@ func (l *Ledger) MadeFor(ctx context.Context, sole string) (many, one bool, err 
 	err = l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT owner FROM owners), EXISTS (SELECT owner FROM alerts WHERE owner = ?) OR EXISTS (SELECT owner FROM orders WHERE owner = ?) OR EXISTS (SELECT owner FROM entries WHERE owner = ?)", sole, sole, sole).
 		Scan(&many, &one)
 	return many, one, failure("read the owners", err)
+}
+
+// Identities returns the identities that were linked to an owner.
+func (l *Ledger) Identities(ctx context.Context, id string) (all []store.Identity, err error) {
+	scan := func(scan scanner) (i store.Identity, err error) {
+		err = scan(&i.Issuer, &i.Subject)
+		return i, err
+	}
+	for one, err := range rows(ctx, l.read, "read the identities", scan, "SELECT issuer, subject FROM identities WHERE owner = ? ORDER BY issuer, subject", id) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// ImportOwner stores a record of another store as it is, with its linked identities. It reports
+// false, and does nothing, if there is one.
+func (l *Ledger) ImportOwner(ctx context.Context, o store.Owner, linked []store.Identity) (added bool, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		_, err := t.owner(o.ID)
+		if added = noRow(err); !added {
+			return err
+		}
+		if err := t.putOwner(o); err != nil {
+			return err
+		}
+		for _, i := range linked {
+			if _, err := t.exec("INSERT INTO identities (issuer, subject, owner) VALUES (?,?,?)", i.Issuer, i.Subject, o.ID); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(overwrite); err != nil {
+			return err
+		}
+		return t.record(principal.Caller{}, "", ownerBegan, o.ID, []byte("{}"))
+	})
+	return added, err
 }

@@ -239,7 +239,7 @@ func (a *Coordinator) alertsToAdopt(ctx context.Context, e Engine, has, had func
 		}
 	}
 	slices.SortFunc(handed, func(a, b engine.Handed) int {
-		return cmp.Or(strings.Compare(a.Instrument.String(), b.Instrument.String()), strings.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(a.Instrument.Name, b.Instrument.Name), strings.Compare(a.Instrument.Venue, b.Instrument.Venue), strings.Compare(a.ID, b.ID))
 	})
 	return handed, nil
 }

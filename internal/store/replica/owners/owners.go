@@ -153,21 +153,15 @@ func (s *Store) Standings(context.Context) (map[string]store.Standing, error) {
 // record is the data of an owner's subject.
 type record struct {
 	store.Owner
-	Identities []identity     `json:"identities,omitempty"` // linked
-	Erasure    *store.Erasure `json:"erasure,omitempty"`
-	Change     string         `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
-}
-
-// identity is a further person who is an owner.
-type identity struct {
-	Issuer  string `json:"issuer"`
-	Subject string `json:"subject"`
+	Identities []store.Identity `json:"identities,omitempty"` // linked
+	Erasure    *store.Erasure   `json:"erasure,omitempty"`
+	Change     string           `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
 }
 
 func (s *Store) subject(owner string) string { return s.table.OwnerSubject(ownerKind, owner) }
 
 // identitySubject has a hash: issuers and subjects are of any length, and say who somebody is.
-func (s *Store) identitySubject(i identity) string {
+func (s *Store) identitySubject(i store.Identity) string {
 	sum := sha256.Sum256([]byte(i.Issuer + "\x00" + i.Subject))
 	return s.table.Subject(identityKind, hex.EncodeToString(sum[:]))
 }
@@ -284,10 +278,32 @@ func (s *Store) Owners(ctx context.Context, after string) iter.Seq2[store.Owner,
 	}
 }
 
+// Identities implements store.Owners.
+func (s *Store) Identities(ctx context.Context, id string) ([]store.Identity, error) {
+	r, _, err := s.load(ctx, id)
+	return r.Identities, conn.Unavailable("read an owner", err)
+}
+
+// ImportOwner implements store.Owners.
+func (s *Store) ImportOwner(ctx context.Context, o store.Owner, linked []store.Identity) (added bool, err error) {
+	if known, _, err := s.load(ctx, o.ID); err != nil || known.ID != "" {
+		return false, conn.Unavailable("read an owner", err)
+	}
+	_, err = s.change(ctx, o.ID, func(r *record) ([]conn.Change, error) {
+		*r = record{Owner: o, Identities: linked}
+		changes := []conn.Change{s.standingOf(o.ID, r)}
+		for _, i := range linked {
+			changes = append(changes, conn.Change{Subject: s.identitySubject(i), Data: []byte(o.ID)})
+		}
+		return changes, nil
+	})
+	return err == nil, err
+}
+
 // OwnerOf implements store.Owners.
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id string, err error) {
 	err = s.table.RetryRead(ctx, func(ctx context.Context) error {
-		m, _, err := s.table.Latest(ctx, s.identitySubject(identity{issuer, subject}))
+		m, _, err := s.table.Latest(ctx, s.identitySubject(store.Identity{Issuer: issuer, Subject: subject}))
 		id = string(m.Data)
 		return err
 	})
@@ -324,7 +340,7 @@ func (s *Store) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner,
 
 // LinkOwner implements store.Owners.
 func (s *Store) LinkOwner(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
-	who := identity{issuer, subject}
+	who := store.Identity{Issuer: issuer, Subject: subject}
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		m, _, err := s.table.Latest(ctx, s.identitySubject(who))
 		if err != nil {

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/id"
+	"candela/internal/kit/seal"
+	"candela/internal/store/replica/conn"
+	"candela/internal/testkit/longtest"
+)
+
+// Of each owner.
+const (
+	ownAlerts = 5
+	ownFired  = 5
+)
+
+// TestOwners_CostOfAReplicaStaysFlat seeds owners at three servers, each with five alerts, five
+// notifications of the week and a subscription, and starts a replica: what one owner more costs in
+// memory, in processor time at the start and at the servers does not grow with their number.
+func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
+	t.Parallel()
+	sizes := longtest.Pick([]int{0, 100, 300}, []int{0, 1_000, 10_000, 100_000})
+	s := newSite(t, 1, true, manyOwners(t))
+	c := s.seeder()
+	var at []figures
+	for i, n := range sizes {
+		if i > 0 {
+			s.replicas[0].term(t)
+			s.seed(c, sizes[i-1], n)
+			s.replicas[0].start(t)
+		}
+		at = append(at, s.figures(n))
+		t.Logf("%6d owners: %.1f MB live, %.1f MB resident, ready after %.1f s with %.2f s of processor time; %.1f MB at each server", n, at[i].live/1e6, at[i].resident/1e6, at[i].ready.Seconds(), at[i].cpu.Seconds(), at[i].disk/1e6)
+	}
+	last := len(sizes) - 1
+	each := func(of func(figures) float64, from, to int) float64 {
+		return (of(at[to]) - of(at[from])) / float64(sizes[to]-sizes[from])
+	}
+	for what, of := range map[string]func(figures) float64{
+		"bytes of memory": func(f figures) float64 { return f.live }, "us of processor time at the start": func(f figures) float64 { return f.cpu.Seconds() * 1e6 },
+		"bytes at a server": func(f figures) float64 { return f.disk },
+	} {
+		lower, upper := each(of, last-2, last-1), each(of, last-1, last)
+		t.Logf("one owner more: %.0f %s up to %d owners, %.0f up to %d: %.2f", lower, what, sizes[last-1], upper, sizes[last], upper/lower)
+		if longtest.On() && what != "us of processor time at the start" && upper > 1.1*lower {
+			t.Errorf("%s of an owner grow from %.0f to %.0f", what, lower, upper)
+		}
+	}
+}
+
+// figures are what a replica costs.
+type figures struct {
+	live, resident, disk float64 // bytes
+	ready, cpu           time.Duration
+}
+
+// figures waits until the replica is ready and reads what it took.
+func (s *site) figures(owners int) (f figures) {
+	s.Helper()
+	r, began := s.replicas[0], time.Now()
+	want := fmt.Sprintf("\ncandela_alerts_active %d\n", owners*ownAlerts)
+	until(s.TB, 20*time.Minute, "the replica has all alerts", func() bool {
+		page, err := r.read(s.Context(), "/metrics")
+		return err == nil && strings.Contains(page, want)
+	})
+	f.ready, f.cpu = time.Since(began), r.cpu(s.TB)
+	f.live, f.resident = s.live(r), float64(r.resident(s.TB))
+	info, err := s.servers.js.Stream(s.Context(), alerts)
+	if err != nil {
+		s.Fatal(err)
+	}
+	f.disk = float64(info.CachedInfo().State.Bytes)
+	return f
+}
+
+// live returns the memory in use after a collection.
+func (s *site) live(r *replica) float64 {
+	s.Helper()
+	if err := r.ask(s.Context(), "/debug/pprof/heap?gc=1"); err != nil {
+		s.Fatal(err)
+	}
+	page, err := r.read(s.Context(), "/metrics")
+	if err != nil {
+		s.Fatal(err)
+	}
+	found := regexp.MustCompile(`\ngo_memstats_heap_alloc_bytes ([0-9.e+]+)\n`).FindStringSubmatch(page)
+	if found == nil {
+		s.Fatal("no metric of the heap")
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+// seeder returns a connection that may write what replicas write.
+func (s *site) seeder() *conn.Conn {
+	s.Helper()
+	secret, err := seal.ParseSecret(clusterSecret)
+	if err != nil {
+		s.Fatal(err)
+	}
+	c, err := conn.Connect(s.Context(), conn.Config{
+		URL: s.servers.url(), Prefix: "candela", Secret: secret, ManyOwners: true,
+		CA: s.servers.file("ca.pem"), Cert: s.servers.file("candela.pem"), Key: s.servers.file("candela-key.pem"),
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(c.Close)
+	return c
+}
+
+// seed writes what the owners from one number to another have.
+func (s *site) seed(c *conn.Conn, from, to int) {
+	s.Helper()
+	const writers = 4
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			var alerts, subs []conn.Change
+			flush := func() {
+				for stream, changes := range map[string][]conn.Change{"ALERTS": alerts, "STATE": subs} {
+					for len(changes) > 0 && !s.Failed() {
+						n := min(len(changes), conn.MaxBatch)
+						if err := conn.RetryWriteFor(s.Context(), 2*time.Minute, "seed", func(ctx context.Context) error {
+							_, err := c.Publish(ctx, c.StreamName(stream), changes[:n]...)
+							return err
+						}); err != nil {
+							s.Error(err)
+							return
+						}
+						changes = changes[n:]
+					}
+				}
+				alerts, subs = nil, nil
+			}
+			for i := from + w; i < to && !s.Failed(); i += writers {
+				owner := fmt.Sprintf("%026d", i)
+				for k := range ownAlerts + ownFired {
+					alerts = append(alerts, seeded(c, owner, i, k))
+				}
+				key := fmt.Sprintf("%064d", i)
+				subs = append(subs, conn.Change{Subject: c.Subject(string(records.SubscriptionKind), conn.EncodeToken(key)), Data: records.Encode(records.Subscription{
+					Change: "seed", Owner: owner, Client: fmt.Sprintf("%032d", i), Expires: time.Now().Add(time.Hour).UTC(), Seen: time.Now().UTC(),
+				})})
+				if len(alerts) >= 2*conn.MaxBatch {
+					flush()
+				}
+			}
+			flush()
+		})
+	}
+	group.Wait()
+}
+
+// seeded is an alert of an owner: the first ones wait, the others have fired.
+func seeded(c *conn.Conn, owner string, i, k int) conn.Change {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	one, symbol := id.New(now), fmt.Sprintf("C%02dUSDT", (i*7+k*31)%60)
+	body := map[string]any{
+		"state": "active",
+		"alert": map[string]any{
+			"id": one, "owner": owner, "symbol": symbol, "instrument": "binance:" + symbol, "type": "price_above", "threshold": strconv.Itoa(1_000_000_000 + i%1000), "created": now,
+		},
+		"set": map[string]any{"name": one, "at": now, "actor": fmt.Sprintf("%064d", i), "client": "client"},
+	}
+	if k >= ownAlerts {
+		body["state"], body["end"] = "fired", map[string]any{"name": one, "at": now}
+		body["data"] = map[string]any{
+			"alert_id": one, "symbol": symbol, "interval": "", "condition": map[string]any{"price_above": 70000.5}, "value": 70001.25, "triggered_at": now,
+		}
+	}
+	data, _ := json.Marshal(body) // texts, numbers and times
+	ch := conn.Change{Subject: c.OwnerSubject("alert", owner, conn.EncodeToken("binance:"+symbol), one), Data: data}
+	if k >= ownAlerts {
+		ch.TTL = 8 * 24 * time.Hour
+	}
+	return ch
+}
