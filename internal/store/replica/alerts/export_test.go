@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"testing"
 
-	"candela/internal/alerting/alert"
-	"candela/internal/kit/principal"
 	"candela/internal/market/provider"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
@@ -34,29 +32,5 @@ func (s *Store) Records(tb testing.TB) [][]byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return all
-}
-
-// Seed stores active alerts in batches.
-func (s *Store) Seed(ctx context.Context, all []alert.Alert) error {
-	changes := make([]conn.Change, len(all))
-	for i := range all {
-		stored, err := newAlertData(all[i])
-		if err != nil {
-			return err
-		}
-		r := alertRecord{State: active, Alert: stored, Set: conn.NewChangeInfo("seed", s.now(), principal.Caller{Key: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", Client: "client"})}
-		data, err := r.encode()
-		if err != nil {
-			return err
-		}
-		changes[i] = conn.Change{Subject: s.alertSubject(&all[i]), Data: data}
-	}
-	return s.alerts.WriteAll(ctx, "seed", changes)
-}
-
-// TakeInitial returns the alerts that were active when the feed opened, once.
-func (t *ChangeFeed) TakeInitial() map[string]alert.Alert {
-	all, _ := t.takeInitial()
 	return all
 }
