@@ -81,7 +81,7 @@ func startSite(t *testing.T, limit int) *site {
 	t.Cleanup(server.Close)
 	port := porttest.Free(t)
 	s.base = "http://localhost:" + port
-	log, err := os.Create(filepath.Join(t.TempDir(), "log")) //nolint:gosec // G304: a folder of the test
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ func (r *replicaNode) takeEffect(ctx context.Context, owner string, state store.
 		return r.alerts.Resume(ctx, r.engine, owner)
 	case store.OwnerErased:
 		r.inbox.Drop(owner)
+	case store.OwnerSuspended:
 	}
 	return r.engine.Suspend(ctx, owner)
 }

@@ -2,6 +2,7 @@ package alert_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestCheck_BoundsTheScriptsOfAnOwner(t *testing.T) {
 	}
 	b := alert.NewIndexOf(l)
 	added, err := addUntilRefused(t, b, alert.MaxScripts+1, next)
-	if added != alert.MaxScripts || err == nil || err.Code != "too_many_indicators" || err.Value != fmt.Sprint(alert.MaxScripts) || !strings.Contains(err.Message, "Pine scripts") {
+	if added != alert.MaxScripts || err == nil || err.Code != "too_many_indicators" || err.Value != strconv.Itoa(alert.MaxScripts) || !strings.Contains(err.Message, "Pine scripts") {
 		t.Fatalf("%d streams of scripts were taken, then %+v", added, err)
 	}
 	same, other := next(3), next(100)

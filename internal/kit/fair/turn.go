@@ -54,7 +54,7 @@ func Pause(ctx context.Context) error {
 		return t.lend(ctx)
 	}
 	if now.Sub(t.breathed) >= breatheAfter {
-		time.Sleep(breath)
+		time.Sleep(breath) //nolint:forbidigo // too short to be cut short
 		t.breathed = time.Now()
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -183,7 +184,7 @@ func TestStore_KeepsEverySignInUnderConflict(t *testing.T) {
 		wg.Go(func() {
 			r := all[i%2]
 			_, err := r.SeeOwner(t.Context(), store.Owner{ID: "ann", Issuer: "https://id.example"})
-			_, linked := r.LinkOwner(t.Context(), "ann", "https://other.example", fmt.Sprint(i))
+			_, linked := r.LinkOwner(t.Context(), "ann", "https://other.example", strconv.Itoa(i))
 			errs[i] = errors.Join(err, linked)
 		})
 	}
