@@ -7,18 +7,9 @@ import (
 	"strings"
 
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/eval"
-	"candela/internal/analysis/pine/syntax"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
-)
-
-// Bars to stability: of scripts whose variables last from bar to bar, which may never
-// settle, and of all others.
-const (
-	stableState = 5000
-	stablePlain = 1500
 )
 
 // instance is a script with its inputs set.
@@ -48,31 +39,6 @@ func (s *instance) Label() string {
 		return name
 	}
 	return name + "(" + strings.Join(numbers, ", ") + ")"
-}
-
-// Warmup returns the bars to stability.
-func (s *instance) Warmup(indicator.Env) (first, stable int) { return 0, s.program.Stable() }
-
-// Stable returns after how many bars the values no longer depend on the first one, as far
-// as that is known.
-func (p *Program) Stable() int {
-	lasting := func(all []*check.Var) bool {
-		for _, v := range all {
-			if v.Mode != syntax.Each {
-				return true
-			}
-		}
-		return false
-	}
-	if lasting(p.Vars) || len(p.Requests) > 0 {
-		return stableState
-	}
-	for _, f := range p.Funcs {
-		if lasting(f.Vars) {
-			return stableState
-		}
-	}
-	return stablePlain
 }
 
 // machine compiles the script for an environment.
