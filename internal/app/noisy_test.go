@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,7 +182,29 @@ func TestNoisy_OneOwnerDelaysNobodyElse(t *testing.T) { //nolint:paralleltest //
 	p99 := func(all []time.Duration) time.Duration { return all[len(all)*99/100] }
 	t.Logf("%d calls open, %d refused, %d answered; quiet p50 %v, p99 %v without and p50 %v, p99 %v with the noise (%.2f times); an alert was set, fired and polled in %v",
 		open, refused, done, before[len(before)/2], p99(before), during[len(during)/2], p99(during), float64(p99(during))/float64(p99(before)), delay)
-	if longtest.On() && p99(during) > 2*p99(before) {
+	switch busy := machineLoad(); {
+	case !longtest.On():
+	case busy > 1:
+		t.Logf("not judged: other programs keep %.0f processes waiting for each processor", busy)
+	case p99(during) > 2*p99(before):
 		t.Errorf("the 99th percentile of quiet owners grew from %v to %v", p99(before), p99(during))
 	}
+}
+
+// machineLoad returns how many processes wait for each processor in the mean of five minutes, 0
+// where that is not known.
+func machineLoad() float64 {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(data))
+	if len(fields) < 2 {
+		return 0
+	}
+	load, err := strconv.ParseFloat(fields[1], 64)
+	if err != nil {
+		return 0
+	}
+	return load / float64(runtime.NumCPU())
 }

@@ -17,6 +17,8 @@ const (
 	// pullExpiry is the lifetime of a pull request. One to a new consumer can be lost
 	// between servers, which the client notices after one expiry without a heartbeat.
 	pullExpiry = time.Second
+	// maxPulled is how many messages one pull asks for. A replica reads all alerts at its start.
+	maxPulled = 2000
 )
 
 // Message is a message of a table.
@@ -47,7 +49,7 @@ func (c *Conn) Consume(ctx context.Context, stream string, cfg jetstream.Ordered
 			yield(Message{}, err)
 			return
 		}
-		messages, err := consumer.Messages(jetstream.PullExpiry(pullExpiry))
+		messages, err := consumer.Messages(jetstream.PullExpiry(pullExpiry), jetstream.PullMaxMessages(maxPulled))
 		if err != nil {
 			yield(Message{}, err)
 			return
