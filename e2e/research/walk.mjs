@@ -73,6 +73,9 @@ const set = await ask("set_alert", { symbol: scan.rows[0]?.symbol ?? "BTCUSDT", 
 const listed = await ask("list_alerts", {}, (a) => JSON.stringify(a.map((x) => x.describe ?? x.alert_id)));
 assert.ok(listed.some((a) => a.alert_id === set.alert_id));
 
+const again = await ask("test_alert", { alert_id: set.alert_id, bars: 1000 }, (a) => `${a.describe}: ${a.firings} firings`);
+assert.match(again.describe, /rsi_oversold/);
+
 await ask("set_alert", { symbol: "BTCUSDT", condition: { price_above: 1 } }, (a) => a.describe ?? JSON.stringify(a));
 const fired = await ask("get_notifications", { wait_seconds: 30 }, (a) => `${a.length} fired: ${a[0].symbol} at ${a[0].value}`);
 assert.equal(fired[0].condition.type, "price_above");

@@ -39,7 +39,7 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string
 		return nil, err
 	}
 	defer bars.close()
-	with := tool.Config{Bars: bars, Renderer: rt.Draw, Symbols: bars, Toolsets: []string{tool.ResearchSet}, Log: rt.Log, Library: rt.library()}
+	with := tool.Config{Bars: bars, Renderer: rt.Draw, Symbols: bars, Toolsets: []string{tool.ResearchSet}, Log: rt.Log, Library: rt.library(), Version: rt.release()}
 	if rt.shelf != nil {
 		with.Scripts = rt.shelf
 	}

@@ -203,7 +203,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
-	cfg.ManyOwners = rt.Config.ManyOwners()
+	cfg.ManyOwners, cfg.Version = rt.Config.ManyOwners(), rt.release()
 	t.registry, err = tool.New(cfg)
 	return t, err
 }

@@ -18,6 +18,8 @@ type Row struct {
 	Prev     []float64  // the row before, all NaN at first
 	Signals  []Signal
 	DivLines []DivLine
+
+	warming bool // nobody reads the signals
 }
 
 // Signal raises a signal at this bar.
@@ -26,7 +28,7 @@ func (r *Row) Signal(label string, y float64) { r.SignalAt(r.Index, label, y) }
 // SignalAt raises a signal that belongs to an earlier bar x and is confirmed now. A
 // signal without a value is ignored.
 func (r *Row) SignalAt(x int, label string, y float64) {
-	if math.IsNaN(y) {
+	if math.IsNaN(y) || r.warming {
 		return
 	}
 	r.Signals = append(r.Signals, Signal{X: x, Confirmed: r.Index, Y: calc.Decimal(y), Label: label})
@@ -275,9 +277,11 @@ type Stream struct {
 
 // Warm steps through a history.
 func (s *Stream) Warm(b *market.Bars) {
+	s.row.warming = true
 	for i := range b.Len() {
 		s.Step(b.At(i))
 	}
+	s.row.warming = false
 }
 
 // Step adds a closed bar. The row is valid until the next call.

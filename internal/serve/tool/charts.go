@@ -41,6 +41,7 @@ type charts struct {
 	reports  *report.Store
 	trials   *report.Trials
 	scripts  Scripts // nil without the tool set scripts
+	version  string  // of the program
 }
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,

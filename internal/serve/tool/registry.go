@@ -48,6 +48,9 @@ type Config struct {
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
 
+	// Version is that of the program, of which the id of a back-test is made, among others.
+	Version string
+
 	// ManyOwners keeps half of the processors free of any one owner.
 	ManyOwners bool
 
@@ -98,7 +101,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
 	r.reports = charts.reports
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),

@@ -30,10 +30,32 @@ type past struct {
 	from int // index of the first bar that counts
 }
 
-// readPast reads closed bars and as many before them as the indicators need.
-func readPast(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, bars, warmup int) (past, error) {
+// span says which closed bars a question is about.
+type span struct {
+	bars int       // the newest; with a start, all from there on
+	time TimeRange // zero for the newest bars
+}
+
+func (s *span) args() args {
+	return args{
+		intArg("bars", &s.bars, leastPast, mostPast, "Closed bars; with from, all of them from there on."),
+		momentArg("from", &s.time.Start, 0, "First bar, as a date or a time."), momentArg("to", &s.time.End, 1, "Last bar. Default: the newest."),
+	}
+}
+
+// read reads the closed bars and as many before them as the indicators need.
+func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
+	if err := s.time.check(symbol); err != nil {
+		e := *fault.Of(err)
+		e.Field, e.Message = "from", "from: "+e.Public()
+		return past{}, &e
+	}
+	bars := s.bars
+	if s.time.Start > 0 {
+		bars = mostPast + 1 // one more shows that there are too many
+	}
 	warmup = min(warmup, mostWarmup)
-	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true})
+	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true, Start: s.time.Start, End: s.time.End})
 	if err != nil {
 		return past{}, err
 	}
@@ -42,10 +64,19 @@ func readPast(ctx context.Context, source BarSource, symbol market.Symbol, i mar
 		n--
 	}
 	set.Bars = set.Bars.Slice(0, n)
+	from := max(0, n-bars)
+	if s.time.Start > 0 {
+		if from = set.Bars.Search(s.time.Start); n-from > mostPast {
+			return past{}, fault.Field("from", openTime(s.time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", mostPast), openTime(set.Bars.T[n-mostPast]))
+		}
+		if n-from < leastPast {
+			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, leastPast).About("from", openTime(s.time.Start), "an earlier time, or a shorter interval")
+		}
+	}
 	if n < leastPast {
 		return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s; at least %d are needed, so choose a shorter interval", symbol, n, i, leastPast)
 	}
-	return past{BarSet: set, from: max(0, n-bars)}, nil
+	return past{BarSet: set, from: from}, nil
 }
 
 // dataJSON says which bars an answer is about, and what is wrong with them.

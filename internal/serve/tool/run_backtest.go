@@ -39,14 +39,15 @@ type backtestArgs struct {
 	trials              string // how many trials there were
 	script              string
 	scriptName          string
-	bars                int
-	seed                int
-	format              string
-	raw                 []byte // the rules as they were given, for the id of the run
+	span
+	seed    int
+	format  string
+	version string // of the program
+	raw     []byte // the rules as they were given, for the id of the run
 }
 
 func declareBacktest() (*backtestArgs, args) {
-	r := &backtestArgs{interval: market.Hour4, bars: defaultPast, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
+	r := &backtestArgs{interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
@@ -54,8 +55,8 @@ func declareBacktest() (*backtestArgs, args) {
 		sideArg("short", &r.shortText, &r.raw),
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
 		stringArg("script_name", &r.scriptName, 160, "A stored script in place of script."),
-		intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to run over."),
 	}
+	list = append(list, r.span.args()...)
 	list = append(append(list, r.accountArgs.args()...), r.sweepArgs.args()...)
 	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
 }
@@ -130,9 +131,8 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err := r.loadScript(c.scripts); err != nil {
 		return mcp.Result{}, err
 	}
+	r.version = c.version
 	switch {
-	case r.script != "" && r.grid != nil:
-		return mcp.Result{}, fault.Field("sweep", "script and sweep", "sweep with long and short: a script is run as it is")
 	case r.grid == nil && r.train > 0:
 		return mcp.Result{}, fault.Missing("sweep", "the values among which each step of walk_forward chooses, such as "+sweepExample)
 	case r.script != "" && (r.longText != nil || r.shortText != nil):
@@ -149,7 +149,7 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, program.Depth())
+	p, err := r.read(ctx, c.source, r.symbol, r.interval, program.Depth())
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -185,7 +185,7 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 	case program.Kind != check.Strategy:
 		return mcp.Result{}, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
 	}
-	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, 0)
+	p, err := r.read(ctx, c.source, r.symbol, r.interval, 0)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -197,6 +197,9 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
 	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program.Program, script.Env))
 	r.raw = append(r.raw, r.script...)
+	if r.grid != nil {
+		return c.sweepScript(ctx, caller, r, script, &p)
+	}
 	return c.answerBacktest(ctx, caller, r, script, &p, 0)
 }
 
@@ -219,11 +222,8 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
-	if failed, ok := errors.AsType[*eval.Error](err); ok {
-		err = fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
-	}
 	if err != nil {
-		return mcp.Result{}, err
+		return mcp.Result{}, scriptFailure(err)
 	}
 	total, since := c.trials.Add(r.shape(caller), r.runs())
 	r.trials = r.trialsText(found, total, since.UTC().Format(time.DateOnly))
@@ -234,6 +234,14 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 	kept := r.report(found, p, answer.Structured)
 	c.reports.Put(caller.Subject, kept)
 	return c.withPicture(ctx, caller, r.format, kept, answer)
+}
+
+// scriptFailure says what a script reports at run time.
+func scriptFailure(err error) error {
+	if failed, ok := errors.AsType[*eval.Error](err); ok {
+		return fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
+	}
+	return err
 }
 
 // withPicture adds the picture of a report to an answer, or replaces it, as a format asks.
@@ -437,7 +445,7 @@ func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
 // id returns the same text for the same question over the same bars.
 func (r *backtestArgs) id(p *past) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %d %+v %d %+v\n%s\n", p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.sweepArgs, r.raw)
+	fmt.Fprintf(h, "%s %s %s %d %+v %d %+v\n%s\n", r.version, p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.sweepArgs, r.raw)
 	for i := range p.Bars.Len() {
 		b := p.Bars.At(i)
 		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are

@@ -50,7 +50,7 @@ const sweepExample = `{"fast":[5,10,15],"slow":[20,40]}`
 // sweepArg is an object of lists of numbers.
 func sweepArg(dst *sweep.Grid) arg {
 	allowed := "an object of lists of numbers such as " + sweepExample
-	s := &schema{Type: "object", Description: `Values to try in long and short: "$fast" there stands for the values of fast. Such as ` + sweepExample + "."}
+	s := &schema{Type: "object", Description: `Values to try: "$fast" in long and short stands for those of fast; with a script, fast is one of its inputs. Such as ` + sweepExample + "."}
 	return newArg("sweep", dst, allowed, s, func(raw json.RawMessage) (sweep.Grid, error) {
 		if raw[0] != '{' {
 			return nil, noObject("sweep", raw, allowed)
@@ -126,6 +126,18 @@ func (r *backtestArgs) program(l indicator.Library, point []float64) (*rules.Rul
 	return p, cmp.Or(p.Check(), p.CheckBars(r.bars))
 }
 
+// checkRuns refuses a sweep of too many bars in all of its runs.
+func (r *backtestArgs) checkRuns(bars, most int) error {
+	runs := r.grid.Len() * bars
+	if r.train > 0 {
+		runs += r.grid.Len() * r.train * max(0, (bars-r.train)/r.test)
+	}
+	if runs > most {
+		return fault.Field("sweep", fmt.Sprintf("%d runs of %d bars", r.grid.Len(), bars), fmt.Sprintf("at most %d bars in all runs: fewer values, fewer bars or a longer test", most))
+	}
+	return nil
+}
+
 // checkSweep refuses what cannot be swept, before bars are read, and returns the bars that
 // any of the combinations needs.
 func (r *backtestArgs) checkSweep(l indicator.Library) (depth int, err error) {
@@ -134,12 +146,8 @@ func (r *backtestArgs) checkSweep(l indicator.Library) (depth int, err error) {
 			return 0, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
 		}
 	}
-	runs := r.grid.Len() * r.bars
-	if r.train > 0 {
-		runs += r.grid.Len() * r.train * max(0, (r.bars-r.train)/r.test)
-	}
-	if runs > mostSweptBars {
-		return 0, fault.Field("sweep", fmt.Sprintf("%d runs of %d bars", r.grid.Len(), r.bars), fmt.Sprintf("at most %d bars in all runs: fewer values, fewer bars or a longer test", mostSweptBars))
+	if err := r.checkRuns(r.bars, mostSweptBars); err != nil {
+		return 0, err
 	}
 	for i := range r.grid.Len() {
 		p, err := r.program(l, r.grid.At(i))
@@ -167,34 +175,42 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	p, err := readPast(ctx, c.source, r.symbol, r.interval, r.bars, depth)
+	p, err := r.read(ctx, c.source, r.symbol, r.interval, depth)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	columns := &replay.Columns{Bars: &p.Bars}
-	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (strategy.Program, error) {
+	return c.answerSweep(ctx, caller, r, &p, depth, func(point []float64, fast bool) (strategy.Program, error) {
 		program, err := r.program(c.library, point)
 		if err == nil {
-			program.Columns = columns
+			if fast {
+				program.Columns = columns
+			}
 			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 		}
 		return program, err
-	}}
+	})
+}
+
+// answerSweep tries the programs of all combinations. One that is not fast may be run over other
+// bars, too.
+func (c *charts) answerSweep(ctx context.Context, caller principal.Caller, r *backtestArgs, p *past, depth int, program func(point []float64, fast bool) (strategy.Program, error)) (mcp.Result, error) {
+	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (strategy.Program, error) { return program(point, true) }}
 	var found swept
-	err = c.inBackground(ctx, caller, func(ctx context.Context) error {
+	err := c.inBackground(ctx, caller, func(ctx context.Context) error {
+		var err error
 		found, err = r.sweep(ctx, q)
 		return err
 	})
 	if err != nil {
-		return mcp.Result{}, err
+		return mcp.Result{}, scriptFailure(err)
 	}
-	columns = nil // the runs that judge it begin elsewhere
-	best, err := q.Program(found.point)
+	best, err := program(found.point, false)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	r.swept = &found
-	return c.answerBacktest(ctx, caller, r, best, &p, depth)
+	return c.answerBacktest(ctx, caller, r, best, p, depth)
 }
 
 // sweep runs the trials and the walk forward.

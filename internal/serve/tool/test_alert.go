@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/research/firings"
@@ -16,20 +18,21 @@ import (
 // alertTestArgs are the arguments of test_alert.
 type alertTestArgs struct {
 	alertArgs
-	bars int
+	span
 	seed int
+	id   string
 }
 
 func (c *charts) testAlert() toolSpec {
 	arguments := func() (*alertTestArgs, args) {
-		r := &alertTestArgs{alertArgs: alertArgs{on: "close"}, bars: defaultPast, seed: 1}
-		return r, args{
-			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
-			conditionArg(c.library, &r.Condition, &r.timed).require(),
+		r := &alertTestArgs{alertArgs: alertArgs{on: "close"}, span: span{bars: defaultPast}, seed: 1}
+		list := args{
+			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT."),
+			conditionArg(c.library, &r.Condition, &r.timed),
+			stringArg("alert_id", &r.id, 64, "An alert of list_alerts, in place of symbol and condition."),
 			intervalArg(&r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
-			intArg("bars", &r.bars, leastPast, mostPast, "Closed bars to test."),
-			intArg("seed", &r.seed, 0, 1<<31-1, ""),
 		}
+		return r, append(append(list, r.span.args()...), intArg("seed", &r.seed, 0, 1<<31-1, ""))
 	}
 	return toolSpec{
 		name: "test_alert", title: "Test an alert on the past", scope: principal.Charts, set: ResearchSet,
@@ -44,7 +47,7 @@ func (c *charts) testAlert() toolSpec {
 
 func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alertTestArgs) (mcp.Result, error) {
 	interval := r.Interval
-	want, err := r.alert(c.library)
+	want, err := c.wantedAlert(ctx, caller, r)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -62,13 +65,13 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 			return mcp.Result{}, err
 		}
 	}
-	p, err := readPast(ctx, c.source, r.Symbol, interval, r.bars, depth)
+	p, err := r.read(ctx, c.source, want.Symbol, interval, depth)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	var answer firings.Answer
 	err = c.inBackground(ctx, caller, func(ctx context.Context) error {
-		shown := startProgress(ctx, r.bars)
+		shown := startProgress(ctx, p.Bars.Len()-p.from)
 		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 		q.Step = func(done int) { shown.step(done, 0) }
 		answer, err = firings.Ask(ctx, q, &p.Bars)
@@ -79,6 +82,32 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	found := alertTestJSON(r, interval, &p, &answer, want.Describe())
 	return c.keepReport(caller, fmt.Sprintf("Test of an alert: %s. %d firings in %d bars; %s", found.Describe, found.Firings, found.Data.Bars, found.Reading), &found.ReportID, &found, firingTable(&answer), forwardTable(&answer))
+}
+
+// wantedAlert returns the alert to test: a stored one, or that of the arguments.
+func (c *charts) wantedAlert(ctx context.Context, caller principal.Caller, r *alertTestArgs) (alert.Alert, error) {
+	switch given := !r.Symbol.IsZero() || r.Condition.Type != 0; {
+	case r.id == "" && r.Symbol.IsZero():
+		return alert.Alert{}, fault.Missing("symbol", "the instrument, such as BTCUSDT, or alert_id")
+	case r.id == "" && r.Condition.Type == 0:
+		return alert.Alert{}, fault.Missing("condition", "a condition of set_alert, or alert_id")
+	case r.id == "":
+		return r.alert(c.library)
+	case given:
+		return alert.Alert{}, fault.Field("alert_id", truncate(r.id), "alert_id, or symbol and condition")
+	case c.alerts == nil || caller.Scope < principal.Read:
+		return alert.Alert{}, fault.New(fault.Unsupported, "trading_disabled", "alerts need --trade and a client that may read them; pass symbol and condition instead").About("alert_id", truncate(r.id), "symbol and condition")
+	}
+	all, err := c.alerts.Alerts(ctx, caller)
+	if err != nil {
+		return alert.Alert{}, err
+	}
+	for _, a := range all {
+		if a.ID == r.id {
+			return a, nil
+		}
+	}
+	return alert.Alert{}, fault.New(fault.NotFound, "alert_not_found", "there is no active alert %q", truncate(r.id)).About("alert_id", truncate(r.id), "an alert_id of list_alerts")
 }
 
 // forwardTable lists what the price did after the firings.

@@ -1,0 +1,85 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"candela/internal/analysis/pine/check"
+	"candela/internal/analysis/pine/eval"
+	"candela/internal/analysis/strategy"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
+)
+
+// mostScriptBars bounds the bars of all runs of a sweep of a script, which takes longer than one
+// of rules.
+const mostScriptBars = 4_000_000
+
+// sweepScript tries values of the inputs of a script.
+func (c *charts) sweepScript(ctx context.Context, caller principal.Caller, r *backtestArgs, script *strategy.Script, p *past) (mcp.Result, error) {
+	inputs := make([]*check.Input, len(r.grid))
+	for k, axis := range r.grid {
+		in, err := inputOf(script.Program, axis.Name)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		for _, v := range axis.Values {
+			if err := checkInput(in, v); err != nil {
+				return mcp.Result{}, err
+			}
+		}
+		inputs[k] = in
+	}
+	if err := r.checkRuns(p.Bars.Len()-p.from, mostScriptBars); err != nil {
+		return mcp.Result{}, err
+	}
+	return c.answerSweep(ctx, caller, r, p, 0, func(point []float64, _ bool) (strategy.Program, error) {
+		with := *script
+		with.Env.Inputs = make([]eval.Value, len(script.Program.Inputs))
+		for k, in := range inputs {
+			with.Env.Inputs[in.Index] = eval.Value{Set: true, Num: point[k]}
+		}
+		return &with, nil
+	})
+}
+
+// inputOf finds an input by the name of its variable or by its title.
+func inputOf(p *check.Program, name string) (*check.Input, error) {
+	var names []string
+	for _, in := range p.Inputs {
+		if !slices.Contains([]string{"int", "float", "bool", "price"}, in.Kind) {
+			continue
+		}
+		if in.Name == name || strings.EqualFold(in.Title, name) {
+			return in, nil
+		}
+		names = append(names, in.Name)
+	}
+	allowed := "an input of the script that is a number: " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		allowed = "a script with input.int, input.float or input.bool: this one has none"
+	}
+	return nil, fault.Field("sweep."+name, name, allowed, fault.Nearest(name, names)...)
+}
+
+// checkInput refuses a value that the script does not allow.
+func checkInput(in *check.Input, v float64) error {
+	refuse := func(allowed string) error { return fault.Field("sweep."+in.Name, fmt.Sprint(v), allowed) }
+	switch {
+	case in.Kind == "int" && v != math.Trunc(v):
+		return refuse("whole numbers")
+	case in.Kind == "bool" && v != 0 && v != 1:
+		return refuse("0 and 1, for false and true")
+	case in.Min != nil && v < *in.Min:
+		return refuse(fmt.Sprintf("values of at least %v, as the script says", *in.Min))
+	case in.Max != nil && v > *in.Max:
+		return refuse(fmt.Sprintf("values of at most %v, as the script says", *in.Max))
+	case in.Options != nil && in.Kind != "bool" && !slices.ContainsFunc(in.Options, func(o check.Const) bool { return o.Num == v }):
+		return refuse("one of the options of the script")
+	}
+	return nil
+}
