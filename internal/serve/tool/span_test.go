@@ -125,10 +125,10 @@ func TestTestAlert_ByID(t *testing.T) {
 		t.Errorf("%s\n%s", byID.Content[0].Text, plain.Content[0].Text)
 	}
 	for arguments, want := range map[string]string{
-		`{"alert_id":"none"}`:                              "alert_not_found",
+		`{"alert_id":"none"}`:                          "alert_not_found",
 		`{"alert_id":"` + id + `","symbol":"BTCUSDT"}`: "alert_id, or symbol and condition",
-		`{"symbol":"BTCUSDT"}`:                             "condition",
-		`{"condition":{"price_above":1}}`:                  "symbol",
+		`{"symbol":"BTCUSDT"}`:                         "condition",
+		`{"condition":{"price_above":1}}`:              "symbol",
 	} {
 		if result := call(t, r, "test_alert", arguments); !result.IsError || !strings.Contains(string(result.Content[0].Text), want) {
 			t.Errorf("%s: %s", arguments, result.Content[0].Text)
