@@ -1,12 +1,8 @@
 package replay
 
 import (
-	"math"
-	"slices"
-
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
 	"candela/internal/market"
 )
 
@@ -39,47 +35,12 @@ func (k *Columns) Of(c *Condition) alert.Verdicts {
 
 // add computes an indicator at every bar. All are forgotten when they become too many.
 func (k *Columns) add(key string, e *evaluate.Evaluator) *alert.Columns {
-	n, added := k.Bars.Len(), 0
-	c := &alert.Columns{Signals: map[string][]bool{}}
-	for i := range n {
-		seen := k.Bars.Slice(0, i+1)
-		row := e.Last(&seen)
-		for len(c.Values) < len(row.Values) {
-			// The values before are the same memory, a bar later, until one differs: a stream
-			// that begins anew may see the past otherwise.
-			both := make([]float64, n+1)
-			both[0] = math.NaN()
-			c.Values, c.Prev = append(c.Values, both[1:]), append(c.Prev, both[:n])
-			added += n
-		}
-		for j, v := range row.Prev {
-			if math.Float64bits(c.Prev[j][i]) == math.Float64bits(v) || v != v && c.Prev[j][i] != c.Prev[j][i] { //nolint:gocritic // both are no numbers
-				continue
-			}
-			if n > 1 && &c.Prev[j][n-1] == &c.Values[j][n-2] {
-				c.Prev[j] = slices.Clone(c.Prev[j])
-				added += n
-			}
-			c.Prev[j][i] = v
-		}
-		for j, v := range row.Values {
-			c.Values[j][i] = v
-		}
-		mark(c.Signals, row.Signals, i, n)
-	}
+	c := e.Columns(k.Bars)
+	added := 2 * k.Bars.Len() * len(c.Values)
 	if k.kept == nil || k.size+added > mostColumns {
 		k.kept, k.size = map[string]*alert.Columns{}, 0
 	}
 	k.kept[key] = c
 	k.size += added
 	return c
-}
-
-func mark(to map[string][]bool, signals []indicator.Signal, at, n int) {
-	for _, s := range signals {
-		if to[s.Label] == nil {
-			to[s.Label] = make([]bool, n)
-		}
-		to[s.Label][at] = true
-	}
 }

@@ -191,39 +191,43 @@ func TestBrief_EqualsMeasure(t *testing.T) {
 }
 
 // BenchmarkRules runs a cross of two averages as rules over 100,000 bars: bar by bar, over
-// columns that are there, and 1,000 pairs of lengths with all of their columns.
+// columns that are there, and 1,000 pairs of lengths with all of their columns. The figures are
+// of processor time, which a busy machine disturbs less.
 func BenchmarkRules(b *testing.B) {
 	const n = 100_000
 	bars := walk(n)
-	b.Run("stepped", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := strategy.Over(b.Context(), cross(b, 12, 26), bars, 0); err != nil {
-				b.Fatal(err)
+	measure := func(name string, runs int, work func() error) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			began := processorTime()
+			for b.Loop() {
+				if err := work(); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "bars/s")
+			used := (processorTime() - began).Seconds() / float64(b.N)
+			b.ReportMetric(used, "cpu-s/op")
+			b.ReportMetric(float64(runs)*n/used, "bars/cpu-s")
+		})
+	}
+	measure("stepped", 1, func() error {
+		_, err := strategy.Over(b.Context(), cross(b, 12, 26), bars, 0)
+		return err
 	})
-	b.Run("columns", func(b *testing.B) {
-		r := cross(b, 12, 26)
-		r.Columns = &replay.Columns{Bars: bars}
-		equity := make([]float64, 0, n)
-		for b.Loop() {
-			run, err := strategy.Into(b.Context(), equity, r, bars, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
-			equity = run.Equity
-		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "bars/s")
+	over, equity := cross(b, 12, 26), make([]float64, 0, n)
+	over.Columns = &replay.Columns{Bars: bars}
+	if _, err := strategy.Over(b.Context(), over, bars, 0); err != nil { // computes the columns
+		b.Fatal(err)
+	}
+	measure("columns", 1, func() error {
+		run, err := strategy.Into(b.Context(), equity, over, bars, 0)
+		equity = run.Equity
+		return err
 	})
-	b.Run("sweep", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			trials, err := crosses(b, bars, 25, 40).All(b.Context())
-			if err != nil || len(trials) != 1000 {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.N)*1000*n/b.Elapsed().Seconds(), "bars/s")
-	})
+	for _, fast := range []int{1, 5, 25} {
+		measure(fmt.Sprintf("sweep-%d", 40*fast), 40*fast, func() error {
+			_, err := crosses(b, bars, fast, 40).All(b.Context())
+			return err
+		})
+	}
 }
