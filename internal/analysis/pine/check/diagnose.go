@@ -29,6 +29,7 @@ const (
 	codeShadow      = "pine_shadow"
 	codeNA          = "pine_na"
 	codeLoop        = "pine_loop"
+	codeConditional = "pine_conditional"
 )
 
 // bail leaves the statement that is being checked.

@@ -123,11 +123,30 @@ func TestCheck_Version5(t *testing.T) {
 	}
 }
 
+func TestCheck_DoesNotWarnOfChoicesByInputs(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		"kind = input.string(\"EMA\", options = [\"EMA\", \"SMA\"])\nx = kind == \"EMA\" ? ta.ema(close, 9) : ta.sma(close, 9)\nplot(x)",
+		"kind = input.string(\"EMA\", options = [\"EMA\", \"SMA\"])\nx = switch kind\n    \"EMA\" => ta.ema(close, 9)\n    => ta.sma(close, 9)\nplot(x)",
+		"on = input.bool(true)\nx = 0.0\nif on\n    x := ta.ema(close, 9)\nplot(x)",
+		"on = input.bool(true)\nplot(on and ta.rising(close, 3) ? 1 : 0)",
+		"if ta.crossover(close, open)\n    alert(\"\")",
+	} {
+		if p := accepted(t, head+body+"\n"); len(p.Warnings) != 0 {
+			t.Errorf("%q: %+v", body, p.Warnings)
+		}
+	}
+}
+
 func TestCheck_Warnings(t *testing.T) {
 	t.Parallel()
 	for body, code := range map[string]string{
 		"x = 1\nif close > open\n    x = 2\nplot(x)":                                    "pine_shadow",
 		"plot(close == na ? 1 : 0)":                                                     "pine_na",
+		"if barstate.islast\n    alert(str.tostring(ta.highest(high, 9)))":              "pine_conditional",
+		"plot(close > open ? ta.ema(close, 9) : ta.ema(close, 10))":                     "pine_conditional",
+		"plot(close > open and ta.rising(close, 3) ? 1 : 0)":                            "pine_conditional",
+		"f(x) => x > 0 ? ta.sma(x, 3) : x\nplot(f(close))":                              "pine_conditional",
 		"varip x = 1\nplot(x)":                                                          "pine_redraws",
 		"a = array.new<float>()\nfor i = 0 to a.size() - 1\n    alert(\"\")":            "pine_loop",
 		"plot(request.security(\"\", \"D\", close, lookahead = barmerge.lookahead_on))": "pine_redraws",

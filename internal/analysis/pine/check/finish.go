@@ -22,6 +22,7 @@ func (c *checker) finish() {
 		return
 	}
 	c.slice()
+	c.conditional()
 }
 
 // countCalls counts the states of calls, at most a little over the limit.
