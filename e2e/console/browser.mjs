@@ -14,20 +14,35 @@ export const launch = () => chromium.launch({
     "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-// client lets a program in and returns its access token.
-export async function client(base, name) {
-  const redirect = "https://claude.ai/api/mcp/auth_callback";
-  const post = (path, body, type) => fetch(base + path, { method: "POST", headers: type ? { "Content-Type": type } : {}, body });
-  const registered = await (await post("/register", JSON.stringify({ client_name: name, redirect_uris: [redirect] }), "application/json")).json();
-  const to = await new Owner().decide(`${base}/authorize?${new URLSearchParams({
-    client_id: registered.client_id, redirect_uri: redirect, response_type: "code", state: "s",
+const redirect = "https://claude.ai/api/mcp/auth_callback";
+const send = (base, path, body, type) => fetch(base + path, { method: "POST", headers: type ? { "Content-Type": type } : {}, body });
+
+// register registers a program and returns its id.
+const register = async (base, name) =>
+  (await (await send(base, "/register", JSON.stringify({ client_name: name, redirect_uris: [redirect] }), "application/json")).json()).client_id;
+
+// approve lets a registered program in and returns its access token.
+async function approve(base, id, owner) {
+  const to = await owner.decide(`${base}/authorize?${new URLSearchParams({
+    client_id: id, redirect_uri: redirect, response_type: "code", state: "s",
     code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
   })}`);
-  const token = await (await post("/token", new URLSearchParams({
-    grant_type: "authorization_code", client_id: registered.client_id, code: to.searchParams.get("code"), redirect_uri: redirect,
+  const token = await (await send(base, "/token", new URLSearchParams({
+    grant_type: "authorization_code", client_id: id, code: to.searchParams.get("code"), redirect_uri: redirect,
     code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
   }))).json();
   return token.access_token;
+}
+
+// client lets a program in and returns its access token.
+export const client = async (base, name) => approve(base, await register(base, name), new Owner());
+
+// tokens lets a program in many times, by an owner who stays logged in.
+export async function tokens(base, name, count, each) {
+  const id = await register(base, name), owner = new Owner();
+  const all = [await approve(base, id, owner)];
+  await each(count - 1, async () => all.push(await approve(base, id, owner)));
+  return all;
 }
 
 // call calls a tool as an agent does.

@@ -45,6 +45,12 @@ type ordersData struct {
 // orderRow is an order as tables show it.
 type orderRow struct {
 	order.Order
+
+	// Those that every row of a table has are also here: a template finds fields of embedded
+	// structs slowly.
+	ID               string
+	Created, Updated time.Time
+
 	Symbol  string // without its venue
 	Side    string
 	Class   string // up for buy, down for sell
@@ -147,7 +153,7 @@ func grouped(rows []orderRow) []orderRow {
 
 func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decimal) orderRow {
 	r := orderRow{
-		Order: o, Symbol: o.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
+		Order: o, ID: o.ID, Created: o.Created, Updated: o.Updated, Symbol: o.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
 		Client: clientName(o.Client, o.External), Pending: o.Status == order.PendingApproval, Open: !o.Status.Final(),
 	}
 	if o.Side == order.Sell {
