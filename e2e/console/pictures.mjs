@@ -49,7 +49,7 @@ const first = await visitor(browser, base, {});
 const details = await scene(first.page);
 await first.close();
 const pages = {
-  overview: "/", chart: "/chart/BTCUSDT", approvals: "/approvals", orders: "/orders", alerts: "/alerts", clients: "/clients", activity: "/activity",
+  overview: "/", chart: "/chart/BTCUSDT", approvals: "/approvals", orders: "/orders", alerts: "/alerts", scripts: "/scripts", script: "/scripts/ema_cross", "chart-script": "/chart?symbol=BTCUSDT&indicators=ema_cross,rsi", clients: "/clients", activity: "/activity",
   settings: "/settings", more: "/more", halt: "/halt", resume: "/resume", "revoke-all": "/clients/revoke-all", "alert-new": "/alerts/new", ...details,
 };
 const wide = { width: 1440, height: 900 }, phone = { width: 390, height: 844 };
@@ -60,7 +60,7 @@ for (const [form, [viewport, colorScheme]] of Object.entries(forms)) {
   for (const [name, path] of Object.entries(pages)) {
     if (only && !only.includes(name)) continue;
     await page.goto(base + "/console" + path);
-    if (name === "chart") await page.waitForSelector("#chart canvas");
+    if (name.startsWith("chart")) await page.waitForSelector("#chart canvas");
     await page.screenshot({ path: `${folder}/${name}-${form}.png` });
   }
   await close();

@@ -20,7 +20,7 @@ for (const scripted of [true, false]) {
 }
 
 const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
-  "/chart", "/alerts/new", ...details.slice(0, details.length / 2)];
+  "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", ...details.slice(0, details.length / 2)];
 const token = await client(base, "Claude");
 assert.equal((await call(base, token)).status, 200);
 

@@ -25,6 +25,9 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *health, t
 	logins.OnEvent(func(_ context.Context, e oauth.Event) { trackUse(use, e) })
 	ports := tools.trading.consolePorts()
 	ports.Charts = consoleCharts{tools.registry}
+	if rt.shelf != nil && rt.Config.NATS.URL == "" && !rt.Config.ManyOwners() {
+		ports.Scripts = rt.shelf
+	}
 	ports.Clients, ports.Health = consoleClients{logins, use}, h.parts
 	return console.New(console.Config{
 		Owner: owner.New(logins, time.Now), BaseURL: rt.Config.HTTP.BaseURL, Version: rt.release(), Log: rt.Log, Now: time.Now,

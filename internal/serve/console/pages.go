@@ -47,6 +47,8 @@ func (c *Console) table() []page {
 		orderPage(),
 		alertsPage(),
 		alertPage(),
+		scriptsPage(),
+		scriptPage(),
 		clientsPage(),
 		clientPage(),
 		activityPage(),
@@ -63,6 +65,7 @@ func acts() []act {
 		orderActs(),
 		approvalActs(),
 		alertActs(),
+		scriptActs(),
 		clientActs(),
 		activityActs(),
 		[]act{logoutAct(), themeAct()},
@@ -120,6 +123,7 @@ func (c *Console) funcs() template.FuncMap {
 	return template.FuncMap{
 		"static": func(name string) string { return c.assets().path(name) },
 		"lower":  strings.ToLower,
+		"plural": plural,
 		"icon":   icons(),
 		"dict": func(pairs ...any) (map[string]any, error) {
 			m := map[string]any{}

@@ -28,6 +28,7 @@ type Ports struct {
 	History   History
 	Charts    Charts
 	Market    Market
+	Scripts   Scripts
 }
 
 // Market has what pages draw and name besides charts.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,10 +23,12 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
 	"candela/internal/alerting/alert"
+	"candela/internal/analysis/pine"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/serve/console"
+	"candela/internal/store/scripts"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -267,7 +271,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb)},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -379,6 +383,21 @@ func (b *book) fill() {
 		Position: order.Position{Symbol: btc(), Quantity: dec("0.086"), Cost: dec("4109.3")}, Mode: order.Paper,
 		Quote: order.Quote{Last: dec("47283.43"), At: noon()},
 	}}
+}
+
+// shelf has a script that compiles and one that does not.
+func shelf(tb testing.TB) *scripts.Shelf {
+	tb.Helper()
+	home := tb.TempDir()
+	if err := os.Mkdir(filepath.Join(home, scripts.DirName), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	for name, source := range map[string]string{"my_cross": "//@version=6\nindicator(\"</pre><script>alert(1)</script>\")\nplot(close)\n", "broken": "what"} {
+		if err := os.WriteFile(filepath.Join(home, scripts.DirName, name+".pine"), []byte(source), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return scripts.Open(home, scripts.Unshared, pine.Compile)
 }
 
 // shop has prices and names.
