@@ -75,7 +75,12 @@ func (s *site) figures(owners int) (f figures) {
 		return err == nil && strings.Contains(page, want)
 	})
 	f.ready, f.cpu = time.Since(began), r.cpu(s.TB)
-	f.live, f.resident = s.live(r), float64(r.resident(s.TB))
+	f.live = s.live(r)
+	for range 4 { // what the start needed goes when it is over
+		time.Sleep(250 * time.Millisecond)
+		f.live = min(f.live, s.live(r))
+	}
+	f.resident = float64(r.resident(s.TB))
 	info, err := s.servers.js.Stream(s.Context(), alerts)
 	if err != nil {
 		s.Fatal(err)
