@@ -69,7 +69,7 @@ def vector(pairs):
     """Runs pairs of lengths as columns; an order fills at the next open."""
     fast = vectorbt.MA.run(bars.Close, [p[0] for p in pairs], ewm=True, short_name="fast").ma
     slow = vectorbt.MA.run(bars.Close, [p[1] for p in pairs], ewm=True, short_name="slow").ma
-    above = fast.to_numpy() > slow.to_numpy()
+    above = (fast.to_numpy() > slow.to_numpy()).reshape(BARS, -1)
     before = np.vstack([np.zeros((1, above.shape[1]), bool), above[:-1]])
     late = lambda x: np.vstack([np.zeros((1, x.shape[1]), bool), x[:-1]])  # noqa: E731
     folio = vectorbt.Portfolio.from_signals(bars.Close, late(above & ~before), late(~above & before), price=bars.Open, fees=0.001, init_cash=10_000_000, freq="1h")

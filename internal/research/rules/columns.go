@@ -12,8 +12,9 @@ import (
 // columned is an instance that knows what its conditions say of every bar.
 type columned struct {
 	account *simulate.Account
+	bars    *market.Bars
 	sides   []columnedSide
-	timed   bool   // a position ends after some bars
+	timed   bool   // a position may end at any bar
 	at      int    // index of the next bar
 	woken   []bool // bars at which a condition speaks
 	opens   []bool // bars at which one opens a position
@@ -27,7 +28,7 @@ type columnedSide struct {
 // columned evaluates the conditions at all bars at once.
 func (in *instance) columned(k *replay.Columns) *columned {
 	n := k.Bars.Len()
-	out := &columned{account: in.account, woken: make([]bool, n), opens: make([]bool, n)}
+	out := &columned{bars: k.Bars, account: in.account, woken: make([]bool, n), opens: make([]bool, n)}
 	join := func(to, from []bool) {
 		for b, is := range from {
 			to[b] = to[b] || is
@@ -42,7 +43,7 @@ func (in *instance) columned(k *replay.Columns) *columned {
 		}
 		join(out.woken, s.enters)
 		join(out.opens, s.enters)
-		out.timed = out.timed || s.rules.MaxBars > 0
+		out.timed = out.timed || s.rules.MaxBars > 0 || s.paper && s.rules.Stop > 0
 		out.sides = append(out.sides, s)
 	}
 	return out
@@ -69,7 +70,7 @@ func (c *columned) Wake(i int) int {
 func (c *columned) Next(market.Bar) error {
 	for i := range c.sides {
 		s := &c.sides[i]
-		s.order(c.account, s.enters[c.at], s.leaves[c.at])
+		s.order(c.account, s.enters[c.at], s.leaves[c.at], c.bars.L[c.at], c.bars.H[c.at])
 	}
 	return nil
 }

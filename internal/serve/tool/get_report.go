@@ -159,7 +159,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 				{"Costs", honest.Costs},
 				{"Order of trades", honest.Order},
 				{"Trials", r.trials},
-				{"Assumptions", assumptions(&run.Config)},
+				{"Assumptions", assumptions(&run.Config, r.fills == fillsPaper)},
 				{"Data", fmt.Sprintf("%d bars of %s, %d missing", span.Bars, span.Venue, span.Holes)},
 			}},
 			{Title: "Result", Facts: [][2]string{

@@ -152,7 +152,14 @@ func tickOf(bars *market.Bars) float64 {
 type accountArgs struct {
 	capital, percent, quantity float64
 	fee, slip                  float64 // basis points
+	fills                      string  // the fill model
 }
+
+// The fill models: TradingView's rules, and those of the paper account.
+const (
+	fillsPine  = "pine"
+	fillsPaper = "paper"
+)
 
 func (a *accountArgs) args() args {
 	return args{
@@ -160,6 +167,7 @@ func (a *accountArgs) args() args {
 		floatArg("size_pct", &a.percent, 0.01, 1000, "Percent of the equity for a position. Default: 100."),
 		floatArg("quantity", &a.quantity, 1e-9, 1e12, "Units for a position, in place of size_pct."),
 		floatArg("fee_bps", &a.fee, 0, 1000, "Fee a side in basis points. Default: 10."),
+		enumArg("fill_model", &a.fills, "pine: TradingView's rules. paper: what the paper account would do with rules; stops are its own market orders at the next open, limits must be passed, no short.", fillsPine, fillsPaper),
 		floatArg("slip_bps", &a.slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5."),
 	}
 }
@@ -177,6 +185,9 @@ func (a *accountArgs) config(tick float64) simulate.Config {
 	// price moves until then: without it, the excess of a whole equity would be sold at once.
 	c.MarginLong = marginLeft / max(1, a.percent/100)
 	c.MarginShort = c.MarginLong
+	if a.fills == fillsPaper {
+		c.LimitBeyond = 1
+	}
 	if a.quantity > 0 {
 		c.Sizing, c.Size = simulate.Fixed, a.quantity
 	}

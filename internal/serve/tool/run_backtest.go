@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -47,7 +48,7 @@ type backtestArgs struct {
 }
 
 func declareBacktest() (*backtestArgs, args) {
-	r := &backtestArgs{interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5}}
+	r := &backtestArgs{interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5, fills: fillsPine}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
@@ -132,6 +133,9 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 		return mcp.Result{}, err
 	}
 	r.version = c.version
+	if err := r.checkFills(); err != nil {
+		return mcp.Result{}, err
+	}
 	switch {
 	case r.grid == nil && r.train > 0:
 		return mcp.Result{}, fault.Missing("sweep", "the values among which each step of walk_forward chooses, such as "+sweepExample)
@@ -155,6 +159,21 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	}
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 	return c.answerBacktest(ctx, caller, r, program, &p, program.Depth())
+}
+
+// checkFills refuses what the paper account cannot do.
+func (r *backtestArgs) checkFills() error {
+	switch {
+	case r.fills != fillsPaper:
+		return nil
+	case r.script != "":
+		return fault.Field("fill_model", fillsPaper, "pine for a script, whose orders the paper account does not know")
+	case r.shortText != nil:
+		return fault.Field("fill_model", fillsPaper, "pine, or long alone: nothing is lent to the paper account")
+	case r.percent > 100:
+		return fault.Field("size_pct", strconv.FormatFloat(r.percent, 'f', -1, 64), "at most 100 with the fill model paper: nothing is lent to the paper account")
+	}
+	return nil
 }
 
 // loadScript reads the stored script that the arguments name.
@@ -343,9 +362,9 @@ const lastTrades = 5
 func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
 	id := r.id(p)
 	out := backtestJSON{
-		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: "pine", Result: r.result(run.Run, p),
+		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.interval.String(), FillModel: r.fills, Result: r.result(run.Run, p),
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
-		Assumptions: assumptions(&run.Config), Sweep: r.sweepText(p, r.perYear(p)),
+		Assumptions: assumptions(&run.Config, r.fills == fillsPaper), Sweep: r.sweepText(p, r.perYear(p)),
 	}
 	out.Honesty.Trials = r.trials
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
@@ -364,9 +383,13 @@ func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
 func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 
 // assumptions describes the account of a run.
-func assumptions(c *simulate.Config) string {
+func assumptions(c *simulate.Config, paper bool) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
-	return fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
+	text := fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
+	if paper {
+		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it"
+	}
+	return text
 }
 
 // perYear returns the number of bars a year.

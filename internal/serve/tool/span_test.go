@@ -135,3 +135,39 @@ func TestTestAlert_ByID(t *testing.T) {
 		}
 	}
 }
+
+// TestRunBacktest_PaperFills holds that the fill model changes what is filled and is named, and
+// that what the paper account cannot do is refused.
+func TestRunBacktest_PaperFills(t *testing.T) {
+	t.Parallel()
+	const plain = `{"symbol":"BTCUSDT","interval":"1h","bars":1000,"long":{"enter":{"value":{"indicator":"rsi","op":"<","value":40}},"stop_pct":1,"target_pct":1}`
+	var answers []string
+	for _, model := range []string{"pine", "paper"} {
+		text, failed := ask(t, "run_backtest", plain+`,"fill_model":"`+model+`"}`)
+		var a struct {
+			FillModel   string `json:"fill_model"`
+			Assumptions string
+			RunID       string `json:"run_id"`
+			Result      struct{ Net float64 }
+		}
+		if err := json.Unmarshal([]byte(text), &a); err != nil || failed || a.FillModel != model || strings.Contains(a.Assumptions, "open after the bar") != (model == "paper") {
+			t.Errorf("%v: %s", err, text)
+		}
+		answers = append(answers, fmt.Sprint(a.RunID, a.Result.Net))
+	}
+	if answers[0] == answers[1] {
+		t.Error("both models have the same result")
+	}
+	for more, want := range map[string]string{
+		`,"fill_model":"real"`:                 "pine, paper",
+		`,"fill_model":"paper","size_pct":200`: "at most 100",
+		`,"fill_model":"paper","short":{"enter":{"value":{"indicator":"rsi","op":">","value":60}},"max_bars":10}`: "nothing is lent",
+	} {
+		if text, failed := ask(t, "run_backtest", plain+more+`}`); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", more, text)
+		}
+	}
+	if text, failed := ask(t, "run_backtest", fmt.Sprintf(inputStrategy, `,"fill_model":"paper"`)); !failed || !strings.Contains(text, "pine for a script") {
+		t.Error(text)
+	}
+}
