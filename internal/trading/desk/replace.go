@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
@@ -18,8 +20,9 @@ type deferred struct {
 	caller      principal.Caller
 	requestedAt time.Time
 	market      symbolMarket
-	waitsFor    []string // IDs
-	cancelled   []string // IDs of those for which a cancel is sent
+	waitsFor    []string                   // IDs
+	cancelled   []string                   // IDs of those for which a cancel is sent
+	filled      map[string]decimal.Decimal // of waitsFor, when it was requested
 }
 
 // replacedOrders returns the open orders that end when one is replaced: its group, or itself.
@@ -118,7 +121,7 @@ func checkKept(r order.Request, group []order.Order) error {
 
 // deferSend records orders and the cancels of those that must end first, in one commit.
 func (l *loop) deferSend(caller principal.Caller, orders []order.Origin, ends []order.Order, requestedAt time.Time, m symbolMarket) *callResult {
-	d := &deferred{caller: caller, requestedAt: requestedAt.Round(0), market: m}
+	d := &deferred{caller: caller, requestedAt: requestedAt.Round(0), market: m, filled: make(map[string]decimal.Decimal)}
 	now, head := l.now(), orders[0].ID
 	events := make([]order.Event, 0, len(orders)+len(ends))
 	for i := range orders {
@@ -134,6 +137,7 @@ func (l *loop) deferSend(caller principal.Caller, orders []order.Origin, ends []
 	t := &callResult{}
 	for _, o := range ends {
 		d.waitsFor = append(d.waitsFor, o.ID)
+		d.filled[o.ID] = o.Filled
 	}
 	for _, g := range orders {
 		l.inFlight[g.ID] = true // nothing else is done with it
@@ -196,8 +200,8 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 	for _, id := range d.waitsFor {
 		other, ok := l.book.Order(id)
 		if !ok || other.Status.Final() && !other.NeedsQuery() && !l.inFlight[id] {
-			if o.Replaces == id && other.Status == order.Filled {
-				return guard.NotFreed("replaces", "Order "+id+" was filled before it could be replaced."), false
+			if denial := filledFirst(o, other, d); denial != nil {
+				return denial, false
 			}
 			continue
 		}
@@ -221,6 +225,19 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 		return denial, false
 	}
 	return guard.CheckReplacing(l.cfg.Policy, intent(o.Origin), facts, o.Replaces), false
+}
+
+// filledFirst denies an order that takes the place of another, or closes what that one held, if the
+// other was filled in the meantime: it would close something else that is held.
+func filledFirst(o, other order.Order, d *deferred) *guard.Denial {
+	switch {
+	case o.Replaces == other.ID && other.Status == order.Filled:
+		return guard.NotFreed("replaces", "Order "+other.ID+" was filled before it could be replaced.")
+	case o.ReduceOnly && (o.Replaces != "" || o.Parent != "") && other.Filled.GreaterThan(d.filled[other.ID]):
+		return guard.NotFreed("reduce_only", "Order "+other.ID+" was filled before it could be cancelled, so nothing was sent. Check get_positions.")
+	default:
+		return nil
+	}
 }
 
 // finishDeferred sends an order that waited, or records its denial. A record that fails is

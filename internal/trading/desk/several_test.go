@@ -115,3 +115,43 @@ func TestProtector_AnExitClosesWhatItReleases(t *testing.T) {
 		})
 	}
 }
+
+// TestProtector_AnExitWhoseLegsAreFilled holds that an exit is not sent if the target that it releases
+// is filled first: it would close what another entry brought. So does a stop that is moved.
+func TestProtector_AnExitWhoseLegsAreFilled(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(entry order.Placed) order.Request{
+		"an exit": func(order.Placed) order.Request { return sell("0.1") },
+		"a move": func(entry order.Placed) order.Request {
+			r := pair("0.3")
+			r.Protect.StopLoss, r.Replaces = dec("48100"), entry.Legs[0].ID
+			return r
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inManner(t, func(w *world) {
+				w.placed(bracket(buy("0.2")))
+				time.Sleep(time.Second) // the newest is released
+				entry := w.placed(bracket(buy("0.3")))
+				time.Sleep(2 * time.Second)
+				w.venue.Fail(brokertest.Fault{Fate: broker.ErrUnknown}) // the cancel is lost
+				done := make(chan order.Placed)
+				go func() {
+					p, _ := w.Place(w.t.Context(), caller(), ask(entry))
+					done <- p
+				}()
+				time.Sleep(100 * time.Millisecond)
+				w.venue.Trade(entry.Legs[1].ID, dec("0.3"))
+				if p := <-done; p.Status != order.Denied || p.Denial.Rule != "reduce_only" {
+					w.t.Errorf("the order is %v: %s", p.Status, p.Reason)
+				}
+				time.Sleep(time.Minute)
+				w.wantsStop("0.2")
+				if w.Status().State.Level() != guard.Active {
+					w.t.Errorf("restricted: %+v", w.Status().State)
+				}
+			})
+		})
+	}
+}

@@ -207,7 +207,7 @@ func exitName(o order.Order) string {
 }
 
 // Releases returns the orders that must be cancelled before an order with reduce_only can
-// be sent, because they hold what it closes: as few as are needed, the oldest first, and
+// be sent, because they hold what it closes: as few as are needed, the newest first, and
 // all orders of a group together. Entries that are filled in part are among them.
 func Releases(in Intent, f Facts) []order.Order {
 	q := orderCheck{Intent: in, Facts: f}

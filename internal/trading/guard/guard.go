@@ -52,7 +52,7 @@ type Facts struct {
 	Equity       decimal.NullDecimal // of the account; null if unknown
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
-	Exits        []order.Order       // orders placed here that hold the position in the symbol and that reduce_only releases, oldest first
+	Exits        []order.Order       // orders placed here that hold the position in the symbol and that reduce_only releases, newest first
 
 	Filling []order.Order // entries that brought a part of the position and are open, oldest first, each followed by its open legs
 }

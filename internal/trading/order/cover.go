@@ -266,12 +266,20 @@ func (o Order) reached() bool {
 
 // ended reports whether somebody ended the protection: a stop that was cancelled neither for
 // another order nor because its entry ended before it was filled, or was filled while its own
-// cancel, which ends the legs, was on its way.
+// cancel, which ends the legs, was on its way; nor by the venue because the target beside it was
+// filled.
 func (c *Cover) ended(stop Order) bool {
 	late := c.Entry.CancelTried && !stop.CancelTried
 	cut := stop.Group.Leg && c.Entry.Status.Final() && (c.Entry.Status != Filled || late)
 	lost := stop.Fired && stop.VenueID == "" // candela stopped before it was sent
-	return stop.Status == Canceled && stop.CancelFor == "" && !cut && !lost
+	return stop.Status == Canceled && stop.CancelFor == "" && !cut && !lost && (stop.CancelTried || !c.reachedTarget(stop))
+}
+
+// reachedTarget reports whether the target beside a stop was filled.
+func (c *Cover) reachedTarget(stop Order) bool {
+	return slices.ContainsFunc(c.Exits, func(o Order) bool {
+		return o.Role == TakeProfit && o.Status == Filled && o.Group.Name != "" && o.Group.Name == stop.Group.Name
+	})
 }
 
 // asked returns the protection that a stop is part of.

@@ -79,3 +79,31 @@ func TestCovers_ACancelThatFailedMayBeCarriedOut(t *testing.T) {
 		}
 	}
 }
+
+// TestCovers_AVenueCancelsTheStopOfAFilledTarget holds that the rest of a position keeps its wish when
+// the venue cancels the stop of a pair for a part of it because the target was filled, and loses it
+// when somebody cancels the stop.
+func TestCovers_AVenueCancelsTheStopOfAFilledTarget(t *testing.T) {
+	t.Parallel()
+	for name, asked := range map[string][]order.Event{"the venue": nil, "a client": {event("s", order.KindCancelRequested)}} {
+		entry, target := origin("e", order.Buy, "8"), origin("t", order.Sell, "6")
+		entry.Role, entry.Group.Name, entry.Protect.StopLoss = order.Entry, "e", dec("90")
+		target.Role, target.Group.Name, target.Parent, target.Protect.StopLoss = order.TakeProfit, "t", "e", dec("90")
+		stop := origin("s", order.Sell, "6")
+		stop.Role, stop.Group.Name, stop.Parent, stop.StopPrice = order.StopLoss, "t", "e", dec("90")
+		accepted := event("s", order.KindAccepted)
+		accepted.VenueID = "17"
+		b := order.NewBook("me")
+		events := []order.Event{created(entry), event("e", order.KindSent), filled(trade(entry, 5, "8", "100")), created(target), event("t", order.KindSent), created(stop), event("s", order.KindSent), accepted}
+		events = append(append(events, asked...), filled(trade(target, 6, "6", "110")), event("s", order.KindCanceled))
+		for _, e := range events {
+			if err := b.Apply(e); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		all := b.Covers(entry.Symbol, "BTC")
+		if len(all) != 1 || all[0].Due.Equal(dec("2")) != (asked == nil) {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+}
