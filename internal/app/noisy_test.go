@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd/httpdtest"
+	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 )
@@ -52,7 +54,12 @@ func newNoisyScene(t *testing.T, quiet int) *noisyScene {
 	}
 	add("owner", accountOwner)
 	flags := slices.Concat([]string{"--max-connections", "4000"}, manyFlags(t))
-	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, tokens, flags...)
+	home := filepath.Join(t.TempDir(), "home")
+	plans := "[default]\ncalls_per_second = 500\n" // so that the number of open calls decides
+	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(filepath.Join(home, statedir.PlansName), []byte(plans), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	url, stop := startTradingFor(t, home, venue.URL, tokens, flags...)
 	t.Cleanup(stop)
 	s := &noisyScene{t: t, url: url, stop: make(chan struct{}), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}}
 	t.Cleanup(s.http.CloseIdleConnections)
