@@ -29,7 +29,8 @@ func backtest(ctx context.Context, in invocation) error {
 	q := newQuestion("run_backtest")
 	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed"),
 		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript},
-		valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}))
+		valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}, valueFlag{"--from", q.setText("from")}, valueFlag{"--to", q.setText("to")},
+		valueFlag{"--fill-model", q.setText("fill_model")}))
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,8 @@ func backtest(ctx context.Context, in invocation) error {
 // testAlert asks when an alert would have fired.
 func testAlert(ctx context.Context, in invocation) error {
 	q := newQuestion("test_alert")
-	rest, err := q.parse(in.args, append(q.numbers("bars", "seed"), valueFlag{"--condition", q.setJSON("condition")}))
+	rest, err := q.parse(in.args, append(q.numbers("bars", "seed"), valueFlag{"--condition", q.setJSON("condition")},
+		valueFlag{"--from", q.setText("from")}, valueFlag{"--to", q.setText("to")}))
 	if err != nil {
 		return err
 	}

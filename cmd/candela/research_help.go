@@ -16,10 +16,14 @@ Flags:
                  max_bars; FILE may be the JSON itself
   --script FILE  a Pine script with strategy(), or the name of a stored one
   --bars N       closed bars, 5000 by default
+  --from DATE, --to DATE
+                 the bars from a date or time on, up to another
+  --fill-model pine|paper
+                 how orders fill, pine by default
   --capital N, --size-pct N, --quantity N, --fee-bps N, --slip-bps N, --seed N
                  as in run_backtest
   --sweep JSON   values to try, such as {"fast":[5,10],"slow":[20,40]}; "$fast" in the rules
-                 stands for them
+                 stands for them; with a script, fast is one of its inputs
   --walk-forward TRAIN:TEST
                  with --sweep: choose on TRAIN bars, run on the next TEST bars, move on
   --oos-pct N    newest bars that a sweep does not see, 30 by default
@@ -36,6 +40,8 @@ it did after any bar.
 Flags:
   --condition JSON  a condition of set_alert, or a file that has one
   --bars N          closed bars, 5000 by default
+  --from DATE, --to DATE
+                    the bars from a date or time on, up to another
   --seed N          of the random blocks` + researchFlags + `
 Example:
   candela test-alert BTCUSDT 4h --condition '{"indicator_signal":{"indicator":"rsi","signal":"rsi_oversold"}}'
