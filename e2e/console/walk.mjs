@@ -95,6 +95,15 @@ for (const [name, options] of Object.entries({ script: {}, "no script": { javaSc
   await page.goto(`${base}/console/settings`);
   await submit(page, 'button:has-text("Blue and orange")');
   assert.equal(await page.getAttribute("html", "data-marks"), "blue");
+  if (name === "script") { // the chart of a Pine script follows them
+    await submit(page, 'button:has-text("1.234,50")');
+    await page.fill('input[name="zone"]', "Asia/Tokyo");
+    await Promise.all([page.waitForNavigation(), page.press('input[name="zone"]', "Enter")]);
+    await page.goto(`${base}/console/chart?symbol=BTCUSDT&indicators=ema_cross`);
+    await page.waitForSelector("#chart .legend >> text=EMA cross");
+    assert.match(await page.textContent("#chart .legend"), /C \d\d\.\d{3},\d\d/);
+    assert.match(await page.getAttribute("#chart", "aria-label"), /:00 GMT\+9: open/);
+  }
   await page.goto(`${base}/console/more`);
   await submit(page, 'main button:has-text("Log out")');
   await page.goto(`${base}/console/`);
