@@ -118,7 +118,7 @@ func (c *Console) addReview(v *visit, k *card) {
 		return // the card is good without it, and allowing checks again
 	}
 	f := v.format()
-	var because []string
+	because := make([]string, 0, len(review.Because))
 	for _, b := range review.Because {
 		word := map[string]string{"approval_above": "value ", "approval_risk_above": "risk "}[b.Rule]
 		because = append(because, word+f.Money(b.Value)+", above "+f.Whole(b.Limit))

@@ -86,8 +86,9 @@ func (c *Console) dayLines(a guard.Account, all []order.Order, f format) []*dayL
 	if len(samples) < 2 {
 		return nil
 	}
-	var lines []*dayLine
-	for _, p := range dayPlots() {
+	plots := dayPlots()
+	lines := make([]*dayLine, 0, len(plots))
+	for _, p := range plots {
 		lines = append(lines, newDayLine(p, samples, a, all, f))
 	}
 	return lines
