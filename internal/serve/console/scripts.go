@@ -110,11 +110,11 @@ func (c *Console) scriptUses(ctx context.Context, v *visit) map[string]int {
 
 // indicatorsOf returns the indicators that a condition computes.
 func indicatorsOf(cond alert.Condition) []string {
-	names := []string{cond.Indicator, cond.Left.Indicator, cond.Right.Indicator}
+	names := slices.DeleteFunc([]string{cond.Indicator, cond.Left.Indicator, cond.Right.Indicator}, func(name string) bool { return name == "" })
 	for _, m := range cond.Members {
-		names = append(names, indicatorsOf(m)...)
+		names = slices.Concat(names, indicatorsOf(m))
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return names
 }
 
 type scriptData struct {
