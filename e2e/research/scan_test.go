@@ -69,7 +69,8 @@ func TestScan_IsCancelledAndGoesOn(t *testing.T) {
 		t.Errorf("%v: %.300s", err, text)
 	}
 	all, total := s.read()
-	if all != symbols || total > pages*(symbols+2*onTheWay) {
+	// A million bars are kept, which 500 symbols of 2,000 fill: some of those are read again.
+	if all != symbols || total > pages*(symbols+2*onTheWay)+longtest.Pick(0, symbols) {
 		t.Errorf("%d symbols in %d requests, %d before", all, total, requests)
 	}
 	if used := s.venue.PeakWeight(); used > limit/2 {
