@@ -153,11 +153,17 @@ func (b *Book) covers(s market.Symbol, base string) (all []Cover, unclaimed deci
 	}
 	stops := b.spareStops(s, held)
 	spare = spare.Add(decimal.Max(stops.Sub(left), decimal.Zero))
-	for i, lack := range lacks {
-		used := decimal.Min(lack, spare)
-		spare = spare.Sub(used)
-		if all[i].Wish.HasStop() {
-			all[i].Due = decimal.Min(lack.Sub(used), asked[i])
+	// An entry that is open gets stops of its own when it is filled, so the others come first.
+	for _, ended := range []bool{true, false} {
+		for i, lack := range lacks {
+			if all[i].Entry.Status.Final() != ended {
+				continue
+			}
+			used := decimal.Min(lack, spare)
+			spare = spare.Sub(used)
+			if all[i].Wish.HasStop() {
+				all[i].Due = decimal.Min(lack.Sub(used), asked[i])
+			}
 		}
 	}
 	return all, decimal.Max(left.Sub(stops), decimal.Zero)
