@@ -28,6 +28,7 @@ func foreignArgs() map[string]string {
 	return map[string]string{
 		"cancel_alert.alert_id":       ``,
 		"cancel_order.order_id":       ``,
+		"test_alert.alert_id":         ``,
 		"get_report.report_id":        ``,
 		"get_report.cursor":           `"report_id":"0123456789abcdef",`,
 		"list_alerts.cursor":          ``,
