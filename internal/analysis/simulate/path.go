@@ -62,14 +62,14 @@ func (a *Account) Bar(b Bar) {
 
 // Skip passes over a number of bars with neither orders nor a position, of which the last has a
 // time and a close.
-func (a *Account) Skip(bars int, last int64, close float64) {
+func (a *Account) Skip(bars int, last int64, price float64) {
 	if bars == 0 {
 		return
 	}
 	a.bar += bars
 	a.time = last
 	a.newDay(last)
-	a.price = close
+	a.price = price
 	a.totals.Bars += bars
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,8 +71,9 @@ func TestMigrate_OwnersKeepTheirStanding(t *testing.T) {
 	}
 }
 
-func ownersOf(t *testing.T, l *ledger.Ledger) (text string) {
+func ownersOf(t *testing.T, l *ledger.Ledger) string {
 	t.Helper()
+	var text strings.Builder
 	for o, err := range l.Owners(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +82,7 @@ func ownersOf(t *testing.T, l *ledger.Ledger) (text string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += fmt.Sprintf("%+v %+v\n", o, linked)
+		fmt.Fprintf(&text, "%+v %+v\n", o, linked)
 	}
-	return text
+	return text.String()
 }

@@ -54,11 +54,11 @@ func line(name, params, label string) alert.Operand {
 func number(x int64) alert.Operand { return alert.Operand{Number: decimal.NewFromInt(x)} }
 
 // checked returns rules that are ready to run.
-func checked(t testing.TB, long, short *rules.Side) *rules.Rules {
-	t.Helper()
+func checked(tb testing.TB, long, short *rules.Side) *rules.Rules {
+	tb.Helper()
 	r := &rules.Rules{Long: long, Short: short, Symbol: market.Symbol{Name: "X"}, Interval: market.Hour1, Account: account()}
 	if err := r.Check(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -151,16 +151,16 @@ func TestColumns_EqualStepsForEveryOperator(t *testing.T) {
 }
 
 // cross is long while the shorter average is above the longer one.
-func cross(t testing.TB, fast, slow int) *rules.Rules {
-	t.Helper()
+func cross(tb testing.TB, fast, slow int) *rules.Rules {
+	tb.Helper()
 	f, s := line("ema", fmt.Sprintf(`{"length":%d}`, fast), "EMA"), line("ema", fmt.Sprintf(`{"length":%d}`, slow), "EMA")
 	exit := compare(f, alert.Less, s)
-	return checked(t, &rules.Side{Enter: compare(f, alert.Greater, s), Exit: &exit}, nil)
+	return checked(tb, &rules.Side{Enter: compare(f, alert.Greater, s), Exit: &exit}, nil)
 }
 
 // crosses asks for pairs of averages.
-func crosses(t testing.TB, bars *market.Bars, fast, slow int) *sweep.Question {
-	t.Helper()
+func crosses(tb testing.TB, bars *market.Bars, fast, slow int) *sweep.Question {
+	tb.Helper()
 	columns := &replay.Columns{Bars: bars}
 	grid := sweep.Grid{{Name: "fast"}, {Name: "slow"}}
 	for i := range fast {
@@ -170,7 +170,7 @@ func crosses(t testing.TB, bars *market.Bars, fast, slow int) *sweep.Question {
 		grid[1].Values = append(grid[1].Values, float64(40+i))
 	}
 	return &sweep.Question{Grid: grid, Bars: bars, Program: func(point []float64) (strategy.Program, error) {
-		r := cross(t, int(point[0]), int(point[1]))
+		r := cross(tb, int(point[0]), int(point[1]))
 		r.Columns = columns
 		return r, nil
 	}}

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -26,13 +27,12 @@ type alertTestArgs struct {
 func (c *charts) testAlert() toolSpec {
 	arguments := func() (*alertTestArgs, args) {
 		r := &alertTestArgs{alertArgs: alertArgs{on: "close"}, span: span{bars: defaultPast}, seed: 1}
-		list := args{
+		return r, slices.Concat(args{
 			symbolArg(&r.Symbol, "The instrument, such as BTCUSDT."),
 			conditionArg(c.library, &r.Condition, &r.timed),
 			stringArg("alert_id", &r.id, 64, "An alert of list_alerts, in place of symbol and condition."),
 			intervalArg(&r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
-		}
-		return r, append(append(list, r.span.args()...), intArg("seed", &r.seed, 0, 1<<31-1, ""))
+		}, r.args(), args{intArg("seed", &r.seed, 0, 1<<31-1, "")})
 	}
 	return toolSpec{
 		name: "test_alert", title: "Test an alert on the past", scope: principal.Charts, set: ResearchSet,

@@ -14,15 +14,15 @@ import (
 	"candela/internal/store/replica/conn"
 )
 
-func recordOf(t testing.TB, state string, change func(*alertRecord)) []byte {
-	t.Helper()
+func recordOf(tb testing.TB, state string, change func(*alertRecord)) []byte {
+	tb.Helper()
 	a := alert.Alert{
 		ID: "01980000-0000-7000-8000-000000000001", Owner: "ann", Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
 		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString("70000.50")}, Created: time.Now(), Note: "a note",
 	}
 	stored, err := newAlertData(a)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r := alertRecord{State: state, Alert: stored, Set: conn.NewChangeInfo("name", time.Now(), principal.Caller{Key: "key", Client: "client"})}
 	if state == fired {
@@ -35,7 +35,7 @@ func recordOf(t testing.TB, state string, change func(*alertRecord)) []byte {
 	}
 	data, err := r.encode()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
