@@ -61,8 +61,11 @@ func (c *compiler) program() {
 		m.out[i].clear()
 	}
 	c.hoist = c.newHoister()
-	m.body = c.block(c.prog.Body, nil)
+	list := c.statements(c.prog.Body, nil)
+	m.body = sequence(list)
 	c.seal()
+	m.left = m.budget
+	m.idle = c.hoist != nil && len(list)+len(m.everyBar)+len(m.hoisted)+len(m.rings)+len(m.conds) == 0
 }
 
 // begin prepares the machine for a script or for the expression of a request.
@@ -164,7 +167,10 @@ func (c *compiler) text(s string) float64 {
 
 // block compiles a list of statements. The block's value goes to dst, if anything wants it.
 func (c *compiler) block(b *check.Block, dst []*float64) stmt {
-	var list []stmt
+	return sequence(c.statements(b, dst))
+}
+
+func (c *compiler) statements(b *check.Block, dst []*float64) (list []stmt) {
 	for _, s := range b.Stmts {
 		if isDeclaration(s) {
 			continue
@@ -176,7 +182,7 @@ func (c *compiler) block(b *check.Block, dst []*float64) stmt {
 	if b.Value != nil {
 		list = append(list, c.into(b.Value, dst))
 	}
-	return sequence(list)
+	return list
 }
 
 // isDeclaration reports whether a statement is the call of indicator, strategy or library,

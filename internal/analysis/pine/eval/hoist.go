@@ -287,8 +287,12 @@ func (h *hoister) column(e check.Expr) column {
 		if e.Max > 0 {
 			return h.back(h.column(e.X), e.Max)
 		}
+	case *check.Cond:
+		if e.Q > check.SimpleQ {
+			return h.choice(e)
+		}
 	case *check.Call:
-		if e.Builtin != nil {
+		if e.Builtin != nil && h.always[e] {
 			if values := h.call(e); len(values) == 1 {
 				return values[0]
 			}
@@ -297,20 +301,67 @@ func (h *hoister) column(e check.Expr) column {
 	return h.constant(e)
 }
 
+// choice computes a choice between two columns or numbers. Calls that run only if they are
+// chosen are not columns.
+func (h *hoister) choice(e *check.Cond) column {
+	is := h.truth(e.If)
+	if is == nil {
+		return nil
+	}
+	x, known := h.known(e.Then)
+	y, both := h.known(e.Else)
+	if known && both {
+		out := h.make()
+		for i := range out {
+			if out[i] = y; is[i] != 0 {
+				out[i] = x
+			}
+		}
+		return out
+	}
+	then, other := h.column(e.Then), h.column(e.Else)
+	return h.each(func(i int) float64 {
+		if is[i] != 0 {
+			return then[i]
+		}
+		return other[i]
+	}, then, other)
+}
+
+// truth returns a column of 1 where two columns cross and 0 elsewhere, nil for another condition.
+func (h *hoister) truth(e check.Expr) column {
+	if v, ok := e.(*check.VarRef); ok {
+		e = h.inits[v.Var].from
+	}
+	call, ok := e.(*check.Call)
+	if !ok || call.Builtin == nil || !h.always[call] {
+		return nil
+	}
+	if values := h.call(call); len(values) == 1 && call.T.Kind == check.Bool {
+		return values[0]
+	}
+	return nil
+}
+
 func isNumber(t *check.Type) bool {
 	return t != nil && (t.Kind == check.Float || t.Kind == check.Int)
 }
 
+// known returns a number that is known before the first bar.
+func (h *hoister) known(e check.Expr) (x float64, ok bool) {
+	if isNumber(e.Type()) && e.Qual() <= check.SimpleQ {
+		early(func() { x, ok = h.c.num(e)(), true })
+	}
+	return x, ok
+}
+
 // constant is the column of a number that is known before the first bar.
-func (h *hoister) constant(e check.Expr) (out column) {
-	if e.Qual() > check.SimpleQ {
+func (h *hoister) constant(e check.Expr) column {
+	x, ok := h.known(e)
+	if !ok {
 		return nil
 	}
-	early(func() {
-		x := h.c.num(e)()
-		out = h.each(func(int) float64 { return x })
-	})
-	return out
+	return h.each(func(int) float64 { return x })
 }
 
 func (h *hoister) variable(v *check.Var) column {

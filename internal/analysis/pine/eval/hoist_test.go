@@ -32,6 +32,10 @@ func hoistCases() map[string]int {
 
 		"n = math.max(3, input.int(7))\nm = nz(n, 2)\nplot(ta.sma(close, m) + ta.hma(close, n))": 1,
 
+		"u = ta.crossover(close, ta.ema(close, 3))\nplot(u ? 1 : 0)\nplot(u ? high : low)": 2,
+		"plot(ta.cross(close, ta.sma(close, 4)) ? ta.ema(close, 3) : 1)":                   1,
+		"u = ta.cross(close, ta.sma(close, 4))\nu := not u\nplot(u ? 1 : 0)":               1,
+
 		// Calls that do not run on every bar, run several times or depend on more than prices.
 		"x = close > open ? ta.ema(close, 9) : 1\nplot(x)":                       0,
 		"x = 0.0\nif close > open\n    x := ta.sma(close, 9)\nplot(x)":           0,

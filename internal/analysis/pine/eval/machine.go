@@ -132,6 +132,7 @@ type Machine struct {
 	requests []*request
 	hoisted  []hoisted
 	columns  map[int]column // values of plots that are known ahead, by Plot.Index
+	idle     bool           // nothing is left to do on a bar
 	everyBar []func()       // built-in variables with state, before the body
 	types    *typeTable
 }
@@ -188,6 +189,10 @@ func (m *Machine) Keep(bar market.Bar) error {
 	}
 	m.newest, m.confirmed, m.tried = false, true, false
 	m.bar = bar
+	if i := m.index + 1; m.idle && i < len(m.env.Bars.T) && m.env.Bars.T[i] == bar.T {
+		m.index = i
+		return nil
+	}
 	if err := m.run(); err != nil {
 		m.failed = err
 		return err
