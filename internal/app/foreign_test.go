@@ -5,19 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
-	"candela/internal/kit/principal"
-	"candela/internal/serve/httpd/httpdtest"
-	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/oidc"
 )
 
@@ -46,13 +39,7 @@ var namesThings = regexp.MustCompile(`(^|_)(id|ids|key|cursor|token|uri)$`)
 // a name that never was. An argument that is not in the table fails the test.
 func TestOwners_ForeignIDsAnswerLikeUnknownOnes(t *testing.T) {
 	t.Parallel()
-	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
-	t.Cleanup(venue.Close)
-	expires := time.Now().Add(time.Hour)
-	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, httpdtest.Tokens{
-		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
-		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
-	}, "--toolsets", "all")
+	url, stop := startForTwo(t, "--toolsets", "all")
 	defer stop()
 	hers := map[string]string{
 		"alert":  part(t, use(t, url, "ann", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999}}`), `"alert_id\\?":\\?"([^"\\]+)`),

@@ -17,18 +17,24 @@ import (
 	fakebinance "candela/internal/testkit/fake/binance"
 )
 
+// startForTwo starts the program for the owners ann and bob, who use the same client by name and
+// redirect URIs. Their tokens are their names.
+func startForTwo(t *testing.T, flags ...string) (url string, stop func()) {
+	t.Helper()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	expires := time.Now().Add(time.Hour)
+	return startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, httpdtest.Tokens{
+		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
+		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
+	}, flags...)
+}
+
 // TestOwners_SeeNothingOfEachOther runs the whole program for two owners: no tool and
 // no stream of the one may show, move or end what is the other's.
 func TestOwners_SeeNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
-	t.Cleanup(venue.Close)
-	expires := time.Now().Add(time.Hour)
-	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, httpdtest.Tokens{
-		// The same client by name and redirect URIs.
-		"ann": {Subject: oauth.SoleOwner, Key: "ann's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
-		"bob": {Subject: "bob", Key: "bob's", ClientKey: "client", Scope: principal.Trade, Expires: expires},
-	})
+	url, stop := startForTwo(t)
 	defer stop()
 	call := func(token, tool, arguments string) string {
 		t.Helper()

@@ -60,7 +60,7 @@ func Pause(ctx context.Context) error {
 	return nil
 }
 
-// lend gives the slot to who waits for it, and waits for the next.
+// lend gives the slot to a waiting request, and waits for another slot.
 func (t *turn) lend(ctx context.Context) error {
 	t.release()
 	release, err := t.slots.Take(ctx, t.owner, t.token)

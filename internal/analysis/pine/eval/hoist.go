@@ -349,8 +349,8 @@ func isNumber(t *check.Type) bool {
 
 // known returns a number that is known before the first bar.
 func (h *hoister) known(e check.Expr) (x float64, ok bool) {
-	if isNumber(e.Type()) && e.Qual() <= check.SimpleQ {
-		early(func() { x, ok = h.c.num(e)(), true })
+	if isNumber(e.Type()) {
+		early(func() { x, ok = h.c.fixed(e) })
 	}
 	return x, ok
 }
