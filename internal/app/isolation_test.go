@@ -252,7 +252,7 @@ func (w *ownersWorld) sameChart(o *pairedOwner, client, symbol string) {
 	for i, p := range o.places {
 		w.callAt(o, p.home(), client, "list_alerts", `{}`) // after which the replica knows them
 		text := w.callAt(o, p.home(), client, "generate_chart", fmt.Sprintf(`{"symbol":%q,"format":"summary"}`, symbol))
-		own[i] = strings.Join(regexp.MustCompile(`9999\d{4}|price_above|filled|"isError":true`).FindAllString(text, -1), " ")
+		own[i] = strings.Join(regexp.MustCompile(`"price_above":\d+|"note":"[^"]*"|filled|"isError":true`).FindAllString(text, -1), " ")
 	}
 	w.sameTexts(o, "generate_chart", own)
 }
