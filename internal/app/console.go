@@ -11,6 +11,7 @@ import (
 	"candela/internal/access/usage"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/alerting/sink"
 	"candela/internal/kit/lru"
 	"candela/internal/serve/console"
 	"candela/internal/store/ledger"
@@ -52,7 +53,10 @@ func (t *trading) consoleReceivers() []console.Receiver {
 	all := make([]console.Receiver, 0, len(t.senders))
 	for _, one := range t.senders {
 		now := one.Status()
-		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem, Took: one.Took})
+		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem, Took: one.Took, Test: func(ctx context.Context) (string, bool) {
+			a := one.Test(ctx)
+			return a.Text, a.Outcome == sink.Delivered
+		}})
 	}
 	return all
 }

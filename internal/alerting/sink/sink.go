@@ -95,6 +95,9 @@ func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	return r.write(hard)
 }
 
+// Test makes one attempt to deliver a test message. The counters do not change.
+func (s *Sink) Test(ctx context.Context) Answer { return s.to.Send(ctx, Message{Now: s.cfg.Now()}) }
+
 // run is the state of Run. One goroutine owns it.
 type run struct {
 	*Sink

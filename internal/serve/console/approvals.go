@@ -53,6 +53,7 @@ type approvalsData struct {
 type card struct {
 	orderRow
 	Meta     string
+	Target   string // where the client's access went, "" if it has ended
 	Expires  time.Time
 	Asked    time.Time
 	At, Last string // prices when it was asked and now
@@ -83,7 +84,7 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 	if c.cfg.Receivers != nil {
 		d.Receivers = c.cfg.Receivers()
 	}
-	f, chosen, exposure := v.format(), v.id(), c.exposure(v)
+	f, chosen, exposure, targets := v.format(), v.id(), c.exposure(v), c.targets(v)
 	for _, o := range all {
 		if head := o.Group.Name == "" || o.Group.Name == o.ID; !head || o.Approval.Asked.IsZero() {
 			continue
@@ -91,7 +92,7 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		switch waits := o.Status == order.PendingApproval; {
 		case waits && (chosen == "" || chosen == o.ID):
 			k := c.card(v, o, held)
-			k.Exposure = exposure
+			k.Exposure, k.Target = exposure, targets[o.Token]
 			c.addReview(v, &k)
 			d.Cards = append(d.Cards, k)
 		case !waits && f.now.Sub(o.Approval.Asked) < 7*24*time.Hour:
@@ -106,6 +107,24 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		d.Chosen = new(newOrderRow(o, f, nil))
 	}
 	return d, nil
+}
+
+// targets returns where the access of each client went, by the key of its token.
+func (c *Console) targets(v *visit) map[string]string {
+	if c.cfg.Clients == nil {
+		return nil
+	}
+	all, err := c.cfg.Clients.Tokens(v.ctx(), v.session.Subject)
+	if err != nil {
+		return nil // the cards are good without it
+	}
+	targets := make(map[string]string, len(all))
+	for _, t := range all {
+		if t.Grant.Target != "" {
+			_, targets[t.Key], _ = splitTarget(t.Grant.Target)
+		}
+	}
+	return targets
 }
 
 // addReview adds why an order needs approval and whether it would pass now, if that is known

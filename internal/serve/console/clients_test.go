@@ -112,3 +112,12 @@ func TestClients_Acts(t *testing.T) {
 		t.Errorf("the other browser is still logged in: %d", r.status)
 	}
 }
+
+func TestApprovals_SayWhereTheAccessWent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	if page := s.browser().login().get("/console/approvals"); !strings.Contains(page.body, `<span class="muted">· claude.ai</span>`) {
+		t.Error(page.body)
+	}
+}

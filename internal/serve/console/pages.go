@@ -68,6 +68,7 @@ func acts() []act {
 		scriptActs(),
 		clientActs(),
 		activityActs(),
+		settingsActs(),
 		[]act{logoutAct(), themeAct()},
 	)
 }

@@ -71,6 +71,8 @@ type Receiver struct {
 	// Took returns how long after the firing with this number it was delivered, false if that
 	// is unknown.
 	Took func(seq uint64) (time.Duration, bool)
+	// Test sends a test message and returns what the receiver answered, and whether it accepted.
+	Test func(ctx context.Context) (answer string, accepted bool)
 }
 
 // Firing is an alert that fired.

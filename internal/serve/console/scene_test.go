@@ -371,6 +371,7 @@ func anOrder(id string, status order.Status, client string) order.Order {
 // fill puts a usual account into the book.
 func (b *book) fill() {
 	asked := anOrder("ask1", order.PendingApproval, "Claude")
+	asked.Token = "9f3c21d0aaaa"
 	asked.Approval = order.Approval{Asked: noon().Add(-time.Minute), Expires: noon().Add(9 * time.Minute), Price: dec("47000")}
 	asked.Note = "the low held"
 	sold := anOrder("sold", order.Filled, "Claude")
@@ -418,8 +419,12 @@ func (shop) Known(context.Context) []console.Known {
 }
 
 func receivers() []console.Receiver {
-	return []console.Receiver{{Name: "ntfy", Delivered: 3, Took: func(seq uint64) (time.Duration, bool) { return 420 * time.Millisecond, seq == 7 }}}
+	return []console.Receiver{{Name: "ntfy", Delivered: 3, Took: func(seq uint64) (time.Duration, bool) { return 420 * time.Millisecond, seq == 7 }, Test: accepts}, {Name: "telegram", Test: refuses}}
 }
+
+func accepts(context.Context) (string, bool) { return "200 OK", true }
+
+func refuses(context.Context) (string, bool) { return "401 <b>Unauthorized</b>", false }
 
 func someHealth() []console.Part {
 	return []console.Part{{Name: "server", Text: "41 connections, 3 streams"}, {Name: "feeds", Text: "no prices from binance", Bad: true}}

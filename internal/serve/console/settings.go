@@ -1,8 +1,13 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"strings"
+	"sync"
+	"time"
 
+	"candela/internal/kit/fault"
 	"candela/internal/trading/guard"
 )
 
@@ -15,6 +20,37 @@ type Part struct {
 // settingsPage shows how the parts of the program are, the policy and how pages look.
 func settingsPage() page {
 	return page{path: "/settings", name: "settings", title: "Settings & health", icon: "gear", key: "s", group: 1, live: "state", data: (*Console).settingsData}
+}
+
+// settingsActs are what the owner does on that page.
+func settingsActs() []act {
+	return []act{{path: "/settings/test", asks: withoutAsking, do: (*Console).testReceivers}}
+}
+
+// testWithin limits how long a browser waits for the answers of receivers.
+const testWithin = 10 * time.Second
+
+// testReceivers sends a test message to every receiver, side by side, and says what each answered.
+func (c *Console) testReceivers(v *visit) (done, error) {
+	if c.cfg.Receivers == nil {
+		return done{}, errNoTrading
+	}
+	all := c.cfg.Receivers()
+	ctx, cancel := context.WithTimeout(v.ctx(), testWithin)
+	defer cancel()
+	said := make([]string, len(all))
+	var wg sync.WaitGroup
+	for i, to := range all {
+		wg.Go(func() {
+			answer, ok := to.Test(ctx)
+			said[i] = to.Name + " accepted it"
+			if !ok {
+				said[i] = to.Name + " did not: " + fault.Clean(answer, 120)
+			}
+		})
+	}
+	wg.Wait()
+	return done{Notice: "Test message: " + cmp.Or(strings.Join(said, "; "), "no receiver is set") + ".", To: "/settings"}, nil
 }
 
 type settingsData struct {

@@ -42,3 +42,17 @@ func TestOverview_DrawsTheDay(t *testing.T) {
 		t.Error(page.body)
 	}
 }
+
+func TestSettings_SendATest(t *testing.T) {
+	t.Parallel()
+	b := newScene(t).browser().login()
+	if page := b.get("/console/settings"); !strings.Contains(page.body, `action="/console/settings/test"`) {
+		t.Error("no button")
+	}
+	if r := b.post("/console/settings/test"); r.status != http.StatusSeeOther || r.header.Get("Location") != "/console/settings" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if page := b.get("/console/settings"); !strings.Contains(page.body, "Test message: ntfy accepted it; telegram did not: 401 &lt;b&gt;Unauthorized&lt;/b&gt;.") {
+		t.Error(page.body)
+	}
+}
