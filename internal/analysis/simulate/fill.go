@@ -143,6 +143,7 @@ func (a *Account) named(entry int) string {
 // after applies what follows from a fill: the group, exits of the new position, rules of
 // risk.
 func (a *Account) after(o *order, qty float64) {
+	a.fills++
 	if o.group != "" && o.oca != OCANone {
 		a.oca(o, qty)
 	}

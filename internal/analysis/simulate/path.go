@@ -35,29 +35,78 @@ func (p Path) points(b Bar, size float64) (first, second float64) {
 
 // Bar fills what waits along the path of a bar.
 func (a *Account) Bar(b Bar) {
+	if a.begin(b) {
+		a.travel(b, true)
+	}
+}
+
+// Magnified fills what waits along the paths of the shorter bars inside a bar. There must be
+// at least one.
+func (a *Account) Magnified(b Bar, inside []Bar) {
+	whole := b
+	for _, part := range inside {
+		whole.High, whole.Low = max(whole.High, part.High), min(whole.Low, part.Low)
+	}
+	if !a.begin(whole) {
+		return
+	}
+	for i, part := range inside {
+		a.high, a.low = part.High, part.Low
+		a.travel(part, i == 0)
+	}
+}
+
+// begin starts a bar. It reports false if it has already come to its end, because nothing
+// can fill.
+func (a *Account) begin(b Bar) bool {
 	a.bar++
 	a.time = b.Time
 	a.newDay(b.Time)
+	a.totals.Bars++
 	if len(a.orders) == 0 && len(a.lots) == 0 {
 		a.price = b.Close
-		a.totals.Bars++
-		return
+		return false
 	}
+	a.totals.BarsHeld++
 	a.high, a.low = b.High, b.Low
+	a.seen = a.fills
 	if len(a.orders) == 0 && !a.risk.leaving && a.coversAll(b) {
-		a.hold(b)
-		return
+		a.arrive(b.High)
+		a.arrive(b.Low)
+		a.price = b.Close
+		return false
 	}
+	return true
+}
+
+// travel fills what waits along the path of a bar; market orders at its open, if they may.
+func (a *Account) travel(b Bar, market bool) {
 	a.arrive(b.Open)
-	a.settle(true)
+	a.settle(market)
 	a.leave()
 	first, second := a.cfg.Path.points(b, a.size)
 	a.marginCall(b.Open)
+	a.compute()
 	a.walk(first)
+	a.compute()
 	a.walk(second)
+	a.compute()
 	a.walk(b.Close)
-	a.totals.Bars++
-	a.totals.BarsHeld++
+}
+
+// compute has the strategy computed in the middle of a bar if it does not know of all fills.
+func (a *Account) compute() {
+	if a.again == nil || a.seen == a.fills {
+		return
+	}
+	a.seen = a.fills
+	a.again()
+	// An order that should fill at the close of the bar is placed again when the bar closes.
+	a.orders = slices.DeleteFunc(a.orders, func(o *order) bool { return o.immediate })
+	for _, o := range a.orders {
+		o.fresh = false
+	}
+	a.settle(true)
 }
 
 // Skip passes over a number of bars with neither orders nor a position, of which the last has a
@@ -89,15 +138,6 @@ func (a *Account) coversAll(b Bar) bool {
 // free is the equity that a position does not need at a price.
 func (a *Account) free(p, m float64) float64 {
 	return a.cfg.Capital + a.realized + a.openAt(p) - float64(float64(math.Abs(a.size)*p*a.unit)*m)
-}
-
-// hold follows a bar on which nothing can fill: only its extremes matter.
-func (a *Account) hold(b Bar) {
-	a.arrive(b.High)
-	a.arrive(b.Low)
-	a.price = b.Close
-	a.totals.Bars++
-	a.totals.BarsHeld++
 }
 
 // Computed is called after the strategy was computed at the close of the newest bar.

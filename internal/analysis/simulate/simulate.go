@@ -127,6 +127,10 @@ type Account struct {
 	day      int64   // day of the newest bar
 	unit     float64 // money of the account for a move of 1 of one unit
 	paused   bool    // requests have no effect
+
+	again func() // computes the strategy in the middle of a bar; nil without
+	fills int    // orders filled so far
+	seen  int    // those that the strategy knows of
 }
 
 // New returns an account without orders.
@@ -183,6 +187,12 @@ func (a *Account) Trades() []Trade { return a.trades }
 // Pause makes requests have no effect until it is called with false: a strategy sees bars
 // before it trades.
 func (a *Account) Pause(on bool) { a.paused = on }
+
+// OnFills makes the account call a function in the middle of a bar: where the path of the
+// price has a point and orders were filled on the way there. The function computes the
+// strategy. Its market orders fill at that point, its others on the rest of the path. So a
+// bar of four points has at most four rounds of fills: two at the open and one at each extreme.
+func (a *Account) OnFills(compute func()) { a.again = compute }
 
 // Rate sets what one unit of the currency of the prices is worth in the account's from
 // now on: results, sizes and margins are converted at it. It is 1 until it is set.

@@ -21,12 +21,13 @@ type Honesty struct {
 
 // The flags that a report may raise.
 const (
-	FlagRepaints  = "repaints"         // a trade of the past changed when bars were added
-	FlagStart     = "depends_on_start" // trades changed when the history began later
-	FlagAmbiguous = "ambiguous_bars"   // the assumed path inside bars decides the result
-	FlagFew       = "few_trades"       // under 30 trades
-	FlagNoCosts   = "zero_costs"       // neither commission nor slippage
-	FlagIgnores   = "ignores_"         // before the name of a setting of a script that is not simulated
+	FlagRepaints  = "repaints"          // a trade of the past changed when bars were added
+	FlagStart     = "depends_on_start"  // trades changed when the history began later
+	FlagAmbiguous = "ambiguous_bars"    // the assumed path inside bars decides the result
+	FlagFew       = "few_trades"        // under 30 trades
+	FlagNoCosts   = "zero_costs"        // neither commission nor slippage
+	FlagMidBar    = "unrealistic_fills" // computed in the middle of a bar, with a high, low and close that are not known then
+	FlagIgnores   = "ignores_"          // before the name of a setting of a script that is not simulated
 )
 
 // LookAhead compares runs over prefixes of the bars with the run over all of them.
@@ -112,6 +113,9 @@ func Judge(ctx context.Context, p Program, r *Run, how Judgement) (Honesty, erro
 	}
 	h.Flags = flags(&h, r)
 	if s, ok := p.(*Script); ok {
+		if s.onFills() {
+			h.Flags = append(h.Flags, FlagMidBar)
+		}
 		for _, name := range s.ignored() {
 			h.Flags = append(h.Flags, FlagIgnores+name)
 		}

@@ -153,7 +153,7 @@ func TestJudge_NamesIgnoredSettings(t *testing.T) {
 	for settings, want := range map[string][]string{
 		"": nil,
 		", calc_on_every_tick=true, currency=currency.USDT, use_bar_magnifier=false":     nil,
-		", calc_on_order_fills=true, use_bar_magnifier=true, currency=currency.EUR":      {"ignores_calc_on_order_fills", "ignores_use_bar_magnifier", "ignores_currency"},
+		", calc_on_order_fills=true, use_bar_magnifier=true, currency=currency.EUR":      {"unrealistic_fills", "ignores_use_bar_magnifier", "ignores_currency"},
 		", currency=currency.NONE, fill_orders_on_standard_ohlc=true, calc_bars_count=9": {"ignores_fill_orders_on_standard_ohlc", "ignores_calc_bars_count"},
 	} {
 		h, _ := judgeScript(t, declared(t, settings, pineCross))

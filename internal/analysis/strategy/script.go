@@ -17,6 +17,9 @@ type Script struct {
 	Tick    float64 // step of prices
 	Step    float64 // step of quantities
 
+	// Magnifier has shorter bars for the fills; nil without.
+	Magnifier *Magnifier
+
 	// Rate returns what the currency of the prices is worth in the account's at a time in
 	// seconds; nil is 1.
 	Rate func(at int64) float64
@@ -36,7 +39,19 @@ func (s *Script) Start(account *simulate.Account) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scriptRun{machine: m}, nil
+	return scriptRun{machine: m, onFills: s.onFills()}, nil
+}
+
+// Shorter returns the shorter bars for the fills.
+func (s *Script) Shorter() *Magnifier { return s.Magnifier }
+
+// WantsShorter reports whether the script declares that orders fill on shorter bars.
+func (s *Script) WantsShorter() bool { return eval.Declares(s.Program, "use_bar_magnifier") }
+
+// onFills reports whether the script is computed again after fills. On TradingView it is
+// not where orders fill at the close.
+func (s *Script) onFills() bool {
+	return eval.Declares(s.Program, "calc_on_order_fills") && !eval.Declares(s.Program, "process_orders_on_close")
 }
 
 // onChart returns the script as it runs on a chart of so many bars, where it knows from the
@@ -57,10 +72,9 @@ func (s *Script) asksFuture() bool { return s.Program.Redraws&check.RedrawFuture
 // ignored returns the settings that the script declares and that have no effect here.
 func (s *Script) ignored() []string {
 	names := eval.Ignored(s.Program, s.Env.Symbol.Currency)
-	if s.Rate != nil {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "currency" })
-	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool {
+		return name == "currency" && s.Rate != nil || name == "use_bar_magnifier" && s.Magnifier != nil
+	})
 }
 
 // rate returns the rate of the account's currency at a bar.
@@ -71,7 +85,16 @@ func (s *Script) rate(at int64) float64 {
 	return s.Rate(at)
 }
 
-type scriptRun struct{ machine *eval.Machine }
+type scriptRun struct {
+	machine *eval.Machine
+	onFills bool
+}
 
 // Next runs the script at a closed bar.
 func (r scriptRun) Next(bar market.Bar) error { return r.machine.Keep(bar) }
+
+// Repeats reports whether the script is computed again after fills.
+func (r scriptRun) Repeats() bool { return r.onFills }
+
+// Again runs the script in the middle of a bar.
+func (r scriptRun) Again(bar market.Bar) error { return r.machine.Again(bar) }

@@ -3,6 +3,7 @@
 package strategy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -45,6 +46,8 @@ type Run struct {
 	Totals simulate.Totals
 	Net    float64 // result of closed trades after costs
 	Last   float64 // result of open trades at the last close
+
+	lens *lens // shorter bars, nil without
 }
 
 // checkEvery is the number of bars between two pauses.
@@ -76,7 +79,8 @@ func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Con
 	}
 	converted, _ := p.(interface{ rate(at int64) float64 })
 	sleeper, _ := instance.(Sleeper)
-	r := &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0]}
+	r := &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0], lens: lensOf(p, bars)}
+	repeated := repeat(account, instance)
 	for i := 0; i < bars.Len(); i++ {
 		if sleeper != nil {
 			if i, err = r.rest(ctx, account, i, min(max(from, sleeper.Wake(max(i, from))), bars.Len())); err != nil || i == bars.Len() {
@@ -93,8 +97,9 @@ func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Con
 		if converted != nil {
 			account.Rate(converted.rate(b.T))
 		}
-		account.Bar(simulate.Bar{Time: b.T * 1000, Open: b.O, High: b.H, Low: b.L, Close: b.C})
-		if err := instance.Next(b); err != nil {
+		repeated.bar = b
+		r.lens.travel(account, b)
+		if err := cmp.Or(repeated.err, instance.Next(b)); err != nil {
 			return nil, fmt.Errorf("bar %d: %w", i, err)
 		}
 		account.Computed()
@@ -108,6 +113,34 @@ func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Con
 	r.Trades, r.Open, r.Totals = account.Trades(), account.Open(), account.Totals()
 	r.Net, r.Last = account.NetProfit(), account.OpenProfit()
 	return r, nil
+}
+
+// Repeater is an instance that is computed again in the middle of a bar after orders filled.
+type Repeater interface {
+	Instance
+	// Repeats reports whether it is.
+	Repeats() bool
+	// Again computes it for a bar that has not ended. Only its orders last.
+	Again(bar market.Bar) error
+}
+
+// repetition is the computation of an instance in the middle of a bar.
+type repetition struct {
+	bar market.Bar
+	err error // the first
+}
+
+// repeat has an instance computed again after fills, if it wants that.
+func repeat(account *simulate.Account, instance Instance) *repetition {
+	out := &repetition{}
+	if again, ok := instance.(Repeater); ok && again.Repeats() {
+		account.OnFills(func() {
+			if out.err == nil {
+				out.err = again.Again(out.bar)
+			}
+		})
+	}
+	return out
 }
 
 // rest passes over the bars from one index to another, at which nothing is ordered. It returns
@@ -135,7 +168,7 @@ func (r *Run) rest(ctx context.Context, account *simulate.Account, from, to int)
 				return i, err
 			}
 		}
-		account.Bar(simulate.Bar{Time: bars.T[i] * 1000, Open: bars.O[i], High: bars.H[i], Low: bars.L[i], Close: bars.C[i]})
+		r.lens.travel(account, bars.At(i))
 		account.Computed()
 		r.Equity = append(r.Equity, account.Equity())
 	}

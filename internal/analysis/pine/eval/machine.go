@@ -109,6 +109,7 @@ type Machine struct {
 	averaged   bool // hl2, hlc3, ohlc4 or hlcc4 is read
 	index      int  // bar_index of the bar that runs, -1 before the first
 	tried      bool
+	again      bool // a try that places orders
 	newest     bool
 	confirmed  bool
 	closeTime  int64
@@ -209,6 +210,28 @@ func (m *Machine) Keep(bar market.Bar) error {
 // of any other method that runs or stores the script. What it has drawn can be read until then. Newest says
 // that barstate.islast is true; closed that the bar has closed.
 func (m *Machine) Try(bar market.Bar, newest, closed bool) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	m.newest, m.confirmed, m.tried, m.again = newest, closed, true, false
+	m.bar = bar
+	return m.run()
+}
+
+// Again runs a strategy on a bar in the middle of which orders were filled. It places orders;
+// the rest of what it does is undone as that of [Machine.Try]. The script sees the whole bar,
+// as on TradingView.
+func (m *Machine) Again(bar market.Bar) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	m.newest, m.confirmed, m.tried, m.again = false, true, true, true
+	m.bar = bar
+	return m.run()
+}
+
+// begin saves what a try may change.
+func (m *Machine) begin() error {
 	m.rewind()
 	if m.failed != nil {
 		return fmt.Errorf("%w: %w", errFailed, m.failed)
@@ -218,9 +241,7 @@ func (m *Machine) Try(bar market.Bar, newest, closed bool) error {
 	m.savedSize, m.savedMade = m.heap.size, m.heap.made
 	m.heap.begin()
 	m.undoNeeded = true
-	m.newest, m.confirmed, m.tried = newest, closed, true
-	m.bar = bar
-	return m.run()
+	return nil
 }
 
 // rewind undoes a try.

@@ -50,12 +50,18 @@ func Account(p *check.Program, tick, step float64) simulate.Config {
 	return c
 }
 
+// Declares reports whether a strategy declares a setting that is neither false nor 0.
+func Declares(p *check.Program, name string) bool {
+	k, ok := p.Declaration.Arg(name).(*check.Const)
+	return ok && !k.NA && k.Num != 0
+}
+
 // Ignored returns the settings of a strategy that are not simulated, by name. prices is the
 // currency of the symbol.
 func Ignored(p *check.Program, prices string) []string {
 	var out []string
-	for _, name := range []string{"calc_on_order_fills", "use_bar_magnifier", "fill_orders_on_standard_ohlc", "calc_bars_count"} {
-		if k, ok := p.Declaration.Arg(name).(*check.Const); ok && !k.NA && k.Num != 0 {
+	for _, name := range []string{"use_bar_magnifier", "fill_orders_on_standard_ohlc", "calc_bars_count"} {
+		if Declares(p, name) {
 			out = append(out, name)
 		}
 	}
@@ -103,7 +109,7 @@ func strategyFunction(name string) plain {
 		return nil
 	}
 	return func(s *site, a []float64) float64 {
-		if s.m.env.Account == nil || s.m.tried || !s.when(a) {
+		if s.m.env.Account == nil || s.m.tried && !s.m.again || !s.when(a) {
 			return math.NaN()
 		}
 		return act(s, a)
