@@ -2,6 +2,7 @@ package alert
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"candela/internal/analysis/indicator"
@@ -31,6 +32,16 @@ func NewProbe(l indicator.Library, a *Alert) *Probe {
 // Groups yields the indicators that the condition needs.
 func (p *Probe) Groups() iter.Seq2[string, *indicator.Selection] {
 	return p.index.Groups(p.w.dependency)
+}
+
+// Signals reports whether the condition reads the signals of an indicator.
+func (p *Probe) Signals(key string) bool { return p.node.signals(key) }
+
+func (n *node) signals(key string) bool {
+	if n.kind == IndicatorSignal {
+		return n.left.group.key == key
+	}
+	return slices.ContainsFunc(n.members, func(m node) bool { return m.signals(key) })
 }
 
 // SetRow gives the values of an indicator at the bar that closes at a time.

@@ -170,6 +170,9 @@ type Input struct {
 	// lack values and signals of earlier bars.
 	Shown int
 
+	// NoSignals says that nobody reads the signals. The result may then lack them.
+	NoSignals bool
+
 	// Forming says that the last bar has not closed. Only scripts ask.
 	Forming bool
 

@@ -161,8 +161,9 @@ func (s *series) Compute(in Input) *Result {
 	columns := in.Memory.columns(s.columns, n)
 	r := &Result{Label: s.label, HLines: s.levels, YRange: s.yRange} // shared by all results: read only
 	if s.batch != nil {
-		s.batch(in, columns)
-		s.walk(in, columns, r)
+		if s.batch(in, columns); !in.NoSignals {
+			s.walk(in, columns, r)
+		}
 	} else {
 		s.stepAll(in, columns, r)
 	}
@@ -180,9 +181,10 @@ func (s *series) Compute(in Input) *Result {
 func (s *series) stepAll(in Input, columns [][]float64, r *Result) {
 	stream := s.Stream(in.Env)
 	stream.detect = nil // it has no state, so it may begin late
+	stream.row.warming = in.NoSignals
 	from := in.first()
 	for i := range in.Bars.Len() {
-		if i == from {
+		if i == from && !in.NoSignals {
 			stream.detect = s.detect
 		}
 		row := stream.Step(in.Bars.At(i))

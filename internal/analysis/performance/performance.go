@@ -67,34 +67,6 @@ func Measure(c Curve) Summary {
 	return s
 }
 
-// Brief returns the largest fall of a curve in percent of its peak and the Sharpe ratio by bars,
-// not annualised: what many curves are compared by, in one pass and without memory. Sums of
-// squares make its last digits differ from those of Measure.
-func Brief(capital float64, equity []float64) (drawdown, sharpe float64) {
-	if len(equity) < 3 {
-		return 0, math.NaN()
-	}
-	var sum, squares float64
-	peak, before := capital, equity[0]
-	for _, e := range equity {
-		if e == before && e == peak {
-			continue
-		}
-		if e != before {
-			r := e/before - 1
-			sum += r
-			squares += float64(r * r)
-			before = e
-		}
-		if peak = max(peak, e); e < peak {
-			drawdown = max(drawdown, 1-e/peak)
-		}
-	}
-	n := float64(len(equity) - 1)
-	mean := sum / n
-	return 100 * drawdown, ratio(mean, math.Sqrt(max(0, squares-float64(n*mean*mean))/(n-1)))
-}
-
 // ratio divides, and returns NaN where the divisor is zero.
 func ratio(a, b float64) float64 {
 	if b == 0 {

@@ -3,13 +3,8 @@
 package strategy
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-
 	"candela/internal/analysis/performance"
 	"candela/internal/analysis/simulate"
-	"candela/internal/kit/fair"
 	"candela/internal/market"
 )
 
@@ -30,8 +25,8 @@ type Instance interface {
 // Sleeper is an instance that knows in advance at which bars it may order.
 type Sleeper interface {
 	Instance
-	// Wake returns the first bar from i on at which Next must be called: at no bar before it
-	// does the instance order anything, whatever happens to its account.
+	// Wake returns the first bar from i on at which Next must be called: at no bar before it does
+	// the instance order anything while its position stays as it is.
 	Wake(i int) int
 }
 
@@ -46,73 +41,6 @@ type Run struct {
 	Totals simulate.Totals
 	Net    float64 // result of closed trades after costs
 	Last   float64 // result of open trades at the last close
-
-	lens *lens // shorter bars, nil without
-}
-
-// checkEvery is the number of bars between two pauses.
-const checkEvery = 256
-
-// Over runs a program over bars. It orders nothing before the bar at index from: the bars
-// before it are for its indicators.
-func Over(ctx context.Context, p Program, bars *market.Bars, from int) (*Run, error) {
-	return over(ctx, p, p.Config(), bars, from)
-}
-
-// Into is Over with a slice for the equity, whose content is lost.
-func Into(ctx context.Context, equity []float64, p Program, bars *market.Bars, from int) (*Run, error) {
-	return overInto(ctx, equity, p, p.Config(), bars, from)
-}
-
-func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
-	return overInto(ctx, make([]float64, 0, bars.Len()-from), p, cfg, bars, from)
-}
-
-func overInto(ctx context.Context, equity []float64, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
-	account, err := simulate.New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	instance, err := p.Start(account)
-	if err != nil {
-		return nil, err
-	}
-	converted, _ := p.(interface{ rate(at int64) float64 })
-	sleeper, _ := instance.(Sleeper)
-	r := &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0], lens: lensOf(p, bars)}
-	repeated := repeat(account, instance)
-	for i := 0; i < bars.Len(); i++ {
-		if sleeper != nil {
-			if i, err = r.rest(ctx, account, i, min(max(from, sleeper.Wake(max(i, from))), bars.Len())); err != nil || i == bars.Len() {
-				break
-			}
-		}
-		if i%checkEvery == 0 {
-			if err := fair.Pause(ctx); err != nil {
-				return nil, err
-			}
-		}
-		b := bars.At(i)
-		account.Pause(i < from)
-		if converted != nil {
-			account.Rate(converted.rate(b.T))
-		}
-		repeated.bar = b
-		r.lens.travel(account, b)
-		if err := cmp.Or(repeated.err, instance.Next(b)); err != nil {
-			return nil, fmt.Errorf("bar %d: %w", i, err)
-		}
-		account.Computed()
-		if i >= from {
-			r.Equity = append(r.Equity, account.Equity())
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.Trades, r.Open, r.Totals = account.Trades(), account.Open(), account.Totals()
-	r.Net, r.Last = account.NetProfit(), account.OpenProfit()
-	return r, nil
 }
 
 // Repeater is an instance that is computed again in the middle of a bar after orders filled.
@@ -141,38 +69,6 @@ func repeat(account *simulate.Account, instance Instance) *repetition {
 		})
 	}
 	return out
-}
-
-// rest passes over the bars from one index to another, at which nothing is ordered. It returns
-// the latter.
-func (r *Run) rest(ctx context.Context, account *simulate.Account, from, to int) (int, error) {
-	bars, slow := r.Bars, false
-	for i := from; i < to; i++ {
-		if account.Idle() {
-			account.Skip(to-i, bars.T[to-1]*1000, bars.C[to-1])
-			equity := account.Equity()
-			for k := max(i, r.From); k < to; k++ {
-				r.Equity = append(r.Equity, equity)
-			}
-			return to, nil
-		}
-		if i >= r.From && !slow && account.Quiet() {
-			var done bool
-			if r.Equity, done = account.Hold(bars.H[i:to], bars.L[i:to], bars.C[i:to], bars.T[to-1]*1000, r.Equity); done {
-				return to, nil
-			}
-			slow = true
-		}
-		if i%checkEvery == 0 {
-			if err := fair.Pause(ctx); err != nil {
-				return i, err
-			}
-		}
-		r.lens.travel(account, bars.At(i))
-		account.Computed()
-		r.Equity = append(r.Equity, account.Equity())
-	}
-	return to, nil
 }
 
 // Profits returns the results of the closed trades.

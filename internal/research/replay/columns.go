@@ -14,33 +14,40 @@ const mostColumns = 32 << 20
 type Columns struct {
 	Bars *market.Bars
 
-	kept map[string]*alert.Columns
+	kept map[string]keptColumns
 	size int
 }
 
 // Of evaluates the condition at every bar, with the verdicts of Last at each.
-func (k *Columns) Of(c *Condition) alert.Verdicts {
+func (k *Columns) Of(c *Condition) *alert.Verdicts {
 	return c.probe.Over(k.Bars, func(key string) *alert.Columns {
-		if known := k.kept[key]; known != nil {
-			return known
-		}
 		for _, i := range c.indicators {
 			if i.key == key {
-				return k.add(key, i.Evaluator)
+				return k.of(key, i.Evaluator, c.probe.Signals(key))
 			}
 		}
 		return &alert.Columns{} // not reached: the condition has all of its indicators
 	})
 }
 
-// add computes an indicator at every bar. All are forgotten when they become too many.
-func (k *Columns) add(key string, e *evaluate.Evaluator) *alert.Columns {
-	c := e.Columns(k.Bars)
-	added := 2 * k.Bars.Len() * len(c.Values)
-	if k.kept == nil || k.size+added > mostColumns {
-		k.kept, k.size = map[string]*alert.Columns{}, 0
+// of returns the values of an indicator at every bar. All are forgotten when they become too many.
+func (k *Columns) of(key string, e *evaluate.Evaluator, signals bool) *alert.Columns {
+	known := k.kept[key]
+	if known.columns != nil && (known.signals || !signals) {
+		return known.columns
 	}
-	k.kept[key] = c
+	c := e.Columns(k.Bars, signals)
+	added := k.Bars.Len() * len(c.Values)
+	if k.kept == nil || k.size+added > mostColumns {
+		k.kept, k.size = map[string]keptColumns{}, 0
+	}
+	k.kept[key] = keptColumns{c, signals}
 	k.size += added
 	return c
+}
+
+// keptColumns are columns that have signals or not.
+type keptColumns struct {
+	columns *alert.Columns
+	signals bool
 }

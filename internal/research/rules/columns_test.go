@@ -11,7 +11,6 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/performance"
 	"candela/internal/analysis/simulate"
 	"candela/internal/analysis/strategy"
 	"candela/internal/market"
@@ -184,9 +183,16 @@ func TestBrief_EqualsMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := run.Summary(1)
-	drawdown, sharpe := performance.Brief(run.Config.Capital, run.Equity)
-	if math.Abs(drawdown-s.DrawdownPercent) > 1e-9 || math.Abs(sharpe-s.Moments.Sharpe) > 1e-12 {
-		t.Errorf("%v and %v, want %v and %v", drawdown, sharpe, s.DrawdownPercent, s.Moments.Sharpe)
+	over := cross(t, 12, 26)
+	over.Columns = &replay.Columns{Bars: run.Bars}
+	for _, p := range []strategy.Program{cross(t, 12, 26), over} {
+		brief, tally, err := strategy.Brief(t.Context(), p, run.Bars, 0)
+		if err != nil || brief.Net != run.Net || brief.Last != run.Last || brief.Totals != run.Totals {
+			t.Fatal(err, brief, run)
+		}
+		if math.Abs(tally.Drawdown()-s.DrawdownPercent) > 1e-9 || math.Abs(tally.Sharpe()-s.Moments.Sharpe) > 1e-12 {
+			t.Errorf("%v and %v, want %v and %v", tally.Drawdown(), tally.Sharpe(), s.DrawdownPercent, s.Moments.Sharpe)
+		}
 	}
 }
 
@@ -220,7 +226,7 @@ func BenchmarkRules(b *testing.B) {
 		b.Fatal(err)
 	}
 	measure("columns", 1, func() error {
-		run, err := strategy.Into(b.Context(), equity, over, bars, 0)
+		run, err := strategy.Into(b.Context(), equity, over, over.Config(), bars, 0)
 		equity = run.Equity
 		return err
 	})

@@ -84,8 +84,6 @@ type Question struct {
 	Bars    *market.Bars
 	From    int            // index of the first bar at which it may order
 	Step    func(done int) // called after each run; may be nil
-
-	equity []float64 // of the run before, whose memory the next one uses
 }
 
 // Span returns the question over the bars [from, to): those before from are for the
@@ -104,13 +102,12 @@ func (q *Question) Try(ctx context.Context, i int) (Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	run, err := strategy.Into(ctx, q.equity, program, q.Bars, q.From)
+	run, tally, err := strategy.Brief(ctx, program, q.Bars, q.From)
 	if err != nil {
 		return t, err
 	}
-	q.equity = run.Equity
 	t.Trades, t.Net = len(run.Trades), 100*(run.Net+run.Last)/run.Config.Capital
-	t.Drawdown, t.Sharpe = performance.Brief(run.Config.Capital, run.Equity)
+	t.Drawdown, t.Sharpe = tally.Drawdown(), tally.Sharpe()
 	return t, nil
 }
 
