@@ -30,7 +30,7 @@ func backtest(ctx context.Context, in invocation) error {
 	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed"),
 		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript},
 		valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}, valueFlag{"--from", q.setText("from")}, valueFlag{"--to", q.setText("to")},
-		valueFlag{"--fill-model", q.setText("fill_model")}))
+		valueFlag{"--fill-model", q.setText("fill_model")}, valueFlag{"--magnify", q.setText("magnify")}))
 	if err != nil {
 		return err
 	}

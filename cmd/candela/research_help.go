@@ -20,6 +20,8 @@ Flags:
                  the bars from a date or time on, up to another
   --fill-model pine|paper
                  how orders fill, pine by default
+  --magnify INTERVAL
+                 fill orders along shorter bars of this interval, such as 5m
   --capital N, --size-pct N, --quantity N, --fee-bps N, --slip-bps N, --seed N
                  as in run_backtest
   --sweep JSON   values to try, such as {"fast":[5,10],"slow":[20,40]}; "$fast" in the rules

@@ -33,6 +33,9 @@ type Rules struct {
 	Facts    market.Facts
 	Account  simulate.Config
 
+	// Magnifier has shorter bars for the fills; nil without.
+	Magnifier *strategy.Magnifier
+
 	// Paper lets orders fill as in the paper account, which has no stops: one is a market order
 	// at the open after the bar that met it.
 	Paper bool
@@ -44,6 +47,9 @@ type Rules struct {
 
 // Config returns the settings of the account.
 func (r *Rules) Config() simulate.Config { return r.Account }
+
+// Shorter returns the shorter bars for the fills.
+func (r *Rules) Shorter() *strategy.Magnifier { return r.Magnifier }
 
 // Check normalizes the conditions. It returns an error that names the field of the first
 // that cannot be used.

@@ -87,6 +87,7 @@ type dataJSON struct {
 	Venue     string `json:"venue"`
 	Holes     int    `json:"holes"`
 	BuiltFrom string `json:"built_from,omitempty"`
+	Magnified string `json:"magnified,omitempty"` // how many bars have shorter ones
 	Sample    bool   `json:"sample,omitempty"`
 	Stale     bool   `json:"stale,omitempty"`
 }

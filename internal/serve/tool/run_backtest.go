@@ -41,6 +41,7 @@ type backtestArgs struct {
 	script              string
 	scriptName          string
 	span
+	magnifyArgs
 	seed    int
 	format  string
 	version string // of the program
@@ -57,7 +58,7 @@ func declareBacktest() (*backtestArgs, args) {
 		stringArg("script", &r.script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
 		stringArg("script_name", &r.scriptName, 160, "A stored script in place of script."),
 	}
-	list = append(list, r.span.args()...)
+	list = append(append(list, r.span.args()...), r.magnifyArgs.args()...)
 	list = append(append(list, r.accountArgs.args()...), r.sweepArgs.args()...)
 	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
 }
@@ -133,7 +134,7 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 		return mcp.Result{}, err
 	}
 	r.version = c.version
-	if err := r.checkFills(); err != nil {
+	if err := cmp.Or(r.checkFills(), r.magnifyArgs.check(r.interval, r.fills)); err != nil {
 		return mcp.Result{}, err
 	}
 	switch {
@@ -153,8 +154,11 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	p, err := r.read(ctx, c.source, r.symbol, r.interval, program.Depth())
+	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, program.Depth())
 	if err != nil {
+		return mcp.Result{}, err
+	}
+	if program.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, false); err != nil {
 		return mcp.Result{}, err
 	}
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
@@ -204,7 +208,7 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 	case program.Kind != check.Strategy:
 		return mcp.Result{}, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
 	}
-	p, err := r.read(ctx, c.source, r.symbol, r.interval, 0)
+	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, 0)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -213,6 +217,9 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: pine.SymbolOf(p.Facts),
 	}}
+	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, script.WantsShorter()); err != nil {
+		return mcp.Result{}, err
+	}
 	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
 	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program.Program, script.Env))
 	r.raw = append(r.raw, r.script...)
@@ -366,7 +373,7 @@ func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []tradeJSON{}, Data: p.json(r.interval),
 		Assumptions: assumptions(&run.Config, r.fills == fillsPaper), Sweep: r.sweepText(p, r.perYear(p)),
 	}
-	out.Honesty.Trials = r.trials
+	out.Honesty.Trials, out.Data.Magnified = r.trials, r.magnified
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
 		out.LastTrades = append(out.LastTrades, tradeJSON{
 			t.Side.String(), unixText(t.EntryTime / 1000), figure(t.EntryPrice), unixText(t.ExitTime / 1000), figure(t.ExitPrice),
@@ -468,7 +475,7 @@ func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
 // id returns the same text for the same question over the same bars.
 func (r *backtestArgs) id(p *past) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %s %d %+v %d %+v\n%s\n", r.version, p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.sweepArgs, r.raw)
+	fmt.Fprintf(h, "%s %s %s %d %+v %d %+v %s\n%s\n", r.version, p.Instrument, r.interval, r.seed, r.accountArgs, p.from, r.sweepArgs, r.magnified, r.raw)
 	for i := range p.Bars.Len() {
 		b := p.Bars.At(i)
 		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are

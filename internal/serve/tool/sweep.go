@@ -175,7 +175,11 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	p, err := r.read(ctx, c.source, r.symbol, r.interval, depth)
+	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, depth)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	magnifier, err := r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, false)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -186,6 +190,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 			if fast {
 				program.Columns = columns
 			}
+			program.Magnifier = magnifier
 			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 		}
 		return program, err
