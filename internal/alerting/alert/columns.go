@@ -14,13 +14,18 @@ type Columns struct {
 	Values  [][]float64         // by column, then by bar
 	Signals map[string][]uint64 // by label: a bit for each bar, 64 to a word
 
-	starts []int       // bars whose row before is not that of the bar before, ascending
+	begun  []uint64    // a bit for each bar whose row before is not that of the bar before
+	starts []int       // these bars, ascending
 	before [][]float64 // by start, then by column
 }
 
 // Begin says that the row before bar i has these values. Without it they are those of bar i-1.
 // Bars come in ascending order.
 func (c *Columns) Begin(i int, before []float64) {
+	for len(c.begun) <= i/wordBars {
+		c.begun = append(c.begun, 0)
+	}
+	c.begun[i/wordBars] |= 1 << (i % wordBars)
 	c.starts, c.before = append(c.starts, i), append(c.before, before)
 }
 
@@ -35,29 +40,6 @@ func (c *Columns) Mark(label string, i, n int) {
 	c.Signals[label][i/wordBars] |= 1 << (i % wordBars)
 }
 
-// begun returns the bits of the bars of a word whose row before was given.
-func (c *Columns) begun(base int) uint64 {
-	var out uint64
-	for _, i := range c.starts[sort.SearchInts(c.starts, base):] {
-		if i >= base+wordBars {
-			break
-		}
-		out |= 1 << (i - base)
-	}
-	return out
-}
-
-// prev returns a value of the row before bar i.
-func (c *Columns) prev(column, i int) float64 {
-	if k := sort.SearchInts(c.starts, i); k < len(c.starts) && c.starts[k] == i {
-		return valueAt(c.before[k], column)
-	}
-	if i == 0 {
-		return math.NaN()
-	}
-	return c.Values[column][i-1]
-}
-
 // wordBars is the number of bars that are evaluated at once, a bit for each.
 const wordBars = 64
 
@@ -65,11 +47,26 @@ const wordBars = 64
 // them where they are asked for. It is for one goroutine at a time.
 type Verdicts struct {
 	bars *market.Bars
-	node *node
-	rows map[*indicatorGroup]*Columns
+	root columnNode
 	word int // whose verdict is known
 	said verdicts
 	is   [2][wordBars]float64 // values of the two sides of a comparison
+}
+
+// columnNode is a node over columns.
+type columnNode struct {
+	*node
+	left, right columnTerm
+	signals     []uint64
+	members     []columnNode
+}
+
+// columnTerm is a term at many bars.
+type columnTerm struct {
+	values []float64 // at each bar; nil for a number
+	rows   *Columns  // of an indicator
+	column int       // of its rows
+	number float64
 }
 
 // verdicts is what a node says of the bars of a word, a bit for each.
@@ -81,11 +78,81 @@ type verdicts struct {
 // Over evaluates the condition over bars, with the verdicts of Evaluate at each. rows returns the
 // columns of an indicator by its key.
 func (p *Probe) Over(bars *market.Bars, rows func(key string) *Columns) *Verdicts {
-	v := &Verdicts{bars: bars, node: &p.node, rows: make(map[*indicatorGroup]*Columns, len(p.w.groups)), word: -1}
+	known := make(map[*indicatorGroup]*Columns, len(p.w.groups))
 	for _, g := range p.w.groups {
-		v.rows[g] = rows(g.key)
+		known[g] = rows(g.key)
 	}
+	v := &Verdicts{bars: bars, word: -1}
+	v.root = v.bind(&p.node, known)
 	return v
+}
+
+// bind gives a node its columns.
+func (v *Verdicts) bind(n *node, rows map[*indicatorGroup]*Columns) columnNode {
+	out := columnNode{node: n, left: v.term(&n.left, rows), right: v.term(&n.right, rows)}
+	if n.kind == IndicatorSignal {
+		out.signals = rows[n.left.group].Signals[n.label]
+	}
+	for i := range n.members {
+		out.members = append(out.members, v.bind(&n.members[i], rows))
+	}
+	return out
+}
+
+func (v *Verdicts) term(t *term, rows map[*indicatorGroup]*Columns) columnTerm {
+	switch {
+	case t.group != nil:
+		if c := rows[t.group]; t.column < len(c.Values) {
+			return columnTerm{values: c.Values[t.column], rows: c, column: t.column}
+		}
+		return columnTerm{number: math.NaN()}
+	case t.price > 0:
+		return columnTerm{values: v.prices(t.price)}
+	}
+	return columnTerm{number: t.number}
+}
+
+// prices returns a price of each bar by its number.
+func (v *Verdicts) prices(number int) []float64 {
+	switch name := Prices()[number-1]; name {
+	case "open":
+		return v.bars.O
+	case "high":
+		return v.bars.H
+	case "low":
+		return v.bars.L
+	case "close":
+		return v.bars.C
+	case "volume":
+		return v.bars.V
+	default:
+		price, out := indicator.Price(name), make([]float64, v.bars.Len())
+		for i := range out {
+			out[i] = price(v.bars.At(i))
+		}
+		return out
+	}
+}
+
+// begun returns the bits of the bars of a word whose value before is not that of the bar before.
+func (t *columnTerm) begun(base int) uint64 {
+	if t.rows == nil || base/wordBars >= len(t.rows.begun) {
+		return 0
+	}
+	return t.rows.begun[base/wordBars]
+}
+
+// prev returns the value before bar i, NaN if there is none.
+func (t *columnTerm) prev(i int) float64 {
+	switch {
+	case t.values == nil:
+		return t.number
+	case t.begun(i)>>(i%wordBars)&1 != 0:
+		return valueAt(t.rows.before[sort.SearchInts(t.rows.starts, i)], t.column)
+	case i == 0:
+		return math.NaN()
+	}
+	return t.values[i-1]
 }
 
 // NextRise returns the first bar from i on at which the condition rises, and a large number if
@@ -118,17 +185,17 @@ func (v *Verdicts) Rises(i int) bool { return v.at(i/wordBars).rises>>(i%wordBar
 // at returns the verdict on a word of bars.
 func (v *Verdicts) at(word int) *verdicts {
 	if v.word != word {
-		v.word, v.said = word, v.evaluate(v.node, word*wordBars)
+		v.word, v.said = word, v.evaluate(&v.root, word*wordBars)
 	}
 	return &v.said
 }
 
-func (v *Verdicts) evaluate(n *node, base int) verdicts {
+func (v *Verdicts) evaluate(n *columnNode, base int) verdicts {
 	switch n.kind {
 	case IndicatorSignal:
 		var came uint64
-		if signals := v.rows[n.left.group].Signals[n.label]; signals != nil {
-			came = signals[base/wordBars]
+		if n.signals != nil {
+			came = n.signals[base/wordBars]
 		}
 		return verdicts{holds: came, rises: came}
 	case NewHigh, NewLow:
@@ -155,7 +222,7 @@ func (v *Verdicts) all(base int) uint64 {
 }
 
 // any is true if one member is, as in [node.any].
-func (v *Verdicts) any(n *node, base int) verdicts {
+func (v *Verdicts) any(n *columnNode, base int) verdicts {
 	var out verdicts
 	var event, held uint64
 	for i := range n.members {
@@ -173,10 +240,10 @@ func (v *Verdicts) any(n *node, base int) verdicts {
 }
 
 // extreme says where the highest high of some bars rose, or the lowest low fell.
-func (v *Verdicts) extreme(n *node, base int) verdicts {
+func (v *Verdicts) extreme(n *columnNode, base int) verdicts {
 	var came uint64
 	for i, now := range v.values(&n.left, base, 0) {
-		before := v.prev(&n.left, base+i)
+		before := n.left.prev(base + i)
 		if n.kind == NewHigh && now > before || n.kind == NewLow && now < before {
 			came |= 1 << i
 		}
@@ -185,7 +252,7 @@ func (v *Verdicts) extreme(n *node, base int) verdicts {
 }
 
 // compare says where a comparison is true, as verdictOf does at one bar.
-func (v *Verdicts) compare(n *node, base int) verdicts {
+func (v *Verdicts) compare(n *columnNode, base int) verdicts {
 	switch n.op {
 	case CrossesAbove:
 		now, _ := v.sides(n, Greater, base)
@@ -204,10 +271,10 @@ func (v *Verdicts) compare(n *node, base int) verdicts {
 }
 
 // ranged says where a value comes into a range or leaves it.
-func (v *Verdicts) ranged(n *node, base int) verdicts {
+func (v *Verdicts) ranged(n *columnNode, base int) verdicts {
 	var came uint64
 	for i, now := range v.values(&n.left, base, 0) {
-		before := v.prev(&n.left, base+i)
+		before := n.left.prev(base + i)
 		if n.op == Enters && n.outside(before) && n.inside(now) || n.op == Leaves && n.inside(before) && n.outside(now) {
 			came |= 1 << i
 		}
@@ -216,90 +283,32 @@ func (v *Verdicts) ranged(n *node, base int) verdicts {
 }
 
 // sides compares the two sides of a node at the bars of a word and at the bar before each.
-func (v *Verdicts) sides(n *node, op Op, base int) (now, before uint64) {
+func (v *Verdicts) sides(n *columnNode, op Op, base int) (now, before uint64) {
 	now = compareWord(op, v.values(&n.left, base, 0), v.values(&n.right, base, 1))
 	// The bar before is that of the bit before, but where an indicator began again.
 	before = now << 1
-	apart := (v.begun(&n.left, base) | v.begun(&n.right, base) | 1) & v.all(base)
+	apart := (n.left.begun(base) | n.right.begun(base) | 1) & v.all(base)
 	for ; apart != 0; apart &= apart - 1 {
 		bit := bits.TrailingZeros64(apart)
 		before &^= 1 << bit
-		if compareOne(op, v.prev(&n.left, base+bit), v.prev(&n.right, base+bit)) {
+		if compareOne(op, n.left.prev(base+bit), n.right.prev(base+bit)) {
 			before |= 1 << bit
 		}
 	}
 	return now, before & v.all(base)
 }
 
-func (v *Verdicts) begun(t *term, base int) uint64 {
-	if t.group == nil {
-		return 0
-	}
-	return v.rows[t.group].begun(base)
-}
-
 // values returns a term at the bars of a word; side is the buffer it may use.
-func (v *Verdicts) values(t *term, base, side int) []float64 {
+func (v *Verdicts) values(t *columnTerm, base, side int) []float64 {
 	n := min(wordBars, v.bars.Len()-base)
-	if t.group != nil {
-		if columns := v.rows[t.group].Values; t.column < len(columns) {
-			return columns[t.column][base : base+n]
-		}
+	if t.values != nil {
+		return t.values[base : base+n]
 	}
 	out := v.is[side][:n]
-	switch {
-	case t.group != nil:
-		fill(out, math.NaN())
-	case t.price > 0:
-		return v.prices(t.price, base, out)
-	default:
-		fill(out, t.number)
+	for i := range out {
+		out[i] = t.number
 	}
 	return out
-}
-
-func fill(out []float64, x float64) {
-	for i := range out {
-		out[i] = x
-	}
-}
-
-// prices returns a price of the bars of a word by its number.
-func (v *Verdicts) prices(number, base int, out []float64) []float64 {
-	var column []float64
-	switch name := Prices()[number-1]; name {
-	case "open":
-		column = v.bars.O
-	case "high":
-		column = v.bars.H
-	case "low":
-		column = v.bars.L
-	case "close":
-		column = v.bars.C
-	case "volume":
-		column = v.bars.V
-	default:
-		price := indicator.Price(name)
-		for i := range out {
-			out[i] = price(v.bars.At(base + i))
-		}
-		return out
-	}
-	return column[base : base+len(out)]
-}
-
-// prev returns a term at the bar before bar i, NaN if there is none.
-func (v *Verdicts) prev(t *term, i int) float64 {
-	switch {
-	case t.group != nil && t.column < len(v.rows[t.group].Values):
-		return v.rows[t.group].prev(t.column, i)
-	case t.group != nil || t.price > 0 && i == 0:
-		return math.NaN()
-	case t.price > 0:
-		bar := v.bars.At(i - 1)
-		return priceOf(&bar, t.price)
-	}
-	return t.number
 }
 
 func compareOne(op Op, left, right float64) bool {
@@ -329,15 +338,18 @@ func compareWord(op Op, left, right []float64) uint64 {
 	}
 }
 
+// greater has a bit for each value that is above another. Eight at a time shift by constants.
 func greater(left, right []float64) uint64 {
 	var out uint64
 	right = right[:len(left)]
-	for i, x := range left {
-		var bit uint64
-		if x > right[i] {
-			bit = 1
-		}
-		out |= bit << (i & (wordBars - 1))
+	i := 0
+	for ; i+8 <= len(left); i += 8 {
+		l, r := left[i:i+8:i+8], right[i:i+8:i+8]
+		out |= (bit(l[0] > r[0]) | bit(l[1] > r[1])<<1 | bit(l[2] > r[2])<<2 | bit(l[3] > r[3])<<3 |
+			bit(l[4] > r[4])<<4 | bit(l[5] > r[5])<<5 | bit(l[6] > r[6])<<6 | bit(l[7] > r[7])<<7) << i
+	}
+	for ; i < len(left); i++ {
+		out |= bit(left[i] > right[i]) << i
 	}
 	return out
 }
@@ -345,12 +357,23 @@ func greater(left, right []float64) uint64 {
 func greaterEqual(left, right []float64) uint64 {
 	var out uint64
 	right = right[:len(left)]
-	for i, x := range left {
-		var bit uint64
-		if x >= right[i] {
-			bit = 1
-		}
-		out |= bit << (i & (wordBars - 1))
+	i := 0
+	for ; i+8 <= len(left); i += 8 {
+		l, r := left[i:i+8:i+8], right[i:i+8:i+8]
+		out |= (bit(l[0] >= r[0]) | bit(l[1] >= r[1])<<1 | bit(l[2] >= r[2])<<2 | bit(l[3] >= r[3])<<3 |
+			bit(l[4] >= r[4])<<4 | bit(l[5] >= r[5])<<5 | bit(l[6] >= r[6])<<6 | bit(l[7] >= r[7])<<7) << i
+	}
+	for ; i < len(left); i++ {
+		out |= bit(left[i] >= right[i]) << i
+	}
+	return out
+}
+
+// bit is 1 for true, without a branch.
+func bit(is bool) uint64 {
+	var out uint64
+	if is {
+		out = 1
 	}
 	return out
 }

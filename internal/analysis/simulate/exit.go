@@ -58,17 +58,17 @@ func (a *Account) Exit(r ExitRequest) {
 	if !a.belongs(r.From) || !r.priced() {
 		return
 	}
-	o := &order{
+	kept := r // so that a request without effect allocates nothing
+	o := order{
 		kind: exitOrder, id: r.ID, from: r.From, comment: r.Comment, limit: math.NaN(), stop: math.NaN(),
-		group: r.Group, oca: OCAReduce, exit: r,
+		group: r.Group, oca: OCAReduce, exit: &kept,
 	}
 	for _, w := range a.orders {
 		if w.kind == exitOrder && w.id == o.id && w.from == o.from {
 			o.legs = w.legs
 		}
 	}
-	a.place(o)
-	a.attach(o)
+	a.attach(a.place(o))
 }
 
 // priced reports whether the request has a price at which anything could fill.
@@ -146,7 +146,7 @@ func (a *Account) reserve(o *order, lot *Lot, asked *float64) float64 {
 
 // level sets the prices of a leg from those of its exit and the price of its entry.
 func (a *Account) level(o *order, l *leg) {
-	r, s := &o.exit, float64(l.side)
+	r, s := o.exit, float64(l.side)
 	at := func(ticks float64) float64 { return l.price + float64(s*float64(ticks*a.cfg.Tick)) }
 	limit, stop := firstOf(s, r.Limit, at(r.Profit)), firstOf(-s, r.Stop, at(-r.Loss))
 	if r.ProfitPercent > 0 {
@@ -238,7 +238,7 @@ func (o *order) ambiguous(a *Account, l *leg) bool {
 
 // reason says what filled a leg at price p, for the trade's comment.
 func (o *order) reason(a *Account, l *leg, p float64) string {
-	r := &o.exit
+	r := o.exit
 	pick := func(special string) string {
 		if special != "" {
 			return special

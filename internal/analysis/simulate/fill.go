@@ -78,6 +78,7 @@ func (a *Account) execute(o *order, l *leg, p float64) {
 		p = a.limitPrice(o.side, o.limit, p)
 	}
 	a.apply(o, p)
+	a.spare = append(a.spare, o) // nobody else has it
 }
 
 // limitPrice returns the price at which a limit fills when the price is p: the limit

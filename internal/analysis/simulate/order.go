@@ -54,8 +54,8 @@ type order struct {
 	group     string
 	oca       OCA
 
-	from string // entry that an exit or a close belongs to; empty means all
-	exit ExitRequest
+	from string       // entry that an exit or a close belongs to; empty means all
+	exit *ExitRequest // of an exit
 	legs []leg
 }
 
@@ -105,7 +105,7 @@ func (a *Account) Enter(r Request) {
 	}
 	if only := a.risk.only; only != 0 && r.Side != only {
 		if a.size*float64(r.Side) < 0 {
-			a.place(&order{kind: closeOrder, id: r.ID, comment: r.Comment, side: r.Side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
+			a.place(order{kind: closeOrder, id: r.ID, comment: r.Comment, side: r.Side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (a *Account) placeRequest(k kind, r Request, qty float64) {
 	if k == entryOrder {
 		reverse = a.cut(-a.size*float64(r.Side) - a.closing(r.Side) + a.opening(r))
 	}
-	a.place(&order{
+	a.place(order{
 		kind: k, id: r.ID, comment: r.Comment, side: r.Side, qty: qty, reverse: reverse, group: r.Group, oca: r.OCA,
 		limit: a.snap(r.Limit, r.Side, false), stop: a.snap(r.Stop, r.Side, true),
 	})
@@ -188,17 +188,31 @@ func (a *Account) entries(side Side) int {
 	return n
 }
 
-// place adds an order, in the place of a waiting one with the same name.
-func (a *Account) place(o *order) {
+// place adds an order, in the place of a waiting one with the same name, and returns it.
+func (a *Account) place(placed order) *order {
+	o := a.newOrder()
+	*o = placed
 	o.fresh = true
 	i := slices.IndexFunc(a.orders, func(w *order) bool {
 		return w.id == o.id && w.from == o.from && sameFamily(w.kind, o.kind)
 	})
 	if i >= 0 {
 		a.orders[i] = o
-		return
+		return o
 	}
 	a.orders = append(a.orders, o)
+	return o
+}
+
+// newOrder returns memory for an order: that of one that was filled, if there is any.
+func (a *Account) newOrder() *order {
+	last := len(a.spare) - 1
+	if last < 0 {
+		return new(order)
+	}
+	o := a.spare[last]
+	a.spare = a.spare[:last]
+	return o
 }
 
 // sameFamily reports whether an order of one kind replaces one of the other by name.
@@ -251,7 +265,7 @@ func (a *Account) Close(r CloseRequest) {
 	if a.size < 0 {
 		side = Long
 	}
-	a.place(&order{
+	a.place(order{
 		kind: closeOrder, id: "close", from: r.From, comment: r.Comment, side: side, qty: qty,
 		limit: math.NaN(), stop: math.NaN(), immediate: r.Immediately,
 	})
@@ -276,8 +290,8 @@ func (a *Account) snap(p float64, side Side, stop bool) float64 {
 // round removes the error of a product with the tick, so that prices equal those that
 // are read from text.
 func (a *Account) round(p float64) float64 {
-	if inverse := math.Round(1 / a.cfg.Tick); math.Abs(inverse*a.cfg.Tick-1) < 1e-12 {
-		return math.Round(p*inverse) / inverse
+	if a.perTick > 0 {
+		return math.Round(p*a.perTick) / a.perTick
 	}
 	return p
 }

@@ -281,7 +281,7 @@ func (a *Account) Hold(high, low, closes []float64, last int64, equity []float64
 	if len(closes) == 0 || len(a.orders) > 0 || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
 		return equity, false
 	}
-	top, bottom := slices.Max(high), slices.Min(low)
+	top, bottom := extremes(high, low)
 	if !a.coversAll(Bar{High: top, Low: bottom}) {
 		return equity, false
 	}
@@ -294,12 +294,29 @@ func (a *Account) Hold(high, low, closes []float64, last int64, equity []float64
 	a.high, a.low = high[len(high)-1], low[len(low)-1]
 	l, before := &a.lots[0], a.cfg.Capital+a.realized
 	price, side, units := l.Price, float64(l.Side), float64(l.Quantity*a.unit)
-	for _, p := range closes {
+	known, paid := len(equity), a.paid
+	equity = slices.Grow(equity, len(closes))[:known+len(closes)]
+	for i, p := range closes {
 		open := float64(float64((p-price)*side) * units)
-		equity = append(equity, before+float64(open-a.paid))
+		equity[known+i] = before + float64(open-paid)
 	}
 	a.price = closes[len(closes)-1]
 	a.totals.Bars += len(closes)
 	a.totals.BarsHeld += len(closes)
 	return equity, true
+}
+
+// extremes returns the highest high and the lowest low of bars, of which there is one at least.
+func extremes(high, low []float64) (top, bottom float64) {
+	top, bottom = high[0], low[0]
+	low = low[:len(high)]
+	for i, h := range high {
+		if h > top {
+			top = h
+		}
+		if l := low[i]; l < bottom {
+			bottom = l
+		}
+	}
+	return top, bottom
 }

@@ -115,6 +115,7 @@ type Account struct {
 	high   float64 // of the newest bar
 	low    float64
 	orders []*order
+	spare  []*order // memory of filled ones
 	lots   []Lot
 	trades []Trade
 	entry  int // number of the newest entry
@@ -127,6 +128,8 @@ type Account struct {
 	day      int64   // day of the newest bar
 	unit     float64 // money of the account for a move of 1 of one unit
 	paused   bool    // requests have no effect
+	perTick  float64 // ticks in 1, if that is a whole number; otherwise 0
+	perStep  float64 // the same of the least quantity
 
 	again func() // computes the strategy in the middle of a bar; nil without
 	fills int    // orders filled so far
@@ -138,8 +141,19 @@ func New(cfg Config) (*Account, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	return &Account{cfg: cfg, bar: -1, unit: cfg.PointValue, totals: Totals{high: cfg.Capital, low: cfg.Capital}}, nil
+	return &Account{cfg: cfg, bar: -1, unit: cfg.PointValue, perTick: whole(cfg.Tick), perStep: whole(cfg.Step), totals: Totals{high: cfg.Capital, low: cfg.Capital}}, nil
 }
+
+// whole returns how many of a step are 1, if it is a whole number; otherwise 0.
+func whole(step float64) float64 {
+	if n := math.Round(1 / step); math.Abs(n*step-1) < 1e-12 {
+		return n
+	}
+	return 0
+}
+
+// Reuse lets the account keep its trades in memory that nobody else reads any more.
+func (a *Account) Reuse(trades []Trade) { a.trades = trades[:0] }
 
 // Position returns the signed quantity held.
 func (a *Account) Position() float64 { return a.size }

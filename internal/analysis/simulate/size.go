@@ -36,8 +36,8 @@ func (a *Account) cut(q float64) float64 {
 		return 0
 	}
 	n := math.Floor(q/a.cfg.Step + slack)
-	if inverse := math.Round(1 / a.cfg.Step); math.Abs(inverse*a.cfg.Step-1) < 1e-12 {
-		return n / inverse
+	if a.perStep > 0 {
+		return n / a.perStep
 	}
 	return n * a.cfg.Step
 }
@@ -45,8 +45,8 @@ func (a *Account) cut(q float64) float64 {
 // cutSigned rounds a position to the step.
 func (a *Account) cutSigned(q float64) float64 {
 	n := math.Round(q / a.cfg.Step)
-	if inverse := math.Round(1 / a.cfg.Step); math.Abs(inverse*a.cfg.Step-1) < 1e-12 {
-		return n / inverse
+	if a.perStep > 0 {
+		return n / a.perStep
 	}
 	return n * a.cfg.Step
 }

@@ -30,13 +30,16 @@ func Into(ctx context.Context, equity []float64, p Program, cfg simulate.Config,
 	return r.all(ctx, p)
 }
 
-// Brief is Over without the equity of each bar: its tally has what runs are compared by.
-func Brief(ctx context.Context, p Program, bars *market.Bars, from int) (*Run, *performance.Tally, error) {
-	cfg := p.Config()
-	tally := performance.NewTally(cfg.Capital)
-	r := running{Run: &Run{Config: cfg, Bars: bars, From: from}, tally: tally}
+// Brief is Over without the equity of each bar: its tally has what runs are compared by. The run
+// uses the memory of the one before, which must not be read any more; that may be nil.
+func Brief(ctx context.Context, before *Run, p Program, bars *market.Bars, from int) (*Run, *performance.Tally, error) {
+	r := running{Run: before, tally: performance.NewTally(p.Config().Capital)}
+	if before == nil {
+		r.Run = &Run{}
+	}
+	*r.Run = Run{Config: p.Config(), Bars: bars, From: from, Trades: r.Trades, Equity: r.Equity[:0]}
 	run, err := r.all(ctx, p)
-	return run, tally, err
+	return run, r.tally, err
 }
 
 // running is a run that has not ended.
@@ -63,6 +66,7 @@ func (r *running) all(ctx context.Context, p Program) (*Run, error) {
 	if converted, ok := p.(interface{ rate(at int64) float64 }); ok {
 		r.rate = converted.rate
 	}
+	account.Reuse(r.Trades)
 	r.account, r.lens, r.repeated = account, lensOf(p, r.Bars), repeat(account, r.instance)
 	r.sleeper, _ = r.instance.(Sleeper)
 	for i := 0; i < r.Bars.Len(); {

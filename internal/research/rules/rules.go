@@ -189,13 +189,23 @@ func (s *side) order(a *simulate.Account, enters, leaves bool, low, high float64
 	if enters && !held {
 		none := math.NaN()
 		a.Enter(simulate.Request{ID: s.id, Side: s.direction, Quantity: none, Limit: none, Stop: none})
-		x := simulate.NewExit(s.id+" exit", s.id)
-		x.CommentLoss, x.CommentProfit = "stop", "target"
-		if x.ProfitPercent = s.rules.Target; !s.paper {
-			x.LossPercent = s.rules.Stop
-		}
-		a.Exit(x)
+		s.protect(a)
 	}
+}
+
+// protect places the stop and the target of a position that is about to open.
+func (s *side) protect(a *simulate.Account) {
+	stop := s.rules.Stop
+	if s.paper {
+		stop = 0
+	}
+	if stop == 0 && s.rules.Target == 0 {
+		return
+	}
+	x := simulate.NewExit(s.id+" exit", s.id)
+	x.CommentLoss, x.CommentProfit = "stop", "target"
+	x.ProfitPercent, x.LossPercent = s.rules.Target, stop
+	a.Exit(x)
 }
 
 // stopped reports whether a bar met the stop of a position.

@@ -84,6 +84,8 @@ type Question struct {
 	Bars    *market.Bars
 	From    int            // index of the first bar at which it may order
 	Step    func(done int) // called after each run; may be nil
+
+	before *strategy.Run // the last, whose memory the next one uses
 }
 
 // Span returns the question over the bars [from, to): those before from are for the
@@ -102,10 +104,11 @@ func (q *Question) Try(ctx context.Context, i int) (Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	run, tally, err := strategy.Brief(ctx, program, q.Bars, q.From)
+	run, tally, err := strategy.Brief(ctx, q.before, program, q.Bars, q.From)
 	if err != nil {
 		return t, err
 	}
+	q.before = run
 	t.Trades, t.Net = len(run.Trades), 100*(run.Net+run.Last)/run.Config.Capital
 	t.Drawdown, t.Sharpe = tally.Drawdown(), tally.Sharpe()
 	return t, nil
