@@ -58,7 +58,7 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 		return err
 	}
 	ready()
-	return pruneForever(ctx, hard, rt, s)
+	return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, s) })
 }
 
 // stats returns the store's counters, and false while it is not open.

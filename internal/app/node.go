@@ -96,9 +96,9 @@ func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) Part {
 }
 
 // pruneForever removes expired notifications every hour until ctx ends.
-func pruneForever(ctx, hard context.Context, rt Runtime, from store.Entries) error {
+func pruneForever(ctx, hard context.Context, rt Runtime, prune func(context.Context) error) error {
 	for retry.Sleep(ctx, pruneEvery) == nil {
-		if err := prune(hard, from); err != nil {
+		if err := prune(hard); err != nil {
 			rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
 		}
 	}

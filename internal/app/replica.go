@@ -125,11 +125,14 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if r.records, err = inbox.Open(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
-	r.inbox, err = replicated.Open(ctx, replicated.Config{
+	box := replicated.Config{
 		Now: time.Now, Log: rt.Log, Store: r.records, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
 		OwnerSubscriptions: rt.ownerSubscriptions(),
-	})
-	if err != nil {
+	}
+	if rt.Config.ManyOwners() {
+		box.Read = r.ownerEntries
+	}
+	if r.inbox, err = replicated.Open(ctx, box); err != nil {
 		return err
 	}
 	if rt.Config.ManyOwners() {
@@ -137,7 +140,11 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 			return err
 		}
 	}
-	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
+	changes := alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log}
+	if rt.Config.ManyOwners() {
+		changes.Restore = nil // alerts and notifications are read when they are asked for
+	}
+	r.tail, err = r.store.OpenChangeFeed(ctx, changes)
 	return err
 }
 
@@ -208,10 +215,13 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		first: append(r.ownerParts(rt), []Part{
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
+				if rt.Config.ManyOwners() { // not at the start: it reads what all owners have
+					return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return r.store.PruneOwners(ctx, notify.MaxRetained) })
+				}
 				if err := prune(ctx, r.store); err != nil {
 					return err
 				}
-				return pruneForever(ctx, hard, rt, r.store)
+				return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, r.store) })
 			})},
 		}...),
 		rest: []Part{
@@ -270,10 +280,13 @@ func (r *replicaNode) exclusive(name string, run work) work {
 // share. When it stops, the replica is no longer ready, and others take over its share
 // while it still answers.
 func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func()) error {
-	if r.members != nil {
-		r.members.Activate(ctx)
+	if r.owners == nil {
+		r.activate(ctx)
 	}
 	ready()
+	if r.owners != nil {
+		r.activateIndexed(ctx)
+	}
 	<-ctx.Done()
 	r.draining.Store(true)
 	if r.members == nil {
@@ -285,6 +298,12 @@ func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func())
 		rt.Log.WarnContext(ctx, "drain incomplete; other replicas take over after a timeout", "error", err)
 	}
 	return nil
+}
+
+func (r *replicaNode) activate(ctx context.Context) {
+	if r.members != nil {
+		r.members.Activate(ctx)
+	}
 }
 
 // handOver waits until other replicas have taken over everything that this one owns.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/store"
 )
 
@@ -33,6 +34,37 @@ func (r *replicaNode) ownerParts(rt Runtime) []Part {
 		<-ctx.Done()
 		return nil
 	}}}
+}
+
+// ownerEntries reads the notifications of an owner, with a sequence number up to which none is
+// missing.
+func (r *replicaNode) ownerEntries(ctx context.Context, owner string) (uint64, []notify.Entry, error) {
+	head := r.tail.Stats().Last
+	entries, err := r.store.OwnerEntries(ctx, owner)
+	return head, entries, err
+}
+
+// activateIndexed lets this replica own its share once it lists all alerts, or at once if no other
+// replica owns any: with many owners it answers long before. It returns early when ctx ends.
+func (r *replicaNode) activateIndexed(ctx context.Context) {
+	for {
+		changed := r.members.Changed()
+		select {
+		case <-r.alerts.Indexed():
+		default:
+			if r.members.Candidates().Active() {
+				select {
+				case <-r.alerts.Indexed():
+				case <-changed:
+					continue
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+		r.activate(ctx)
+		return
+	}
 }
 
 // takeEffect makes the state of an owner take effect at this replica.

@@ -39,6 +39,9 @@ type Inbox interface {
 	// limit, waiting up to wait for the first. Each entry goes to one caller. The batch
 	// must be settled. If ctx ends first nothing is taken; a shutdown ends the wait.
 	Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit Bound) (*Batch, error)
+	// LoadOwner returns once the inbox holds an owner's entries. It must be called before Tail where
+	// there are many owners.
+	LoadOwner(ctx context.Context, owner string) error
 	// Tail reads an owner's entries for a reader that stores its own cursor.
 	Tail(owner string) Tail
 

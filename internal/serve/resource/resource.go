@@ -21,6 +21,7 @@ const maxBytes = 256 << 10
 
 // Log is the owner's log of fired alerts.
 type Log interface {
+	LoadOwner(ctx context.Context, owner string) error
 	Tail(owner string) notify.Tail
 }
 
@@ -42,8 +43,11 @@ func List() []mcp.Resource {
 func (*Set) Resources() []mcp.Resource { return List() }
 
 // Read returns the alerts as JSON. Of more than fit, the oldest are left out and counted.
-func (s *Set) Read(_ context.Context, caller principal.Caller, uri string) ([]byte, error) {
+func (s *Set) Read(ctx context.Context, caller principal.Caller, uri string) ([]byte, error) {
 	if err := allow(caller, uri); err != nil {
+		return nil, err
+	}
+	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
 	tail := s.log.Tail(caller.Subject)
@@ -82,8 +86,11 @@ func encode(records [][]byte, left int) []byte {
 }
 
 // Watch reports when an alert fires.
-func (s *Set) Watch(_ context.Context, caller principal.Caller, uri string) (mcp.Watch, error) {
+func (s *Set) Watch(ctx context.Context, caller principal.Caller, uri string) (mcp.Watch, error) {
 	if err := allow(caller, uri); err != nil {
+		return nil, err
+	}
+	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
 	return s.log.Tail(caller.Subject), nil

@@ -24,7 +24,8 @@ import (
 // at each replica at different times, streams move, filters change, tokens end, writes fail
 // or lose their acknowledgement, replicas stop and crash. A stream delivers what its queue
 // and its replica hold, in order. Only after a move or a crash it may repeat what was
-// delivered in the two seconds before. A failure prints the seed that repeats it.
+// delivered in the two seconds before. Every second trace reads the entries of an owner on first
+// use. A failure prints the seed that repeats it.
 func TestReplicas_EqualAQueuePerSubscriber(t *testing.T) {
 	t.Parallel()
 	if *traceSeed > 0 {
@@ -175,14 +176,18 @@ func (f *cluster) start() {
 		store: f.memory.Store(f.seed*64+f.started, 40*time.Millisecond),
 	}
 	f.flaky(c)
-	log, err := replicated.Open(f.t.Context(), replicated.Config{
+	cfg := replicated.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Store: c.store, Replicas: c.member, CatchUp: func(context.Context) error { c.arrive(len(f.trace.all)); return nil },
 		TokenEnded: func(_ context.Context, key string) (bool, error) {
 			_, gone := f.ended.Load(key)
 			return gone, nil
 		},
-	})
+	}
+	if f.seed%2 == 0 {
+		cfg.Read = c.read
+	}
+	log, err := replicated.Open(f.t.Context(), cfg)
 	f.must(err)
 	c.Inbox = log
 	c.arrive(len(f.trace.all))
@@ -194,6 +199,18 @@ func (f *cluster) start() {
 	}()
 	f.replicas = append(f.replicas, c)
 	f.t.Cleanup(c.halt)
+}
+
+// read reads what is committed of an owner, as an inbox of many owners does on first use.
+func (c *replica) read(_ context.Context, owner string) (head uint64, of []notify.Entry, err error) {
+	all := c.cluster.trace.all
+	c.arrive(len(all))
+	for _, e := range all {
+		if head = e.Seq; e.Owner == owner {
+			of = append(of, e)
+		}
+	}
+	return head, of, nil
 }
 
 // halt stops its goroutines.

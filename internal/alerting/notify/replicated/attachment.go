@@ -67,6 +67,9 @@ func (s *subscriber) notifyChanged() {
 func (b *Inbox) Open(ctx context.Context, caller principal.Caller, lastEventID string) (notify.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	if err := b.load(ctx, caller.Subject); err != nil {
+		return nil, err
+	}
 	if err := b.inherit(ctx, caller); err != nil {
 		return nil, err
 	}

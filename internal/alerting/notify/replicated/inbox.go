@@ -1,5 +1,5 @@
 // Package replicated implements notify.Inbox for several replicas of one installation. Each
-// replica holds the whole log. Subscriptions, cursors and polling queues are records in a
+// replica holds the whole log, or with many owners the part of those who read it. Subscriptions, cursors and polling queues are records in a
 // store that all replicas watch.
 //
 // A token's attachment record names the replica that serves its stream. Opening a stream
@@ -37,6 +37,7 @@ const (
 	writeEvery     = 500 * time.Millisecond // cursors, and attachments whose write failed
 	reconcileEvery = time.Second            // polling queues
 	pruneEvery     = time.Hour
+	idleEvery      = time.Minute
 	seenWriteEvery = 10 * time.Minute
 
 	minBackoff, maxBackoff = 10 * time.Millisecond, 500 * time.Millisecond
@@ -69,6 +70,10 @@ type Config struct {
 
 	MaxSubscriptions   int // of all owners; 0 for MaxSubscriptions
 	OwnerSubscriptions int // of one owner; 0 for MaxSubscriptions
+
+	// Read reads the stored entries of one owner, on first use. If it is nil, the inbox holds the
+	// entries of all owners, and Restore must be called.
+	Read core.Reader
 
 	// FilterTimeout is how long Subscribe waits for another live replica to apply a filter;
 	// 0 for two seconds.
@@ -107,7 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Inbox, error) {
 	cfg.OwnerSubscriptions = cmp.Or(cfg.OwnerSubscriptions, cfg.MaxSubscriptions)
 	cfg.FilterTimeout = cmp.Or(cfg.FilterTimeout, filterTimeout)
 	b := &Inbox{
-		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLog(cfg.Now, cfg.Log),
+		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLazyLog(cfg.Now, cfg.Log, cfg.Read),
 		writeNow: make(chan struct{}, 1), openTurn: make(chan struct{}, 1),
 		attached: map[*subscriber]struct{}{}, remote: map[string]map[string]*cursorPage{},
 		queues: map[string]*queue{}, unsettled: map[*queue]struct{}{}, leased: map[*queue]struct{}{},
@@ -193,6 +198,14 @@ func (b *Inbox) compareAndSet(ctx context.Context, known records.Record, next fu
 	}
 }
 
+// load returns once the log holds the entries of an owner.
+func (b *Inbox) load(ctx context.Context, owner string) error {
+	if err := b.LoadOwner(ctx, owner); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
 // unavailable returns a fault for an error of the store.
 func unavailable(err error) error {
 	if f := fault.Of(err); f != nil {
@@ -204,6 +217,8 @@ func unavailable(err error) error {
 // Run implements notify.Inbox.
 func (b *Inbox) Run(ctx context.Context) error {
 	prune, write, reconcile := time.NewTicker(pruneEvery), time.NewTicker(writeEvery), time.NewTicker(reconcileEvery)
+	idle := time.NewTicker(idleEvery)
+	defer idle.Stop()
 	defer prune.Stop()
 	defer write.Stop()
 	defer reconcile.Stop()
@@ -220,6 +235,9 @@ func (b *Inbox) Run(ctx context.Context) error {
 			b.expireSubscriptions(ctx, "")
 			b.pruneCursors()
 			b.cursorsMoved.Store(true) // before the written records expire
+			continue
+		case <-idle.C:
+			b.DropIdle()
 			continue
 		case <-reconcile.C:
 			err = b.reconcileQueues(ctx)

@@ -68,6 +68,9 @@ func (b *Inbox) handleQueue(r records.Record) error {
 
 // Poll implements notify.Inbox.
 func (b *Inbox) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit notify.Bound) (*notify.Batch, error) {
+	if err := b.load(ctx, caller.Subject); err != nil {
+		return nil, err
+	}
 	q := b.queueOf(caller.Subject)
 	return q.Poll(ctx, wait, func() (*notify.Batch, error) { return b.take(ctx, q, limit) })
 }

@@ -20,6 +20,9 @@ import (
 func (b *Inbox) Subscribe(ctx context.Context, caller principal.Caller, f notify.Filter) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	if err := b.load(ctx, caller.Subject); err != nil {
+		return err
+	}
 	// The earlier filter applies to everything committed so far.
 	if err := b.cfg.CatchUp(ctx); err != nil {
 		return unavailable(err)
@@ -149,7 +152,7 @@ func (b *Inbox) clearAttachment(ctx context.Context, key string) {
 func (b *Inbox) Subscription(ctx context.Context, caller principal.Caller) (notify.Subscription, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := b.inherit(ctx, caller); err != nil {
+	if err := errors.Join(b.load(ctx, caller.Subject), b.inherit(ctx, caller)); err != nil {
 		return notify.Subscription{}, err
 	}
 	now := b.cfg.Now()

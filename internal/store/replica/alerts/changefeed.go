@@ -15,10 +15,11 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// ChangeFeedConfig names the receivers of a change feed. All fields are required.
+// ChangeFeedConfig names the receivers of a change feed.
 type ChangeFeedConfig struct {
 	// Restore receives the notifications stored when the feed opened, ascending, and the
-	// sequence number of the last message read.
+	// sequence number of the last message read. If it is nil, opening the feed reads nothing: the
+	// Coordinator reads the alerts later, and notifications are read for each owner.
 	Restore func(last uint64, entries []notify.Entry)
 	// Publish receives later notifications, each once and in order. The feed waits for it.
 	Publish func([]notify.Entry)
@@ -42,6 +43,7 @@ type ChangeFeed struct {
 	recent   recentAlerts
 
 	initial          map[string]alert.Alert // active when the feed opened, by alert ID; until they are taken
+	unread           *unread                // what the Coordinator has to read; nil if nothing
 	pending          map[string]alertChange // by alert ID, since the last delivery
 	lost             bool                   // the servers lost the stream: all alerts before pending are gone
 	available        chan struct{}          // closed when there are pending changes
@@ -63,7 +65,7 @@ func (s *Store) OpenChangeFeed(ctx context.Context, cfg ChangeFeedConfig) (*Chan
 		store: s, cfg: cfg, done: make(chan struct{}),
 		pending: make(map[string]alertChange), available: make(chan struct{}),
 	}
-	if err := t.loadInitial(ctx); err != nil {
+	if err := t.open(ctx); err != nil {
 		return nil, err
 	}
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -83,6 +85,18 @@ func (s *Store) OpenChangeFeed(ctx context.Context, cfg ChangeFeedConfig) (*Chan
 		f.Run(following, t.last)
 	}()
 	return t, nil
+}
+
+// open reads what is stored, or leaves it to the Coordinator.
+func (t *ChangeFeed) open(ctx context.Context) (err error) {
+	if t.cfg.Restore != nil {
+		return t.loadInitial(ctx)
+	}
+	if t.last, err = t.store.alerts.WriteBarrier(ctx); err != nil {
+		return err
+	}
+	t.unread, t.deliveredThrough = &unread{through: t.last}, t.last
+	return nil
 }
 
 func (t *ChangeFeed) filter() string { return t.store.alerts.Subject(alertKind, ">") }
@@ -201,7 +215,7 @@ func (t *ChangeFeed) reset(ctx context.Context) {
 	defer t.mu.Unlock()
 	t.wake()
 	clear(t.pending)
-	t.initial = nil
+	t.initial, t.unread = nil, nil
 	t.lost, t.recent, t.last, t.deliveredThrough = true, recentAlerts{}, 0, 0
 }
 

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
-	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/table"
 )
@@ -65,8 +65,14 @@ type CoordinatorConfig struct {
 // those it owns. It is safe for concurrent use.
 type Coordinator struct {
 	cfg     CoordinatorConfig
-	engine  Engine        // valid once indexed is closed
+	engine  Engine        // valid once running is closed
+	running chan struct{} // closed when Run has begun
 	indexed chan struct{} // closed when Run has indexed all alerts
+	// readsLater means that the feed has left the alerts to Run.
+	readsLater bool
+	// indexing is read-locked while the alerts of one owner are added before all are, and locked
+	// when all are: changes since then are delivered after it.
+	indexing sync.RWMutex
 	// appliedCandidates is the group by which the engine last adopted alerts; empty before
 	// that and while it adopts.
 	appliedCandidates atomic.Pointer[member.Candidates]
@@ -74,7 +80,8 @@ type Coordinator struct {
 
 // NewCoordinator returns a coordinator without an engine, which Run adds.
 func NewCoordinator(cfg CoordinatorConfig) *Coordinator {
-	a := &Coordinator{cfg: cfg, indexed: make(chan struct{})}
+	a := &Coordinator{cfg: cfg, running: make(chan struct{}), indexed: make(chan struct{})}
+	a.readsLater = cfg.ChangeFeed != nil && cfg.ChangeFeed.cfg.Restore == nil
 	a.appliedCandidates.Store(&member.Candidates{})
 	return a
 }
@@ -99,6 +106,8 @@ func ownedBy(id string, all member.Candidates) func(market.Symbol) bool {
 // Run keeps an engine informed until ctx ends: at the start, when replicas come and go,
 // and when alerts begin or end elsewhere.
 func (a *Coordinator) Run(ctx context.Context, e Engine) {
+	a.engine = e
+	close(a.running)
 	a.cfg.Group.Handle(setMethod, func(ctx context.Context, body []byte) ([]byte, error) { return a.handleSet(ctx, e, body) })
 	for {
 		changed := a.cfg.Group.Changed()
@@ -123,19 +132,20 @@ func (a *Coordinator) Run(ctx context.Context, e Engine) {
 }
 
 // Balanced reports whether the engine has adopted the alerts that it owns in the present
-// group, and no others.
+// group, and no others. Before it has adopted any, there is nothing to take from it.
 func (a *Coordinator) Balanced() bool {
-	return a.cfg.Group.Candidates().Equal(*a.appliedCandidates.Load())
+	return a.readsOwners() || a.cfg.Group.Candidates().Equal(*a.appliedCandidates.Load())
 }
 
 // reconcile brings the engine up to date. A failed pass is completed by the next.
 func (a *Coordinator) reconcile(ctx context.Context, e Engine) error {
-	if a.engine == nil {
+	if !a.isIndexed() {
 		if err := a.indexAll(ctx, e); err != nil {
 			return err
 		}
-		a.engine = e
+		a.indexing.Lock()
 		close(a.indexed)
+		a.indexing.Unlock()
 	}
 	if now := a.cfg.Group.Candidates(); !now.Equal(*a.appliedCandidates.Load()) {
 		if err := a.rebalance(ctx, e, now); err != nil {
@@ -149,6 +159,9 @@ func (a *Coordinator) reconcile(ctx context.Context, e Engine) error {
 // indexAll lists the stored alerts in the engine's index. Changes since the feed was
 // opened are delivered after it.
 func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
+	if u := a.cfg.ChangeFeed.takeUnread(); u != nil {
+		return a.indexUnread(ctx, e, u)
+	}
 	batch := make([]alert.Alert, 0, adoptBatch)
 	flush := func() error {
 		err := e.Index(ctx, batch)
@@ -297,6 +310,9 @@ func (a *Coordinator) handleSet(ctx context.Context, e Engine, body []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
+	if err := a.indexOwner(ctx, e, form.Caller); err != nil {
+		return nil, err
+	}
 	set, err := e.Set(ctx, form.Caller, want)
 	if err != nil {
 		return nil, err
@@ -352,73 +368,9 @@ func (a *Coordinator) Resume(ctx context.Context, e *engine.Engine, owner string
 	return e.Resume(ctx, owner, ownedBy(a.cfg.Group.Self(), a.cfg.Group.Candidates()))
 }
 
-// Preview says what is true now of an alert that may be set. See engine.Engine.Preview.
-func (a *Coordinator) Preview(ctx context.Context, want alert.Alert) alert.Present {
-	e, err := a.indexedEngine()
-	if err != nil {
-		return alert.Present{}
-	}
-	return e.Preview(ctx, want)
-}
-
 // Cancel removes an alert of the caller's, whichever replica evaluates it.
 func (a *Coordinator) Cancel(ctx context.Context, caller principal.Caller, alertID string) error {
 	return a.cfg.ChangeFeed.store.CancelAlert(ctx, caller, alertID)
-}
-
-// Alerts lists the active alerts of the caller's in the order they were set: all that any
-// replica has acknowledged.
-func (a *Coordinator) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
-	if err := a.cfg.ChangeFeed.CatchUp(ctx); err != nil {
-		return nil, err
-	}
-	if err := a.cfg.ChangeFeed.awaitDelivered(ctx); err != nil {
-		return nil, err
-	}
-	e, err := a.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.Alerts(ctx, caller)
-}
-
-// AlertsOn lists the active alerts of the caller's on one instrument, as far as this
-// replica knows them. Charts show them and do not wait, neither for other replicas nor for
-// the start of this one.
-func (a *Coordinator) AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error) {
-	e, err := a.indexedEngine()
-	if err != nil {
-		return nil, err
-	}
-	return e.AlertsOn(ctx, caller, s)
-}
-
-// errStarting means that Run has not indexed the stored alerts yet.
-var errStarting = errors.New("alerts are still being read")
-
-// indexedEngine returns the engine if Run has indexed all alerts.
-func (a *Coordinator) indexedEngine() (Engine, error) {
-	select {
-	case <-a.indexed:
-		return a.engine, nil
-	default:
-		return nil, conn.Unavailable("list alerts", errStarting)
-	}
-}
-
-// running is indexedEngine, but waits at the start of a replica.
-func (a *Coordinator) running(ctx context.Context) (Engine, error) {
-	if e, err := a.indexedEngine(); err == nil {
-		return e, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.ChangeFeed.store.alerts.RetryFor)
-	defer cancel()
-	select {
-	case <-a.indexed:
-		return a.engine, nil
-	case <-ctx.Done():
-		return nil, conn.Unavailable("wait until all alerts are read", ctx.Err())
-	}
 }
 
 // Store returns the store of this replica's engine.

@@ -24,6 +24,15 @@ func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entr
 	})
 }
 
+// OwnerEntries returns the notifications of an owner, ascending: all that were committed before the
+// call.
+func (s *Store) OwnerEntries(ctx context.Context, owner string) ([]notify.Entry, error) {
+	return table.ReadAll(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(alertKind, owner, ">"), 0, func(m conn.Message) (notify.Entry, bool, error) {
+		r, err := decodeRecord(m.Data)
+		return r.entry(m.Seq), r.State == fired && r.Alert.Owner == owner, err
+	})
+}
+
 // LastEntry returns a sequence number that is at least that of every notification so far and
 // below that of every later one.
 func (s *Store) LastEntry(ctx context.Context) (uint64, error) {
@@ -34,8 +43,26 @@ func (s *Store) LastEntry(ctx context.Context) (uint64, error) {
 // PruneEntries removes at most limit notifications: those before a time, and each owner's oldest
 // beyond keep.
 func (s *Store) PruneEntries(ctx context.Context, before time.Time, keep, limit int) (int, error) {
+	return s.prunePart(ctx, s.alerts.Subject(alertKind, ">"), before, keep, limit)
+}
+
+// PruneOwners removes each owner's oldest notifications beyond keep, and reads one part of the
+// owners after the other. The servers remove old ones themselves.
+func (s *Store) PruneOwners(ctx context.Context, keep int) error {
+	for _, filter := range s.alerts.PartFilters(alertKind) {
+		for n := conn.MaxBatch; n == conn.MaxBatch; {
+			var err error
+			if n, err = s.prunePart(ctx, filter, time.Time{}, keep, conn.MaxBatch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) prunePart(ctx context.Context, filter string, before time.Time, keep, limit int) (int, error) {
 	const op = "prune notifications"
-	all, err := table.ReadAll(ctx, s.alerts, op, s.alerts.Subject(alertKind, ">"), 0, table.SkipCorrupt(ctx, s.alerts, op, func(m conn.Message) (prunable, bool, error) {
+	all, err := table.ReadAll(ctx, s.alerts, op, filter, 0, table.SkipCorrupt(ctx, s.alerts, op, func(m conn.Message) (prunable, bool, error) {
 		r, err := decodeRecord(m.Data)
 		return prunable{m.Subject, r.Alert.Owner, r.End.At}, r.State == fired, err
 	}))

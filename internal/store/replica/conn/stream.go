@@ -115,8 +115,22 @@ func (c *Conn) OwnerSubject(kind, owner string, tokens ...string) string {
 		return c.Subject(append([]string{kind}, tokens...)...)
 	}
 	sum := sha256.Sum256([]byte(owner))
-	part := fmt.Sprintf("%02d", sum[0]%ownerParts)
-	return c.Subject(append([]string{kind, part, EncodeToken(owner)}, tokens...)...)
+	return c.Subject(append([]string{kind, partToken(int(sum[0] % ownerParts)), EncodeToken(owner)}, tokens...)...)
+}
+
+func partToken(part int) string { return fmt.Sprintf("%02d", part) }
+
+// PartFilters returns filters that together match what all owners have of a kind, so that it can
+// be read part by part.
+func (c *Conn) PartFilters(kind string) []string {
+	if !c.many {
+		return []string{c.Subject(kind, ">")}
+	}
+	all := make([]string, ownerParts)
+	for i := range all {
+		all[i] = c.Subject(kind, partToken(i), ">")
+	}
+	return all
 }
 
 // checkSecret refuses a stream sealed with another secret, of which nothing could be read.

@@ -65,5 +65,10 @@ func (all Candidates) Owner(shard string) (id string) {
 	return id
 }
 
+// Active reports whether any of them owns shards.
+func (all Candidates) Active() bool {
+	return slices.ContainsFunc(all, func(s candidate) bool { return !s.draining })
+}
+
 // Candidates returns the live replicas.
 func (m *Group) Candidates() Candidates { return *m.candidates.Load() }

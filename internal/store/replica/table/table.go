@@ -234,6 +234,25 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 	}
 }
 
+// ReadThrough yields messages with a sequence number above after and up to through, ascending.
+// There must be a message at or above through, such as a barrier. It ends after an error.
+func (t *Table) ReadThrough(ctx context.Context, after, through uint64, filters ...string) iter.Seq2[conn.Message, error] {
+	return func(yield func(conn.Message, error) bool) {
+		if after >= through {
+			return
+		}
+		for m, err := range t.follow(ctx, after, filters...) {
+			if err != nil {
+				yield(conn.Message{}, err)
+				return
+			}
+			if m.Seq > through || m.Subject != t.barrier && !yield(m, nil) || m.Seq == through {
+				return
+			}
+		}
+	}
+}
+
 // WriteBarrier writes a barrier and returns its sequence number. A later barrier replaces it and
 // serves its readers as well.
 func (t *Table) WriteBarrier(ctx context.Context) (seq uint64, err error) {

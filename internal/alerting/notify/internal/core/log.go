@@ -25,12 +25,15 @@ type Log struct {
 	now func() time.Time
 	log *slog.Logger
 
+	read Reader // nil unless entries are read on first use
+
 	mu           sync.RWMutex
 	owners       map[string]*Owner
 	restoredHead uint64 // the head of owners that are added later
+	none         *view  // of such owners
 }
 
-// NewLog returns an empty log.
+// NewLog returns an empty log, which holds the entries of all owners.
 func NewLog(now func() time.Time, log *slog.Logger) *Log {
 	return &Log{now: now, log: log, owners: map[string]*Owner{}}
 }
@@ -41,9 +44,12 @@ type Owner struct {
 	now  func() time.Time
 	view atomic.Pointer[view]
 
-	Mu      sync.Mutex // guards the next view, Queue and waiters
+	Mu      sync.Mutex // guards the next view and the fields up to streamsMu
 	Queue   records.Queue
 	waiters []chan struct{} // of Poll
+	held    bool            // the view has all entries
+	reading *reading        // of a lazy log; nil if none is under way
+	usedAt  time.Time       // of a lazy log
 
 	streamsMu sync.Mutex
 	streams   []*Stream // connected, in no order
@@ -99,7 +105,11 @@ func (l *Log) Append(entries []notify.Entry) {
 		for n < len(entries) && entries[n].Owner == entries[0].Owner {
 			n++
 		}
-		o := l.Owner(entries[0].Owner)
+		o := l.appended(entries[0].Owner)
+		if o == nil {
+			entries = entries[n:]
+			continue
+		}
 		added, outOfOrder := o.append(entries[:n], now)
 		for _, seq := range outOfOrder {
 			l.log.Error("notification dropped: out of order", "seq", seq, "owner", o.Name)
@@ -107,6 +117,17 @@ func (l *Log) Append(entries []notify.Entry) {
 		o.wakeStreams(added)
 		entries = entries[n:]
 	}
+}
+
+// appended returns the owner to whose entries some are added, nil if a lazy log knows nobody who
+// reads them.
+func (l *Log) appended(name string) *Owner {
+	if l.read == nil {
+		return l.Owner(name)
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.owners[name]
 }
 
 // Owner returns an owner's part of the log.
@@ -120,8 +141,11 @@ func (l *Log) Owner(name string) *Owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if o = l.owners[name]; o == nil {
-		o = &Owner{Name: name, now: l.now}
-		o.view.Store(&view{head: l.restoredHead})
+		o = &Owner{Name: name, now: l.now, held: l.read == nil}
+		if l.none == nil || l.none.head != l.restoredHead {
+			l.none = &view{head: l.restoredHead}
+		}
+		o.view.Store(l.none)
 		l.owners[name] = o
 	}
 	return o
@@ -181,6 +205,9 @@ func (o *Owner) update(change func(*view)) {
 func (o *Owner) append(entries []notify.Entry, now int64) (added []logEntry, outOfOrder []uint64) {
 	o.Mu.Lock()
 	defer o.Mu.Unlock()
+	if !o.holds(entries) {
+		return nil, nil
+	}
 	v := *o.view.Load()
 	held := len(v.entries)
 	for _, e := range entries {
