@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/app"
+	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 )
@@ -17,6 +18,11 @@ import (
 func halt(ctx context.Context, in invocation) error {
 	all := slices.Contains(in.args, "--all")
 	in.args = slices.DeleteFunc(slices.Clone(in.args), func(arg string) bool { return arg == "--all" })
+	owner, rest, err := ownerFlag(in.args)
+	if err != nil {
+		return err
+	}
+	in.args = rest
 	words := 0
 	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
 		words++
@@ -26,6 +32,10 @@ func halt(ctx context.Context, in invocation) error {
 		return err
 	}
 	reason := strings.Join(in.args[:words], " ")
+	if owner != "" {
+		state, err := app.HaltOwner(ctx, cfg, owner, reason, all)
+		return printState(in, state, err)
+	}
 	var before map[string]int
 	if cfg.NATS.URL == "" {
 		before = openOrders(ctx, cfg.Home)
@@ -39,6 +49,26 @@ func halt(ctx context.Context, in invocation) error {
 		return err
 	}
 	return printOpen(ctx, in, cfg.Home, before, all)
+}
+
+// ownerFlag takes --owner ID out of the arguments.
+func ownerFlag(args []string) (owner string, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		value, joined := strings.CutPrefix(args[i], "--owner=")
+		switch {
+		case joined:
+		case args[i] != "--owner":
+			rest = append(rest, args[i])
+			continue
+		case i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		if owner = value; owner == "" || strings.HasPrefix(owner, "-") {
+			return "", nil, fault.Field("owner", owner, "the id of an owner, as candela owners list shows it")
+		}
+	}
+	return owner, rest, nil
 }
 
 // openOrders returns the number of open orders per account, those of a group as one. It is empty when unknown: a halt
@@ -135,9 +165,18 @@ func protectText(a control.AccountStatus) string {
 
 // resume lifts the restrictions that the owner can lift.
 func resume(ctx context.Context, in invocation) error {
+	owner, rest, err := ownerFlag(in.args)
+	if err != nil {
+		return err
+	}
+	in.args = rest
 	cfg, err := in.flags("resume", "flags only")
 	if err != nil {
 		return err
+	}
+	if owner != "" {
+		state, err := app.ResumeOwner(ctx, cfg, owner)
+		return printState(in, state, err)
 	}
 	state, err := app.Resume(ctx, cfg, in.Stderr)
 	return printState(in, state, err)

@@ -212,7 +212,8 @@ halted until candela resume. Orders that protect a position, such as stops, are 
 so is what was placed outside candela. What has no stop is printed.
 
 Flags:
-  --all  cancel also the orders that protect positions
+  --all       cancel also the orders that protect positions
+  --owner ID  of many owners, only this one; a server must run
 
 Example:
   candela halt "unexpected news"
@@ -220,6 +221,9 @@ Example:
 	resumeHelp = `
 Lifts the restrictions that the owner can lift and accepts the differences between the
 records and the venue.
+
+Flags:
+  --owner ID  of many owners, only this one; a server must run
 
 Example:
   candela resume

@@ -17,7 +17,7 @@ import (
 func TestAccounts_KeepTheirNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"owner", "owner/binance-testnet", "owner/binance-demo", "owner/binance-live", "owner/alpaca-paper", "owner/alpaca-live"}
-	if got := accounts(); !slices.Equal(got, want) {
+	if got := accountNames(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for i, args := range [][]string{
@@ -56,7 +56,7 @@ func TestHalt_EveryAccountThatDoesNotRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, account := range accounts() {
+		for _, account := range accountNames() {
 			state, err := l.State(t.Context(), account, "guard")
 			if err != nil || bytes.Contains(state, []byte("owner_halt")) != halts {
 				t.Errorf("%s, halted %v: %s %v", account, halts, state, err)

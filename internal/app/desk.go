@@ -48,7 +48,7 @@ func (t *trading) prepareDesk(rt Runtime, journal store.Journals) (err error) {
 			t.clocks[p.Name()] = c.Clock()
 		}
 	}
-	t.venue, err = t.newVenue(rt, journal)
+	t.venue, err = t.newVenue(rt, journal, accountOwner)
 	return err
 }
 
@@ -61,10 +61,13 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 	return desk.Config{
 		Asked: asked, Bars: t.barsSince,
 		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
-		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName),
+		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
 }
+
+// haltFile is the path of the file that halts trading.
+func (rt Runtime) haltFile() string { return filepath.Join(rt.Config.Home, statedir.HaltName) }
 
 // account is the trading account of the tools and of the owner.
 type account interface {
@@ -102,34 +105,37 @@ func (rt Runtime) policy() (guard.Policy, error) {
 	return policy, err
 }
 
-// newVenue opens the broker that is configured.
-func (t *trading) newVenue(rt Runtime, journal store.Journals) (place, error) {
+// newVenue opens the broker that is configured. A paper account is that of an owner.
+func (t *trading) newVenue(rt Runtime, journal store.Journals, owner string) (place, error) {
 	d, cfg := rt.broker(), rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
-		Market: t.engine, Journal: paperJournal{journal}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
+		Market: t.engine, Journal: paperJournal{journal, owner}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
 	})
 	simulated, _ := v.(*paper.Broker)
 	return place{Broker: v, paper: simulated, assets: d.Assets}, err
 }
 
 // paperJournal is where the paper account writes down what it did.
-type paperJournal struct{ store store.Journals }
+type paperJournal struct {
+	store store.Journals
+	owner string
+}
 
 func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
-	return j.store.AppendJournal(ctx, accountOwner, paper.Name, entries)
+	return j.store.AppendJournal(ctx, j.owner, paper.Name, entries)
 }
 
 func (j paperJournal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
-	return j.store.Journal(ctx, accountOwner, paper.Name)
+	return j.store.Journal(ctx, j.owner, paper.Name)
 }
 
 func (j paperJournal) SaveSnapshot(ctx context.Context, value []byte) error {
-	return j.store.SaveJournalSnapshot(ctx, accountOwner, paper.Name, value)
+	return j.store.SaveJournalSnapshot(ctx, j.owner, paper.Name, value)
 }
 
 func (j paperJournal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
-	return j.store.JournalSnapshot(ctx, accountOwner, paper.Name)
+	return j.store.JournalSnapshot(ctx, j.owner, paper.Name)
 }
 
 // resolve completes the symbol of an order. A real venue trades its own symbols;
@@ -167,12 +173,21 @@ func (t *trading) tradable(s market.Symbol) bool {
 // observe passes prices to the paper account, which fills orders by them, and to the desk,
 // which sends the stops that it holds.
 func (t *trading) observe(e provider.Event) {
+	if all := t.accounts.Load(); all != nil {
+		all.Observe(e)
+		return
+	}
 	if paper := t.paper.Load(); paper != nil {
 		paper.Observe(e, t.clocks[e.Symbol.Venue])
 	}
 	if d := t.desk.Load(); d != nil {
 		d.Observe(e)
 	}
+}
+
+// pricesOf returns what passes prices to a paper account.
+func (t *trading) pricesOf(p *paper.Broker) func(provider.Event) {
+	return func(e provider.Event) { p.Observe(e, t.clocks[e.Symbol.Venue]) }
 }
 
 // barsSince returns the bars of a symbol since a time, as fine as a few hundred of them allow.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,26 @@ func Halt(ctx context.Context, cfg *config.Config, reason string, log io.Writer)
 // HaltAll is Halt that cancels the orders that protect positions too.
 func HaltAll(ctx context.Context, cfg *config.Config, reason string, log io.Writer) (control.TradingState, error) {
 	return haltBy(ctx, cfg, command{by: control.ByHalt, reason: reason, halt: true, all: true}, control.HaltAll, log)
+}
+
+// HaltOwner stops trading for one owner of many, in the running program.
+func HaltOwner(ctx context.Context, cfg *config.Config, owner, reason string, all bool) (control.TradingState, error) {
+	s, reached, err := control.HaltOwner(ctx, cfg.Home, owner, reason, all)
+	return s, cmp.Or(err, notReached(reached, cfg.Home))
+}
+
+// ResumeOwner lifts the restrictions of one owner of many, in the running program.
+func ResumeOwner(ctx context.Context, cfg *config.Config, owner string) (control.TradingState, error) {
+	s, reached, err := control.ResumeOwner(ctx, cfg.Home, owner)
+	return s, cmp.Or(err, notReached(reached, cfg.Home))
+}
+
+// notReached is the error of a command for one owner where no program runs.
+func notReached(reached bool, home string) error {
+	if reached {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "not_running", "no program trades in state directory %s; nothing was done. Start it, or halt all owners without --owner.", home)
 }
 
 // haltBy halts the running program with ask, or without it.
@@ -172,7 +193,7 @@ func askTrading[T any](ctx context.Context, conn *conn.Conn, rt Runtime, ask fun
 	var mu sync.Mutex
 	var failed error
 	var asking sync.WaitGroup
-	for _, account := range accounts() {
+	for _, account := range accountNames() {
 		d := deskproxy.New(members, deskproxy.Config{Account: account, Log: rt.Log, Now: time.Now})
 		asking.Go(func() {
 			got, err := ask(ctx, d)
@@ -261,7 +282,7 @@ func (w command) setIn(ctx context.Context, in desk.Store, account string) (guar
 func (w command) storeTo(ctx context.Context, in desk.Store) (control.TradingState, error) {
 	var strictest guard.State
 	var err error
-	for _, account := range accounts() {
+	for _, account := range accountNames() {
 		s, failed := w.setIn(ctx, in, account)
 		err = errors.Join(err, failed)
 		if s.Level() > strictest.Level() {

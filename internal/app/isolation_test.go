@@ -33,15 +33,24 @@ func TestOwners_InterleavedEqualServersOfTheirOwn(t *testing.T) {
 // others.
 func (w *ownersWorld) live(steps int) {
 	w.t.Helper()
+	for _, o := range w.owners {
+		w.buy(o, "polling", "BTCUSDT")
+	}
 	for w.step = range steps {
 		if w.step == steps/2 {
 			w.restart()
 		}
 		w.act(w.owners[w.rng.IntN(len(w.owners))])
 	}
+	fills := 0
 	for _, o := range w.owners {
 		w.poll(o)
 		w.foreign(o)
+		fills += o.fills
+	}
+	w.t.Logf("%d orders were filled", fills)
+	if fills == 0 {
+		w.t.Error("no order was filled")
 	}
 }
 
@@ -50,6 +59,7 @@ type ownersWorld struct {
 	t       *testing.T
 	rng     *rand.Rand
 	venue   string
+	one     []string // flags of a program
 	flags   []string // of each of three replicas, nil for one program
 	shared  *server
 	owners  []*pairedOwner
@@ -62,6 +72,7 @@ type ownersWorld struct {
 type server struct {
 	home string
 	urls []string // of its replicas
+	side *trading // of one of them
 	stop func()
 }
 
@@ -70,6 +81,7 @@ type pairedOwner struct {
 	name   string
 	places [2]*ownerPlace // shared, alone
 	unread int            // notifications that no poll has taken
+	fills  int            // orders that were filled
 	notes  int
 }
 
@@ -89,7 +101,7 @@ func newOwnersWorld(t *testing.T, owners int, flags []string) *ownersWorld {
 	t.Cleanup(venue.Close)
 	seed := longtest.Seed()
 	t.Logf("seed %d", seed)
-	w := &ownersWorld{t: t, flags: flags, rng: rand.New(rand.NewPCG(seed, 26)), venue: venue.URL, shared: &server{home: filepath.Join(t.TempDir(), "all")}, expires: time.Now().Add(time.Hour)}
+	w := &ownersWorld{t: t, one: manyFlags(t), flags: flags, rng: rand.New(rand.NewPCG(seed, 26)), venue: venue.URL, shared: &server{home: filepath.Join(t.TempDir(), "all")}, expires: time.Now().Add(time.Hour)}
 	for i := range owners {
 		o := &pairedOwner{name: "owner" + string(rune('a'+i))}
 		o.places = [2]*ownerPlace{{on: w.shared, at: i}, {on: &server{home: filepath.Join(t.TempDir(), "one")}}}
@@ -137,12 +149,13 @@ func (w *ownersWorld) run(s *server, tokens httpdtest.Tokens, flags []string) {
 	w.t.Helper()
 	s.urls = nil
 	var stops []func()
-	for i := range 3 {
-		if i > 0 && flags == nil {
-			break
-		}
-		url, stop := startTradingFor(w.t, s.home+strconv.Itoa(i), w.venue, tokens, flags...)
-		s.urls, stops = append(s.urls, url), append(stops, stop)
+	replicas := 3
+	if flags == nil {
+		flags, replicas = w.one, 1
+	}
+	for i := range replicas {
+		started := startServer(w.t, s.home+strconv.Itoa(i), w.venue, tokens, flags...)
+		s.urls, s.side, stops = append(s.urls, started.url), started.side, append(stops, started.stop)
 	}
 	s.stop = func() {
 		for _, stop := range stops {
@@ -185,7 +198,7 @@ func (w *ownersWorld) act(o *pairedOwner) {
 	w.t.Helper()
 	client := []string{"streaming", "polling"}[w.rng.IntN(2)]
 	symbol := []string{"BTCUSDT", "ETHUSDT"}[w.rng.IntN(2)]
-	switch w.rng.IntN(12) {
+	switch w.rng.IntN(14) {
 	case 0, 1:
 		o.notes++
 		w.same(o, client, "set_alert", fmt.Sprintf(`{"symbol":%q,"condition":{"price_above":%d},"note":"note-%s-%d"}`, symbol, 2+w.rng.IntN(7), o.name, o.notes))
@@ -204,12 +217,13 @@ func (w *ownersWorld) act(o *pairedOwner) {
 		if w.rng.IntN(3) == 0 {
 			w.same(o, "polling", "unsubscribe_notifications", `{}`)
 		}
-	case 8:
-		w.sameOrder(o, client, symbol)
+	case 8, 12:
+		w.trade(o, client, symbol)
 	case 9:
 		w.sameChart(o, client, symbol)
 	default:
-		w.same(o, client, []string{"list_alerts", "list_subscriptions", "get_orders", "get_positions"}[w.rng.IntN(4)], `{}`)
+		w.same(o, client, []string{"list_alerts", "list_subscriptions", "get_orders"}[w.rng.IntN(3)], `{}`)
+		w.samePositions(o, client)
 	}
 }
 
@@ -237,12 +251,6 @@ func (w *ownersWorld) poll(o *pairedOwner) {
 		w.t.Fatalf("step %d: %s has %d notifications, want %d: %s", w.step, o.name, n, o.unread, text)
 	}
 	o.unread = 0
-}
-
-// sameOrder places an order under a key that all owners use.
-func (w *ownersWorld) sameOrder(o *pairedOwner, client, symbol string) {
-	w.t.Helper()
-	w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"limit","price":1,"quantity":0.001,"idempotency_key":"key-%d"}`, symbol, w.rng.IntN(3)))
 }
 
 // sameChart compares what a chart shows of the owner's things.

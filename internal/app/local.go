@@ -122,19 +122,17 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
-	t.paper.Store(t.venue.paper)
-	d := desk.New(t.deskConfig(rt, t.venue, l))
-	t.desk.Store(d)
+	own := t.localDesk(rt, l, known)
 	return side{
-		inbox: inbox, alerts: t.engine, orders: d,
-		running: func() *desk.Desk { return d },
+		inbox: inbox, alerts: t.engine, orders: own,
+		running: func() runningDesk { return own },
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
-			now, known := loaded(ctx, d.Status)
+			now, known := loaded(ctx, own.Status)
 			return now, nil, known
 		},
 		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
 		limits: limits, standing: func(ctx context.Context, owner string, now store.Standing) error {
-			return known.set(ctx, t.engine, owner, now)
+			return errors.Join(known.set(ctx, t.engine, owner, now), t.enforce(ctx, owner))
 		},
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
@@ -155,14 +153,42 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			<-ctx.Done()
 			return nil
 		}}, {Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
-			if t.venue.paper != nil {
-				if err := t.venue.paper.Load(ctx); err != nil {
+			if p := t.paper.Load(); p != nil {
+				if err := p.Load(ctx); err != nil {
 					return err
 				}
 			}
-			return t.haltOnSignals(ctx, rt, func() error { return d.Run(ctx, hard, ready) })
+			return t.haltOnSignals(ctx, rt, func() error { return own.Run(ctx, hard, ready) })
 		}}},
 	}, nil
+}
+
+// ownDesk is what trades on one machine.
+type ownDesk interface {
+	account
+	runningDesk
+	Run(ctx, drain context.Context, ready func()) error
+}
+
+// localDesk returns the desk of the one owner, or those of many.
+func (t *trading) localDesk(rt Runtime, l *localStore, known *standings) ownDesk {
+	if rt.Config.ManyOwners() {
+		all := t.ownAccounts(rt, l, known.of)
+		t.accounts.Store(all)
+		return all
+	}
+	t.paper.Store(t.venue.paper)
+	d := desk.New(t.deskConfig(rt, t.venue, l))
+	t.desk.Store(d)
+	return d
+}
+
+// enforce makes the standing of an owner take effect at the account.
+func (t *trading) enforce(ctx context.Context, owner string) error {
+	if all := t.accounts.Load(); all != nil {
+		return all.Enforce(ctx, owner)
+	}
+	return nil
 }
 
 // restoreInbox loads the subscriptions and the stored notifications into the inbox.

@@ -46,7 +46,7 @@ type side struct {
 	alerts tool.Alerts
 	orders account
 	// running returns the desk that runs in this process, nil while another replica has it.
-	running func() *desk.Desk
+	running func() runningDesk
 	// status returns the state of the account and the halt files that hold it, wherever it
 	// is traded, and reports false when that is not known before ctx ends.
 	status func(ctx context.Context) (desk.Status, []string, bool)

@@ -218,6 +218,13 @@ func (d ownersDesk) letGo(ctx context.Context, id string) error {
 			return err
 		}
 	}
+	if all, ok := d.side.orders.(interface {
+		Drop(ctx context.Context, owner string) error
+	}); ok {
+		if err := all.Drop(ctx, id); err != nil {
+			return err
+		}
+	}
 	if inbox, ok := d.side.inbox.(forgetter); ok {
 		return inbox.Forget(id)
 	}

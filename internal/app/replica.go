@@ -198,13 +198,13 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}
 	r.desk = deskproxy.New(r.members, deskproxy.Config{
 		Account: rt.account(), HaltFile: filepath.Join(rt.Config.Home, statedir.HaltName), Log: rt.Log, Now: time.Now,
-		Open: func(ctx context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
-			return r.openDesk(ctx, rt, t, orders)
+		Open: func(ctx context.Context, orders *orders.Store) (deskproxy.Trader, func(), error) {
+			return r.openTerm(ctx, rt, t, orders)
 		},
 	})
 	return side{
 		owners: r.ownerRecords(), limits: limits,
-		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.desk.Running, cursors: r.store, exclusive: r.exclusive,
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {
@@ -237,10 +237,32 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}, nil
 }
 
+// running returns what trades in this process, nil while another replica does.
+func (r *replicaNode) running() runningDesk {
+	if d := r.desk.Running(); d != nil {
+		return d
+	}
+	return nil
+}
+
+// openTerm returns what trades for one term as owner of the account, or of all accounts.
+func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (deskproxy.Trader, func(), error) {
+	if !rt.Config.ManyOwners() {
+		return r.openDesk(ctx, rt, t, orders)
+	}
+	r.terms.Add(1)
+	all := t.ownAccounts(rt, orders, func(owner string) store.Standing { return r.owners.Standing(owner) })
+	t.accounts.Store(all)
+	return all, func() {
+		t.accounts.CompareAndSwap(all, nil)
+		r.terms.Add(-1)
+	}, nil
+}
+
 // openDesk returns a desk for one term as owner of the account. The paper account is
 // read at the start of each term and closed with it.
-func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (*desk.Desk, func(), error) {
-	venue, err := t.newVenue(rt, orders)
+func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (deskproxy.Trader, func(), error) {
+	venue, err := t.newVenue(rt, orders, accountOwner)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -69,6 +69,9 @@ func (r *replicaNode) activateIndexed(ctx context.Context) {
 
 // takeEffect makes the state of an owner take effect at this replica.
 func (r *replicaNode) takeEffect(ctx context.Context, owner string, state store.OwnerState) error {
+	if err := r.desk.Enforce(ctx, owner); err != nil {
+		return err
+	}
 	switch state {
 	case store.OwnerActive:
 		return r.alerts.Resume(ctx, r.engine, owner)

@@ -49,6 +49,10 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			now := one.Status()
 			s.Receivers = append(s.Receivers, control.ReceiverStatus{Name: now.Name, Delivered: now.Delivered, Refused: now.Refused, Dropped: now.Dropped, Problem: now.Problem})
 		}
+		if rt.Config.ManyOwners() {
+			t.addManyStatus(ctx, rt, &s)
+			return s, nil
+		}
 		alerts, err := t.alerts.Alerts(ctx, principal.Caller{Subject: accountOwner})
 		if err != nil {
 			return s, err
@@ -78,6 +82,20 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
 	}
+}
+
+// addManyStatus adds the accounts of all owners together. What an owner has is for the owner.
+func (t *trading) addManyStatus(ctx context.Context, rt Runtime, s *control.Status) {
+	s.Alerts = t.engine.Status().Alerts
+	now, haltFiles, known := t.status(ctx)
+	if !known {
+		return
+	}
+	one := newAccountStatus(rt.account(), now.State)
+	one.Account = paper.Name + " accounts of all owners"
+	one.Open, one.Single, one.Uncertain, one.Pending = now.Open, now.Open, now.Uncertain, now.Pending
+	one.Why = withHaltFiles(one.Why, haltFiles)
+	s.Accounts = append(s.Accounts, one)
 }
 
 // withHaltFiles adds the halt files that the reason does not name: a reason names one, and
@@ -207,7 +225,7 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 	}
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus
-	for _, account := range accounts() {
+	for _, account := range accountNames() {
 		state, book, err := desk.LoadStored(ctx, from, account)
 		if err != nil {
 			return err

@@ -131,8 +131,8 @@ func partsOf(venues []provider.Descriptor, brokers []broker.Descriptor, sinks []
 	return p
 }
 
-// accounts lists the names of the owner's accounts, one for each network of each broker.
-func accounts() []string { return accountsOf(Brokers()) }
+// accountNames lists the names of the owner's accounts, one for each network of each broker.
+func accountNames() []string { return accountsOf(Brokers()) }
 
 func accountsOf(brokers []broker.Descriptor) []string {
 	all := make([]string, 0, 2*len(brokers))

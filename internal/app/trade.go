@@ -15,6 +15,7 @@ import (
 	"candela/internal/market/feed"
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
+	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -30,13 +31,14 @@ const (
 type trading struct {
 	side
 
-	bars   *bars
-	policy guard.Policy
-	engine *engine.Engine
-	venue  place
-	paper  atomic.Pointer[paper.Broker] // the paper account that prices fill; nil when there is none
-	desk   atomic.Pointer[desk.Desk]    // that holds stops and sends them by prices; nil when there is none
-	clocks map[string]provider.Clock    // of venues that keep their own time
+	bars     *bars
+	policy   guard.Policy
+	engine   *engine.Engine
+	venue    place
+	paper    atomic.Pointer[paper.Broker]      // the paper account that prices fill; nil when there is none
+	desk     atomic.Pointer[desk.Desk]         // that holds stops and sends them by prices; nil when there is none
+	accounts atomic.Pointer[accounts.Accounts] // those of many owners, instead of both; nil for one owner
+	clocks   map[string]provider.Clock         // of venues that keep their own time
 
 	receivers []sink.Target
 	senders   []*sink.Sink

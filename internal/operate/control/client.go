@@ -93,6 +93,20 @@ func Resume(ctx context.Context, home string) (s TradingState, reached bool, err
 	return tradingCommand(ctx, home, "/resume")
 }
 
+// HaltOwner halts trading for one owner of the program in a state directory, as Halt or HaltAll.
+func HaltOwner(ctx context.Context, home, owner, reason string, all bool) (s TradingState, reached bool, err error) {
+	values := url.Values{"owner": {owner}, "reason": {reason}}
+	if all {
+		values.Set("all", "true")
+	}
+	return tradingCommand(ctx, home, "/halt?"+values.Encode())
+}
+
+// ResumeOwner resumes trading for one owner of the program in a state directory.
+func ResumeOwner(ctx context.Context, home, owner string) (s TradingState, reached bool, err error) {
+	return tradingCommand(ctx, home, "/resume?"+url.Values{"owner": {owner}}.Encode())
+}
+
 func tradingCommand(ctx context.Context, home, path string) (s TradingState, reached bool, err error) {
 	s, reached, err = callTrader[TradingState](ctx, home, http.MethodPost, path)
 	s.Where = "in the program that runs there"

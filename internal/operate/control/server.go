@@ -46,10 +46,11 @@ type Server struct {
 	Door   *oauth.Server // nil where nobody is let in
 	Pass   *Pass         // nil where nobody is let in
 	// Survives reports whether a restart leaves a token of the Door live; nil: none.
-	Survives func(oauth.Token) bool
-	Trader   Trader                                // nil without --trade
-	Status   func(context.Context) (Status, error) // nil without --trade
-	Owners   Owners                                // nil for one owner
+	Survives   func(oauth.Token) bool
+	Trader     Trader                                // nil without --trade
+	ManyOwners bool                                  // the trader has many owners
+	Status     func(context.Context) (Status, error) // nil without --trade
+	Owners     Owners                                // nil for one owner
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -67,8 +68,29 @@ type AllHalter interface {
 	HaltAll(ctx context.Context, who, reason string) (guard.State, error)
 }
 
-// halt carries out a halt, of all orders or of those that do not protect a position.
-func (s Server) halt(ctx context.Context, reason string, all bool) (guard.State, error) {
+// An OwnerHalter is a Trader for many owners that can halt and resume one of them.
+type OwnerHalter interface {
+	HaltOwner(ctx context.Context, owner, who, reason string, all bool) (guard.State, error)
+	ResumeOwner(ctx context.Context, owner, who string) (guard.State, error)
+}
+
+// ofOwners returns the trader for many owners.
+func (s Server) ofOwners() (OwnerHalter, error) {
+	if many, ok := s.Trader.(OwnerHalter); ok && s.ManyOwners {
+		return many, nil
+	}
+	return nil, fault.New(fault.Unsupported, "one_owner", "this program has one owner. Run the command without --owner")
+}
+
+// halt carries out a halt of an owner, "" for all, of all orders or of those that do not protect a position.
+func (s Server) halt(ctx context.Context, owner, reason string, all bool) (guard.State, error) {
+	if owner != "" {
+		many, err := s.ofOwners()
+		if err != nil {
+			return guard.State{}, err
+		}
+		return many.HaltOwner(ctx, owner, ByHalt, reason, all)
+	}
 	if !all {
 		return s.Trader.Halt(ctx, ByHalt, reason)
 	}
@@ -194,13 +216,25 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 	})
 }
 
+// resume resumes trading for an owner, "" for all.
+func (s Server) resume(ctx context.Context, owner string) (guard.State, error) {
+	if owner == "" {
+		return s.Trader.Resume(ctx, ByResume)
+	}
+	many, err := s.ofOwners()
+	if err != nil {
+		return guard.State{}, err
+	}
+	return many.ResumeOwner(ctx, owner, ByResume)
+}
+
 func (s Server) handleTrading(mux *http.ServeMux) {
 	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
-		state, err := s.halt(r.Context(), r.FormValue("reason"), r.FormValue("all") == "true")
+		state, err := s.halt(r.Context(), r.FormValue("owner"), r.FormValue("reason"), r.FormValue("all") == "true")
 		s.answerTrading(w, r, StateOf(state), err)
 	})
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {
-		state, err := s.Trader.Resume(r.Context(), ByResume)
+		state, err := s.resume(r.Context(), r.FormValue("owner"))
 		s.answerTrading(w, r, StateOf(state), err)
 	})
 	if desk, ok := s.Trader.(Approver); ok {

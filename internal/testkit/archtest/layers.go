@@ -39,7 +39,7 @@ func floors() [][]room {
 			{"access", "who may do what", []string{"access/owner", "access/oauth", "access/cimd access/door access/plan access/upstream access/usage"}},
 		},
 		{
-			{"trading", "orders, limits, accounts", []string{"trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
+			{"trading", "orders, limits, accounts", []string{"trading/accounts", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
 			{"picture", "what is shown", []string{"picture/chart picture/payload picture/webchart", "picture/raster", "picture/deflate"}},
 		},
 		{
@@ -63,7 +63,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/desk", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/shutdown",
 		"market/marketdata", "market/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "market/provider/*", "trading/broker/*",
 	}
 }

@@ -86,7 +86,7 @@ func (d *Desk) Pending(ctx context.Context) (pending []order.Order, err error) {
 // fault not_pending. After any other error nothing was decided.
 func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) {
 	requestedAt := d.cfg.Now()
-	d.awaitReconciled(ctx)
+	d.AwaitReconciled(ctx)
 	var head order.Order
 	var ended error
 	if err := d.do(ctx, func(l *loop) { head, ended = l.pendingOrder(id) }); err != nil || ended != nil {

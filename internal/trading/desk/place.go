@@ -54,7 +54,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 		return order.Placed{}, err
 	}
 	r = r.WithSymbol(symbol)
-	d.awaitReconciled(ctx)
+	d.AwaitReconciled(ctx)
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.checkEarly(caller, r) }); err != nil {
 		return order.Placed{}, err
@@ -97,8 +97,8 @@ func checkSymbolSpelling(s market.Symbol, inst provider.Instrument) error {
 	return nil
 }
 
-// awaitReconciled waits for the first reconciliation: clients call right after the start.
-func (d *Desk) awaitReconciled(ctx context.Context) {
+// AwaitReconciled waits for the first reconciliation: clients call right after the start.
+func (d *Desk) AwaitReconciled(ctx context.Context) {
 	if d.Status().Reconciled {
 		return
 	}

@@ -347,7 +347,7 @@ func (l *loop) placeFor(c order.Cover, r order.Request) {
 // halt keeps them, unless it was for all orders. No other halt does.
 func (l *loop) haltAllowsProtection() bool {
 	return !slices.ContainsFunc(l.state.Restrictions, func(r guard.Restriction) bool {
-		return r.Halts() && (r.Kind != guard.OwnerHalt || r.All)
+		return r.Halts() && (r.Kind != guard.OwnerHalt && r.Kind != guard.HostHalt || r.All)
 	})
 }
 

@@ -133,15 +133,44 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	return state, errors.Join(err, refused)
 }
 
+// HaltByHost halts an account that is one of many, and cancels its orders as Halt does. The halt
+// is not stored with the account; after a start it must be given again. A zero
+// restriction lifts it.
+func (d *Desk) HaltByHost(ctx context.Context, r guard.Restriction) error {
+	return d.do(ctx, func(l *loop) {
+		if r.Kind != guard.HostHalt {
+			l.liftRestriction(guard.HostHalt, "")
+			return
+		}
+		if r.All {
+			l.state, _ = l.state.Lift(guard.HostHalt, "") // one that keeps orders
+		}
+		l.restrict(l.ownerCaller(r.By), r)
+		_ = l.endPending(l.now()) // else the next tick does
+		l.cancelOpenOrders(l.now())
+	})
+}
+
+// AtRest reports whether nothing is open: no order, no position and nothing that was not reconciled.
+func (d *Desk) AtRest() bool {
+	v := d.view.Load()
+	return v.status.Reconciled && len(v.open) == 0 && !slices.ContainsFunc(v.positions, func(p order.Position) bool { return p.Side() != 0 })
+}
+
+// OpenOrder reports whether an open order has an ID.
+func (d *Desk) OpenOrder(id string) bool {
+	return slices.ContainsFunc(d.view.Load().open, func(o order.Order) bool { return o.ID == id })
+}
+
 // cancelOpenOrders cancels open orders during an owner's halt, with backoff. Those that
 // protect a position are kept unless the owner asked for all.
 func (l *loop) cancelOpenOrders(now time.Time) {
-	halt := slices.IndexFunc(l.state.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.OwnerHalt })
-	if halt < 0 {
+	halt, halted := l.state.OrderedHalt()
+	if !halted {
 		clear(l.retries)
 		return
 	}
-	all, by := l.state.Restrictions[halt].All, l.ownerCaller(l.state.Restrictions[halt].By)
+	all, by := halt.All, l.ownerCaller(halt.By)
 	for _, o := range l.book.Open() {
 		again := l.retries[o.ID]
 		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity) || l.waitsForEntry(o)

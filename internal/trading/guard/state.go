@@ -51,6 +51,7 @@ type RestrictionKind string
 // The kinds.
 const (
 	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the halt file or the signal
+	HostHalt     RestrictionKind = "host_halt"          // of many owners: the operator's halt, or a suspended owner
 	StoreFailure RestrictionKind = "store_failure"      // events cannot be stored
 	Unreconciled RestrictionKind = "unreconciled"       // not reconciled since the start
 	DailyLoss    RestrictionKind = "daily_loss"         // max_daily_loss
@@ -77,6 +78,7 @@ func Restrictions(p Policy) []RestrictionInfo {
 	const resume = "with `candela resume`"
 	return []RestrictionInfo{
 		{OwnerHalt, Halted, "", "The owner stops trading: `candela halt`, the halt file or SIGUSR1.", resume, true},
+		{HostHalt, Halted, "", "With many owners: the operator stops trading for all of them, or has suspended this owner.", "by the operator of the server", false},
 		{StoreFailure, Halted, "", "Events cannot be stored.", resume, true},
 		{Unreconciled, Halted, "", "The account was not reconciled with the venue since the start.", "by itself, after the first reconciliation", false},
 		{
@@ -189,6 +191,17 @@ func (s State) HaltAll() (State, bool) {
 
 func compareRestrictions(a, b Restriction) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
+}
+
+// OrderedHalt returns the halt that somebody ordered and that is in force; of two the one that keeps
+// no order. It cancels open orders; other restrictions only stop new ones.
+func (s State) OrderedHalt() (halt Restriction, found bool) {
+	for _, c := range s.Restrictions {
+		if (c.Kind == OwnerHalt || c.Kind == HostHalt) && (!found || c.All) {
+			halt, found = c, true
+		}
+	}
+	return halt, found
 }
 
 // Lift removes a restriction and reports whether it did. Restrictions that only the owner

@@ -63,7 +63,7 @@ func TestCauses_Table(t *testing.T) {
 		level guard.Level
 		self  bool // ends by itself
 	}{
-		guard.OwnerHalt: {guard.Halted, false}, guard.StoreFailure: {guard.Halted, false}, guard.Unreconciled: {guard.Halted, true},
+		guard.OwnerHalt: {guard.Halted, false}, guard.HostHalt: {guard.Halted, true}, guard.StoreFailure: {guard.Halted, false}, guard.Unreconciled: {guard.Halted, true},
 		guard.DailyLoss: {guard.Reducing, false}, guard.FeedLost: {guard.Reducing, true}, guard.ClockSkew: {guard.Reducing, true},
 		guard.Mismatch: {guard.Reducing, true}, guard.VenueSilent: {guard.Reducing, true},
 		guard.Unprotected: {guard.Reducing, true}, guard.LegOverfill: {guard.Reducing, false},
@@ -234,7 +234,7 @@ func TestState_Model(t *testing.T) {
 	for _, r := range guard.Restrictions(guard.Default()) {
 		table[r.Kind], kinds = r, append(kinds, r.Kind)
 	}
-	self := []guard.RestrictionKind{guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent, guard.Unprotected}
+	self := []guard.RestrictionKind{guard.HostHalt, guard.Unreconciled, guard.FeedLost, guard.ClockSkew, guard.Mismatch, guard.VenueSilent, guard.Unprotected}
 	rapid.Check(t, func(t *rapid.T) {
 		var s guard.State
 		set := make(map[key]bool)

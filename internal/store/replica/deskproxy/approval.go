@@ -3,24 +3,23 @@ package deskproxy
 import (
 	"context"
 
-	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
 // registerApproval is the part of register for the owner's decisions.
 func (d *Desk) registerApproval() {
-	d.pending = newReadMethod(d, "desk.pending", func(ctx context.Context, running *desk.Desk, _ struct{}) ([]order.Order, error) {
+	d.pending = newReadMethod(d, "desk.pending", func(ctx context.Context, running Trader, _ struct{}) ([]order.Order, error) {
 		return running.Pending(ctx)
 	})
-	d.review = newReadMethod(d, "desk.review", func(ctx context.Context, running *desk.Desk, c decideCall) (guard.Review, error) {
+	d.review = newReadMethod(d, "desk.review", func(ctx context.Context, running Trader, c decideCall) (guard.Review, error) {
 		return running.Review(ctx, c.ID)
 	})
-	d.approve = newMethod(d, "desk.approve", func(ctx context.Context, running *desk.Desk, c decideCall) (a orderReply, err error) {
+	d.approve = newMethod(d, "desk.approve", func(ctx context.Context, running Trader, c decideCall) (a orderReply, err error) {
 		a.Order.Order, err = running.Approve(ctx, c.ID, c.Who)
 		return a, err
 	})
-	d.refuse = newMethod(d, "desk.refuse", func(ctx context.Context, running *desk.Desk, c decideCall) (a orderReply, err error) {
+	d.refuse = newMethod(d, "desk.refuse", func(ctx context.Context, running Trader, c decideCall) (a orderReply, err error) {
 		a.Order.Order, err = running.Refuse(ctx, c.ID, c.Who, c.Reason)
 		return a, err
 	})

@@ -39,7 +39,8 @@ type (
 	}
 	controlCall struct {
 		Who, Reason string
-		All         bool `json:",omitempty"` // cancel what protects positions too
+		All         bool   `json:",omitempty"` // cancel what protects positions too
+		Owner       string `json:",omitempty"` // of many; "" for all
 	}
 	decideCall struct{ ID, Who, Reason string }
 
@@ -104,6 +105,7 @@ type methods struct {
 	approve      method[decideCall, orderReply]
 	refuse       method[decideCall, orderReply]
 	status       method[struct{}, desk.Status]
+	drop         method[dropCall, struct{}]
 }
 
 const (
@@ -114,45 +116,46 @@ const (
 
 // register registers the handlers for calls to the local desk and sets the methods.
 func (d *Desk) register() {
-	d.place = newMethod(d, "desk.place", func(ctx context.Context, running *desk.Desk, c placeCall) (a orderReply, err error) {
+	d.place = newMethod(d, "desk.place", func(ctx context.Context, running Trader, c placeCall) (a orderReply, err error) {
 		a.Order, err = running.Place(ctx, c.Caller, c.Request)
 		return a, err
 	})
-	d.cancel = newMethod(d, "desk.cancel", func(ctx context.Context, running *desk.Desk, c cancelCall) (a orderReply, err error) {
+	d.cancel = newMethod(d, "desk.cancel", func(ctx context.Context, running Trader, c cancelCall) (a orderReply, err error) {
 		a.Order.Order, err = running.Cancel(ctx, c.Caller, c.ID)
 		return a, err
 	})
-	d.orders = newReadMethod(d, "desk.orders", func(ctx context.Context, running *desk.Desk, c ordersCall) ([]order.Order, error) {
+	d.orders = newReadMethod(d, "desk.orders", func(ctx context.Context, running Trader, c ordersCall) ([]order.Order, error) {
 		return running.Orders(ctx, c.Caller, c.OpenOnly)
 	})
-	d.positions = newReadMethod(d, "desk.positions", func(ctx context.Context, running *desk.Desk, caller principal.Caller) ([]order.PricedPosition, error) {
+	d.positions = newReadMethod(d, "desk.positions", func(ctx context.Context, running Trader, caller principal.Caller) ([]order.PricedPosition, error) {
 		return running.Positions(ctx, caller)
 	})
-	d.inSymbol = newReadMethod(d, "desk.on", func(ctx context.Context, running *desk.Desk, c symbolCall) (a symbolReply, err error) {
+	d.inSymbol = newReadMethod(d, "desk.on", func(ctx context.Context, running Trader, c symbolCall) (a symbolReply, err error) {
 		a.Orders, a.Position, err = running.InSymbol(ctx, c.Caller, c.Symbol)
 		return a, err
 	})
-	d.account = newReadMethod(d, "desk.account", func(ctx context.Context, running *desk.Desk, caller principal.Caller) (guard.Account, error) {
+	d.account = newReadMethod(d, "desk.account", func(ctx context.Context, running Trader, caller principal.Caller) (guard.Account, error) {
 		return running.Account(ctx, caller)
 	})
-	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
-		if c.All {
-			a.State, err = running.HaltAll(ctx, c.Who, c.Reason)
-		} else {
-			a.State, err = running.Halt(ctx, c.Who, c.Reason)
-		}
+	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running Trader, c controlCall) (a stateReply, err error) {
+		a.State, err = haltOn(ctx, running, c)
 		return a, err
 	})
-	d.resume = newMethod(d, "desk.resume", func(ctx context.Context, running *desk.Desk, c controlCall) (a stateReply, err error) {
+	d.resume = newMethod(d, "desk.resume", func(ctx context.Context, running Trader, c controlCall) (a stateReply, err error) {
 		// A halt file of any replica would halt it again at once.
 		if err := d.checkNoHaltFile(ctx); err != nil {
 			return a, err
 		}
-		a.State, err = running.Resume(ctx, c.Who)
+		if c.Owner == "" {
+			a.State, err = running.Resume(ctx, c.Who)
+		} else {
+			a.State, err = resumeOwner(ctx, running, c)
+		}
 		return a, err
 	})
 	d.registerApproval()
-	d.status = newReadMethod(d, methodStatus, func(_ context.Context, running *desk.Desk, _ struct{}) (desk.Status, error) {
+	d.registerOwners()
+	d.status = newReadMethod(d, methodStatus, func(_ context.Context, running Trader, _ struct{}) (desk.Status, error) {
 		return running.Status(), nil
 	})
 	d.members.Handle(d.method(methodHaltFile), func(context.Context, []byte) ([]byte, error) { return json.Marshal(d.haltFile()) })
@@ -164,13 +167,13 @@ func (d *Desk) register() {
 
 // newMethod returns a method that runs with the desk of the trading replica, and serves it to the
 // other replicas.
-func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running *desk.Desk, call C) (A, error)) method[C, A] {
+func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running Trader, call C) (A, error)) method[C, A] {
 	d.members.Handle(d.method(name), func(ctx context.Context, body []byte) ([]byte, error) {
 		var c C
 		if err := decodeReply(body, &c); err != nil {
 			return nil, fmt.Errorf("decode call %s: %w", name, err)
 		}
-		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return run(ctx, running, c) })
+		a, err := onLocal(d, func(running Trader) (A, error) { return run(ctx, running, c) })
 		if f, ok := any(&a).(failing); ok {
 			err = f.encode(err)
 		}
@@ -180,7 +183,7 @@ func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, run
 		return encodeReply(a, int(d.members.Conn().NATS().MaxPayload())-smallAnswer) // leaves room for headers
 	})
 	return func(ctx context.Context, c C) (A, error) {
-		a, err := onLocal(d, func(running *desk.Desk) (A, error) { return run(ctx, running, c) })
+		a, err := onLocal(d, func(running Trader) (A, error) { return run(ctx, running, c) })
 		if errors.Is(err, member.ErrNotShardOwner) {
 			a, err = call[A](ctx, d, name, c)
 		}
@@ -189,7 +192,7 @@ func newMethod[C, A any](d *Desk, name string, run func(ctx context.Context, run
 }
 
 // newReadMethod is newMethod for a method without effect: an unanswered call is sent once more.
-func newReadMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running *desk.Desk, call C) (A, error)) method[C, A] {
+func newReadMethod[C, A any](d *Desk, name string, run func(ctx context.Context, running Trader, call C) (A, error)) method[C, A] {
 	once := newMethod(d, name, run)
 	return func(ctx context.Context, c C) (A, error) {
 		a, err := once(ctx, c)
@@ -202,12 +205,12 @@ func newReadMethod[C, A any](d *Desk, name string, run func(ctx context.Context,
 
 // onLocal calls do with the local desk. It returns member.ErrNotShardOwner if there is none, or
 // if its term ended and nothing was executed.
-func onLocal[T any](d *Desk, do func(*desk.Desk) (T, error)) (T, error) {
+func onLocal[T any](d *Desk, do func(Trader) (T, error)) (T, error) {
 	running := d.local.Load()
 	if running == nil {
 		return *new(T), member.ErrNotShardOwner
 	}
-	value, err := do(running)
+	value, err := do(running.Trader)
 	if notExecuted(err) {
 		return *new(T), member.ErrNotShardOwner
 	}

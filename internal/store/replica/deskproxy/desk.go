@@ -30,13 +30,40 @@ type Config struct {
 	Account string // as desk.Config.Owner
 	// Open creates the desk of one term and what belongs to it, such as a paper broker. end
 	// is called after the desk has stopped.
-	Open func(ctx context.Context, orders *orders.Store) (d *desk.Desk, end func(), err error)
+	Open func(ctx context.Context, orders *orders.Store) (d Trader, end func(), err error)
 	// HaltFile is a local path. Trading is halted while the file exists, whichever replica
 	// trades. "" for none.
 	HaltFile string
 	Log      *slog.Logger
 	Now      func() time.Time
 }
+
+// Trader trades during one term: a desk, or the desks of many owners.
+type Trader interface {
+	Run(ctx, drain context.Context, ready func()) error
+	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
+	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
+	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
+	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
+	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
+	Halt(ctx context.Context, by, reason string) (guard.State, error)
+	HaltAll(ctx context.Context, by, reason string) (guard.State, error)
+	Resume(ctx context.Context, by string) (guard.State, error)
+	Pending(ctx context.Context) ([]order.Order, error)
+	Review(ctx context.Context, id string) (guard.Review, error)
+	Approve(ctx context.Context, id, by string) (order.Order, error)
+	Refuse(ctx context.Context, id, by, reason string) (order.Order, error)
+	Status() desk.Status
+	OpenByStatus() map[order.Status]int
+	RevokeTokens(keys ...string)
+	Day() []desk.Sample
+}
+
+var _ Trader = (*desk.Desk)(nil)
+
+// term is the trader of one term.
+type term struct{ Trader }
 
 // Desk is a trading account served by every replica: by the local desk, or by calling the replica
 // that trades. It is safe for concurrent use.
@@ -47,7 +74,7 @@ type Config struct {
 type Desk struct {
 	members *member.Group
 	cfg     Config
-	local   atomic.Pointer[desk.Desk]
+	local   atomic.Pointer[term]
 	methods
 }
 
@@ -109,11 +136,12 @@ func (d *Desk) runTerm(ctx, hard context.Context) error {
 }
 
 func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
-	running, end, err := d.cfg.Open(ctx, orders)
+	opened, end, err := d.cfg.Open(ctx, orders)
 	if err != nil {
 		return err
 	}
 	defer end()
+	running := &term{opened}
 	// After the end of ctx, another replica serves calls better.
 	leave := context.AfterFunc(ctx, func() { d.local.CompareAndSwap(running, nil) })
 	defer func() {
@@ -145,7 +173,12 @@ func (d *Desk) runDesk(ctx, hard context.Context, orders *orders.Store) error {
 }
 
 // Running returns the local desk, nil if this replica does not trade.
-func (d *Desk) Running() *desk.Desk { return d.local.Load() }
+func (d *Desk) Running() Trader {
+	if running := d.local.Load(); running != nil {
+		return running.Trader
+	}
+	return nil
+}
 
 // notExecuted reports whether a desk did nothing because its term ended.
 func notExecuted(err error) bool {

@@ -146,7 +146,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	var members []*member.Group
 	for _, name := range []string{"a", "b"} {
 		m, _ := replicatest.Join(t, replicatest.Servers(), prefix, name)
-		d := deskproxy.New(m, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now, Open: func(ctx context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
+		d := deskproxy.New(m, deskproxy.Config{Account: "ann", Log: replicatest.Quiet(), Now: time.Now, Open: func(ctx context.Context, orders *orders.Store) (deskproxy.Trader, func(), error) {
 			return openPaper(ctx, orders, prices)
 		}})
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -206,7 +206,7 @@ func TestDesk_KeepsThePaperAccount(t *testing.T) {
 	}
 }
 
-func openPaper(ctx context.Context, orders *orders.Store, prices *papertest.Market) (*desk.Desk, func(), error) {
+func openPaper(ctx context.Context, orders *orders.Store, prices *papertest.Market) (deskproxy.Trader, func(), error) {
 	venue := paper.New(paper.Config{
 		Journal: replicatest.Journal{Store: orders, Owner: "ann", Name: paper.Name}, Market: prices, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Cash: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)},

@@ -182,7 +182,7 @@ func (f *tradeCluster) join(name string) {
 	r := &trader{name: name, members: members, conn: conn, gate: &gate{Broker: venue}, halt: f.t.TempDir() + "/HALT"}
 	r.Desk = deskproxy.New(members, deskproxy.Config{
 		Account: accountName, HaltFile: r.halt, Log: replicatest.Quiet(), Now: time.Now,
-		Open: func(_ context.Context, orders *orders.Store) (*desk.Desk, func(), error) {
+		Open: func(_ context.Context, orders *orders.Store) (deskproxy.Trader, func(), error) {
 			if f.patience > 0 {
 				orders.RetryFor = f.patience
 			}

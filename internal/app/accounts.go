@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/operate/control"
+	"candela/internal/store"
+	"candela/internal/trading/accounts"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/order"
+)
+
+// runningDesk is what trades in this process: a desk, or those of many owners.
+type runningDesk interface {
+	Status() desk.Status
+	OpenByStatus() map[order.Status]int
+	RevokeTokens(keys ...string)
+	Day() []desk.Sample
+}
+
+// accountStore keeps the accounts of all owners.
+type accountStore interface {
+	desk.Store
+	store.Journals
+	OrderOwners(ctx context.Context) ([]string, error)
+}
+
+// ownAccounts returns accounts for many owners, each with paper money of his own.
+func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner string) store.Standing) *accounts.Accounts {
+	return accounts.New(accounts.Config{
+		Open: func(ctx context.Context, owner string, prices desk.Market) (accounts.Opened, error) {
+			venue, err := t.newVenue(rt, kept, owner)
+			if err != nil {
+				return accounts.Opened{}, err
+			}
+			if err := venue.paper.Load(ctx); err != nil {
+				return accounts.Opened{}, err
+			}
+			cfg := t.deskConfig(rt, venue, kept)
+			cfg.Owner, cfg.OwnerAliases, cfg.Market, cfg.HaltFile = owner, nil, prices, ""
+			return accounts.Opened{Desk: desk.New(cfg), Observe: t.pricesOf(venue.paper)}, nil
+		},
+		Traders: kept.OrderOwners, Standing: func(owner string) accounts.Standing { return tradingStanding(standing(owner).State) },
+		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
+		HaltFile: rt.haltFile(), Log: rt.Log, Now: time.Now,
+	})
+}
+
+// ownerHalts returns what halts and resumes single owners.
+func (t *trading) ownerHalts() control.OwnerHalter {
+	many, _ := t.orders.(control.OwnerHalter)
+	return many
+}
+
+// tradingStanding is what the state of an owner means for trading.
+func tradingStanding(state store.OwnerState) accounts.Standing {
+	switch state {
+	case store.OwnerSuspended:
+		return accounts.Suspended
+	case store.OwnerErased:
+		return accounts.Erased
+	case store.OwnerActive:
+	}
+	return accounts.Active
+}
+
+var (
+	_ account      = (*accounts.Accounts)(nil)
+	_ runningDesk  = (*accounts.Accounts)(nil)
+	_ accountStore = (*localStore)(nil)
+)

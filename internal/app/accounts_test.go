@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/access/oauth"
+	"candela/internal/config"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/httpd/httpdtest"
+	"candela/internal/store"
+	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/internal/testkit/porttest"
+	"candela/internal/trading/accounts"
+)
+
+// manyServer is the program for many owners, whose tokens are their names.
+type manyServer struct {
+	t    *testing.T
+	url  string
+	side *trading
+	stop func()
+}
+
+// startMany starts the program for many owners on a state directory.
+func startMany(t *testing.T, home, venue string, owners []string, flags ...string) *manyServer {
+	t.Helper()
+	tokens := httpdtest.Tokens{}
+	for _, name := range owners {
+		tokens[name] = principal.Caller{Subject: name, Key: oauth.HashOf(name).Hex(), ClientKey: "client", Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
+	}
+	return startServer(t, home, venue, tokens, append(manyFlags(t), flags...)...)
+}
+
+// startServer is startTradingFor that also returns the trading side.
+func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flags ...string) *manyServer {
+	t.Helper()
+	s := &manyServer{t: t}
+	port := porttest.Free(t)
+	cfg, err := LoadConfig(config.Input{Args: append([]string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}, flags...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := Wired()
+	services.Serve = func(rt Runtime) (parts []Part, err error) {
+		parts, s.side, _, err = rt.listen(httpd.Authorizer(tokens), nil)
+		return parts, err
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done, ready := make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready}, Services: services})
+	}()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	s.url, s.stop = "http://127.0.0.1:"+port, func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// call calls a tool for an owner and returns the answer.
+func (s *manyServer) call(owner, tool, arguments string) string {
+	s.t.Helper()
+	status, text := ask(s.t, http.MethodPost, s.url+"/mcp", owner, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
+	if status != http.StatusOK {
+		s.t.Fatalf("%s: %d %s", tool, status, text)
+	}
+	return text
+}
+
+// want calls a tool and demands that the answer has some texts and lacks those with a minus sign.
+func (s *manyServer) want(owner, tool, arguments string, texts ...string) string {
+	s.t.Helper()
+	got := s.call(owner, tool, arguments)
+	for _, text := range texts {
+		text, lacks := strings.CutPrefix(text, "-")
+		if strings.Contains(strings.ReplaceAll(got, `\"`, `"`), text) == lacks {
+			s.t.Errorf("%s answers %s without %q as wanted: %s", tool, owner, text, got)
+		}
+	}
+	return got
+}
+
+// noOrders waits until an owner has no open order.
+func (s *manyServer) noOrders(owner string) {
+	s.t.Helper()
+	waitFor(s.t, func() bool { return strings.Contains(s.call(owner, "get_orders", `{"filter":"open"}`), `"text":"[]"`) })
+}
+
+const buyLow = `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51500,"quantity":0.01,"idempotency_key":"low"}`
+
+// buyMarket returns an order that fills, another for each number.
+func buyMarket(n int) string {
+	return fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":%.3f}`, float64(n)/1000)
+}
+
+// TestAccounts_EachOwnerHasOne trades for two owners at one program: each has orders, positions,
+// money and halts of its own, also after a restart.
+func TestAccounts_EachOwnerHasOne(t *testing.T) {
+	t.Parallel()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	home, owners := filepath.Join(t.TempDir(), "home"), []string{"ann", "bob", "carl", accountOwner}
+	s := startMany(t, home, venue.URL, owners, "--toolsets", "account")
+	s.want("ann", "place_order", buyMarket(1), `"status":"filled"`, `"mode":"paper"`)
+	s.want("ann", "get_positions", `{}`, `"quantity"`, "BTCUSDT")
+	s.want("bob", "get_positions", `{}`, "-BTCUSDT", `-"isError":true`)
+	s.want("bob", "get_orders", `{}`, "-BTCUSDT", `-"isError":true`)
+	s.want("bob", "place_order", buyLow, `"status":"accepted"`)
+	s.want("ann", "place_order", buyLow, `"status":"accepted"`) // the key is its own
+	order := part(t, s.call("bob", "get_orders", `{"filter":"open"}`), `order_id\\?":\\?"([^"\\]+)`)
+	const never = "0198f3c2-0000-7000-8000-000000000000"
+	if got, want := s.call("ann", "cancel_order", `{"order_id":"`+order+`"}`), s.call("ann", "cancel_order", `{"order_id":"`+never+`"}`); strings.ReplaceAll(got, order, never) != want {
+		t.Errorf("ann cancels bob's order: %s\none that never was: %s", got, want)
+	}
+	s.want("bob", "get_account", `{}`, `"trading_state":"ACTIVE"`, "100000")
+	s.want("ann", "get_account", `{}`, `"trading_state":"ACTIVE"`)
+	// Nobody is the operator, whatever the name.
+	s.want(accountOwner, "place_order", buyLow, "not_your_account")
+
+	all := s.side.accounts.Load()
+	if _, err := all.HaltOwner(t.Context(), "bob", "candela halt", "as agreed", false); err != nil {
+		t.Fatal(err)
+	}
+	s.want("bob", "place_order", buyMarket(2), "owner_halt", "as agreed")
+	s.noOrders("bob")
+	s.want("ann", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51501,"quantity":0.01}`, `"status":"accepted"`)
+	s.stop()
+
+	s = startMany(t, home, venue.URL, owners, "--toolsets", "account")
+	all = s.side.accounts.Load()
+	waitFor(t, func() bool { return all.Status().Open == 2 && all.Awake() == 1 }) // ann's; bob has nothing open and sleeps
+	s.want("ann", "get_positions", `{}`, "BTCUSDT")
+	s.want("bob", "place_order", buyMarket(3), "owner_halt", "as agreed")
+	s.want("carl", "place_order", buyMarket(4), `"status":"filled"`)
+	if _, err := all.ResumeOwner(t.Context(), "bob", "candela resume"); err != nil {
+		t.Fatal(err)
+	}
+	s.want("bob", "place_order", buyMarket(5), `"status":"filled"`)
+	s.haltsForAll(all)
+	s.stop()
+}
+
+// haltsForAll halts all accounts and resumes them, and suspends one.
+func (s *manyServer) haltsForAll(all *accounts.Accounts) {
+	t := s.t
+	t.Helper()
+	if state, err := s.side.orders.Halt(t.Context(), "candela halt", "all stop"); err != nil || state.Level().String() != "HALTED" {
+		t.Errorf("%+v, %v", state, err)
+	}
+	for _, name := range []string{"ann", "bob", "carl"} {
+		s.want(name, "place_order", buyMarket(6), "host_halt", "all stop")
+	}
+	s.noOrders("ann")
+	if _, err := s.side.orders.Resume(t.Context(), "candela resume"); err != nil {
+		t.Fatal(err)
+	}
+	s.want("ann", "place_order", buyMarket(7), `"status":"filled"`)
+	s.want("bob", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51502,"quantity":0.01}`, `"status":"accepted"`)
+	if err := s.side.standing(t.Context(), "bob", store.Standing{State: store.OwnerSuspended}); err != nil {
+		t.Fatal(err)
+	}
+	s.noOrders("bob")
+	s.want("bob", "place_order", buyMarket(8), "host_halt", "suspended")
+	if err := s.side.standing(t.Context(), "bob", store.Standing{State: store.OwnerActive}); err != nil {
+		t.Fatal(err)
+	}
+	s.want("bob", "place_order", buyMarket(9), `"status":"filled"`)
+	if err := all.Drop(t.Context(), "ann"); err != nil {
+		t.Error(err)
+	}
+}

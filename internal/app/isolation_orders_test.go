@@ -1,0 +1,88 @@
+package app
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"candela/internal/trading/guard"
+)
+
+// trade lets an owner place, cancel or be halted. All owners use the same keys.
+func (w *ownersWorld) trade(o *pairedOwner, client, symbol string) {
+	w.t.Helper()
+	o.notes++
+	key := fmt.Sprintf("key-%d", o.notes)
+	switch w.rng.IntN(6) {
+	case 0: // repeats one, or is too far from the price
+		w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"limit","price":1,"quantity":0.001,"idempotency_key":"far-%d"}`, symbol, w.rng.IntN(3)))
+	case 1:
+		price := map[string]string{"BTCUSDT": "51400", "ETHUSDT": "2900"}[symbol]
+		w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"limit","price":%s,"quantity":0.01,"idempotency_key":%q}`, symbol, price, key))
+	case 2:
+		w.cancelOrder(o, client)
+	case 3:
+		w.haltAndResume(o, client, symbol)
+	default:
+		w.buy(o, client, symbol)
+	}
+	w.samePositions(o, client)
+}
+
+// buy places an order that fills.
+func (w *ownersWorld) buy(o *pairedOwner, client, symbol string) {
+	w.t.Helper()
+	o.notes++
+	text := w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"market","quantity":0.01,"idempotency_key":"key-%d"}`, symbol, o.notes))
+	if strings.Contains(text, `"status":"filled"`) {
+		o.fills++
+	}
+}
+
+// cancelOrder cancels something that the owner has or had.
+func (w *ownersWorld) cancelOrder(o *pairedOwner, client string) {
+	w.t.Helper()
+	if n := min(len(o.places[0].ids), len(o.places[1].ids)); n > 0 {
+		k := w.rng.IntN(n)
+		w.sameWith(o, client, "cancel_order", func(p *ownerPlace) string { return fmt.Sprintf(`{"order_id":%q}`, p.ids[k]) })
+	}
+}
+
+// haltAndResume halts the owner's trading, which denies an order, and resumes it.
+func (w *ownersWorld) haltAndResume(o *pairedOwner, client, symbol string) {
+	w.t.Helper()
+	for _, p := range o.places {
+		if state, err := p.on.side.ownerHalts().HaltOwner(w.t.Context(), o.name, "candela halt", "for a while", false); err != nil || state.Level() != guard.Halted {
+			w.t.Fatalf("step %d: halt of %s: %+v, %v", w.step, o.name, state, err)
+		}
+	}
+	text := w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"market","quantity":0.01,"idempotency_key":"halted-%d"}`, symbol, o.notes))
+	if !strings.Contains(text, "for a while") {
+		w.t.Fatalf("step %d: the halt of %s did not deny: %s", w.step, o.name, text)
+	}
+	for _, p := range o.places {
+		waitFor(w.t, func() bool {
+			return !strings.Contains(w.callAt(o, p.home(), client, "get_orders", `{}`), "pending_cancel")
+		})
+		if _, err := p.on.side.ownerHalts().ResumeOwner(w.t.Context(), o.name, "candela resume"); err != nil {
+			w.t.Fatalf("step %d: resume of %s: %v", w.step, o.name, err)
+		}
+	}
+	w.same(o, client, "get_orders", `{}`)
+}
+
+// samePositions compares the owner's positions, without what prices change.
+func (w *ownersWorld) samePositions(o *pairedOwner, client string) {
+	w.t.Helper()
+	var held [2]string
+	for i, p := range o.places {
+		text := strings.ReplaceAll(w.call(o, p, client, "get_positions", `{}`), `\"`, `"`)
+		fields := regexp.MustCompile(`"(symbol|side|quantity|mode|code)":[^,}]*`).FindAllString(text, -1)
+		slices.Sort(fields)
+		held[i] = strings.Join(fields, " ")
+	}
+	if held[0] != held[1] {
+		w.t.Fatalf("step %d: the answer to get_positions differs for %s.\nBeside others:\n%s\nAlone:\n%s", w.step, o.name, held[0], held[1])
+	}
+}
