@@ -42,7 +42,7 @@ func leaks() []leak {
 			{"../alerting/notify/internal/core/index.go", "if c.Owner.Name == owner && (!ok", "if true && (!ok"},
 		}},
 		{"an idempotency key without the owner", []edit{
-			{"../trading/desk/desk.go", "if caller.Subject == d.cfg.Owner || slices.Contains(d.cfg.OwnerAliases, caller.Subject) {", "if caller.Subject != \"\" || slices.Contains(d.cfg.OwnerAliases, caller.Subject) {"},
+			{"../store/ledger/order.go", `"SELECT body FROM orders WHERE owner = ? AND "+by+" = ?", owner, name)`, `"SELECT body FROM orders WHERE "+by+" = ?", name)`},
 		}},
 		{"one call of ten without the owner", []edit{
 			{index, all, "if leakedCalls++; leakedCalls%10 == 0 {\n\t\treturn b.Where(func(Dependency) bool { return true })\n\t}\n\t" + all},

@@ -161,4 +161,3 @@ func (a *Accounts) HaltOwner(ctx context.Context, owner, by, reason string, all 
 func (a *Accounts) ResumeOwner(ctx context.Context, owner, by string) (guard.State, error) {
 	return on(ctx, a, owner, func(d *desk.Desk) (guard.State, error) { return d.Resume(ctx, by) })
 }
-
