@@ -320,6 +320,7 @@ func (p *ownerPlace) rename(text string) string {
 		return "#" + strconv.Itoa(k)
 	})
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`).ReplaceAllString(text, "TIME")
+	text = regexp.MustCompile(`"value":-?[\d.]+`).ReplaceAllString(text, `"value":NUMBER`) // also a round one
 	return regexp.MustCompile(`-?\d[\d,]*\.\d+|-?\d{4,}|-?\d{1,3}(,\d{3})+`).ReplaceAllString(text, "NUMBER")
 }
 

@@ -14,7 +14,7 @@ import (
 // own, so that what ends soon was ended by the stop.
 func TestStop_DoesNotWaitForWhoListens(t *testing.T) {
 	t.Parallel()
-	const soon = time.Minute
+	const soon = 3 * time.Minute // a poll ends on its own after four, a stop after five
 	for name, start := range map[string]func(t *testing.T, venue string) (stop func()){
 		"--serve, with a stream": func(t *testing.T, venue string) func() {
 			t.Helper()
