@@ -48,15 +48,7 @@ func startTradingLog(t *testing.T, log io.Writer, home, venue string, tokens htt
 	services := Wired()
 	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return tokens, nil })
 	ctx, cancel := context.WithCancel(t.Context())
-	done, ready := make(chan error, 1), make(chan struct{})
-	go func() {
-		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: services})
-	}()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatal(err)
-	}
+	done := untilReady(ctx, t, cfg, Deps{Version: "test", Stderr: log, Services: services})
 	return "http://127.0.0.1:" + port, func() {
 		t.Helper()
 		cancel()

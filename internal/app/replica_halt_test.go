@@ -44,7 +44,8 @@ func resumeReplicas(t *testing.T, cfg *config.Config) (state control.TradingStat
 	t.Helper()
 	waitFor(t, func() bool {
 		state, err = Resume(t.Context(), cfg, io.Discard)
-		return err == nil || !strings.Contains(err.Error(), "again")
+		f := fault.Of(err)
+		return err == nil || f == nil || !f.Retryable
 	})
 	return state, err
 }

@@ -63,20 +63,35 @@ const beat = time.Second
 func inFront(t *testing.T, cfg *config.Config, port, version string) (s *oauthtest.Scene, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	done, ready, log := make(chan error, 1), make(chan struct{}), &oauthtest.Log{}
-	deps := Deps{Version: version, Stderr: &signalOn{text: "msg=ready", found: ready, to: log}, Services: Wired(), keepAlive: beat}
-	go func() { done <- Run(ctx, cfg, deps) }()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatal(err)
-	}
+	log := &oauthtest.Log{}
+	done := untilReady(ctx, t, cfg, Deps{Version: version, Stderr: log, Services: Wired(), keepAlive: beat})
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
 	proxy.Transport = &http.Transport{DisableKeepAlives: true}
 	return &oauthtest.Scene{TB: t, Handler: proxy, Log: log}, sync.OnceValue(func() error {
 		cancel()
 		return <-done
 	})
+}
+
+// untilReady runs the program, waits until it is ready, and returns where its end is told. One that
+// ends because the shared store did not answer is started again, as a service manager does.
+func untilReady(ctx context.Context, t *testing.T, cfg *config.Config, deps Deps) <-chan error {
+	t.Helper()
+	log := deps.Stderr
+	for began := time.Now(); ; {
+		done, ready := make(chan error, 1), make(chan struct{})
+		deps.Stderr = &signalOn{text: "msg=ready", found: ready, to: log}
+		go func() { done <- Run(ctx, cfg, deps) }()
+		select {
+		case <-ready:
+			return done
+		case err := <-done:
+			if f := fault.Of(err); f == nil || !f.Retryable || time.Since(began) > patience {
+				t.Fatal(err)
+			}
+			t.Logf("started again: %v", err)
+		}
+	}
 }
 
 func TestServe_TheOwnerLetsAClientInAndThrowsItOut(t *testing.T) {

@@ -173,29 +173,11 @@ func setAll(tb testing.TB, at []*replica, symbols []string, prices ...float64) [
 	return ids
 }
 
-// set sets an alert and retries if nothing was executed, as clients do: on a loaded machine a price
-// may be too old.
-func set(tb testing.TB, at *replica, a alert.Alert) string {
-	tb.Helper()
-	for began := time.Now(); ; {
-		one, err := at.Set(context.WithoutCancel(tb.Context()), principal.Caller{Subject: "ann", Key: "k"}, a)
-		if err == nil {
-			return one.ID
-		}
-		if f := fault.Of(err); f == nil || !f.Retryable || time.Since(began) > replicatest.Patience {
-			tb.Error(err)
-			return ""
-		}
-	}
-}
-
 // settled waits until a replica has published as many alerts as ids, and compares them.
 func settled(tb testing.TB, r *replica, ids []string) {
 	tb.Helper()
 	replicatest.Eventually(tb, fmt.Sprintf("%d firings are published", len(ids)), func() bool { return len(r.alerts(tb)) >= len(ids) })
-	if err := r.feed.CatchUp(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	catchUp(tb, r)
 	got, want := slices.Sorted(slices.Values(r.alerts(tb))), slices.Sorted(slices.Values(ids))
 	if !slices.Equal(got, want) {
 		tb.Errorf("%d firings were published of %d alerts", len(got), len(want))
@@ -209,9 +191,8 @@ func TestAlerts_FireOnceWhereverTheyWereSet(t *testing.T) {
 	symbols := symbolsOf(12)
 	ids := setAll(t, all, symbols, 110, 120, 500)
 	for _, r := range all {
-		list, err := r.Alerts(t.Context(), principal.Caller{Subject: "ann"})
-		if err != nil || len(list) != len(ids) {
-			t.Fatalf("a replica lists %d alerts, %v", len(list), err)
+		if list := listed(t, r); len(list) != len(ids) {
+			t.Fatalf("a replica lists %d alerts", len(list))
 		}
 		on, err := r.AlertsOn(t.Context(), principal.Caller{Subject: "ann"}, market.Symbol{Name: "S1"})
 		if err != nil || len(on) != 3 {
@@ -352,10 +333,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 		prices[i] = 110 + 10*float64(i)
 	}
 	setAll(t, all, symbols, prices...)
-	set, err := all[0].Alerts(t.Context(), principal.Caller{Subject: "ann"}) // one without a reply is set twice
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := listed(t, all[0])
 	release := replicatest.HoldHeartbeats(all[2].members)
 	defer release()
 	replicatest.Eventually(t, "the others have taken over", func() bool {
@@ -385,9 +363,7 @@ func paused(t *testing.T, unguarded bool, rounds int) (published, due int) {
 	replicatest.Eventually(t, "the engines have nothing left", func() bool {
 		return all[0].engine.Status().Alerts+all[1].engine.Status().Alerts+all[2].engine.Status().Alerts == 0
 	})
-	if err := all[0].feed.CatchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catchUp(t, all[0])
 	return len(all[0].alerts(t)), due
 }
 

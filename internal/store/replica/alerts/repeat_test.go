@@ -72,9 +72,7 @@ func firedUpTo(tb testing.TB, r *replica, ids []string, n int) {
 	}
 	slices.Sort(want)
 	replicatest.Eventually(tb, fmt.Sprintf("%d firings are published", len(want)), func() bool { return len(r.numbersOf(tb)) >= len(want) })
-	if err := r.feed.CatchUp(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	catchUp(tb, r)
 	if got := r.numbersOf(tb); !slices.Equal(got, want) {
 		tb.Errorf("published %v, want %v", got, want)
 	}
@@ -104,16 +102,15 @@ func TestAlerts_RepeatEachNumberOnceWhenAReplicaDies(t *testing.T) {
 	for _, r := range all[:2] {
 		firedUpTo(t, r, ids, 2)
 	}
-	list, err := all[0].Alerts(t.Context(), principal.Caller{Subject: "ann"})
-	if err != nil || len(list) != len(ids) || list[0].State.Fires != 2 {
-		t.Errorf("%d alerts are listed, the first %+v, %v", len(list), list[0].State, err)
+	if list := listed(t, all[0]); len(list) != len(ids) || list[0].State.Fires != 2 {
+		t.Errorf("listed are %+v", list)
 	}
 	from.trade(130, symbols...)
 	for _, r := range all[:2] {
 		firedUpTo(t, r, ids, 3)
 	}
-	if list, err := all[1].Alerts(t.Context(), principal.Caller{Subject: "ann"}); err != nil || len(list) != 0 {
-		t.Errorf("%d alerts are left, %v", len(list), err)
+	if list := listed(t, all[1]); len(list) != 0 {
+		t.Errorf("%d alerts are left", len(list))
 	}
 	late := startReplica(t, replicatest.Servers(), prefixOf(all[0]), from)
 	firedUpTo(t, late, ids, 3)
