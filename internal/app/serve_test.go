@@ -73,7 +73,7 @@ func inFront(t *testing.T, cfg *config.Config, port, version string) (s *oauthte
 	})
 }
 
-// untilReady runs the program, waits until it is ready, and returns where its end is told. One that
+// untilReady runs the program, waits until it is ready, and returns the channel of its result. One that
 // ends because the shared store did not answer is started again, as a service manager does.
 func untilReady(ctx context.Context, t *testing.T, cfg *config.Config, deps Deps) <-chan error {
 	t.Helper()

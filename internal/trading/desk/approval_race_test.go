@@ -37,7 +37,7 @@ type race struct {
 // halt, or the revocation of its login.
 func TestApproval_Races(t *testing.T) { //nolint:tparallel // its subtest waits for parts that are
 	t.Parallel()
-	worlds := longtest.Pick(30, 1000)
+	worlds := longtest.Pick(16, 1000)
 	var mu sync.Mutex
 	sent, unsent := 0, 0
 	t.Run("worlds", func(t *testing.T) { //nolint:paralleltest // whose parts are parallel, and end before the sum

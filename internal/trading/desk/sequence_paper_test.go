@@ -31,7 +31,7 @@ type paperSequence struct {
 // lacks its stop if and only if a restriction says so.
 func TestSequences_OnPaper(t *testing.T) {
 	t.Parallel()
-	for n := range uint64(longtest.Pick(64, 2000)) {
+	for n := range uint64(longtest.Pick(32, 2000)) {
 		seed := longtest.Seed()<<20 + n
 		synctest.Test(t, func(t *testing.T) {
 			s := &paperSequence{onPaper: newPaper(t), random: rand.New(rand.NewPCG(seed, 23)), most: dec("60000")}

@@ -52,7 +52,7 @@ func (c *sequenceCount) step(name string) {
 func TestSequences_TheBookIsTheVenues(t *testing.T) { //nolint:tparallel // the group of all batches ends when they have
 	t.Parallel()
 	const batches = 8
-	rounds := longtest.Pick(320, 10_000) / batches
+	rounds := longtest.Pick(200, 10_000) / batches
 	seen := &sequenceCount{steps: make(map[string]int), kinds: make(map[order.Kind]int)}
 	t.Run("batches", func(t *testing.T) {
 		for batch := range batches {
