@@ -1,7 +1,7 @@
 // Command fakevenue serves a fake venue, so that candela runs without a network. Its
 // prices are generated and belong to no market. It is never shipped.
 //
-//	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] [-step 2s] [-limit 6000] [-addresses 1] VENUE
+//	fakevenue [-listen 127.0.0.1:9400] [-seed 1] [-fault NAME] [-step 2s] [-limit 6000] [-addresses 1] [-variety 0] VENUE
 //	candela --symbol BTCUSDT --binance-url http://127.0.0.1:9400
 //
 // The fakes of Binance and Alpaca also have a trading account, with the keys in their
@@ -64,6 +64,7 @@ func run(ctx context.Context, all []fakes.Fake, args []string, stderr io.Writer,
 	step := flags.Duration("step", 0, "time between two updates of a Binance stream; 0 is the default")
 	limit := flags.Int("limit", 0, "weight per minute and address at Binance; 0 is the venue's")
 	addresses := flags.Int("addresses", 1, "number of client addresses at Binance, each with its own limit")
+	variety := flags.Int("variety", 0, "number of different prices at Binance; 0 gives every symbol its own")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func run(ctx context.Context, all []fakes.Fake, args []string, stderr io.Writer,
 	if chosen < 0 || flags.NArg() != 1 {
 		return fmt.Errorf("name one venue of %s", strings.Join(fakes.Names(all), ", "))
 	}
-	venue := all[chosen].New(fakes.Options{Seed: *seed, Step: *step, Limit: *limit, Addresses: *addresses})
+	venue := all[chosen].New(fakes.Options{Seed: *seed, Step: *step, Limit: *limit, Addresses: *addresses, Variety: *variety})
 	if *wrong != "" {
 		fault, ok := faults()[*wrong]
 		b, can := venue.(bent)

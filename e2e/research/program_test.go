@@ -79,14 +79,30 @@ func startSite(t *testing.T, limit int) *site {
 		s.venue.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
+	s.start(t, server.URL)
+	return s
+}
+
+// startProgram starts the program at a venue that runs elsewhere.
+func startProgram(t *testing.T, venue string, flags ...string) *site {
+	t.Helper()
+	s := &site{}
+	s.start(t, venue, flags...)
+	return s
+}
+
+// start starts the program and ends it with the test.
+func (s *site) start(t *testing.T, venue string, flags ...string) {
+	t.Helper()
 	port := porttest.Free(t)
 	s.base = "http://localhost:" + port
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(programs.Path(t, build.Candela, ""), "--serve", "--trade", "--toolsets", "research", "--home", build.Home(t), //nolint:noctx // it is asked to stop
-		"--binance-url", server.URL, "--port", port, "--oauth-auto-approve", "--log-level", "warn")
+	flags = append([]string{"--serve", "--trade", "--toolsets", "research", "--home", build.Home(t),
+		"--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn"}, flags...)
+	cmd := exec.Command(programs.Path(t, build.Candela, ""), flags...) //nolint:noctx,gosec // it is asked to stop; the flags are the test's own
 	cmd.Env, cmd.Stderr = []string{"HOME=" + t.TempDir()}, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -103,7 +119,6 @@ func startSite(t *testing.T, limit int) *site {
 		}
 		_ = log.Close()
 	})
-	return s
 }
 
 // read returns how many symbols were read, and how many requests it took.

@@ -70,7 +70,7 @@ func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work
 		return err
 	}
 	defer done()
-	return work(held)
+	return fair.Apart(func() error { return work(held) })
 }
 
 // compute is Compute with a slot held for all but reading the bars.

@@ -1,11 +1,13 @@
 package binance
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -18,6 +20,7 @@ import (
 //	POST /fake/clear                      no more faults
 //	POST /fake/wipe                       forget everything
 //	POST /fake/drop                       cut the streams
+//	POST /fake/announce?symbol=S&price=P  send a price of this moment to all who follow the market
 //	POST /fake/lose?event=E&count=N       the next events of a kind reach nobody
 //	POST /fake/pin?symbol=S&price=P       hold a price; 0 lets go
 //	POST /fake/move?symbol=S&price=P      hold a price that meets the orders at once
@@ -53,6 +56,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	case "/fake/drop":
 		s.Feed.Drop()
 		s.User.Drop()
+	case "/fake/announce":
+		s.Feed.Announce(s.moment(r.FormValue("symbol"), r.FormValue("price")))
 	case "/fake/lose":
 		count, err := strconv.Atoi(r.FormValue("count"))
 		if err != nil || count < 0 {
@@ -101,4 +106,12 @@ func (s *Server) controlTrading(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, []byte("{}"))
+}
+
+// moment returns a message of the stream in which the running minute of a symbol has a price.
+func (s *Server) moment(symbol, price string) string {
+	now := s.config.Now()
+	minute := now.Truncate(time.Minute).UnixMilli()
+	return fmt.Sprintf(`{"stream":"%s@kline_1m","data":{"e":"kline","E":%d,"s":%q,"k":{"t":%d,"T":%d,"s":%q,"i":"1m","f":100,"L":200,"o":"1","c":%q,"h":%q,"l":"1","v":"1","n":1,"x":false,"q":"1","V":"1","Q":"1","B":"0"}}}`,
+		strings.ToLower(symbol), now.UnixMilli(), symbol, minute, minute+59_999, symbol, price, price)
 }

@@ -20,20 +20,21 @@ type Fake struct {
 	New  func(Options) http.Handler
 }
 
-// Options tune a fake. Step, Limit and Addresses are for the fake of Binance; zero means
+// Options tune a fake. All but the seed are for the fake of Binance; zero means
 // its own.
 type Options struct {
 	Seed      uint64
 	Step      time.Duration // between two updates of a stream
 	Limit     int           // weight per minute and address
 	Addresses int           // that clients come from
+	Variety   int           // different prices of symbols; 0 for all
 }
 
 // All lists the fakes.
 func All() []Fake {
 	return []Fake{
 		{"binance", func(o Options) http.Handler {
-			return binance.New(binance.Config{Seed: o.Seed, Knows: pair, Step: o.Step, Limit: o.Limit, Addresses: o.Addresses})
+			return binance.New(binance.Config{Seed: o.Seed, Knows: pair, Step: o.Step, Limit: o.Limit, Addresses: o.Addresses, Variety: o.Variety})
 		}},
 		{"coinbase", func(o Options) http.Handler { return coinbase.New(coinbase.Config{Seed: o.Seed}) }},
 		{"kraken", func(o Options) http.Handler { return kraken.New(kraken.Config{Seed: o.Seed}) }},
