@@ -91,6 +91,21 @@ func (b *Bars) Slice(from, to int) Bars {
 	return s
 }
 
+// Keep drops all but the last n bars and moves these to the front of the memory, which must be
+// shared with nobody.
+func (b *Bars) Keep(n int) {
+	drop := b.Len() - n
+	if drop <= 0 {
+		return
+	}
+	b.T = b.T[:copy(b.T, b.T[drop:])]
+	for _, column := range []*[]float64{&b.O, &b.H, &b.L, &b.C, &b.V, &b.TakerBuy} {
+		if *column != nil {
+			*column = (*column)[:copy(*column, (*column)[drop:])]
+		}
+	}
+}
+
 // Tail returns the last n bars, or all of them when there are fewer. It shares
 // b's memory.
 func (b *Bars) Tail(n int) Bars { return b.Slice(max(0, b.Len()-max(0, n)), b.Len()) }

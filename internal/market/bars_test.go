@@ -1,6 +1,7 @@
 package market_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -175,6 +176,32 @@ func TestBar_EqualComparesEveryField(t *testing.T) {
 		change(&b)
 		if a.Equal(b) || b.Equal(a) {
 			t.Errorf("change %d goes unseen", i)
+		}
+	}
+}
+
+func TestBars_KeepMovesTheNewestToTheFront(t *testing.T) {
+	t.Parallel()
+	bars, want := market.MakeBars(8, false), market.MakeBars(8, false)
+	for i := range 10 {
+		b := market.Bar{T: int64(i), O: 1, H: float64(i), L: 0, C: 1, V: 2, TakerBuy: math.NaN()}
+		if i == 7 {
+			b.TakerBuy = 1
+		}
+		bars.Append(b)
+		if i >= 6 {
+			want.Append(b)
+		}
+	}
+	memory := &bars.H[0]
+	bars.Keep(20)
+	bars.Keep(4)
+	if bars.Len() != 4 || &bars.H[0] != memory {
+		t.Fatalf("%d bars, of other memory: %v", bars.Len(), &bars.H[0] != memory)
+	}
+	for i := range 4 {
+		if got, is := bars.At(i), want.At(i); fmt.Sprint(got) != fmt.Sprint(is) {
+			t.Errorf("bar %d is %v, want %v", i, got, is)
 		}
 	}
 }

@@ -49,6 +49,20 @@ func (p *Probe) SetRow(key string, row Row, closed time.Time) {
 	p.index.SetRow(p.w.dependency, key, row, closed)
 }
 
+// Set is SetRow for indicator i in the order of Groups.
+func (p *Probe) Set(i int, row *Row, closed time.Time) {
+	g := p.w.groups[i]
+	g.row.Update(row)
+	g.stamp = milli(closed)
+}
+
+// ReadsPrices reports whether the condition reads prices of the bar before.
+func (p *Probe) ReadsPrices() bool { return p.node.readsPrices() }
+
+func (n *node) readsPrices() bool {
+	return n.left.price > 0 || n.right.price > 0 || slices.ContainsFunc(n.members, func(m node) bool { return m.readsPrices() })
+}
+
 // Verdict is what a probe says of a bar.
 type Verdict struct {
 	Holds   bool // the condition is true

@@ -18,9 +18,10 @@ type Evaluator struct {
 	env       indicator.Env
 	history   indicator.History
 	inner     *indicator.Stream // nil before the first bar, and for indicators that revise past values
-	began     int64             // the first bar of inner
-	at        int64             // the last bar of inner
-	reported  int64             // began, when its failure was returned
+	began     indicator.Beginning
+	muted     bool  // nobody reads the signals
+	at        int64 // the last bar of inner
+	reported  int64 // the first bar of inner, when its failure was returned
 }
 
 // New returns an evaluator of an indicator on bars that env describes.
@@ -36,25 +37,31 @@ func (s *Evaluator) Last(bars *market.Bars) alert.Row {
 	if last > 0 {
 		before = bars.T[last-1]
 	}
-	from := s.history.Begin(bars, false)
-	if began := bars.T[from]; s.inner == nil || began != s.began || s.at != before {
-		past := bars.Slice(from, last)
-		if !s.start(&past, began) {
-			return s.recompute(bars, from)
+	if s.inner == nil || s.at != before || !s.history.Continues(s.began, bars) {
+		began, from := s.history.Beginning(bars)
+		if s.inner == nil || s.at != before || began.Time != s.began.Time {
+			past := bars.Slice(from, last)
+			if !s.start(&past) {
+				return s.recompute(bars, from)
+			}
 		}
+		s.began = began
 	}
 	s.at = bars.T[last]
 	row := s.inner.Step(bars.At(last))
 	return alert.Row{Values: row.Values, Prev: row.Prev, Signals: row.Signals}
 }
 
+// Mute says that nobody reads the signals. It must be called before the first bar.
+func (s *Evaluator) Mute() { s.muted = true }
+
 // Failed returns the error that ended a script, once for each time it was begun; nil while
 // it runs.
 func (s *Evaluator) Failed() error {
-	if s.inner == nil || s.inner.Err() == nil || s.reported == s.began {
+	if s.inner == nil || s.inner.Err() == nil || s.reported == s.began.Time {
 		return nil
 	}
-	s.reported = s.began
+	s.reported = s.began.Time
 	return s.inner.Err()
 }
 
@@ -69,12 +76,13 @@ func (s *Evaluator) Depth() int { return s.history.Len() }
 func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
 
 // start begins a new stream. It reports false if the indicator has none.
-func (s *Evaluator) start(past *market.Bars, began int64) bool {
+func (s *Evaluator) start(past *market.Bars) bool {
 	if s.inner = s.selection.Stream(s.env); s.inner == nil {
 		return false
 	}
-	s.began = began
-	s.inner.Warm(past)
+	if s.inner.Warm(past); s.muted {
+		s.inner.Mute()
+	}
 	return true
 }
 
@@ -83,12 +91,12 @@ func (s *Evaluator) start(past *market.Bars, began int64) bool {
 func (s *Evaluator) Peek(closed *market.Bars, forming market.Bar) (alert.Row, bool) {
 	last := closed.Len() - 1
 	if s.inner == nil || s.at != closed.T[last] {
-		from := s.history.Begin(closed, false)
+		began, from := s.history.Beginning(closed)
 		past := closed.Slice(from, closed.Len())
-		if !s.start(&past, closed.T[from]) {
+		if !s.start(&past) {
 			return alert.Row{}, false
 		}
-		s.at = closed.T[last]
+		s.began, s.at = began, closed.T[last]
 	}
 	row := s.inner.Peek(forming)
 	return alert.Row{Values: row.Values, Prev: row.Prev}, true

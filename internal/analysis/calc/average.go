@@ -97,6 +97,25 @@ func (e *EMAState) Step(x float64) float64 {
 	return e.add(x)
 }
 
+// Pass is Step for many values, of which it returns none.
+func (e *EMAState) Pass(src []float64) {
+	a := e.load()
+	i := 0
+	for ; i < len(src) && !a.ready(); i++ {
+		if !missing(src[i]) {
+			a.add(src[i])
+		}
+	}
+	k, rest, value := a.k, a.rest, a.value
+	for _, x := range src[i:] {
+		if !missing(x) {
+			value = float64(k*x) + float64(rest*value)
+		}
+	}
+	a.value = value
+	e.store(a)
+}
+
 // add is average.add on the slab; with the seed complete it takes the short way.
 func (e *EMAState) add(x float64) float64 {
 	m := e.mem(averageSize)

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/analysis/calc"
 	"candela/internal/kit/fault"
+	"candela/internal/market"
 )
 
 // mean is one kind of moving average with its parameters.
@@ -82,10 +83,7 @@ func (a *mean) begin(m *calc.Slab) func(r *Row, x float64) float64 {
 	n := a.n
 	switch a.kind {
 	case "ema", "rma":
-		s := m.EMA(n)
-		if a.kind == "rma" {
-			s = m.RMA(n)
-		}
+		s := a.exponential(m)
 		return func(_ *Row, x float64) float64 { return s.Step(x) }
 	case "wma":
 		s := m.WMA(n)
@@ -123,6 +121,14 @@ func (a *mean) begin(m *calc.Slab) func(r *Row, x float64) float64 {
 	}
 	s := m.SMA(n)
 	return func(r *Row, x float64) float64 { return s.Step(r.Slot, x) }
+}
+
+// exponential is the state of an average of the kinds ema and rma.
+func (a *mean) exponential(m *calc.Slab) calc.EMAState {
+	if a.kind == "rma" {
+		return m.RMA(a.n)
+	}
+	return m.EMA(a.n)
 }
 
 // chain is the state of an average made of EMAs of EMAs.
@@ -274,6 +280,16 @@ func average(a mean, from string) *series {
 			return func(r *Row) { r.Values[value], r.Values[closing] = next(r, price(r.Bar)), r.Bar.C }
 		},
 		detect: func(r *Row) { r.crosses(closing, value) },
+	}
+	if a.kind == "ema" || a.kind == "rma" {
+		s.passing = func(m *calc.Slab, _ Env) (step, func(*market.Bars)) {
+			state, price := a.exponential(m), sourceOf(from)
+			next := func(r *Row) { r.Values[value], r.Values[closing] = state.Step(price(r.Bar)), r.Bar.C }
+			return next, func(b *market.Bars) {
+				in := Input{Bars: b}
+				state.Pass(in.prices(from))
+			}
+		}
 	}
 	if a.kind == "sma" || a.kind == "ema" {
 		s.batch = func(in Input, col [][]float64) {

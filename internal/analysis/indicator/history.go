@@ -52,7 +52,38 @@ func (h History) Begin(bars *market.Bars, running bool) int {
 	if least <= 0 {
 		return 0
 	}
+	return bars.Search(h.anchor(bars.T[least]))
+}
+
+// anchor returns the time at or after which the first bar begins, given the time of the newest
+// bar that the history must have.
+func (h History) anchor(t int64) int64 {
 	step := anchorBars * h.Interval.Seconds()
-	t := bars.T[least]
-	return bars.Search(t - ((t%step)+step)%step)
+	return t - ((t%step)+step)%step
+}
+
+// A Beginning is where the computation of an indicator began. Its zero value is nowhere.
+type Beginning struct {
+	Time  int64 // of its first bar
+	until int64 // of the newest bar that the history must have: from there on it is another
+}
+
+// Beginning returns where the computation begins for closed bars, and the index of that bar.
+func (h History) Beginning(bars *market.Bars) (Beginning, int) {
+	from := h.Begin(bars, false)
+	out := Beginning{Time: bars.T[from]}
+	if least := bars.Len() - h.reach(); h.Stable > 0 && least > 0 {
+		// Without a bar at or before the anchor an older one may come in front.
+		if anchor := h.anchor(bars.T[least]); bars.T[0] <= anchor {
+			out.until = anchor + anchorBars*h.Interval.Seconds()
+		}
+	}
+	return out, from
+}
+
+// Continues reports whether the computation for closed bars that follow those of b begins where
+// b did. If it reports false, Beginning knows.
+func (h History) Continues(b Beginning, bars *market.Bars) bool {
+	least := bars.Len() - h.reach()
+	return h.Stable > 0 && least > 0 && bars.T[least] < b.until && bars.T[0] <= b.Time
 }

@@ -106,6 +106,10 @@ type series struct {
 	// begin reserves the stream's memory and returns its step.
 	begin func(m *calc.Slab, env Env) step
 
+	// passing is begin with a second function that changes the memory as steps through bars do,
+	// for streams where that is faster; it may be nil.
+	passing func(m *calc.Slab, env Env) (step, func(*market.Bars))
+
 	// detect raises the signals that follow from a row and the one before it. It has no
 	// state, so it may begin at any bar.
 	detect func(row *Row)
@@ -242,7 +246,12 @@ func (s *series) Stream(env Env) *Stream { return s.stream(calc.NewSlab(), env) 
 
 // stream returns a stream whose memory is in m.
 func (s *series) stream(m *calc.Slab, env Env) *Stream {
-	stream := &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), step: s.begin(m, env), detect: s.detect, row: newRow(s.columns)}
+	stream := &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), detect: s.detect, row: newRow(s.columns)}
+	if s.passing != nil && s.trace == nil && s.feed == nil {
+		stream.step, stream.pass = s.passing(m, env)
+		return stream
+	}
+	stream.step = s.begin(m, env)
 	if s.trace != nil {
 		values, trace := stream.step, s.trace(m)
 		stream.step = func(r *Row) {
@@ -266,6 +275,7 @@ type Stream struct {
 	slab     *calc.Slab
 	interval market.Interval
 	step     step
+	pass     func(*market.Bars) // steps through bars but the last; nil without
 	detect   func(*Row)
 	past     calc.Cells // number of bars, then the last row's values
 	row      Row
@@ -277,13 +287,27 @@ type Stream struct {
 	failed error
 }
 
-// Warm steps through a history.
+// Warm steps through a history, whose signals nobody reads.
 func (s *Stream) Warm(b *market.Bars) {
-	s.row.warming = true
-	for i := range b.Len() {
+	detect, from := s.detect, 0
+	s.row.warming, s.detect = true, nil // it has no state
+	if last := b.Len() - 1; s.pass != nil && last > 0 {
+		head := b.Slice(0, last)
+		s.pass(&head)
+		s.past.Mem()[0] += float64(last)
+		from = last
+	}
+	for i := from; i < b.Len(); i++ {
 		s.Step(b.At(i))
 	}
-	s.row.warming = false
+	s.row.warming, s.detect = false, detect
+}
+
+// Mute says that nobody reads the signals of the bars that follow.
+func (s *Stream) Mute() {
+	if s.runner == nil {
+		s.row.warming, s.detect = true, nil
+	}
 }
 
 // Step adds a closed bar. The row is valid until the next call.

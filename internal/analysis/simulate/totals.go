@@ -18,6 +18,9 @@ type Totals struct {
 	high, low float64 // equity of closed trades
 }
 
+// nearly is less than 1 by more than products are rounded.
+const nearly = 1 - 1e-12
+
 // Totals returns the counts so far.
 func (a *Account) Totals() Totals { return a.totals }
 
@@ -46,13 +49,18 @@ func (t *Totals) mark(closed, open float64) {
 	if d := t.high - equity; d > t.Drawdown {
 		t.Drawdown = d
 	}
-	if d := 100 * (t.high - equity) / t.high; d > t.DrawdownPercent {
-		t.DrawdownPercent = d
+	// The products spare a division that changes nothing.
+	if part := 100 * (t.high - equity); part > t.DrawdownPercent*t.high*nearly {
+		if d := part / t.high; d > t.DrawdownPercent {
+			t.DrawdownPercent = d
+		}
 	}
 	if u := equity - t.low; u > t.RunUp {
 		t.RunUp = u
 	}
-	if u := 100 * (equity - t.low) / equity; u > t.RunUpPercent {
-		t.RunUpPercent = u
+	if part := 100 * (equity - t.low); equity <= 0 || part > t.RunUpPercent*equity*nearly {
+		if u := part / equity; u > t.RunUpPercent {
+			t.RunUpPercent = u
+		}
 	}
 }

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -20,14 +21,47 @@ const maxWhole = 2000
 type Condition struct {
 	alert      alert.Alert
 	probe      *alert.Probe
-	indicators []indicatorOf
+	indicators []*indicatorOf // in the order of the probe
 	depth      int
 	whole      bool
+	prices     bool // it reads prices of the bar before
 }
 
+// indicatorOf is an indicator of one or more conditions.
 type indicatorOf struct {
 	key string
 	*evaluate.Evaluator
+	signals bool  // somebody reads them
+	at      int64 // the last bar
+	row     alert.Row
+}
+
+// last returns the row of the last bar, which several conditions may ask for.
+func (i *indicatorOf) last(bars *market.Bars) *alert.Row {
+	if at := bars.T[bars.Len()-1]; at != i.at {
+		row := i.Last(bars)
+		i.at = at
+		i.row.Update(&row)
+	}
+	return &i.row
+}
+
+// Share lets conditions on the same bars compute each indicator once. Whenever one of them is
+// evaluated, all must be, before the next bar.
+func Share(conditions ...*Condition) {
+	known := map[string]*indicatorOf{}
+	for _, c := range conditions {
+		for _, i := range c.indicators {
+			if known[i.key] == nil || i.signals {
+				known[i.key] = i
+			}
+		}
+	}
+	for _, c := range conditions {
+		for k, i := range c.indicators {
+			c.indicators[k] = known[i.key]
+		}
+	}
 }
 
 // New returns a condition without history. The alert must have been normalized and have an
@@ -35,11 +69,16 @@ type indicatorOf struct {
 func New(l indicator.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
 	env := indicator.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
 	c := &Condition{alert: a, probe: alert.NewProbe(l, &a), depth: 1}
+	c.prices = c.probe.ReadsPrices()
 	for key, selection := range c.probe.Groups() {
 		ev := evaluate.New(selection, env)
 		c.depth = max(c.depth, ev.Depth())
 		c.whole = c.whole || !ev.Streams()
-		c.indicators = append(c.indicators, indicatorOf{key, ev})
+		signals := c.probe.Signals(key)
+		if !signals {
+			ev.Mute()
+		}
+		c.indicators = append(c.indicators, &indicatorOf{key: key, Evaluator: ev, signals: signals, at: math.MinInt64})
 	}
 	return c
 }
@@ -60,12 +99,12 @@ func (c *Condition) CheckBars(bars int) error {
 func (c *Condition) Last(bars *market.Bars) (alert.Verdict, bool) {
 	last := bars.Len() - 1
 	bar, prev := bars.At(last), market.Bar{}
-	if last > 0 {
+	if last > 0 && c.prices {
 		prev = bars.At(last - 1)
 	}
 	closed := time.Unix(bar.T, 0)
-	for _, i := range c.indicators {
-		c.probe.SetRow(i.key, i.Last(bars), closed)
+	for k, i := range c.indicators {
+		c.probe.Set(k, i.last(bars), closed)
 	}
 	return c.probe.Evaluate(bar, prev, closed)
 }

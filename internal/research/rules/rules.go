@@ -113,6 +113,15 @@ func (r *Rules) Start(a *simulate.Account) (strategy.Instance, error) {
 	if r.Columns != nil {
 		return in.columned(r.Columns), nil
 	}
+	var all []*replay.Condition
+	for i := range in.sides {
+		for _, c := range []*replay.Condition{in.sides[i].enter, in.sides[i].exit} {
+			if c != nil {
+				all, in.depth = append(all, c), max(in.depth, c.Depth())
+			}
+		}
+	}
+	replay.Share(all...)
 	return in, nil
 }
 
@@ -142,7 +151,8 @@ func (r *Rules) replay(c alert.Condition) *replay.Condition {
 // instance is a strategy that runs.
 type instance struct {
 	account *simulate.Account
-	bars    market.Bars
+	bars    market.Bars // the newest
+	depth   int         // how many of them the conditions need
 	sides   []side
 }
 
@@ -157,6 +167,9 @@ type side struct {
 
 // Next evaluates the conditions at a closed bar and places orders.
 func (in *instance) Next(bar market.Bar) error {
+	if in.bars.Len() > 2*(in.depth+1) {
+		in.bars.Keep(in.depth + 1)
+	}
 	in.bars.Append(bar)
 	for i := range in.sides {
 		in.sides[i].next(&in.bars, in.account)

@@ -1,0 +1,80 @@
+package indicator_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"candela/internal/analysis/indicator"
+	"candela/internal/market"
+)
+
+// TestContinues_OnlyWhereBeginSaysSo follows windows over bars with holes, which lose old bars and
+// now and then get older ones back: a beginning that continues is the one that Begin finds.
+func TestContinues_OnlyWhereBeginSaysSo(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		all := market.MakeBars(6000, false)
+		for i := range 6000 {
+			if r.Float64() < 0.97 || seed%2 == 0 {
+				all.Append(market.Bar{T: 1_600_000_000 + int64(i)*3600, O: 1, H: 1, L: 1, C: 1})
+			}
+		}
+		h := indicator.History{Interval: market.Hour1, Shown: 1, Stable: 1 + r.IntN(900)}
+		first, continued := r.IntN(500), 0
+		var known indicator.Beginning
+		for n := first + 1; n <= all.Len(); n++ {
+			if r.Float64() < 0.01 {
+				first = max(0, min(n-1, n-h.Len()+r.IntN(400)-200))
+			}
+			seen := all.Slice(first, n)
+			want := seen.T[h.Begin(&seen, false)]
+			if h.Continues(known, &seen) {
+				continued++
+			} else {
+				known, _ = h.Beginning(&seen)
+			}
+			if known.Time != want {
+				t.Fatalf("seed %d, %d bars of %d: begins at %d, want %d", seed, seen.Len(), n, known.Time, want)
+			}
+		}
+		if continued < 1000 {
+			t.Errorf("seed %d: continued only %d times", seed, continued)
+		}
+	}
+}
+
+// TestWarm_EqualsSteps holds that a stream that passed over a history is one that stepped through
+// it, in every bit of its memory.
+func TestWarm_EqualsSteps(t *testing.T) {
+	t.Parallel()
+	bars := market.MakeBars(400, false)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 400 {
+		p := 100 + r.Float64()
+		bars.Append(market.Bar{T: int64(i) * 3600, O: p, H: p + r.Float64(), L: p - r.Float64(), C: p + 0.1, V: r.Float64()})
+	}
+	for _, name := range indicator.Names() {
+		s, err := (indicator.Library{}).Resolve(indicator.Request{Name: name})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		env := indicator.Env{Interval: market.Hour1}
+		if s.Stream(env) == nil {
+			continue
+		}
+		for _, n := range []int{0, 1, 2, 5, 400} {
+			warmed, stepped := s.Stream(env), s.Stream(env)
+			head := bars.Slice(0, n)
+			warmed.Warm(&head)
+			for i := range n {
+				stepped.Step(bars.At(i))
+			}
+			if a, b := warmed.Snapshot(nil), stepped.Snapshot(nil); !slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+				t.Errorf("%s after %d bars: %v, want %v", name, n, a, b)
+			}
+		}
+	}
+}
