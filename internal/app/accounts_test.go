@@ -13,6 +13,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
+	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/store"
@@ -25,6 +26,7 @@ import (
 type manyServer struct {
 	t    *testing.T
 	url  string
+	home string
 	side *trading
 	stop func()
 }
@@ -42,7 +44,7 @@ func startMany(t *testing.T, home, venue string, owners []string, flags ...strin
 // startServer is startTradingFor that also returns the trading side.
 func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flags ...string) *manyServer {
 	t.Helper()
-	s := &manyServer{t: t}
+	s := &manyServer{t: t, home: home}
 	port := porttest.Free(t)
 	cfg, err := LoadConfig(config.Input{Args: append([]string{"--serve", "--trade", "--port", port, "--home", home, "--binance-url", venue, "--shutdown-timeout", "5m"}, flags...)})
 	if err != nil {
@@ -51,7 +53,11 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 	services := Wired()
 	services.Serve = func(rt Runtime) (parts []Part, err error) {
 		parts, s.side, _, err = rt.listen(httpd.Authorizer(tokens), nil)
-		return parts, err
+		if err != nil {
+			return nil, err
+		}
+		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), Log: rt.Log}
+		return append([]Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})

@@ -20,7 +20,15 @@ import (
 // natsServers are those of all tests that want some.
 var natsServers natstest.Shared
 
-func TestMain(m *testing.M) { os.Exit(natsServers.Main(m)) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(noisyVar); url != "" {
+		if err := noisyClient(url, os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(natsServers.Main(m))
+}
 
 // unquoted returns an answer in which the JSON of its texts can be searched as it is.
 func unquoted(answer string) string { return strings.ReplaceAll(answer, `\"`, `"`) }
