@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/id"
 	"candela/internal/kit/seal"
 	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/logins"
 	"candela/internal/testkit/longtest"
 )
 
@@ -26,18 +28,20 @@ const (
 )
 
 // TestOwners_CostOfAReplicaStaysFlat seeds owners at three servers, each with five alerts, five
-// notifications of the week and a subscription, and starts a replica: what one owner more costs in
+// notifications of the week, a token and a subscription, and starts a replica: what one owner more costs in
 // memory, in processor time at the start and at the servers does not grow with their number.
 func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 	t.Parallel()
 	sizes := longtest.Pick([]int{0, 100, 300}, []int{0, 1_000, 10_000, 100_000})
 	s := newSite(t, 1, true, manyOwners(t))
 	c := s.seeder()
+	tokens := s.logins(c)
 	var at []figures
 	for i, n := range sizes {
 		if i > 0 {
 			s.replicas[0].term(t)
 			s.seed(c, sizes[i-1], n)
+			s.seedTokens(tokens, sizes[i-1], n)
 			s.replicas[0].start(t)
 		}
 		at = append(at, s.figures(n))
@@ -172,6 +176,32 @@ func (s *site) seed(c *conn.Conn, from, to int) {
 		})
 	}
 	group.Wait()
+}
+
+// logins opens the logins with room for everybody.
+func (s *site) logins(c *conn.Conn) *logins.Store {
+	s.Helper()
+	t, err := logins.Open(s.Context(), c, nil, oauth.Capacity{Codes: 1 << 20, Tokens: 1 << 20, OwnerCodes: 8, OwnerTokens: 20}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(t.Close)
+	return t
+}
+
+// seedTokens writes a token of each owner from one number to another.
+func (s *site) seedTokens(t *logins.Store, from, to int) {
+	s.Helper()
+	now := time.Now()
+	if err := conn.ForEach(to-from, func(i int) error {
+		n := from + i
+		return t.PutToken(s.Context(), oauth.Token{
+			Hash: oauth.HashOf(strconv.Itoa(n)), ID: strconv.Itoa(n), Generation: t.Seal().Generation(), Issued: now, Expires: now.Add(7 * 24 * time.Hour),
+			Grant: oauth.Grant{Subject: fmt.Sprintf("%026d", n)},
+		}, now)
+	}); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // seededRecord has its fields in the order in which replicas write them.

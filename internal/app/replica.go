@@ -130,7 +130,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 		OwnerSubscriptions: rt.ownerSubscriptions(),
 	}
 	if rt.Config.ManyOwners() {
-		box.Read = r.ownerEntries
+		box.Read, box.Loaded = r.ownerEntries, r.records.AwaitLoaded
 	}
 	if r.inbox, err = replicated.Open(ctx, box); err != nil {
 		return err

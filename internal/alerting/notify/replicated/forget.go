@@ -11,6 +11,9 @@ import (
 func (b *Inbox) Forget(owner string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
+	if err := b.loaded(ctx); err != nil {
+		return err
+	}
 	if err := b.removeTokens(ctx, b.ofOwner(owner)...); err != nil {
 		return unavailable(err)
 	}

@@ -75,6 +75,9 @@ type Config struct {
 	// entries of all owners, and Restore must be called.
 	Read core.Reader
 
+	// Loaded returns once the store's Watch has seen all stored records; nil if Watch returns then.
+	Loaded func(ctx context.Context) error
+
 	// FilterTimeout is how long Subscribe waits for another live replica to apply a filter;
 	// 0 for two seconds.
 	FilterTimeout time.Duration
@@ -198,8 +201,24 @@ func (b *Inbox) compareAndSet(ctx context.Context, known records.Record, next fu
 	}
 }
 
-// load returns once the log holds the entries of an owner.
+// loaded returns once the readers of all replicas are known.
+func (b *Inbox) loaded(ctx context.Context) error {
+	if b.cfg.Loaded == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := b.cfg.Loaded(ctx); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// load returns once the readers are known and the log holds the entries of an owner.
 func (b *Inbox) load(ctx context.Context, owner string) error {
+	if err := b.loaded(ctx); err != nil {
+		return err
+	}
 	if err := b.LoadOwner(ctx, owner); err != nil {
 		return unavailable(err)
 	}

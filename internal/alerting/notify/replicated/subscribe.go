@@ -105,6 +105,9 @@ func (b *Inbox) awaitFilterApplied(ctx context.Context, key string, rev uint64) 
 func (b *Inbox) Unsubscribe(ctx context.Context, caller principal.Caller) (existed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	if err := b.loaded(ctx); err != nil {
+		return false, err
+	}
 	if err := b.inherit(ctx, caller); err != nil {
 		return false, err
 	}
@@ -152,7 +155,10 @@ func (b *Inbox) clearAttachment(ctx context.Context, key string) {
 func (b *Inbox) Subscription(ctx context.Context, caller principal.Caller) (notify.Subscription, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := errors.Join(b.load(ctx, caller.Subject), b.inherit(ctx, caller)); err != nil {
+	if err := b.load(ctx, caller.Subject); err != nil {
+		return notify.Subscription{}, err
+	}
+	if err := b.inherit(ctx, caller); err != nil {
 		return notify.Subscription{}, err
 	}
 	now := b.cfg.Now()

@@ -21,6 +21,8 @@ type RecordStore struct {
 	log   *slog.Logger
 	stop  context.CancelFunc // nil before Watch
 	wg    sync.WaitGroup
+
+	loaded chan struct{} // closed when apply has seen the stored records
 }
 
 var _ records.Store = (*RecordStore)(nil)
@@ -31,7 +33,7 @@ func Open(ctx context.Context, c *conn.Conn, log *slog.Logger) (*RecordStore, er
 	if err != nil {
 		return nil, err
 	}
-	return &RecordStore{table: table, log: log}, nil
+	return &RecordStore{table: table, log: log, loaded: make(chan struct{})}, nil
 }
 
 // Close stops Watch.
@@ -43,7 +45,7 @@ func (k *RecordStore) Close() {
 }
 
 // Watch calls apply with the stored records and then with every change by any replica. It must be
-// called once.
+// called once. With many owners it returns at once, and AwaitLoaded waits for the stored records.
 func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) error {
 	follower := &table.Follower{
 		Table: k.table, Name: "subscriptions", Log: k.log,
@@ -63,14 +65,24 @@ func (k *RecordStore) Watch(ctx context.Context, apply func(records.Record)) err
 			apply(r)
 		},
 	}
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	k.stop = stop
+	if k.table.ManyOwners() {
+		k.wg.Go(func() { follower.LoadAndRun(following, k.loaded) })
+		return nil
+	}
 	last, err := follower.Load(ctx, "read subscriptions")
 	if err != nil {
 		return err
 	}
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k.stop = stop
+	close(k.loaded)
 	k.wg.Go(func() { follower.Run(following, last) })
 	return nil
+}
+
+// AwaitLoaded returns once Watch has called apply with the stored records.
+func (k *RecordStore) AwaitLoaded(ctx context.Context) error {
+	return table.AwaitLoaded(ctx, k.loaded, "read subscriptions")
 }
 
 // subject returns the subject of a record. name is encoded.

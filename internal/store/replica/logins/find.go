@@ -8,7 +8,10 @@ import (
 )
 
 // Find returns the live tokens of all owners that are wanted.
-func (t *Store) Find(_ context.Context, wanted func(oauth.Token) bool, now time.Time) ([]oauth.Token, error) {
+func (t *Store) Find(ctx context.Context, wanted func(oauth.Token) bool, now time.Time) ([]oauth.Token, error) {
+	if err := t.awaitLoaded(ctx); err != nil {
+		return nil, err
+	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var out []oauth.Token

@@ -55,8 +55,11 @@ type Store struct {
 	log   *slog.Logger
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the follower has ended
+	// loaded is closed when the stored codes and tokens are known.
+	loaded chan struct{}
 
 	lookups  *rate.Limiter
+	early    *rate.Limiter // of tokens before all are known
 	restores *rate.Limiter // of an overwritten generation
 	rewrites *rate.Limiter // of replayed codes and tokens
 
@@ -102,7 +105,8 @@ var (
 	_ oauth.OwnerAuth = (*Store)(nil)
 )
 
-// Open opens the store, which holds at most most, and reads all of it. A new passphrase
+// Open opens the store, which holds at most most, and reads all of it. With many owners it does not
+// wait for that: a token is read when it is used, and what needs to know others waits. A new passphrase
 // of owner revokes the logins under the former one; owner may be nil. Close must be called.
 func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most oauth.Capacity, log *slog.Logger) (*Store, error) {
 	table, err := table.Open(ctx, c, "TOKENS", jetstream.MemoryStorage, codeKind, tokenKind, sealKind)
@@ -110,7 +114,7 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most oauth
 		return nil, err
 	}
 	t := &Store{
-		table: table, most: most, log: log, done: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst),
+		table: table, most: most, log: log, done: make(chan struct{}), loaded: make(chan struct{}), lookups: rate.NewLimiter(lookupsPerSecond, lookupBurst), early: rate.NewLimiter(earlyLookups, earlyLookups),
 		owner: owner, matchCache: make(map[string]bool), tokens: newCache(traitsOfToken), codes: newCache(traitsOfCode),
 		endedLogins: make(map[oauth.Hash]endedLogin), restores: rate.NewLimiter(restoresPerSecond, restoresPerSecond),
 		rewrites: rate.NewLimiter(rewritesPerSecond, rewritesPerSecond),
@@ -118,12 +122,18 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most oauth
 	if err := t.initGeneration(ctx); err != nil {
 		return nil, err
 	}
-	last, err := t.follower().Load(ctx, "read tokens")
-	if err != nil {
-		return nil, err
-	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t.stop = stop
+	if c.ManyOwners() {
+		go t.loadAndFollow(watching)
+		return t, nil
+	}
+	last, err := t.follower().Load(ctx, "read tokens")
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	close(t.loaded)
 	go t.follow(watching, last)
 	return t, nil
 }
@@ -222,6 +232,9 @@ func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) er
 // first to expire. Another owner's are never cleared before their time: a store without room
 // returns ErrFull.
 func (t *Store) makeRoom(ctx context.Context, kind, owner string, now time.Time) error {
+	if err := t.awaitLoaded(ctx); err != nil {
+		return err
+	}
 	most := t.most
 	t.mu.Lock()
 	codes, tokens := t.codes.takeExpired(now), t.tokens.takeExpired(now)
@@ -385,6 +398,9 @@ func (t *Store) Token(ctx context.Context, h oauth.Hash, now time.Time) (oauth.T
 	t.mu.RLock()
 	row, known := t.tokens.rows[h]
 	t.mu.RUnlock()
+	if !known && !t.isLoaded() {
+		return t.earlyToken(ctx, h, now)
+	}
 	switch {
 	case !known && t.lookups.Allow():
 		return t.fetchToken(ctx, h, now)
@@ -442,7 +458,10 @@ func (t *Store) generationState(ctx context.Context, tok oauth.Token, known *cur
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+func (t *Store) Tokens(ctx context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+	if err := t.awaitLoaded(ctx); err != nil {
+		return nil, err
+	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var out []oauth.Token
@@ -459,6 +478,9 @@ func (t *Store) Tokens(_ context.Context, subject string, now time.Time) ([]oaut
 
 // Revoke ends a token by its ID.
 func (t *Store) Revoke(ctx context.Context, subject, id string) error {
+	if err := t.awaitLoaded(ctx); err != nil {
+		return err
+	}
 	t.mu.RLock()
 	var found []oauth.Hash
 	for h := range t.tokens.owned[subject] {

@@ -43,6 +43,41 @@ func (f *Follower) Load(ctx context.Context, op string) (last uint64, err error)
 	return last, nil
 }
 
+// LoadAndRun applies the stored messages, closes loaded, and goes on like Run. It repeats what
+// fails: messages may be applied again.
+func (f *Follower) LoadAndRun(ctx context.Context, loaded chan<- struct{}) {
+	for {
+		last, err := f.Load(ctx, "read "+f.Name)
+		if err == nil {
+			close(loaded)
+			f.Run(ctx, last)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		f.Log.WarnContext(ctx, "reading a stream failed; repeating", "stream", f.Name, "error", err)
+		if retry.Sleep(ctx, RestartDelay) != nil {
+			return
+		}
+	}
+}
+
+// AwaitLoaded waits until LoadAndRun has applied the stored messages.
+func AwaitLoaded(ctx context.Context, loaded <-chan struct{}, op string) error {
+	select {
+	case <-loaded:
+		return nil
+	default:
+	}
+	select {
+	case <-loaded:
+		return nil
+	case <-ctx.Done():
+		return conn.Unavailable(op, ctx.Err())
+	}
+}
+
 // Run applies the messages after last until ctx ends.
 func (f *Follower) Run(ctx context.Context, last uint64) {
 	back := f.Table.NATS().StatusChanged(nats.CONNECTED)
