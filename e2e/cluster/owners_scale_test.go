@@ -35,13 +35,12 @@ func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 	sizes := longtest.Pick([]int{0, 100, 300}, []int{0, 1_000, 10_000, 100_000})
 	s := newSite(t, 1, true, manyOwners(t))
 	c := s.seeder()
-	tokens := s.logins(c)
+	generation := s.generation(c)
 	var at []figures
 	for i, n := range sizes {
 		if i > 0 {
 			s.replicas[0].term(t)
-			s.seed(c, sizes[i-1], n)
-			s.seedTokens(tokens, sizes[i-1], n)
+			s.seed(c, generation, sizes[i-1], n)
 			s.replicas[0].start(t)
 		}
 		at = append(at, s.figures(n))
@@ -136,15 +135,15 @@ func (s *site) seeder() *conn.Conn {
 }
 
 // seed writes what the owners from one number to another have.
-func (s *site) seed(c *conn.Conn, from, to int) {
+func (s *site) seed(c *conn.Conn, generation string, from, to int) {
 	s.Helper()
 	const writers = 4
 	var group sync.WaitGroup
 	for w := range writers {
 		group.Go(func() {
-			var alerts, subs []conn.Change
+			var alerts, subs, tokens []conn.Change
 			flush := func() {
-				for stream, changes := range map[string][]conn.Change{"ALERTS": alerts, "STATE": subs} {
+				for stream, changes := range map[string][]conn.Change{"ALERTS": alerts, "STATE": subs, "TOKENS": tokens} {
 					for len(changes) > 0 && !s.Failed() {
 						n := min(len(changes), conn.MaxBatch)
 						if err := conn.RetryWriteFor(s.Context(), 2*time.Minute, "seed", func(ctx context.Context) error {
@@ -157,13 +156,14 @@ func (s *site) seed(c *conn.Conn, from, to int) {
 						changes = changes[n:]
 					}
 				}
-				alerts, subs = nil, nil
+				alerts, subs, tokens = nil, nil, nil
 			}
 			for i := from + w; i < to && !s.Failed(); i += writers {
 				owner := fmt.Sprintf("%026d", i)
 				for k := range ownAlerts + ownFired {
 					alerts = append(alerts, seeded(c, owner, i, k))
 				}
+				tokens = append(tokens, seededToken(c, generation, i))
 				key := fmt.Sprintf("%064d", i)
 				subs = append(subs, conn.Change{Subject: c.Subject(string(records.SubscriptionKind), conn.EncodeToken(key)), Data: records.Encode(records.Subscription{
 					Change: "seed", Owner: owner, Client: fmt.Sprintf("%032d", i), Expires: time.Now().Add(time.Hour).UTC(), Seen: time.Now().UTC(),
@@ -178,30 +178,26 @@ func (s *site) seed(c *conn.Conn, from, to int) {
 	group.Wait()
 }
 
-// logins opens the logins with room for everybody.
-func (s *site) logins(c *conn.Conn) *logins.Store {
+// generation returns the present generation of logins.
+func (s *site) generation(c *conn.Conn) string {
 	s.Helper()
-	t, err := logins.Open(s.Context(), c, nil, oauth.Capacity{Codes: 1 << 20, Tokens: 1 << 20, OwnerCodes: 8, OwnerTokens: 20}, slog.New(slog.DiscardHandler))
+	t, err := logins.Open(s.Context(), c, nil, oauth.Capacity{Codes: 1, Tokens: 1, OwnerCodes: 1, OwnerTokens: 1}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(t.Close)
-	return t
+	defer t.Close()
+	return t.Seal().Generation()
 }
 
-// seedTokens writes a token of each owner from one number to another.
-func (s *site) seedTokens(t *logins.Store, from, to int) {
-	s.Helper()
+// seededToken is the token of an owner.
+func seededToken(c *conn.Conn, generation string, n int) conn.Change {
 	now := time.Now()
-	if err := conn.ForEach(to-from, func(i int) error {
-		n := from + i
-		return t.PutToken(s.Context(), oauth.Token{
-			Hash: oauth.HashOf(strconv.Itoa(n)), ID: strconv.Itoa(n), Generation: t.Seal().Generation(), Issued: now, Expires: now.Add(7 * 24 * time.Hour),
-			Grant: oauth.Grant{Subject: fmt.Sprintf("%026d", n)},
-		}, now)
-	}); err != nil {
-		s.Fatal(err)
+	tok := oauth.Token{
+		Hash: oauth.HashOf(strconv.Itoa(n)), ID: strconv.Itoa(n), Generation: generation, Issued: now, Expires: now.Add(oauth.TokenTTL),
+		Grant: oauth.Grant{Subject: fmt.Sprintf("%026d", n)},
 	}
+	data, _ := json.Marshal(tok) // texts and times
+	return conn.Change{Subject: c.Subject("token", tok.Hash.Hex()), Data: data, TTL: oauth.TokenTTL}
 }
 
 // seededRecord has its fields in the order in which replicas write them.
