@@ -51,7 +51,8 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string
 		ctx = mcp.WithProgress(ctx, progress)
 	}
 	caller := principal.Caller{Subject: "owner", Key: "local", Scope: principal.Charts}
-	result, err := registry.Call(ctx, caller, name, text)
+	defer registry.Close()
+	result, err := registry.Call(tool.Patient(ctx), caller, name, text)
 	if err != nil {
 		return nil, err
 	}

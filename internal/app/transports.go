@@ -193,6 +193,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		defer bars.close()
 		ready()
 		<-ctx.Done()
+		t.registry.Close() // its runs read bars
 		return nil
 	}}}
 	if rt.Config.Trade {

@@ -39,6 +39,7 @@ type charts struct {
 	behind   *fair.Slots // shares the processors that long work may use
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
+	runs     *report.Runs[mcp.Result]
 	trials   *report.Trials
 	scripts  Scripts // nil without the tool set scripts
 	version  string  // of the program

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,15 +26,17 @@ const pageBytes = 7600
 type reportArgs struct {
 	paging
 	id, part, theme string
+	wait            int // seconds
 }
 
 func declareReport() (*reportArgs, args) {
-	r := &reportArgs{paging: paging{limit: 50}, part: "trades", theme: "dark"}
+	r := &reportArgs{paging: paging{limit: 50}, theme: "dark"}
 	return r, args{
 		stringArg("report_id", &r.id, 64, "From run_backtest, test_alert or scan_symbols.").require(),
-		enumArg("part", &r.part, "", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
+		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
 		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
 		enumArg("theme", &r.theme, "Of the picture.", "dark", "light"),
+		intArg("wait_seconds", &r.wait, 0, mostWait, "How long to wait for a run that is answered with status running."),
 	}
 }
 
@@ -44,6 +47,14 @@ func (c *charts) getReport() toolSpec {
 			"Reports are kept for an hour. At most 8 KB.",
 		hints: hints{readOnly: true, idempotent: true},
 		call: calling(declareReport, func(ctx context.Context, caller principal.Caller, r *reportArgs) (mcp.Result, error) {
+			if run, ok := c.runs.Get(caller.Subject, r.id); ok {
+				result, id, err := r.ended(ctx, run)
+				if id == "" || err != nil {
+					return result, err
+				}
+				r.id = id
+			}
+			r.part = cmp.Or(r.part, "trades")
 			found, ok := c.reports.Get(caller.Subject, r.id)
 			if !ok {
 				return mcp.Result{}, fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).

@@ -1,6 +1,6 @@
 // Package tool defines the MCP tools: names, descriptions, arguments and results.
 // Each tool validates its arguments and calls an interface declared in this
-// package. The package holds no state and starts no goroutines.
+// package. Its state is bounded: reports, trials and runs of the last hour.
 //
 // The args of a tool are declared once; both its input schema and its decoder are
 // derived from them.
@@ -81,6 +81,7 @@ type Registry struct {
 	log     *slog.Logger
 	symbols Symbols
 	reports *report.Store
+	runs    report.Runs[mcp.Result]
 }
 
 // registeredTool is a tool that is ready to run.
@@ -101,7 +102,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
 	r.reports = charts.reports
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
@@ -131,6 +132,9 @@ func New(cfg Config) (*Registry, error) {
 	}
 	return r, nil
 }
+
+// Close cancels the runs that go on after their calls were answered, and waits for them.
+func (r *Registry) Close() { r.runs.Close() }
 
 // Tools lists every tool, including disabled ones.
 func (r *Registry) Tools() []mcp.Tool {

@@ -42,6 +42,7 @@ type backtestArgs struct {
 	scriptName          string
 	span
 	magnifyArgs
+	waiting
 	seed    int
 	format  string
 	version string // of the program
@@ -49,7 +50,7 @@ type backtestArgs struct {
 }
 
 func declareBacktest() (*backtestArgs, args) {
-	r := &backtestArgs{interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5, fills: fillsPine}}
+	r := &backtestArgs{waiting: waiting{-1}, interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5, fills: fillsPine}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
@@ -60,7 +61,7 @@ func declareBacktest() (*backtestArgs, args) {
 	}
 	list = append(append(list, r.span.args()...), r.magnifyArgs.args()...)
 	list = append(append(list, r.accountArgs.args()...), r.sweepArgs.args()...)
-	return r, append(list, intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
+	return r, append(append(list, r.waiting.args()...), intArg("seed", &r.seed, 0, 1<<31-1, ""), enumArg("format", &r.format, "", formatSummary, formatPNG, formatBoth))
 }
 
 const sideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
@@ -124,7 +125,7 @@ func (c *charts) runBacktest() toolSpec {
 			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. get_report has all trades and the picture. About 3 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(declareBacktest, func(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
-			return c.backtest(ctx, caller, r)
+			return c.long(ctx, caller, r.waiting, func(ctx context.Context) (mcp.Result, error) { return c.backtest(ctx, caller, r) })
 		}),
 	}
 }

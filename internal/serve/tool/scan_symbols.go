@@ -39,12 +39,13 @@ type scanArgs struct {
 	limit     int
 	seconds   int
 	condition json.RawMessage
+	waiting   waiting
 }
 
 func (c *charts) declareScan() (*scanArgs, args) {
-	r := &scanArgs{order: "desc", limit: 20, seconds: scanSeconds}
+	r := &scanArgs{order: "desc", limit: 20, seconds: scanSeconds, waiting: waiting{-1}}
 	r.Library, r.Interval, r.Within = c.library, market.Hour4, 1
-	return r, args{
+	return r, append(args{
 		listArg("symbols", &r.symbols, mostScanned, &schema{Type: "string"}, "symbols such as BTCUSDT or AAPL", "1 to 500 instruments.", market.ParseSymbol).require(),
 		intervalArg(&r.Interval, "Bar length; default 4h."),
 		rawArg("condition", &r.condition).typed(&schema{Type: "object", Description: "A condition of set_alert on closed bars. Without one every symbol is shown with its columns."}),
@@ -54,7 +55,7 @@ func (c *charts) declareScan() (*scanArgs, args) {
 		enumArg("order", &r.order, "", "desc", "asc"),
 		intArg("limit", &r.limit, 1, 100, "Rows."),
 		intArg("max_seconds", &r.seconds, 1, 600, "Then what was read is answered."),
-	}
+	}, r.waiting.args()...)
 }
 
 // typed gives an argument that is read later its schema.
@@ -136,12 +137,14 @@ func (c *charts) scanSymbols() toolSpec {
 			if err := r.check(); err != nil {
 				return mcp.Result{}, err
 			}
-			found, err := c.scan(ctx, caller, r)
-			if err != nil {
-				return mcp.Result{}, err
-			}
-			answer := r.json(found)
-			return c.keepReport(caller, "Scan of "+strconv.Itoa(len(r.symbols))+" symbols, "+answer.Interval, &answer.ReportID, &answer, r.tables(found)...)
+			return c.long(ctx, caller, r.waiting, func(ctx context.Context) (mcp.Result, error) {
+				found, err := c.scan(ctx, caller, r)
+				if err != nil {
+					return mcp.Result{}, err
+				}
+				answer := r.json(found)
+				return c.keepReport(caller, "Scan of "+strconv.Itoa(len(r.symbols))+" symbols, "+answer.Interval, &answer.ReportID, &answer, r.tables(found)...)
+			})
 		}),
 	}
 }

@@ -40,7 +40,7 @@ func (c *charts) testAlert() toolSpec {
 			"A return counts from the next open. edge_95 is the interval of chance: an edge is shown only where it does not hold 0. About 2 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, r *alertTestArgs) (mcp.Result, error) {
-			return c.askAlert(ctx, caller, r)
+			return c.long(ctx, caller, waiting{-1}, func(ctx context.Context) (mcp.Result, error) { return c.askAlert(ctx, caller, r) })
 		}),
 	}
 }
