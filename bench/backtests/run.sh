@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Measures a cross of two averages over 100,000 bars in candela, vectorbt, backtesting.py, PineTS
-# and PyneCore, in processor time. Needs Go, npm and Python 3.11 with pip. Nothing of it reaches
-# the binary.
+# Measures a cross of two averages over 100,000 bars in candela, vectorbt, backtesting.py, PyneCore
+# and PineTS in one run, one after the other, each on one core and in processor time. Needs Go, npm
+# and Python 3.11 with pip. Nothing of it reaches the binary.
 #   bench/backtests/run.sh
 set -euo pipefail
 cd "$(dirname "$0")"
 [ -d ../pine/node_modules/pinets ] || (cd ../pine && npm ci --ignore-scripts --no-audit --no-fund --silent)
 [ -x .build/python/bin/python ] || python3 -m venv .build/python
-.build/python/bin/pip install -q vectorbt==1.2.0 backtesting==0.6.6 pynesys-pynecore==6.11.0
+.build/python/bin/python -m pip install -q -r requirements.txt
+export GOMAXPROCS=1 NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-go test ../../internal/research/rules -run '^$' -bench Rules -benchtime 3x
-go test ../../internal/analysis/strategy -run '^$' -bench Over/script -benchtime 5x
+echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+go test ../../internal/research/rules -run '^$' -bench 'Rules/(stepped|columns)' -benchtime 30x | grep Benchmark
+go test ../../internal/research/rules -run '^$' -bench 'Rules/sweep-1000' -benchtime 1x | grep Benchmark
+go test ../../internal/analysis/strategy -run '^$' -bench 'Over/(stepped|script)' -benchtime 30x | grep Benchmark
 .build/python/bin/python peers.py .build/bars.csv
 .build/python/bin/python ../pine/pynecore_bench.py .build/bars.csv cross.py
 (cd ../pine && node pinets.mjs ../backtests/.build/bars.csv ../backtests/cross.pine)
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"

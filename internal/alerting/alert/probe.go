@@ -56,11 +56,10 @@ func (p *Probe) Set(i int, row *Row, closed time.Time) {
 	g.stamp = milli(closed)
 }
 
-// ReadsPrices reports whether the condition reads prices of the bar before.
-func (p *Probe) ReadsPrices() bool { return p.node.readsPrices() }
-
-func (n *node) readsPrices() bool {
-	return n.left.price > 0 || n.right.price > 0 || slices.ContainsFunc(n.members, func(m node) bool { return m.readsPrices() })
+// ReadsBars reports whether the condition reads anything of bars but what indicators say of them.
+// Otherwise Evaluate needs only their times.
+func (p *Probe) ReadsBars() bool {
+	return len(p.node.members) > 0 || p.node.left.price > 0 || p.node.right.price > 0
 }
 
 // Verdict is what a probe says of a bar.

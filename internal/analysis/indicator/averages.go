@@ -285,6 +285,9 @@ func average(a mean, from string) *series {
 		s.passing = func(m *calc.Slab, _ Env) (step, func(*market.Bars)) {
 			state, price := a.exponential(m), sourceOf(from)
 			next := func(r *Row) { r.Values[value], r.Values[closing] = state.Step(price(r.Bar)), r.Bar.C }
+			if from == "close" { // the most usual by far
+				next = func(r *Row) { r.Values[value], r.Values[closing] = state.Step(r.Bar.C), r.Bar.C }
+			}
 			return next, func(b *market.Bars) {
 				in := Input{Bars: b}
 				state.Pass(in.prices(from))

@@ -318,9 +318,10 @@ func (s *Stream) Step(bar market.Bar) *Row {
 	r, past := &s.row, s.past.Mem()
 	r.begin(int(past[0]), bar)
 	r.Slot = slotOf(s.interval, bar.T)
-	setAll(r.Prev, math.NaN())
 	if r.Index > 0 {
 		copy(r.Prev, past[1:])
+	} else {
+		setAll(r.Prev, math.NaN())
 	}
 	s.step(r)
 	if s.detect != nil {

@@ -24,7 +24,7 @@ type Condition struct {
 	indicators []*indicatorOf // in the order of the probe
 	depth      int
 	whole      bool
-	prices     bool // it reads prices of the bar before
+	reads      bool // it reads bars, not only indicators
 }
 
 // indicatorOf is an indicator of one or more conditions.
@@ -69,7 +69,7 @@ func Share(conditions ...*Condition) {
 func New(l indicator.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
 	env := indicator.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
 	c := &Condition{alert: a, probe: alert.NewProbe(l, &a), depth: 1}
-	c.prices = c.probe.ReadsPrices()
+	c.reads = c.probe.ReadsBars()
 	for key, selection := range c.probe.Groups() {
 		ev := evaluate.New(selection, env)
 		c.depth = max(c.depth, ev.Depth())
@@ -98,11 +98,14 @@ func (c *Condition) CheckBars(bars int) error {
 // the previous call.
 func (c *Condition) Last(bars *market.Bars) (alert.Verdict, bool) {
 	last := bars.Len() - 1
-	bar, prev := bars.At(last), market.Bar{}
-	if last > 0 && c.prices {
-		prev = bars.At(last - 1)
+	var bar, prev market.Bar
+	if c.reads {
+		bar = bars.At(last)
+		if last > 0 {
+			prev = bars.At(last - 1)
+		}
 	}
-	closed := time.Unix(bar.T, 0)
+	closed := time.Unix(bars.T[last], 0)
 	for k, i := range c.indicators {
 		c.probe.Set(k, i.last(bars), closed)
 	}

@@ -22,9 +22,11 @@ import (
 )
 
 // walk is a random walk of so many bars, the same on every machine.
-func walk(n int) *market.Bars {
+func walk(n int) *market.Bars { return walkOf(n, 1) }
+
+func walkOf(n int, seed uint64) *market.Bars {
 	bars := market.MakeBars(n, false)
-	r, price := rand.New(rand.NewPCG(1, 2)), 30000.0
+	r, price := rand.New(rand.NewPCG(seed, 2)), 30000.0
 	cents := func(x float64) float64 { return math.Round(x*100) / 100 }
 	for i := range n {
 		open := price
