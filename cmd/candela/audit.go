@@ -29,13 +29,14 @@ type auditFlags struct {
 	last   int         // list: how many events
 	seq    uint64      // verify: an event that must be there, 0 for none
 	expect ledger.Hash // and its hash
+	owner  string      // verify: of many, whose chain; "" for none
 }
 
 // readLog parses the flags and opens the log for a command.
 func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) runner {
 	return func(ctx context.Context, in invocation) error {
 		flags := auditFlags{last: 50}
-		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json}, []valueFlag{{"--last", flags.setLast}, {"--expect", flags.setExpected}})
+		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json}, []valueFlag{{"--last", flags.setLast}, {"--expect", flags.setExpected}, {"--owner", flags.setOwner}})
 		if err != nil {
 			return err
 		}
@@ -83,6 +84,13 @@ func (f *auditFlags) setExpected(value string) error {
 	return nil
 }
 
+func (f *auditFlags) setOwner(value string) error {
+	if f.owner = value; value == "" {
+		return fault.Field("--owner", value, "the id of an owner, as candela owners list shows it")
+	}
+	return nil
+}
+
 // verdict is the JSON output of verify.
 type verdict struct {
 	OK     bool           `json:"ok"`
@@ -90,6 +98,26 @@ type verdict struct {
 	Last   uint64         `json:"last"`
 	Hash   ledger.Hash    `json:"hash"`
 	Breaks []ledger.Break `json:"breaks,omitempty"`
+	Owner  *ownerChain    `json:"owner,omitempty"`
+}
+
+// ownerChain is the chain of one owner.
+type ownerChain struct {
+	ID string `json:"id"`
+	ledger.Chain
+}
+
+// chainOf reads the chain of the owner that the flags name, nil for none, and adds a break if it
+// lacks what is expected.
+func chainOf(ctx context.Context, log *ledger.Audit, flags auditFlags, report *ledger.Report) (*ownerChain, error) {
+	if flags.owner == "" {
+		return nil, nil //nolint:nilnil // no owner was named
+	}
+	now, found, err := log.Chain(ctx, flags.owner, ledger.Chain{Events: flags.seq, Hash: flags.expect})
+	if !found {
+		report.Breaks = append(report.Breaks, ledger.Break{What: fmt.Sprintf("the chain of owner %s does not have the expected link %d: the log was rewritten or replaced by an older copy", flags.owner, flags.seq)})
+	}
+	return &ownerChain{flags.owner, now}, err
 }
 
 func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditFlags) error {
@@ -97,7 +125,11 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 	if err != nil {
 		return err
 	}
-	if flags.seq != 0 {
+	one, err := chainOf(ctx, log, flags, &report)
+	if err != nil {
+		return err
+	}
+	if flags.seq != 0 && one == nil {
 		found, err := log.Contains(ctx, flags.seq, flags.expect)
 		if err != nil {
 			return err
@@ -108,9 +140,12 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 	}
 	ok := len(report.Breaks) == 0
 	if flags.json {
-		err = json.NewEncoder(w).Encode(verdict{ok, report.Events, report.Last, report.Hash, report.Breaks})
+		err = json.NewEncoder(w).Encode(verdict{ok, report.Events, report.Last, report.Hash, report.Breaks, one})
 	} else {
 		err = printReport(w, report)
+	}
+	if err == nil && ok && one != nil && !flags.json {
+		_, err = fmt.Fprintf(w, "Owner %s: %d events, chain %d:%s. The manifest of candela owners export has the same.\n", one.ID, one.Events, one.Events, one.Hash)
 	}
 	if err == nil && !ok {
 		err = &fault.Error{Kind: fault.Conflict, Code: "audit_broken", Message: "the audit log was changed"}

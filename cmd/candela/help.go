@@ -157,6 +157,7 @@ Commands:
 Flags:
   --last N         list: number of events, 50 by default
   --expect N:HASH  verify: an event that must exist, as printed by an earlier verify
+  --owner ID       verify: also the chain of one of many owners; --expect is then of that chain
   --json           print JSON
 
 Examples:

@@ -181,7 +181,11 @@ func exportOwner(ctx context.Context, in invocation, cfg *config.Config, f owner
 			return err
 		}
 	}
-	manifest, err := json.MarshalIndent(map[string]any{"owner": f.id, "exported": time.Now().UTC(), "sha256": sums}, "", "  ")
+	chain, err := exportedChain(files["audit.jsonl"])
+	if err != nil {
+		return err
+	}
+	manifest, err := json.MarshalIndent(map[string]any{"owner": f.id, "exported": time.Now().UTC(), "sha256": sums, "audit": chain}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -190,6 +194,24 @@ func exportOwner(ctx context.Context, in invocation, cfg *config.Config, f owner
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Wrote %s of owner %s to %s.\n", count(len(files)+1, "file"), f.id, f.to)
 	return err
+}
+
+// exportedChain returns the chain of exported audit events.
+func exportedChain(rows []byte) (chain ledger.Chain, err error) {
+	for line := range bytes.Lines(rows) {
+		var e struct {
+			Hash string `json:"hash"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return chain, fmt.Errorf("exported audit event: %w", err)
+		}
+		hash, err := hex.DecodeString(e.Hash)
+		if err != nil || len(hash) != len(chain.Hash) {
+			return chain, fmt.Errorf("exported audit event has the hash %q", e.Hash)
+		}
+		chain.Add(ledger.Hash(hash))
+	}
+	return chain, nil
 }
 
 func eraseOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
