@@ -46,11 +46,11 @@ func TestToolsets_Scopes(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"find_symbols": `{"query":"bitcoin"}`, "get_account": `{}`,
-		"run_backtest": `{"symbol":"BTCUSDT","long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
+		"run_backtest": `{"symbol":"BTCUSDT","bars":300,"long":{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"max_bars":5}}`,
 		"check_script": `{"source":"//@version=6\nindicator('x')\nplot(close)"}`, "delete_script": `{"name":"kept"}`,
 		"save_script":  `{"name":"mine","source":"//@version=6\nindicator('x')\nplot(close)"}`,
 		"scan_symbols": `{"symbols":["BTCUSDT","AAPL"],"columns":["rsi"]}`,
-		"test_alert":   `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
+		"test_alert":   `{"symbol":"BTCUSDT","bars":300,"condition":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}}`,
 	}
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	apart := tooltest.Extended(t, nil, tooltest.Sets()...)
