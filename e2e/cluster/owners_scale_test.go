@@ -6,16 +6,23 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/access/oauth"
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/seal"
+	"candela/internal/market"
+	alertstore "candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
 	"candela/internal/testkit/longtest"
@@ -44,6 +51,9 @@ func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 			s.replicas[0].start(t)
 		}
 		at = append(at, s.figures(n))
+		if n > 0 {
+			s.timeCalls(c, n)
+		}
 		t.Logf("%6d owners: %.1f MB live, %.1f MB resident, ready after %.1f s, with all alerts after %.1f s and %.2f s of processor time; %.1f MB at each server", n, at[i].live/1e6, at[i].resident/1e6, at[i].ready.Seconds(), at[i].all.Seconds(), at[i].cpu.Seconds(), at[i].disk/1e6)
 	}
 	last := len(sizes) - 1
@@ -59,6 +69,44 @@ func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 		if longtest.On() && what != "us of processor time at the start" && upper > 1.1*lower {
 			t.Errorf("%s of an owner grow from %.0f to %.0f", what, lower, upper)
 		}
+	}
+}
+
+// timeCalls logs how long the servers take for what an owner asks for: the median of some owners.
+func (s *site) timeCalls(c *conn.Conn, owners int) {
+	s.Helper()
+	store, err := alertstore.Open(s.Context(), c, time.Now)
+	if err != nil {
+		s.Fatal(err)
+	}
+	const asked = 50
+	took := map[string][]time.Duration{}
+	timed := func(what string, do func() error) {
+		began := time.Now()
+		if err := do(); err != nil {
+			s.Fatal(err)
+		}
+		took[what] = append(took[what], time.Since(began))
+	}
+	for i := range asked {
+		owner := fmt.Sprintf("%026d", i*owners/asked)
+		now := time.Now().UTC().Truncate(time.Millisecond)
+		symbol := market.Symbol{Venue: "binance", Name: "C00USDT"}
+		one := alert.Alert{
+			ID: id.New(now), Owner: owner, Symbol: symbol, Instrument: symbol, Created: now,
+			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(2_000_000_000)},
+		}
+		timed("list", func() error { _, err := store.OwnerAlerts(s.Context(), owner); return err })
+		timed("log", func() error { _, err := store.OwnerEntries(s.Context(), owner); return err })
+		timed("set", func() error { return store.PutAlert(s.Context(), principal.Caller{Subject: owner}, one) })
+		timed("fire", func() error {
+			_, err := store.FireAlerts(s.Context(), []alert.Firing{{Alert: one, At: now}})
+			return err
+		})
+	}
+	for _, what := range []string{"list", "log", "set", "fire"} {
+		slices.Sort(took[what])
+		s.Logf("%6d owners: %s of one owner at the servers: %.1f ms (p50), %.1f ms (p90)", owners, what, took[what][asked/2].Seconds()*1e3, took[what][asked*9/10].Seconds()*1e3)
 	}
 }
 

@@ -49,22 +49,19 @@ func (r *replicaNode) ownerEntries(ctx context.Context, owner string) (uint64, [
 func (r *replicaNode) activateIndexed(ctx context.Context) {
 	for {
 		changed := r.members.Changed()
+		if !r.members.Candidates().Active() {
+			break
+		}
 		select {
 		case <-r.alerts.Indexed():
-		default:
-			if r.members.Candidates().Active() {
-				select {
-				case <-r.alerts.Indexed():
-				case <-changed:
-					continue
-				case <-ctx.Done():
-					return
-				}
-			}
+			r.activate(ctx)
+			return
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
-		r.activate(ctx)
-		return
 	}
+	r.activate(ctx)
 }
 
 // takeEffect makes the state of an owner take effect at this replica.
