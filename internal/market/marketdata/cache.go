@@ -68,8 +68,9 @@ type readResult struct {
 	want int
 }
 
-// isFresh reports whether the cached bars serve a request without a read.
-func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) bool {
+// isFresh reports whether the cached bars serve a request without a read. If closed bars alone
+// are wanted, they do until another one closes.
+func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration, closed bool) bool {
 	switch {
 	case h == nil:
 		return false
@@ -78,7 +79,7 @@ func (h *cachedSeries) isFresh(want int, now time.Time, fresh time.Duration) boo
 	case h.count() < want && !h.reachesStart:
 		return false
 	}
-	if h.end != 0 && !h.hasForming {
+	if closed && h.hasForming && now.Unix() < h.calendar.CloseOf(h.interval, h.forming.T) || h.end != 0 && !h.hasForming {
 		return now.Sub(h.readAt) < pastFresh
 	}
 	if !h.hasForming && !h.calendar.RoundTheClock() {

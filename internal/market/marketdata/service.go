@@ -66,7 +66,9 @@ type Request struct {
 	// Background is set for reads that can wait: they leave half of the venue's limit to
 	// others, and wait for their turn as long as the caller does.
 	Background bool
-	Facts      bool // what the venue says about the instrument is wanted, too
+	// Closed is set if closed bars alone matter: a running bar may then be some minutes old.
+	Closed bool
+	Facts  bool // what the venue says about the instrument is wanted, too
 }
 
 func (r Request) total() int { return r.Bars + r.Warmup }
@@ -279,7 +281,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	key := seriesKey{p.Name(), instrument.Name, r.Interval, read.End}
 	for {
 		have, _ := s.bars.Get(key)
-		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
+		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) {
 			return s.answer(ctx, p, have, r, read.total(), instrument)
 		}
 		if patient, ok := s.patient.Load(key); ok && !r.Background {
@@ -292,7 +294,7 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 			ctx, cancel := s.bounded(ctx, key, r.Background)
 			defer cancel()
 			// Another read may have ended since the check above.
-			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge) {
+			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) {
 				return readResult{have, read.total()}, nil
 			}
 			return s.read(ctx, p, key, read)

@@ -143,6 +143,10 @@ func Get[T any](ctx context.Context, c *Client, r Request, parse func(body []byt
 	if err != nil {
 		return none, time.Time{}, err
 	}
+	if canWait(ctx) { // one at a time: parsing many would leave no processor to others
+		c.host.parsing.Lock()
+		defer c.host.parsing.Unlock()
+	}
 	value, err := parse(resp.Body)
 	if err != nil {
 		return none, resp.At, MalformedResponse(c.config.Venue, r.Subject, err)

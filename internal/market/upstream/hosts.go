@@ -34,6 +34,7 @@ type host struct {
 	rest    *http.Client
 	writes  *http.Client // for all methods but GET
 	sockets *http.Client
+	parsing sync.Mutex // held while a response to a request in the background is parsed
 }
 
 // NewHosts returns a Hosts that opens connections with dial, or with the

@@ -105,7 +105,7 @@ func readShorter(ctx context.Context, source BarSource, symbol market.Symbol, i 
 	var parts []market.Bars
 	n := 0
 	for end := to; n < mostShorter && end > from; {
-		set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: shorterAtATime, Start: from, End: end, Background: true})
+		set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: shorterAtATime, Start: from, End: end, Background: true, Closed: true})
 		if err != nil {
 			if len(parts) > 0 && ctx.Err() == nil {
 				break // the venue has no more

@@ -55,7 +55,7 @@ func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol,
 		bars = mostPast + 1 // one more shows that there are too many
 	}
 	warmup = min(warmup, mostWarmup)
-	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true, Start: s.time.Start, End: s.time.End})
+	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true, Closed: true, Start: s.time.Start, End: s.time.End})
 	if err != nil {
 		return past{}, err
 	}

@@ -206,7 +206,7 @@ type scanFailure struct {
 func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs) (*scanned, error) {
 	requests := make([]marketdata.Request, len(r.symbols))
 	for i, s := range r.symbols {
-		requests[i] = marketdata.Request{Symbol: s, Interval: r.Interval, Bars: 2, Warmup: min(r.Depth(), mostWarmup), Background: true}
+		requests[i] = marketdata.Request{Symbol: s, Interval: r.Interval, Bars: 2, Warmup: min(r.Depth(), mostWarmup), Background: true, Closed: true}
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second)
 	defer cancel()
