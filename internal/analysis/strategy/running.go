@@ -92,13 +92,16 @@ func (r *running) step(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	b := r.Bars.At(i)
+	var b market.Bar // a sleeper knows it
+	if r.sleeper == nil {
+		b = r.Bars.At(i)
+		r.repeated.bar = b
+	}
 	r.account.Pause(i < r.From)
 	if r.rate != nil {
-		r.account.Rate(r.rate(b.T))
+		r.account.Rate(r.rate(r.Bars.T[i]))
 	}
-	r.repeated.bar = b
-	r.lens.travel(r.account, b)
+	r.lens.travel(r.account, r.Bars, i)
 	if err := cmp.Or(r.repeated.err, r.instance.Next(b)); err != nil {
 		return fmt.Errorf("bar %d: %w", i, err)
 	}
@@ -169,10 +172,10 @@ func (r *running) watch(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	before := r.account.Position()
-	r.lens.travel(r.account, r.Bars.At(i))
+	r.lens.travel(r.account, r.Bars, i)
 	moved := r.account.Position() != before
 	if moved && r.sleeper.Wake(i) == i {
-		if err := r.instance.Next(r.Bars.At(i)); err != nil {
+		if err := r.instance.Next(market.Bar{}); err != nil {
 			return true, fmt.Errorf("bar %d: %w", i, err)
 		}
 	}

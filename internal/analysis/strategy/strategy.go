@@ -22,7 +22,8 @@ type Instance interface {
 	Next(bar market.Bar) error
 }
 
-// Sleeper is an instance that knows in advance at which bars it may order.
+// Sleeper is an instance that knows its bars, and in advance at which of them it may order. Next is
+// called with an empty bar.
 type Sleeper interface {
 	Instance
 	// Wake returns the first bar from i on at which Next must be called: at no bar before it does
