@@ -27,7 +27,7 @@ func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entr
 // OwnerEntries returns the notifications of an owner, ascending: all that were committed before the
 // call.
 func (s *Store) OwnerEntries(ctx context.Context, owner string) ([]notify.Entry, error) {
-	return table.ReadAll(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(alertKind, owner, ">"), 0, func(m conn.Message) (notify.Entry, bool, error) {
+	return table.ReadBelow(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(alertKind, owner), func(m conn.Message) (notify.Entry, bool, error) {
 		r, err := decodeRecord(m.Data)
 		return r.entry(m.Seq), r.State == fired && r.Alert.Owner == owner, err
 	})

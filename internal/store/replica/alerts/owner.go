@@ -19,7 +19,7 @@ type ownerRow struct {
 // ownerRows reads what the store has of an owner.
 func (s *Store) ownerRows(ctx context.Context, owner string) ([]ownerRow, error) {
 	const op = "read what an owner has"
-	rows, err := table.ReadAll(ctx, s.alerts, op, s.alerts.OwnerSubject(alertKind, owner, ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
+	rows, err := table.ReadBelow(ctx, s.alerts, op, s.alerts.OwnerSubject(alertKind, owner), func(m conn.Message) (ownerRow, bool, error) {
 		r, err := decodeRecord(m.Data)
 		row := ownerRow{subject: m.Subject, table: "alerts", data: m.Data}
 		if r.State == fired {

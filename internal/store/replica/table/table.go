@@ -158,8 +158,22 @@ func (t *Table) WriteAllFor(ctx context.Context, limit time.Duration, op string,
 // Nothing is returned before all is read: a lagging server first sends messages that have been
 // replaced since.
 func ReadAll[T any](ctx context.Context, t *Table, op, filter string, after uint64, read func(conn.Message) (T, bool, error)) ([]T, error) {
+	return collect(op, t.ReadToBarrier(ctx, after, filter), read)
+}
+
+// ReadBelow is ReadAll for the subjects below a few tokens, of which there are few among many: its
+// barrier is below them too, so the servers look at nothing else.
+func ReadBelow[T any](ctx context.Context, t *Table, op, below string, read func(conn.Message) (T, bool, error)) ([]T, error) {
+	b := barrier{subject: below + ".mark", ttl: markTTL}
+	return collect(op, t.readTo(ctx, 0, b, []string{below + ".>"}), read)
+}
+
+// markTTL is how long a barrier below some tokens is kept.
+const markTTL = time.Minute
+
+func collect[T any](op string, messages iter.Seq2[conn.Message, error], read func(conn.Message) (T, bool, error)) ([]T, error) {
 	found := make(map[string]row[T])
-	for m, err := range t.ReadToBarrier(ctx, after, filter) {
+	for m, err := range messages {
 		if err != nil {
 			return nil, conn.Unavailable(op, err)
 		}
@@ -203,8 +217,19 @@ type row[T any] struct {
 // ReadToBarrier yields messages with a sequence number above after, ascending, up to a barrier
 // that it writes and that nothing follows. It ends after an error.
 func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...string) iter.Seq2[conn.Message, error] {
+	return t.readTo(ctx, after, barrier{subject: t.barrier}, t.consumed(filters))
+}
+
+// barrier is a message without data that ends a reading.
+type barrier struct {
+	subject string
+	ttl     time.Duration // 0 for no expiry
+}
+
+// readTo is ReadToBarrier with a barrier that is among the consumed subjects.
+func (t *Table) readTo(ctx context.Context, after uint64, b barrier, consumed []string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
-		end, err := t.WriteBarrier(ctx)
+		end, err := t.writeBarrier(ctx, b)
 		if err != nil {
 			yield(conn.Message{}, err)
 			return
@@ -212,12 +237,12 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 		if end <= after {
 			return // the reader is already past the barrier
 		}
-		for m, err := range t.follow(ctx, after, filters...) {
+		for m, err := range t.consume(ctx, after, consumed) {
 			if err != nil {
 				yield(conn.Message{}, err)
 				return
 			}
-			if m.Subject != t.barrier && !yield(m, nil) || m.Seq >= end && m.Pending == 0 {
+			if m.Subject != t.barrier && m.Subject != b.subject && !yield(m, nil) || m.Seq >= end && m.Pending == 0 {
 				return
 			}
 			if m.Seq < end {
@@ -226,7 +251,7 @@ func (t *Table) ReadToBarrier(ctx context.Context, after uint64, filters ...stri
 			// More messages followed. One may replace a message that was removed before it was
 			// sent, so they count; and they may be replaced too, so another barrier must end the
 			// reading.
-			if end, err = t.WriteBarrier(ctx); err != nil {
+			if end, err = t.writeBarrier(ctx, b); err != nil {
 				yield(conn.Message{}, err)
 				return
 			}
@@ -256,8 +281,12 @@ func (t *Table) ReadThrough(ctx context.Context, after, through uint64, filters 
 // WriteBarrier writes a barrier and returns its sequence number. A later barrier replaces it and
 // serves its readers as well.
 func (t *Table) WriteBarrier(ctx context.Context) (seq uint64, err error) {
+	return t.writeBarrier(ctx, barrier{subject: t.barrier})
+}
+
+func (t *Table) writeBarrier(ctx context.Context, b barrier) (seq uint64, err error) {
 	err = t.RetryWrite(ctx, "write barrier", func(ctx context.Context) error {
-		seq, err = t.Write(ctx, conn.Change{Subject: t.barrier})
+		seq, err = t.Write(ctx, conn.Change{Subject: b.subject, TTL: b.ttl})
 		return err
 	})
 	return seq, err
@@ -266,9 +295,14 @@ func (t *Table) WriteBarrier(ctx context.Context) (seq uint64, err error) {
 // follow yields messages with a sequence number above after as they arrive, barriers included,
 // until ctx ends, which is an error too.
 func (t *Table) follow(ctx context.Context, after uint64, filters ...string) iter.Seq2[conn.Message, error] {
+	return t.consume(ctx, after, t.consumed(filters))
+}
+
+// consume is follow for all subjects of a consumer, nil for those of the stream.
+func (t *Table) consume(ctx context.Context, after uint64, subjects []string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
 		for m, err := range t.Consume(ctx, t.Name, jetstream.OrderedConsumerConfig{
-			FilterSubjects: t.consumed(filters), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+			FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 		}) {
 			if err == nil {
 				m = t.Seals.Unseal(ctx, m, t.maxDelay)
