@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"
@@ -204,7 +205,7 @@ func (b *Index) selectionOf(name, params string) (selected, error) {
 	if s, known := b.selections[key]; known {
 		return s, nil
 	}
-	s, err := selectSource(b.library, name, params)
+	s, err := b.shared.find(b.library, name, params)
 	if err != nil {
 		return s, err
 	}
@@ -212,6 +213,34 @@ func (b *Index) selectionOf(name, params string) (selected, error) {
 		clear(b.selections)
 	}
 	b.selections[key] = s
+	return s, nil
+}
+
+// Selections keeps the resolved indicators of a library for conditions that are probed again and
+// again. The zero value is ready, and nil keeps none. It is safe for concurrent use.
+type Selections struct {
+	mu    sync.Mutex
+	known map[string]selected
+}
+
+// find resolves an indicator, or returns what it has resolved before.
+func (k *Selections) find(l indicator.Library, name, params string) (selected, error) {
+	if k == nil {
+		return selectSource(l, name, params)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s, known := k.known[name+params]; known {
+		return s, nil
+	}
+	s, err := selectSource(l, name, params)
+	if err != nil {
+		return s, err
+	}
+	if k.known == nil || len(k.known) >= maxSelections {
+		k.known = map[string]selected{}
+	}
+	k.known[name+params] = s
 	return s, nil
 }
 

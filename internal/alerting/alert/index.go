@@ -39,6 +39,7 @@ type Index struct {
 	freeQueues   []uint32
 	library      indicator.Library
 	selections   map[string]selected // by name and parameters
+	shared       *Selections         // of a probe; nil for none
 
 	extras      map[uint32]*extra // of extended alerts
 	uses        map[ownedGroup]uses

@@ -18,8 +18,12 @@ type Probe struct {
 }
 
 // NewProbe returns a probe of the condition of a normalized alert on bars.
-func NewProbe(l indicator.Library, a *Alert) *Probe {
+func NewProbe(l indicator.Library, a *Alert) *Probe { return NewProbeOf(l, nil, a) }
+
+// NewProbeOf is NewProbe with indicators of the library that were resolved before.
+func NewProbeOf(l indicator.Library, known *Selections, a *Alert) *Probe {
 	b := NewIndexOf(l)
+	b.shared = known
 	w := &dependents{dependency: a.Dependency()}
 	b.dependencies[w.dependency] = w
 	p := &Probe{index: b, w: w, node: b.compile(w, &a.Condition)}

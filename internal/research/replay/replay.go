@@ -67,8 +67,13 @@ func Share(conditions ...*Condition) {
 // New returns a condition without history. The alert must have been normalized and have an
 // interval. The calendar and the facts are those of its instrument.
 func New(l indicator.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
+	return NewOf(l, nil, a, calendar, facts)
+}
+
+// NewOf is New with indicators of the library that were resolved before.
+func NewOf(l indicator.Library, known *alert.Selections, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
 	env := indicator.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
-	c := &Condition{alert: a, probe: alert.NewProbe(l, &a), depth: 1}
+	c := &Condition{alert: a, probe: alert.NewProbeOf(l, known, &a), depth: 1}
 	c.reads = c.probe.ReadsBars()
 	for key, selection := range c.probe.Groups() {
 		ev := evaluate.New(selection, env)

@@ -43,6 +43,10 @@ type Rules struct {
 	// Columns has the values of indicators at the bars that the strategy runs over, or at more
 	// bars that begin with those; nil lets it compute them bar by bar.
 	Columns *replay.Columns
+
+	// Selections has indicators of the library that were resolved before, for many rules on the
+	// same ones. Check makes it if it is nil.
+	Selections *alert.Selections
 }
 
 // Config returns the settings of the account.
@@ -54,6 +58,9 @@ func (r *Rules) Shorter() *strategy.Magnifier { return r.Magnifier }
 // Check normalizes the conditions. It returns an error that names the field of the first
 // that cannot be used.
 func (r *Rules) Check() error {
+	if r.Selections == nil {
+		r.Selections = &alert.Selections{}
+	}
 	for _, s := range []*Side{r.Long, r.Short} {
 		if s == nil {
 			continue
@@ -145,7 +152,7 @@ func (r *Rules) start() *instance {
 }
 
 func (r *Rules) replay(c alert.Condition) *replay.Condition {
-	return replay.New(r.Library, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar, r.Facts)
+	return replay.NewOf(r.Library, r.Selections, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar, r.Facts)
 }
 
 // instance is a strategy that runs.

@@ -47,10 +47,12 @@ type backtestArgs struct {
 	format  string
 	version string // of the program
 	raw     []byte // the rules as they were given, for the id of the run
+
+	selections *alert.Selections // indicators of the rules of all combinations
 }
 
 func declareBacktest() (*backtestArgs, args) {
-	r := &backtestArgs{waiting: waiting{-1}, interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5, fills: fillsPine}}
+	r := &backtestArgs{selections: &alert.Selections{}, waiting: waiting{-1}, interval: market.Hour4, span: span{bars: defaultPast}, seed: 1, format: formatSummary, sweepArgs: sweepArgs{oos: 30}, accountArgs: accountArgs{capital: 10000, percent: 100, fee: 10, slip: 5, fills: fillsPine}}
 	list := args{
 		symbolArg(&r.symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.interval, "Bar length; default 4h."),
