@@ -45,13 +45,15 @@ type hub struct {
 	mu    sync.Mutex
 	all   map[*stream]struct{}
 	ended chan struct{} // closed when the goroutine of the hub has returned; nil if there is none
+	ready chan struct{} // closed when that goroutine has looked once
 	stop  context.CancelFunc
 }
 
 // stream is one open page.
 type stream struct {
 	events chan event
-	behind bool // events were dropped; guarded by the hub
+	ready  <-chan struct{} // closed when there is a look that later ones are compared with
+	behind bool            // events were dropped; guarded by the hub
 }
 
 func newHub(c *Console) *hub {
@@ -75,13 +77,14 @@ func (h *hub) join() *stream {
 	h.all[s] = struct{}{}
 	if h.ended == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		h.stop, h.ended = stop, ended
+		ended, ready := make(chan struct{}), make(chan struct{})
+		h.stop, h.ended, h.ready = stop, ended, ready
 		go func() {
 			defer close(ended)
-			h.watch(ctx)
+			h.watch(ctx, ready)
 		}()
 	}
+	s.ready = h.ready
 	return s
 }
 
@@ -132,11 +135,13 @@ type sight struct {
 // since reports whether a topic is not as it was.
 func (s sight) since(last sight, topic string) bool { return s.topics[topic] != last.topics[topic] }
 
-// watch looks at the account until ctx ends, and sends what changed.
-func (h *hub) watch(ctx context.Context) {
+// watch looks at the account until ctx ends, and sends what changed. It closes ready after the
+// first look.
+func (h *hub) watch(ctx context.Context, ready chan<- struct{}) {
 	timer := time.NewTicker(lookEvery)
 	defer timer.Stop()
 	last := h.look(ctx, sight{}, true)
+	close(ready)
 	for looks := 1; ; looks++ {
 		poked := false
 		select {
@@ -313,6 +318,13 @@ func (c *Console) pump(v *visit, own *stream, control *http.ResponseController) 
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	stopping := shutdown.Context(v.ctx()).Done()
+	select { // what changes after the first beat is sent
+	case <-own.ready:
+	case <-v.ctx().Done():
+		return
+	case <-stopping:
+		return
+	}
 	for on := write(event{name: "beat", data: c.clock(v)}); on; {
 		select {
 		case <-v.ctx().Done():

@@ -85,6 +85,23 @@ func TestEvents_FollowTheAccount(t *testing.T) {
 	}
 }
 
+// TestEvents_BeginAfterTheFirstLook holds that the account was read before the first beat: a
+// change between the two would be sent to nobody.
+func TestEvents_BeginAfterTheFirstLook(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		s := newScene(t)
+		s.book.fill()
+		before := s.book.looks.Load()
+		ctx, cancel := context.WithCancel(t.Context())
+		s.watchers(ctx, 1, func() {})
+		if s.book.looks.Load() == before {
+			t.Error("a page follows an account that was not read")
+		}
+		cancel()
+	}
+}
+
 // A fill, an order that needs approval and an alert that fired are shown on every page.
 func TestEvents_HaveNotices(t *testing.T) {
 	t.Parallel()

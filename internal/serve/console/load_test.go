@@ -23,11 +23,15 @@ import (
 // because it was behind.
 type hearing struct {
 	sinkWriter
-	once  sync.Once
-	heard func()
+	once, first sync.Once
+	follows     func() // called with the first beat
+	heard       func()
 }
 
 func (w *hearing) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "event: beat") {
+		w.first.Do(w.follows)
+	}
 	if text := string(p); strings.Contains(text, "data: state") || strings.Contains(text, "data: all") {
 		w.once.Do(w.heard)
 	}
@@ -37,7 +41,7 @@ func (w *hearing) Write(p []byte) (int, error) {
 // watchers opens pages in as many sessions as they need, and waits until all of them follow.
 func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sync.WaitGroup) {
 	open = &sync.WaitGroup{}
-	var refused atomic.Int64
+	var refused, follow atomic.Int64
 	var b *browser
 	for i := range count {
 		if i%owner.MaxStreams == 0 {
@@ -48,7 +52,7 @@ func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sy
 		for name, value := range b.cookies {
 			r.AddCookie(&http.Cookie{Name: name, Value: value})
 		}
-		w := &hearing{sinkWriter: sinkWriter{http.Header{}}, heard: heard}
+		w := &hearing{sinkWriter: sinkWriter{http.Header{}}, follows: func() { follow.Add(1) }, heard: heard}
 		open.Go(func() {
 			s.handler.ServeHTTP(w, r)
 			if ctx.Err() == nil {
@@ -56,7 +60,7 @@ func (s *scene) watchers(ctx context.Context, count int, heard func()) (open *sy
 			}
 		})
 	}
-	for s.handler.Streams() < count {
+	for follow.Load() < int64(count) {
 		runtime.Gosched()
 		if n := refused.Load(); n > 0 {
 			s.tb.Fatalf("%d streams were refused", n)

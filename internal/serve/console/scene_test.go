@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,7 @@ type book struct {
 	alerts []alert.Alert
 	fired  uint64 // number of the firing
 	calls  []string
+	looks  atomic.Int64 // readings of the positions
 }
 
 func (b *book) did(call string) {
@@ -90,6 +92,7 @@ func (b *book) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]o
 }
 
 func (b *book) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {
+	defer b.looks.Add(1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.held), nil
