@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/access/oauth"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -108,6 +110,17 @@ func (s *manyServer) noOrders(owner string) {
 	waitFor(s.t, func() bool { return strings.Contains(s.call(owner, "get_orders", `{"filter":"open"}`), `"text":"[]"`) })
 }
 
+// steadyVenue starts a venue where BTCUSDT stays at 52000: the usual prices depend on the date.
+func steadyVenue(t *testing.T) (url string) {
+	t.Helper()
+	venue := fakebinance.New(fakebinance.Config{Seed: 1})
+	venue.Fix("BTCUSDT", decimal.NewFromInt(52_000), decimal.NewFromInt(1000))
+	server := httptest.NewServer(venue)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// buyLow is an order that rests at such a venue.
 const buyLow = `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51500,"quantity":0.01,"idempotency_key":"low"}`
 
 // buyMarket returns an order that fills, another for each number.
@@ -119,10 +132,9 @@ func buyMarket(n int) string {
 // money and halts of its own, also after a restart.
 func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	t.Parallel()
-	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
-	t.Cleanup(venue.Close)
+	venue := steadyVenue(t)
 	home, owners := filepath.Join(t.TempDir(), "home"), []string{"ann", "bob", "carl", accountOwner}
-	s := startMany(t, home, venue.URL, owners, "--toolsets", "account")
+	s := startMany(t, home, venue, owners, "--toolsets", "account")
 	s.want("ann", "place_order", buyMarket(1), `"status":"filled"`, `"mode":"paper"`)
 	s.want("ann", "get_positions", `{}`, `"quantity"`, "BTCUSDT")
 	s.want("bob", "get_positions", `{}`, "-BTCUSDT", `-"isError":true`)
@@ -148,7 +160,7 @@ func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	s.want("ann", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51501,"quantity":0.01}`, `"status":"accepted"`)
 	s.stop()
 
-	s = startMany(t, home, venue.URL, owners, "--toolsets", "account")
+	s = startMany(t, home, venue, owners, "--toolsets", "account")
 	all = s.side.accounts.Load()
 	waitFor(t, func() bool { return all.Status().Open == 2 && all.Awake() == 1 }) // ann's; bob has nothing open and sleeps
 	s.want("ann", "get_positions", `{}`, "BTCUSDT")

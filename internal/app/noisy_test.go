@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +18,6 @@ import (
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/store/statedir"
-	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 )
 
@@ -35,8 +33,7 @@ const noisyTokens = 20 // as many as an owner has
 
 func newNoisyScene(t *testing.T, quiet int) *noisyScene {
 	t.Helper()
-	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
-	t.Cleanup(venue.Close)
+	venue := steadyVenue(t)
 	tokens := httpdtest.Tokens{}
 	add := func(token, owner string) {
 		tokens[token] = principal.Caller{Subject: owner, Key: oauth.HashOf(token).Hex(), ClientKey: token, Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
@@ -53,7 +50,7 @@ func newNoisyScene(t *testing.T, quiet int) *noisyScene {
 	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(filepath.Join(home, statedir.PlansName), []byte(plans), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	s := &noisyScene{t: t, on: startServer(t, home, venue.URL, tokens, flags...), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}}
+	s := &noisyScene{t: t, on: startServer(t, home, venue, tokens, flags...), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}}
 	t.Cleanup(s.on.stop)
 	s.noisy = startNoisy(t, s.on.url)
 	t.Cleanup(s.http.CloseIdleConnections)

@@ -358,7 +358,7 @@ func TestMigrate_GoesOnAfterAKill(t *testing.T) {
 	want := lookAt(t, home)
 	for _, what := range []string{"notifications", "events of orders", "entries of paper accounts", "alerts"} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrate_GoesOnAfterAKill$")
-		// What a killed process leaves behind goes with the folders of this test.
+		// Folders of a killed process are removed with those of this test.
 		child.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "CANDELA_TEST_MIGRATE="+strings.Join([]string{m.url, m.prefix, home, what}, " "))
 		out, err := child.StdoutPipe()
 		if err != nil {
