@@ -161,7 +161,7 @@ func (q *question) setScript(value string) error {
 	case err == nil:
 		q.arguments["script"] = string(source)
 	case strings.ContainsAny(value, "./"):
-		return fmt.Errorf("read script: %w", err)
+		return fault.Field("--script", value, "a file with a Pine script, or the name of a stored one").Because(err)
 	default:
 		q.arguments["script_name"] = value
 	}

@@ -172,6 +172,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 				{"Trials", r.trials},
 				{"Assumptions", assumptions(&run.Config, r.fills == fillsPaper)},
 				{"Data", fmt.Sprintf("%d bars of %s, %d missing", span.Bars, span.Venue, span.Holes)},
+				{"Shorter bars for fills", cmp.Or(r.magnified, "none asked for")},
 			}},
 			{Title: "Result", Facts: [][2]string{
 				{"Net", text(result.Net) + " (" + text(result.NetPct) + " %)"},
@@ -192,8 +193,8 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 		Curve: &report.Curve{
 			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags), OutOfSample: split,
 			Facts: []string{
-				fmt.Sprintf("net %+.2f %%", float64(result.NetPct)), fmt.Sprintf("hold %+.2f %%", float64(result.BuyHold)), fmt.Sprintf("drawdown %.1f %%", float64(result.DrawdownBar)),
-				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config),
+				"net " + signed(result.NetPct), "hold " + signed(result.BuyHold), fmt.Sprintf("drawdown %.1f %%", float64(result.DrawdownBar)),
+				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config), r.fills + " fills",
 			},
 		},
 	}
@@ -201,8 +202,25 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 
 // costText says in short what a side costs.
 func costText(c *simulate.Config) string {
-	fee := map[simulate.Charge]string{simulate.Percent: " %", simulate.PerUnit: " a unit", simulate.PerOrder: " an order"}[c.Charge]
-	return fmt.Sprintf("fee %g%s, slip %g %% + %d ticks", c.Commission, fee, c.SlipPercent, c.Slippage)
+	var parts []string
+	if c.Commission > 0 {
+		parts = append(parts, fmt.Sprintf("fee %g%s", c.Commission, map[simulate.Charge]string{simulate.Percent: " %", simulate.PerUnit: " a unit", simulate.PerOrder: " an order"}[c.Charge]))
+	}
+	if c.SlipPercent > 0 {
+		parts = append(parts, fmt.Sprintf("slip %g %%", c.SlipPercent))
+	}
+	if c.Slippage > 0 {
+		parts = append(parts, fmt.Sprintf("slip %d ticks", c.Slippage))
+	}
+	if len(parts) == 0 {
+		return "no costs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// signed writes a percentage as the axes of a picture do.
+func signed(x figure) string {
+	return strings.Replace(fmt.Sprintf("%+.2f %%", float64(x)), "-", "−", 1)
 }
 
 // tables lists the trades, the equity and the months of a run.

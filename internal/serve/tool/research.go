@@ -45,10 +45,8 @@ func (s *span) args() args {
 
 // read reads the closed bars and as many before them as the indicators need.
 func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
-	if err := s.time.check(symbol); err != nil {
-		e := *fault.Of(err)
-		e.Field, e.Message = "from", "from: "+e.Public()
-		return past{}, &e
+	if s.time.Start != 0 && s.time.End != 0 && s.time.Start >= s.time.End {
+		return past{}, fault.Field("from", openTime(s.time.Start), "a time before to, "+openTime(s.time.End-1))
 	}
 	bars := s.bars
 	if s.time.Start > 0 {

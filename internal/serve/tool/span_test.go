@@ -41,7 +41,7 @@ func TestRunBacktest_FromTo(t *testing.T) {
 		t.Errorf("%d bars from %s to %s, want %d from %s to %s", n, from, to, bars, first, last)
 	}
 	for more, want := range map[string]string{
-		fmt.Sprintf(`,"from":%q,"to":%q`, last, first): "from",
+		fmt.Sprintf(`,"from":%q,"to":%q`, last, first): "a time before to",
 		fmt.Sprintf(`,"from":%q`, last):                "at least 100 are needed",
 		`,"from":"soon"`:                               "a date such as",
 	} {
