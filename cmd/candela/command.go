@@ -56,6 +56,7 @@ func commands() []command {
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, audit()},
 		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, owners()},
+		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, oneOf("plans", subcommand{"check", checkPlans})},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
 		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},
 		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateHelp, migrateState},

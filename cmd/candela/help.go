@@ -121,6 +121,12 @@ Examples:
   candela auth hash-password < passphrase.txt
   candela auth revoke 3f9a
 `
+	plansHelp = `
+Reads plans.toml in the state directory, as the server does at its start. Exits with 1 if it would refuse the file.
+
+Example:
+  candela plans check
+`
 	ownersHelp = `
 Commands:
   list            list the owners, by their ids

@@ -250,12 +250,12 @@ func (rt Runtime) plansOf(standing func(owner string) store.Standing) (*ownerLim
 	if !rt.Config.ManyOwners() {
 		return nil, nil //nolint:nilnil // one owner has no plan
 	}
-	plans, err := readPlans(rt.Config.Home)
+	plans, err := ReadPlans(rt.Config.Home)
 	return &ownerLimits{plans, standing}, err
 }
 
-// readPlans returns the plans in a state directory, the default alone if there is no file.
-func readPlans(home string) (plan.Table, error) {
+// ReadPlans returns the plans in a state directory, the default alone if there is no file.
+func ReadPlans(home string) (plan.Table, error) {
 	path := filepath.Join(home, statedir.PlansName)
 	data, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -115,6 +115,13 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if who.Policy, err = policySum(policy); err != nil {
 		return err
 	}
+	if rt.Config.ManyOwners() {
+		plans, err := ReadPlans(rt.Config.Home)
+		if err != nil {
+			return err
+		}
+		who.Plans = plans.Digest()
+	}
 	if r.members, err = member.Join(ctx, r.conn, who, rt.Log); err != nil {
 		return err
 	}

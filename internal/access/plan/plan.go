@@ -4,6 +4,8 @@ package plan
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,6 +79,31 @@ func (t Table) Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Limit is one limit of a plan.
+type Limit struct {
+	Key   string // in the file
+	Value int
+}
+
+// Limits returns the limits of a plan, as Of finds it.
+func (t Table) Limits(name string) []Limit {
+	p := t.Of(name)
+	var all []Limit
+	for _, l := range limits() {
+		all = append(all, Limit{l.key, *l.of(&p)})
+	}
+	return all
+}
+
+// Digest identifies the plans: the same for files that mean the same.
+func (t Table) Digest() string {
+	sum := sha256.New()
+	for _, name := range t.Names() {
+		fmt.Fprintln(sum, name, t.Limits(name))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // Parse reads plans: a table for each, whose missing limits are those of the default plan. It

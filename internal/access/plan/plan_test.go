@@ -36,3 +36,24 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// TestDigest_IsThatOfTheLimits holds that files that mean the same have the same digest.
+func TestDigest_IsThatOfTheLimits(t *testing.T) {
+	t.Parallel()
+	digest := func(text string) string {
+		table, err := plan.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table.Digest()
+	}
+	if a, b := digest("[pro]\nalerts = 300\n"), digest("# more\n[pro]\nalerts = 300\nsymbols = 50\n"); a != b {
+		t.Errorf("%s and %s", a, b)
+	}
+	if digest("[pro]\nalerts = 300\n") == digest("[pro]\nalerts = 301\n") || digest("") != (plan.Table{}).Digest() {
+		t.Error("the digest says nothing")
+	}
+	if got := (plan.Table{}).Limits(""); len(got) != 4 || got[0] != (plan.Limit{Key: "alerts", Value: 200}) {
+		t.Errorf("%+v", got)
+	}
+}

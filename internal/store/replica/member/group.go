@@ -92,6 +92,7 @@ type Info struct {
 	Name    string `json:"name"`              // for the log
 	Account string `json:"account,omitempty"` // trading account, "" for none
 	Policy  string `json:"policy,omitempty"`  // digest of the trading policy
+	Plans   string `json:"plans,omitempty"`   // digest of the plans of many owners
 }
 
 // heartbeat is the stored form of a heartbeat.

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"candela/internal/app"
+)
+
+// checkPlans prints the plans of the state directory, or what is wrong with them.
+func checkPlans(_ context.Context, in invocation) error {
+	cfg, err := in.flags("plans check", "flags only")
+	if err != nil {
+		return err
+	}
+	plans, err := app.ReadPlans(cfg.Home)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "plan")
+	for _, l := range plans.Limits("") {
+		fmt.Fprint(w, "\t", l.Key)
+	}
+	fmt.Fprintln(w)
+	for _, name := range plans.Names() {
+		fmt.Fprint(w, name)
+		for _, l := range plans.Limits(name) {
+			fmt.Fprint(w, "\t", l.Value)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
