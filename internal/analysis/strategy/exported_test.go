@@ -210,12 +210,7 @@ func page(all []parity) []byte {
 			fmt.Fprintf(&b, "| `%s` | %d | %d | %s |\n", p.name, p.exported, p.equal, explained()[p.name])
 		}
 	}
-	minutes := 0
-	for i := range all {
-		if p := &all[i]; !p.whole() && strings.HasSuffix(explained()[p.name], "Needs bars of one minute, which the archive does not have.") {
-			minutes += p.exported - p.equal
-		}
-	}
+	minutes := byRule(&b, all)
 	fmt.Fprintf(&b, "\nOf the %d trades that differ, %d need bars of one minute. Without these, %.2f %% are equal.\n", exported-equal, minutes, 100*float64(equal)/float64(exported-minutes))
 	fmt.Fprintf(&b, "\n%d of the equal trades have the same profit to the cent. The lists convert profits, sizes and margins from USDT to USD at one rate a day, "+
 		"which the archive does not have. But each profit and each size bought for an amount of money bounds the rate of its day, "+
@@ -224,6 +219,32 @@ func page(all []parity) []byte {
 		"On no day do two lists contradict each other.\n\n"+
 		"`LONGTEST=1 go test ./internal/analysis/strategy -run Exported -update` writes this page.\n", cents, chosen)
 	return b.Bytes()
+}
+
+// byRule writes how many trades differ by each rule, and returns how many of them need bars of
+// one minute.
+func byRule(b *bytes.Buffer, all []parity) (minutes int) {
+	rules := []struct{ rule, prefix string }{
+		{"Values of shorter bars inside a bar (`request.security_lower_tf`)", "ltf-"},
+		{"Fills along shorter bars (bar magnifier)", "magnifier-"},
+		{"Fills along shorter bars that the script does not declare", "ta-pivot-"},
+		{"Last digit of averages", "ta-stochastic-"},
+		{"Rate of the account's currency", "pyramid-cash-"},
+	}
+	fmt.Fprint(b, "\n| Rule | Lists | Trades that differ |\n|---|---:|---:|\n")
+	for i, r := range rules {
+		lists, trades := 0, 0
+		for k := range all {
+			if p := &all[k]; !p.whole() && strings.HasPrefix(p.name, r.prefix) {
+				lists, trades = lists+1, trades+p.exported-p.equal
+			}
+		}
+		if i < 3 {
+			minutes += trades
+		}
+		fmt.Fprintf(b, "| %s | %d | %d |\n", r.rule, lists, trades)
+	}
+	return minutes
 }
 
 // golden compares a page with its file, or writes it with -update.
