@@ -33,7 +33,7 @@ type file struct {
 // repository reads every file once for all tests, which also makes the test cache
 // depend on each file. A file that disappears meanwhile is skipped.
 var repository = sync.OnceValues(func() (all []file, err error) {
-	skip := []string{".git", ".bin", "dist", "node_modules"}
+	skip := []string{".git", ".bin", ".build", "dist", "node_modules"}
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
