@@ -44,7 +44,7 @@ func startVenue(t *testing.T, before ...string) (address string) {
 	t.Helper()
 	address = "127.0.0.1:" + porttest.Free(t)
 	command := append(before, programs.Path(t, build.FakeVenue, ""), "-listen", address, "-variety", "16", "-step", "250ms", "binance")
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx,gosec // it is asked to stop; the command is the test's own
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it is asked to stop; the command is the test's own
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

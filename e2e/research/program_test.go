@@ -100,9 +100,11 @@ func (s *site) start(t *testing.T, venue string, flags ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags = append([]string{"--serve", "--trade", "--toolsets", "research", "--home", build.Home(t),
-		"--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn"}, flags...)
-	cmd := exec.Command(programs.Path(t, build.Candela, ""), flags...) //nolint:noctx,gosec // it is asked to stop; the flags are the test's own
+	flags = append([]string{
+		"--serve", "--trade", "--toolsets", "research", "--home", build.Home(t),
+		"--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn",
+	}, flags...)
+	cmd := exec.Command(programs.Path(t, build.Candela, ""), flags...) //nolint:noctx // it is asked to stop; the flags are the test's own
 	cmd.Env, cmd.Stderr = []string{"HOME=" + t.TempDir()}, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

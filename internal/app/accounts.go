@@ -39,7 +39,7 @@ func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner
 			}
 			cfg := t.deskConfig(rt, venue, kept)
 			cfg.Owner, cfg.OwnerAliases, cfg.Market, cfg.HaltFile = owner, nil, prices, ""
-			return accounts.Opened{Desk: desk.New(cfg), Observe: t.pricesOf(venue.paper)}, nil
+			return accounts.Opened{Desk: desk.New(cfg), Observe: t.pricesOf(venue.paper)}, nil //nolint:contextcheck // prices come after the account was opened
 		},
 		Traders: kept.OrderOwners, Standing: func(owner string) accounts.Standing { return tradingStanding(standing(owner).State) },
 		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),

@@ -92,7 +92,7 @@ func (s *manyServer) call(owner, tool, arguments string) string {
 }
 
 // want calls a tool and demands that the answer has some texts and lacks those with a minus sign.
-func (s *manyServer) want(owner, tool, arguments string, texts ...string) string {
+func (s *manyServer) want(owner, tool, arguments string, texts ...string) {
 	s.t.Helper()
 	got := s.call(owner, tool, arguments)
 	for _, text := range texts {
@@ -101,7 +101,6 @@ func (s *manyServer) want(owner, tool, arguments string, texts ...string) string
 			s.t.Errorf("%s answers %s without %q as wanted: %s", tool, owner, text, got)
 		}
 	}
-	return got
 }
 
 // noOrders waits until an owner has no open order.

@@ -90,8 +90,9 @@ type Limit struct {
 // Limits returns the limits of a plan, as Of finds it.
 func (t Table) Limits(name string) []Limit {
 	p := t.Of(name)
-	var all []Limit
-	for _, l := range limits() {
+	rows := limits()
+	all := make([]Limit, 0, len(rows))
+	for _, l := range rows {
 		all = append(all, Limit{l.key, *l.of(&p)})
 	}
 	return all

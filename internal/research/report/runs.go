@@ -68,7 +68,7 @@ func (r *Runs[T]) Do(ctx context.Context, owner string, wait time.Duration, forw
 			<-run.done
 			return nil, run.Result, run.Err
 		case <-limit:
-			if limit = nil; r.keep(run) {
+			if limit = nil; r.keep(run) { //nolint:contextcheck // a run that is kept outlives the call
 				return run, run.Result, nil
 			}
 		}

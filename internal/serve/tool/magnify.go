@@ -44,8 +44,14 @@ func shorterThan(i market.Interval) market.Interval {
 	for _, row := range []struct {
 		up, take market.Interval
 	}{
-		{market.Minute1, 0}, {market.Minute15, market.Minute1}, {market.Hour1, market.Minute5}, {market.Hour2, market.Minute15},
-		{market.Hour12, market.Minute30}, {market.Day1, market.Hour1}, {market.Day3, market.Hour4}, {market.Month1, market.Day1},
+		{market.Minute1, 0},
+		{market.Minute15, market.Minute1},
+		{market.Hour1, market.Minute5},
+		{market.Hour2, market.Minute15},
+		{market.Hour12, market.Minute30},
+		{market.Day1, market.Hour1},
+		{market.Day3, market.Hour4},
+		{market.Month1, market.Day1},
 	} {
 		if i <= row.up {
 			return row.take
@@ -54,8 +60,8 @@ func shorterThan(i market.Interval) market.Interval {
 	return 0
 }
 
-// check refuses an interval that does not divide that of the bars.
-func (m *magnifyArgs) check(of market.Interval, fills string) error {
+// checkMagnified refuses an interval that does not divide that of the bars.
+func (m *magnifyArgs) checkMagnified(of market.Interval, fills string) error {
 	switch {
 	case m.magnify == 0:
 		return nil

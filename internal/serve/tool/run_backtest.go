@@ -137,7 +137,7 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 		return mcp.Result{}, err
 	}
 	r.version = c.version
-	if err := cmp.Or(r.checkFills(), r.magnifyArgs.check(r.interval, r.fills)); err != nil {
+	if err := cmp.Or(r.checkFills(), r.checkMagnified(r.interval, r.fills)); err != nil {
 		return mcp.Result{}, err
 	}
 	switch {

@@ -21,7 +21,7 @@ func TestChain_IsTheOwnersAlone(t *testing.T) {
 			put(t, shared, name, int64(n))
 		}
 	}
-	before, _ := chain(t, both, "bob", ledger.Chain{})
+	before, _ := bobs(t, both, ledger.Chain{})
 	if before.Events != 4 {
 		t.Errorf("%+v", before)
 	}
@@ -48,14 +48,14 @@ func TestChain_IsTheOwnersAlone(t *testing.T) {
 	check(t, err)
 	_, err = shared.EraseOwner(t.Context(), "ann")
 	check(t, err)
-	if after, found := chain(t, both, "bob", before); after != before || !found {
+	if after, found := bobs(t, both, before); after != before || !found {
 		t.Errorf("the erasure of another made %+v of %+v", after, before)
 	}
 	put(t, shared, "bob", 9)
-	if after, found := chain(t, both, "bob", before); after.Events != 5 || !found {
+	if after, found := bobs(t, both, before); after.Events != 5 || !found {
 		t.Errorf("then %+v, %v", after, found)
 	}
-	if _, found := chain(t, both, "bob", ledger.Chain{Events: 4}); found {
+	if _, found := bobs(t, both, ledger.Chain{Events: 4}); found {
 		t.Error("a link that never was is found")
 	}
 	verified(t, both)
@@ -68,11 +68,12 @@ func put(t *testing.T, l *ledger.Ledger, owner string, level int64) {
 	check(t, l.PutAlert(t.Context(), principal.Caller{Subject: owner}, a))
 }
 
-func chain(t *testing.T, dir, owner string, link ledger.Chain) (ledger.Chain, bool) {
+// bobs follows the chain of bob from a link.
+func bobs(t *testing.T, dir string, link ledger.Chain) (ledger.Chain, bool) {
 	t.Helper()
 	log, err := ledger.OpenAudit(t.Context(), dir)
 	check(t, err)
-	now, found, err := log.Chain(t.Context(), owner, link)
+	now, found, err := log.Chain(t.Context(), "bob", link)
 	check(t, err)
 	check(t, log.Close())
 	return now, found

@@ -256,8 +256,8 @@ func (a *Accounts) Observe(e provider.Event) {
 		if one.err != nil {
 			continue
 		}
-		if one.Opened.Observe != nil {
-			one.Opened.Observe(e)
+		if one.Observe != nil {
+			one.Observe(e)
 		}
 		one.Desk.Observe(e)
 	}
@@ -278,7 +278,7 @@ func (a *Accounts) use(ctx context.Context, owner string) (one *account, release
 	}
 	for {
 		var ends bool
-		one, ends, err = a.take(owner)
+		one, ends, err = a.take(owner) //nolint:contextcheck // an account outlives the call that wakes it
 		if err != nil {
 			return nil, nil, err
 		}
