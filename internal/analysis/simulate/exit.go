@@ -45,6 +45,7 @@ type leg struct {
 	qty   float64
 	best  float64 // best price since the trailing stop started; NaN before
 	done  bool
+	taken float64 // what the paper model filled of it
 
 	limit, stop  float64
 	wake, offset float64 // of the trailing stop
@@ -108,11 +109,12 @@ func (a *Account) attach(o *order) {
 			k = len(o.legs) - 1
 		}
 		l := &o.legs[k]
-		if l.done {
+		if l.done && !a.resumes(o) {
 			continue
 		}
+		l.done, l.price = false, lot.Price // the mean of its fills
 		a.level(o, l)
-		l.qty = a.reserve(o, lot, &asked)
+		l.qty = a.reserve(o, lot, l.taken, &asked)
 		if math.IsNaN(l.best) && l.wakes(a.price) {
 			l.best = a.price
 		}
@@ -120,8 +122,8 @@ func (a *Account) attach(o *order) {
 }
 
 // reserve returns the quantity of a trade that an exit closes: what it asks for, of what
-// exits placed before it leave.
-func (a *Account) reserve(o *order, lot *Lot, asked *float64) float64 {
+// exits placed before it leave, without what it has taken.
+func (a *Account) reserve(o *order, lot *Lot, taken float64, asked *float64) float64 {
 	left := lot.Quantity
 	for _, w := range a.orders {
 		if w == o {
@@ -136,10 +138,10 @@ func (a *Account) reserve(o *order, lot *Lot, asked *float64) float64 {
 	left = max(0, left)
 	switch {
 	case !math.IsNaN(*asked):
-		left = min(left, *asked)
-		*asked -= left
+		left = min(left, max(0, *asked-taken))
+		*asked -= left + taken
 	case !math.IsNaN(o.exit.Percent):
-		left = min(left, a.cut(lot.Filled*o.exit.Percent/100))
+		left = min(left, a.cut(lot.Filled*o.exit.Percent/100-taken))
 	}
 	return left
 }

@@ -50,6 +50,8 @@ type order struct {
 	stop      float64
 	armed     bool // the stop of a stop-limit order was touched
 	immediate bool // fills at the close that placed it
+	triggered bool // a stop that the paper model made a market order
+	opened    int  // number of the entry that a fill of a part opened
 	fresh     bool // placed in the computation that runs now
 	group     string
 	oca       OCA
@@ -196,6 +198,9 @@ func (a *Account) place(placed order) *order {
 	i := slices.IndexFunc(a.orders, func(w *order) bool {
 		return w.id == o.id && w.from == o.from && sameFamily(w.kind, o.kind)
 	})
+	if i >= 0 && a.orders[i].triggered {
+		return a.orders[i] // it is on its way
+	}
 	if i >= 0 {
 		a.orders[i] = o
 		return o

@@ -35,7 +35,12 @@ func (p Path) points(b Bar, size float64) (first, second float64) {
 
 // Bar fills what waits along the path of a bar.
 func (a *Account) Bar(b Bar) {
-	if a.begin(b) {
+	before := a.price
+	switch {
+	case !a.begin(b):
+	case a.cfg.Paper:
+		a.fillPaper(b, before)
+	default:
 		a.travel(b, true)
 	}
 }
@@ -63,14 +68,14 @@ func (a *Account) begin(b Bar) bool {
 	a.time = b.Time
 	a.newDay(b.Time)
 	a.totals.Bars++
-	if len(a.orders) == 0 && len(a.lots) == 0 {
+	if a.Idle() {
 		a.price = b.Close
 		return false
 	}
 	a.totals.BarsHeld++
 	a.high, a.low = b.High, b.Low
 	a.seen = a.fills
-	if len(a.orders) == 0 && !a.risk.leaving && a.coversAll(b) {
+	if a.Quiet() && !a.risk.leaving && a.coversAll(b) {
 		a.arrive(b.High)
 		a.arrive(b.Low)
 		a.price = b.Close
@@ -123,10 +128,10 @@ func (a *Account) Skip(bars int, last int64, price float64) {
 }
 
 // Quiet reports whether no order waits.
-func (a *Account) Quiet() bool { return len(a.orders) == 0 }
+func (a *Account) Quiet() bool { return len(a.orders) == 0 && len(a.paper.resting) == 0 }
 
 // Idle reports whether there is neither an order nor a position.
-func (a *Account) Idle() bool { return len(a.orders) == 0 && len(a.lots) == 0 }
+func (a *Account) Idle() bool { return a.Quiet() && len(a.lots) == 0 }
 
 // coversAll reports whether equity covers the position at every price of a bar: what is free
 // changes in a straight line between its extremes.
@@ -145,6 +150,9 @@ func (a *Account) free(p, m float64) float64 {
 func (a *Account) Computed() {
 	for _, o := range a.orders {
 		o.fresh = false
+	}
+	if a.cfg.Paper {
+		return // the next open is the first price at which it could trade
 	}
 	a.settleImmediate()
 	if a.cfg.OnClose {
@@ -278,7 +286,7 @@ func (a *Account) nearest(from, to float64) (found *order, leg *leg, price float
 // equity at each close; last is the time of the last bar. It does nothing and reports false if
 // something could happen on one of them: the caller then goes bar by bar.
 func (a *Account) Hold(high, low, closes []float64, last int64, equity []float64) ([]float64, bool) {
-	if len(closes) == 0 || len(a.orders) > 0 || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
+	if len(closes) == 0 || !a.Quiet() || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
 		return equity, false
 	}
 	top, bottom := extremes(high, low)

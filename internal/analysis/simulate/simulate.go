@@ -73,6 +73,7 @@ type Config struct {
 	CloseAny bool // close the named entry instead of the oldest
 	OnClose  bool // try to fill at the close that placed the order
 	Path     Path
+	Paper    bool // fill orders as the paper account would
 }
 
 // check returns an error that names the first setting that cannot be used.
@@ -103,6 +104,7 @@ func (c *Config) check() error {
 type Bar struct {
 	Time                   int64 // start of the bar
 	Open, High, Low, Close float64
+	Volume                 float64 // caps the limits of the paper model; 0 is unknown
 }
 
 // Account is a simulated account that trades one symbol. It is not safe for use by
@@ -127,6 +129,7 @@ type Account struct {
 	risk     riskState
 	day      int64   // day of the newest bar
 	unit     float64 // money of the account for a move of 1 of one unit
+	paper    paperState
 	paused   bool    // requests have no effect
 	perTick  float64 // ticks in 1, if that is a whole number; otherwise 0
 	perStep  float64 // the same of the least quantity

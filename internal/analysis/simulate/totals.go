@@ -4,6 +4,7 @@ import "math"
 
 // Totals counts what a run has done so far.
 type Totals struct {
+	Refused                int // orders that the paper account could not fill: no cash, nothing to sell
 	Bars, BarsHeld         int // all bars, and those with a position or an order
 	Wins, Losses, Even     int // closed trades by their result
 	GrossProfit, GrossLoss float64

@@ -27,6 +27,7 @@ const (
 	FlagFew       = "few_trades"        // under 30 trades
 	FlagNoCosts   = "zero_costs"        // neither commission nor slippage
 	FlagMidBar    = "unrealistic_fills" // computed in the middle of a bar, with a high, low and close that are not known then
+	FlagRefused   = "orders_not_sent"   // the paper account had no cash for a purchase, or nothing to sell
 	FlagIgnores   = "ignores_"          // before the name of a setting of a script that is not simulated
 )
 
@@ -134,6 +135,7 @@ func flags(h *Honesty, r *Run) []string {
 		{FlagAmbiguous, h.Ambiguous.Worst < 0 && h.Ambiguous.Net > 0 || 10*h.Ambiguous.Trades > h.Ambiguous.Of},
 		{FlagNoCosts, r.Config.Commission == 0 && r.Config.Slippage == 0 && r.Config.SlipPercent == 0},
 		{FlagFew, len(r.Trades) < fewTrades},
+		{FlagRefused, r.Totals.Refused > 0},
 	} {
 		if f.is {
 			out = append(out, f.name)

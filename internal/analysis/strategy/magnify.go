@@ -66,7 +66,7 @@ func (l *lens) at(b market.Bar) []simulate.Bar {
 
 // travel moves an account along bar i, or along the shorter bars inside it.
 func (l *lens) travel(account *simulate.Account, bars *market.Bars, i int) {
-	whole := simulate.Bar{Time: bars.T[i] * 1000, Open: bars.O[i], High: bars.H[i], Low: bars.L[i], Close: bars.C[i]}
+	whole := simulate.Bar{Time: bars.T[i] * 1000, Open: bars.O[i], High: bars.H[i], Low: bars.L[i], Close: bars.C[i], Volume: bars.V[i]}
 	if l != nil {
 		if inside := l.at(bars.At(i)); len(inside) > 0 {
 			account.Magnified(whole, inside)

@@ -20,13 +20,28 @@ type Script struct {
 	// Magnifier has shorter bars for the fills; nil without.
 	Magnifier *Magnifier
 
+	// Paper has the costs of the paper account, which then fills the orders; nil without.
+	Paper *PaperCosts
+
 	// Rate returns what the currency of the prices is worth in the account's at a time in
 	// seconds; nil is 1.
 	Rate func(at int64) float64
 }
 
-// Config returns the account that the script declares.
-func (s *Script) Config() simulate.Config { return eval.Account(s.Program, s.Tick, s.Step) }
+// PaperCosts are what a trade on the paper account costs a side, in percent.
+type PaperCosts struct{ Commission, Slippage float64 }
+
+// Config returns the account that the script declares. On the paper account its costs, margins
+// and fills are those of that account.
+func (s *Script) Config() simulate.Config {
+	c := eval.Account(s.Program, s.Tick, s.Step)
+	if s.Paper == nil {
+		return c
+	}
+	c.Charge, c.Commission, c.SlipPercent, c.Slippage = simulate.Percent, s.Paper.Commission, s.Paper.Slippage, 0
+	c.MarginLong, c.MarginShort, c.LimitBeyond, c.OnClose, c.Paper = 0, 0, 0, false, true
+	return c
+}
 
 // Start compiles the script.
 func (s *Script) Start(account *simulate.Account) (Instance, error) {
@@ -51,7 +66,7 @@ func (s *Script) WantsShorter() bool { return eval.Declares(s.Program, "use_bar_
 // onFills reports whether the script is computed again after fills. On TradingView it is
 // not where orders fill at the close.
 func (s *Script) onFills() bool {
-	return eval.Declares(s.Program, "calc_on_order_fills") && !eval.Declares(s.Program, "process_orders_on_close")
+	return s.Paper == nil && eval.Declares(s.Program, "calc_on_order_fills") && !eval.Declares(s.Program, "process_orders_on_close")
 }
 
 // onChart returns the script as it runs on a chart of so many bars, where it knows from the
@@ -72,6 +87,13 @@ func (s *Script) asksFuture() bool { return s.Program.Redraws&check.RedrawFuture
 // ignored returns the settings that the script declares and that have no effect here.
 func (s *Script) ignored() []string {
 	names := eval.Ignored(s.Program, s.Env.Symbol.Currency)
+	if s.Paper != nil {
+		for _, name := range []string{"process_orders_on_close", "calc_on_order_fills"} {
+			if eval.Declares(s.Program, name) {
+				names = append(names, name)
+			}
+		}
+	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		return name == "currency" && s.Rate != nil || name == "use_bar_magnifier" && s.Magnifier != nil
 	})

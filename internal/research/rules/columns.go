@@ -12,7 +12,6 @@ import (
 // columned is an instance that can ask what its conditions say of any bar.
 type columned struct {
 	account *simulate.Account
-	bars    *market.Bars
 	sides   []columnedSide
 	timed   bool // a position may end at any bar
 	at      int  // index of the next bar
@@ -25,13 +24,13 @@ type columnedSide struct {
 
 // columned evaluates the conditions over columns.
 func (in *instance) columned(k *replay.Columns) *columned {
-	out := &columned{bars: k.Bars, account: in.account}
+	out := &columned{account: in.account}
 	for i := range in.sides {
 		s := columnedSide{side: in.sides[i], enters: k.Of(in.sides[i].enter)}
 		if s.exit != nil {
 			s.leaves = k.Of(s.exit)
 		}
-		out.timed = out.timed || s.rules.MaxBars > 0 || s.paper && s.rules.Stop > 0
+		out.timed = out.timed || s.rules.MaxBars > 0
 		out.sides = append(out.sides, s)
 	}
 	return out
@@ -61,7 +60,7 @@ func (c *columned) Wake(i int) int {
 func (c *columned) Next(market.Bar) error {
 	for i := range c.sides {
 		s := &c.sides[i]
-		s.order(c.account, s.enters.Rises(c.at), s.leaves != nil && s.leaves.Holds(c.at), c.bars.L[c.at], c.bars.H[c.at])
+		s.order(c.account, s.enters.Rises(c.at), s.leaves != nil && s.leaves.Holds(c.at))
 	}
 	return nil
 }

@@ -36,10 +36,6 @@ type Rules struct {
 	// Magnifier has shorter bars for the fills; nil without.
 	Magnifier *strategy.Magnifier
 
-	// Paper lets orders fill as in the paper account, which has no stops: one is a market order
-	// at the open after the bar that met it.
-	Paper bool
-
 	// Columns has the values of indicators at the bars that the strategy runs over, or at more
 	// bars that begin with those; nil lets it compute them bar by bar.
 	Columns *replay.Columns
@@ -142,7 +138,7 @@ func (r *Rules) start() *instance {
 		if s.Side == nil {
 			continue
 		}
-		running := side{rules: s.Side, paper: r.Paper, direction: s.direction, id: s.id, enter: r.replay(s.Enter)}
+		running := side{rules: s.Side, direction: s.direction, id: s.id, enter: r.replay(s.Enter)}
 		if s.Exit != nil {
 			running.exit = r.replay(*s.Exit)
 		}
@@ -165,7 +161,6 @@ type instance struct {
 
 type side struct {
 	rules     *Side
-	paper     bool
 	direction simulate.Side
 	id        string
 	enter     *replay.Condition
@@ -191,17 +186,14 @@ func (s *side) next(bars *market.Bars, a *simulate.Account) {
 		leaves = ok && v.Holds
 	}
 	v, ok := s.enter.Last(bars)
-	s.order(a, ok && v.Rises, leaves, bars.L[bars.Len()-1], bars.H[bars.Len()-1])
+	s.order(a, ok && v.Rises, leaves)
 }
 
 // order places the orders of a closed bar, given what the conditions say of it.
-func (s *side) order(a *simulate.Account, enters, leaves bool, low, high float64) {
+func (s *side) order(a *simulate.Account, enters, leaves bool) {
 	held := a.Position()*float64(s.direction) > 0
 	if leaves && held {
 		s.close(a, "exit")
-	}
-	if held && s.paper && s.rules.Stop > 0 && s.stopped(a.Open()[0].Price, low, high) {
-		s.close(a, "stop")
 	}
 	if open := a.Open(); held && s.rules.MaxBars > 0 && a.Index()-open[0].Bar+1 >= s.rules.MaxBars {
 		s.close(a, "max_bars")
@@ -215,25 +207,13 @@ func (s *side) order(a *simulate.Account, enters, leaves bool, low, high float64
 
 // protect places the stop and the target of a position that is about to open.
 func (s *side) protect(a *simulate.Account) {
-	stop := s.rules.Stop
-	if s.paper {
-		stop = 0
-	}
-	if stop == 0 && s.rules.Target == 0 {
+	if s.rules.Stop == 0 && s.rules.Target == 0 {
 		return
 	}
 	x := simulate.NewExit(s.id+" exit", s.id)
 	x.CommentLoss, x.CommentProfit = "stop", "target"
-	x.ProfitPercent, x.LossPercent = s.rules.Target, stop
+	x.ProfitPercent, x.LossPercent = s.rules.Target, s.rules.Stop
 	a.Exit(x)
-}
-
-// stopped reports whether a bar met the stop of a position.
-func (s *side) stopped(entry, low, high float64) bool {
-	if s.direction == simulate.Long {
-		return low <= entry*(1-s.rules.Stop/100)
-	}
-	return high >= entry*(1+s.rules.Stop/100)
 }
 
 func (s *side) close(a *simulate.Account, why string) {

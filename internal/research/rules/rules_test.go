@@ -58,10 +58,8 @@ func TestRules_EndPositions(t *testing.T) {
 		side := test.side
 		side.Enter = over(100)
 		r := checked(t, &side, nil)
-		r.Account, r.Paper = free(), test.paper
-		if test.paper {
-			r.Account.LimitBeyond = 1
-		}
+		r.Account = free()
+		r.Account.Paper = test.paper
 		bars := quotes(append(append([][4]float64{}, start...), test.rest...)...)
 		run, err := strategy.Over(t.Context(), r, bars, 0)
 		if err != nil || len(run.Trades) != 1 {

@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/simulate"
+	"candela/internal/analysis/strategy"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
@@ -166,7 +167,7 @@ func (a *accountArgs) args() args {
 		floatArg("size_pct", &a.percent, 0.01, 1000, "Percent of the equity for a position. Default: 100."),
 		floatArg("quantity", &a.quantity, 1e-9, 1e12, "Units for a position, in place of size_pct."),
 		floatArg("fee_bps", &a.fee, 0, 1000, "Fee a side in basis points. Default: 10."),
-		enumArg("fill_model", &a.fills, "pine: TradingView's rules. paper: what the paper account would do with rules; stops are its own market orders at the next open, limits must be passed, no short.", fillsPine, fillsPaper),
+		enumArg("fill_model", &a.fills, "pine: TradingView's rules. paper: what the paper account would do; stops are market orders at the next open, limits must be passed and fill at most the bar's volume, no short.", fillsPine, fillsPaper),
 		floatArg("slip_bps", &a.slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5."),
 	}
 }
@@ -174,6 +175,14 @@ func (a *accountArgs) args() args {
 // marginLeft is the part of a position's value, in percent, below which equity is too low to
 // hold a position of the whole equity.
 const marginLeft = 50
+
+// paperCosts returns what the paper account takes, nil for another fill model.
+func (a *accountArgs) paperCosts() *strategy.PaperCosts {
+	if a.fills != fillsPaper {
+		return nil
+	}
+	return &strategy.PaperCosts{Commission: a.fee / 100, Slippage: a.slip / 100}
+}
 
 func (a *accountArgs) config(tick float64) simulate.Config {
 	c := simulate.Config{
@@ -185,7 +194,7 @@ func (a *accountArgs) config(tick float64) simulate.Config {
 	c.MarginLong = marginLeft / max(1, a.percent/100)
 	c.MarginShort = c.MarginLong
 	if a.fills == fillsPaper {
-		c.LimitBeyond = 1
+		c.Paper, c.MarginLong, c.MarginShort = true, 0, 0
 	}
 	if a.quantity > 0 {
 		c.Sizing, c.Size = simulate.Fixed, a.quantity

@@ -173,8 +173,6 @@ func (r *backtestArgs) checkFills() error {
 	switch {
 	case r.fills != fillsPaper:
 		return nil
-	case r.script != "":
-		return fault.Field("fill_model", fillsPaper, "pine for a script, whose orders the paper account does not know")
 	case r.shortText != nil:
 		return fault.Field("fill_model", fillsPaper, "pine, or long alone: nothing is lent to the paper account")
 	case r.percent > 100:
@@ -216,11 +214,11 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		return mcp.Result{}, err
 	}
 	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
-	script := &strategy.Script{Program: program.Program, Tick: tick, Step: 1e-6, Env: eval.Env{
+	script := &strategy.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: pine.SymbolOf(p.Facts),
 	}}
-	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, script.WantsShorter()); err != nil {
+	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, script.Paper == nil && script.WantsShorter()); err != nil {
 		return mcp.Result{}, err
 	}
 	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
@@ -397,7 +395,7 @@ func assumptions(c *simulate.Config, paper bool) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
 	text := fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
 	if paper {
-		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it"
+		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it, up to the volume of the bar; purchases are cut to the cash, and nothing is sold short"
 	}
 	return text
 }

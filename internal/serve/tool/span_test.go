@@ -167,7 +167,11 @@ func TestRunBacktest_PaperFills(t *testing.T) {
 			t.Errorf("%s: %s", more, text)
 		}
 	}
-	if text, failed := ask(t, "run_backtest", fmt.Sprintf(inputStrategy, `,"fill_model":"paper"`)); !failed || !strings.Contains(text, "pine for a script") {
-		t.Error(text)
+	late := strings.Replace(fmt.Sprintf(inputStrategy, `,"fill_model":"paper","fee_bps":20`), "commission_value=0.1", "process_orders_on_close=true", 1)
+	text, failed := ask(t, "run_backtest", late)
+	for _, want := range []string{`"fill_model":"paper"`, "commission 0.2 % a side, slippage 0.05 %", "ignores_process_orders_on_close"} {
+		if failed || !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
 	}
 }

@@ -122,7 +122,7 @@ func (r *backtestArgs) program(l indicator.Library, point []float64) (*rules.Rul
 	if err != nil {
 		return nil, err
 	}
-	p := &rules.Rules{Library: l, Long: long, Short: short, Symbol: r.symbol, Interval: r.interval, Paper: r.fills == fillsPaper, Selections: r.selections}
+	p := &rules.Rules{Library: l, Long: long, Short: short, Symbol: r.symbol, Interval: r.interval, Selections: r.selections}
 	return p, cmp.Or(p.Check(), p.CheckBars(r.bars))
 }
 
