@@ -101,6 +101,10 @@ func decodeAt(at string, raw json.RawMessage, inner ...arg) error {
 	if e := fault.Of(err); e != nil && e.Code == "unknown_argument" && strings.EqualFold(e.Value, "interval") {
 		return misplaced(at, "interval")
 	}
+	ofIndicator := slices.ContainsFunc(inner, func(a arg) bool { return a.name == "indicator" })
+	if e := fault.Of(err); e != nil && e.Code == "unknown_argument" && ofIndicator && slices.Contains([]string{"params", "parameters", "length"}, strings.ToLower(e.Value)) {
+		return fault.Field(at+"."+e.Value, e.Value, `parameters inside indicator, such as "indicator":{"name":"rsi","length":14}`)
+	}
 	return prefixField(at, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,12 +33,26 @@ type reportArgs struct {
 func declareReport() (*reportArgs, args) {
 	r := &reportArgs{paging: paging{limit: 50}, theme: "dark"}
 	return r, args{
-		stringArg("report_id", &r.id, 64, "From run_backtest, test_alert or scan_symbols.").require(),
+		reportID(&r.id),
 		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
 		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
 		enumArg("theme", &r.theme, "Of the picture.", "dark", "light"),
 		intArg("wait_seconds", &r.wait, 0, mostWait, "How long to wait for a run that is answered with status running."),
 	}
+}
+
+// reportID declares the id of a report. What is no id is answered with where to find one.
+func reportID(dst *string) arg {
+	const from = "the report_id in an answer of run_backtest, test_alert or scan_symbols"
+	a := stringArg("report_id", dst, 64, "From run_backtest, test_alert or scan_symbols.").allowing(from).require()
+	read := a.read
+	a.read = func(raw json.RawMessage) error {
+		if err := read(raw); err != nil {
+			return fault.Field("report_id", quoteValue(raw), from)
+		}
+		return nil
+	}
+	return a
 }
 
 func (c *charts) getReport() toolSpec {

@@ -169,6 +169,9 @@ func (r *scanArgs) check() error {
 		}
 		r.Condition = &condition
 	}
+	if r.rankBy != "" && len(r.Columns) == 0 {
+		return fault.Field("rank_by", truncate(r.rankBy), `a name in columns, such as "columns":["rsi"],"rank_by":"rsi"`)
+	}
 	if r.rankBy != "" && r.rank() < 0 {
 		names := make([]string, len(r.Columns))
 		for i, column := range r.Columns {
