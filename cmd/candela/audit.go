@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
 )
 
@@ -26,10 +27,10 @@ func audit() runner {
 // auditFlags are the commands' own flags.
 type auditFlags struct {
 	json   bool
-	last   int         // list: how many events
-	seq    uint64      // verify: an event that must be there, 0 for none
-	expect ledger.Hash // and its hash
-	owner  string      // verify: of many, whose chain; "" for none
+	last   int             // list: how many events
+	seq    uint64          // verify: an event that must be there, 0 for none
+	expect ledger.Hash     // and its hash
+	owner  principal.Owner // verify: of many, whose chain; "" for none
 }
 
 // readLog parses the flags and opens the log for a command.
@@ -85,7 +86,7 @@ func (f *auditFlags) setExpected(value string) error {
 }
 
 func (f *auditFlags) setOwner(value string) error {
-	if f.owner = value; value == "" {
+	if f.owner = principal.Owner(value); value == "" {
 		return fault.Field("--owner", value, "the id of an owner, as candela owners list shows it")
 	}
 	return nil
@@ -117,7 +118,7 @@ func chainOf(ctx context.Context, log *ledger.Audit, flags auditFlags, report *l
 	if !found {
 		report.Breaks = append(report.Breaks, ledger.Break{What: fmt.Sprintf("the chain of owner %s does not have the expected link %d: the log was rewritten or replaced by an older copy", flags.owner, flags.seq)})
 	}
-	return &ownerChain{flags.owner, now}, err
+	return &ownerChain{string(flags.owner), now}, err
 }
 
 func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditFlags) error {
@@ -173,7 +174,7 @@ func printReport(w io.Writer, report ledger.Report) error {
 type eventLine struct {
 	Seq     uint64          `json:"seq"`
 	At      time.Time       `json:"at"`
-	Owner   string          `json:"owner"`
+	Owner   principal.Owner `json:"owner"`
 	Kind    string          `json:"kind"`
 	Subject string          `json:"subject"`
 	Token   string          `json:"token,omitempty"`
@@ -200,7 +201,7 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	fmt.Fprintln(table, "EVENT\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
 	for _, e := range events {
 		token := shortToken(e.Actor)
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), plain(e.Owner), plain(e.Kind), plain(e.Subject), plain(token), e.Client, plain(string(e.Body)))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), plain(string(e.Owner)), plain(e.Kind), plain(e.Subject), plain(token), e.Client, plain(string(e.Body)))
 	}
 	return table.Flush()
 }

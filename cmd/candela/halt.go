@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 )
@@ -52,7 +53,7 @@ func halt(ctx context.Context, in invocation) error {
 }
 
 // ownerFlag takes --owner ID out of the arguments.
-func ownerFlag(args []string) (owner string, rest []string, err error) {
+func ownerFlag(args []string) (owner principal.Owner, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		value, joined := strings.CutPrefix(args[i], "--owner=")
 		switch {
@@ -64,8 +65,8 @@ func ownerFlag(args []string) (owner string, rest []string, err error) {
 			i++
 			value = args[i]
 		}
-		if owner = value; owner == "" || strings.HasPrefix(owner, "-") {
-			return "", nil, fault.Field("owner", owner, "the id of an owner, as candela owners list shows it")
+		if owner = principal.Owner(value); value == "" || strings.HasPrefix(value, "-") {
+			return "", nil, fault.Field("owner", value, "the id of an owner, as candela owners list shows it")
 		}
 	}
 	return owner, rest, nil

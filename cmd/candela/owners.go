@@ -17,6 +17,7 @@ import (
 	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
@@ -37,7 +38,8 @@ type ownerFlags struct {
 
 	state, plan, issuer, subject, to string
 
-	id, word string
+	id   principal.Owner
+	word string
 }
 
 // ownerCommand parses the flags for a command about owners.
@@ -52,7 +54,8 @@ func ownerCommand(run func(context.Context, invocation, *config.Config, ownerFla
 		if err != nil {
 			return err
 		}
-		f.id, rest = cutWord(rest)
+		id, rest := cutWord(rest)
+		f.id = principal.Owner(id)
 		f.word, rest = cutWord(rest)
 		cfg, err := in.config(rest)
 		if err != nil {
@@ -74,7 +77,7 @@ func listOwners(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 	if !f.json {
 		fmt.Fprintln(table, "ID\tSTATE\tPLAN\tFIRST SEEN\tLAST SEEN\tNAME")
 	}
-	for after := ""; ; {
+	for after := principal.Owner(""); ; {
 		page, err := control.ListOwners(ctx, cfg.Home, after, f.state, f.plan)
 		if err != nil {
 			return err
@@ -124,7 +127,7 @@ func changeOwner(change string) func(context.Context, invocation, *config.Config
 	}
 }
 
-func changed(ctx context.Context, in invocation, cfg *config.Config, id, change string, values url.Values) error {
+func changed(ctx context.Context, in invocation, cfg *config.Config, id principal.Owner, change string, values url.Values) error {
 	o, err := control.ChangeOwner(ctx, cfg.Home, id, change, values)
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func (s *site) timeCalls(c *conn.Conn, owners int) {
 		took[what] = append(took[what], time.Since(began))
 	}
 	for i := range asked {
-		owner := fmt.Sprintf("%026d", i*owners/asked)
+		owner := principal.Owner(fmt.Sprintf("%026d", i*owners/asked))
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		symbol := market.Symbol{Venue: "binance", Name: "C00USDT"}
 		one := alert.Alert{
@@ -207,7 +207,7 @@ func (s *site) seed(c *conn.Conn, generation string, from, to int) {
 				alerts, subs, tokens = nil, nil, nil
 			}
 			for i := from + w; i < to && !s.Failed(); i += writers {
-				owner := fmt.Sprintf("%026d", i)
+				owner := principal.Owner(fmt.Sprintf("%026d", i))
 				for k := range ownAlerts + ownFired {
 					alerts = append(alerts, seeded(c, owner, i, k))
 				}
@@ -242,7 +242,7 @@ func seededToken(c *conn.Conn, generation string, n int) conn.Change {
 	now := time.Now()
 	tok := oauth.Token{
 		Hash: oauth.HashOf(strconv.Itoa(n)), ID: strconv.Itoa(n), Generation: generation, Issued: now, Expires: now.Add(oauth.TokenTTL),
-		Grant: oauth.Grant{Subject: fmt.Sprintf("%026d", n)},
+		Grant: oauth.Grant{Subject: principal.Owner(fmt.Sprintf("%026d", n))},
 	}
 	data, _ := json.Marshal(tok) // texts and times
 	return conn.Change{Subject: c.Subject("token", tok.Hash.Hex()), Data: data, TTL: oauth.TokenTTL}
@@ -258,7 +258,7 @@ type seededRecord struct {
 }
 
 // seeded is an alert of an owner: the first ones wait, the others have fired.
-func seeded(c *conn.Conn, owner string, i, k int) conn.Change {
+func seeded(c *conn.Conn, owner principal.Owner, i, k int) conn.Change {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	one, symbol := id.New(now), fmt.Sprintf("C%02dUSDT", (i*7+k*31)%60)
 	body := seededRecord{
@@ -275,7 +275,7 @@ func seeded(c *conn.Conn, owner string, i, k int) conn.Change {
 		}
 	}
 	data, _ := json.Marshal(body) // texts, numbers and times
-	ch := conn.Change{Subject: c.OwnerSubject("alert", owner, conn.EncodeToken("binance:"+symbol), one), Data: data}
+	ch := conn.Change{Subject: c.OwnerSubject(owner, "alert", conn.EncodeToken("binance:"+symbol), one), Data: data}
 	if k >= ownAlerts {
 		ch.TTL = 8 * 24 * time.Hour
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
 )
 
@@ -57,7 +58,7 @@ func TestHalt_EveryAccountThatDoesNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, account := range accountNames() {
-			state, err := l.State(t.Context(), account, "guard")
+			state, err := l.State(t.Context(), principal.Owner(account), "guard")
 			if err != nil || bytes.Contains(state, []byte("owner_halt")) != halts {
 				t.Errorf("%s, halted %v: %s %v", account, halts, state, err)
 			}

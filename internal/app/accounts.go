@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store"
 	"candela/internal/trading/accounts"
@@ -23,13 +24,13 @@ type runningDesk interface {
 type accountStore interface {
 	desk.Store
 	store.Journals
-	OrderOwners(ctx context.Context) ([]string, error)
+	OrderOwners(ctx context.Context) ([]principal.Owner, error)
 }
 
 // ownAccounts returns accounts for many owners, each with paper money of his own.
-func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner string) store.Standing) *accounts.Accounts {
+func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner principal.Owner) store.Standing) *accounts.Accounts {
 	return accounts.New(accounts.Config{
-		Open: func(ctx context.Context, owner string, prices desk.Market) (accounts.Opened, error) {
+		Open: func(ctx context.Context, owner principal.Owner, prices desk.Market) (accounts.Opened, error) {
 			venue, err := t.newVenue(rt, kept, owner)
 			if err != nil {
 				return accounts.Opened{}, err
@@ -41,7 +42,7 @@ func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner
 			cfg.Owner, cfg.OwnerAliases, cfg.Market, cfg.HaltFile = owner, nil, prices, ""
 			return accounts.Opened{Desk: desk.New(cfg), Observe: t.pricesOf(venue.paper)}, nil //nolint:contextcheck // prices come after the account was opened
 		},
-		Traders: kept.OrderOwners, Standing: func(owner string) accounts.Standing { return tradingStanding(standing(owner).State) },
+		Traders: kept.OrderOwners, Standing: func(owner principal.Owner) accounts.Standing { return tradingStanding(standing(owner).State) },
 		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
 		HaltFile: rt.haltFile(), Log: rt.Log, Now: time.Now,
 	})

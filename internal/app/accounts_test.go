@@ -38,7 +38,7 @@ func startMany(t *testing.T, home, venue string, owners []string, flags ...strin
 	t.Helper()
 	tokens := httpdtest.Tokens{}
 	for _, name := range owners {
-		tokens[name] = principal.Caller{Subject: name, Key: oauth.HashOf(name).Hex(), ClientKey: "client", Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
+		tokens[name] = principal.Caller{Subject: principal.Owner(name), Key: oauth.HashOf(name).Hex(), ClientKey: "client", Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
 	}
 	return startServer(t, home, venue, tokens, append(manyFlags(t), flags...)...)
 }

@@ -31,7 +31,7 @@ type consoleClients struct {
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (c consoleClients) Tokens(ctx context.Context, subject string) ([]oauth.Token, error) {
+func (c consoleClients) Tokens(ctx context.Context, subject principal.Owner) ([]oauth.Token, error) {
 	all, err := c.Server.Tokens(ctx, subject)
 	for _, t := range all {
 		if !t.Grant.Login {

@@ -14,6 +14,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
@@ -60,7 +61,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 	}
 	return desk.Config{
 		Asked: asked, Bars: t.barsSince,
-		Owner: rt.account(), OwnerAliases: []string{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
+		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
@@ -106,7 +107,7 @@ func (rt Runtime) policy() (guard.Policy, error) {
 }
 
 // newVenue opens the broker that is configured. A paper account is that of an owner.
-func (t *trading) newVenue(rt Runtime, journal store.Journals, owner string) (place, error) {
+func (t *trading) newVenue(rt Runtime, journal store.Journals, owner principal.Owner) (place, error) {
 	d, cfg := rt.broker(), rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
@@ -119,7 +120,7 @@ func (t *trading) newVenue(rt Runtime, journal store.Journals, owner string) (pl
 // paperJournal is where the paper account writes down what it did.
 type paperJournal struct {
 	store store.Journals
-	owner string
+	owner principal.Owner
 }
 
 func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {

@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
@@ -42,13 +43,13 @@ func HaltAll(ctx context.Context, cfg *config.Config, reason string, log io.Writ
 }
 
 // HaltOwner stops trading for one owner of many, in the running program.
-func HaltOwner(ctx context.Context, cfg *config.Config, owner, reason string, all bool) (control.TradingState, error) {
+func HaltOwner(ctx context.Context, cfg *config.Config, owner principal.Owner, reason string, all bool) (control.TradingState, error) {
 	s, reached, err := control.HaltOwner(ctx, cfg.Home, owner, reason, all)
 	return s, cmp.Or(err, notReached(reached, cfg.Home))
 }
 
 // ResumeOwner lifts the restrictions of one owner of many, in the running program.
-func ResumeOwner(ctx context.Context, cfg *config.Config, owner string) (control.TradingState, error) {
+func ResumeOwner(ctx context.Context, cfg *config.Config, owner principal.Owner) (control.TradingState, error) {
 	s, reached, err := control.ResumeOwner(ctx, cfg.Home, owner)
 	return s, cmp.Or(err, notReached(reached, cfg.Home))
 }
@@ -273,9 +274,9 @@ func (w command) storeAt(ctx context.Context, conn *conn.Conn) (control.TradingS
 // setIn changes the state of an account in an open store.
 func (w command) setIn(ctx context.Context, in desk.Store, account string) (guard.State, error) {
 	if w.all {
-		return desk.SetStoredHaltAll(ctx, in, account, w.by, w.reason, time.Now())
+		return desk.SetStoredHaltAll(ctx, in, principal.Owner(account), w.by, w.reason, time.Now())
 	}
-	return desk.SetStoredHalt(ctx, in, account, w.by, w.reason, w.halt, time.Now())
+	return desk.SetStoredHalt(ctx, in, principal.Owner(account), w.by, w.reason, w.halt, time.Now())
 }
 
 // storeTo changes the state of every account in an open store and returns the strictest.

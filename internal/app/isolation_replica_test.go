@@ -50,7 +50,7 @@ func TestReplicas_OwnersInterleavedEqualServersOfTheirOwn(t *testing.T) {
 	w.live(longtest.Pick(60, 1000))
 	var names []string
 	for _, o := range w.owners {
-		names = append(names, o.name)
+		names = append(names, string(o.name))
 	}
 	subjects := subjectsOf(t, servers.URL(), prefix)
 	seen := map[string]bool{}

@@ -78,7 +78,7 @@ type server struct {
 
 // pairedOwner is an owner with a place in the shared program and in one alone.
 type pairedOwner struct {
-	name   string
+	name   principal.Owner
 	places [2]*ownerPlace // shared, alone
 	unread int            // notifications that no poll has taken
 	fills  int            // orders that were filled
@@ -103,7 +103,7 @@ func newOwnersWorld(t *testing.T, owners int, flags []string) *ownersWorld {
 	t.Logf("seed %d", seed)
 	w := &ownersWorld{t: t, one: manyFlags(t), flags: flags, rng: rand.New(rand.NewPCG(seed, 26)), venue: venue.URL, shared: &server{home: filepath.Join(t.TempDir(), "all")}, expires: time.Now().Add(time.Hour)}
 	for i := range owners {
-		o := &pairedOwner{name: "owner" + string(rune('a'+i))}
+		o := &pairedOwner{name: principal.Owner("owner" + string(rune('a'+i)))}
 		o.places = [2]*ownerPlace{{on: w.shared, at: i}, {on: &server{home: filepath.Join(t.TempDir(), "one")}}}
 		w.owners = append(w.owners, o)
 	}
@@ -117,7 +117,7 @@ func newOwnersWorld(t *testing.T, owners int, flags []string) *ownersWorld {
 
 // token returns the text of an owner's token in this round; all owners use the same two clients.
 func (w *ownersWorld) token(o *pairedOwner, client string) string {
-	return o.name + "-" + client + "-" + strconv.Itoa(w.round)
+	return string(o.name) + "-" + client + "-" + strconv.Itoa(w.round)
 }
 
 func (w *ownersWorld) tokens(owners ...*pairedOwner) httpdtest.Tokens {

@@ -131,7 +131,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return now, nil, known
 		},
 		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
-		limits: limits, standing: func(ctx context.Context, owner string, now store.Standing) error {
+		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now store.Standing) error {
 			return errors.Join(known.set(ctx, t.engine, owner, now), t.enforce(ctx, owner))
 		},
 		exclusive: func(_ string, run work) work { return run },
@@ -184,7 +184,7 @@ func (t *trading) localDesk(rt Runtime, l *localStore, known *standings) ownDesk
 }
 
 // enforce makes the standing of an owner take effect at the account.
-func (t *trading) enforce(ctx context.Context, owner string) error {
+func (t *trading) enforce(ctx context.Context, owner principal.Owner) error {
 	if all := t.accounts.Load(); all != nil {
 		return all.Enforce(ctx, owner)
 	}

@@ -65,7 +65,7 @@ type side struct {
 	owners func() store.Owners
 	// standing makes the standing of an owner take effect here after it was written; nil for
 	// replicas, which all learn of it from the store.
-	standing func(ctx context.Context, owner string, now store.Standing) error
+	standing func(ctx context.Context, owner principal.Owner, now store.Standing) error
 	// limits are those of owners; nil for one owner.
 	limits *ownerLimits
 

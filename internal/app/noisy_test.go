@@ -35,14 +35,14 @@ func newNoisyScene(t *testing.T, quiet int) *noisyScene {
 	t.Helper()
 	venue := steadyVenue(t)
 	tokens := httpdtest.Tokens{}
-	add := func(token, owner string) {
+	add := func(token string, owner principal.Owner) {
 		tokens[token] = principal.Caller{Subject: owner, Key: oauth.HashOf(token).Hex(), ClientKey: token, Scope: principal.Trade, Expires: time.Now().Add(time.Hour)}
 	}
 	for i := range noisyTokens {
 		add("noisy"+strconv.Itoa(i), "noisy")
 	}
 	for i := range quiet {
-		add("quiet"+strconv.Itoa(i), "quiet"+strconv.Itoa(i))
+		add("quiet"+strconv.Itoa(i), principal.Owner("quiet"+strconv.Itoa(i)))
 	}
 	flags := slices.Concat([]string{"--max-connections", "4000"}, manyFlags(t))
 	home := filepath.Join(t.TempDir(), "home")

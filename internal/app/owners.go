@@ -44,7 +44,7 @@ func (d ownersDesk) open() (store.Owners, error) {
 }
 
 // List implements control.Owners.
-func (d ownersDesk) List(ctx context.Context, after string, state store.OwnerState, plan string, limit int) (control.OwnerPage, error) {
+func (d ownersDesk) List(ctx context.Context, after principal.Owner, state store.OwnerState, plan string, limit int) (control.OwnerPage, error) {
 	page := control.OwnerPage{Owners: []store.Owner{}}
 	records, err := d.open()
 	if err != nil {
@@ -66,7 +66,7 @@ func (d ownersDesk) List(ctx context.Context, after string, state store.OwnerSta
 }
 
 // Show implements control.Owners.
-func (d ownersDesk) Show(ctx context.Context, id string) (control.OwnerDetail, error) {
+func (d ownersDesk) Show(ctx context.Context, id principal.Owner) (control.OwnerDetail, error) {
 	var one control.OwnerDetail
 	records, err := d.open()
 	if err != nil {
@@ -86,7 +86,7 @@ func (d ownersDesk) Show(ctx context.Context, id string) (control.OwnerDetail, e
 
 // Suspend implements control.Owners. The record comes first: a sign-in after it is refused, and
 // what was approved before it ends.
-func (d ownersDesk) Suspend(ctx context.Context, id string) (store.Owner, error) {
+func (d ownersDesk) Suspend(ctx context.Context, id principal.Owner) (store.Owner, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Owner{}, err
@@ -99,7 +99,7 @@ func (d ownersDesk) Suspend(ctx context.Context, id string) (store.Owner, error)
 }
 
 // takeEffect makes a record that was written take effect.
-func (d ownersDesk) takeEffect(ctx context.Context, id string, o store.Owner) error {
+func (d ownersDesk) takeEffect(ctx context.Context, id principal.Owner, o store.Owner) error {
 	if d.side.standing == nil {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (d ownersDesk) takeEffect(ctx context.Context, id string, o store.Owner) er
 }
 
 // endLogins revokes everything that was approved for an owner.
-func (d ownersDesk) endLogins(ctx context.Context, id string) error {
+func (d ownersDesk) endLogins(ctx context.Context, id principal.Owner) error {
 	tokens, err := d.logins.Tokens(ctx, id)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (d ownersDesk) endLogins(ctx context.Context, id string) error {
 }
 
 // Resume implements control.Owners.
-func (d ownersDesk) Resume(ctx context.Context, id string) (store.Owner, error) {
+func (d ownersDesk) Resume(ctx context.Context, id principal.Owner) (store.Owner, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Owner{}, err
@@ -134,7 +134,7 @@ func (d ownersDesk) Resume(ctx context.Context, id string) (store.Owner, error) 
 }
 
 // Link implements control.Owners.
-func (d ownersDesk) Link(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
+func (d ownersDesk) Link(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Owner{}, err
@@ -143,7 +143,7 @@ func (d ownersDesk) Link(ctx context.Context, id, issuer, subject string) (store
 }
 
 // SetPlan implements control.Owners.
-func (d ownersDesk) SetPlan(ctx context.Context, id, name string) (store.Owner, error) {
+func (d ownersDesk) SetPlan(ctx context.Context, id principal.Owner, name string) (store.Owner, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Owner{}, err
@@ -162,7 +162,7 @@ func (d ownersDesk) SetPlan(ctx context.Context, id, name string) (store.Owner, 
 }
 
 // Export implements control.Owners.
-func (d ownersDesk) Export(ctx context.Context, id string, row func(store.ExportedRow) error) error {
+func (d ownersDesk) Export(ctx context.Context, id principal.Owner, row func(store.ExportedRow) error) error {
 	records, err := d.open()
 	if err != nil {
 		return err
@@ -179,11 +179,13 @@ func (d ownersDesk) Export(ctx context.Context, id string, row func(store.Export
 }
 
 // forgetter is an inbox that can drop an owner.
-type forgetter interface{ Forget(owner string) error }
+type forgetter interface {
+	Forget(owner principal.Owner) error
+}
 
 // Erase implements control.Owners. Whatever holds the owner's things in memory lets them go
 // before the store does.
-func (d ownersDesk) Erase(ctx context.Context, id string) (store.Erasure, error) {
+func (d ownersDesk) Erase(ctx context.Context, id principal.Owner) (store.Erasure, error) {
 	records, err := d.open()
 	if err != nil {
 		return store.Erasure{}, err
@@ -204,7 +206,7 @@ func (d ownersDesk) Erase(ctx context.Context, id string) (store.Erasure, error)
 	return proof, d.takeEffect(ctx, id, store.Owner{State: store.OwnerErased})
 }
 
-func (d ownersDesk) letGo(ctx context.Context, id string) error {
+func (d ownersDesk) letGo(ctx context.Context, id principal.Owner) error {
 	if err := d.endLogins(ctx, id); err != nil {
 		return err
 	}
@@ -219,7 +221,7 @@ func (d ownersDesk) letGo(ctx context.Context, id string) error {
 		}
 	}
 	if all, ok := d.side.orders.(interface {
-		Drop(ctx context.Context, owner string) error
+		Drop(ctx context.Context, owner principal.Owner) error
 	}); ok {
 		if err := all.Drop(ctx, id); err != nil {
 			return err
@@ -242,11 +244,11 @@ func (rt Runtime) ownerSubscriptions() int {
 // ownerLimits finds what an owner may have and do.
 type ownerLimits struct {
 	plans    plan.Table
-	standing func(owner string) store.Standing
+	standing func(owner principal.Owner) store.Standing
 }
 
 // plansOf reads the plans of the state directory, and returns nil for one owner.
-func (rt Runtime) plansOf(standing func(owner string) store.Standing) (*ownerLimits, error) {
+func (rt Runtime) plansOf(standing func(owner principal.Owner) store.Standing) (*ownerLimits, error) {
 	if !rt.Config.ManyOwners() {
 		return nil, nil //nolint:nilnil // one owner has no plan
 	}
@@ -271,33 +273,33 @@ func ReadPlans(home string) (plan.Table, error) {
 	return table, nil
 }
 
-func (l *ownerLimits) of(owner string) plan.Plan { return l.plans.Of(l.standing(owner).Plan) }
+func (l *ownerLimits) of(owner principal.Owner) plan.Plan { return l.plans.Of(l.standing(owner).Plan) }
 
 // alerts returns the limit for the engine; nil where there is none.
-func (l *ownerLimits) alerts() func(owner string) (alerts, symbols int) {
+func (l *ownerLimits) alerts() func(owner principal.Owner) (alerts, symbols int) {
 	if l == nil {
 		return nil
 	}
-	return func(owner string) (alerts, symbols int) {
+	return func(owner principal.Owner) (alerts, symbols int) {
 		p := l.of(owner)
 		return p.Alerts, p.Symbols
 	}
 }
 
 // suspended reports for the engine whose alerts must not fire; nil where there is one owner.
-func (l *ownerLimits) suspended() func(owner string) bool {
+func (l *ownerLimits) suspended() func(owner principal.Owner) bool {
 	if l == nil {
 		return nil
 	}
-	return func(owner string) bool { return l.standing(owner).State != store.OwnerActive }
+	return func(owner principal.Owner) bool { return l.standing(owner).State != store.OwnerActive }
 }
 
 // requests returns the limit for the transport; nil where there is none.
-func (l *ownerLimits) requests() func(owner string) httpd.OwnerLimits {
+func (l *ownerLimits) requests() func(owner principal.Owner) httpd.OwnerLimits {
 	if l == nil {
 		return nil
 	}
-	return func(owner string) httpd.OwnerLimits {
+	return func(owner principal.Owner) httpd.OwnerLimits {
 		p := l.of(owner)
 		return httpd.OwnerLimits{Calls: p.Calls, Requests: bucket.Rate{Burst: 10 * p.Rate, Every: time.Second / time.Duration(p.Rate)}}
 	}
@@ -332,7 +334,7 @@ func checkOwnersMode(ctx context.Context, s store.Store, many bool) error {
 // is safe for concurrent use.
 type standings struct{ known sync.Map } // store.Standing by owner
 
-func (s *standings) of(owner string) store.Standing {
+func (s *standings) of(owner principal.Owner) store.Standing {
 	if known, ok := s.known.Load(owner); ok {
 		return known.(store.Standing) //nolint:forcetypeassert,errcheck // the map holds nothing else
 	}
@@ -349,7 +351,7 @@ func (s *standings) load(ctx context.Context, from store.Owners) error {
 }
 
 // set makes a standing take effect at an engine that evaluates all alerts.
-func (s *standings) set(ctx context.Context, e *engine.Engine, owner string, now store.Standing) error {
+func (s *standings) set(ctx context.Context, e *engine.Engine, owner principal.Owner, now store.Standing) error {
 	before := s.of(owner)
 	if now.Usual() {
 		s.known.Delete(owner)
@@ -380,7 +382,7 @@ func (g ownerGate) records() (store.Owners, error) {
 }
 
 // SignedIn implements oauth.Owners.
-func (g ownerGate) SignedIn(ctx context.Context, owner string, who upstream.Identity) (string, error) {
+func (g ownerGate) SignedIn(ctx context.Context, owner principal.Owner, who upstream.Identity) (principal.Owner, error) {
 	records, err := g.records()
 	if err != nil {
 		return "", err
@@ -397,7 +399,7 @@ func (g ownerGate) SignedIn(ctx context.Context, owner string, who upstream.Iden
 }
 
 // Active implements oauth.Owners.
-func (g ownerGate) Active(ctx context.Context, owner string) error {
+func (g ownerGate) Active(ctx context.Context, owner principal.Owner) error {
 	records, err := g.records()
 	if err != nil {
 		return err

@@ -62,10 +62,10 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	inbox := local.New(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	side := &trading{side: side{alerts: storedAlerts{kept: kept}, inbox: inbox}}
 	desk := ownersDesk{records: func() store.Owners { return kept }, logins: logins, side: side}
-	for i, name := range []string{ownerName(1), ownerName(2)} {
+	for i, name := range []principal.Owner{ownerName(1), ownerName(2)} {
 		by := callerOf(i + 1)
 		h := oauth.HashOf(by.Key)
-		if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: name, Email: name + "@example.com"}); err != nil {
+		if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: name, Email: string(name) + "@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, err := range []error{
@@ -105,7 +105,7 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	if _, err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrSuspended) {
 		t.Errorf("an erased owner signs in: %v", err)
 	}
-	for _, name := range []string{bob, ownerName(3)} {
+	for _, name := range []principal.Owner{bob, ownerName(3)} {
 		before := gate.Active(t.Context(), name)
 		as, err := gate.SignedIn(t.Context(), name, upstream.Identity{Email: "new@example.com"})
 		if err := errors.Join(before, err, gate.Active(t.Context(), name)); err != nil || as != name {
@@ -127,7 +127,7 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	}
 	var text strings.Builder
 	err = desk.Export(t.Context(), bob, func(row store.ExportedRow) error { text.Write(row.JSON); return nil })
-	if err != nil || !strings.Contains(text.String(), "alert_set") || strings.Contains(text.String(), ann) {
+	if err != nil || !strings.Contains(text.String(), "alert_set") || strings.Contains(text.String(), string(ann)) {
 		t.Errorf("%s, %v", text.String(), err)
 	}
 }

@@ -85,7 +85,7 @@ type crowd struct {
 	rng             *rand.Rand
 }
 
-func ownerName(i int) string { return fmt.Sprintf("%026d", i) }
+func ownerName(i int) principal.Owner { return principal.Owner(fmt.Sprintf("%026d", i)) }
 
 func callerOf(i int) principal.Caller {
 	return principal.Caller{Subject: ownerName(i), Key: fmt.Sprintf("%064d", i), ClientKey: fmt.Sprintf("%032d", i), Expires: time.Now().Add(time.Hour)}

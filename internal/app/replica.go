@@ -18,6 +18,7 @@ import (
 	"candela/internal/alerting/notify/replicated"
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/admin"
@@ -194,7 +195,7 @@ func (r *replicaNode) close() {
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
-	limits, err := rt.plansOf(func(owner string) store.Standing { return r.owners.Standing(owner) })
+	limits, err := rt.plansOf(func(owner principal.Owner) store.Standing { return r.owners.Standing(owner) })
 	if err != nil {
 		return side{}, err
 	}
@@ -258,7 +259,7 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 		return r.openDesk(ctx, rt, t, orders)
 	}
 	r.terms.Add(1)
-	all := t.ownAccounts(rt, orders, func(owner string) store.Standing { return r.owners.Standing(owner) })
+	all := t.ownAccounts(rt, orders, func(owner principal.Owner) store.Standing { return r.owners.Standing(owner) })
 	t.accounts.Store(all)
 	return all, func() {
 		t.accounts.CompareAndSwap(all, nil)

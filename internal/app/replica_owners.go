@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (r *replicaNode) ownerParts(rt Runtime) []Part {
 		return nil
 	}
 	return []Part{{Name: "owners", Run: func(ctx, _ context.Context, ready func()) error {
-		err := r.owners.Follow(ctx, rt.Log, func(owner string, state store.OwnerState) {
+		err := r.owners.Follow(ctx, rt.Log, func(owner principal.Owner, state store.OwnerState) {
 			if err := r.takeEffect(ctx, owner, state); err != nil && ctx.Err() == nil {
 				rt.Log.ErrorContext(ctx, "the state of an owner did not take effect here", "owner", owner, "state", string(state), "error", err)
 			}
@@ -38,7 +39,7 @@ func (r *replicaNode) ownerParts(rt Runtime) []Part {
 
 // ownerEntries reads the notifications of an owner, with a sequence number up to which none is
 // missing.
-func (r *replicaNode) ownerEntries(ctx context.Context, owner string) (uint64, []notify.Entry, error) {
+func (r *replicaNode) ownerEntries(ctx context.Context, owner principal.Owner) (uint64, []notify.Entry, error) {
 	head := r.tail.Stats().Last
 	entries, err := r.store.OwnerEntries(ctx, owner)
 	return head, entries, err
@@ -65,13 +66,13 @@ func (r *replicaNode) activateIndexed(ctx context.Context) {
 }
 
 // takeEffect makes the state of an owner take effect at this replica.
-func (r *replicaNode) takeEffect(ctx context.Context, owner string, state store.OwnerState) error {
+func (r *replicaNode) takeEffect(ctx context.Context, owner principal.Owner, state store.OwnerState) error {
 	if err := r.desk.Enforce(ctx, owner); err != nil {
 		return err
 	}
 	switch state {
 	case store.OwnerActive:
-		return r.alerts.Resume(ctx, r.engine, owner)
+		return r.alerts.Resume(ctx, owner, r.engine)
 	case store.OwnerErased:
 		r.inbox.Drop(owner)
 	case store.OwnerSuspended:

@@ -226,7 +226,7 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus
 	for _, account := range accountNames() {
-		state, book, err := desk.LoadStored(ctx, from, account)
+		state, book, err := desk.LoadStored(ctx, from, principal.Owner(account))
 		if err != nil {
 			return err
 		}

@@ -4,20 +4,22 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Owner is the record of a person for whom this installation works, where there are many.
 type Owner struct {
-	ID      string     `json:"owner"` // made from issuer and subject
-	Issuer  string     `json:"issuer,omitempty"`
-	Subject string     `json:"subject,omitempty"`
-	Email   string     `json:"email,omitempty"` // as last reported; never an identity
-	Name    string     `json:"name,omitempty"`  // the same
-	Plan    string     `json:"plan,omitempty"`  // "" for the default
-	State   OwnerState `json:"state"`
-	Since   time.Time  `json:"since"` // of the state
-	First   time.Time  `json:"first_seen"`
-	Last    time.Time  `json:"last_seen"`
+	ID      principal.Owner `json:"owner"` // made from issuer and subject
+	Issuer  string          `json:"issuer,omitempty"`
+	Subject string          `json:"subject,omitempty"`
+	Email   string          `json:"email,omitempty"` // as last reported; never an identity
+	Name    string          `json:"name,omitempty"`  // the same
+	Plan    string          `json:"plan,omitempty"`  // "" for the default
+	State   OwnerState      `json:"state"`
+	Since   time.Time       `json:"since"` // of the state
+	First   time.Time       `json:"first_seen"`
+	Last    time.Time       `json:"last_seen"`
 }
 
 // OwnerState is whether an owner may use the installation. Its values are stored.
@@ -41,7 +43,7 @@ func (s Standing) Usual() bool { return s == Standing{State: OwnerActive} }
 
 // Erasure proves that an owner was erased. The audit log has it.
 type Erasure struct {
-	Owner    string           `json:"owner"`
+	Owner    principal.Owner  `json:"owner"`
 	At       time.Time        `json:"at"`
 	Rows     map[string]int64 `json:"rows"`      // deleted, by table
 	Events   int64            `json:"events"`    // of the audit log whose content is gone
@@ -63,23 +65,23 @@ type ExportedRow struct {
 // Owners keeps the records of owners.
 type Owners interface {
 	SeeOwner(ctx context.Context, o Owner) (Owner, error)
-	Owner(ctx context.Context, id string) (Owner, error)
-	Owners(ctx context.Context, after string) iter.Seq2[Owner, error]
-	OwnerOf(ctx context.Context, issuer, subject string) (id string, err error)
-	SetOwnerState(ctx context.Context, id string, state OwnerState) (Owner, error)
-	SetOwnerPlan(ctx context.Context, id, plan string) (Owner, error)
-	LinkOwner(ctx context.Context, id, issuer, subject string) (Owner, error)
-	EraseOwner(ctx context.Context, id string) (Erasure, error)
+	Owner(ctx context.Context, id principal.Owner) (Owner, error)
+	Owners(ctx context.Context, after principal.Owner) iter.Seq2[Owner, error]
+	OwnerOf(ctx context.Context, issuer, subject string) (id principal.Owner, err error)
+	SetOwnerState(ctx context.Context, id principal.Owner, state OwnerState) (Owner, error)
+	SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (Owner, error)
+	LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (Owner, error)
+	EraseOwner(ctx context.Context, id principal.Owner) (Erasure, error)
 	// Identities returns the identities that were linked to an owner.
-	Identities(ctx context.Context, id string) ([]Identity, error)
+	Identities(ctx context.Context, id principal.Owner) ([]Identity, error)
 	// ImportOwner stores a record of another store as it is, with its linked identities. It reports
 	// false, and does nothing, if there is one.
 	ImportOwner(ctx context.Context, o Owner, linked []Identity) (bool, error)
 	// MadeFor reports whether there are records of many owners, and whether the owner of an
 	// installation for one has something.
-	MadeFor(ctx context.Context, sole string) (many, one bool, err error)
+	MadeFor(ctx context.Context, sole principal.Owner) (many, one bool, err error)
 	// Standings returns those owners who are not active or not on the default plan.
-	Standings(ctx context.Context) (map[string]Standing, error)
-	ExportOwner(ctx context.Context, id string) iter.Seq2[ExportedRow, error]
-	Adopt(ctx context.Context, from string, to Owner) (moved map[string]int64, err error)
+	Standings(ctx context.Context) (map[principal.Owner]Standing, error)
+	ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[ExportedRow, error]
+	Adopt(ctx context.Context, from principal.Owner, to Owner) (moved map[string]int64, err error)
 }

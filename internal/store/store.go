@@ -29,8 +29,8 @@ type Store interface {
 
 	Alerts(ctx context.Context) iter.Seq2[alert.Alert, error]
 	Marks(ctx context.Context) (map[provider.Sub]int64, error)
-	OrderOwners(ctx context.Context) ([]string, error)
-	States(ctx context.Context) (map[string]map[string][]byte, error) // by owner and name
+	OrderOwners(ctx context.Context) ([]principal.Owner, error)
+	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) // by owner and name
 
 	// Note adds an event to the audit log.
 	Note(ctx context.Context, by principal.Caller, kind, about string, body []byte) error
@@ -48,11 +48,11 @@ type Entries interface {
 
 // Journals keeps the history of simulated accounts.
 type Journals interface {
-	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
-	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
-	Journals(ctx context.Context) (map[string][]string, error) // names by owner
-	SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error
-	JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error)
+	AppendJournal(ctx context.Context, owner principal.Owner, name string, entries [][]byte) error
+	Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error]
+	Journals(ctx context.Context) (map[principal.Owner][]string, error) // names by owner
+	SaveJournalSnapshot(ctx context.Context, owner principal.Owner, name string, value []byte) error
+	JournalSnapshot(ctx context.Context, owner principal.Owner, name string) ([]byte, iter.Seq2[[]byte, error], error)
 }
 
 // Stats holds what is known about an open store. The counters only grow.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candela/internal/access/cimd"
+	"candela/internal/kit/principal"
 )
 
 const maxState = 2 << 10
@@ -24,24 +25,24 @@ type destination struct {
 
 // request is a valid authorization request, sealed into the consent form to use no memory.
 type request struct {
-	Client    string `json:"c"` // fingerprint of the client id
-	Name      string `json:"n,omitempty"`
-	Document  string `json:"d,omitempty"` // the client id, if it is a URL
-	Digest    string `json:"g,omitempty"` // of the document
-	Local     bool   `json:"l,omitempty"` // the document has loopback redirects only
-	Renewed   bool   `json:"w,omitempty"` // the registration is of an earlier run
-	Approver  string `json:"a,omitempty"` // the owner who entered the passphrase for this request
-	Person    string `json:"o,omitempty"` // the owner whom the page names, after a sign-in at the identity provider
-	Flow      string `json:"f,omitempty"` // of that sign-in
-	Prompt    string `json:"u,omitempty"` // what the provider was asked to ask in it
-	Most      string `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
-	Key       string `json:"k"`
-	Redirect  string `json:"r"`
-	State     []byte `json:"s,omitempty"`
-	Challenge []byte `json:"p"`
-	Browser   string `json:"b"` // fingerprint of the browser cookie that the form requires
-	Nonce     string `json:"x"` // unique per form
-	Expires   int64  `json:"e"` // unix seconds
+	Client    string          `json:"c"` // fingerprint of the client id
+	Name      string          `json:"n,omitempty"`
+	Document  string          `json:"d,omitempty"` // the client id, if it is a URL
+	Digest    string          `json:"g,omitempty"` // of the document
+	Local     bool            `json:"l,omitempty"` // the document has loopback redirects only
+	Renewed   bool            `json:"w,omitempty"` // the registration is of an earlier run
+	Approver  principal.Owner `json:"a,omitempty"` // the owner who entered the passphrase for this request
+	Person    principal.Owner `json:"o,omitempty"` // the owner whom the page names, after a sign-in at the identity provider
+	Flow      string          `json:"f,omitempty"` // of that sign-in
+	Prompt    string          `json:"u,omitempty"` // what the provider was asked to ask in it
+	Most      string          `json:"m,omitempty"` // the highest scope that can be granted; "" for trade
+	Key       string          `json:"k"`
+	Redirect  string          `json:"r"`
+	State     []byte          `json:"s,omitempty"`
+	Challenge []byte          `json:"p"`
+	Browser   string          `json:"b"` // fingerprint of the browser cookie that the form requires
+	Nonce     string          `json:"x"` // unique per form
+	Expires   int64           `json:"e"` // unix seconds
 }
 
 func (q request) destination() destination { return destination{q.Redirect, string(q.State)} }
@@ -64,7 +65,7 @@ func (s *Server) ServeAuthorize(w http.ResponseWriter, r *http.Request) {
 
 // authorize shows the consent page of a request. approver is the owner who has entered the
 // passphrase for it, or "".
-func (s *Server) authorize(w http.ResponseWriter, r *http.Request, query, approver string) {
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request, query string, approver principal.Owner) {
 	q, e := s.readRequest(r, query)
 	if e != nil {
 		s.writeErrorPage(w, r, e)
@@ -237,7 +238,7 @@ func (s *Server) approveUnasked(w http.ResponseWriter, r *http.Request, q reques
 }
 
 // approve issues a code for a request that subject agreed to.
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject string, c choice) {
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subject principal.Owner, c choice) {
 	code, err := s.issueCode(r, q, subject, c)
 	if errors.Is(err, ErrReplayed) {
 		// A double click sends the form twice, and the browser follows the second response.
@@ -257,7 +258,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 		return
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] client approved",
-		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", subject),
+		slog.String("client", q.Client), slog.String("client_name", q.Name), slog.String("subject", string(subject)),
 		slog.String("scope", c.scope.String()), slog.Duration("ttl", c.ttl),
 		slog.Bool("automatic", s.cfg.AutoApprove), slog.String("redirect", shownRedirect(q.Redirect)))
 	s.audit.note(r.Context(), Event{
@@ -269,7 +270,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, q request, subj
 
 const codePurpose = "code"
 
-func (s *Server) issueCode(r *http.Request, q request, subject string, c choice) (string, error) {
+func (s *Server) issueCode(r *http.Request, q request, subject principal.Owner, c choice) (string, error) {
 	grant := Grant{Subject: subject, ClientName: q.grantName(), ClientKey: q.Key, Scope: c.scope.String(), TTL: c.ttl, Account: s.liveAccount(), Target: target(q.Redirect)}
 	if s.cfg.SignIn != nil {
 		login := s.login(r).Grant

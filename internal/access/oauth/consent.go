@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/kit/bucket"
+	"candela/internal/kit/principal"
 )
 
 const formPurpose = "form"
@@ -79,7 +80,7 @@ func (s *Server) ServeConsent(w http.ResponseWriter, r *http.Request) {
 // or one who enters the passphrase and is then logged in. A one-time passphrase creates
 // no login. It is checked before the rate limits: it cannot be guessed, and others'
 // guesses must not lock out an owner at the machine.
-func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (string, *Error) {
+func (s *Server) decider(w http.ResponseWriter, r *http.Request, passphrase string) (principal.Owner, *Error) {
 	if s.cfg.SignIn != nil {
 		return "", staleForm() // nobody has a passphrase
 	}
@@ -134,7 +135,7 @@ func staleForm() *Error {
 
 // authenticate checks a passphrase. The rate limits come first, so that guesses cost the
 // server nothing.
-func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Error) {
+func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Owner, *Error) {
 	address := s.cfg.Address(r)
 	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
 		e := slowDown(wait)
@@ -145,7 +146,7 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (string, *Erro
 	switch {
 	case err == nil:
 		s.limits.guess.Forget(bucket.Network(address))
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", subject), slog.String("address", address.String()))
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", string(subject)), slog.String("address", address.String()))
 		return subject, nil
 	case errors.Is(err, ErrReplaced):
 		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the old one. It accepts neither.")

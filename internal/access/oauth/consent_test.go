@@ -18,13 +18,14 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
+	"candela/internal/kit/principal"
 	"candela/internal/testkit/longtest"
 )
 
 // formerOwner is the owner of a passphrase that was replaced.
 type formerOwner struct{}
 
-func (formerOwner) Authenticate(context.Context, string) (string, error) {
+func (formerOwner) Authenticate(context.Context, string) (principal.Owner, error) {
 	return "", oauth.ErrReplaced
 }
 
@@ -116,7 +117,7 @@ type counting struct {
 	calls atomic.Int32
 }
 
-func (c *counting) Authenticate(ctx context.Context, passphrase string) (string, error) {
+func (c *counting) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
 	c.calls.Add(1)
 	return c.OwnerAuth.Authenticate(ctx, passphrase)
 }

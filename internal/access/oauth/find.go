@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Finder is a Store that finds the live tokens of all owners. It reads all of them, so it is
@@ -27,7 +29,7 @@ func (m *Memory) Find(_ context.Context, wanted func(Token) bool, now time.Time)
 }
 
 // find returns the live tokens that are wanted: of one owner, or of all if that is "".
-func (s *Server) find(ctx context.Context, owner string, wanted func(Token) bool, now time.Time) ([]Token, error) {
+func (s *Server) find(ctx context.Context, owner principal.Owner, wanted func(Token) bool, now time.Time) ([]Token, error) {
 	if owner == "" {
 		store, ok := s.store.(Finder)
 		if !ok {

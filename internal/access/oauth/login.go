@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candela/internal/access/upstream"
+	"candela/internal/kit/principal"
 )
 
 const (
@@ -56,7 +57,7 @@ func (s *Server) cookieName(name, path string) string {
 }
 
 // loggedIn returns the owner who logged in with this browser, or "".
-func (s *Server) loggedIn(r *http.Request) string { return s.login(r).Grant.Subject }
+func (s *Server) loggedIn(r *http.Request) principal.Owner { return s.login(r).Grant.Subject }
 
 // login returns the login of this browser, the zero value for none.
 func (s *Server) login(r *http.Request) Token {
@@ -73,7 +74,7 @@ func (s *Server) login(r *http.Request) Token {
 }
 
 // logIn starts a browser session, stored as a token so that it can be listed and revoked.
-func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject string) *Error {
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request, subject principal.Owner) *Error {
 	return s.logInAs(w, r, Grant{Subject: subject})
 }
 

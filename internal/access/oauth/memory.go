@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Memory is the in-memory Store of one process. It is safe for concurrent use. A token
@@ -154,7 +156,7 @@ func (m *Memory) change(f func() (gone []Hash, err error)) error {
 }
 
 // makeRoom drops expired entries and the owner's oldest tokens until one fits, and returns those.
-func (m *Memory) makeRoom(owner string, now time.Time) (gone []Hash, err error) {
+func (m *Memory) makeRoom(owner principal.Owner, now time.Time) (gone []Hash, err error) {
 	m.evict(now)
 	return m.tokens.makeRoom(owner, m.most.OwnerTokens, m.most.Tokens)
 }
@@ -213,7 +215,7 @@ func (m *Memory) Token(_ context.Context, h Hash, now time.Time) (Token, error) 
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (m *Memory) Tokens(_ context.Context, subject string, now time.Time) ([]Token, error) {
+func (m *Memory) Tokens(_ context.Context, subject principal.Owner, now time.Time) ([]Token, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var out []Token
@@ -251,7 +253,7 @@ func newestFirst(all []Token) []Token {
 }
 
 // Revoke revokes a token by its id.
-func (m *Memory) Revoke(_ context.Context, subject, id string) error {
+func (m *Memory) Revoke(_ context.Context, subject principal.Owner, id string) error {
 	return m.change(func() ([]Hash, error) {
 		for _, t := range m.tokens.owned[subject] {
 			if t.value.ID == id {
@@ -264,7 +266,7 @@ func (m *Memory) Revoke(_ context.Context, subject, id string) error {
 }
 
 // Rescope sets the scope of a client's token.
-func (m *Memory) Rescope(_ context.Context, subject, id, scope, account string) (Token, error) {
+func (m *Memory) Rescope(_ context.Context, subject principal.Owner, id, scope, account string) (Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.tokens.owned[subject] {

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"candela/internal/kit/principal"
 )
 
 // SoleOwner is the subject of an installation's one owner.
@@ -31,7 +33,7 @@ var (
 // subject of a passphrase, ErrWrongPassphrase or ErrReplaced. It must be safe for
 // concurrent use.
 type OwnerAuth interface {
-	Authenticate(ctx context.Context, passphrase string) (subject string, err error)
+	Authenticate(ctx context.Context, passphrase string) (subject principal.Owner, err error)
 }
 
 // Cost is the argon2id cost of one guess.
@@ -158,7 +160,7 @@ func parseHash(hash string) (*Passphrase, error) {
 }
 
 // Authenticate hashes the passphrase and compares it.
-func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (string, error) {
+func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
 	if len(passphrase) > maxPassphrase || p.key == nil {
 		return "", ErrWrongPassphrase
 	}

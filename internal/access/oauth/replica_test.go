@@ -12,6 +12,7 @@ import (
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 // replicas returns servers that share a store.
@@ -98,7 +99,7 @@ type slowOwner struct {
 	meanwhile func()
 }
 
-func (o slowOwner) Authenticate(ctx context.Context, passphrase string) (string, error) {
+func (o slowOwner) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
 	subject, err := o.OwnerAuth.Authenticate(ctx, passphrase)
 	o.meanwhile()
 	return subject, err

@@ -26,7 +26,7 @@ func (s *Server) Most() principal.Scope {
 // Rescope changes what a client's live token may do, from its next call on. Calls and streams
 // under way end, so that none goes on with the old scope. It returns ErrNotFound for a token
 // that has ended.
-func (s *Server) Rescope(ctx context.Context, subject, id string, scope principal.Scope) error {
+func (s *Server) Rescope(ctx context.Context, subject principal.Owner, id string, scope principal.Scope) error {
 	store, ok := s.store.(Rescoper)
 	if !ok {
 		return fault.New(fault.Unsupported, "scope_fixed", "With --nats-url a scope cannot be changed. Revoke the client and connect it again.")
@@ -44,7 +44,7 @@ func (s *Server) Rescope(ctx context.Context, subject, id string, scope principa
 	}
 	s.leases.end(t.Hash)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] scope changed", slog.String("token_id", id), slog.String("client_name", t.Grant.ClientName),
-		slog.String("subject", subject), slog.String("scope", scope.String()))
+		slog.String("subject", string(subject)), slog.String("scope", scope.String()))
 	s.audit.note(ctx, Event{Kind: "scope_changed", Subject: subject, About: id, Client: t.Grant.ClientName, Scope: scope.String()})
 	return nil
 }

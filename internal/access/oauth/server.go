@@ -176,7 +176,7 @@ func (s *Server) OnRevoke(ended func(keys ...string)) {
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (s *Server) Tokens(ctx context.Context, subject string) ([]Token, error) {
+func (s *Server) Tokens(ctx context.Context, subject principal.Owner) ([]Token, error) {
 	tokens, err := s.store.Tokens(ctx, subject, time.Now())
 	for i := range tokens {
 		if g := &tokens[i].Grant; !g.Login {
@@ -187,11 +187,11 @@ func (s *Server) Tokens(ctx context.Context, subject string) ([]Token, error) {
 }
 
 // Revoke revokes an owner's live token by its id, or returns ErrNotFound.
-func (s *Server) Revoke(ctx context.Context, subject, id string) error {
+func (s *Server) Revoke(ctx context.Context, subject principal.Owner, id string) error {
 	if err := s.store.Revoke(ctx, subject, id); err != nil {
 		return err
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] token revoked", slog.String("token_id", id), slog.String("subject", subject))
+	s.log.LogAttrs(ctx, slog.LevelInfo, "[OAuth] token revoked", slog.String("token_id", id), slog.String("subject", string(subject)))
 	s.audit.note(ctx, Event{Kind: "token_revoked", Subject: subject, About: id})
 	return nil
 }
@@ -222,13 +222,13 @@ func (s *Server) ours(resource string) bool {
 
 // Event is a change of access: a login, an approval, a token or a revocation.
 type Event struct {
-	Kind    string // owner_logged_in, client_approved, token_issued, token_revoked, scope_changed or logins_ended
-	Subject string // the owner
-	About   string // the id of the client or token
-	Client  string // the client's own name, unverified
-	Key     string // identifies the token, "" for none
-	Address string // of the request, "" for this machine
-	Target  string // where the access of an issued token went, else ""
+	Kind    string          // owner_logged_in, client_approved, token_issued, token_revoked, scope_changed or logins_ended
+	Subject principal.Owner // the owner
+	About   string          // the id of the client or token
+	Client  string          // the client's own name, unverified
+	Key     string          // identifies the token, "" for none
+	Address string          // of the request, "" for this machine
+	Target  string          // where the access of an issued token went, else ""
 
 	Scope string        // of an approval or a token, else ""
 	TTL   time.Duration // the same, else 0

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // consoleName names a session of the console in the list of clients.
@@ -16,7 +18,7 @@ const consoleName = "console"
 
 // Identify checks the owner's passphrase for the console: with the same limits on guessing as
 // the consent page, and with one-time passphrases. An error is an *Error.
-func (s *Server) Identify(r *http.Request, passphrase string) (string, error) {
+func (s *Server) Identify(r *http.Request, passphrase string) (principal.Owner, error) {
 	if s.cfg.SignIn != nil {
 		return "", refuse(http.StatusForbidden, "access_denied", "owners sign in at the identity provider; there is no passphrase")
 	}
@@ -32,7 +34,7 @@ func (s *Server) Identify(r *http.Request, passphrase string) (string, error) {
 // identify returns the owner whose passphrase it is. A one-time passphrase is checked before
 // the rate limits: it cannot be guessed, and others' guesses must not lock out an owner at the
 // machine.
-func (s *Server) identify(r *http.Request, passphrase string) (string, *Error) {
+func (s *Server) identify(r *http.Request, passphrase string) (principal.Owner, *Error) {
 	if s.takePass(r, passphrase) {
 		return SoleOwner, nil
 	}
@@ -51,7 +53,7 @@ func (s *Server) takePass(r *http.Request, passphrase string) bool {
 
 // StartSession stores a session of the console in a browser and returns its secret. The
 // browser is logged in at the consent page too.
-func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject string) (string, Token, error) {
+func (s *Server) StartSession(w http.ResponseWriter, r *http.Request, subject principal.Owner) (string, Token, error) {
 	s = s.pinned()
 	secret, now := newSecret(), time.Now()
 	grant := Grant{Login: true, Console: true, Subject: subject, ClientName: consoleName, ClientKey: s.Binding(r)}
@@ -76,7 +78,7 @@ func (s *Server) Binding(r *http.Request) string {
 }
 
 // endSessions ends the sessions of the console in the browser of a request.
-func (s *Server) endSessions(r *http.Request, subject string) error {
+func (s *Server) endSessions(r *http.Request, subject principal.Owner) error {
 	all, err := s.Sessions(r.Context(), subject)
 	for _, t := range all {
 		if t.Grant.ClientKey != s.Binding(r) {
@@ -100,14 +102,14 @@ func (s *Server) Session(ctx context.Context, secret string) (Token, error) {
 }
 
 // Sessions lists the sessions of the console, newest first.
-func (s *Server) Sessions(ctx context.Context, subject string) ([]Token, error) {
+func (s *Server) Sessions(ctx context.Context, subject principal.Owner) ([]Token, error) {
 	all, err := s.store.Tokens(ctx, subject, time.Now())
 	return slices.DeleteFunc(all, func(t Token) bool { return !t.Grant.Console }), err
 }
 
 // EndSession ends a session of the console, and with it the browser's login at the consent
 // page. w is of the browser itself, or nil.
-func (s *Server) EndSession(w http.ResponseWriter, r *http.Request, subject, id string) error {
+func (s *Server) EndSession(w http.ResponseWriter, r *http.Request, subject principal.Owner, id string) error {
 	err := s.Revoke(r.Context(), subject, id)
 	if w != nil {
 		s.forgetBrowser(w, r)

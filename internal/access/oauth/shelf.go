@@ -3,20 +3,22 @@ package oauth
 import (
 	"container/heap"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // shelf holds values that end, found by their hash, by their owner and by their end. The
 // caller locks.
 type shelf[V any] struct {
 	items map[Hash]*item[V]
-	owned map[string][]*item[V] // by owner, in the order of insertion
+	owned map[principal.Owner][]*item[V] // by owner, in the order of insertion
 	ends  byEnd[V]
 	added uint64
 }
 
 type item[V any] struct {
 	hash  Hash
-	owner string
+	owner principal.Owner
 	ends  time.Time
 	seq   uint64 // of the insertion
 	place int    // in the heap
@@ -24,7 +26,7 @@ type item[V any] struct {
 }
 
 func newShelf[V any]() *shelf[V] {
-	return &shelf[V]{items: map[Hash]*item[V]{}, owned: map[string][]*item[V]{}}
+	return &shelf[V]{items: map[Hash]*item[V]{}, owned: map[principal.Owner][]*item[V]{}}
 }
 
 func (s *shelf[V]) len() int { return len(s.items) }
@@ -39,7 +41,7 @@ func (s *shelf[V]) get(h Hash) (value V, ok bool) {
 }
 
 // put adds a value, or replaces the one with the same hash.
-func (s *shelf[V]) put(h Hash, owner string, ends time.Time, value V) {
+func (s *shelf[V]) put(h Hash, owner principal.Owner, ends time.Time, value V) {
 	s.remove(h)
 	s.added++
 	one := &item[V]{hash: h, owner: owner, ends: ends, seq: s.added, value: value}
@@ -88,7 +90,7 @@ func (s *shelf[V]) expire(now time.Time) {
 // makeRoom removes the values of an owner that end first until another of that owner fits, and
 // returns them. It returns ErrFull when the shelf has no room and the owner's share is not
 // used up: nothing of another owner is removed.
-func (s *shelf[V]) makeRoom(owner string, share, most int) (gone []Hash, err error) {
+func (s *shelf[V]) makeRoom(owner principal.Owner, share, most int) (gone []Hash, err error) {
 	for len(s.owned[owner]) >= share {
 		first := s.owned[owner][0]
 		for _, one := range s.owned[owner] {

@@ -12,6 +12,7 @@ import (
 	"candela/internal/access/cimd"
 	"candela/internal/access/upstream"
 	"candela/internal/kit/bucket"
+	"candela/internal/kit/principal"
 )
 
 // SignIn sends owners to an identity provider, which says who sits in front of the browser. It
@@ -36,9 +37,9 @@ type Owners interface {
 	// SignedIn records that a person signed in whose own id is owner. It returns the owner that
 	// the person acts as: another where the operator has linked them. It returns ErrSuspended
 	// for one who is suspended.
-	SignedIn(ctx context.Context, owner string, who upstream.Identity) (string, error)
+	SignedIn(ctx context.Context, owner principal.Owner, who upstream.Identity) (principal.Owner, error)
 	// Active returns ErrSuspended for an owner who is suspended.
-	Active(ctx context.Context, owner string) error
+	Active(ctx context.Context, owner principal.Owner) error
 }
 
 // SignsIn reports whether owners sign in at an identity provider.
@@ -134,7 +135,7 @@ func (s *Server) current(ctx context.Context) *Error {
 }
 
 // active returns an error for an owner who is suspended.
-func (s *Server) active(ctx context.Context, owner string) *Error {
+func (s *Server) active(ctx context.Context, owner principal.Owner) *Error {
 	if s.cfg.SignIn.Owners == nil {
 		return nil
 	}
@@ -252,13 +253,13 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Iden
 	rule, ok := s.cfg.SignIn.Allow.Fits(who)
 	if !ok {
 		s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", "no rule of oidc_allow fits"),
-			slog.String("subject", owner), slog.Bool("email_verified", who.Verified), address)
+			slog.String("subject", string(owner)), slog.Bool("email_verified", who.Verified), address)
 		return notAllowed()
 	}
 	if s.cfg.SignIn.Owners != nil {
 		linked, err := s.cfg.SignIn.Owners.SignedIn(r.Context(), owner, who)
 		if e := s.ownerError(r.Context(), err); e != nil {
-			s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", e.Description), slog.String("subject", owner), address)
+			s.limitedLog.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] sign-in refused", slog.String("reason", e.Description), slog.String("subject", string(owner)), address)
 			return e
 		}
 		owner = linked
@@ -273,13 +274,13 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Iden
 	if e := s.logInAs(w, r, grant); e != nil {
 		return e
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner signed in", slog.String("subject", owner), slog.String("rule", rule), address)
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner signed in", slog.String("subject", string(owner)), slog.String("rule", rule), address)
 	s.audit.note(r.Context(), Event{Kind: "owner_logged_in", Subject: owner, Address: s.cfg.Address(r).String()})
 	return nil
 }
 
 // personName returns how the consent page names a person.
-func personName(owner string, who upstream.Identity) string {
+func personName(owner principal.Owner, who upstream.Identity) string {
 	name, email := cleanName(who.Name), cleanName(who.Email)
 	switch {
 	case name != "" && email != "":
@@ -287,7 +288,7 @@ func personName(owner string, who upstream.Identity) string {
 	case name+email != "":
 		return name + email
 	}
-	return "person " + strings.ToUpper(owner[:8])
+	return "person " + strings.ToUpper(string(owner[:8]))
 }
 
 // ServeSignInConsent answers GET /signin/consent: the consent page of the request that a

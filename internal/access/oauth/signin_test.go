@@ -14,6 +14,7 @@ import (
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
 	"candela/internal/access/upstream"
+	"candela/internal/kit/principal"
 	"candela/internal/testkit/fake/oidc"
 )
 
@@ -271,7 +272,7 @@ func TestSignIn_NotAllowed(t *testing.T) {
 func TestSignIn_EmailIsNoIdentity(t *testing.T) {
 	t.Parallel()
 	s, idp := NewSignIn(t, anyone(), nil)
-	owners := map[string]bool{}
+	owners := map[principal.Owner]bool{}
 	for _, subject := range []string{"0001", "0002", "owner", "local", "owner/alpaca-live"} {
 		ann := oidc.Ann()
 		ann.Subject = subject
@@ -294,14 +295,14 @@ type suspender struct {
 	seen      atomic.Int32
 }
 
-func (o *suspender) Active(context.Context, string) error {
+func (o *suspender) Active(context.Context, principal.Owner) error {
 	if o.suspended.Load() {
 		return oauth.ErrSuspended
 	}
 	return nil
 }
 
-func (o *suspender) SignedIn(ctx context.Context, owner string, _ upstream.Identity) (string, error) {
+func (o *suspender) SignedIn(ctx context.Context, owner principal.Owner, _ upstream.Identity) (principal.Owner, error) {
 	o.seen.Add(1)
 	return owner, o.Active(ctx, owner)
 }

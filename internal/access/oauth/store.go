@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Lifetimes and limits. The limits bound memory however often an owner approves.
@@ -53,11 +55,11 @@ func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 // Grant records an approval: the owner and the client that acts for the owner. Replicas
 // of different versions share Grant, Code and Token as JSON, so the tags must not change.
 type Grant struct {
-	Login      bool   `json:"Login,omitempty"`   // a browser session of the owner, not a client
-	Console    bool   `json:"Console,omitempty"` // the session is the console's, not the consent page's
-	Subject    string `json:"Subject"`           // the owner
-	ClientName string `json:"ClientName"`        // chosen by the client, not verified
-	ClientKey  string `json:"ClientKey"`         // equal for registrations with the same name and redirect URIs
+	Login      bool            `json:"Login,omitempty"`   // a browser session of the owner, not a client
+	Console    bool            `json:"Console,omitempty"` // the session is the console's, not the consent page's
+	Subject    principal.Owner `json:"Subject"`           // the owner
+	ClientName string          `json:"ClientName"`        // chosen by the client, not verified
+	ClientKey  string          `json:"ClientKey"`         // equal for registrations with the same name and redirect URIs
 
 	Scope string        `json:"Scope,omitempty"` // what the client may do; "" for trade, as earlier versions granted
 	TTL   time.Duration `json:"TTL,omitempty"`   // of the token; 0 for TokenTTL
@@ -165,15 +167,15 @@ type Store interface {
 	Token(ctx context.Context, token Hash, now time.Time) (Token, error)
 
 	// Tokens lists the live tokens of an owner, newest first.
-	Tokens(ctx context.Context, subject string, now time.Time) ([]Token, error)
+	Tokens(ctx context.Context, subject principal.Owner, now time.Time) ([]Token, error)
 
 	// Revoke revokes an owner's token by its id, or returns ErrNotFound.
-	Revoke(ctx context.Context, subject, id string) error
+	Revoke(ctx context.Context, subject principal.Owner, id string) error
 }
 
 // Rescoper is a Store that can change what a live token may do.
 type Rescoper interface {
 	// Rescope sets the scope of an owner's client token and the account that it holds for, and
 	// returns the token, or ErrNotFound.
-	Rescope(ctx context.Context, subject, id, scope, account string) (Token, error)
+	Rescope(ctx context.Context, subject principal.Owner, id, scope, account string) (Token, error)
 }

@@ -27,7 +27,7 @@ func (s *Server) ServeToken(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] token issued", slog.Bool("pkce_verified", true),
 		slog.String("token_id", t.ID), slog.String("client_name", t.Grant.ClientName),
-		slog.String("subject", t.Grant.Subject), slog.String("scope", t.Grant.Access().String()), slog.Time("expires", t.Expires))
+		slog.String("subject", string(t.Grant.Subject)), slog.String("scope", t.Grant.Access().String()), slog.Time("expires", t.Expires))
 	s.audit.note(r.Context(), Event{
 		Kind: "token_issued", Subject: t.Grant.Subject, About: t.ID, Client: t.Grant.ClientName, Key: t.Key, Address: s.cfg.Address(r).String(), Target: t.Grant.Target,
 		Scope: t.Grant.Access().String(), TTL: t.Grant.lifetime(),

@@ -24,6 +24,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/kit/bucket"
+	"candela/internal/kit/principal"
 )
 
 // Lifetimes and limits.
@@ -70,7 +71,7 @@ func New(logins *oauth.Server, now func() time.Time) *Sessions {
 // Session is a live session in the browser of a request.
 type Session struct {
 	ID      string
-	Subject string
+	Subject principal.Owner
 	Since   time.Time
 	Expires time.Time
 	secret  string
@@ -175,7 +176,7 @@ type Browser struct {
 }
 
 // List returns the browsers in which the owner is logged in, newest first.
-func (s *Sessions) List(ctx context.Context, subject string) ([]Browser, error) {
+func (s *Sessions) List(ctx context.Context, subject principal.Owner) ([]Browser, error) {
 	tokens, err := s.logins.Sessions(ctx, subject)
 	all := make([]Browser, 0, len(tokens))
 	s.mu.Lock()
@@ -191,7 +192,7 @@ func (s *Sessions) List(ctx context.Context, subject string) ([]Browser, error) 
 }
 
 // End ends a session by its id.
-func (s *Sessions) End(r *http.Request, subject, id string) error {
+func (s *Sessions) End(r *http.Request, subject principal.Owner, id string) error {
 	return s.logins.EndSession(nil, r, subject, id)
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"candela/internal/kit/principal"
 )
 
 // idLetters is the length of an owner's id: 130 bits of a hash.
@@ -13,9 +15,9 @@ const idLetters = 26
 
 // OwnerID returns the id of the owner who is a subject of an issuer. It says nothing about
 // the person, has one alphabet and no separators, and a provider cannot choose it.
-func OwnerID(issuer, subject string) string {
+func OwnerID(issuer, subject string) principal.Owner {
 	sum := sha256.Sum256([]byte(issuer + "\x00" + subject))
-	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLetters]
+	return principal.Owner(strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLetters])
 }
 
 // Allow is a list of rules about who may sign in.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"candela/internal/access/upstream"
+	"candela/internal/kit/principal"
 	"candela/internal/testkit/fake/oidc"
 )
 
@@ -60,7 +61,7 @@ func TestParseAllow_Refuses(t *testing.T) {
 
 func TestOwnerID(t *testing.T) {
 	t.Parallel()
-	seen := map[string]string{}
+	seen := map[principal.Owner]string{}
 	for _, pair := range [][2]string{
 		{"https://a.example", "owner"},
 		{"https://a.example", "owner/alpaca-live"},
@@ -70,7 +71,7 @@ func TestOwnerID(t *testing.T) {
 		{"https://a.example", ""},
 	} {
 		id := upstream.OwnerID(pair[0], pair[1])
-		if !regexp.MustCompile(`^[a-z2-7]{26}$`).MatchString(id) {
+		if !regexp.MustCompile(`^[a-z2-7]{26}$`).MatchString(string(id)) {
 			t.Errorf("%q is %q", pair, id)
 		}
 		if before, twice := seen[id]; twice {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Ended is a session that ended at the provider. Session or Sub is "" if the provider does
@@ -12,8 +14,8 @@ type Ended struct {
 	ID      string // of the message; one that was seen is a repetition
 	Sub     string
 	Session string
-	Owner   string    // "" if Sub does not identify owners
-	Expires time.Time // after which the message is not accepted any more
+	Owner   principal.Owner // "" if Sub does not identify owners
+	Expires time.Time       // after which the message is not accepted any more
 }
 
 // maxLogoutLife bounds how long a message about a logout may be accepted, and so remembered.

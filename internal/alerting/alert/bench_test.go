@@ -15,6 +15,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/testkit/longtest"
 )
@@ -34,7 +35,7 @@ func fill(tb testing.TB, b *alert.Index, symbols []market.Symbol, n int, change 
 	for i := range n {
 		symbol := symbols[i%len(symbols)]
 		a := alert.Alert{
-			ID: id.New(start), Owner: "owner-" + strconv.Itoa(i%100), Symbol: market.Symbol{Name: symbol.Name}, Instrument: symbol,
+			ID: id.New(start), Owner: principal.Owner("owner-" + strconv.Itoa(i%100)), Symbol: market.Symbol{Name: symbol.Name}, Instrument: symbol,
 			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.New(int64(10_001+i/len(symbols)), -2)}, Created: start,
 		}
 		if i/len(symbols)%2 == 1 {
@@ -262,7 +263,7 @@ func newSignals(tb testing.TB, n int) *signals {
 	}
 	for i := range n {
 		a := signal("rsi-"+strconv.Itoa(i%sets), rsiSignals()[i/sets%2])
-		a.Owner = "owner-" + strconv.Itoa(i%100)
+		a.Owner = principal.Owner("owner-" + strconv.Itoa(i%100))
 		s.names[a.ID] = a.Condition.Indicator
 		if err := s.index.Add(a); err != nil {
 			tb.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -166,8 +167,8 @@ type State struct {
 
 // Alert is an active alert. Its times have millisecond precision.
 type Alert struct {
-	ID    string // from id.New, unique over all owners
-	Owner string // every query names one
+	ID    string          // from id.New, unique over all owners
+	Owner principal.Owner // every query names one
 
 	Symbol     market.Symbol   // as the client wrote it
 	Instrument market.Symbol   // with its venue, chosen when the alert was created

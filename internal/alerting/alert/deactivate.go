@@ -1,5 +1,7 @@
 package alert
 
+import "candela/internal/kit/principal"
+
 // Deactivate keeps the alerts that depend on something for which gone returns true from
 // firing. Their uncommitted firings are dropped.
 func (b *Index) Deactivate(gone func(Dependency) bool) {
@@ -11,7 +13,7 @@ func (b *Index) Deactivate(gone func(Dependency) bool) {
 }
 
 // DeactivateOwner is Deactivate for the alerts of an owner.
-func (b *Index) DeactivateOwner(owner string) {
+func (b *Index) DeactivateOwner(owner principal.Owner) {
 	n, known := b.owners.index[owner]
 	if !known {
 		return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/principal"
 )
 
 // Define lets alerts name a selection that has other parameters than the
@@ -45,7 +46,7 @@ func (b *Index) Needs() iter.Seq[Dependency] {
 }
 
 // Get returns the owner's alert of that id, and false when the owner has none.
-func (b *Index) Get(owner, id string) (Alert, bool) {
+func (b *Index) Get(owner principal.Owner, id string) (Alert, bool) {
 	slot, there := b.find(owner, id)
 	if !there {
 		return Alert{}, false

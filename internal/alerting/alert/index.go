@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -29,7 +30,7 @@ type Index struct {
 	active      int                   // alerts that can fire, and uncommitted ones
 	instruments map[market.Symbol]int // dependencies of active alerts, by instrument
 
-	owners        table[string, list]
+	owners        table[principal.Owner, list]
 	symbols       table[market.Symbol, struct{}]
 	notes         map[uint32]string
 	bigThresholds map[uint32]decimal.Decimal
@@ -68,7 +69,7 @@ func NewIndexOf(l indicator.Library) *Index {
 		library:       l,
 		free:          noSlot,
 		byID:          make(map[[16]byte]uint32),
-		owners:        table[string, list]{index: make(map[string]uint32)},
+		owners:        table[principal.Owner, list]{index: make(map[principal.Owner]uint32)},
 		symbols:       table[market.Symbol, struct{}]{index: make(map[market.Symbol]uint32)},
 		notes:         make(map[uint32]string),
 		bigThresholds: make(map[uint32]decimal.Decimal),
@@ -87,7 +88,7 @@ func NewIndexOf(l indicator.Library) *Index {
 func (b *Index) Active() int { return b.active }
 
 // Count returns the number of alerts of an owner.
-func (b *Index) Count(owner string) int {
+func (b *Index) Count(owner principal.Owner) int {
 	n, known := b.owners.index[owner]
 	if !known {
 		return 0
@@ -109,7 +110,7 @@ func (b *Index) Check(a *Alert) error {
 }
 
 // CheckCount returns an error if an owner may not have one more alert.
-func (b *Index) CheckCount(owner string) error {
+func (b *Index) CheckCount(owner principal.Owner) error {
 	if n := b.Count(owner); n >= MaxPerOwner {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n),
@@ -289,7 +290,7 @@ func keyOf(r *record, c *Condition) float64 {
 }
 
 // linkOwner appends the record to the list of its owner.
-func (b *Index) linkOwner(slot uint32, owner string) {
+func (b *Index) linkOwner(slot uint32, owner principal.Owner) {
 	r := b.record(slot)
 	r.owner = b.owners.acquire(owner)
 	row := &b.owners.rows[r.owner]
@@ -358,7 +359,7 @@ func (b *Index) slot(id string) (slot uint32, there bool) {
 }
 
 // find returns the slot of an alert of an owner.
-func (b *Index) find(owner, id string) (uint32, bool) {
+func (b *Index) find(owner principal.Owner, id string) (uint32, bool) {
 	slot, there := b.slot(id)
 	return slot, there && b.owners.rows[b.record(slot).owner].key == owner
 }
@@ -395,7 +396,7 @@ func (b *Index) Where(keep func(Dependency) bool) []Alert {
 
 // Remove removes and returns an alert of an owner, uncommitted or not. It returns false if
 // the owner has no such alert.
-func (b *Index) Remove(owner, id string) (Alert, bool) {
+func (b *Index) Remove(owner principal.Owner, id string) (Alert, bool) {
 	slot, there := b.find(owner, id)
 	if !there {
 		return Alert{}, false
@@ -407,18 +408,18 @@ func (b *Index) Remove(owner, id string) (Alert, bool) {
 
 // List returns the alerts of an owner ordered by creation and then ID, uncommitted ones
 // included.
-func (b *Index) List(owner string) []Alert {
+func (b *Index) List(owner principal.Owner) []Alert {
 	return b.list(owner, func(*record) bool { return true })
 }
 
 // ListOn returns the alerts of an owner on one instrument, ordered as by List.
-func (b *Index) ListOn(owner string, instrument market.Symbol) []Alert {
+func (b *Index) ListOn(owner principal.Owner, instrument market.Symbol) []Alert {
 	return b.list(owner, func(r *record) bool {
 		return b.queues[r.queue].dependents.dependency.Instrument == instrument
 	})
 }
 
-func (b *Index) list(owner string, keep func(*record) bool) []Alert {
+func (b *Index) list(owner principal.Owner, keep func(*record) bool) []Alert {
 	n, known := b.owners.index[owner]
 	if !known {
 		return nil

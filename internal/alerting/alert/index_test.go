@@ -12,6 +12,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -152,7 +153,7 @@ func TestIndex_FreesMemoryWithTheLastAlert(t *testing.T) {
 		if i%4 == 1 {
 			a = signal("macd", "cross_up")
 		}
-		a.Owner, a.Note, a.Expires = "owner-"+strconv.Itoa(i), "note", after(time.Hour)
+		a.Owner, a.Note, a.Expires = principal.Owner("owner-"+strconv.Itoa(i)), "note", after(time.Hour)
 		a.Symbol.Name = "COIN" + strconv.Itoa(i)
 		a.Instrument = market.Symbol{Venue: "binance", Name: a.Symbol.Name}
 		if err := b.Add(a); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -111,7 +112,7 @@ func (m *model) expire(now time.Time) []alert.Alert {
 	return gone
 }
 
-func (m *model) list(owner string) []alert.Alert {
+func (m *model) list(owner principal.Owner) []alert.Alert {
 	var mine []alert.Alert
 	for _, a := range m.alerts {
 		if a.Owner == owner {

@@ -14,6 +14,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -39,7 +40,7 @@ var (
 func (m *machine) add(t *rapid.T) {
 	symbol := symbols.Draw(t, "symbol")
 	a := alert.Alert{
-		ID: id.New(m.now), Owner: owners.Draw(t, "owner"), Symbol: market.Symbol{Name: symbol.Name}, Instrument: symbol,
+		ID: id.New(m.now), Owner: principal.Owner(owners.Draw(t, "owner")), Symbol: market.Symbol{Name: symbol.Name}, Instrument: symbol,
 		Condition: alert.Condition{Type: rapid.SampledFrom([]alert.Type{alert.PriceAbove, alert.PriceBelow, alert.IndicatorSignal}).Draw(t, "type")},
 		Created:   m.now, Note: rapid.SampledFrom([]string{"", "note"}).Draw(t, "note"),
 	}
@@ -88,7 +89,7 @@ func (m *machine) cancel(t *rapid.T) {
 	if len(m.known) == 0 {
 		t.Skip("nothing to cancel")
 	}
-	target, owner := rapid.SampledFrom(m.known).Draw(t, "id"), owners.Draw(t, "owner")
+	target, owner := rapid.SampledFrom(m.known).Draw(t, "id"), principal.Owner(owners.Draw(t, "owner"))
 	i := slices.IndexFunc(m.model.alerts, func(a alert.Alert) bool { return a.ID == target && a.Owner == owner })
 	got, there := m.index.Remove(owner, target)
 	if there != (i >= 0) {
@@ -161,7 +162,7 @@ func (m *machine) check(t *rapid.T) {
 	if m.index.Active() != m.model.active() {
 		t.Fatalf("Active is %d, want %d", m.index.Active(), m.model.active())
 	}
-	for _, owner := range []string{"local", "anna", "bert", "nobody"} {
+	for _, owner := range []principal.Owner{"local", "anna", "bert", "nobody"} {
 		want := m.model.list(owner)
 		same(t, want, m.index.List(owner))
 		if m.index.Count(owner) != len(want) {

@@ -68,10 +68,10 @@ type Config struct {
 	// Library has the indicators that alerts may use; the zero value is the catalogue.
 	Library indicator.Library
 	// Suspended reports whether an owner's alerts must not fire; nil for none. See Suspend.
-	Suspended func(owner string) bool
+	Suspended func(owner principal.Owner) bool
 	// Limit returns how many alerts an owner may have, on how many symbols; nil for
 	// alert.MaxPerOwner on any.
-	Limit func(owner string) (alerts, symbols int)
+	Limit func(owner principal.Owner) (alerts, symbols int)
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }
@@ -169,7 +169,7 @@ func ask[T any](ctx context.Context, e *Engine, run func(*loop) (T, error)) (T, 
 // askFor is ask for a caller. An owner with a thousand commands delays those of another by a
 // few.
 func askFor[T any](ctx context.Context, e *Engine, caller principal.Caller, run func(*loop) (T, error)) (T, error) {
-	release, err := e.turns.Take(ctx, caller.Subject, caller.Key)
+	release, err := e.turns.Take(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
 		var none T
 		return none, err

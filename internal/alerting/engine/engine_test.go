@@ -45,7 +45,7 @@ type scene struct {
 	log   journal
 
 	library   indicator.Library
-	suspended func(owner string) bool
+	suspended func(owner principal.Owner) bool
 	now       func() time.Time // the engine's clock; nil for time.Now
 
 	mu        sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 )
@@ -22,7 +23,10 @@ type Handed struct {
 }
 
 // Name identifies an alert in the store.
-type Name struct{ Owner, ID string }
+type Name struct {
+	Owner principal.Owner
+	ID    string
+}
 
 // Stored is a store as a single engine reads it when it starts. Alerts yields an error with
 // the ID of the alert if that alone cannot be read.

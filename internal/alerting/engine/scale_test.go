@@ -92,7 +92,7 @@ func (m *memory) run(t *testing.T, v *venue) (*engine.Engine, func()) {
 }
 
 func stored(a alert.Alert, i int) alert.Alert {
-	a.ID, a.Owner, a.Created = id.New(time.Now()), fmt.Sprintf("owner %d", i%100), time.Now()
+	a.ID, a.Owner, a.Created = id.New(time.Now()), principal.Owner(fmt.Sprintf("owner %d", i%100)), time.Now()
 	a.Instrument = market.Symbol{Venue: "venue", Name: a.Symbol.Name}
 	return a
 }

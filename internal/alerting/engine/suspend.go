@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
 // Suspend keeps the alerts of an owner from firing. They stay listed and stored. Those that are
 // adopted later do not fire either if Config.Suspended says so.
-func (e *Engine) Suspend(ctx context.Context, owner string) error {
+func (e *Engine) Suspend(ctx context.Context, owner principal.Owner) error {
 	return e.do(ctx, func(l *loop) {
 		l.index.DeactivateOwner(owner)
 		for _, a := range l.index.List(owner) {
@@ -20,7 +21,7 @@ func (e *Engine) Suspend(ctx context.Context, owner string) error {
 
 // Resume lets the alerts of an owner fire again, on the instruments that this engine evaluates.
 // Bars that closed meanwhile do not count.
-func (e *Engine) Resume(ctx context.Context, owner string, mine func(market.Symbol) bool) error {
+func (e *Engine) Resume(ctx context.Context, owner principal.Owner, mine func(market.Symbol) bool) error {
 	return e.do(ctx, func(l *loop) {
 		now := l.cfg.Now()
 		added := make(map[alert.Dependency]bool)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -18,7 +19,7 @@ func TestSuspend_NothingFiresUntilResumed(t *testing.T) {
 			2 * time.Minute: 200, 4 * time.Minute: 100, 8 * time.Minute: 200, 9 * time.Minute: 100, 14 * time.Minute: 200,
 		}))
 		defer func() { s.stop() }()
-		s.suspended = func(owner string) bool { return owner == "ann" }
+		s.suspended = func(owner principal.Owner) bool { return owner == "ann" }
 		a, series := s.set(above("BTC", 150)), s.set(signal("ETH", market.Minute1, "rsi", "rsi_oversold"))
 		if err := s.Suspend(t.Context(), "ann"); err != nil {
 			t.Fatal(err)

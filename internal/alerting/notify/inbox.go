@@ -41,9 +41,9 @@ type Inbox interface {
 	Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit Bound) (*Batch, error)
 	// LoadOwner returns once the inbox holds an owner's entries. It must be called before Tail where
 	// there are many owners.
-	LoadOwner(ctx context.Context, owner string) error
+	LoadOwner(ctx context.Context, owner principal.Owner) error
 	// Tail reads an owner's entries for a reader that stores its own cursor.
-	Tail(owner string) Tail
+	Tail(owner principal.Owner) Tail
 
 	// Stats counts entries, subscriptions and streams.
 	Stats() Stats

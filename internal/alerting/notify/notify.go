@@ -16,6 +16,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -38,7 +39,7 @@ const (
 // An Entry is one notification in an owner's log.
 type Entry struct {
 	Seq    uint64 // ascending from 1, never reused
-	Owner  string
+	Owner  principal.Owner
 	Symbol market.Symbol // with its venue
 	Type   string        // the alert type that filters match, such as "price_above"
 	At     time.Time     // of the commit, from which the age counts

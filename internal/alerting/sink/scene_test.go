@@ -19,6 +19,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/sink/sinktest"
+	"candela/internal/kit/principal"
 )
 
 // shelf is a store in memory.
@@ -29,13 +30,13 @@ type shelf struct {
 	err     error
 }
 
-func (s *shelf) Cursors(context.Context) (map[string]map[string]uint64, error) {
+func (s *shelf) Cursors(context.Context) (map[principal.Owner]map[string]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return map[string]map[string]uint64{"owner": maps.Clone(s.cursors)}, s.err
+	return map[principal.Owner]map[string]uint64{"owner": maps.Clone(s.cursors)}, s.err
 }
 
-func (s *shelf) SaveCursors(_ context.Context, owner string, cursors map[string]uint64) error {
+func (s *shelf) SaveCursors(_ context.Context, owner principal.Owner, cursors map[string]uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil || owner != "owner" {

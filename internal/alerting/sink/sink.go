@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 )
 
@@ -41,18 +42,18 @@ const HeaderSeq = "Candela-Seq"
 
 // Store keeps the cursors of sinks.
 type Store interface {
-	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
-	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+	Cursors(ctx context.Context) (map[principal.Owner]map[string]uint64, error)
+	SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error
 }
 
 // Notifications is the part of notify.Inbox that a sink reads.
 type Notifications interface {
-	Tail(owner string) notify.Tail
+	Tail(owner principal.Owner) notify.Tail
 }
 
 // Config configures a sink. All fields are required.
 type Config struct {
-	Owner         string // whose notifications are sent
+	Owner         principal.Owner // whose notifications are sent
 	Notifications Notifications
 	Store         Store
 	Log           *slog.Logger

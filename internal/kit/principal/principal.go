@@ -8,10 +8,16 @@ import (
 	"time"
 )
 
+// Owner is the id of a person for whom the installation works: alerts, orders and positions
+// belong to one. Every method that reads or changes what belongs to an owner takes it as an
+// Owner, and first, so that no other text can be passed for it. The zero value is no owner:
+// nothing belongs to it.
+type Owner string
+
 // Caller identifies who makes a call. It is stored and sent between replicas under
 // its field names.
 type Caller struct {
-	Subject string    // the owner, to whom alerts, orders and positions belong
+	Subject Owner     // the owner, to whom alerts, orders and positions belong
 	Key     string    // identifies the token without being the token; "local" on stdio
 	Expires time.Time // when the token expires; zero for never
 

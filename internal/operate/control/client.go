@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 // Client is an approved client.
@@ -94,8 +95,8 @@ func Resume(ctx context.Context, home string) (s TradingState, reached bool, err
 }
 
 // HaltOwner halts trading for one owner of the program in a state directory, as Halt or HaltAll.
-func HaltOwner(ctx context.Context, home, owner, reason string, all bool) (s TradingState, reached bool, err error) {
-	values := url.Values{"owner": {owner}, "reason": {reason}}
+func HaltOwner(ctx context.Context, home string, owner principal.Owner, reason string, all bool) (s TradingState, reached bool, err error) {
+	values := url.Values{"owner": {string(owner)}, "reason": {reason}}
 	if all {
 		values.Set("all", "true")
 	}
@@ -103,8 +104,8 @@ func HaltOwner(ctx context.Context, home, owner, reason string, all bool) (s Tra
 }
 
 // ResumeOwner resumes trading for one owner of the program in a state directory.
-func ResumeOwner(ctx context.Context, home, owner string) (s TradingState, reached bool, err error) {
-	return tradingCommand(ctx, home, "/resume?"+url.Values{"owner": {owner}}.Encode())
+func ResumeOwner(ctx context.Context, home string, owner principal.Owner) (s TradingState, reached bool, err error) {
+	return tradingCommand(ctx, home, "/resume?"+url.Values{"owner": {string(owner)}}.Encode())
 }
 
 func tradingCommand(ctx context.Context, home, path string) (s TradingState, reached bool, err error) {

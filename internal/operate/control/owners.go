@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/store"
 )
 
@@ -15,16 +16,16 @@ import (
 type Owners interface {
 	// List returns at most limit records in the order of their ids, from the first after an id,
 	// and whether there are more. An empty state or plan matches all.
-	List(ctx context.Context, after string, state store.OwnerState, plan string, limit int) (OwnerPage, error)
-	Show(ctx context.Context, id string) (OwnerDetail, error)
+	List(ctx context.Context, after principal.Owner, state store.OwnerState, plan string, limit int) (OwnerPage, error)
+	Show(ctx context.Context, id principal.Owner) (OwnerDetail, error)
 	// Suspend ends the owner's logins and refuses new ones; Resume allows them again.
-	Suspend(ctx context.Context, id string) (store.Owner, error)
-	Resume(ctx context.Context, id string) (store.Owner, error)
-	Link(ctx context.Context, id, issuer, subject string) (store.Owner, error)
-	SetPlan(ctx context.Context, id, plan string) (store.Owner, error)
-	Export(ctx context.Context, id string, row func(store.ExportedRow) error) error
+	Suspend(ctx context.Context, id principal.Owner) (store.Owner, error)
+	Resume(ctx context.Context, id principal.Owner) (store.Owner, error)
+	Link(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error)
+	SetPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error)
+	Export(ctx context.Context, id principal.Owner, row func(store.ExportedRow) error) error
 	// Erase removes what there is of a suspended owner.
-	Erase(ctx context.Context, id string) (store.Erasure, error)
+	Erase(ctx context.Context, id principal.Owner) (store.Erasure, error)
 }
 
 // OwnerPage is a part of the list of owners.
@@ -45,34 +46,34 @@ const maxOwners = 100
 
 func (s Server) handleOwners(mux *http.ServeMux) {
 	mux.HandleFunc("GET /owners", func(w http.ResponseWriter, r *http.Request) {
-		page, err := s.Owners.List(r.Context(), r.FormValue("after"), store.OwnerState(r.FormValue("state")), r.FormValue("plan"), maxOwners)
+		page, err := s.Owners.List(r.Context(), principal.Owner(r.FormValue("after")), store.OwnerState(r.FormValue("state")), r.FormValue("plan"), maxOwners)
 		s.answerTrading(w, r, page, err)
 	})
 	mux.HandleFunc("GET /owners/{id}", func(w http.ResponseWriter, r *http.Request) {
-		one, err := s.Owners.Show(r.Context(), r.PathValue("id"))
+		one, err := s.Owners.Show(r.Context(), principal.Owner(r.PathValue("id")))
 		s.answerTrading(w, r, one, err)
 	})
 	mux.HandleFunc("DELETE /owners/{id}", func(w http.ResponseWriter, r *http.Request) {
-		proof, err := s.Owners.Erase(r.Context(), r.PathValue("id"))
+		proof, err := s.Owners.Erase(r.Context(), principal.Owner(r.PathValue("id")))
 		s.answerTrading(w, r, proof, err)
 	})
 	mux.HandleFunc("GET /owners/{id}/export", s.exportOwner)
-	for path, do := range map[string]func(ctx context.Context, id string, r *http.Request) (store.Owner, error){
-		"suspend": func(ctx context.Context, id string, _ *http.Request) (store.Owner, error) {
+	for path, do := range map[string]func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error){
+		"suspend": func(ctx context.Context, id principal.Owner, _ *http.Request) (store.Owner, error) {
 			return s.Owners.Suspend(ctx, id)
 		},
-		"resume": func(ctx context.Context, id string, _ *http.Request) (store.Owner, error) {
+		"resume": func(ctx context.Context, id principal.Owner, _ *http.Request) (store.Owner, error) {
 			return s.Owners.Resume(ctx, id)
 		},
-		"plan": func(ctx context.Context, id string, r *http.Request) (store.Owner, error) {
+		"plan": func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error) {
 			return s.Owners.SetPlan(ctx, id, r.FormValue("plan"))
 		},
-		"link": func(ctx context.Context, id string, r *http.Request) (store.Owner, error) {
+		"link": func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error) {
 			return s.Owners.Link(ctx, id, r.FormValue("issuer"), r.FormValue("subject"))
 		},
 	} {
 		mux.HandleFunc("POST /owners/{id}/"+path, func(w http.ResponseWriter, r *http.Request) {
-			o, err := do(r.Context(), r.PathValue("id"), r)
+			o, err := do(r.Context(), principal.Owner(r.PathValue("id")), r)
 			s.answerTrading(w, r, o, err)
 		})
 	}
@@ -80,11 +81,11 @@ func (s Server) handleOwners(mux *http.ServeMux) {
 
 // exportOwner writes a line for each row: the table, a blank, one JSON object.
 func (s Server) exportOwner(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.Owners.Show(r.Context(), r.PathValue("id")); err != nil {
+	if _, err := s.Owners.Show(r.Context(), principal.Owner(r.PathValue("id"))); err != nil {
 		s.answerTrading(w, r, nil, err)
 		return
 	}
-	err := s.Owners.Export(r.Context(), r.PathValue("id"), func(row store.ExportedRow) error {
+	err := s.Owners.Export(r.Context(), principal.Owner(r.PathValue("id")), func(row store.ExportedRow) error {
 		_, err := w.Write(append(append([]byte(row.Table+" "), row.JSON...), '\n'))
 		return err
 	})
@@ -108,29 +109,29 @@ func callOwners[T any](ctx context.Context, home, method, path string) (T, error
 }
 
 // ListOwners returns a page of owners of the server.
-func ListOwners(ctx context.Context, home, after, state, plan string) (OwnerPage, error) {
-	return callOwners[OwnerPage](ctx, home, http.MethodGet, "/owners?"+url.Values{"after": {after}, "state": {state}, "plan": {plan}}.Encode())
+func ListOwners(ctx context.Context, home string, after principal.Owner, state, plan string) (OwnerPage, error) {
+	return callOwners[OwnerPage](ctx, home, http.MethodGet, "/owners?"+url.Values{"after": {string(after)}, "state": {state}, "plan": {plan}}.Encode())
 }
 
 // ShowOwner returns an owner of the server.
-func ShowOwner(ctx context.Context, home, id string) (OwnerDetail, error) {
-	return callOwners[OwnerDetail](ctx, home, http.MethodGet, "/owners/"+url.PathEscape(id))
+func ShowOwner(ctx context.Context, home string, id principal.Owner) (OwnerDetail, error) {
+	return callOwners[OwnerDetail](ctx, home, http.MethodGet, "/owners/"+url.PathEscape(string(id)))
 }
 
 // ChangeOwner suspends, resumes or links an owner, or sets its plan, and returns its record.
-func ChangeOwner(ctx context.Context, home, id, change string, values url.Values) (store.Owner, error) {
-	return callOwners[store.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(id)+"/"+change+"?"+values.Encode())
+func ChangeOwner(ctx context.Context, home string, id principal.Owner, change string, values url.Values) (store.Owner, error) {
+	return callOwners[store.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/"+change+"?"+values.Encode())
 }
 
 // EraseOwner erases a suspended owner of the server and returns the proof.
-func EraseOwner(ctx context.Context, home, id string) (store.Erasure, error) {
-	return callOwners[store.Erasure](ctx, home, http.MethodDelete, "/owners/"+url.PathEscape(id))
+func EraseOwner(ctx context.Context, home string, id principal.Owner) (store.Erasure, error) {
+	return callOwners[store.Erasure](ctx, home, http.MethodDelete, "/owners/"+url.PathEscape(string(id)))
 }
 
 // ExportOwner returns everything that the server has of an owner: lines of a table's name, a
 // blank and a JSON object.
-func ExportOwner(ctx context.Context, home, id string) ([]byte, error) {
-	text, err := send(ctx, home, http.MethodGet, "/owners/"+url.PathEscape(id)+"/export")
+func ExportOwner(ctx context.Context, home string, id principal.Owner) ([]byte, error) {
+	text, err := send(ctx, home, http.MethodGet, "/owners/"+url.PathEscape(string(id))+"/export")
 	if len(text) == maxAnswer {
 		return nil, fault.New(fault.Unsupported, "too_large", "the export is larger than %s bytes", strconv.Itoa(maxAnswer))
 	}

@@ -21,6 +21,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/shutdown"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
@@ -70,8 +71,8 @@ type AllHalter interface {
 
 // An OwnerHalter is a Trader for many owners that can halt and resume one of them.
 type OwnerHalter interface {
-	HaltOwner(ctx context.Context, owner, who, reason string, all bool) (guard.State, error)
-	ResumeOwner(ctx context.Context, owner, who string) (guard.State, error)
+	HaltOwner(ctx context.Context, owner principal.Owner, who, reason string, all bool) (guard.State, error)
+	ResumeOwner(ctx context.Context, owner principal.Owner, who string) (guard.State, error)
 }
 
 // ofOwners returns the trader for many owners.
@@ -83,7 +84,7 @@ func (s Server) ofOwners() (OwnerHalter, error) {
 }
 
 // halt carries out a halt of an owner, "" for all, of all orders or of those that do not protect a position.
-func (s Server) halt(ctx context.Context, owner, reason string, all bool) (guard.State, error) {
+func (s Server) halt(ctx context.Context, owner principal.Owner, reason string, all bool) (guard.State, error) {
 	if owner != "" {
 		many, err := s.ofOwners()
 		if err != nil {
@@ -217,7 +218,7 @@ func (s Server) handleTokens(mux *http.ServeMux) {
 }
 
 // resume resumes trading for an owner, "" for all.
-func (s Server) resume(ctx context.Context, owner string) (guard.State, error) {
+func (s Server) resume(ctx context.Context, owner principal.Owner) (guard.State, error) {
 	if owner == "" {
 		return s.Trader.Resume(ctx, ByResume)
 	}
@@ -230,11 +231,11 @@ func (s Server) resume(ctx context.Context, owner string) (guard.State, error) {
 
 func (s Server) handleTrading(mux *http.ServeMux) {
 	mux.HandleFunc("POST /halt", func(w http.ResponseWriter, r *http.Request) {
-		state, err := s.halt(r.Context(), r.FormValue("owner"), r.FormValue("reason"), r.FormValue("all") == "true")
+		state, err := s.halt(r.Context(), principal.Owner(r.FormValue("owner")), r.FormValue("reason"), r.FormValue("all") == "true")
 		s.answerTrading(w, r, StateOf(state), err)
 	})
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) {
-		state, err := s.resume(r.Context(), r.FormValue("owner"))
+		state, err := s.resume(r.Context(), principal.Owner(r.FormValue("owner")))
 		s.answerTrading(w, r, StateOf(state), err)
 	})
 	if desk, ok := s.Trader.(Approver); ok {

@@ -217,7 +217,7 @@ func (m *migration) copyOrders(ctx context.Context) error {
 			_, err := m.to.AppendEvents(ctx, principal.Caller{Subject: owner}, step)
 			return err
 		}
-		if err := copyHistory(m, d, "the orders of "+owner, m.from.OrderEvents(ctx, owner), m.to.OrderEvents(ctx, owner), sameEvent, add); err != nil {
+		if err := copyHistory(m, d, "the orders of "+string(owner), m.from.OrderEvents(ctx, owner), m.to.OrderEvents(ctx, owner), sameEvent, add); err != nil {
 			return err
 		}
 	}
@@ -233,7 +233,7 @@ func (m *migration) copyJournals(ctx context.Context) error {
 	for owner, names := range journals {
 		for _, name := range names {
 			add := func(step [][]byte) error { return m.to.AppendJournal(ctx, owner, name, step) }
-			what := "the entries of the paper account of " + owner
+			what := "the entries of the paper account of " + string(owner)
 			if err := copyHistory(m, d, what, m.from.Journal(ctx, owner, name), m.to.Journal(ctx, owner, name), bytes.Equal, add); err != nil {
 				return err
 			}

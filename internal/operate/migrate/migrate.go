@@ -133,25 +133,25 @@ type alertSide interface {
 	AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error)
 	LastEntry(ctx context.Context) (uint64, error)
 
-	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
-	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+	Cursors(ctx context.Context) (map[principal.Owner]map[string]uint64, error)
+	SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error
 	Marks(ctx context.Context) (map[provider.Sub]int64, error)
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 }
 
 // orderSide keeps orders, trading states and the journal of the paper account.
 type orderSide interface {
-	OrderOwners(ctx context.Context) ([]string, error)
-	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	OrderOwners(ctx context.Context) ([]principal.Owner, error)
+	OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error]
 	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
 
-	States(ctx context.Context) (map[string]map[string][]byte, error)
-	State(ctx context.Context, owner, name string) ([]byte, error)
+	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error)
+	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
 	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
 
-	Journals(ctx context.Context) (map[string][]string, error)
-	Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error]
-	AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error
+	Journals(ctx context.Context) (map[principal.Owner][]string, error)
+	Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error]
+	AppendJournal(ctx context.Context, owner principal.Owner, name string, entries [][]byte) error
 }
 
 type migration struct {

@@ -43,7 +43,7 @@ type kept struct {
 	Notifications []string
 	Waiting       map[string][]string // of sinks: what they have not sent
 	Marks         map[string]int64
-	Events        map[string][]string
+	Events        map[principal.Owner][]string
 	Journals      map[string][]string
 	States        map[string]string
 }
@@ -51,7 +51,7 @@ type kept struct {
 // look reads a side.
 func look(t *testing.T, s side) kept {
 	t.Helper()
-	k := kept{Waiting: map[string][]string{}, Marks: map[string]int64{}, Events: map[string][]string{}, Journals: map[string][]string{}, States: map[string]string{}}
+	k := kept{Waiting: map[string][]string{}, Marks: map[string]int64{}, Events: map[principal.Owner][]string{}, Journals: map[string][]string{}, States: map[string]string{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -79,7 +79,7 @@ func look(t *testing.T, s side) kept {
 					rest = append(rest, k.Notifications[i])
 				}
 			}
-			k.Waiting[owner+" "+reader] = rest
+			k.Waiting[string(owner)+" "+reader] = rest
 		}
 	}
 	marks, err := s.Marks(t.Context())
@@ -101,7 +101,7 @@ func look(t *testing.T, s side) kept {
 		for _, name := range names {
 			for e, err := range s.Journal(t.Context(), owner, name) {
 				must(err)
-				k.Journals[owner+" "+name] = append(k.Journals[owner+" "+name], string(e))
+				k.Journals[string(owner)+" "+name] = append(k.Journals[string(owner)+" "+name], string(e))
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func look(t *testing.T, s side) kept {
 	must(err)
 	for owner, values := range states {
 		for name, value := range values {
-			k.States[owner+" "+name] = string(value)
+			k.States[string(owner)+" "+name] = string(value)
 		}
 	}
 	return k
@@ -146,7 +146,7 @@ func furnish(t *testing.T, home string, has stock) {
 	var putting sync.WaitGroup // together, they share commits
 	n := has.active + has.fired
 	for i := range n {
-		owner := []string{"owner", "another"}[i%2]
+		owner := []principal.Owner{"owner", "another"}[i%2]
 		a := alert.Alert{
 			ID: fmt.Sprintf("alert-%d", i), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
 			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString("100.10")}, Created: at, Note: "a note <&> \u202e",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 )
@@ -25,8 +26,8 @@ func TestMigrate_OwnersKeepTheirStanding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ann", "bob", "eve"} {
-		if _, err := l.SeeOwner(t.Context(), store.Owner{ID: name, Issuer: "https://id.example", Subject: name, Email: name + "@example.com"}); err != nil {
+	for _, name := range []principal.Owner{"ann", "bob", "eve"} {
+		if _, err := l.SeeOwner(t.Context(), store.Owner{ID: name, Issuer: "https://id.example", Subject: string(name), Email: string(name) + "@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Bounds of runs that go on after their call was answered.
@@ -27,7 +29,7 @@ type Runs[T any] struct {
 // Run is a call that may go on after its client was answered.
 type Run[T any] struct {
 	ID    string
-	owner string
+	owner principal.Owner
 	began time.Time
 	done  chan struct{}
 	stop  context.CancelCauseFunc
@@ -45,7 +47,7 @@ type Run[T any] struct {
 // too many runs already; otherwise it returns the run, which goes on. A negative wait has no
 // limit. A call whose ctx ends first is cancelled. The call reports how far it is by the function
 // that it gets; forward passes that on while the client waits and may be nil.
-func (r *Runs[T]) Do(ctx context.Context, owner string, wait time.Duration, forward func(done, total int, message string), call func(context.Context, func(done, total int, message string)) (T, error)) (*Run[T], T, error) {
+func (r *Runs[T]) Do(ctx context.Context, owner principal.Owner, wait time.Duration, forward func(done, total int, message string), call func(context.Context, func(done, total int, message string)) (T, error)) (*Run[T], T, error) {
 	own, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	run := &Run[T]{ID: rand.Text()[:16], owner: owner, began: time.Now(), done: make(chan struct{}), stop: stop, forward: forward}
 	r.running.Go(func() {
@@ -146,7 +148,7 @@ func (r *Runs[T]) keep(run *Run[T]) bool {
 }
 
 // Get returns a run of an owner that was answered before it ended.
-func (r *Runs[T]) Get(owner, id string) (*Run[T], bool) {
+func (r *Runs[T]) Get(owner principal.Owner, id string) (*Run[T], bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.kept, func(k *Run[T]) bool { return k.owner == owner && k.ID == id })

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // Bounds of a store.
@@ -23,13 +25,13 @@ type Store struct {
 }
 
 type kept struct {
-	owner string
+	owner principal.Owner
 	until time.Time
 	*Report
 }
 
 // Put keeps a report of an owner, in place of one with the same id.
-func (s *Store) Put(owner string, r *Report) {
+func (s *Store) Put(owner principal.Owner, r *Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(func(k *kept) bool { return k.owner == owner && k.ID == r.ID || s.Now().After(k.until) })
@@ -42,7 +44,7 @@ func (s *Store) Put(owner string, r *Report) {
 }
 
 // Get returns a report of an owner. Using it keeps it.
-func (s *Store) Get(owner, id string) (*Report, bool) {
+func (s *Store) Get(owner principal.Owner, id string) (*Report, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(func(k *kept) bool { return s.Now().After(k.until) })
@@ -57,7 +59,7 @@ func (s *Store) Get(owner, id string) (*Report, bool) {
 }
 
 // IDs returns the ids of an owner's reports, the newest first.
-func (s *Store) IDs(owner string) []string {
+func (s *Store) IDs(owner principal.Owner) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ids []string

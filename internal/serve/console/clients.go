@@ -17,16 +17,16 @@ import (
 // Clients are the clients that the owner approved.
 type Clients interface {
 	// Tokens lists what the owner approved and where the owner is logged in, newest first.
-	Tokens(ctx context.Context, subject string) ([]oauth.Token, error)
+	Tokens(ctx context.Context, subject principal.Owner) ([]oauth.Token, error)
 	Used(key string) usage.Use
 	Ended() []usage.Ended
 
-	Revoke(ctx context.Context, subject, id string) error
+	Revoke(ctx context.Context, subject principal.Owner, id string) error
 	RevokeAll(ctx context.Context) (int, error)
 
 	Rescopes() bool // Rescope works here
 	Most() principal.Scope
-	Rescope(ctx context.Context, subject, id string, scope principal.Scope) error
+	Rescope(ctx context.Context, subject principal.Owner, id string, scope principal.Scope) error
 }
 
 // clientsPage lists who has access.
@@ -426,7 +426,7 @@ func (c *Console) endOthers(v *visit) (done, error) {
 }
 
 // readClients follows who has access and what was used last.
-func (c *Console) readClients(subject string) reading {
+func (c *Console) readClients(subject principal.Owner) reading {
 	return func(ctx context.Context, to *strings.Builder, _ *sight) error {
 		all, err := c.cfg.Clients.Tokens(ctx, subject)
 		for _, t := range all {

@@ -20,7 +20,7 @@ type crowd struct {
 	tokens []oauth.Token
 }
 
-func (c *crowd) Tokens(context.Context, string) ([]oauth.Token, error) { return c.tokens, nil }
+func (c *crowd) Tokens(context.Context, principal.Owner) ([]oauth.Token, error) { return c.tokens, nil }
 
 func (c *crowd) Used(string) usage.Use {
 	return usage.Use{Last: noon().Add(-12 * time.Second), Tool: "get_positions", Today: map[string]usage.Count{"place_order": {Calls: 11, Failed: 2}, "set_alert": {Calls: 2}}}
@@ -30,7 +30,7 @@ func (c *crowd) Ended() []usage.Ended {
 	return []usage.Ended{{Client: usage.Client{Name: "<b>old</b>", Target: "http://localhost:14417", Scope: "trade"}, At: noon(), Reason: usage.Revoked}}
 }
 
-func (c *crowd) Revoke(_ context.Context, _, id string) error {
+func (c *crowd) Revoke(_ context.Context, _ principal.Owner, id string) error {
 	c.did("revoke " + id)
 	return nil
 }
@@ -43,7 +43,7 @@ func (c *crowd) RevokeAll(context.Context) (int, error) {
 func (c *crowd) Rescopes() bool        { return true }
 func (c *crowd) Most() principal.Scope { return principal.Trade }
 
-func (c *crowd) Rescope(_ context.Context, _, id string, scope principal.Scope) error {
+func (c *crowd) Rescope(_ context.Context, _ principal.Owner, id string, scope principal.Scope) error {
 	c.did("rescope " + id + " " + scope.String())
 	return nil
 }

@@ -125,6 +125,6 @@ const byConsole = "the console"
 // caller is the owner at the console. No token stands behind it.
 func (v *visit) caller() principal.Caller { return callerOf(v.session.Subject) }
 
-func callerOf(subject string) principal.Caller {
+func callerOf(subject principal.Owner) principal.Caller {
 	return principal.Caller{Subject: subject, Key: "console", Client: "console", Scope: principal.Trade}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candela/internal/kit/bucket"
+	"candela/internal/kit/principal"
 )
 
 // Limits bounds what clients may use; docs/limits.md lists them. A zero field means its
@@ -23,7 +24,7 @@ type Limits struct {
 	Strangers bucket.Rate // requests of an address without a valid token; 200 at once, then 50 a second
 	Address   int         // connections of an address; half of all
 	// Owner returns what all tokens of an owner together may use; nil for no such limit.
-	Owner func(owner string) OwnerLimits
+	Owner func(owner principal.Owner) OwnerLimits
 }
 
 // OwnerLimits bounds what the tokens of one owner may use together.
@@ -56,7 +57,7 @@ type budgets struct {
 
 	mu     sync.Mutex
 	tokens map[string]*usage
-	owners map[string]int // requests of each owner; of those who have some
+	owners map[principal.Owner]int // requests of each owner; of those who have some
 	rates  map[bucket.Rate]*bucket.Set[string]
 	held   int64 // bytes, of all of them
 	open   int64 // bytes, of clients without a token
@@ -70,7 +71,7 @@ type usage struct {
 
 func newBudgets(l Limits) *budgets {
 	return &budgets{
-		limits: l, tokens: make(map[string]*usage), owners: make(map[string]int), rates: make(map[bucket.Rate]*bucket.Set[string]),
+		limits: l, tokens: make(map[string]*usage), owners: make(map[principal.Owner]int), rates: make(map[bucket.Rate]*bucket.Set[string]),
 		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
 	}
 }
@@ -95,7 +96,7 @@ func (b *budgets) take(key string) *httpRefusal {
 
 // beginFor counts a request of an owner, or refuses it. endFor must be called when the response is
 // sent.
-func (b *budgets) beginFor(owner string) *httpRefusal {
+func (b *budgets) beginFor(owner principal.Owner) *httpRefusal {
 	if b.limits.Owner == nil {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (b *budgets) beginFor(owner string) *httpRefusal {
 		rate = bucket.NewSet[string](most.Requests, remembered)
 		b.rates[most.Requests] = rate
 	}
-	if wait := rate.Take(owner, time.Now()); wait > 0 {
+	if wait := rate.Take(string(owner), time.Now()); wait > 0 {
 		b.refused.ownerRequests.Add(1)
 		return busy("too many requests: your plan has %.0f per second; wait before the next", perSecond(most.Requests))
 	}
@@ -119,7 +120,7 @@ func (b *budgets) beginFor(owner string) *httpRefusal {
 	return nil
 }
 
-func (b *budgets) endFor(owner string) {
+func (b *budgets) endFor(owner principal.Owner) {
 	if b.limits.Owner == nil {
 		return
 	}

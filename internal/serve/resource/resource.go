@@ -21,8 +21,8 @@ const maxBytes = 256 << 10
 
 // Log is the owner's log of fired alerts.
 type Log interface {
-	LoadOwner(ctx context.Context, owner string) error
-	Tail(owner string) notify.Tail
+	LoadOwner(ctx context.Context, owner principal.Owner) error
+	Tail(owner principal.Owner) notify.Tail
 }
 
 // Set is the resources over a log. It is safe for concurrent use.

@@ -37,7 +37,7 @@ func newLog(t *testing.T) *log {
 }
 
 // fire appends an alert of an owner with so many more bytes.
-func (l *log) fire(owner string, padding int) {
+func (l *log) fire(owner principal.Owner, padding int) {
 	l.seq++
 	l.Append([]notify.Entry{{Seq: l.seq, Owner: owner, At: time.Now(), Data: fmt.Appendf(nil, `{"alert_id":"a-%d","pad":%q}`, l.seq, strings.Repeat("x", padding))}})
 }

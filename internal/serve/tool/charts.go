@@ -51,7 +51,7 @@ func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 
 // inTurn runs processor-bound work when the caller gets a slot.
 func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func() error) error {
-	release, err := c.turns.Take(ctx, caller.Subject, caller.Key)
+	release, err := c.turns.Take(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func longSlots() int { return max(1, slots()/2) }
 // inBackground runs long work when the caller gets a slot. Others get the slot whenever the work
 // pauses, and charts do not need one of these.
 func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
-	held, done, err := c.behind.Hold(ctx, caller.Subject, caller.Key)
+	held, done, err := c.behind.Hold(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
 		return err
 	}

@@ -332,7 +332,7 @@ func (r *backtestArgs) sweepTables(p *past) []report.Table {
 // the same idea.
 func (r *backtestArgs) shape(caller principal.Caller) string {
 	text := string(r.longText) + "|" + string(r.shortText) + "|" + r.script
-	return caller.Subject + "|" + r.symbol.String() + "|" + r.interval.String() + "|" + strings.Map(func(c rune) rune {
+	return string(caller.Subject) + "|" + r.symbol.String() + "|" + r.interval.String() + "|" + strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' || c == '.' || c == ' ' {
 			return -1
 		}

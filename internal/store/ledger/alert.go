@@ -28,7 +28,7 @@ const (
 // PutAlert stores an active alert of the caller's subject.
 func (l *Ledger) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error {
 	if a.Owner == "" || a.Owner != by.Subject {
-		return fault.Field("owner", a.Owner, "the caller's own subject, "+by.Subject)
+		return fault.Field("owner", string(a.Owner), "the caller's own subject, "+string(by.Subject))
 	}
 	row, err := rowOf(a)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *Ledger) CancelAlert(ctx context.Context, by principal.Caller, id string
 }
 
 // removeAlert removes an alert and reports whether it was active.
-func (t *tx) removeAlert(id, owner string) (bool, error) {
+func (t *tx) removeAlert(id string, owner principal.Owner) (bool, error) {
 	n, err := t.exec("DELETE FROM alerts WHERE id = ? AND owner = ?", id, owner)
 	return n == 1, err
 }
@@ -227,14 +227,14 @@ func newWords() *words {
 func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	var a alert.Alert
 	var symbol, instrument, interval, kind, threshold string
-	var rule string
+	var who, rule string
 	var created, expires, since, fired int64 // database/sql scans named types by reflection, which allocates
-	err := scan(&a.ID, &a.Owner, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since,
+	err := scan(&a.ID, &who, &symbol, &instrument, &interval, &kind, &threshold, &a.Condition.Indicator, &a.Condition.Signal, &created, &expires, &a.Note, &since,
 		&rule, &a.State.Fires, &fired, &a.State.Side)
 	if err != nil {
 		return alert.Alert{}, err
 	}
-	a.Owner, a.Condition.Indicator, a.Condition.Signal = w.text(a.Owner), w.text(a.Condition.Indicator), w.text(a.Condition.Signal)
+	a.Owner, a.Condition.Indicator, a.Condition.Signal = principal.Owner(w.text(who)), w.text(a.Condition.Indicator), w.text(a.Condition.Signal)
 	a.Created, a.Expires, a.BarOpen = time.UnixMicro(created).UTC(), stamp(expires).time(), stamp(since).time()
 	a.State.LastFired = stamp(fired).time()
 	var errs [6]error

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
+
+	"candela/internal/kit/principal"
 )
 
 // chainDomain begins what is hashed for the chain of an owner.
@@ -28,7 +30,7 @@ func (c *Chain) Add(event Hash) {
 
 // Chain returns the chain of an owner, and whether it had a given link on the way: one that was noted
 // down earlier and must still be there. Whether the events are what was written, Verify says.
-func (a *Audit) Chain(ctx context.Context, owner string, link Chain) (now Chain, found bool, err error) {
+func (a *Audit) Chain(ctx context.Context, owner principal.Owner, link Chain) (now Chain, found bool, err error) {
 	found = link == Chain{}
 	for e, err := range rows(ctx, a.db, "read the events of an owner", scanEvent, selectEvents+"WHERE owner = ? ORDER BY seq", owner) {
 		if err != nil {

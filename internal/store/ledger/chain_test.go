@@ -17,7 +17,7 @@ func TestChain_IsTheOwnersAlone(t *testing.T) {
 	both := t.TempDir()
 	shared := open(t, both)
 	for n := range 4 {
-		for _, name := range []string{"ann", "bob"} {
+		for _, name := range []principal.Owner{"ann", "bob"} {
 			put(t, shared, name, int64(n))
 		}
 	}
@@ -61,7 +61,7 @@ func TestChain_IsTheOwnersAlone(t *testing.T) {
 	verified(t, both)
 }
 
-func put(t *testing.T, l *ledger.Ledger, owner string, level int64) {
+func put(t *testing.T, l *ledger.Ledger, owner principal.Owner, level int64) {
 	t.Helper()
 	a := newAlert(level)
 	a.Owner = owner

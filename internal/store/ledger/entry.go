@@ -23,13 +23,13 @@ func (l *Ledger) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Ent
 
 func (w *words) scanEntry(scan scanner) (notify.Entry, error) {
 	var e notify.Entry
-	var symbol string
+	var who, symbol string
 	var at int64
-	err := scan(&e.Seq, &e.Owner, &symbol, &e.Type, &at, &e.Data)
+	err := scan(&e.Seq, &who, &symbol, &e.Type, &at, &e.Data)
 	if err != nil {
 		return notify.Entry{}, err
 	}
-	e.Owner, e.Type, e.At = w.text(e.Owner), w.text(e.Type), time.UnixMicro(at).UTC()
+	e.Owner, e.Type, e.At = principal.Owner(w.text(who)), w.text(e.Type), time.UnixMicro(at).UTC()
 	if e.Symbol, err = w.symbol(symbol); err != nil {
 		return notify.Entry{}, damaged(fmt.Sprintf("notification %d", e.Seq), err)
 	}
@@ -124,7 +124,7 @@ func (l *Ledger) PruneEntries(ctx context.Context, before time.Time, keep, limit
 
 // cuts finds for each owner with more than keep notifications the number up to
 // which they go. It steps from owner to owner on the index.
-func (l *Ledger) cuts(ctx context.Context, keep int) (map[string]uint64, error) {
+func (l *Ledger) cuts(ctx context.Context, keep int) (map[principal.Owner]uint64, error) {
 	const query = `
 		WITH RECURSIVE owners (owner) AS (
 			SELECT min(owner) FROM entries
@@ -134,14 +134,14 @@ func (l *Ledger) cuts(ctx context.Context, keep int) (map[string]uint64, error) 
 		SELECT owner, (SELECT seq FROM entries e WHERE e.owner = owners.owner ORDER BY seq DESC LIMIT 1 OFFSET ?)
 		FROM owners WHERE owner IS NOT NULL`
 	type cut struct {
-		owner string
+		owner principal.Owner
 		seq   *uint64
 	}
 	scan := func(scan scanner) (c cut, err error) {
 		err = scan(&c.owner, &c.seq)
 		return c, err
 	}
-	cuts := make(map[string]uint64)
+	cuts := make(map[principal.Owner]uint64)
 	for c, err := range rows(ctx, l.read, "read the notifications", scan, query, keep) {
 		if err != nil {
 			return nil, err

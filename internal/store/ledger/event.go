@@ -13,7 +13,7 @@ import (
 type Event struct {
 	Seq     uint64    // ascending from 1 without a gap
 	At      time.Time // when it was written, by the ledger's clock
-	Owner   string
+	Owner   principal.Owner
 	Kind    string // such as "alert_set"
 	Subject string // the id of what it is about
 	Actor   string // what stands for the token that asked; "" for the service itself
@@ -47,7 +47,7 @@ func (e *Event) sum() Hash {
 	buf = append(buf, e.Prev[:]...)
 	buf = binary.BigEndian.AppendUint64(buf, e.Seq)
 	buf = binary.BigEndian.AppendUint64(buf, uint64(e.At.UnixMicro()))
-	for _, text := range [...]string{e.Owner, e.Kind, e.Subject, e.Actor, e.Client} {
+	for _, text := range [...]string{string(e.Owner), e.Kind, e.Subject, e.Actor, e.Client} {
 		buf = binary.BigEndian.AppendUint64(buf, uint64(len(text)))
 		buf = append(buf, text...)
 	}
@@ -87,7 +87,7 @@ func (t *tx) saveHead(before head) error {
 
 // record appends an event about something of an owner, asked for by a caller. The
 // zero caller is the service itself.
-func (t *tx) record(by principal.Caller, owner, kind, subject string, body []byte) error {
+func (t *tx) record(by principal.Caller, owner principal.Owner, kind, subject string, body []byte) error {
 	e := Event{
 		Seq: t.head.event + 1, At: t.l.now(), Owner: owner, Kind: kind, Subject: subject,
 		Actor: by.Key, Client: by.Client, Body: body, Prev: t.head.hash,

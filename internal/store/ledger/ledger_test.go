@@ -54,7 +54,8 @@ func TestLedger_KeepsSnapshots(t *testing.T) {
 // journal is one of the ledger's, as the paper account sees it.
 type journal struct {
 	*ledger.Ledger
-	owner, name string
+	owner principal.Owner
+	name  string
 }
 
 func (j journal) Append(ctx context.Context, entries ...[]byte) error {
@@ -78,7 +79,7 @@ func TestLedger_KeepsJournals(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)
 	for _, of := range [][2]string{{"ann", "paper"}, {"ann", "other"}, {"bob", "paper"}} {
-		papertest.RunJournal(t, func(testing.TB) broker.Journal { return journal{l, of[0], of[1]} })
+		papertest.RunJournal(t, func(testing.TB) broker.Journal { return journal{l, principal.Owner(of[0]), of[1]} })
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

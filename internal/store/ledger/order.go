@@ -64,7 +64,7 @@ func about(e order.Event) string {
 
 // project makes of an owner's order what the event says, and returns false for a
 // fill that is known.
-func (t *tx) project(owner string, e order.Event) (bool, error) {
+func (t *tx) project(owner principal.Owner, e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, t.createOrder(owner, e)
@@ -106,13 +106,13 @@ func refused(err error) error {
 	return &fault.Error{Kind: fault.Conflict, Code: "order_event_refused", Message: "the order does not allow that now", Cause: err}
 }
 
-func (t *tx) createOrder(owner string, e order.Event) error {
+func (t *tx) createOrder(owner principal.Owner, e order.Event) error {
 	o, err := order.Apply(order.Order{}, e)
 	if err != nil {
 		return refused(err)
 	}
 	if o.Owner != owner {
-		return fault.Field("owner", o.Owner, "the caller's own subject, "+owner)
+		return fault.Field("owner", string(o.Owner), "the caller's own subject, "+string(owner))
 	}
 	body, err := bodyOf(o)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *tx) taken(o order.Order) error {
 }
 
 // addFill notes a trade and reports whether it was new.
-func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
+func (t *tx) addFill(owner principal.Owner, f *order.Fill) (bool, error) {
 	body, err := json.Marshal(f)
 	if err != nil {
 		return false, fmt.Errorf("fill %s: %w", f.TradeID, err)
@@ -161,7 +161,7 @@ func (t *tx) addFill(owner string, f *order.Fill) (bool, error) {
 
 // renameFills frees the names of an owner's trades, all but those of orders that are
 // kept, because the venue assigns them again. The trade itself has its own still.
-func (t *tx) renameFills(owner string, kept []string) error {
+func (t *tx) renameFills(owner principal.Owner, kept []string) error {
 	prefix := fmt.Sprintf("%s%d ", wiped, t.head.event+1)
 	_, err := t.exec("UPDATE fills SET trade = ? || trade WHERE owner = ? AND substr(trade, 1, ?) <> ?", prefix, owner, len(wiped), wiped)
 	for _, id := range kept {
@@ -180,7 +180,7 @@ func (t *tx) renameFills(owner string, kept []string) error {
 const wiped = "wiped "
 
 // order returns an order of an owner without its fills.
-func (t *tx) order(owner, id string) (order.Order, error) {
+func (t *tx) order(owner principal.Owner, id string) (order.Order, error) {
 	var body []byte
 	err := t.row("SELECT body FROM orders WHERE id = ? AND owner = ?", []any{id, owner}, &body)
 	if err != nil {
@@ -216,12 +216,12 @@ func parseOrder(body []byte) (order.Order, error) {
 
 // OrderEvents yields the events of an owner in the order in which they were
 // persisted.
-func (l *Ledger) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
+func (l *Ledger) OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error] {
 	return l.orderEvents(ctx, owner, 0)
 }
 
 // orderEvents yields the events of an owner after one.
-func (l *Ledger) orderEvents(ctx context.Context, owner string, after uint64) iter.Seq2[order.Event, error] {
+func (l *Ledger) orderEvents(ctx context.Context, owner principal.Owner, after uint64) iter.Seq2[order.Event, error] {
 	return rows(ctx, l.read, "read the events", scanOrderEvent,
 		"SELECT seq, body FROM events WHERE owner = ? AND seq > ? AND substr(kind, 1, 6) = 'order_' ORDER BY seq", owner, after)
 }
@@ -240,7 +240,7 @@ func scanOrderEvent(scan scanner) (e order.Event, err error) {
 
 // OrderOwners returns who has events of orders. It steps from owner to owner on the
 // index.
-func (l *Ledger) OrderOwners(ctx context.Context) ([]string, error) {
+func (l *Ledger) OrderOwners(ctx context.Context) ([]principal.Owner, error) {
 	const query = `
 		WITH RECURSIVE owners (owner) AS (
 			SELECT min(owner) FROM events WHERE substr(kind, 1, 6) = 'order_'
@@ -248,22 +248,22 @@ func (l *Ledger) OrderOwners(ctx context.Context) ([]string, error) {
 			SELECT (SELECT min(e.owner) FROM events e WHERE substr(e.kind, 1, 6) = 'order_' AND e.owner > owners.owner) FROM owners WHERE owner IS NOT NULL
 		)
 		SELECT owner FROM owners WHERE owner IS NOT NULL`
-	return collect(rows(ctx, l.read, "read the owners", column[string], query))
+	return collect(rows(ctx, l.read, "read the owners", column[principal.Owner], query))
 }
 
 // Order returns an order of an owner.
-func (l *Ledger) Order(ctx context.Context, owner, id string) (order.Order, error) {
+func (l *Ledger) Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error) {
 	return l.findOrder(ctx, owner, "id", id)
 }
 
 // OrderByKey returns the order of an owner's idempotency key.
-func (l *Ledger) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+func (l *Ledger) OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error) {
 	return l.findOrder(ctx, owner, "key", key)
 }
 
 // findOrder returns the order of an owner that has a name in the column by, with its
 // fills, both of one moment.
-func (l *Ledger) findOrder(ctx context.Context, owner, by, name string) (order.Order, error) {
+func (l *Ledger) findOrder(ctx context.Context, owner principal.Owner, by, name string) (order.Order, error) {
 	tx, err := snapshot(ctx, l.read)
 	if err != nil {
 		return order.Order{}, err
@@ -286,7 +286,7 @@ func (l *Ledger) findOrder(ctx context.Context, owner, by, name string) (order.O
 
 // fillsOf returns the fills of an owner's order as order.Order holds them: by time, and
 // those of one moment by their keys.
-func fillsOf(ctx context.Context, db rowQuerier, owner, id string) ([]order.Fill, error) {
+func fillsOf(ctx context.Context, db rowQuerier, owner principal.Owner, id string) ([]order.Fill, error) {
 	scan := func(scan scanner) (f order.Fill, err error) {
 		body, err := column[[]byte](scan)
 		if err != nil {

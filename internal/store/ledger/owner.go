@@ -40,7 +40,7 @@ func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, erro
 			if _, err := t.exec(overwrite); err != nil {
 				return err
 			}
-			return t.record(principal.Caller{}, "", ownerBegan, o.ID, []byte("{}"))
+			return t.record(principal.Caller{}, "", ownerBegan, string(o.ID), []byte("{}"))
 		case err != nil:
 			return err
 		case now.State == store.OwnerErased:
@@ -57,7 +57,7 @@ func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, erro
 
 const ownerColumns = "owner, issuer, subject, email, name, plan, state, since, first, last FROM owners "
 
-func (t *tx) owner(id string) (store.Owner, error) {
+func (t *tx) owner(id principal.Owner) (store.Owner, error) {
 	return scanOwner(func(columns ...any) error {
 		return t.row("SELECT "+ownerColumns+"WHERE owner = ?", []any{id}, columns...)
 	})
@@ -78,7 +78,7 @@ func scanOwner(scan scanner) (o store.Owner, err error) {
 }
 
 // Owner returns the record of an owner.
-func (l *Ledger) Owner(ctx context.Context, id string) (store.Owner, error) {
+func (l *Ledger) Owner(ctx context.Context, id principal.Owner) (store.Owner, error) {
 	o, err := scanOwner(l.read.QueryRowContext(ctx, "SELECT "+ownerColumns+"WHERE owner = ?", id).Scan)
 	if noRow(err) {
 		return o, noOwner(id)
@@ -86,18 +86,18 @@ func (l *Ledger) Owner(ctx context.Context, id string) (store.Owner, error) {
 	return o, failure("read an owner", err)
 }
 
-func noOwner(id string) error {
-	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: id, Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
+func noOwner(id principal.Owner) error {
+	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: string(id), Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
 }
 
 // Owners yields the records in the order of their ids, from the first after an id.
-func (l *Ledger) Owners(ctx context.Context, after string) iter.Seq2[store.Owner, error] {
+func (l *Ledger) Owners(ctx context.Context, after principal.Owner) iter.Seq2[store.Owner, error] {
 	return rows(ctx, l.read, "read the owners", scanOwner, "SELECT "+ownerColumns+"WHERE owner > ? ORDER BY owner", after)
 }
 
 // Standings returns those owners who are not active or not on the default plan.
-func (l *Ledger) Standings(ctx context.Context) (map[string]store.Standing, error) {
-	all := make(map[string]store.Standing)
+func (l *Ledger) Standings(ctx context.Context) (map[principal.Owner]store.Standing, error) {
+	all := make(map[principal.Owner]store.Standing)
 	for o, err := range rows(ctx, l.read, "read the standings of owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? OR plan <> '' ORDER BY owner", string(store.OwnerActive)) {
 		if err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (l *Ledger) Standings(ctx context.Context) (map[string]store.Standing, erro
 }
 
 // OwnerOf returns the id of the owner that an identity was linked to, "" if it was to none.
-func (l *Ledger) OwnerOf(ctx context.Context, issuer, subject string) (id string, err error) {
+func (l *Ledger) OwnerOf(ctx context.Context, issuer, subject string) (id principal.Owner, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT owner FROM identities WHERE issuer = ? AND subject = ?", issuer, subject).Scan(&id)
 	if noRow(err) {
 		return "", nil
@@ -117,31 +117,31 @@ func (l *Ledger) OwnerOf(ctx context.Context, issuer, subject string) (id string
 }
 
 // SetOwnerState suspends or resumes an owner.
-func (l *Ledger) SetOwnerState(ctx context.Context, id string, state store.OwnerState) (store.Owner, error) {
+func (l *Ledger) SetOwnerState(ctx context.Context, id principal.Owner, state store.OwnerState) (store.Owner, error) {
 	return l.changeOwner(ctx, id, func(t *tx, o *store.Owner) error {
 		kind := ownerSuspended
 		if state == store.OwnerActive {
 			kind = ownerResumed
 		}
 		o.State, o.Since = state, micro(l.now())
-		return t.record(principal.Caller{}, "", kind, id, []byte("{}"))
+		return t.record(principal.Caller{}, "", kind, string(id), []byte("{}"))
 	})
 }
 
 // SetOwnerPlan sets the plan of an owner.
-func (l *Ledger) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner, error) {
+func (l *Ledger) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error) {
 	return l.changeOwner(ctx, id, func(t *tx, o *store.Owner) error {
 		o.Plan = plan
 		body, err := json.Marshal(map[string]string{"plan": plan})
 		if err != nil {
 			return err
 		}
-		return t.record(principal.Caller{}, "", ownerPlanned, id, body)
+		return t.record(principal.Caller{}, "", ownerPlanned, string(id), body)
 	})
 }
 
 // LinkOwner lets a further identity be an owner.
-func (l *Ledger) LinkOwner(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
+func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error) {
 	return l.changeOwner(ctx, id, func(t *tx, _ *store.Owner) error {
 		_, err := t.exec("INSERT INTO identities (issuer, subject, owner) VALUES (?,?,?)", issuer, subject, id)
 		if isDuplicate(err) {
@@ -150,12 +150,12 @@ func (l *Ledger) LinkOwner(ctx context.Context, id, issuer, subject string) (sto
 		if err != nil {
 			return err
 		}
-		return t.record(principal.Caller{}, "", ownerLinked, id, []byte("{}"))
+		return t.record(principal.Caller{}, "", ownerLinked, string(id), []byte("{}"))
 	})
 }
 
 // changeOwner changes the record of an owner that was not erased.
-func (l *Ledger) changeOwner(ctx context.Context, id string, change func(*tx, *store.Owner) error) (o store.Owner, err error) {
+func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change func(*tx, *store.Owner) error) (o store.Owner, err error) {
 	err = l.write(ctx, func(t *tx) (err error) {
 		if o, err = t.owner(id); noRow(err) || err == nil && o.State == store.OwnerErased {
 			return noOwner(id)
@@ -174,7 +174,7 @@ func (l *Ledger) changeOwner(ctx context.Context, id string, change func(*tx, *s
 // EraseOwner removes what the store has of a suspended owner, in one transaction: rows are
 // deleted, audit events lose what they said and keep their hashes. The record keeps its id. An
 // event says how many there were and which was the last.
-func (l *Ledger) EraseOwner(ctx context.Context, id string) (proof store.Erasure, err error) {
+func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof store.Erasure, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		o, err := t.owner(id)
 		switch {
@@ -183,7 +183,7 @@ func (l *Ledger) EraseOwner(ctx context.Context, id string) (proof store.Erasure
 		case err != nil:
 			return err
 		case o.State != store.OwnerSuspended:
-			return &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: id, Message: "Suspend the owner first: candela owners suspend " + id}
+			return &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
 		}
 		proof, err = t.erase(o)
 		return err
@@ -224,7 +224,7 @@ func (t *tx) erase(o store.Owner) (store.Erasure, error) {
 	if err != nil {
 		return proof, err
 	}
-	return proof, t.record(principal.Caller{}, "", ownerErased, o.ID, body)
+	return proof, t.record(principal.Caller{}, "", ownerErased, string(o.ID), body)
 }
 
 // erasures returns for each table of owners' rows how they are deleted.
@@ -244,7 +244,7 @@ func erasures() map[string]string {
 
 // ExportOwner yields everything that the store has of an owner, one JSON object for each row,
 // with the name of its table. All of it is of one moment.
-func (l *Ledger) ExportOwner(ctx context.Context, id string) iter.Seq2[store.ExportedRow, error] {
+func (l *Ledger) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[store.ExportedRow, error] {
 	return func(yield func(store.ExportedRow, error) bool) {
 		tx, err := snapshot(ctx, l.read)
 		if err != nil {
@@ -284,13 +284,13 @@ func exports() [][2]string {
 
 // Adopt gives what one owner has to another, whose record it makes: the way from one owner to
 // many. Audit events keep whom they name.
-func (l *Ledger) Adopt(ctx context.Context, from string, to store.Owner) (moved map[string]int64, err error) {
+func (l *Ledger) Adopt(ctx context.Context, from principal.Owner, to store.Owner) (moved map[string]int64, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		moved = make(map[string]int64)
 		at := micro(l.now())
 		to.State, to.Since, to.First, to.Last = store.OwnerActive, at, at, at
 		if _, err := t.owner(to.ID); err == nil {
-			return &fault.Error{Kind: fault.Conflict, Code: "owner_exists", Field: "owner", Value: to.ID, Message: "That owner has a record already: adopt before the first sign-in."}
+			return &fault.Error{Kind: fault.Conflict, Code: "owner_exists", Field: "owner", Value: string(to.ID), Message: "That owner has a record already: adopt before the first sign-in."}
 		} else if !noRow(err) {
 			return err
 		}
@@ -308,7 +308,7 @@ func (l *Ledger) Adopt(ctx context.Context, from string, to store.Owner) (moved 
 		if err != nil {
 			return err
 		}
-		return t.record(principal.Caller{}, "", "owner_adopted", to.ID, body)
+		return t.record(principal.Caller{}, "", "owner_adopted", string(to.ID), body)
 	})
 	return moved, err
 }

@@ -37,14 +37,14 @@ func (l *Ledger) emptyLog(ctx context.Context) {
 
 // MadeFor reports whether the store has records of many owners, and whether it has alerts or
 // orders of the owner of an installation for one.
-func (l *Ledger) MadeFor(ctx context.Context, sole string) (many, one bool, err error) {
+func (l *Ledger) MadeFor(ctx context.Context, sole principal.Owner) (many, one bool, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT owner FROM owners), EXISTS (SELECT owner FROM alerts WHERE owner = ?) OR EXISTS (SELECT owner FROM orders WHERE owner = ?) OR EXISTS (SELECT owner FROM entries WHERE owner = ?)", sole, sole, sole).
 		Scan(&many, &one)
 	return many, one, failure("read the owners", err)
 }
 
 // Identities returns the identities that were linked to an owner.
-func (l *Ledger) Identities(ctx context.Context, id string) (all []store.Identity, err error) {
+func (l *Ledger) Identities(ctx context.Context, id principal.Owner) (all []store.Identity, err error) {
 	scan := func(scan scanner) (i store.Identity, err error) {
 		err = scan(&i.Issuer, &i.Subject)
 		return i, err
@@ -77,7 +77,7 @@ func (l *Ledger) ImportOwner(ctx context.Context, o store.Owner, linked []store.
 		if _, err := t.exec(overwrite); err != nil {
 			return err
 		}
-		return t.record(principal.Caller{}, "", ownerBegan, o.ID, []byte("{}"))
+		return t.record(principal.Caller{}, "", ownerBegan, string(o.ID), []byte("{}"))
 	})
 	return added, err
 }

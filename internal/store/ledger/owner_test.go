@@ -80,12 +80,12 @@ func wantIntact(t *testing.T, dir string) ledger.Report {
 // own stores one of everything for an owner.
 func own(t *testing.T, l *ledger.Ledger, name string, n int) {
 	t.Helper()
-	by := principal.Caller{Subject: name, Key: "token of " + name, Client: "client of " + name}
-	_, err := l.SeeOwner(t.Context(), store.Owner{ID: name, Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
+	by := principal.Caller{Subject: principal.Owner(name), Key: "token of " + name, Client: "client of " + name}
+	_, err := l.SeeOwner(t.Context(), store.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
 	check(t, err)
 	for i := range 2 {
 		a := newAlert(int64(n + i))
-		a.Owner, a.Note = name, "secret of "+name
+		a.Owner, a.Note = principal.Owner(name), "secret of "+name
 		check(t, l.PutAlert(t.Context(), by, a))
 		if i == 0 {
 			_, err := l.FireAlerts(t.Context(), []alert.Firing{firing(a)})
@@ -93,16 +93,16 @@ func own(t *testing.T, l *ledger.Ledger, name string, n int) {
 		}
 	}
 	check(t, l.SaveState(t.Context(), by, "filter", []byte(`{"of":"`+name+`"}`)))
-	check(t, l.SaveCursors(t.Context(), name, map[string]uint64{"reader": 1}))
-	check(t, l.AppendJournal(t.Context(), name, "paper", [][]byte{[]byte(`{"of":"` + name + `"}`)}))
-	_, err = l.LinkOwner(t.Context(), name, "https://other.example", "t-"+name)
+	check(t, l.SaveCursors(t.Context(), principal.Owner(name), map[string]uint64{"reader": 1}))
+	check(t, l.AppendJournal(t.Context(), principal.Owner(name), "paper", [][]byte{[]byte(`{"of":"` + name + `"}`)}))
+	_, err = l.LinkOwner(t.Context(), principal.Owner(name), "https://other.example", "t-"+name)
 	check(t, err)
 }
 
 func export(t *testing.T, l *ledger.Ledger, id string) string {
 	t.Helper()
 	var all strings.Builder
-	for row, err := range l.ExportOwner(t.Context(), id) {
+	for row, err := range l.ExportOwner(t.Context(), principal.Owner(id)) {
 		check(t, err)
 		fmt.Fprintf(&all, "%s %s\n", row.Table, row.JSON)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 // scanner reads the columns of one row.
@@ -57,16 +58,17 @@ func collect[T any](rows iter.Seq2[T, error]) ([]T, error) {
 }
 
 // byOwner returns the values of a query for owner, name and value.
-func byOwner[V any](ctx context.Context, l *Ledger, doing, query string) (map[string]map[string]V, error) {
+func byOwner[V any](ctx context.Context, l *Ledger, doing, query string) (map[principal.Owner]map[string]V, error) {
 	type row struct {
-		owner, name string
-		value       V
+		owner principal.Owner
+		name  string
+		value V
 	}
 	scan := func(scan scanner) (r row, err error) {
 		err = scan(&r.owner, &r.name, &r.value)
 		return r, err
 	}
-	all := make(map[string]map[string]V)
+	all := make(map[principal.Owner]map[string]V)
 	for r, err := range rows(ctx, l.read, doing, scan, query) {
 		if err != nil {
 			return nil, err

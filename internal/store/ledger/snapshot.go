@@ -37,7 +37,7 @@ func (l *Ledger) SaveSnapshot(ctx context.Context, by principal.Caller, b *order
 }
 
 // SaveJournalSnapshot keeps what all the entries of a journal come to.
-func (l *Ledger) SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error {
+func (l *Ledger) SaveJournalSnapshot(ctx context.Context, owner principal.Owner, name string, value []byte) error {
 	return l.write(ctx, func(t *tx) error {
 		var last uint64
 		if err := t.row(lastEntry, []any{owner, name}, &last); err != nil {
@@ -62,7 +62,7 @@ func (t *tx) saveSnapshot(by principal.Caller, name string, last uint64, value [
 // snapshot returns the snapshot of a name and the last that is in it, nil when there
 // is none. One that is not what the audit log says comes empty, which nobody takes
 // for one.
-func (l *Ledger) snapshot(ctx context.Context, owner, name string) (value []byte, last uint64, err error) {
+func (l *Ledger) snapshot(ctx context.Context, owner principal.Owner, name string) (value []byte, last uint64, err error) {
 	var body []byte
 	err = l.read.QueryRowContext(ctx, `SELECT s.value, s.last, coalesce(e.body, '') FROM snapshots s
 		LEFT JOIN events e ON e.seq = s.event AND e.owner = s.owner AND e.kind = ? AND e.subject = s.name
@@ -83,7 +83,7 @@ func (l *Ledger) snapshot(ctx context.Context, owner, name string) (value []byte
 
 // Snapshot returns what was saved last of an owner's book, nil for nothing, and the
 // events since.
-func (l *Ledger) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
+func (l *Ledger) Snapshot(ctx context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error) {
 	value, last, err := l.snapshot(ctx, owner, ofOrders)
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (l *Ledger) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[
 
 // JournalSnapshot returns what was saved last of a journal, nil for nothing, and the
 // entries since.
-func (l *Ledger) JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
+func (l *Ledger) JournalSnapshot(ctx context.Context, owner principal.Owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
 	value, last, err := l.snapshot(ctx, owner, ofJournal+name)
 	if err != nil {
 		return nil, nil, err

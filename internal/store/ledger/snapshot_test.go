@@ -34,7 +34,7 @@ func TestSnapshot_ThatWasTouched(t *testing.T) {
 			}
 			check(t, behind(t, dir, script))
 			owner := map[bool]string{true: "bob", false: "ann"}[name == "its owner"]
-			got, _, err = l.Snapshot(t.Context(), owner)
+			got, _, err = l.Snapshot(t.Context(), principal.Owner(owner))
 			check(t, err)
 			if got == nil || len(got) > 0 {
 				t.Errorf("got %q", got)

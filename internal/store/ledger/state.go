@@ -12,7 +12,7 @@ import (
 )
 
 // SaveCursors sets how far readers of an owner have come; 0 removes one.
-func (l *Ledger) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
+func (l *Ledger) SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error {
 	if len(cursors) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (l *Ledger) SaveCursors(ctx context.Context, owner string, cursors map[stri
 }
 
 // Cursors returns the cursors of all owners, by owner and reader.
-func (l *Ledger) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
+func (l *Ledger) Cursors(ctx context.Context) (map[principal.Owner]map[string]uint64, error) {
 	return byOwner[uint64](ctx, l, "read the cursors", "SELECT owner, reader, seq FROM cursors")
 }
 
@@ -110,7 +110,7 @@ func (l *Ledger) SaveState(ctx context.Context, by principal.Caller, name string
 }
 
 // State returns a named value of an owner, nil when it was never set.
-func (l *Ledger) State(ctx context.Context, owner, name string) ([]byte, error) {
+func (l *Ledger) State(ctx context.Context, owner principal.Owner, name string) ([]byte, error) {
 	var value []byte
 	err := l.read.QueryRowContext(ctx, "SELECT value FROM states WHERE owner = ? AND name = ?", owner, name).Scan(&value)
 	if noRow(err) {
@@ -120,7 +120,7 @@ func (l *Ledger) State(ctx context.Context, owner, name string) ([]byte, error) 
 }
 
 // States returns the named values of all owners, by owner and name.
-func (l *Ledger) States(ctx context.Context) (map[string]map[string][]byte, error) {
+func (l *Ledger) States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) {
 	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states")
 }
 
@@ -130,7 +130,7 @@ const lastEntry = "SELECT coalesce(max(seq), 0) FROM journals WHERE owner = ? AN
 // AppendJournal adds entries, each one JSON object, to a journal of an owner, all
 // or none. A journal is what an account that lives here has done; the audit log
 // has who asked for it.
-func (l *Ledger) AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error {
+func (l *Ledger) AppendJournal(ctx context.Context, owner principal.Owner, name string, entries [][]byte) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -152,23 +152,23 @@ func (l *Ledger) AppendJournal(ctx context.Context, owner, name string, entries 
 
 // Journal yields the entries of a journal from the beginning. After an error it
 // ends.
-func (l *Ledger) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+func (l *Ledger) Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error] {
 	return l.journal(ctx, owner, name, 0)
 }
 
 // journal yields the entries of a journal after one.
-func (l *Ledger) journal(ctx context.Context, owner, name string, after uint64) iter.Seq2[[]byte, error] {
+func (l *Ledger) journal(ctx context.Context, owner principal.Owner, name string, after uint64) iter.Seq2[[]byte, error] {
 	return rows(ctx, l.read, "read a journal", column[[]byte],
 		"SELECT entry FROM journals WHERE owner = ? AND name = ? AND seq > ? ORDER BY seq", owner, name, after)
 }
 
 // Journals returns the names of the journals of all owners, by owner.
-func (l *Ledger) Journals(ctx context.Context) (map[string][]string, error) {
+func (l *Ledger) Journals(ctx context.Context) (map[principal.Owner][]string, error) {
 	journals, err := byOwner[int](ctx, l, "read the journals", "SELECT owner, name, seq FROM journals WHERE seq = 1")
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string][]string)
+	all := make(map[principal.Owner][]string)
 	for owner, names := range journals {
 		all[owner] = slices.Sorted(maps.Keys(names))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 // Audit reads the audit log of a store, beside a server that runs or without one.
@@ -63,7 +64,7 @@ type Report struct {
 	// Erased counts the events whose content is gone with their owners.
 	Erased uint64
 
-	unconfirmed map[string]uint64 // the first erased event of owners for whom no event says so yet
+	unconfirmed map[principal.Owner]uint64 // the first erased event of owners for whom no event says so yet
 }
 
 // Break is a place where the log is not what was written.
@@ -192,13 +193,13 @@ func (r *Report) follow(e *Event) {
 		r.Erased++
 		if _, known := r.unconfirmed[e.Owner]; !known {
 			if r.unconfirmed == nil {
-				r.unconfirmed = make(map[string]uint64)
+				r.unconfirmed = make(map[principal.Owner]uint64)
 			}
 			r.unconfirmed[e.Owner] = e.Seq
 		}
 	case e.sum() == e.Hash:
 		if e.Kind == ownerErased {
-			delete(r.unconfirmed, e.Subject)
+			delete(r.unconfirmed, principal.Owner(e.Subject))
 		}
 	default:
 		r.found(e.Seq, "is not what was written: it was changed or moved here")

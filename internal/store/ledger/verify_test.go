@@ -170,7 +170,7 @@ func TestEvents_HashIsTheDocumentedOne(t *testing.T) {
 		}
 		number(int64(e.Seq))
 		number(e.At.UnixMicro())
-		for _, text := range []string{e.Owner, e.Kind, e.Subject, e.Actor, e.Client, string(e.Body)} {
+		for _, text := range []string{string(e.Owner), e.Kind, e.Subject, e.Actor, e.Client, string(e.Body)} {
 			number(int64(len(text)))
 			fmt.Fprint(sum, text)
 		}

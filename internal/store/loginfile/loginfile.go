@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 )
 
 const (
@@ -194,13 +195,13 @@ func (s *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 }
 
 // Revoke revokes a token by its id. The token has ended even if the write fails.
-func (s *Store) Revoke(ctx context.Context, subject, id string) error {
+func (s *Store) Revoke(ctx context.Context, subject principal.Owner, id string) error {
 	return s.change(ctx, func() error { return s.Memory.Revoke(ctx, subject, id) })
 }
 
 // Rescope sets the scope of a client's token, which is on disk when it returns nil. If the
 // write fails, the change holds until the next start.
-func (s *Store) Rescope(ctx context.Context, subject, id, scope, account string) (t oauth.Token, err error) {
+func (s *Store) Rescope(ctx context.Context, subject principal.Owner, id, scope, account string) (t oauth.Token, err error) {
 	err = s.change(ctx, func() error {
 		t, err = s.Memory.Rescope(ctx, subject, id, scope, account)
 		return err

@@ -6,18 +6,19 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/market/provider"
@@ -46,13 +47,13 @@ type Opened struct {
 // Config configures the accounts. Standing, HaltFile and Replica are optional.
 type Config struct {
 	// Open makes the account of an owner. Its desk uses the market.
-	Open func(ctx context.Context, owner string, market desk.Market) (Opened, error)
+	Open func(ctx context.Context, owner principal.Owner, market desk.Market) (Opened, error)
 	// Traders returns the owners who have ever traded.
-	Traders func(ctx context.Context) ([]string, error)
+	Traders func(ctx context.Context) ([]principal.Owner, error)
 	// Standing says whether an owner may trade; nil: all may.
-	Standing func(owner string) Standing
-	Store    desk.Store // for the operator's halt
-	Host     string     // the name under which that is stored; no owner has it
+	Standing func(owner principal.Owner) Standing
+	Store    desk.Store      // for the operator's halt
+	Host     principal.Owner // the name under which that is stored; no owner has it
 	Market   desk.Market
 	Broker   string // the name that statuses show
 	Mode     order.Mode
@@ -76,7 +77,7 @@ type Accounts struct {
 	markets markets
 
 	mu      sync.Mutex
-	awake   map[string]*account
+	awake   map[principal.Owner]*account
 	host    guard.State // the operator's halt
 	stopped bool
 	ctx     context.Context //nolint:containedctx // of Run, which desks that wake later live in
@@ -87,7 +88,7 @@ type Accounts struct {
 
 // account is one that is awake, or about to be.
 type account struct {
-	owner string
+	owner principal.Owner
 	Opened
 	ready chan struct{} // closed when it accepts calls, or has failed
 	done  chan struct{} // closed when it has stopped
@@ -102,8 +103,8 @@ type account struct {
 
 // New returns accounts that are idle until Run.
 func New(cfg Config) *Accounts {
-	a := &Accounts{cfg: cfg, started: make(chan struct{}), awake: make(map[string]*account)}
-	a.markets = markets{followed: make(map[string][]market.Symbol), count: make(map[market.Symbol]int), to: cfg.Market}
+	a := &Accounts{cfg: cfg, started: make(chan struct{}), awake: make(map[principal.Owner]*account)}
+	a.markets = markets{followed: make(map[principal.Owner][]market.Symbol), count: make(map[market.Symbol]int), to: cfg.Market}
 	return a
 }
 
@@ -221,7 +222,7 @@ func (a *Accounts) wakeTraders(ctx context.Context) {
 	}
 }
 
-func (a *Accounts) standing(owner string) Standing {
+func (a *Accounts) standing(owner principal.Owner) Standing {
 	if a.cfg.Standing == nil {
 		return Active
 	}
@@ -270,7 +271,7 @@ var errFull = &fault.Error{Kind: fault.Unavailable, Code: "busy", Message: "Too 
 var errStopping = &fault.Error{Kind: fault.Unavailable, Code: desk.CodeStopping, Message: "candela is shutting down; nothing was done. Retry in a moment.", Retryable: true}
 
 // use returns the account of an owner, awake. It stays so until release is called.
-func (a *Accounts) use(ctx context.Context, owner string) (one *account, release func(), err error) {
+func (a *Accounts) use(ctx context.Context, owner principal.Owner) (one *account, release func(), err error) {
 	select {
 	case <-a.started:
 	case <-ctx.Done():
@@ -306,7 +307,7 @@ func (a *Accounts) use(ctx context.Context, owner string) (one *account, release
 
 // take returns the account of an owner and counts a call of it, or reports that it is about to
 // sleep.
-func (a *Accounts) take(owner string) (one *account, ends bool, err error) {
+func (a *Accounts) take(owner principal.Owner) (one *account, ends bool, err error) {
 	if owner == "" || owner == a.cfg.Host || a.standing(owner) == Erased {
 		return nil, false, &fault.Error{Kind: fault.Unauthorized, Code: "not_your_account", Message: "There is no trading account of yours on this server."}
 	}
@@ -336,7 +337,7 @@ func (a *Accounts) release(one *account) {
 }
 
 // wake starts the desk of an owner. The caller holds the lock.
-func (a *Accounts) wake(owner string) *account {
+func (a *Accounts) wake(owner principal.Owner) *account {
 	ctx, stop := context.WithCancel(a.ctx)
 	one := &account{owner: owner, ready: make(chan struct{}), done: make(chan struct{}), stop: stop, used: a.cfg.Now()}
 	a.awake[owner] = one
@@ -426,7 +427,7 @@ func (a *Accounts) restIf(one *account, may func() bool) {
 func (a *Accounts) Awake() int { return len(a.list()) }
 
 // Drop stops the account of an owner and waits until it has. Open orders are cancelled first.
-func (a *Accounts) Drop(ctx context.Context, owner string) error {
+func (a *Accounts) Drop(ctx context.Context, owner principal.Owner) error {
 	one, release, err := a.use(ctx, owner)
 	if err != nil {
 		return err
@@ -471,6 +472,6 @@ func (a *Accounts) sorted() []*account {
 			return true
 		}
 	})
-	slices.SortFunc(all, func(x, y *account) int { return strings.Compare(x.owner, y.owner) })
+	slices.SortFunc(all, func(x, y *account) int { return cmp.Compare(x.owner, y.owner) })
 	return all
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // on calls do with the desk of an owner.
-func on[T any](ctx context.Context, a *Accounts, owner string, do func(*desk.Desk) (T, error)) (T, error) {
+func on[T any](ctx context.Context, a *Accounts, owner principal.Owner, do func(*desk.Desk) (T, error)) (T, error) {
 	one, release, err := a.use(ctx, owner)
 	if err != nil {
 		return *new(T), err
@@ -110,7 +110,7 @@ func (a *Accounts) Pending(ctx context.Context) ([]order.Order, error) {
 }
 
 // ownerOf returns the owner of an open order, "" if there is none.
-func (a *Accounts) ownerOf(id string) string {
+func (a *Accounts) ownerOf(id string) principal.Owner {
 	for _, one := range a.sorted() {
 		if one.Desk.OpenOrder(id) {
 			return one.owner

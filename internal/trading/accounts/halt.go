@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
 
 // restriction returns what the operator imposes on an owner, zero for nothing.
-func (a *Accounts) restriction(owner string) guard.Restriction {
+func (a *Accounts) restriction(owner principal.Owner) guard.Restriction {
 	a.mu.Lock()
 	halt, halted := a.host.OrderedHalt()
 	a.mu.Unlock()
@@ -32,7 +33,7 @@ func (a *Accounts) enforce(ctx context.Context, one *account) error {
 
 // Enforce makes the standing of an owner take effect, if the account is awake. Another has nothing
 // open.
-func (a *Accounts) Enforce(ctx context.Context, owner string) error {
+func (a *Accounts) Enforce(ctx context.Context, owner principal.Owner) error {
 	a.mu.Lock()
 	one := a.awake[owner]
 	a.mu.Unlock()
@@ -148,7 +149,7 @@ func (a *Accounts) Resume(ctx context.Context, by string) (guard.State, error) {
 
 // HaltOwner stops trading for one owner, and cancels the orders that do not protect a position,
 // or all.
-func (a *Accounts) HaltOwner(ctx context.Context, owner, by, reason string, all bool) (guard.State, error) {
+func (a *Accounts) HaltOwner(ctx context.Context, owner principal.Owner, by, reason string, all bool) (guard.State, error) {
 	return on(ctx, a, owner, func(d *desk.Desk) (guard.State, error) {
 		if all {
 			return d.HaltAll(ctx, by, reason)
@@ -158,6 +159,6 @@ func (a *Accounts) HaltOwner(ctx context.Context, owner, by, reason string, all 
 }
 
 // ResumeOwner lifts the restrictions of one owner, but not the halt for all.
-func (a *Accounts) ResumeOwner(ctx context.Context, owner, by string) (guard.State, error) {
+func (a *Accounts) ResumeOwner(ctx context.Context, owner principal.Owner, by string) (guard.State, error) {
 	return on(ctx, a, owner, func(d *desk.Desk) (guard.State, error) { return d.Resume(ctx, by) })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/trading/desk"
 )
@@ -13,24 +14,24 @@ type markets struct {
 	to desk.Market
 
 	mu       sync.Mutex
-	followed map[string][]market.Symbol // by owner
-	count    map[market.Symbol]int      // owners who follow it
+	followed map[principal.Owner][]market.Symbol // by owner
+	count    map[market.Symbol]int               // owners who follow it
 }
 
 // of returns the market of one owner.
-func (m *markets) of(owner string) desk.Market { return ownMarket{m.to, m, owner} }
+func (m *markets) of(owner principal.Owner) desk.Market { return ownMarket{m.to, m, owner} }
 
 // ownMarket is the market that one desk uses.
 type ownMarket struct {
 	desk.Market
 	all   *markets
-	owner string
+	owner principal.Owner
 }
 
 // Follow replaces the symbols of one owner.
 func (m ownMarket) Follow(symbols []market.Symbol) { m.all.follow(m.owner, symbols) }
 
-func (m *markets) follow(owner string, symbols []market.Symbol) {
+func (m *markets) follow(owner principal.Owner, symbols []market.Symbol) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.followed[owner]

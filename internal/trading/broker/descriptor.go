@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/kit/setting"
 	"candela/internal/market"
 	"candela/internal/market/provider"
@@ -25,15 +26,15 @@ type Descriptor struct {
 // Account returns the name under which the owner's account on a network is stored. Each
 // network has its own: with paper purchases in its books, a live account would sell
 // assets that it never bought.
-func (d Descriptor) Account(owner, network string) string {
+func (d Descriptor) Account(owner principal.Owner, network string) string {
 	if network == "" {
-		return owner
+		return string(owner)
 	}
-	return owner + "/" + d.Name + "-" + network
+	return string(owner) + "/" + d.Name + "-" + network
 }
 
 // Accounts returns the names of the owner's accounts on all networks.
-func (d Descriptor) Accounts(owner string) []string {
+func (d Descriptor) Accounts(owner principal.Owner) []string {
 	all := make([]string, 0, len(d.Networks))
 	for _, n := range d.Networks {
 		all = append(all, d.Account(owner, n.Name))

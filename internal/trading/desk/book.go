@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/trading/order"
 )
@@ -48,7 +49,7 @@ type loadedBook struct {
 }
 
 // readBook reads the book of an account, from all events if the snapshot is unusable.
-func readBook(ctx context.Context, s Store, owner string) (loadedBook, error) {
+func readBook(ctx context.Context, s Store, owner principal.Owner) (loadedBook, error) {
 	data, since, err := s.Snapshot(ctx, owner)
 	if err != nil {
 		return loadedBook{}, err

@@ -48,15 +48,15 @@ const (
 // returns nil is durable, one that returns an error changed nothing.
 type Store interface {
 	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
-	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error]
 	// Snapshot returns the last snapshot of a book, nil for none, and the events after it.
-	Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error)
+	Snapshot(ctx context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error)
 	// SaveSnapshot saves a complete book of the caller's subject, for faster starts.
 	SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error
-	Order(ctx context.Context, owner, id string) (order.Order, error)
-	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
+	Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error)
+	OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error)
 	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
-	State(ctx context.Context, owner, name string) ([]byte, error)
+	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
 }
 
 // Market provides prices. Symbols include their venue.
@@ -74,8 +74,8 @@ type Market interface {
 // Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
 // Replica, Asked and Bars are optional.
 type Config struct {
-	Owner        string   // subject that owns the account
-	OwnerAliases []string // other subjects of the same person, such as the one on stdio
+	Owner        principal.Owner   // subject that owns the account
+	OwnerAliases []principal.Owner // other subjects of the same person, such as the one on stdio
 	Broker       broker.Broker
 	Store        Store
 	Market       Market
@@ -212,7 +212,7 @@ const (
 )
 
 // loadGuard reads the stored trading state.
-func loadGuard(ctx context.Context, s Store, owner string) (guard.State, error) {
+func loadGuard(ctx context.Context, s Store, owner principal.Owner) (guard.State, error) {
 	var state guard.State
 	data, err := s.State(ctx, owner, guardName)
 	if err != nil || data == nil {

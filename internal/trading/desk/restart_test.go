@@ -423,7 +423,7 @@ func TestAudit_SaysWho(t *testing.T) {
 			if e.State == "guard" {
 				halted = e.By.Client
 			} else {
-				who[e.Event.Kind] = e.By.Subject + "/" + e.By.Key + "/" + e.By.Client
+				who[e.Event.Kind] = string(e.By.Subject) + "/" + e.By.Key + "/" + e.By.Client
 			}
 		}
 		want := map[order.Kind]string{

@@ -298,7 +298,7 @@ func (l *loop) prices() guard.Prices {
 }
 
 // LoadStored reads the trading state and the orders of an account that no desk runs.
-func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order.Book, error) {
+func LoadStored(ctx context.Context, s Store, owner principal.Owner) (guard.State, *order.Book, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
 		return state, nil, err
@@ -308,7 +308,7 @@ func LoadStored(ctx context.Context, s Store, owner string) (guard.State, *order
 }
 
 // SetStoredHaltAll is SetStoredHalt for a halt as by HaltAll.
-func SetStoredHaltAll(ctx context.Context, s Store, owner, by, reason string, now time.Time) (guard.State, error) {
+func SetStoredHaltAll(ctx context.Context, s Store, owner principal.Owner, by, reason string, now time.Time) (guard.State, error) {
 	state, err := SetStoredHalt(ctx, s, owner, by, reason, true, now)
 	if err != nil {
 		return state, err
@@ -318,7 +318,7 @@ func SetStoredHaltAll(ctx context.Context, s Store, owner, by, reason string, no
 }
 
 // SetStoredHalt halts or resumes an account that no desk runs.
-func SetStoredHalt(ctx context.Context, s Store, owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
+func SetStoredHalt(ctx context.Context, s Store, owner principal.Owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
 	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
 		return state, err

@@ -110,7 +110,7 @@ func (s *odd) AppendEvents(ctx context.Context, by principal.Caller, events []or
 	return kept, err
 }
 
-func (s *odd) Snapshot(ctx context.Context, subject string) ([]byte, iter.Seq2[order.Event, error], error) {
+func (s *odd) Snapshot(ctx context.Context, subject principal.Owner) ([]byte, iter.Seq2[order.Event, error], error) {
 	if s.strange.Load() {
 		return nil, nil, errors.New("cannot be read")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -25,7 +26,7 @@ var (
 // always give the same book. It is not safe for concurrent use; the values it returns
 // are.
 type Book struct {
-	owner          string
+	owner          principal.Owner
 	orders         map[string]Order
 	sequence       []string          // IDs by creation
 	open           map[string]bool   // IDs of the orders that are not final
@@ -50,7 +51,7 @@ type venueID struct {
 }
 
 // NewBook returns an empty book.
-func NewBook(owner string) *Book {
+func NewBook(owner principal.Owner) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
 		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), pairs: make(map[market.Symbol][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -118,7 +119,7 @@ func (s Status) Final() bool {
 // Spec is the order as requested, exact to the last digit.
 type Spec struct {
 	ID       string          `json:"id"` // client order ID at the venue, a UUIDv7
-	Owner    string          `json:"owner"`
+	Owner    principal.Owner `json:"owner"`
 	Symbol   market.Symbol   `json:"symbol"` // with its venue
 	Side     Side            `json:"side"`
 	Type     Type            `json:"type"`

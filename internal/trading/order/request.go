@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -72,7 +73,7 @@ func (r Request) Matches(o Order) bool {
 
 // Spec returns the order that is sent for the request, or the first of its group: the entry
 // of a bracket, the target of a pair. Legs returns the others.
-func (r Request) Spec(id, owner string) Spec {
+func (r Request) Spec(id string, owner principal.Owner) Spec {
 	s := Spec{
 		ID: id, Owner: owner, Symbol: r.Symbol, Side: r.Side, Type: r.Type, Quantity: r.Quantity, Price: r.Price,
 		StopPrice: r.StopPrice, TimeInForce: r.TimeInForce, PostOnly: r.PostOnly, ReduceOnly: r.ReduceOnly, Protect: r.Protect,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -22,7 +23,7 @@ const snapshotVersion = 1
 // except for the effects of a venue reset.
 type snapshotJSON struct {
 	Version  int                      `json:"version"`
-	Owner    string                   `json:"owner"`
+	Owner    principal.Owner          `json:"owner"`
 	Orders   []Order                  `json:"orders,omitempty"`   // in the order of Book.sequence
 	Unnamed  []string                 `json:"unnamed,omitempty"`  // IDs of orders that lost their venue ID
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
@@ -102,7 +103,7 @@ func (b *Book) toJSON() snapshotJSON {
 var errSnapshotMismatch = errors.New("not a snapshot of this account and version")
 
 // ReadSnapshot decodes a book.
-func ReadSnapshot(owner string, data []byte) (*Book, error) {
+func ReadSnapshot(owner principal.Owner, data []byte) (*Book, error) {
 	var s snapshotJSON
 	if err := Decompress(data, &s); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)

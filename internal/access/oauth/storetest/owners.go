@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 )
 
 // RunOwners runs what holds among many owners. open returns an empty store with a capacity.
@@ -49,9 +50,9 @@ func ownShare(t *testing.T, s oauth.Store) {
 func refuseFull(t *testing.T, s oauth.Store) {
 	t.Helper()
 	all := make([]oauth.Token, 0, 12)
-	for _, owner := range []string{"ann", "bob", "cid"} {
+	for _, owner := range []principal.Owner{"ann", "bob", "cid"} {
 		for i := range 4 {
-			all = append(all, issueTo(t, s, owner+strconv.Itoa(i), owner, start().Add(time.Duration(i)*time.Second)))
+			all = append(all, issueTo(t, s, string(owner)+strconv.Itoa(i), owner, start().Add(time.Duration(i)*time.Second)))
 		}
 	}
 	late := put(t, s, codeOf("late", "dan", start()), start())
@@ -69,20 +70,20 @@ func refuseFull(t *testing.T, s oauth.Store) {
 	must(t, s.Revoke(t.Context(), "bob", "bob2"))
 	must(t, s.Redeem(t.Context(), late.Hash, tok, start())) // the code was not used up
 	for i := range 12 {
-		put(t, s, codeOf("open "+strconv.Itoa(i), "owner "+strconv.Itoa(i/3), start()), start())
+		put(t, s, codeOf("open "+strconv.Itoa(i), principal.Owner("owner "+strconv.Itoa(i/3)), start()), start())
 	}
 	c := codeOf("one more", "dan", start())
 	c.Generation = s.Seal().Generation()
 	want(t, s.PutCode(t.Context(), c, start()), oauth.ErrFull)
 }
 
-func codeOf(name, owner string, at time.Time) oauth.Code {
+func codeOf(name string, owner principal.Owner, at time.Time) oauth.Code {
 	c := code(name, at)
 	c.Grant.Subject = owner
 	return c
 }
 
-func issueTo(t *testing.T, s oauth.Store, name, owner string, at time.Time) oauth.Token {
+func issueTo(t *testing.T, s oauth.Store, name string, owner principal.Owner, at time.Time) oauth.Token {
 	t.Helper()
 	c, tok := codeOf(name, owner, at), token(name, owner, at)
 	tok.Generation = put(t, s, c, at).Generation

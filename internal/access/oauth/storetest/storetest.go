@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 )
 
 // Run runs the suite. open returns an empty store each time, which holds so many
@@ -55,7 +56,7 @@ func code(name string, at time.Time) oauth.Code {
 	}
 }
 
-func token(name, subject string, at time.Time) oauth.Token {
+func token(name string, subject principal.Owner, at time.Time) oauth.Token {
 	h := oauth.HashOf("token " + name)
 	return oauth.Token{
 		Hash: h, Key: h.Hex(), ID: name, Issued: at, Expires: at.Add(oauth.TokenTTL),
@@ -64,7 +65,7 @@ func token(name, subject string, at time.Time) oauth.Token {
 }
 
 // issue puts a code and turns it into a token.
-func issue(t *testing.T, s oauth.Store, name, subject string, at time.Time) oauth.Token {
+func issue(t *testing.T, s oauth.Store, name string, subject principal.Owner, at time.Time) oauth.Token {
 	t.Helper()
 	c, tok := code(name, at), token(name, subject, at)
 	tok.Generation = put(t, s, c, at).Generation
@@ -379,10 +380,10 @@ func useAtOnce(t *testing.T, s oauth.Store) {
 		})
 	}
 	for i := range 8 {
-		owner := "owner " + strconv.Itoa(i)
+		owner := principal.Owner("owner " + strconv.Itoa(i))
 		all.Go(func() {
 			for k := range 4 {
-				name := owner + " " + strconv.Itoa(k)
+				name := string(owner) + " " + strconv.Itoa(k)
 				c, tok := code(name, start()), token(name, owner, start())
 				c.Generation = s.Seal().Generation()
 				tok.Generation = c.Generation

@@ -76,8 +76,8 @@ func (s *scene) fire(symbols ...string) {
 	}
 }
 
-func callerOf(owner string) principal.Caller {
-	return principal.Caller{Subject: owner, Key: "key of " + owner}
+func callerOf(owner principal.Owner) principal.Caller {
+	return principal.Caller{Subject: owner, Key: "key of " + string(owner)}
 }
 
 func caller(key string) principal.Caller { return principal.Caller{Subject: "owner", Key: key} }

@@ -20,7 +20,7 @@ type stored struct {
 	fail    error // of the next read
 }
 
-func (s *stored) read(context.Context, string) (uint64, []notify.Entry, error) {
+func (s *stored) read(context.Context, principal.Owner) (uint64, []notify.Entry, error) {
 	s.reads++
 	err := s.fail
 	s.fail = nil

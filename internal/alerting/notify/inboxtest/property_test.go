@@ -120,7 +120,7 @@ func runTrace(t *testing.T, seed uint64) *trace {
 		r.path = filepath.Join(t.TempDir(), "subscriptions.json")
 	}
 	for i := range 1 + r.rng.IntN(3) {
-		owner := "owner-" + strconv.Itoa(r.rng.IntN(2))
+		owner := principal.Owner("owner-" + strconv.Itoa(r.rng.IntN(2)))
 		r.subs = append(r.subs, &traced{caller: principal.Caller{Subject: owner, Key: fmt.Sprint("key-", i), ClientKey: fmt.Sprint("client-", i)}})
 	}
 	r.start()
@@ -247,7 +247,7 @@ func (r *trace) commit(n int) []notify.Entry {
 		r.seq += 1 + uint64(r.rng.IntN(3)/2)
 		r.now = r.now.Add(time.Duration(r.rng.IntN(1e6)))
 		entries = append(entries, notify.Entry{
-			Seq: r.seq, Owner: "owner-" + strconv.Itoa(r.rng.IntN(5)/4), At: r.now,
+			Seq: r.seq, Owner: principal.Owner("owner-" + strconv.Itoa(r.rng.IntN(5)/4)), At: r.now,
 			Symbol: market.Symbol{Venue: []string{"x", "y"}[r.rng.IntN(2)], Name: []string{"A", "B", "C"}[r.rng.IntN(3)]},
 			Type:   []string{"price_above", "price_below"}[r.rng.IntN(2)],
 			Data:   fmt.Appendf(nil, `{"alert_id":"a-%d"}`, r.seq),

@@ -9,7 +9,7 @@ import (
 )
 
 // drain compares a poll with the unpolled entries of the model.
-func (f *cluster) drain(c *replica, owner string) {
+func (f *cluster) drain(c *replica, owner principal.Owner) {
 	time.Sleep(6 * time.Second) // by then a dead replica is detected
 	b, err := c.Poll(f.t.Context(), principal.Caller{Subject: owner, Key: "poller"}, 0, notify.Bound{})
 	f.must(err)

@@ -119,9 +119,9 @@ type cluster struct {
 	trace    *trace // generates entries and filters
 	subs     []*modelSubscriber
 
-	queue     map[string][]uint64 // unpolled entries by owner
+	queue     map[principal.Owner][]uint64 // unpolled entries by owner
 	unsettled []*unsettledBatch
-	lost      map[string][][]uint64 // batches of dead replicas, to be reclaimed
+	lost      map[principal.Owner][][]uint64 // batches of dead replicas, to be reclaimed
 	crashed   time.Time
 	clusterTally
 }
@@ -136,10 +136,10 @@ func runCluster(t *testing.T, seed uint64) *cluster {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	f := &cluster{
 		t: t, seed: seed, rng: rng, memory: recordtest.NewMemory(), members: recordtest.NewMembers(),
-		trace: &trace{t: t, seed: seed, rng: rng}, queue: map[string][]uint64{}, lost: map[string][][]uint64{},
+		trace: &trace{t: t, seed: seed, rng: rng}, queue: map[principal.Owner][]uint64{}, lost: map[principal.Owner][][]uint64{},
 	}
 	for i := range 1 + rng.IntN(3) {
-		owner := "owner-" + strconv.Itoa(rng.IntN(2))
+		owner := principal.Owner("owner-" + strconv.Itoa(rng.IntN(2)))
 		f.subs = append(f.subs, &modelSubscriber{caller: principal.Caller{Subject: owner, Key: fmt.Sprint("key-", i), ClientKey: fmt.Sprint("client-", i)}})
 	}
 	for range 2 + rng.IntN(2) {
@@ -202,7 +202,7 @@ func (f *cluster) start() {
 }
 
 // read reads what is committed of an owner, as an inbox of many owners does on first use.
-func (c *replica) read(_ context.Context, owner string) (head uint64, of []notify.Entry, err error) {
+func (c *replica) read(_ context.Context, owner principal.Owner) (head uint64, of []notify.Entry, err error) {
 	all := c.cluster.trace.all
 	c.arrive(len(all))
 	for _, e := range all {
@@ -291,7 +291,7 @@ func (f *cluster) step(op int) {
 	case clusterToken:
 		f.token(s)
 	case clusterDrain:
-		f.drain(c, "owner-"+strconv.Itoa(f.rng.IntN(2)))
+		f.drain(c, principal.Owner("owner-"+strconv.Itoa(f.rng.IntN(2))))
 	case clusterSettle:
 		f.settle()
 	case clusterKill:
@@ -450,7 +450,7 @@ func (f *cluster) finish() {
 		}
 		f.close(s)
 	}
-	for _, owner := range []string{"owner-0", "owner-1"} {
+	for _, owner := range []principal.Owner{"owner-0", "owner-1"} {
 		f.drain(f.any(), owner)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"candela/internal/alerting/notify/internal/core"
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
 )
@@ -28,14 +29,14 @@ const fileVersion = 1
 // A File is the content of subscriptions.json. It holds no tokens: the key of a subscription
 // is the SHA-256 of its token.
 type File struct {
-	Version       int                          `json:"version"`
-	Subscriptions map[string]SavedSubscription `json:"subscriptions"`
-	Polling       map[string]SavedQueue        `json:"polling"` // by owner
+	Version       int                            `json:"version"`
+	Subscriptions map[string]SavedSubscription   `json:"subscriptions"`
+	Polling       map[principal.Owner]SavedQueue `json:"polling"` // by owner
 }
 
 // A SavedSubscription is the subscription and cursor of one token.
 type SavedSubscription struct {
-	Owner       string          `json:"owner"`
+	Owner       principal.Owner `json:"owner"`
 	Client      string          `json:"client,omitempty"` // principal.Caller.ClientKey
 	Symbols     []market.Symbol `json:"symbols,omitempty"`
 	Types       []string        `json:"alert_types,omitempty"`
@@ -151,7 +152,7 @@ func (b *Inbox) encode() ([]byte, error) {
 	b.mu.Lock()
 	subs := slices.AppendSeq(make([]*subscriber, 0, len(b.subs.ByKey)), maps.Values(b.subs.ByKey))
 	b.mu.Unlock()
-	queues := map[string]SavedQueue{}
+	queues := map[principal.Owner]SavedQueue{}
 	for _, o := range b.Owners() {
 		o.Mu.Lock()
 		if o.Queue.Cursor > 0 {

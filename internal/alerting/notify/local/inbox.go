@@ -261,7 +261,7 @@ func (b *Inbox) add(caller principal.Caller) *subscriber {
 }
 
 // Forget removes an owner: the subscriptions, the streams, which end, and the notifications.
-func (b *Inbox) Forget(owner string) error {
+func (b *Inbox) Forget(owner principal.Owner) error {
 	b.mu.Lock()
 	for _, s := range b.subs.ByKey {
 		if s.Owner.Name != owner {
@@ -290,7 +290,7 @@ func (b *Inbox) removeIdle(s *subscriber) {
 
 // makeRoom removes expired subscriptions if there are too many, and if that does not
 // suffice, the oldest of the owner. What another owner has stays.
-func (b *Inbox) makeRoom(owner string, now time.Time) error {
+func (b *Inbox) makeRoom(owner principal.Owner, now time.Time) error {
 	full := func() bool {
 		most := cmp.Or(b.cfg.MaxSubscriptions, MaxSubscriptions)
 		return b.subs.Full(owner, cmp.Or(b.cfg.OwnerSubscriptions, most), most)
@@ -311,7 +311,7 @@ func (b *Inbox) makeRoom(owner string, now time.Time) error {
 
 // removeUnseen removes the subscriptions whose token was not seen for notify.UnseenTTL. It
 // returns the owner's that was not seen for the longest time.
-func (b *Inbox) removeUnseen(owner string, now time.Time) (oldest *subscriber, ok bool) {
+func (b *Inbox) removeUnseen(owner principal.Owner, now time.Time) (oldest *subscriber, ok bool) {
 	expired, oldest, ok := b.subs.Unseen(owner, now, func(s *subscriber) bool { return s.Stream != nil })
 	for _, s := range expired {
 		b.subs.Remove(s)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -16,7 +17,7 @@ import (
 type Subscription struct {
 	Instruments []market.Symbol `json:"instruments,omitempty"`
 	Change      string          `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
-	Owner       string          `json:"owner"`
+	Owner       principal.Owner `json:"owner"`
 	Client      string          `json:"client,omitempty"`
 	Symbols     []market.Symbol `json:"symbols,omitempty"`
 	Types       []string        `json:"alert_types,omitempty"`
@@ -28,14 +29,14 @@ type Subscription struct {
 
 // Attachment is the data of an AttachmentKind record.
 type Attachment struct {
-	Owner     string    `json:"owner"`
-	Epoch     uint64    `json:"n,omitempty"`       // counts the token's streams
-	Replica   string    `json:"at,omitempty"`      // that serves or served the last of them
-	Session   string    `json:"session,omitempty"` // of the stream; distinguishes those of one token
-	Open      bool      `json:"open,omitempty"`    // it still does
-	FilterRev uint64    `json:"sub,omitempty"`     // the revision of the filter that Replica applies
-	Cursor    uint64    `json:"cursor"`
-	Seen      time.Time `json:"seen,omitzero"`
+	Owner     principal.Owner `json:"owner"`
+	Epoch     uint64          `json:"n,omitempty"`       // counts the token's streams
+	Replica   string          `json:"at,omitempty"`      // that serves or served the last of them
+	Session   string          `json:"session,omitempty"` // of the stream; distinguishes those of one token
+	Open      bool            `json:"open,omitempty"`    // it still does
+	FilterRev uint64          `json:"sub,omitempty"`     // the revision of the filter that Replica applies
+	Cursor    uint64          `json:"cursor"`
+	Seen      time.Time       `json:"seen,omitzero"`
 }
 
 // Queue is the data of a QueueKind record.

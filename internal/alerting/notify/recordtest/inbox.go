@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"candela/internal/kit/principal"
 )
 
 // RunInbox tests the contract of notify.Inbox with one process at a time. maxOutage is how
@@ -128,10 +130,10 @@ func testStranger(t *testing.T, w *Installation) {
 	r.shutdown()
 	w.end("first")
 	r = w.start()
-	for i, change := range []func(client, owner *string){
-		func(client, _ *string) { *client = "other" },
-		func(client, _ *string) { *client = "" },
-		func(_, owner *string) { *owner = "other" },
+	for i, change := range []func(client *string, owner *principal.Owner){
+		func(client *string, _ *principal.Owner) { *client = "other" },
+		func(client *string, _ *principal.Owner) { *client = "" },
+		func(_ *string, owner *principal.Owner) { *owner = "other" },
 	} {
 		c := caller(fmt.Sprint("stranger-", i))
 		change(&c.ClientKey, &c.Subject)

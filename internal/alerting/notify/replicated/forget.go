@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/principal"
 )
 
 // Forget removes an owner at all replicas: the subscriptions, the polling queue, and here the
 // notifications. Every other replica calls Drop.
-func (b *Inbox) Forget(owner string) error {
+func (b *Inbox) Forget(owner principal.Owner) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	if err := b.loaded(ctx); err != nil {
@@ -17,7 +18,7 @@ func (b *Inbox) Forget(owner string) error {
 	if err := b.removeTokens(ctx, b.ofOwner(owner)...); err != nil {
 		return unavailable(err)
 	}
-	if err := b.write(ctx, []records.Record{{Kind: records.QueueKind, Name: owner}}); err != nil {
+	if err := b.write(ctx, []records.Record{{Kind: records.QueueKind, Name: string(owner)}}); err != nil {
 		return unavailable(err)
 	}
 	b.Drop(owner)
@@ -26,7 +27,7 @@ func (b *Inbox) Forget(owner string) error {
 
 // Drop removes what this replica has of an owner, whose records are gone: notifications and
 // streams.
-func (b *Inbox) Drop(owner string) {
+func (b *Inbox) Drop(owner principal.Owner) {
 	for _, s := range b.ofOwner(owner) {
 		s.Mu.Lock()
 		stream := s.Detach()
@@ -45,7 +46,7 @@ func (b *Inbox) Drop(owner string) {
 	b.Log.Forget(owner)
 }
 
-func (b *Inbox) ofOwner(owner string) (all []*subscriber) {
+func (b *Inbox) ofOwner(owner principal.Owner) (all []*subscriber) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.subs.ByKey {

@@ -24,6 +24,7 @@ import (
 	"candela/internal/alerting/notify/internal/core"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 )
 
@@ -102,7 +103,7 @@ type Inbox struct {
 	dirty     []*subscriber                     // attachments to write
 	attached  map[*subscriber]struct{}          // with a stream at this replica
 	remote    map[string]map[string]*cursorPage // by replica and record name
-	queues    map[string]*queue                 // by owner
+	queues    map[principal.Owner]*queue        // by owner
 	unsettled map[*queue]struct{}               // with settlements to write
 	leased    map[*queue]struct{}               // with leases of any replica
 }
@@ -118,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Inbox, error) {
 		cfg: cfg, self: cfg.Replicas.Self(), Log: core.NewLazyLog(cfg.Now, cfg.Log, cfg.Read),
 		writeNow: make(chan struct{}, 1), openTurn: make(chan struct{}, 1),
 		attached: map[*subscriber]struct{}{}, remote: map[string]map[string]*cursorPage{},
-		queues: map[string]*queue{}, unsettled: map[*queue]struct{}{}, leased: map[*queue]struct{}{},
+		queues: map[principal.Owner]*queue{}, unsettled: map[*queue]struct{}{}, leased: map[*queue]struct{}{},
 	}
 	return b, cfg.Store.Watch(ctx, b.apply)
 }
@@ -215,7 +216,7 @@ func (b *Inbox) loaded(ctx context.Context) error {
 }
 
 // load returns once the readers are known and the log holds the entries of an owner.
-func (b *Inbox) load(ctx context.Context, owner string) error {
+func (b *Inbox) load(ctx context.Context, owner principal.Owner) error {
 	if err := b.loaded(ctx); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type queue struct {
 	settlements []records.Settlement // not written yet
 }
 
-func (b *Inbox) queueOf(owner string) *queue {
+func (b *Inbox) queueOf(owner principal.Owner) *queue {
 	o := b.Owner(owner)
 	b.stateMu.Lock()
 	defer b.stateMu.Unlock()
@@ -46,7 +46,7 @@ func (b *Inbox) handleQueue(r records.Record) error {
 			return err
 		}
 	}
-	q := b.queueOf(r.Name)
+	q := b.queueOf(principal.Owner(r.Name))
 	q.Mu.Lock()
 	defer q.Mu.Unlock()
 	if r.Rev <= q.rev {
@@ -131,7 +131,7 @@ func (b *Inbox) settle(ctx context.Context, q *queue, s records.Settlement) {
 // false to leave the queue unchanged.
 func (b *Inbox) updateQueue(ctx context.Context, q *queue, change func(*records.Queue) bool) error {
 	q.Mu.Lock()
-	known, current := records.Record{Kind: records.QueueKind, Name: q.Name, Rev: q.rev}, q.Queue
+	known, current := records.Record{Kind: records.QueueKind, Name: string(q.Name), Rev: q.rev}, q.Queue
 	q.Mu.Unlock()
 	written, err := b.compareAndSet(ctx, known, func(latest records.Record) ([]byte, bool) {
 		data := current

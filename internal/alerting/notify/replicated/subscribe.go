@@ -316,7 +316,7 @@ func (b *Inbox) moveSubscription(ctx context.Context, caller principal.Caller, f
 // expireSubscriptions removes, for all replicas, the subscriptions whose token was not seen
 // for notify.UnseenTTL. It returns the owner's that was not seen for the longest time, nil if
 // every client of that owner is connected.
-func (b *Inbox) expireSubscriptions(ctx context.Context, owner string) (oldest *subscriber) {
+func (b *Inbox) expireSubscriptions(ctx context.Context, owner principal.Owner) (oldest *subscriber) {
 	b.mu.Lock()
 	expired, oldest, _ := b.subs.Unseen(owner, b.cfg.Now(), b.connected)
 	b.mu.Unlock()
@@ -341,7 +341,7 @@ func (b *Inbox) removeTokens(ctx context.Context, subs ...*subscriber) error {
 
 // makeRoom removes expired subscriptions if there are too many, and if that does not
 // suffice, the oldest of the owner. What another owner has stays.
-func (b *Inbox) makeRoom(ctx context.Context, owner string) error {
+func (b *Inbox) makeRoom(ctx context.Context, owner principal.Owner) error {
 	full := func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/principal"
 )
 
 // A SeqMapper translates sequence numbers from one log to another that holds the same
@@ -51,7 +52,7 @@ func FromFile(path string, to SeqMapper) ([]records.Record, error) {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(f.Polling)) {
 		q := f.Polling[owner]
-		list = append(list, records.Record{Kind: records.QueueKind, Name: owner, Data: records.Encode(records.Queue{Cursor: to.Cursor(q.Cursor), Returned: mapSeqs(q.Back, to)})})
+		list = append(list, records.Record{Kind: records.QueueKind, Name: string(owner), Data: records.Encode(records.Queue{Cursor: to.Cursor(q.Cursor), Returned: mapSeqs(q.Back, to)})})
 	}
 	return list, nil
 }
@@ -71,7 +72,7 @@ func mapSeqs(seqs []uint64, to SeqMapper) records.SeqDeltas {
 // ToFile replaces a subscriptions file by the content of records. Leased entries return to
 // the polling queue. It returns how many subscriptions and queues it wrote.
 func ToFile(path string, list []records.Record, to SeqMapper) (int, error) {
-	f := local.File{Subscriptions: map[string]local.SavedSubscription{}, Polling: map[string]local.SavedQueue{}}
+	f := local.File{Subscriptions: map[string]local.SavedSubscription{}, Polling: map[principal.Owner]local.SavedQueue{}}
 	for _, r := range list {
 		if len(r.Data) == 0 {
 			continue
@@ -108,7 +109,7 @@ func addRecord(f *local.File, r records.Record, to SeqMapper) error {
 		if err := json.Unmarshal(r.Data, &q); err != nil {
 			return err
 		}
-		f.Polling[r.Name] = local.SavedQueue{Cursor: to.Cursor(q.Cursor), Back: mapSeqs(q.Undelivered(), to)}
+		f.Polling[principal.Owner(r.Name)] = local.SavedQueue{Cursor: to.Cursor(q.Cursor), Back: mapSeqs(q.Undelivered(), to)}
 	case records.CursorKind: // of replicas that did not shut down
 	}
 	return nil

@@ -71,12 +71,12 @@ type scene struct {
 
 func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC) }
 
-func caller(owner string) principal.Caller {
-	return principal.Caller{Subject: owner, Key: "key of " + owner, Client: "a client"}
+func caller(owner principal.Owner) principal.Caller {
+	return principal.Caller{Subject: owner, Key: "key of " + string(owner), Client: "a client"}
 }
 
 // price returns a new price alert.
-func price(owner, threshold string) alert.Alert {
+func price(owner principal.Owner, threshold string) alert.Alert {
 	return alert.Alert{
 		ID: id.New(start()), Owner: owner, Symbol: market.Symbol{Name: "BTCUSDT"}, Instrument: market.Symbol{Venue: "binance", Name: "BTCUSDT"},
 		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.RequireFromString(threshold)}, Created: start(), BarOpen: start().Add(-time.Minute),
@@ -365,7 +365,7 @@ func expire(t *testing.T, s scene) {
 }
 
 // fill fires n alerts of an owner.
-func fill(t *testing.T, s AlertStore, owner string, n int) []notify.Entry {
+func fill(t *testing.T, s AlertStore, owner principal.Owner, n int) []notify.Entry {
 	t.Helper()
 	firings := make([]alert.Firing, n)
 	for i := range firings {
@@ -471,7 +471,7 @@ func cursors(t *testing.T, s scene) {
 	must(t, s.SaveCursors(t.Context(), "ann", nil))
 	got, err := s.Cursors(t.Context())
 	must(t, err)
-	want := map[string]map[string]uint64{"ann": {"poll": 5, "stream": 1 << 40}, "bob": {"poll": 4}}
+	want := map[principal.Owner]map[string]uint64{"ann": {"poll": 5, "stream": 1 << 40}, "bob": {"poll": 4}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -49,13 +49,13 @@ func RunOrders(t *testing.T, open func(t *testing.T, dir string) OrderStore) {
 func orderSymbol() market.Symbol { return market.Symbol{Venue: "binance", Name: "BTCUSDT"} }
 
 // created returns the first event of an order.
-func created(owner, id string, at time.Time) order.Event {
+func created(owner principal.Owner, id string, at time.Time) order.Event {
 	return order.Event{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{
 		Spec: order.Spec{
 			ID: id, Owner: owner, Symbol: orderSymbol(), Side: order.Buy, Type: order.Limit,
 			Quantity: decimal.RequireFromString("10.00000001"), Price: decimal.RequireFromString("0.000123"),
 		},
-		Broker: "binance", Mode: order.Paper, Token: "key of " + owner, Client: "a client",
+		Broker: "binance", Mode: order.Paper, Token: "key of " + string(owner), Client: "a client",
 	}}
 }
 
@@ -82,9 +82,9 @@ func traded(id, trade string, n int, quantity string) order.Event {
 	return e
 }
 
-func service(owner string) principal.Caller { return principal.Caller{Subject: owner} }
+func service(owner principal.Owner) principal.Caller { return principal.Caller{Subject: owner} }
 
-func appendEvents(t *testing.T, s OrderStore, owner string, events ...order.Event) []order.Event {
+func appendEvents(t *testing.T, s OrderStore, owner principal.Owner, events ...order.Event) []order.Event {
 	t.Helper()
 	kept, err := s.AppendEvents(t.Context(), service(owner), events)
 	must(t, err)
@@ -125,13 +125,13 @@ func orderEventsComeBack(t *testing.T, s OrderStore) {
 	}
 	owners, err := s.OrderOwners(t.Context())
 	must(t, err)
-	same(t, []string{"ann"}, owners)
+	same(t, []principal.Owner{"ann"}, owners)
 }
 
 func orderTwice(t *testing.T, s OrderStore) {
 	t.Helper()
 	appendEvents(t, s, "ann", created("ann", "o1", start()))
-	for _, owner := range []string{"ann", "bob"} {
+	for _, owner := range []principal.Owner{"ann", "bob"} {
 		_, err := s.AppendEvents(t.Context(), service(owner), []order.Event{created(owner, "o1", start())})
 		wantCode(t, err, fault.Conflict, "order_exists", "o1")
 	}
@@ -292,7 +292,7 @@ func replayEqualsProjection(t *testing.T, s OrderStore) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
-		owner := fmt.Sprintf("owner %d", run)
+		owner := principal.Owner(fmt.Sprintf("owner %d", run))
 		book, batch := order.NewBook(owner), []order.Event(nil)
 		flush := func() {
 			if _, err := s.AppendEvents(context.WithoutCancel(t.Context()), service(owner), batch); err != nil {
@@ -319,7 +319,7 @@ func replayEqualsProjection(t *testing.T, s OrderStore) {
 }
 
 // drawEvent draws an event of one of five orders, possible or not.
-func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
+func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 	id := fmt.Sprintf("%d-%d", run, rapid.IntRange(1, 5).Draw(rt, "order"))
 	kind := rapid.SampledFrom([]order.Kind{
 		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted,
@@ -352,7 +352,7 @@ func drawEvent(rt *rapid.T, owner string, run, n int) order.Event {
 	}
 }
 
-func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner string) {
+func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner principal.Owner) {
 	ctx := context.Background()
 	replayed := order.NewBook(owner)
 	for e, err := range s.OrderEvents(ctx, owner) {

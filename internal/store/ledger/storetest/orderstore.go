@@ -25,15 +25,15 @@ type OrderStore interface {
 
 	// OrderEvents yields the events of an owner in the order in which they were
 	// persisted. Applied to a new book, they make the owner's. After an error it ends.
-	OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error]
+	OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error]
 
 	// OrderOwners returns who has events of orders, for the start.
-	OrderOwners(ctx context.Context) ([]string, error)
+	OrderOwners(ctx context.Context) ([]principal.Owner, error)
 
 	// Order returns an order of an owner, as its events make it, also one that a
 	// book has forgotten. One that is not there or is someone else's is NotFound.
-	Order(ctx context.Context, owner, id string) (order.Order, error)
+	Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error)
 
 	// OrderByKey returns the order of an owner's idempotency key, or NotFound.
-	OrderByKey(ctx context.Context, owner, key string) (order.Order, error)
+	OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error)
 }

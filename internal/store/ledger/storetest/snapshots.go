@@ -30,7 +30,7 @@ type SnapshotStore interface {
 
 	// Snapshot returns what was kept of an owner's book, nil for nothing, and the
 	// events since.
-	Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error)
+	Snapshot(ctx context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error)
 }
 
 // RunSnapshots runs the suite of SnapshotStore. open is as for RunAlerts; it may be
@@ -56,7 +56,7 @@ func RunSnapshots(t *testing.T, open func(t *testing.T, dir string) SnapshotStor
 
 // readBook returns the book that a store gives at a start, and how many events it
 // took besides the snapshot.
-func readBook(ctx context.Context, s SnapshotStore, owner string) (*order.Book, int, error) {
+func readBook(ctx context.Context, s SnapshotStore, owner principal.Owner) (*order.Book, int, error) {
 	data, since, err := s.Snapshot(ctx, owner)
 	if err != nil {
 		return nil, 0, err
@@ -81,7 +81,7 @@ func readBook(ctx context.Context, s SnapshotStore, owner string) (*order.Book, 
 }
 
 // replayed returns the book that all events make.
-func replayed(ctx context.Context, s OrderStore, owner string) (*order.Book, error) {
+func replayed(ctx context.Context, s OrderStore, owner principal.Owner) (*order.Book, error) {
 	b := order.NewBook(owner)
 	for e, err := range s.OrderEvents(ctx, owner) {
 		if err == nil {
@@ -101,7 +101,7 @@ func snapshotEqualsReplay(t *testing.T, s SnapshotStore, reopen func() SnapshotS
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
-		ctx, owner := context.WithoutCancel(t.Context()), fmt.Sprintf("owner %d", run)
+		ctx, owner := context.WithoutCancel(t.Context()), principal.Owner(fmt.Sprintf("owner %d", run))
 		live := order.NewBook(owner)
 		for i := range rapid.IntRange(1, longtest.Pick(15, 60)).Draw(rt, "events") {
 			if e := drawEvent(rt, owner, run, i); live.Check(e) == nil {
@@ -132,23 +132,23 @@ func snapshotEqualsReplay(t *testing.T, s SnapshotStore, reopen func() SnapshotS
 	})
 	s = reopen()
 	for i := range run {
-		rapidless(t, s, fmt.Sprintf("owner %d", i+1))
+		rapidless(t, s, principal.Owner(fmt.Sprintf("owner %d", i+1)))
 	}
 }
 
 // sameStart wants a start to give the book that all events make, to the last bit.
-func sameStart(ctx context.Context, rt *rapid.T, s SnapshotStore, owner string) {
+func sameStart(ctx context.Context, rt *rapid.T, s SnapshotStore, owner principal.Owner) {
 	if err := differ(ctx, s, owner); err != nil {
 		rt.Fatal(err)
 	}
 }
 
-func rapidless(t *testing.T, s SnapshotStore, owner string) {
+func rapidless(t *testing.T, s SnapshotStore, owner principal.Owner) {
 	t.Helper()
 	must(t, differ(t.Context(), s, owner))
 }
 
-func differ(ctx context.Context, s SnapshotStore, owner string) error {
+func differ(ctx context.Context, s SnapshotStore, owner principal.Owner) error {
 	b, _, err := readBook(ctx, s, owner)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func snapshotOfOwner(t *testing.T, s SnapshotStore, reopen func() SnapshotStore)
 	appendEvents(t, s, "ann", happened("o1", order.KindAccepted, 2))
 	appendEvents(t, s, "bob", happened("o2", order.KindSent, 2))
 	for _, from := range []SnapshotStore{s, reopen()} {
-		for owner, want := range map[string]int{"ann": 1, "bob": 2} {
+		for owner, want := range map[principal.Owner]int{"ann": 1, "bob": 2} {
 			_, n, err := readBook(t.Context(), from, owner)
 			if must(t, err); n != want {
 				t.Errorf("%s has %d events since, want %d", owner, n, want)
@@ -237,7 +237,7 @@ func wantFound(t *testing.T, s SnapshotStore, orders int) {
 		byKey, err := s.OrderByKey(t.Context(), "ann", "key of "+id)
 		must(t, err)
 		same(t, want, byKey)
-		for _, owner := range []string{"ann", "bob"} {
+		for _, owner := range []principal.Owner{"ann", "bob"} {
 			_, err = s.AppendEvents(t.Context(), service(owner), []order.Event{created(owner, id, start())})
 			wantCode(t, err, fault.Conflict, "order_exists", id)
 		}

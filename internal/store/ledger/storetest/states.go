@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"testing"
+
+	"candela/internal/kit/principal"
 )
 
 // RunStates runs the suite of StateStore. open is as for RunAlerts.
@@ -10,7 +12,7 @@ func RunStates(t *testing.T, open func(t *testing.T, dir string) StateStore) {
 	t.Run("a state is kept by owner and name", func(t *testing.T) {
 		t.Parallel()
 		s := open(t, t.TempDir())
-		set := func(owner, name, value string) {
+		set := func(owner principal.Owner, name, value string) {
 			t.Helper()
 			must(t, s.SaveState(t.Context(), caller(owner), name, []byte(value)))
 		}
@@ -21,7 +23,7 @@ func RunStates(t *testing.T, open func(t *testing.T, dir string) StateStore) {
 		for _, want := range [][3]string{
 			{"ann", "guard", `{"state":"REDUCING"}`}, {"bob", "guard", `{"state":"HALTED"}`}, {"ann", "other", `1`}, {"bob", "other", ""}, {"eve", "guard", ""},
 		} {
-			got, err := s.State(t.Context(), want[0], want[1])
+			got, err := s.State(t.Context(), principal.Owner(want[0]), want[1])
 			must(t, err)
 			if string(got) != want[2] || (got == nil) != (want[2] == "") {
 				t.Errorf("%s of %s is %q", want[1], want[0], got)

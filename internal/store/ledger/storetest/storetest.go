@@ -70,10 +70,10 @@ type AlertStore interface {
 
 	// SaveCursors sets how far the named readers of an owner have come, in one
 	// write. A cursor of 0 removes the reader. Others keep theirs.
-	SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error
+	SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error
 
 	// Cursors returns the cursors of all owners by owner and reader, for the start.
-	Cursors(ctx context.Context) (map[string]map[string]uint64, error)
+	Cursors(ctx context.Context) (map[principal.Owner]map[string]uint64, error)
 
 	// SaveMarks sets up to which bar (its T in unix seconds) each series has been
 	// evaluated, in one write; one without an interval is of the price. A mark of 0
@@ -94,5 +94,5 @@ type StateStore interface {
 	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
 
 	// State returns a value, nil when it was never set.
-	State(ctx context.Context, owner, name string) ([]byte, error)
+	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
 }

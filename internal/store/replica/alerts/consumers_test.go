@@ -56,7 +56,7 @@ func TestReplicas_HaveAConstantNumberOfConsumers(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 300 {
 		wg.Go(func() {
-			r, caller := all[i%3], principal.Caller{Subject: fmt.Sprint("owner ", i)}
+			r, caller := all[i%3], principal.Caller{Subject: principal.Owner(fmt.Sprint("owner ", i))}
 			if _, err := r.Alerts(t.Context(), caller); err != nil {
 				t.Error(err)
 			}

@@ -364,7 +364,7 @@ func (a *Coordinator) Set(ctx context.Context, caller principal.Caller, want ale
 
 // Resume lets the alerts of an owner fire again that this replica evaluates. See
 // engine.Engine.Resume.
-func (a *Coordinator) Resume(ctx context.Context, e *engine.Engine, owner string) error {
+func (a *Coordinator) Resume(ctx context.Context, owner principal.Owner, e *engine.Engine) error {
 	return e.Resume(ctx, owner, ownedBy(a.cfg.Group.Self(), a.cfg.Group.Candidates()))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 )
 
@@ -171,7 +172,7 @@ func (s *recordScanner) alert(a *alertData) {
 		case "id":
 			a.ID = s.text()
 		case "owner":
-			a.Owner = s.text()
+			a.Owner = principal.Owner(s.text())
 		case "symbol":
 			s.unmarshal(&a.Symbol)
 		case "instrument":

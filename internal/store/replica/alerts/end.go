@@ -14,9 +14,9 @@ import (
 
 // endRequest asks for the end of an alert and holds the result.
 type endRequest struct {
-	subject string // the instrument may be a wildcard
-	owner   string // whose alert it must be
-	state   string // fired, cancelled or expired
+	subject string          // the instrument may be a wildcard
+	owner   principal.Owner // whose alert it must be
+	state   string          // fired, cancelled or expired
 	by      principal.Caller
 	data    []byte // the notification of one that fires
 	firing  *alert.Firing
@@ -144,7 +144,7 @@ func notificationOf(e *endRequest, info conn.ChangeInfo) alertRecord {
 func firingID(id string, n int) string { return id + "-" + strconv.Itoa(n) }
 
 func (s *Store) notificationSubject(e *endRequest) string {
-	return s.alerts.OwnerSubject(alertKind, e.firing.Owner, conn.EncodeToken(e.firing.Instrument.String()), firingID(e.firing.ID, e.firing.State.Fires))
+	return s.alerts.OwnerSubject(e.firing.Owner, alertKind, conn.EncodeToken(e.firing.Instrument.String()), firingID(e.firing.ID, e.firing.State.Fires))
 }
 
 // loadAlert reads an alert from the leader and records whether it can be ended, or was ended by

@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 )
@@ -26,8 +27,8 @@ func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entr
 
 // OwnerEntries returns the notifications of an owner, ascending: all that were committed before the
 // call.
-func (s *Store) OwnerEntries(ctx context.Context, owner string) ([]notify.Entry, error) {
-	return table.ReadBelow(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(alertKind, owner), func(m conn.Message) (notify.Entry, bool, error) {
+func (s *Store) OwnerEntries(ctx context.Context, owner principal.Owner) ([]notify.Entry, error) {
+	return table.ReadBelow(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (notify.Entry, bool, error) {
 		r, err := decodeRecord(m.Data)
 		return r.entry(m.Seq), r.State == fired && r.Alert.Owner == owner, err
 	})
@@ -69,7 +70,7 @@ func (s *Store) prunePart(ctx context.Context, filter string, before time.Time, 
 	if err != nil {
 		return 0, err
 	}
-	held := make(map[string]int)
+	held := make(map[principal.Owner]int)
 	for i := range all {
 		held[all[i].owner]++
 	}
@@ -85,8 +86,9 @@ func (s *Store) prunePart(ctx context.Context, filter string, before time.Time, 
 
 // prunable is the part of a notification that pruning needs.
 type prunable struct {
-	subject, owner string
-	at             time.Time
+	subject string
+	owner   principal.Owner
+	at      time.Time
 }
 
 // AddEntries imports notifications of another store in order, in batches of conn.MaxBatch, and
@@ -139,5 +141,5 @@ func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
 	}
 	data, err := r.encode()
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)
-	return conn.Change{Subject: s.alerts.OwnerSubject(alertKind, e.Owner, conn.EncodeToken(e.Symbol.String()), fields.ID), Data: data, TTL: left}, err
+	return conn.Change{Subject: s.alerts.OwnerSubject(e.Owner, alertKind, conn.EncodeToken(e.Symbol.String()), fields.ID), Data: data, TTL: left}, err
 }

@@ -91,8 +91,8 @@ func (a *Coordinator) indexOwner(ctx context.Context, e Engine, caller principal
 
 // OwnerAlerts returns the active alerts of an owner in the order of their creation: all that were
 // acknowledged before the call.
-func (s *Store) OwnerAlerts(ctx context.Context, owner string) ([]alert.Alert, error) {
-	all, err := table.ReadBelow(ctx, s.alerts, "read alerts", s.alerts.OwnerSubject(alertKind, owner), func(m conn.Message) (alert.Alert, bool, error) {
+func (s *Store) OwnerAlerts(ctx context.Context, owner principal.Owner) ([]alert.Alert, error) {
+	all, err := table.ReadBelow(ctx, s.alerts, "read alerts", s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (alert.Alert, bool, error) {
 		r, err := decodeRecord(m.Data)
 		if err != nil || !r.isActive() || r.Alert.Owner != owner {
 			return alert.Alert{}, false, err

@@ -54,7 +54,7 @@ func startMany(t *testing.T, prefix string) *manyReplica {
 	return m
 }
 
-func (m *manyReplica) list(t *testing.T, owner string) []string {
+func (m *manyReplica) list(t *testing.T, owner principal.Owner) []string {
 	t.Helper()
 	all, err := m.Coordinator.Alerts(t.Context(), principal.Caller{Subject: owner})
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *manyReplica) list(t *testing.T, owner string) []string {
 	return ids
 }
 
-func ownerAlert(owner string, i int) alert.Alert {
+func ownerAlert(owner principal.Owner, i int) alert.Alert {
 	a := replicatest.PriceAlert(i)
 	a.Owner = owner
 	return a
@@ -79,9 +79,9 @@ func TestCoordinator_ListsTheAlertsOfAnOwnerBeforeItHasReadAll(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	other := startMany(t, prefix)
-	want := map[string][]string{}
+	want := map[principal.Owner][]string{}
 	for i := range 20 {
-		owner := fmt.Sprint("owner-", i%4)
+		owner := principal.Owner(fmt.Sprint("owner-", i%4))
 		a := ownerAlert(owner, i)
 		if err := other.PutAlert(t.Context(), principal.Caller{Subject: owner}, a); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestCoordinator_ReadsAlertsThatChangeMeanwhile(t *testing.T) {
 	prefix := replicatest.NewPrefix()
 	other := startMany(t, prefix)
 	change := func(i int) {
-		owner := fmt.Sprint("owner-", i%7)
+		owner := principal.Owner(fmt.Sprint("owner-", i%7))
 		by := principal.Caller{Subject: owner}
 		a := ownerAlert(owner, i)
 		err := other.PutAlert(t.Context(), by, a)
@@ -150,7 +150,7 @@ func TestCoordinator_ReadsAlertsThatChangeMeanwhile(t *testing.T) {
 	changing.Wait()
 	<-m.Indexed()
 	for k := range 7 {
-		owner := fmt.Sprint("owner-", k)
+		owner := principal.Owner(fmt.Sprint("owner-", k))
 		all, err := m.OwnerAlerts(t.Context(), owner)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
@@ -17,9 +18,9 @@ type ownerRow struct {
 }
 
 // ownerRows reads what the store has of an owner.
-func (s *Store) ownerRows(ctx context.Context, owner string) ([]ownerRow, error) {
+func (s *Store) ownerRows(ctx context.Context, owner principal.Owner) ([]ownerRow, error) {
 	const op = "read what an owner has"
-	rows, err := table.ReadBelow(ctx, s.alerts, op, s.alerts.OwnerSubject(alertKind, owner), func(m conn.Message) (ownerRow, bool, error) {
+	rows, err := table.ReadBelow(ctx, s.alerts, op, s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (ownerRow, bool, error) {
 		r, err := decodeRecord(m.Data)
 		row := ownerRow{subject: m.Subject, table: "alerts", data: m.Data}
 		if r.State == fired {
@@ -30,7 +31,7 @@ func (s *Store) ownerRows(ctx context.Context, owner string) ([]ownerRow, error)
 	if err != nil {
 		return nil, err
 	}
-	cursors, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.CursorKind, conn.EncodeToken(owner), ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
+	cursors, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.CursorKind, conn.EncodeToken(string(owner)), ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
 		n, err := s.number(m, table.CursorKind)
 		data, _ := json.Marshal(map[string]any{"reader": n.second, "seq": n.value}) // a text and a number
 		return ownerRow{m.Subject, "cursors", data}, true, err
@@ -40,7 +41,7 @@ func (s *Store) ownerRows(ctx context.Context, owner string) ([]ownerRow, error)
 
 // EraseOwner removes what the store has of an owner and counts it. The streams keep one message of
 // a subject, so what was there is gone when the empty one is written.
-func (s *Store) EraseOwner(ctx context.Context, owner string) (map[string]int64, error) {
+func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[string]int64, error) {
 	rows, err := s.ownerRows(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (s *Store) EraseOwner(ctx context.Context, owner string) (map[string]int64,
 }
 
 // ExportOwner yields what the store has of an owner.
-func (s *Store) ExportOwner(ctx context.Context, owner string) iter.Seq2[store.ExportedRow, error] {
+func (s *Store) ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[store.ExportedRow, error] {
 	return yieldAll(func() ([]store.ExportedRow, error) {
 		rows, err := s.ownerRows(ctx, owner)
 		exported := make([]store.ExportedRow, len(rows))

@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/store/replica/conn"
 )
@@ -40,7 +41,7 @@ type alertRecord struct {
 
 type alertData struct {
 	ID         string          `json:"id"`
-	Owner      string          `json:"owner"`
+	Owner      principal.Owner `json:"owner"`
 	Symbol     market.Symbol   `json:"symbol"`
 	Instrument market.Symbol   `json:"instrument"`
 	Interval   market.Interval `json:"interval,omitzero"`

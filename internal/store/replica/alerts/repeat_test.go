@@ -123,8 +123,10 @@ func TestStore_AnOlderReplicaLeavesRulesAlone(t *testing.T) {
 	type older struct {
 		State string
 		Alert struct {
-			ID, Owner, Type string
-			Threshold       decimal.Decimal
+			ID        string
+			Owner     principal.Owner
+			Type      string
+			Threshold decimal.Decimal
 		}
 		Data json.RawMessage
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/store/replica/conn"
@@ -13,10 +14,10 @@ import (
 )
 
 // SaveCursors saves cursors of an owner by reader.
-func (s *Store) SaveCursors(ctx context.Context, owner string, cursors map[string]uint64) error {
+func (s *Store) SaveCursors(ctx context.Context, owner principal.Owner, cursors map[string]uint64) error {
 	changes := make([]conn.Change, 0, len(cursors))
 	for reader, seq := range cursors {
-		changes = append(changes, numberChange(s.states.Subject(table.CursorKind, conn.EncodeToken(owner), conn.EncodeToken(reader)), seq))
+		changes = append(changes, numberChange(s.states.Subject(table.CursorKind, conn.EncodeToken(string(owner)), conn.EncodeToken(reader)), seq))
 	}
 	return s.states.WriteAll(ctx, "save cursors", changes)
 }
@@ -30,17 +31,18 @@ func numberChange(subject string, n uint64) conn.Change {
 }
 
 // Cursors returns the cursors of all owners by owner and reader.
-func (s *Store) Cursors(ctx context.Context) (map[string]map[string]uint64, error) {
+func (s *Store) Cursors(ctx context.Context) (map[principal.Owner]map[string]uint64, error) {
 	numbers, err := table.ReadAll(ctx, s.states, "read cursors", s.states.Subject(table.CursorKind, ">"), 0, func(m conn.Message) (number, bool, error) {
 		n, err := s.number(m, table.CursorKind)
 		return n, true, err
 	})
-	all := make(map[string]map[string]uint64)
+	all := make(map[principal.Owner]map[string]uint64)
 	for _, n := range numbers {
-		if all[n.first] == nil {
-			all[n.first] = make(map[string]uint64)
+		owner := principal.Owner(n.first)
+		if all[owner] == nil {
+			all[owner] = make(map[string]uint64)
 		}
-		all[n.first][n.second] = n.value
+		all[owner][n.second] = n.value
 	}
 	return all, err
 }

@@ -59,13 +59,13 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, erro
 }
 
 func (s *Store) alertSubject(a *alert.Alert) string {
-	return s.alerts.OwnerSubject(alertKind, a.Owner, conn.EncodeToken(a.Instrument.String()), a.ID)
+	return s.alerts.OwnerSubject(a.Owner, alertKind, conn.EncodeToken(a.Instrument.String()), a.ID)
 }
 
 // PutAlert stores an active alert of the caller's subject.
 func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert) error {
 	if a.Owner == "" || a.Owner != by.Subject {
-		return fault.Field("owner", a.Owner, "the caller's subject, "+by.Subject)
+		return fault.Field("owner", string(a.Owner), "the caller's subject, "+string(by.Subject))
 	}
 	if !conn.IsSubjectToken(a.ID) {
 		return fault.Field("alert_id", a.ID, "1 to 64 letters, digits, - and _")
@@ -110,7 +110,7 @@ func (s *Store) CancelAlert(ctx context.Context, by principal.Caller, id string)
 		return missing
 	}
 	ended, err := s.endAlerts(ctx, "cancel alert", []endRequest{{
-		subject: s.alerts.OwnerSubject(alertKind, by.Subject, "*", id), owner: by.Subject, state: cancelled, by: by,
+		subject: s.alerts.OwnerSubject(by.Subject, alertKind, "*", id), owner: by.Subject, state: cancelled, by: by,
 	}})
 	if err == nil && !ended[0].ended {
 		return missing

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 )
 
@@ -101,7 +102,7 @@ func nameOf(subject string) (n engine.Name, ok bool) {
 		return n, false
 	}
 	name, err := conn.DecodeToken(owner)
-	return engine.Name{Owner: name, ID: id}, err == nil
+	return engine.Name{Owner: principal.Owner(name), ID: id}, err == nil
 }
 
 func cutLast(subject string) (before, last string, ok bool) {

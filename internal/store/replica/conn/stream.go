@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 )
 
 // schema is the version of the stored data. A change that an older replica would misread raises
@@ -110,12 +111,12 @@ const ownerParts = 64
 // OwnerSubject returns the subject of something that an owner has. It is the one place where such
 // subjects are made. With many owners it names the owner, so that what an owner has can be
 // read and removed by a filter, and nobody else's subject can be meant.
-func (c *Conn) OwnerSubject(kind, owner string, tokens ...string) string {
+func (c *Conn) OwnerSubject(owner principal.Owner, kind string, tokens ...string) string {
 	if !c.many {
 		return c.Subject(append([]string{kind}, tokens...)...)
 	}
 	sum := sha256.Sum256([]byte(owner))
-	return c.Subject(append([]string{kind, partToken(int(sum[0] % ownerParts)), EncodeToken(owner)}, tokens...)...)
+	return c.Subject(append([]string{kind, partToken(int(sum[0] % ownerParts)), EncodeToken(string(owner))}, tokens...)...)
 }
 
 func partToken(part int) string { return fmt.Sprintf("%02d", part) }

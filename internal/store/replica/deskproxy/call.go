@@ -39,8 +39,8 @@ type (
 	}
 	controlCall struct {
 		Who, Reason string
-		All         bool   `json:",omitempty"` // cancel what protects positions too
-		Owner       string `json:",omitempty"` // of many; "" for all
+		All         bool            `json:",omitempty"` // cancel what protects positions too
+		Owner       principal.Owner `json:",omitempty"` // of many; "" for all
 	}
 	decideCall struct{ ID, Who, Reason string }
 

@@ -64,13 +64,13 @@ func drawText(rt *rapid.T, name string) string { return rapid.String().Draw(rt, 
 
 func drawCaller(rt *rapid.T) principal.Caller {
 	return principal.Caller{
-		Subject: drawText(rt, "subject"), Key: drawText(rt, "key"), Client: drawText(rt, "client"), ClientKey: drawText(rt, "client key"), Expires: drawTime(rt),
+		Subject: principal.Owner(drawText(rt, "subject")), Key: drawText(rt, "key"), Client: drawText(rt, "client"), ClientKey: drawText(rt, "client key"), Expires: drawTime(rt),
 	}
 }
 
 func drawSpec(rt *rapid.T) order.Spec {
 	return order.Spec{
-		ID: drawText(rt, "id"), Owner: drawText(rt, "owner"), Symbol: drawSymbol(rt), Side: order.Side(rapid.IntRange(0, 2).Draw(rt, "side")),
+		ID: drawText(rt, "id"), Owner: principal.Owner(drawText(rt, "owner")), Symbol: drawSymbol(rt), Side: order.Side(rapid.IntRange(0, 2).Draw(rt, "side")),
 		Type: order.Type(rapid.IntRange(0, 2).Draw(rt, "type")), Quantity: drawAmount(rt), Price: drawAmount(rt),
 	}
 }

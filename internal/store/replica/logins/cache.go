@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 )
 
 // cache holds the latest known message of each subject of one kind: this replica's writes at
@@ -15,14 +16,14 @@ type cache[V any] struct {
 
 	// The values by owner, how many there are of each sort, and their ends. A replaced value
 	// leaves its end behind until the heap is made again.
-	owned map[string]map[oauth.Hash]struct{}
+	owned map[principal.Owner]map[oauth.Hash]struct{}
 	count [2]int
 	ends  endHeap
 }
 
 // traits are what a cache must know of a value.
 type traits struct {
-	owner string
+	owner principal.Owner
 	ends  time.Time
 	sort  int // 0 or 1; each has a limit of its own
 }
@@ -35,7 +36,7 @@ type cacheRow[V any] struct {
 }
 
 func newCache[V any](describe func(V) traits) cache[V] {
-	return cache[V]{describe: describe, rows: make(map[oauth.Hash]cacheRow[V]), owned: make(map[string]map[oauth.Hash]struct{})}
+	return cache[V]{describe: describe, rows: make(map[oauth.Hash]cacheRow[V]), owned: make(map[principal.Owner]map[oauth.Hash]struct{})}
 }
 
 // set stores a message unless a later one is known. A tombstone stays until the follower reaches
@@ -117,7 +118,7 @@ func (v *cache[V]) takeExpired(now time.Time) []oauth.Hash {
 
 // overShare returns the owner's live value that ends first if it has a whole share of a sort.
 // One per new value is enough.
-func (v *cache[V]) overShare(owner string, sort, share int, now time.Time) []oauth.Hash {
+func (v *cache[V]) overShare(owner principal.Owner, sort, share int, now time.Time) []oauth.Hash {
 	var first end
 	own := 0
 	for h := range v.owned[owner] {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 )
@@ -101,7 +102,7 @@ func (t *Store) ClientKey() oauth.SealKey { return t.Seal() }
 // Authenticate returns the owner of a passphrase. A replica with an outdated passphrase accepts
 // none. It is called after oauth.Server has pinned the key, so that a login from before a change
 // is not valid after it.
-func (t *Store) Authenticate(ctx context.Context, passphrase string) (string, error) {
+func (t *Store) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
 	if !t.generation.Load().passphraseMatches {
 		return "", oauth.ErrReplaced
 	}

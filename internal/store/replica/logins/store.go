@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 )
@@ -231,7 +232,7 @@ func (t *Store) PutToken(ctx context.Context, tok oauth.Token, now time.Time) er
 // makeRoom clears expired codes and tokens and, at the limit, those of the owner that are the
 // first to expire. Another owner's are never cleared before their time: a store without room
 // returns ErrFull.
-func (t *Store) makeRoom(ctx context.Context, kind, owner string, now time.Time) error {
+func (t *Store) makeRoom(ctx context.Context, kind string, owner principal.Owner, now time.Time) error {
 	if err := t.awaitLoaded(ctx); err != nil {
 		return err
 	}
@@ -458,7 +459,7 @@ func (t *Store) generationState(ctx context.Context, tok oauth.Token, known *cur
 }
 
 // Tokens lists the live tokens of an owner, newest first.
-func (t *Store) Tokens(ctx context.Context, subject string, now time.Time) ([]oauth.Token, error) {
+func (t *Store) Tokens(ctx context.Context, subject principal.Owner, now time.Time) ([]oauth.Token, error) {
 	if err := t.awaitLoaded(ctx); err != nil {
 		return nil, err
 	}
@@ -477,7 +478,7 @@ func (t *Store) Tokens(ctx context.Context, subject string, now time.Time) ([]oa
 }
 
 // Revoke ends a token by its ID.
-func (t *Store) Revoke(ctx context.Context, subject, id string) error {
+func (t *Store) Revoke(ctx context.Context, subject principal.Owner, id string) error {
 	if err := t.awaitLoaded(ctx); err != nil {
 		return err
 	}

@@ -8,14 +8,15 @@ import (
 	"slices"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
 )
 
 // accountSet is the state of all owners' orders. Idempotency keys and IDs are never reused: those
 // of archived orders are found in the stream.
 type accountSet struct {
-	owners map[string]string // by ID of an order in memory
-	all    map[string]*accountState
+	owners map[string]principal.Owner // by ID of an order in memory
+	all    map[principal.Owner]*accountState
 }
 
 // accountState is the state of one owner's orders.
@@ -28,7 +29,7 @@ type accountState struct {
 }
 
 // archiveReader returns the order of an owner that is archived under a name.
-type archiveReader func(owner string, in archive, kind, name string) (archivedOrder, bool, error)
+type archiveReader func(owner principal.Owner, in archive, kind, name string) (archivedOrder, bool, error)
 
 // archivedOrder is an order read from the stream, with its message range.
 type archivedOrder struct {
@@ -65,15 +66,15 @@ func newAccountState(b *order.Book, spans map[string]seqRange, rest archive) (*a
 }
 
 // of returns the account of an owner, empty when there is none.
-func (a *accountSet) of(owner string) *accountState {
+func (a *accountSet) of(owner principal.Owner) *accountState {
 	if found := a.all[owner]; found != nil {
 		return found
 	}
 	return emptyAccount()
 }
 
-func (a *accountSet) set(owner string, with *accountState) {
-	maps.DeleteFunc(a.owners, func(_, of string) bool { return of == owner })
+func (a *accountSet) set(owner principal.Owner, with *accountState) {
+	maps.DeleteFunc(a.owners, func(_ string, of principal.Owner) bool { return of == owner })
 	for id := range with.orders {
 		a.owners[id] = owner
 	}
@@ -126,7 +127,7 @@ func enclosing(all []seqRange) seqRange {
 // draft is the effect of events on an account before it is merged, so that a batch applies whole
 // or not at all.
 type draft struct {
-	owner        string
+	owner        principal.Owner
 	all          *accountSet   // unchanged
 	base         *accountState // unchanged
 	next         *accountState // the changes
@@ -134,7 +135,7 @@ type draft struct {
 	readArchived archiveReader
 }
 
-func (a *accountSet) draft(owner string, read archiveReader) *draft {
+func (a *accountSet) draft(owner principal.Owner, read archiveReader) *draft {
 	return &draft{owner: owner, all: a, base: a.of(owner), next: emptyAccount(), readArchived: read}
 }
 
@@ -220,7 +221,7 @@ func (d *draft) create(e order.Event) error {
 		return refusedEvent(err)
 	}
 	if o.Owner != d.owner {
-		return fault.Field("owner", o.Owner, "the caller's subject, "+d.owner)
+		return fault.Field("owner", string(o.Owner), "the caller's subject, "+string(d.owner))
 	}
 	switch id, err := d.orderByKey(o.Key); {
 	case err != nil:

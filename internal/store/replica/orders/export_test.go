@@ -16,7 +16,7 @@ const SegmentSize = segmentSize
 func (o *Store) SetSize(n int) { o.size = n }
 
 // InMemory counts the orders of an owner that are in memory.
-func (o *Store) InMemory(owner string) int { return len(o.orders.of(owner).orders) }
+func (o *Store) InMemory(owner principal.Owner) int { return len(o.orders.of(owner).orders) }
 
 // AcquireLate writes the claim of the writer again, like a delayed duplicate.
 func (o *Store) AcquireLate(ctx context.Context) error {
@@ -92,7 +92,7 @@ func (o *Store) CommitSnapshot(ctx context.Context, by principal.Caller, b *orde
 }
 
 // SnapshotSubject is the subject of the reference to a book's snapshot.
-func (o *Store) SnapshotSubject(owner string) string { return o.snapshotSubject(owner) }
+func (o *Store) SnapshotSubject(owner principal.Owner) string { return o.snapshotSubject(owner) }
 
 // DeleteOrphans deletes blobs like a new writer.
 func (o *Store) DeleteOrphans(ctx context.Context) {

@@ -336,7 +336,7 @@ func TestOrders_StopAfterAnUnknownOutcome(t *testing.T) {
 }
 
 // many returns n orders, two events each, too large for one message.
-func many(owner string, n int) []order.Event {
+func many(owner principal.Owner, n int) []order.Event {
 	var events []order.Event
 	for i := range n {
 		one := replicatest.Placed(owner, "o"+strconv.Itoa(i))

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/order"
 )
@@ -66,7 +67,7 @@ func (o *Store) replay(ctx context.Context) error {
 	if used, known := o.referencedBlobs(); known {
 		o.blobs.deleteOrphans(ctx, o.SnapshotTimeout, used, o.verifyWriter)
 	}
-	after := make(map[string]uint64)
+	after := make(map[principal.Owner]uint64)
 	for _, owner := range owners {
 		if after[owner], err = o.loadSnapshot(ctx, owner); err != nil {
 			return conn.Unavailable(op, err)
@@ -76,7 +77,7 @@ func (o *Store) replay(ctx context.Context) error {
 		return o.replayAfterSnapshot(ctx, owners, ">", after)
 	}
 	for _, owner := range owners {
-		if err := o.replayAfterSnapshot(ctx, []string{owner}, conn.EncodeToken(owner), after); err != nil {
+		if err := o.replayAfterSnapshot(ctx, []principal.Owner{owner}, conn.EncodeToken(string(owner)), after); err != nil {
 			return err
 		}
 	}
@@ -96,7 +97,7 @@ func (o *Store) verifyWriter(ctx context.Context) error {
 
 // replayAfterSnapshot adds the events since the snapshots of owners. If they do not match, it
 // discards the snapshots and replays all events. token is the owners' part of the subjects.
-func (o *Store) replayAfterSnapshot(ctx context.Context, owners []string, token string, after map[string]uint64) error {
+func (o *Store) replayAfterSnapshot(ctx context.Context, owners []principal.Owner, token string, after map[principal.Owner]uint64) error {
 	from, loaded := after[owners[0]], false
 	for _, owner := range owners {
 		from, loaded = min(from, after[owner]), loaded || after[owner] > 0
@@ -120,7 +121,7 @@ func isDataError(err error) bool {
 }
 
 // readStates reads desk states and snapshot references, and returns the owners of events.
-func (o *Store) readStates(ctx context.Context) (owners []string, err error) {
+func (o *Store) readStates(ctx context.Context) (owners []principal.Owner, err error) {
 	for m, err := range o.readLatest(ctx, o.fencingToken, o.Subject(orderKind, ">"), o.Subject(deskKind, ">")) {
 		ours := true
 		if err == nil && m.Forged != "" {
@@ -137,7 +138,7 @@ func (o *Store) readStates(ctx context.Context) (owners []string, err error) {
 			if err != nil {
 				return nil, conn.Corrupted("read subject", err)
 			}
-			owners = append(owners, owner)
+			owners = append(owners, principal.Owner(owner))
 			continue
 		}
 		if err := o.readState(ctx, m); err != nil {
@@ -190,7 +191,7 @@ func (o *Store) readState(ctx context.Context, m conn.Message) error {
 
 // replayEvents applies the events of a subject token from a message on, without those of owners up
 // to the sequence number in after.
-func (o *Store) replayEvents(ctx context.Context, from uint64, token string, after map[string]uint64) error {
+func (o *Store) replayEvents(ctx context.Context, from uint64, token string, after map[principal.Owner]uint64) error {
 	const op = "read orders"
 	for m, err := range o.readRange(ctx, from, o.fencingToken, o.Subject(orderKind, token)) {
 		if err != nil {
@@ -203,8 +204,9 @@ func (o *Store) replayEvents(ctx context.Context, from uint64, token string, aft
 	return nil
 }
 
-func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[string]uint64) error {
-	owner, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
+func (o *Store) applyMessage(ctx context.Context, m conn.Message, after map[principal.Owner]uint64) error {
+	of, err := conn.DecodeToken(strings.TrimPrefix(m.Subject, o.Subject(orderKind, "")))
+	owner := principal.Owner(of)
 	if err != nil || m.Seq <= after[owner] {
 		return err
 	}
@@ -287,18 +289,18 @@ func items[T any](ctx context.Context, o *Store, op, subject string, from uint64
 }
 
 // OrderEvents yields the events of an owner in the order they were persisted.
-func (o *Store) OrderEvents(ctx context.Context, owner string) iter.Seq2[order.Event, error] {
-	return items[order.Event](ctx, o, "read events", o.Subject(orderKind, conn.EncodeToken(owner)), 1)
+func (o *Store) OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error] {
+	return items[order.Event](ctx, o, "read events", o.Subject(orderKind, conn.EncodeToken(string(owner))), 1)
 }
 
 // Journal yields the entries of a journal from the beginning. It ends after an error.
-func (o *Store) Journal(ctx context.Context, owner, name string) iter.Seq2[[]byte, error] {
+func (o *Store) Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error] {
 	return o.journal(ctx, owner, name, 1)
 }
 
-func (o *Store) journal(ctx context.Context, owner, name string, from uint64) iter.Seq2[[]byte, error] {
+func (o *Store) journal(ctx context.Context, owner principal.Owner, name string, from uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for entry, err := range items[json.RawMessage](ctx, o, "read journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), from) {
+		for entry, err := range items[json.RawMessage](ctx, o, "read journal", o.Subject(journalKind, conn.EncodeToken(string(owner)), conn.EncodeToken(name)), from) {
 			if !yield(entry, err) {
 				return
 			}
@@ -307,30 +309,30 @@ func (o *Store) journal(ctx context.Context, owner, name string, from uint64) it
 }
 
 // State returns a value, nil when it was never set.
-func (o *Store) State(_ context.Context, owner, name string) ([]byte, error) {
+func (o *Store) State(_ context.Context, owner principal.Owner, name string) ([]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return slices.Clone(o.states[o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(name))]), nil
+	return slices.Clone(o.states[o.Subject(deskKind, conn.EncodeToken(string(owner)), conn.EncodeToken(name))]), nil
 }
 
 // OrderOwners returns the owners of order events.
-func (o *Store) OrderOwners(context.Context) ([]string, error) {
+func (o *Store) OrderOwners(context.Context) ([]principal.Owner, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return slices.Sorted(maps.Keys(o.orders.all)), nil
 }
 
 // Order returns an order of an owner.
-func (o *Store) Order(ctx context.Context, owner, id string) (order.Order, error) {
+func (o *Store) Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error) {
 	return o.findOrder(ctx, owner, idName, id)
 }
 
 // OrderByKey returns the order with an owner's idempotency key.
-func (o *Store) OrderByKey(ctx context.Context, owner, key string) (order.Order, error) {
+func (o *Store) OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error) {
 	return o.findOrder(ctx, owner, keyName, key)
 }
 
-func (o *Store) findOrder(ctx context.Context, owner, kind, name string) (order.Order, error) {
+func (o *Store) findOrder(ctx context.Context, owner principal.Owner, kind, name string) (order.Order, error) {
 	o.mu.RLock()
 	a := o.orders.of(owner)
 	id := name
@@ -351,10 +353,10 @@ func (o *Store) findOrder(ctx context.Context, owner, kind, name string) (order.
 }
 
 // States returns the values of all owners, by owner and name, without snapshot references.
-func (o *Store) States(context.Context) (map[string]map[string][]byte, error) {
+func (o *Store) States(context.Context) (map[principal.Owner]map[string][]byte, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	all := make(map[string]map[string][]byte)
+	all := make(map[principal.Owner]map[string][]byte)
 	for subject, value := range o.states {
 		owner, name, err := o.parseSubject(deskKind, subject)
 		if err != nil {
@@ -369,13 +371,13 @@ func (o *Store) States(context.Context) (map[string]map[string][]byte, error) {
 }
 
 // Journals returns the names of the journals of all owners, by owner.
-func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
+func (o *Store) Journals(ctx context.Context) (map[principal.Owner][]string, error) {
 	const op = "read journals"
 	info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(o.Subject(journalKind, ">")))
 	if err != nil {
 		return nil, conn.Unavailable(op, err)
 	}
-	all := make(map[string][]string)
+	all := make(map[principal.Owner][]string)
 	for subject := range info.State.Subjects {
 		owner, name, err := o.parseSubject(journalKind, subject)
 		if err != nil {
@@ -386,13 +388,14 @@ func (o *Store) Journals(ctx context.Context) (map[string][]string, error) {
 	return all, nil
 }
 
-func (o *Store) parseSubject(kind, subject string) (owner, name string, err error) {
+func (o *Store) parseSubject(kind, subject string) (owner principal.Owner, name string, err error) {
 	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
-	if owner, err = conn.DecodeToken(first); ok && err == nil {
+	of, err := conn.DecodeToken(first)
+	if ok && err == nil {
 		name, err = conn.DecodeToken(second)
 	}
 	if !ok || err != nil {
 		return "", "", conn.Corrupted("read subject", fmt.Errorf("%s: %w", subject, err))
 	}
-	return owner, name, nil
+	return principal.Owner(of), name, nil
 }

@@ -45,8 +45,8 @@ func (f snapshotRef) blobNames() []string {
 	return names
 }
 
-func (o *Store) snapshotSubject(owner string, journal ...string) string {
-	return o.Subject(deskKind, conn.EncodeToken(owner), conn.EncodeToken(strings.Join(append([]string{snapshotName}, journal...), " ")))
+func (o *Store) snapshotSubject(owner principal.Owner, journal ...string) string {
+	return o.Subject(deskKind, conn.EncodeToken(string(owner)), conn.EncodeToken(strings.Join(append([]string{snapshotName}, journal...), " ")))
 }
 
 // isSnapshot reports whether a state name is that of a snapshot reference.
@@ -101,7 +101,7 @@ func (o *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.
 }
 
 // SaveJournalSnapshot saves the state after all entries of a journal.
-func (o *Store) SaveJournalSnapshot(ctx context.Context, owner, name string, value []byte) error {
+func (o *Store) SaveJournalSnapshot(ctx context.Context, owner principal.Owner, name string, value []byte) error {
 	end, err := o.beginWrite(ctx)
 	if err != nil {
 		return err
@@ -133,8 +133,8 @@ func (o *Store) commitSnapshot(ctx context.Context, by principal.Caller, subject
 }
 
 // Snapshot returns an owner's last saved book, nil for none, and the events since.
-func (o *Store) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
-	subject, events := o.snapshotSubject(owner), o.Subject(orderKind, conn.EncodeToken(owner))
+func (o *Store) Snapshot(ctx context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error) {
+	subject, events := o.snapshotSubject(owner), o.Subject(orderKind, conn.EncodeToken(string(owner)))
 	o.mu.Lock()
 	from := o.snapshots[subject]
 	value, replayed := o.loadedValues[owner], o.loadedEvents[owner]
@@ -162,7 +162,7 @@ func (o *Store) Snapshot(ctx context.Context, owner string) ([]byte, iter.Seq2[o
 }
 
 // JournalSnapshot returns a journal's last saved state, nil for none, and the entries since.
-func (o *Store) JournalSnapshot(ctx context.Context, owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
+func (o *Store) JournalSnapshot(ctx context.Context, owner principal.Owner, name string) ([]byte, iter.Seq2[[]byte, error], error) {
 	o.mu.RLock()
 	from := o.snapshots[o.snapshotSubject(owner, name)]
 	o.mu.RUnlock()
@@ -191,8 +191,8 @@ func (o *Store) readSnapshot(ctx context.Context, from committedSnapshot) ([]byt
 }
 
 // discardSnapshot removes an owner's loaded snapshot and the events applied to it.
-func (o *Store) discardSnapshot(owner string) {
-	maps.DeleteFunc(o.orders.owners, func(_, of string) bool { return of == owner })
+func (o *Store) discardSnapshot(owner principal.Owner) {
+	maps.DeleteFunc(o.orders.owners, func(_ string, of principal.Owner) bool { return of == owner })
 	delete(o.orders.all, owner)
 	delete(o.loadedValues, owner)
 	delete(o.loadedEvents, owner)
@@ -201,7 +201,7 @@ func (o *Store) discardSnapshot(owner string) {
 
 // loadSnapshot restores an owner's account from its snapshot and returns the sequence number of
 // that. An unreadable snapshot is ignored.
-func (o *Store) loadSnapshot(ctx context.Context, owner string) (after uint64, err error) {
+func (o *Store) loadSnapshot(ctx context.Context, owner principal.Owner) (after uint64, err error) {
 	from := o.snapshots[o.snapshotSubject(owner)]
 	if from.seq == 0 {
 		return 0, nil
@@ -220,7 +220,7 @@ func (o *Store) loadSnapshot(ctx context.Context, owner string) (after uint64, e
 	return from.seq, nil
 }
 
-func (o *Store) loadAccount(ctx context.Context, owner string, from committedSnapshot) (*accountState, []byte, error) {
+func (o *Store) loadAccount(ctx context.Context, owner principal.Owner, from committedSnapshot) (*accountState, []byte, error) {
 	value, err := o.blobs.get(ctx, from.Value)
 	if err != nil {
 		return nil, nil, err
@@ -271,11 +271,11 @@ func (o *Store) referencedBlobs() (used map[string]bool, known bool) {
 
 // archiveReader returns a reader of orders that are not in memory.
 func (o *Store) archiveReader(ctx context.Context) archiveReader {
-	return func(owner string, in archive, kind, name string) (archivedOrder, bool, error) {
+	return func(owner principal.Owner, in archive, kind, name string) (archivedOrder, bool, error) {
 		const op = "read order"
 		for _, at := range in.lookup(kind, name) {
 			orders := make(map[string]order.Order)
-			for m, err := range o.readRange(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(owner))) {
+			for m, err := range o.readRange(ctx, at.First, at.Last, o.Subject(orderKind, conn.EncodeToken(string(owner)))) {
 				if err != nil {
 					return archivedOrder{}, false, conn.Unavailable(op, err)
 				}

@@ -21,8 +21,8 @@ func TestSnapshot_InconsistentIsIgnored(t *testing.T) {
 			prefix := replicatest.NewPrefix()
 			o := replicatest.OpenOrders(t, replicatest.Lone(), prefix)
 			for i := range others {
-				owner := "other" + strconv.Itoa(i)
-				if _, err := o.AppendEvents(t.Context(), principal.Caller{Subject: owner}, replicatest.Placed(owner, "of "+owner)); err != nil {
+				owner := principal.Owner("other" + strconv.Itoa(i))
+				if _, err := o.AppendEvents(t.Context(), principal.Caller{Subject: owner}, replicatest.Placed(owner, "of "+string(owner))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -41,8 +41,8 @@ func TestSnapshot_InconsistentIsIgnored(t *testing.T) {
 				t.Errorf("starts with %d orders", len(b.Orders()))
 			}
 			for i := range others {
-				owner := "other" + strconv.Itoa(i)
-				if _, err := again.Order(t.Context(), owner, "of "+owner); err != nil {
+				owner := principal.Owner("other" + strconv.Itoa(i))
+				if _, err := again.Order(t.Context(), owner, "of "+string(owner)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -64,8 +64,8 @@ type Store struct {
 	lastWritten map[string]uint64            // sequence number of the last message written here, by subject
 	// loadedValues and loadedEvents hold the snapshots and the events since, by owner, until
 	// the desk has read them once.
-	loadedValues map[string][]byte
-	loadedEvents map[string][]order.Event
+	loadedValues map[principal.Owner][]byte
+	loadedEvents map[principal.Owner][]order.Event
 }
 
 var _ desk.Store = (*Store)(nil)
@@ -74,9 +74,9 @@ var _ desk.Store = (*Store)(nil)
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	o := &Store{
 		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), closed: make(chan struct{}),
-		orders: accountSet{owners: make(map[string]string), all: make(map[string]*accountState)},
+		orders: accountSet{owners: make(map[string]principal.Owner), all: make(map[principal.Owner]*accountState)},
 		states: make(map[string][]byte), snapshots: make(map[string]committedSnapshot), lastWritten: make(map[string]uint64),
-		loadedValues: make(map[string][]byte), loadedEvents: make(map[string][]order.Event), blobs: &blobStore{Conn: c, name: c.StreamName("BOOKS")},
+		loadedValues: make(map[principal.Owner][]byte), loadedEvents: make(map[principal.Owner][]order.Event), blobs: &blobStore{Conn: c, name: c.StreamName("BOOKS")},
 	}
 	o.wantConfig = jetstream.StreamConfig{
 		Name: "ORDERS", Storage: jetstream.FileStorage, AllowAtomicPublish: true,
@@ -332,7 +332,7 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 			return nil, fmt.Errorf("encode order event: %w", err)
 		}
 	}
-	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(by.Subject)), by, items)
+	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(string(by.Subject))), by, items)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 }
 
 // AppendJournal adds entries, each a JSON object, to an owner's journal atomically.
-func (o *Store) AppendJournal(ctx context.Context, owner, name string, entries [][]byte) error {
+func (o *Store) AppendJournal(ctx context.Context, owner principal.Owner, name string, entries [][]byte) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -356,7 +356,7 @@ func (o *Store) AppendJournal(ctx context.Context, owner, name string, entries [
 		return err
 	}
 	defer end()
-	_, err = o.appendItems(ctx, "append journal", o.Subject(journalKind, conn.EncodeToken(owner), conn.EncodeToken(name)), principal.Caller{}, items)
+	_, err = o.appendItems(ctx, "append journal", o.Subject(journalKind, conn.EncodeToken(string(owner)), conn.EncodeToken(name)), principal.Caller{}, items)
 	return err
 }
 
@@ -370,7 +370,7 @@ func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 		return err
 	}
 	defer end()
-	subject := o.Subject(deskKind, conn.EncodeToken(by.Subject), conn.EncodeToken(name))
+	subject := o.Subject(deskKind, conn.EncodeToken(string(by.Subject)), conn.EncodeToken(name))
 	if _, err := o.appendItems(ctx, "save state", subject, by, []json.RawMessage{value}); err != nil {
 		return err
 	}

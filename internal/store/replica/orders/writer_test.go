@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/kit/principal"
 	"candela/internal/store/ledger/storetest"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/natstest"
@@ -42,7 +43,7 @@ func runOrders(t *testing.T, to *natstest.Cluster, dirs *replicatest.Dirs, journ
 		for _, of := range journals {
 			papertest.RunJournal(t, func(tb testing.TB) broker.Journal {
 				tb.Helper()
-				return replicatest.Journal{Store: replicatest.OpenOrders(tb, to, prefix), Owner: of[0], Name: of[1]}
+				return replicatest.Journal{Store: replicatest.OpenOrders(tb, to, prefix), Owner: principal.Owner(of[0]), Name: of[1]}
 			})
 		}
 	})

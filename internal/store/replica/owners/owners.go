@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
@@ -37,9 +38,9 @@ const (
 // Part is a store with something of every owner.
 type Part interface {
 	// EraseOwner removes what it has of an owner, and counts it by table.
-	EraseOwner(ctx context.Context, owner string) (map[string]int64, error)
+	EraseOwner(ctx context.Context, owner principal.Owner) (map[string]int64, error)
 	// ExportOwner yields what it has of an owner.
-	ExportOwner(ctx context.Context, owner string) iter.Seq2[store.ExportedRow, error]
+	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[store.ExportedRow, error]
 }
 
 // Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
@@ -55,7 +56,7 @@ type Store struct {
 	wg    sync.WaitGroup
 
 	mu        sync.Mutex
-	standings map[string]store.Standing
+	standings map[principal.Owner]store.Standing
 }
 
 var _ store.Owners = (*Store)(nil)
@@ -66,7 +67,7 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part
 	if err != nil {
 		return nil, err
 	}
-	return &Store{table: t, parts: parts, now: now, standings: make(map[string]store.Standing)}, nil
+	return &Store{table: t, parts: parts, now: now, standings: make(map[principal.Owner]store.Standing)}, nil
 }
 
 // Close stops Follow.
@@ -79,14 +80,14 @@ func (s *Store) Close() {
 
 // Follow learns the standings of owners, and calls changed with each owner whose state changes
 // later, here or at another replica. It must be called once.
-func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner string, state store.OwnerState)) error {
+func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner principal.Owner, state store.OwnerState)) error {
 	loading := true
 	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(standingKind, ">")}}
 	f.Apply = func(ctx context.Context, m conn.Message) {
 		if s.table.IsBarrier(m) {
 			return
 		}
-		owner, err := conn.DecodeToken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
+		of, err := conn.DecodeToken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
 		if err != nil {
 			log.ErrorContext(ctx, "state of an owner skipped: invalid subject", "subject", m.Subject, "error", err)
 			return
@@ -98,7 +99,7 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 				return
 			}
 		}
-		if s.learn(owner, now) && !loading {
+		if owner := principal.Owner(of); s.learn(owner, now) && !loading {
 			changed(owner, now.State)
 		}
 	}
@@ -114,7 +115,7 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 }
 
 // learn records a standing and reports whether the state is another one.
-func (s *Store) learn(owner string, now store.Standing) bool {
+func (s *Store) learn(owner principal.Owner, now store.Standing) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.standing(owner)
@@ -126,7 +127,7 @@ func (s *Store) learn(owner string, now store.Standing) bool {
 	return before.State != now.State
 }
 
-func (s *Store) standing(owner string) store.Standing {
+func (s *Store) standing(owner principal.Owner) store.Standing {
 	if known, ok := s.standings[owner]; ok {
 		return known
 	}
@@ -134,17 +135,19 @@ func (s *Store) standing(owner string) store.Standing {
 }
 
 // Standing returns the standing of an owner, as far as this replica knows.
-func (s *Store) Standing(owner string) store.Standing {
+func (s *Store) Standing(owner principal.Owner) store.Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standing(owner)
 }
 
 // MadeFor implements store.Owners. Streams say for whom they were made.
-func (s *Store) MadeFor(context.Context, string) (many, one bool, err error) { return true, false, nil }
+func (s *Store) MadeFor(context.Context, principal.Owner) (many, one bool, err error) {
+	return true, false, nil
+}
 
 // Standings implements store.Owners, as far as this replica knows.
-func (s *Store) Standings(context.Context) (map[string]store.Standing, error) {
+func (s *Store) Standings(context.Context) (map[principal.Owner]store.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.standings), nil
@@ -158,7 +161,7 @@ type record struct {
 	Change     string           `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
 }
 
-func (s *Store) subject(owner string) string { return s.table.OwnerSubject(ownerKind, owner) }
+func (s *Store) subject(owner principal.Owner) string { return s.table.OwnerSubject(owner, ownerKind) }
 
 // identitySubject has a hash: issuers and subjects are of any length, and say who somebody is.
 func (s *Store) identitySubject(i store.Identity) string {
@@ -166,7 +169,7 @@ func (s *Store) identitySubject(i store.Identity) string {
 	return s.table.Subject(identityKind, hex.EncodeToString(sum[:]))
 }
 
-func (s *Store) load(ctx context.Context, id string) (r record, rev uint64, err error) {
+func (s *Store) load(ctx context.Context, id principal.Owner) (r record, rev uint64, err error) {
 	m, ok, err := s.table.Latest(ctx, s.subject(id))
 	if err != nil || !ok || len(m.Data) == 0 {
 		return r, m.Seq, err
@@ -179,7 +182,7 @@ func (s *Store) load(ctx context.Context, id string) (r record, rev uint64, err 
 
 // change changes a record. next gets the latest, without an ID if there is none, and returns
 // further changes that are written with it; it is called again after a conflict.
-func (s *Store) change(ctx context.Context, id string, next func(*record) ([]conn.Change, error)) (record, error) {
+func (s *Store) change(ctx context.Context, id principal.Owner, next func(*record) ([]conn.Change, error)) (record, error) {
 	var r record
 	name := rand.Text()
 	err := s.table.RetryWrite(ctx, "write an owner", func(ctx context.Context) error {
@@ -206,7 +209,7 @@ func (s *Store) change(ctx context.Context, id string, next func(*record) ([]con
 }
 
 // changeKnown changes the record of an owner that was not erased.
-func (s *Store) changeKnown(ctx context.Context, id string, next func(*record) ([]conn.Change, error)) (store.Owner, error) {
+func (s *Store) changeKnown(ctx context.Context, id principal.Owner, next func(*record) ([]conn.Change, error)) (store.Owner, error) {
 	r, err := s.change(ctx, id, func(r *record) ([]conn.Change, error) {
 		if r.ID == "" || r.State == store.OwnerErased {
 			return nil, noOwner(id)
@@ -216,8 +219,8 @@ func (s *Store) changeKnown(ctx context.Context, id string, next func(*record) (
 	return r.Owner, err
 }
 
-func noOwner(id string) error {
-	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: id, Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
+func noOwner(id principal.Owner) error {
+	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: string(id), Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
 }
 
 // SeeOwner implements store.Owners.
@@ -245,7 +248,7 @@ func (s *Store) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error
 }
 
 // Owner implements store.Owners.
-func (s *Store) Owner(ctx context.Context, id string) (store.Owner, error) {
+func (s *Store) Owner(ctx context.Context, id principal.Owner) (store.Owner, error) {
 	var r record
 	err := s.table.RetryRead(ctx, func(ctx context.Context) (err error) {
 		r, _, err = s.load(ctx, id)
@@ -258,7 +261,7 @@ func (s *Store) Owner(ctx context.Context, id string) (store.Owner, error) {
 }
 
 // Owners implements store.Owners.
-func (s *Store) Owners(ctx context.Context, after string) iter.Seq2[store.Owner, error] {
+func (s *Store) Owners(ctx context.Context, after principal.Owner) iter.Seq2[store.Owner, error] {
 	return func(yield func(store.Owner, error) bool) {
 		all, err := table.ReadAll(ctx, s.table, "read the owners", s.table.Subject(ownerKind, ">"), 0, func(m conn.Message) (store.Owner, bool, error) {
 			var r record
@@ -279,7 +282,7 @@ func (s *Store) Owners(ctx context.Context, after string) iter.Seq2[store.Owner,
 }
 
 // Identities implements store.Owners.
-func (s *Store) Identities(ctx context.Context, id string) ([]store.Identity, error) {
+func (s *Store) Identities(ctx context.Context, id principal.Owner) ([]store.Identity, error) {
 	r, _, err := s.load(ctx, id)
 	return r.Identities, conn.Unavailable("read an owner", err)
 }
@@ -301,17 +304,17 @@ func (s *Store) ImportOwner(ctx context.Context, o store.Owner, linked []store.I
 }
 
 // OwnerOf implements store.Owners.
-func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id string, err error) {
+func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id principal.Owner, err error) {
 	err = s.table.RetryRead(ctx, func(ctx context.Context) error {
 		m, _, err := s.table.Latest(ctx, s.identitySubject(store.Identity{Issuer: issuer, Subject: subject}))
-		id = string(m.Data)
+		id = principal.Owner(m.Data)
 		return err
 	})
 	return id, conn.Unavailable("read an identity", err)
 }
 
 // SetOwnerState implements store.Owners. All replicas learn of it.
-func (s *Store) SetOwnerState(ctx context.Context, id string, state store.OwnerState) (store.Owner, error) {
+func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state store.OwnerState) (store.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.State, r.Since = state, conn.StoredTime(s.now())
 		return []conn.Change{s.standingOf(id, r)}, nil
@@ -319,8 +322,8 @@ func (s *Store) SetOwnerState(ctx context.Context, id string, state store.OwnerS
 }
 
 // standingOf returns the change by which all replicas learn of a standing.
-func (s *Store) standingOf(id string, r *record) conn.Change {
-	ch := conn.Change{Subject: s.table.OwnerSubject(standingKind, id)}
+func (s *Store) standingOf(id principal.Owner, r *record) conn.Change {
+	ch := conn.Change{Subject: s.table.OwnerSubject(id, standingKind)}
 	now := store.Standing{State: r.State, Plan: r.Plan}
 	if now.Usual() {
 		ch.TTL = table.TombstoneTTL
@@ -331,7 +334,7 @@ func (s *Store) standingOf(id string, r *record) conn.Change {
 }
 
 // SetOwnerPlan implements store.Owners.
-func (s *Store) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner, error) {
+func (s *Store) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.Plan = plan
 		return []conn.Change{s.standingOf(id, r)}, nil
@@ -339,7 +342,7 @@ func (s *Store) SetOwnerPlan(ctx context.Context, id, plan string) (store.Owner,
 }
 
 // LinkOwner implements store.Owners.
-func (s *Store) LinkOwner(ctx context.Context, id, issuer, subject string) (store.Owner, error) {
+func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error) {
 	who := store.Identity{Issuer: issuer, Subject: subject}
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		m, _, err := s.table.Latest(ctx, s.identitySubject(who))
@@ -356,7 +359,7 @@ func (s *Store) LinkOwner(ctx context.Context, id, issuer, subject string) (stor
 
 // EraseOwner implements store.Owners. Every replica forgets the owner when it learns of the state.
 // An erasure that failed can be repeated: the record says erased when all else is gone.
-func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error) {
+func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (store.Erasure, error) {
 	o, err := s.Owner(ctx, id)
 	switch {
 	case err != nil:
@@ -364,7 +367,7 @@ func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error
 	case o.State == store.OwnerErased:
 		return store.Erasure{}, noOwner(id)
 	case o.State != store.OwnerSuspended:
-		return store.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: id, Message: "Suspend the owner first: candela owners suspend " + id}
+		return store.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
 	}
 	proof := store.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
 	for _, p := range s.parts {
@@ -393,7 +396,7 @@ func (s *Store) EraseOwner(ctx context.Context, id string) (store.Erasure, error
 }
 
 // ExportOwner implements store.Owners.
-func (s *Store) ExportOwner(ctx context.Context, id string) iter.Seq2[store.ExportedRow, error] {
+func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[store.ExportedRow, error] {
 	return func(yield func(store.ExportedRow, error) bool) {
 		r, _, err := s.load(ctx, id)
 		data, failed := json.Marshal(r)
@@ -414,6 +417,6 @@ func (s *Store) ExportOwner(ctx context.Context, id string) iter.Seq2[store.Expo
 }
 
 // Adopt implements store.Owners. A state directory is adopted before it is copied to the servers.
-func (s *Store) Adopt(context.Context, string, store.Owner) (map[string]int64, error) {
+func (s *Store) Adopt(context.Context, principal.Owner, store.Owner) (map[string]int64, error) {
 	return nil, fault.New(fault.Unsupported, "adopt_first", "adopt the state directory first, then run candela migrate")
 }

@@ -29,7 +29,9 @@ type replica struct {
 }
 
 // barred reports whether the replica knows that an owner is not active.
-func (r *replica) barred(owner string) bool { return r.Standing(owner).State != store.OwnerActive }
+func (r *replica) barred(owner principal.Owner) bool {
+	return r.Standing(owner).State != store.OwnerActive
+}
 
 func (r *replica) has(change string) bool {
 	r.mu.Lock()
@@ -46,10 +48,10 @@ func open(t *testing.T, prefix string) *replica {
 	r.Store, err = owners.Open(t.Context(), c, time.Now, kept)
 	check(t, err)
 	t.Cleanup(r.Close)
-	check(t, r.Follow(t.Context(), replicatest.Quiet(), func(owner string, state store.OwnerState) {
+	check(t, r.Follow(t.Context(), replicatest.Quiet(), func(owner principal.Owner, state store.OwnerState) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.heard = append(r.heard, owner+" "+string(state))
+		r.heard = append(r.heard, string(owner)+" "+string(state))
 	}))
 	return r
 }
@@ -64,26 +66,26 @@ func check(t *testing.T, err error) {
 // own stores one of everything for an owner.
 func (r *replica) own(t *testing.T, name string, n int) {
 	t.Helper()
-	_, err := r.SeeOwner(t.Context(), store.Owner{ID: name, Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
+	_, err := r.SeeOwner(t.Context(), store.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
 	check(t, err)
 	for i := range 2 {
 		a := replicatest.PriceAlert(n + i)
-		a.Owner, a.Note = name, "secret of "+name
-		check(t, r.alerts.PutAlert(t.Context(), principal.Caller{Subject: name}, a))
+		a.Owner, a.Note = principal.Owner(name), "secret of "+name
+		check(t, r.alerts.PutAlert(t.Context(), principal.Caller{Subject: principal.Owner(name)}, a))
 		if i == 0 {
 			_, err := r.alerts.FireAlerts(t.Context(), []alert.Firing{{Alert: a, Value: 1, At: time.Now()}})
 			check(t, err)
 		}
 	}
-	check(t, r.alerts.SaveCursors(t.Context(), name, map[string]uint64{"reader": 1}))
-	_, err = r.LinkOwner(t.Context(), name, "https://other.example", "t-"+name)
+	check(t, r.alerts.SaveCursors(t.Context(), principal.Owner(name), map[string]uint64{"reader": 1}))
+	_, err = r.LinkOwner(t.Context(), principal.Owner(name), "https://other.example", "t-"+name)
 	check(t, err)
 }
 
 func (r *replica) export(t *testing.T, id string) string {
 	t.Helper()
 	var all strings.Builder
-	for row, err := range r.ExportOwner(t.Context(), id) {
+	for row, err := range r.ExportOwner(t.Context(), principal.Owner(id)) {
 		check(t, err)
 		fmt.Fprintf(&all, "%s %s\n", row.Table, row.JSON)
 	}
@@ -148,7 +150,7 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 	var names []string
 	for o, err := range a.Owners(t.Context(), "") {
 		check(t, err)
-		names = append(names, o.ID+" "+string(o.State))
+		names = append(names, string(o.ID)+" "+string(o.State))
 	}
 	if got := strings.Join(names, ", "); got != "ann erased, bob active" {
 		t.Error(got)

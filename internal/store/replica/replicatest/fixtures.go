@@ -113,7 +113,7 @@ func OpenOrders(tb testing.TB, to *natstest.Cluster, prefix string) *orders.Stor
 func Ann() principal.Caller { return principal.Caller{Subject: "ann"} }
 
 // Placed is the events of an order before it is sent.
-func Placed(owner, id string) []order.Event {
+func Placed(owner principal.Owner, id string) []order.Event {
 	at := time.Now().UTC()
 	return []order.Event{
 		{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{
@@ -154,7 +154,8 @@ func BookOf(tb testing.TB, o *orders.Store) *order.Book {
 // Journal is a stored journal, as the paper account uses it.
 type Journal struct {
 	*orders.Store
-	Owner, Name string
+	Owner principal.Owner
+	Name  string
 }
 
 // Append adds entries.

@@ -18,7 +18,7 @@ import (
 // use.
 type Store struct {
 	mu      sync.Mutex
-	owners  map[string]*account
+	owners  map[principal.Owner]*account
 	failure error
 	amnesia bool // SaveSnapshot fails
 	replays int  // how often all events were read
@@ -42,9 +42,9 @@ type account struct {
 }
 
 // NewStore returns an empty store.
-func NewStore() *Store { return &Store{owners: make(map[string]*account)} }
+func NewStore() *Store { return &Store{owners: make(map[principal.Owner]*account)} }
 
-func (s *Store) of(owner string) *account {
+func (s *Store) of(owner principal.Owner) *account {
 	if s.owners[owner] == nil {
 		s.owners[owner] = &account{book: order.NewBook(owner), states: make(map[string][]byte)}
 	}
@@ -102,9 +102,9 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 }
 
 // apply applies an event to a book, unless another owner has the order's ID.
-func (s *Store) apply(a *account, owner string, e order.Event) error {
+func (s *Store) apply(a *account, owner principal.Owner, e order.Event) error {
 	if e.Kind == order.KindCreated && e.Origin != nil && e.Origin.Owner != owner {
-		return fault.Field("owner", e.Origin.Owner, owner)
+		return fault.Field("owner", string(e.Origin.Owner), string(owner))
 	}
 	for _, other := range s.owners {
 		if _, taken := other.book.Order(e.OrderID); taken && other != a && e.Kind == order.KindCreated {
@@ -133,7 +133,7 @@ func refusal(err error, e order.Event, b *order.Book) error {
 }
 
 // OrderEvents yields the events stored before the call.
-func (s *Store) OrderEvents(_ context.Context, owner string) iter.Seq2[order.Event, error] {
+func (s *Store) OrderEvents(_ context.Context, owner principal.Owner) iter.Seq2[order.Event, error] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replays++
@@ -157,7 +157,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, by principal.Caller, b *order.
 }
 
 // Snapshot returns the last snapshot and the events after it.
-func (s *Store) Snapshot(_ context.Context, owner string) ([]byte, iter.Seq2[order.Event, error], error) {
+func (s *Store) Snapshot(_ context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of(owner)
@@ -182,7 +182,7 @@ func (s *Store) FailSnapshots(fail bool) {
 }
 
 // SetSnapshot replaces the snapshot of an owner.
-func (s *Store) SetSnapshot(owner string, snapshot []byte) {
+func (s *Store) SetSnapshot(owner principal.Owner, snapshot []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(owner).snapshot = snapshot
@@ -199,10 +199,10 @@ func each(events []order.Event) iter.Seq2[order.Event, error] {
 }
 
 // OrderOwners lists the owners with events.
-func (s *Store) OrderOwners(context.Context) ([]string, error) {
+func (s *Store) OrderOwners(context.Context) ([]principal.Owner, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []string
+	var all []principal.Owner
 	for owner, a := range s.owners {
 		if len(a.events) > 0 {
 			all = append(all, owner)
@@ -213,7 +213,7 @@ func (s *Store) OrderOwners(context.Context) ([]string, error) {
 }
 
 // Order returns an order of an owner.
-func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) {
+func (s *Store) Order(_ context.Context, owner principal.Owner, id string) (order.Order, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.of(owner).book.Order(id)
@@ -221,7 +221,7 @@ func (s *Store) Order(_ context.Context, owner, id string) (order.Order, error) 
 }
 
 // OrderByKey returns the order of an idempotency key.
-func (s *Store) OrderByKey(_ context.Context, owner, key string) (order.Order, error) {
+func (s *Store) OrderByKey(_ context.Context, owner principal.Owner, key string) (order.Order, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.of(owner).book.ByKey(key)
@@ -236,14 +236,14 @@ func found(o order.Order, ok bool) (order.Order, error) {
 }
 
 // Book returns the book that an owner's events make.
-func (s *Store) Book(owner string) *order.Book {
+func (s *Store) Book(owner principal.Owner) *order.Book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return replay(owner, s.of(owner).events)
 }
 
 // replay returns the book of events that were valid when they were stored.
-func replay(owner string, events []order.Event) *order.Book {
+func replay(owner principal.Owner, events []order.Event) *order.Book {
 	b := order.NewBook(owner)
 	for _, e := range events {
 		if err := b.Apply(e); err != nil {
@@ -266,7 +266,7 @@ func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 }
 
 // State returns a value, nil if it was never set.
-func (s *Store) State(_ context.Context, owner, name string) ([]byte, error) {
+func (s *Store) State(_ context.Context, owner principal.Owner, name string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.of(owner).states[name]), nil

@@ -40,7 +40,10 @@ func (s *Subscriber) Core() *Subscriber { return s }
 
 // A Client identifies tokens of which a later may inherit the subscription of an earlier.
 // Without a key nothing is inherited.
-type Client struct{ Owner, Key string }
+type Client struct {
+	Owner principal.Owner
+	Key   string
+}
 
 // ClientOf returns the client of a caller.
 func ClientOf(c principal.Caller) Client { return Client{c.Subject, c.ClientKey} }

@@ -15,13 +15,13 @@ type Index[S interface {
 }] struct {
 	ByKey    map[string]S // by principal.Caller.Key
 	byClient map[Client][]S
-	byOwner  map[string]int // how many each owner has
+	byOwner  map[principal.Owner]int // how many each owner has
 }
 
 // Add indexes a subscriber.
 func (x *Index[S]) Add(s S) {
 	if x.ByKey == nil {
-		x.ByKey, x.byClient, x.byOwner = map[string]S{}, map[Client][]S{}, map[string]int{}
+		x.ByKey, x.byClient, x.byOwner = map[string]S{}, map[Client][]S{}, map[principal.Owner]int{}
 	}
 	if _, known := x.ByKey[s.Core().Key]; !known {
 		x.byOwner[s.Core().Owner.Name]++
@@ -94,7 +94,7 @@ func (x *Index[S]) Remove(s S) {
 	}
 }
 
-func (x *Index[S]) forget(owner string) {
+func (x *Index[S]) forget(owner principal.Owner) {
 	if x.byOwner[owner]--; x.byOwner[owner] <= 0 {
 		delete(x.byOwner, owner)
 	}
@@ -102,14 +102,14 @@ func (x *Index[S]) forget(owner string) {
 
 // Full reports whether there is no room for one more subscriber of an owner, whose share or
 // whose inbox may be full.
-func (x *Index[S]) Full(owner string, share, most int) bool {
+func (x *Index[S]) Full(owner principal.Owner, share, most int) bool {
 	return x.byOwner[owner] >= share || len(x.ByKey) >= most
 }
 
 // Unseen returns the disconnected subscribers of all owners that were not seen for
 // notify.UnseenTTL, and that of one owner which was not seen for the longest time, if any of
 // that owner is disconnected.
-func (x *Index[S]) Unseen(owner string, now time.Time, connected func(S) bool) (expired []S, oldest S, ok bool) {
+func (x *Index[S]) Unseen(owner principal.Owner, now time.Time, connected func(S) bool) (expired []S, oldest S, ok bool) {
 	var oldestSeen time.Time
 	for _, s := range x.ByKey {
 		c := s.Core()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 )
 
 // idleAfter is how long a lazy log holds the entries of an owner nobody reads.
@@ -15,7 +16,7 @@ const idleAfter = 10 * time.Minute
 
 // A Reader reads the stored entries of one owner, in any order, and the highest sequence number
 // before which it has missed none.
-type Reader func(ctx context.Context, owner string) (head uint64, entries []notify.Entry, err error)
+type Reader func(ctx context.Context, owner principal.Owner) (head uint64, entries []notify.Entry, err error)
 
 // NewLazyLog returns a log that reads the entries of an owner on first use and drops them when
 // nobody has read them for a while. Of other owners it holds nothing.
@@ -33,7 +34,7 @@ type reading struct {
 
 // LoadOwner returns once the log holds the entries of an owner. It must be called before an owner of a
 // lazy log is read; another log holds all entries.
-func (l *Log) LoadOwner(ctx context.Context, owner string) error {
+func (l *Log) LoadOwner(ctx context.Context, owner principal.Owner) error {
 	if l.read == nil {
 		return nil
 	}

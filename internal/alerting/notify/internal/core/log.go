@@ -13,6 +13,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 )
 
@@ -28,19 +29,19 @@ type Log struct {
 	read Reader // nil unless entries are read on first use
 
 	mu           sync.RWMutex
-	owners       map[string]*Owner
+	owners       map[principal.Owner]*Owner
 	restoredHead uint64 // the head of owners that are added later
 	none         *view  // of such owners
 }
 
 // NewLog returns an empty log, which holds the entries of all owners.
 func NewLog(now func() time.Time, log *slog.Logger) *Log {
-	return &Log{now: now, log: log, owners: map[string]*Owner{}}
+	return &Log{now: now, log: log, owners: map[principal.Owner]*Owner{}}
 }
 
 // An Owner holds one owner's entries, polling queue and streams.
 type Owner struct {
-	Name string
+	Name principal.Owner
 	now  func() time.Time
 	view atomic.Pointer[view]
 
@@ -121,7 +122,7 @@ func (l *Log) Append(entries []notify.Entry) {
 
 // appended returns the owner to whose entries some are added, nil if a lazy log knows nobody who
 // reads them.
-func (l *Log) appended(name string) *Owner {
+func (l *Log) appended(name principal.Owner) *Owner {
 	if l.read == nil {
 		return l.Owner(name)
 	}
@@ -131,7 +132,7 @@ func (l *Log) appended(name string) *Owner {
 }
 
 // Owner returns an owner's part of the log.
-func (l *Log) Owner(name string) *Owner {
+func (l *Log) Owner(name principal.Owner) *Owner {
 	l.mu.RLock()
 	o := l.owners[name]
 	l.mu.RUnlock()
@@ -152,7 +153,7 @@ func (l *Log) Owner(name string) *Owner {
 }
 
 // Forget drops an owner's entries and polling queue.
-func (l *Log) Forget(name string) {
+func (l *Log) Forget(name principal.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.owners, name)
@@ -258,7 +259,7 @@ func newLogEntry(e notify.Entry) logEntry {
 	return logEntry{seq: e.Seq, at: e.At.UnixNano(), symbol: e.Symbol, typ: e.Type, event: notify.NewEvent(e.Seq, notify.AlertTriggered, e.Data)}
 }
 
-func (e *logEntry) entry(owner string) notify.Entry {
+func (e *logEntry) entry(owner principal.Owner) notify.Entry {
 	return notify.Entry{Seq: e.seq, Owner: owner, Symbol: e.symbol, Type: e.typ, At: time.Unix(0, e.at).UTC(), Data: e.event.Params()}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 )
 
 // maxTake bounds the events of one Take: some 30 KB, a good write.
@@ -128,7 +129,7 @@ type tail struct {
 }
 
 // Tail implements notify.Inbox.
-func (l *Log) Tail(owner string) notify.Tail {
+func (l *Log) Tail(owner principal.Owner) notify.Tail {
 	t := &tail{owner: l.Owner(owner), ready: make(chan struct{}, 1)}
 	t.owner.streamsMu.Lock()
 	defer t.owner.streamsMu.Unlock()
