@@ -361,8 +361,9 @@ func (a *Accounts) run(ctx context.Context, one *account) error {
 	defer halting.Wait()
 	return opened.Desk.Run(ctx, a.drain, func() {
 		halting.Go(func() {
-			if err := a.enforce(ctx, one); err != nil && ctx.Err() == nil {
-				a.cfg.Log.ErrorContext(ctx, "a halt for all owners did not reach an account", "owner", one.owner, "error", err)
+			// An account that does not know of a halt for all takes no orders; the next call wakes it again.
+			if one.err = a.enforce(ctx, one); one.err != nil {
+				one.stop()
 			}
 			close(one.ready)
 		})
