@@ -109,11 +109,13 @@ func (s *manyServer) noOrders(owner string) {
 	waitFor(s.t, func() bool { return strings.Contains(s.call(owner, "get_orders", `{"filter":"open"}`), `"text":"[]"`) })
 }
 
-// steadyVenue starts a venue where BTCUSDT stays at 52000: the usual prices depend on the date.
+// steadyVenue starts a venue where BTCUSDT stays at 52000 and ETHUSDT at 3000: the usual prices
+// depend on the date.
 func steadyVenue(t *testing.T) (url string) {
 	t.Helper()
 	venue := fakebinance.New(fakebinance.Config{Seed: 1})
 	venue.Fix("BTCUSDT", decimal.NewFromInt(52_000), decimal.NewFromInt(1000))
+	venue.Fix("ETHUSDT", decimal.NewFromInt(3000), decimal.NewFromInt(1000))
 	server := httptest.NewServer(venue)
 	t.Cleanup(server.Close)
 	return server.URL
