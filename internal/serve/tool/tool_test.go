@@ -35,7 +35,8 @@ func call(t *testing.T, r *tool.Registry, name, arguments string) mcp.Result {
 	if err := strictjson.Check([]byte(arguments)); err != nil {
 		t.Fatalf("%s: %v", arguments, err)
 	}
-	result, err := r.Call(t.Context(), caller(), name, json.RawMessage(arguments))
+	// As long as it takes: other tests go before long work.
+	result, err := r.Call(tool.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
 	if err != nil {
 		t.Fatal(err)
 	}
