@@ -321,7 +321,7 @@ func (p *ownerPlace) rename(text string) string {
 		return "#" + strconv.Itoa(k)
 	})
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`).ReplaceAllString(text, "TIME")
-	// What the market says of a new alert is found out within two seconds or not at all.
+	// A preview of a new alert is made within two seconds or not at all.
 	text = regexp.MustCompile(`,"now":\{[^}]*\},"last_would_have_fired":(null|"TIME")(,"evaluated_from":"TIME")?`).ReplaceAllString(text, "")
 	text = regexp.MustCompile(`"value":-?[\d.]+`).ReplaceAllString(text, `"value":NUMBER`) // also a round one
 	return regexp.MustCompile(`-?\d[\d,]*\.\d+|-?\d{4,}|-?\d{1,3}(,\d{3})+`).ReplaceAllString(text, "NUMBER")
