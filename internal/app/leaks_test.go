@@ -29,14 +29,14 @@ func leaks() []leak {
 		{"a cache of alerts by symbol", []edit{
 			{engine, "return l.index.ListOn(caller.Subject, s)", "return leaked(l, caller.Subject, s)"},
 			{engine, "	\"slices\"\n", "	\"slices\"\n	\"sync\"\n"},
-			{engine, "// Scripts returns", "var leakedOn sync.Map\n\nfunc leaked(l *loop, owner string, s market.Symbol) []alert.Alert {\n\tkey := struct{l *loop; s market.Symbol}{l, s}\n\tif found, ok := leakedOn.Load(key); ok {\n\t\treturn slices.Clone(found.([]alert.Alert))\n\t}\n\tall := l.index.ListOn(owner, s)\n\tif len(all) > 0 {\n\t\tleakedOn.Store(key, slices.Clone(all))\n\t}\n\treturn all\n}\n\n// Scripts returns"},
+			{engine, "// Scripts returns", "var leakedOn sync.Map\n\nfunc leaked(l *loop, owner principal.Owner, s market.Symbol) []alert.Alert {\n\tkey := struct{l *loop; s market.Symbol}{l, s}\n\tif found, ok := leakedOn.Load(key); ok {\n\t\treturn slices.Clone(found.([]alert.Alert))\n\t}\n\tall := l.index.ListOn(owner, s)\n\tif len(all) > 0 {\n\t\tleakedOn.Store(key, slices.Clone(all))\n\t}\n\treturn all\n}\n\n// Scripts returns"},
 		}},
 		{"a subscriber found by its client alone", []edit{
 			{"../alerting/notify/internal/core/backlog.go", "return Client{c.Subject, c.ClientKey}", "return Client{\"\", c.ClientKey}"},
 			{"../alerting/notify/local/file.go", "core.Client{Owner: saved.Owner, Key: saved.Client}", "core.Client{Key: saved.Client}"},
 			{"../alerting/notify/local/file.go", "Owner: s.Client.Owner, Client: s.Client.Key", "Owner: s.Owner.Name, Client: s.Client.Key"},
 		}},
-		{"a polling queue by token", []edit{{inbox, "o := b.Owner(caller.Subject)", "o := b.Owner(caller.Key)"}}},
+		{"a polling queue by token", []edit{{inbox, "o := b.Owner(caller.Subject)", "o := b.Owner(principal.Owner(caller.Key))"}}},
 		{"an eviction over all owners", []edit{
 			{"../alerting/notify/internal/core/index.go", "return x.byOwner[owner] >= share || len(x.ByKey) >= most", "return len(x.ByKey) >= 5"},
 			{"../alerting/notify/internal/core/index.go", "if c.Owner.Name == owner && (!ok", "if true && (!ok"},
