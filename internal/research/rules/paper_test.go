@@ -37,7 +37,7 @@ func (n *noticed) Start(a *simulate.Account) (strategy.Instance, error) {
 
 // traded makes bars with volumes, of which some are too small for a position.
 func traded(n int, seed uint64) *market.Bars {
-	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // G404: made bars
+	r := rand.New(rand.NewPCG(seed, 7))
 	bars := market.MakeBars(n, false)
 	cents := func(x float64) float64 { return math.Round(x*100) / 100 }
 	last := 100.0
@@ -86,6 +86,7 @@ func replayed(t *testing.T, p strategy.Program, bars *market.Bars) (ran, account
 				if n.Quantity < sent[strconv.Itoa(n.Number)].Quantity {
 					partial++
 				}
+			case simulate.OrderWithdrawn:
 			}
 		}
 		now = time.Unix(bar.T+59, 0)
@@ -121,6 +122,7 @@ func pass(t *testing.T, b *paper.Broker, symbol market.Symbol, n simulate.Notice
 		_, err = b.Submit(t.Context(), spec)
 	case simulate.OrderWithdrawn:
 		_, err = b.Cancel(t.Context(), order.Handle{Spec: spec})
+	case simulate.OrderFilled: // by the account itself
 	}
 	if err != nil {
 		t.Fatalf("%+v: %v", n, err)

@@ -18,7 +18,7 @@ func TestResearch_Mistakes(t *testing.T) {
 	var kept struct {
 		ID string `json:"report_id"`
 	}
-	if err := json.Unmarshal([]byte(made.Content[0].Text), &kept); err != nil || kept.ID == "" {
+	if err := json.Unmarshal(made.Content[0].Text, &kept); err != nil || kept.ID == "" {
 		t.Fatal(err, made.Content[0].Text)
 	}
 	for _, m := range []struct{ tool, arguments, field, remedy string }{
@@ -64,7 +64,7 @@ func TestResearch_Mistakes(t *testing.T) {
 	} {
 		result := call(t, r, m.tool, strings.Replace(m.arguments, `"ID"`, `"`+kept.ID+`"`, 1))
 		var answer struct{ Message, Field string }
-		if err := json.Unmarshal([]byte(result.Content[0].Text), &answer); err != nil || !result.IsError || answer.Field != m.field || !strings.Contains(answer.Message, m.remedy) {
+		if err := json.Unmarshal(result.Content[0].Text, &answer); err != nil || !result.IsError || answer.Field != m.field || !strings.Contains(answer.Message, m.remedy) {
 			t.Errorf("%s %s: %v, %q, want %q about %q", m.tool, m.arguments, err, result.Content[0].Text, m.remedy, m.field)
 		}
 	}
