@@ -13,6 +13,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/usage"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/fair"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
 	"candela/internal/picture/chart"
@@ -202,6 +203,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			return nil, err
 		}
 		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
+		cfg.Apart = fair.Apart
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	cfg.ManyOwners, cfg.Version = rt.Config.ManyOwners(), rt.release()

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/lru"
 	"candela/internal/market"
@@ -288,9 +287,6 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 			patient.(*upstream.Background).Hurry() //nolint:forcetypeassert,errcheck // the map holds nothing else
 		}
 		got, joined, err := s.reads.do(ctx, key, func(ctx context.Context) (readResult, error) {
-			if r.Background {
-				fair.Lower()
-			}
 			ctx, cancel := s.bounded(ctx, key, r.Background)
 			defer cancel()
 			// Another read may have ended since the check above.

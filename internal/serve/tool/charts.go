@@ -43,6 +43,7 @@ type charts struct {
 	trials   *report.Trials
 	scripts  Scripts // nil without the tool set scripts
 	version  string  // of the program
+	apart    func(work func() error) error
 }
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,
@@ -71,7 +72,10 @@ func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work
 		return err
 	}
 	defer done()
-	return fair.Apart(func() error { return work(held) })
+	if c.apart == nil {
+		return work(held)
+	}
+	return c.apart(func() error { return work(held) })
 }
 
 // compute is Compute with a slot held for all but reading the bars.

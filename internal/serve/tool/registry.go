@@ -54,6 +54,10 @@ type Config struct {
 	// ManyOwners keeps half of the processors free of any one owner.
 	ManyOwners bool
 
+	// Apart runs long work, which everything else should go before, see fair.Apart. If it is
+	// nil, long work runs as any other.
+	Apart func(work func() error) error
+
 	// TradingDisabled returns the error of the trading tools when Trading is nil. If it
 	// is nil too, the error says that --trade is missing.
 	TradingDisabled func() error
@@ -102,7 +106,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
 	r.reports = charts.reports
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
