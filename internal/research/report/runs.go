@@ -35,8 +35,9 @@ type Run[T any] struct {
 	stop  context.CancelCauseFunc
 
 	// Set before done is closed.
-	Result T
-	Err    error
+	result   T
+	err      error
+	panicked any
 
 	mu       sync.Mutex
 	progress string
@@ -53,7 +54,8 @@ func (r *Runs[T]) Do(ctx context.Context, owner principal.Owner, wait time.Durat
 	r.running.Go(func() {
 		defer stop(nil)
 		defer close(run.done)
-		run.Result, run.Err = call(own, run.note)
+		defer func() { run.panicked = recover() }()
+		run.result, run.err = call(own, run.note)
 	})
 	var limit <-chan time.Time
 	if wait >= 0 {
@@ -64,17 +66,26 @@ func (r *Runs[T]) Do(ctx context.Context, owner principal.Owner, wait time.Durat
 	for {
 		select {
 		case <-run.done:
-			return nil, run.Result, run.Err
 		case <-ctx.Done():
 			stop(context.Cause(ctx))
 			<-run.done
-			return nil, run.Result, run.Err
 		case <-limit:
 			if limit = nil; r.keep(run) { //nolint:contextcheck // a run that is kept outlives the call
-				return run, run.Result, nil
+				return run, *new(T), nil
 			}
+			continue
 		}
+		result, err := run.Result()
+		return nil, result, err
 	}
+}
+
+// Result returns what a run that has ended returned. A panic of the call is one of whoever asks.
+func (r *Run[T]) Result() (T, error) {
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.result, r.err
 }
 
 // note remembers how far a run is.

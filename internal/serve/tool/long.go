@@ -72,17 +72,17 @@ func (c *charts) long(ctx context.Context, caller principal.Caller, w waiting, c
 // ended returns the answer of a run that its client did not wait for, or the id of its report if
 // a part of it is wanted.
 func (r *reportArgs) ended(ctx context.Context, run *report.Run[mcp.Result]) (result mcp.Result, id string, err error) {
-	switch {
-	case !run.Wait(ctx, time.Duration(r.wait)*time.Second):
+	if !run.Wait(ctx, time.Duration(r.wait)*time.Second) {
 		result, err = running(run)
 		return result, "", err
-	case run.Err != nil || r.part == "" || run.Result.IsError:
-		return run.Result, "", run.Err
+	}
+	if result, err = run.Result(); err != nil || r.part == "" || result.IsError {
+		return result, "", err
 	}
 	var about struct {
 		ID string `json:"report_id"`
 	}
-	if err := json.Unmarshal(run.Result.Structured, &about); err != nil {
+	if err := json.Unmarshal(result.Structured, &about); err != nil {
 		return mcp.Result{}, "", fmt.Errorf("read the answer: %w", err)
 	}
 	return mcp.Result{}, about.ID, nil
