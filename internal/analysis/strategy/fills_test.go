@@ -42,13 +42,7 @@ func TestScript_CalcOnOrderFillsFourTimes(t *testing.T) {
 var n = 0
 n += 1
 strategy.entry(strategy.position_size > 0 ? "S" : "L", strategy.position_size > 0 ? strategy.short : strategy.long, comment=str.tostring(n))`)
-	bars := flat(3)
-	bars.Append(market.Bar{T: 3 * 3600, O: 100, H: 103, L: 95, C: 98})
-	bars.Append(market.Bar{T: 4 * 3600, O: 98, H: 99, L: 97, C: 98})
-	r, err := Over(t.Context(), s, &bars, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := overFour(t, s)
 	var prices []float64
 	for _, x := range r.Trades {
 		if x.ExitBar == 3 {
@@ -70,6 +64,15 @@ if bar_index == 2
     strategy.entry("L", strategy.long, stop=102)
 if strategy.position_size > 0
     strategy.exit("X", "L", stop=strategy.position_avg_price - 3)`)
+	r := overFour(t, s)
+	if len(r.Trades) != 1 || r.Trades[0].EntryPrice != 102 || r.Trades[0].ExitPrice != 99 || r.Trades[0].ExitBar != 3 {
+		t.Errorf("trades %+v, want one from 102 to 99 in the fourth bar", r.Trades)
+	}
+}
+
+// overFour runs a script over three flat bars, a fourth that goes to 103 and then to 95, and one more.
+func overFour(t *testing.T, s *Script) *Run {
+	t.Helper()
 	bars := flat(3)
 	bars.Append(market.Bar{T: 3 * 3600, O: 100, H: 103, L: 95, C: 98})
 	bars.Append(market.Bar{T: 4 * 3600, O: 98, H: 99, L: 97, C: 98})
@@ -77,9 +80,7 @@ if strategy.position_size > 0
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Trades) != 1 || r.Trades[0].EntryPrice != 102 || r.Trades[0].ExitPrice != 99 || r.Trades[0].ExitBar != 3 {
-		t.Errorf("trades %+v, want one from 102 to 99 in the fourth bar", r.Trades)
-	}
+	return r
 }
 
 // flat returns hours at 100.
