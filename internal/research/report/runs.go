@@ -80,7 +80,7 @@ func (r *Runs[T]) Do(ctx context.Context, owner principal.Owner, wait time.Durat
 	}
 }
 
-// Result returns what a run that has ended returned. A panic of the call is one of whoever asks.
+// Result returns what a run that has ended returned. A panic of the call is one of the caller.
 func (r *Run[T]) Result() (T, error) {
 	if r.panicked != nil {
 		panic(r.panicked)

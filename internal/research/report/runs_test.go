@@ -8,8 +8,8 @@ import (
 	"candela/internal/research/report"
 )
 
-// A panic of a call reaches whoever takes its result, and ends nothing else.
-func TestRuns_APanicReachesWhoAsks(t *testing.T) {
+// A panic of a run reaches the caller that takes its result, and ends nothing else.
+func TestRuns_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	var runs report.Runs[int]
 	t.Cleanup(runs.Close)
