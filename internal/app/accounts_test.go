@@ -61,6 +61,13 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), Log: rt.Log}
 		return append([]Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
+	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)
+	return s
+}
+
+// runUntil starts the program and returns when it is ready. The function that it returns ends it.
+func runUntil(t *testing.T, cfg *config.Config, services Services) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -71,14 +78,13 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 	case err := <-done:
 		t.Fatal(err)
 	}
-	s.url, s.stop = "http://127.0.0.1:"+port, func() {
+	return func() {
 		t.Helper()
 		cancel()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s
 }
 
 // call calls a tool for an owner and returns the answer.

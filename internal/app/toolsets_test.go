@@ -88,16 +88,7 @@ func overHTTP(t *testing.T, message string, flags ...string) (root, answer strin
 	}
 	services := Wired()
 	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return httpdtest.One(), nil })
-	ctx, stop := context.WithCancel(t.Context())
-	done, ready := make(chan error, 1), make(chan struct{})
-	go func() {
-		done <- Run(ctx, cfg, Deps{Version: "test", Stderr: &signalOn{text: "msg=ready", found: ready}, Services: services})
-	}()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatal(err)
-	}
+	stop := runUntil(t, cfg, services)
 	url := "http://127.0.0.1:" + port
 	_, root = ask(t, http.MethodGet, url+"/", "", "")
 	status, answer := askRaw(t, url+"/mcp", message)
@@ -105,9 +96,6 @@ func overHTTP(t *testing.T, message string, flags ...string) (root, answer strin
 		t.Errorf("%d %s", status, answer)
 	}
 	stop()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 	return root, answer
 }
 
