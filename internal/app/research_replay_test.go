@@ -179,8 +179,8 @@ func expected(t *testing.T, c alert.Condition, bars *market.Bars, from time.Time
 	rule := replay.New(indicator.Library{}, a, market.Calendar{}, market.Facts{})
 	for i := bars.Search(from.Unix()); i < bars.Len(); i++ {
 		seen := bars.Slice(0, i+1)
-		v, ok := rule.Last(&seen)
-		if !ok || !v.Rises {
+		v := rule.Last(&seen)
+		if !v.Rises {
 			continue
 		}
 		if c.Type == alert.IndicatorSignal { // whose values have at most 15 digits in a notification

@@ -87,7 +87,7 @@ type indicatorGroup struct {
 	refs      int      // queues of extended alerts that use it
 	ticks     int      // of these, the ones on ticks
 
-	row   Row   // of the bar or tick with that stamp
+	row   *Row  // of the bar or tick with that stamp
 	stamp int64 // in milliseconds
 }
 
@@ -187,7 +187,7 @@ func (b *Index) releaseQueue(q *queue) {
 func (w *dependents) group(s selected) *indicatorGroup {
 	i, found := w.find(s.key)
 	if !found {
-		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection})
+		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection, row: &Row{}})
 	}
 	return w.groups[i]
 }

@@ -15,6 +15,7 @@ type Probe struct {
 	index *Index
 	w     *dependents
 	node  node
+	frame frame // of At
 }
 
 // NewProbe returns a probe of the condition of a normalized alert on bars.
@@ -53,15 +54,12 @@ func (p *Probe) SetRow(key string, row Row, closed time.Time) {
 	p.index.SetRow(p.w.dependency, key, row, closed)
 }
 
-// Set is SetRow for indicator i in the order of Groups.
-func (p *Probe) Set(i int, row *Row, closed time.Time) {
-	g := p.w.groups[i]
-	g.row.Update(row)
-	g.stamp = milli(closed)
-}
+// Bind lets Verdict read the values of indicator i, in the order of Groups, from a row that its
+// owner keeps up to date.
+func (p *Probe) Bind(i int, row *Row) { p.w.groups[i].row = row }
 
 // ReadsBars reports whether the condition reads anything of bars but what indicators say of them.
-// Otherwise Evaluate needs only their times.
+// Otherwise Verdict needs no At.
 func (p *Probe) ReadsBars() bool {
 	return len(p.node.members) > 0 || p.node.left.price > 0 || p.node.right.price > 0
 }
@@ -85,4 +83,15 @@ func (p *Probe) Evaluate(bar, prev market.Bar, closed time.Time) (Verdict, bool)
 	}
 	v := p.node.evaluate(f)
 	return Verdict{v.holds, v.rises, v.value, v.against}, true
+}
+
+// At gives the closed bar of the next Verdict and the one before, which has T zero if there is none.
+func (p *Probe) At(bar, prev market.Bar) {
+	p.frame.bar, p.frame.prev, p.frame.hasPrev = bar, prev, prev.T != 0
+}
+
+// Verdict evaluates the condition at the bar of the rows that were bound.
+func (p *Probe) Verdict() Verdict {
+	v := p.node.evaluate(&p.frame)
+	return Verdict{v.holds, v.rises, v.value, v.against}
 }

@@ -13,7 +13,7 @@ import (
 func (b *Index) SetRow(n Dependency, key string, row Row, at time.Time) {
 	if w := b.dependencies[n]; w != nil {
 		if i, found := w.find(key); found {
-			w.groups[i].row, w.groups[i].stamp = row, milli(at)
+			*w.groups[i].row, w.groups[i].stamp = row, milli(at)
 		}
 	}
 }

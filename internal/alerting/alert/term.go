@@ -15,21 +15,6 @@ type Row struct {
 	Signals      []indicator.Signal
 }
 
-// Update takes over what another row has. A stream uses the same memory for all of its rows, so
-// most often only a look is needed, which costs less than pointers that the collector must see.
-func (r *Row) Update(to *Row) {
-	if !sameMemory(r.Values, to.Values) || !sameMemory(r.Prev, to.Prev) {
-		r.Values, r.Prev = to.Values, to.Prev
-	}
-	if len(r.Signals) > 0 || len(to.Signals) > 0 {
-		r.Signals = to.Signals
-	}
-}
-
-func sameMemory(x, y []float64) bool {
-	return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
-}
-
 // frame is a bar at which conditions are evaluated, and the one before it. The rows of the
 // indicators are in their groups, if they have the frame's stamp.
 type frame struct {

@@ -70,7 +70,7 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 			continue // extendBack evaluates the bars from here on
 		}
 		l.evaluations++
-		l.fireRow(b.dependency, key, ev.Last(&b.bars), closed, late)
+		l.fireRow(b.dependency, key, *ev.Last(&b.bars), closed, late)
 		l.endBroken(b.dependency, key, ev, closed)
 	}
 	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, barBefore(&b.bars, b.bars.Len()-1), closed, late)

@@ -22,6 +22,7 @@ type Evaluator struct {
 	muted     bool  // nobody reads the signals
 	at        int64 // the last bar of inner
 	reported  int64 // the first bar of inner, when its failure was returned
+	row       alert.Row
 }
 
 // New returns an evaluator of an indicator on bars that env describes.
@@ -30,9 +31,12 @@ func New(s *indicator.Selection, env indicator.Env) *Evaluator {
 	return &Evaluator{selection: s, env: env, history: indicator.History{Interval: env.Interval, Shown: 1, Stable: stable}}
 }
 
+// Row returns the row that Last updates.
+func (s *Evaluator) Row() *alert.Row { return &s.row }
+
 // Last returns the values of the last bar and the signals that it confirms; they are
 // valid until the next call. The bars before it must be those of the previous call.
-func (s *Evaluator) Last(bars *market.Bars) alert.Row {
+func (s *Evaluator) Last(bars *market.Bars) *alert.Row {
 	last, before := bars.Len()-1, int64(0)
 	if last > 0 {
 		before = bars.T[last-1]
@@ -42,14 +46,18 @@ func (s *Evaluator) Last(bars *market.Bars) alert.Row {
 		if s.inner == nil || s.at != before || began.Time != s.began.Time {
 			past := bars.Slice(from, last)
 			if !s.start(&past) {
-				return s.recompute(bars, from)
+				s.row = s.recompute(bars, from)
+				return &s.row
 			}
 		}
 		s.began = began
 	}
 	s.at = bars.T[last]
 	row := s.inner.Step(bars.At(last))
-	return alert.Row{Values: row.Values, Prev: row.Prev, Signals: row.Signals}
+	if len(row.Signals) > 0 || len(s.row.Signals) > 0 {
+		s.row.Signals = row.Signals
+	}
+	return &s.row
 }
 
 // Mute says that nobody reads the signals. It must be called before the first bar.
@@ -75,10 +83,14 @@ func (s *Evaluator) Depth() int { return s.history.Len() }
 // again for each.
 func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
 
-// start begins a new stream. It reports false if the indicator has none.
+// start begins the stream again. It reports false if the indicator has none.
 func (s *Evaluator) start(past *market.Bars) bool {
-	if s.inner = s.selection.Stream(s.env); s.inner == nil {
-		return false
+	if s.inner == nil || !s.inner.Reset() {
+		if s.inner = s.selection.Stream(s.env); s.inner == nil {
+			return false
+		}
+		row := s.inner.Row()
+		s.row = alert.Row{Values: row.Values, Prev: row.Prev}
 	}
 	if s.inner.Warm(past); s.muted {
 		s.inner.Mute()

@@ -29,6 +29,9 @@ func (s *Slab) Restore(src []float64) error {
 	return nil
 }
 
+// Clear brings every state back to the one before its first bar.
+func (s *Slab) Clear() { clear(s.mem) }
+
 // Peek runs step and then restores the states, to compute the value of a forming
 // bar. Only the first call on a slab allocates. Calls do not nest.
 func (s *Slab) Peek(step func()) {

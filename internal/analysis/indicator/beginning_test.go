@@ -78,3 +78,43 @@ func TestWarm_EqualsSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestReset_EqualsNew holds that a stream that was reset is a new one: in every bit of its memory,
+// and in its rows.
+func TestReset_EqualsNew(t *testing.T) {
+	t.Parallel()
+	bars := market.MakeBars(300, false)
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range 300 {
+		p := 100 + r.Float64()
+		bars.Append(market.Bar{T: int64(i+i/50) * 3600, O: p, H: p + r.Float64(), L: p - r.Float64(), C: p + 0.1, V: r.Float64()})
+	}
+	same := func(a, b []float64) bool {
+		return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+	}
+	for _, name := range indicator.Names() {
+		s, err := (indicator.Library{}).Resolve(indicator.Request{Name: name})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, interval := range []market.Interval{market.Hour1, market.Month1} {
+			env := indicator.Env{Interval: interval}
+			used, fresh := s.Stream(env), s.Stream(env)
+			if used == nil {
+				continue
+			}
+			for i := range bars.Len() {
+				used.Step(bars.At(i))
+			}
+			if !used.Reset() || !same(used.Snapshot(nil), fresh.Snapshot(nil)) {
+				t.Fatalf("%s: a stream that was reset has other memory than a new one", name)
+			}
+			for i := range bars.Len() {
+				a, b := used.Step(bars.At(i)), fresh.Step(bars.At(i))
+				if !same(a.Values, b.Values) || !same(a.Prev, b.Prev) || !slices.Equal(a.Signals, b.Signals) || a.Slot != b.Slot {
+					t.Fatalf("%s: bar %d after a reset: %+v, want %+v", name, i, a, b)
+				}
+			}
+		}
+	}
+}

@@ -59,7 +59,15 @@ func slotOf(i market.Interval, t int64) calc.Slot {
 	if i == market.Month1 {
 		return calc.SlotOf(monthOf(t), 1)
 	}
-	return calc.SlotOf(t, max(1, i.Seconds()))
+	return calc.SlotOf(t, evenSeconds(i))
+}
+
+// evenSeconds returns how far apart the times of two slots in a row are; 0 if that varies.
+func evenSeconds(i market.Interval) int64 {
+	if i == market.Month1 {
+		return 0
+	}
+	return max(1, i.Seconds())
 }
 
 // monthOf numbers months, because they have no fixed length.

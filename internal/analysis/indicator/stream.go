@@ -246,7 +246,7 @@ func (s *series) Stream(env Env) *Stream { return s.stream(calc.NewSlab(), env) 
 
 // stream returns a stream whose memory is in m.
 func (s *series) stream(m *calc.Slab, env Env) *Stream {
-	stream := &Stream{slab: m, interval: env.Interval, past: m.Cells(1 + s.columns), detect: s.detect, row: newRow(s.columns)}
+	stream := &Stream{slab: m, interval: env.Interval, seconds: evenSeconds(env.Interval), past: m.Cells(1 + s.columns), detect: s.detect, row: newRow(s.columns)}
 	if s.passing != nil && s.trace == nil && s.feed == nil {
 		stream.step, stream.pass = s.passing(m, env)
 		return stream
@@ -274,6 +274,7 @@ func (s *series) stream(m *calc.Slab, env Env) *Stream {
 type Stream struct {
 	slab     *calc.Slab
 	interval market.Interval
+	seconds  int64 // between two slots; 0 if they are months
 	step     step
 	pass     func(*market.Bars) // steps through bars but the last; nil without
 	detect   func(*Row)
@@ -303,6 +304,19 @@ func (s *Stream) Warm(b *market.Bars) {
 	s.row.warming, s.detect = false, detect
 }
 
+// Row returns the row of the newest bar, whose slices of values have the same memory at every bar.
+func (s *Stream) Row() *Row { return &s.row }
+
+// Reset makes the stream one that has seen no bar. It reports false if it cannot: only a new stream
+// over a runner is one.
+func (s *Stream) Reset() bool {
+	if s.runner != nil {
+		return false
+	}
+	s.slab.Clear()
+	return true
+}
+
 // Mute says that nobody reads the signals of the bars that follow.
 func (s *Stream) Mute() {
 	if s.runner == nil {
@@ -316,8 +330,12 @@ func (s *Stream) Step(bar market.Bar) *Row {
 		return s.stepRunner(bar)
 	}
 	r, past := &s.row, s.past.Mem()
+	if s.seconds > 0 && bar.T-r.Bar.T == s.seconds {
+		r.Slot++ // without a division
+	} else {
+		r.Slot = slotOf(s.interval, bar.T)
+	}
 	r.begin(int(past[0]), bar)
-	r.Slot = slotOf(s.interval, bar.T)
 	if r.Index > 0 {
 		copy(r.Prev, past[1:])
 	} else {

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -49,8 +48,8 @@ type running struct {
 	instance Instance
 	sleeper  Sleeper // the instance, if it is one
 	rate     func(at int64) float64
-	lens     *lens // shorter bars, nil without
-	repeated *repetition
+	lens     *lens              // shorter bars, nil without
+	repeated *repetition        // nil without
 	tally    *performance.Tally // counts the equity, which is then not kept
 }
 
@@ -95,14 +94,19 @@ func (r *running) step(ctx context.Context, i int) error {
 	var b market.Bar // a sleeper knows it
 	if r.sleeper == nil {
 		b = r.Bars.At(i)
-		r.repeated.bar = b
+		if r.repeated != nil {
+			r.repeated.bar = b
+		}
 	}
 	r.account.Pause(i < r.From)
 	if r.rate != nil {
 		r.account.Rate(r.rate(r.Bars.T[i]))
 	}
 	r.lens.travel(r.account, r.Bars, i)
-	if err := cmp.Or(r.repeated.err, r.instance.Next(b)); err != nil {
+	if r.repeated != nil && r.repeated.err != nil {
+		return fmt.Errorf("bar %d: %w", i, r.repeated.err)
+	}
+	if err := r.instance.Next(b); err != nil {
 		return fmt.Errorf("bar %d: %w", i, err)
 	}
 	r.account.Computed()

@@ -59,16 +59,18 @@ type repetition struct {
 	err error // the first
 }
 
-// repeat has an instance computed again after fills, if it wants that.
+// repeat has an instance computed again after fills, if it wants that; otherwise it returns nil.
 func repeat(account *simulate.Account, instance Instance) *repetition {
-	out := &repetition{}
-	if again, ok := instance.(Repeater); ok && again.Repeats() {
-		account.OnFills(func() {
-			if out.err == nil {
-				out.err = again.Again(out.bar)
-			}
-		})
+	again, ok := instance.(Repeater)
+	if !ok || !again.Repeats() {
+		return nil
 	}
+	out := &repetition{}
+	account.OnFills(func() {
+		if out.err == nil {
+			out.err = again.Again(out.bar)
+		}
+	})
 	return out
 }
 

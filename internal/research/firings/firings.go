@@ -104,7 +104,7 @@ func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars)
 			}
 		}
 		seen := bars.Slice(0, i+1)
-		if v, ok := c.Last(&seen); ok && v.Rises {
+		if c.Last(&seen).Rises {
 			a.Firings = append(a.Firings, Firing{i, bars.T[i], bars.C[i]})
 		}
 	}

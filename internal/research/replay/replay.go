@@ -4,8 +4,7 @@ package replay
 
 import (
 	"fmt"
-	"math"
-	"time"
+	"slices"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
@@ -31,24 +30,15 @@ type Condition struct {
 type indicatorOf struct {
 	key string
 	*evaluate.Evaluator
-	signals bool  // somebody reads them
-	at      int64 // the last bar
-	row     alert.Row
+	signals bool // somebody reads them
 }
 
-// last returns the row of the last bar, which several conditions may ask for.
-func (i *indicatorOf) last(bars *market.Bars) *alert.Row {
-	if at := bars.T[bars.Len()-1]; at != i.at {
-		row := i.Last(bars)
-		i.at = at
-		i.row.Update(&row)
-	}
-	return &i.row
-}
+// Shared computes the indicators of several conditions on the same bars, each once.
+type Shared struct{ indicators []*indicatorOf }
 
-// Share lets conditions on the same bars compute each indicator once. Whenever one of them is
-// evaluated, all must be, before the next bar.
-func Share(conditions ...*Condition) {
+// Share lets conditions read indicators that are computed once. Their verdicts follow from Add and
+// Now; Last must not be called any more.
+func Share(conditions ...*Condition) *Shared {
 	known := map[string]*indicatorOf{}
 	for _, c := range conditions {
 		for _, i := range c.indicators {
@@ -57,10 +47,25 @@ func Share(conditions ...*Condition) {
 			}
 		}
 	}
+	s := &Shared{}
 	for _, c := range conditions {
 		for k, i := range c.indicators {
-			c.indicators[k] = known[i.key]
+			used := known[i.key]
+			c.indicators[k] = used
+			c.probe.Bind(k, used.Row())
+			if !slices.Contains(s.indicators, used) {
+				s.indicators = append(s.indicators, used)
+			}
 		}
+	}
+	return s
+}
+
+// Add computes the indicators at the last of the bars. The bars before it must be those of the
+// previous call.
+func (s *Shared) Add(bars *market.Bars) {
+	for _, i := range s.indicators {
+		i.Last(bars)
 	}
 }
 
@@ -83,7 +88,8 @@ func NewOf(l indicator.Library, known *alert.Selections, a alert.Alert, calendar
 		if !signals {
 			ev.Mute()
 		}
-		c.indicators = append(c.indicators, &indicatorOf{key: key, Evaluator: ev, signals: signals, at: math.MinInt64})
+		c.probe.Bind(len(c.indicators), ev.Row())
+		c.indicators = append(c.indicators, &indicatorOf{key: key, Evaluator: ev, signals: signals})
 	}
 	return c
 }
@@ -101,18 +107,21 @@ func (c *Condition) CheckBars(bars int) error {
 
 // Last evaluates the condition at the last of the bars. The bars before it must be those of
 // the previous call.
-func (c *Condition) Last(bars *market.Bars) (alert.Verdict, bool) {
-	last := bars.Len() - 1
-	var bar, prev market.Bar
+func (c *Condition) Last(bars *market.Bars) alert.Verdict {
+	for _, i := range c.indicators {
+		i.Evaluator.Last(bars)
+	}
+	return c.Now(bars)
+}
+
+// Now evaluates the condition at the last of the bars, at which its indicators were computed.
+func (c *Condition) Now(bars *market.Bars) alert.Verdict {
 	if c.reads {
-		bar = bars.At(last)
+		last, prev := bars.Len()-1, market.Bar{}
 		if last > 0 {
 			prev = bars.At(last - 1)
 		}
+		c.probe.At(bars.At(last), prev)
 	}
-	closed := time.Unix(bars.T[last], 0)
-	for k, i := range c.indicators {
-		c.probe.Set(k, i.last(bars), closed)
-	}
-	return c.probe.Evaluate(bar, prev, closed)
+	return c.probe.Verdict()
 }

@@ -124,7 +124,7 @@ func (r *Rules) Start(a *simulate.Account) (strategy.Instance, error) {
 			}
 		}
 	}
-	replay.Share(all...)
+	in.shared = replay.Share(all...)
 	return in, nil
 }
 
@@ -157,6 +157,7 @@ type instance struct {
 	bars    market.Bars // the newest
 	depth   int         // how many of them the conditions need
 	sides   []side
+	shared  *replay.Shared
 }
 
 type side struct {
@@ -173,20 +174,20 @@ func (in *instance) Next(bar market.Bar) error {
 		in.bars.Keep(in.depth + 1)
 	}
 	in.bars.Append(bar)
+	in.shared.Add(&in.bars)
 	for i := range in.sides {
 		in.sides[i].next(&in.bars, in.account)
 	}
 	return nil
 }
 
+// next asks the condition that matters for the position that is held.
 func (s *side) next(bars *market.Bars, a *simulate.Account) {
-	leaves := false
-	if s.exit != nil {
-		v, ok := s.exit.Last(bars)
-		leaves = ok && v.Holds
+	if held := a.Position()*float64(s.direction) > 0; held {
+		s.order(a, false, s.exit != nil && s.exit.Now(bars).Holds)
+	} else {
+		s.order(a, s.enter.Now(bars).Rises, false)
 	}
-	v, ok := s.enter.Last(bars)
-	s.order(a, ok && v.Rises, leaves)
 }
 
 // order places the orders of a closed bar, given what the conditions say of it.

@@ -117,7 +117,7 @@ func (q *Question) Look(bars *market.Bars, calendar market.Calendar, facts marke
 		c := q.replay(*q.Condition, calendar, facts)
 		for i := max(0, last-q.Within+1); i <= last; i++ {
 			seen := bars.Slice(0, i+1)
-			if v, ok := c.Last(&seen); ok && v.Holds {
+			if c.Last(&seen).Holds {
 				row.Meets, row.Ago = true, last-i
 			}
 		}
@@ -126,11 +126,7 @@ func (q *Question) Look(bars *market.Bars, calendar market.Calendar, facts marke
 		return row
 	}
 	for _, column := range q.Columns {
-		value := math.NaN()
-		if v, ok := q.replay(valueOf(column.Operand), calendar, facts).Last(bars); ok {
-			value = v.Value
-		}
-		row.Values = append(row.Values, value)
+		row.Values = append(row.Values, q.replay(valueOf(column.Operand), calendar, facts).Last(bars).Value)
 	}
 	return row
 }
