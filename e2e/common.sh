@@ -56,3 +56,6 @@ halted() {
 	kill "$1" 2>/dev/null || true
 	awaited ended "$1" || { echo "process $1 does not end" >&2 && return 1; }
 }
+
+# has_chromium reports whether there is a browser.
+has_chromium() { [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null; }

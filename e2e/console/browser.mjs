@@ -83,3 +83,11 @@ export async function findings(page) {
   return page.evaluate(async () => (await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations
     .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(" | ")}`));
 }
+
+// backtest has an agent test a rule, and returns the path of its page.
+export async function backtest(claude) {
+  const rsi = (op, value) => ({ value: { indicator: { name: "rsi", length: "$len" }, op, value } });
+  const { report_id } = await claude("run_backtest", { symbol: "BTCUSDT", interval: "1h", bars: 2000,
+    long: { enter: rsi("<", 35), exit: rsi(">", 60) }, sweep: { len: [10, 14, 20] } });
+  return `/backtests/${report_id}`;
+}

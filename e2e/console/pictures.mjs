@@ -1,7 +1,7 @@
 // Pictures of every page of the console, dark and light, at 1440x900 and 390x844, of an
 // account in which agents have done a little of everything. For eyes; nothing is checked.
 // usage: pictures.mjs BASE_URL VENUE_URL FOLDER
-import { agent, launch, submit, visitor } from "./browser.mjs";
+import { agent, backtest, launch, submit, visitor } from "./browser.mjs";
 import { at, place, until } from "./trade.mjs";
 import { passphrase } from "../oauth/owner.mjs";
 
@@ -41,7 +41,7 @@ async function scene(page) {
   await cursor("set_alert", { symbol: "ETHUSDT", interval: "1h", condition: { indicator_signal: { indicator: "rsi", signal: "rsi_oversold" } } });
   const asked = await place(claude, limit("BTCUSDT", "buy", many(btc, 1900, 3), btc(0.993), { note: "Price came back above the 1h low and RSI turned up from 32. I would cut below the last low." }), "pending_approval");
   await at(venue, btc(1.001));
-  return { order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, allow: `/approvals/${asked}/allow` };
+  return { backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, allow: `/approvals/${asked}/allow` };
 }
 
 const browser = await launch();

@@ -5,7 +5,7 @@
 // usage: walk.mjs BASE_URL VENUE_URL
 import assert from "node:assert/strict";
 import { passphrase } from "../oauth/owner.mjs";
-import { call, client, findings, launch, submit, visitor } from "./browser.mjs";
+import { agent, backtest, call, client, findings, launch, submit, visitor } from "./browser.mjs";
 import { trade } from "./trade.mjs";
 
 const [base, venue] = process.argv.slice(2);
@@ -20,7 +20,7 @@ for (const scripted of [true, false]) {
 }
 
 const pages = ["/", "/orders", "/approvals", "/alerts", "/clients", "/activity", "/settings", "/more", "/halt", "/resume", "/clients/revoke-all",
-  "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", ...details.slice(0, details.length / 2)];
+  "/chart", "/alerts/new", "/scripts", "/scripts/ema_cross", await backtest(await agent(base, "Claude")), ...details.slice(0, details.length / 2)];
 const token = await client(base, "Claude");
 assert.equal((await call(base, token)).status, 200);
 

@@ -14,6 +14,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/lru"
 	"candela/internal/serve/console"
+	"candela/internal/serve/tool"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
 )
@@ -25,7 +26,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *health, t
 	}
 	logins.OnEvent(func(_ context.Context, e oauth.Event) { trackUse(use, e) })
 	ports := tools.trading.consolePorts()
-	ports.Charts = consoleCharts{tools.registry}
+	rt.research(&ports, tools)
 	if rt.shelf != nil && rt.Config.NATS.URL == "" && !rt.Config.ManyOwners() {
 		ports.Scripts = rt.shelf
 	}
@@ -34,6 +35,15 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *health, t
 		Owner: owner.New(logins, time.Now), BaseURL: rt.Config.HTTP.BaseURL, Version: rt.release(), Log: rt.Log, Now: time.Now,
 		Ports: ports,
 	})
+}
+
+// research connects the console with the tools that draw and test. Each replica has its own
+// back-tests, so that a console over several would show others at every visit.
+func (rt Runtime) research(ports *console.Ports, tools *toolset) {
+	ports.Charts = consoleCharts{tools.registry}
+	if rt.Config.NATS.URL == "" && slices.Contains(rt.Config.Toolsets, tool.ResearchSet) {
+		ports.Reports = tools.registry
+	}
 }
 
 // consolePorts connects the console with the trading side.

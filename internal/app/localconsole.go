@@ -31,7 +31,7 @@ type localConsole struct {
 
 func newLocalConsole(rt Runtime, tools *toolset) *localConsole {
 	ports := tools.trading.consolePorts()
-	ports.Charts = consoleCharts{tools.registry}
+	rt.research(&ports, tools)
 	return &localConsole{rt: rt, ports: ports, pass: &control.Pass{}, asked: make(chan struct{}), opened: make(chan struct{})}
 }
 

@@ -34,6 +34,7 @@ type Section struct {
 type Report struct {
 	ID       string
 	Title    string
+	Of       string // the script or the rules of a back-test
 	Answer   []byte // what the tool answered
 	Tables   []Table
 	Sections []Section // for the page, what limits the result first

@@ -102,17 +102,20 @@ func TestStore_IsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1735689600, 0)
 	s := &report.Store{Now: func() time.Time { return now }}
-	s.Put("me", made("a", 100, 3))
+	s.Put("me", "Claude", made("a", 100, 3))
 	if _, ok := s.Get("you", "a"); ok {
 		t.Error("another owner reads a report")
 	}
 	if r, ok := s.Get("me", "a"); !ok || r.ID != "a" {
 		t.Error("the owner does not")
 	}
-	for i := range 200 {
-		s.Put("me", made(fmt.Sprint("r", i), 15000, 100))
+	if all := s.List("me"); len(all) != 1 || all[0].By != "Claude" || !all[0].At.Equal(now) || s.List("you") != nil {
+		t.Errorf("listed: %+v", all)
 	}
-	if n := len(s.IDs("me")); n < 20 || n > 100 {
+	for i := range 200 {
+		s.Put("me", "Claude", made(fmt.Sprint("r", i), 15000, 100))
+	}
+	if n := len(s.List("me")); n < 20 || n > 100 {
 		t.Errorf("%d reports are kept", n)
 	}
 	if _, ok := s.Get("me", "a"); ok {
@@ -122,7 +125,24 @@ func TestStore_IsBounded(t *testing.T) {
 		t.Error("the newest is gone")
 	}
 	now = now.Add(61 * time.Minute)
-	if ids := s.IDs("me"); ids != nil {
-		t.Errorf("after an hour: %v", ids)
+	if all := s.List("me"); all != nil {
+		t.Errorf("after an hour: %v", all)
+	}
+}
+
+func TestCurve_Brief(t *testing.T) {
+	t.Parallel()
+	r := made("a", 101, 3)
+	r.Curve.Run.Net, r.Curve.OutOfSample = 50, 0
+	b := r.Curve.Brief()
+	if b.Bars != 101 || b.Trades != 3 || b.Net != 5 || len(b.Equity) != 101 || !math.IsNaN(b.OutOfSample) {
+		t.Errorf("%+v", b)
+	}
+	if want := 100 * 96.0 / 1096; b.Drawdown != want { // from 1096 at bar 96 to 1000 at bar 97
+		t.Errorf("drawdown %v, want %v", b.Drawdown, want)
+	}
+	r.Curve.OutOfSample = 51
+	if b, want := r.Curve.Brief(), 100*(1003.0/1050-1); math.Abs(b.OutOfSample-want) > 1e-9 {
+		t.Errorf("out of sample %v, want %v", b.OutOfSample, want)
 	}
 }

@@ -24,18 +24,25 @@ type Store struct {
 	size int
 }
 
-type kept struct {
-	owner principal.Owner
-	until time.Time
+// Kept is a report in a store.
+type Kept struct {
+	At time.Time // when it was made
+	By string    // the client that asked for it
 	*Report
 }
 
-// Put keeps a report of an owner, in place of one with the same id.
-func (s *Store) Put(owner principal.Owner, r *Report) {
+type kept struct {
+	owner principal.Owner
+	until time.Time
+	Kept
+}
+
+// Put keeps a report of an owner that a client asked for, in place of one with the same id.
+func (s *Store) Put(owner principal.Owner, client string, r *Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(func(k *kept) bool { return k.owner == owner && k.ID == r.ID || s.Now().After(k.until) })
-	s.kept = append(s.kept, kept{owner, s.Now().Add(keepFor), r})
+	s.kept = append(s.kept, kept{owner, s.Now().Add(keepFor), Kept{s.Now(), client, r}})
 	s.size += r.size()
 	for s.size > keepSize && len(s.kept) > 1 {
 		s.size -= s.kept[0].size()
@@ -58,17 +65,18 @@ func (s *Store) Get(owner principal.Owner, id string) (*Report, bool) {
 	return found.Report, true
 }
 
-// IDs returns the ids of an owner's reports, the newest first.
-func (s *Store) IDs(owner principal.Owner) []string {
+// List returns an owner's reports, the newest first. Listing them does not keep them.
+func (s *Store) List(owner principal.Owner) []Kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ids []string
-	for _, k := range slices.Backward(s.kept) {
-		if k.owner == owner && !s.Now().After(k.until) {
-			ids = append(ids, k.ID)
+	var all []Kept
+	for i := range s.kept {
+		if k := &s.kept[i]; k.owner == owner && !s.Now().After(k.until) {
+			all = append(all, k.Kept)
 		}
 	}
-	return ids
+	slices.SortStableFunc(all, func(a, b Kept) int { return b.At.Compare(a.At) })
+	return all
 }
 
 func (s *Store) remove(gone func(*kept) bool) {

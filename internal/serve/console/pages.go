@@ -49,6 +49,7 @@ func (c *Console) table() []page {
 		alertPage(),
 		scriptsPage(),
 		scriptPage(),
+		backtestPage(),
 		clientsPage(),
 		clientPage(),
 		activityPage(),
@@ -84,6 +85,8 @@ func handlers() []handler {
 		{"/orders.csv", (*Console).saveOrders},
 		{"/chart.json", (*Console).serveChart},
 		{"/chart.png", (*Console).serveChart},
+		{"/backtests/{id}/picture.png", (*Console).serveBacktestPicture},
+		{"/backtests/{id}/report.html", (*Console).saveBacktest},
 	}
 }
 

@@ -29,6 +29,7 @@ type Ports struct {
 	Charts    Charts
 	Market    Market
 	Scripts   Scripts
+	Reports   Reports
 }
 
 // Market has what pages draw and name besides charts.

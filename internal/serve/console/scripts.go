@@ -22,11 +22,11 @@ type Scripts interface {
 
 func hasScripts(p Ports) bool { return p.Scripts != nil }
 
-// scriptsPage lists the scripts that agents wrote.
+// scriptsPage lists the scripts that agents wrote, and their back-tests.
 func scriptsPage() page {
 	return page{
-		path: "/scripts", name: "scripts", title: "Scripts", icon: "code", key: "b", group: 1, live: "alerts",
-		needs: hasScripts, data: (*Console).scriptsData,
+		path: "/scripts", name: "scripts", title: "Scripts & back-tests", icon: "code", key: "b", group: 1, live: "alerts",
+		needs: func(p Ports) bool { return hasScripts(p) || hasReports(p) }, data: (*Console).scriptsData,
 	}
 }
 
@@ -41,7 +41,10 @@ func scriptActs() []act {
 }
 
 type scriptsData struct {
-	Rows []scriptRow
+	Scripts   bool // whether the server keeps any
+	Rows      []scriptRow
+	Tests     bool // whether agents can make any
+	Backtests []backtestRow
 }
 
 // scriptRow is a stored script or library.
@@ -54,12 +57,15 @@ type scriptRow struct {
 }
 
 func (c *Console) scriptsData(v *visit) (any, error) {
+	d := scriptsData{Scripts: c.cfg.Scripts != nil, Tests: c.cfg.Reports != nil, Backtests: c.backtests(v)}
+	if !d.Scripts {
+		return d, nil
+	}
 	all, err := c.cfg.Scripts.List()
 	if err != nil {
 		return nil, err
 	}
 	used := c.scriptUses(v.ctx(), v)
-	var d scriptsData
 	for _, e := range all {
 		d.Rows = append(d.Rows, c.scriptRow(e, used))
 	}

@@ -99,7 +99,7 @@ func (c *charts) keepReport(caller principal.Caller, title string, id *string, a
 	*id = hex.EncodeToString(sum[:8])
 	result, err := jsonResult(answer, nil)
 	if err == nil {
-		c.reports.Put(caller.Subject, &report.Report{ID: *id, Title: title, Answer: result.Structured, Tables: tables})
+		c.reports.Put(caller.Subject, caller.Client, &report.Report{ID: *id, Title: title, Answer: result.Structured, Tables: tables})
 	}
 	return result, err
 }
@@ -174,7 +174,7 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 		split = r.swept.split
 	}
 	return &report.Report{
-		ID: r.id(p), Answer: answer, Tables: append(r.tables(run), r.sweepTables(p)...),
+		ID: r.id(p), Of: r.of(), Answer: answer, Tables: append(r.tables(run), r.sweepTables(p)...),
 		Title: fmt.Sprintf("Back-test of %s, %s, %s to %s", p.Symbol, r.interval, span.From[:10], span.To[:10]),
 		Sections: []report.Section{
 			{Title: "How far to trust this", Facts: [][2]string{
@@ -213,6 +213,14 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 			},
 		},
 	}
+}
+
+// of names what is tested.
+func (r *backtestArgs) of() string {
+	if r.scriptName == "" && r.script != "" {
+		return "a script"
+	}
+	return cmp.Or(r.scriptName, "rules")
 }
 
 // costText says in short what a side costs.
@@ -274,7 +282,17 @@ func (r *backtestArgs) tables(run *backtestRun) []report.Table {
 
 // Report returns a report that a call of this caller has made, for commands.
 func (r *Registry) Report(caller principal.Caller, id string) (*report.Report, bool) {
-	return r.reports.Get(caller.Subject, id)
+	return r.charts.reports.Get(caller.Subject, id)
+}
+
+// Reports lists what the calls of a caller's owner have made in the last hour, the newest first.
+func (r *Registry) Reports(caller principal.Caller) []report.Kept {
+	return r.charts.reports.List(caller.Subject)
+}
+
+// ReportPicture draws the picture of a back-test.
+func (r *Registry) ReportPicture(ctx context.Context, caller principal.Caller, found *report.Report, theme string) ([]byte, error) {
+	return r.charts.drawReport(ctx, caller, found, theme)
 }
 
 // warningOf joins the flags of a result for the header of its picture.

@@ -84,7 +84,7 @@ type Registry struct {
 	names   []string
 	log     *slog.Logger
 	symbols Symbols
-	reports *report.Store
+	charts  *charts
 	runs    report.Runs[mcp.Result]
 }
 
@@ -107,7 +107,7 @@ func New(cfg Config) (*Registry, error) {
 	}
 	trading.library = cfg.Library
 	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(longSlots()), reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
-	r.reports = charts.reports
+	r.charts = charts
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),

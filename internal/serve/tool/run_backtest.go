@@ -259,7 +259,7 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 		return mcp.Result{}, err
 	}
 	kept := r.report(found, p, answer.Structured)
-	c.reports.Put(caller.Subject, kept)
+	c.reports.Put(caller.Subject, caller.Client, kept)
 	return c.withPicture(ctx, caller, r.format, kept, answer)
 }
 
