@@ -25,7 +25,7 @@ const MaxPerOwner = 10_000
 type Index struct {
 	pages []*page
 	free  uint32 // the first free slot
-	byID  map[[16]byte]uint32
+	byID  map[Key]uint32
 
 	active      int                   // alerts that can fire, and uncommitted ones
 	instruments map[market.Symbol]int // dependencies of active alerts, by instrument
@@ -68,7 +68,7 @@ func NewIndexOf(l indicator.Library) *Index {
 	b := &Index{
 		library:       l,
 		free:          noSlot,
-		byID:          make(map[[16]byte]uint32),
+		byID:          make(map[Key]uint32),
 		owners:        table[principal.Owner, list]{index: make(map[principal.Owner]uint32)},
 		symbols:       table[market.Symbol, struct{}]{index: make(map[market.Symbol]uint32)},
 		notes:         make(map[uint32]string),
@@ -122,7 +122,7 @@ func (b *Index) CheckCount(owner principal.Owner) error {
 }
 
 // check validates an alert and returns its ID in binary.
-func (b *Index) check(a *Alert) ([16]byte, error) {
+func (b *Index) check(a *Alert) (Key, error) {
 	id, ok := parseID(a.ID)
 	if !ok {
 		return id, fmt.Errorf("alert id %q is not of the form that package id makes", a.ID)
@@ -212,13 +212,22 @@ func (b *Index) add(a *Alert) (uint32, error) {
 // Activate lets an inactive alert fire. It reports whether the index has the alert and it
 // was inactive.
 func (b *Index) Activate(id string) bool {
-	slot, there := b.slot(id)
+	raw, ok := parseID(id)
+	if ok {
+		_, ok = b.ActivateKey(raw)
+	}
+	return ok
+}
+
+// ActivateKey is Activate by key, and returns the alert.
+func (b *Index) ActivateKey(key Key) (Alert, bool) {
+	slot, there := b.byID[key]
 	if !there || b.isActive(slot) {
-		return false
+		return Alert{}, false
 	}
 	a := b.alert(slot)
 	b.activate(slot, &a.Condition)
-	return true
+	return a, true
 }
 
 func (b *Index) activate(slot uint32, c *Condition) {

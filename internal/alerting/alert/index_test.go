@@ -3,6 +3,7 @@ package alert_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,6 +178,52 @@ func TestIndex_FreesMemoryWithTheLastAlert(t *testing.T) {
 	}
 	if _, rows := b.Held(); rows > 600 {
 		t.Errorf("%d rows are kept for one alert at a time", rows)
+	}
+}
+
+func TestIndex_NamesInactiveAlertsByDependency(t *testing.T) {
+	t.Parallel()
+	onETH := price(alert.PriceAbove, "5")
+	onETH.Instrument = eth
+	active, above, below, onSignal := price(alert.PriceAbove, "1"), price(alert.PriceAbove, "2"), price(alert.PriceBelow, "0.5"), signal("wavetrend", "cross_up")
+	b := indexOf(t, active)
+	for _, a := range []alert.Alert{onETH, above, below, onSignal} {
+		if err := b.AddInactive(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := b.Inactive(func(d alert.Dependency) bool { return d.Instrument == btc })
+	if len(got) != 2 || got[0].Dependency != above.Dependency() || len(got[0].Keys) != 2 || got[1].Dependency != onSignal.Dependency() || len(got[1].Keys) != 1 {
+		t.Fatalf("inactive: %+v", got)
+	}
+	key := got[1].Keys[0]
+	if owner, there := b.OwnerOf(key); !there || owner != onSignal.Owner {
+		t.Errorf("the owner is %q, %v", owner, there)
+	}
+	if a, ok := b.ActivateKey(key); !ok || a.ID != onSignal.ID {
+		t.Errorf("activated %+v, %v", a, ok)
+	}
+	if _, ok := b.ActivateKey(key); ok {
+		t.Error("activated twice")
+	}
+	b.Remove(onSignal.Owner, onSignal.ID)
+	if _, there := b.OwnerOf(key); there {
+		t.Error("an alert that was removed has an owner")
+	}
+	if got := b.Inactive(func(alert.Dependency) bool { return true }); len(got) != 2 {
+		t.Errorf("inactive: %+v", got)
+	}
+}
+
+func TestIndex_RefusesAnIDOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	good := price(alert.PriceAbove, "1").ID
+	for _, id := range []string{"", good[1:], good + "0", strings.ToUpper("abcdef01") + good[8:], "ab-cd-ef" + good[8:], good[:35] + "-", good[:34] + "-0", strings.ReplaceAll(good, "-", "0"), good[:35] + "g"} {
+		a := price(alert.PriceAbove, "1")
+		a.ID = id
+		if alert.NewIndex().Add(a) == nil {
+			t.Errorf("%q was added", id)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -16,7 +15,7 @@ import (
 // collector does not scan a million of them. Shared values are in tables, rare ones (a
 // note) in maps of the index.
 type record struct {
-	id      [16]byte
+	id      Key
 	created int64  // unix milliseconds
 	coef    int64  // the threshold is coef x 10^exp
 	exp     int16  // or wide
@@ -125,15 +124,37 @@ func appendDigits(dst []byte, d decimal.Decimal) []byte {
 }
 
 // parseID parses an ID of id.New.
-func parseID(text string) (id [16]byte, ok bool) {
-	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' || strings.ToLower(text) != text {
+func parseID(text string) (id Key, ok bool) {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return id, false
 	}
-	_, err := hex.Decode(id[:], []byte(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:]))
-	return id, err == nil
+	n := 0
+	for i := 0; i < len(text); i += 2 {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			i++
+		}
+		high, low := digit(text[i]), digit(text[i+1])
+		if high|low > 15 {
+			return Key{}, false
+		}
+		id[n] = high<<4 | low
+		n++
+	}
+	return id, true
 }
 
-func formatID(id [16]byte) string {
+// digit returns the value of a lower-case hexadecimal digit, and more than 15 for anything else.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return math.MaxUint8
+}
+
+func formatID(id Key) string {
 	var text [36]byte
 	hex.Encode(text[0:8], id[0:4])
 	hex.Encode(text[9:13], id[4:6])

@@ -83,12 +83,50 @@ func (l *loop) list(a *alert.Alert) {
 	}
 }
 
-// Select returns the listed alerts on the instruments for which match returns true, in
-// no order.
-func (e *Engine) Select(ctx context.Context, match func(market.Symbol) bool) ([]alert.Alert, error) {
-	return ask(ctx, e, func(l *loop) ([]alert.Alert, error) {
-		return l.index.Where(func(d alert.Dependency) bool { return match(d.Instrument) }), nil
+// adoptStep is about how many listed alerts are adopted at a time. Alerts of one dependency stay
+// together, and prices are evaluated between steps.
+const adoptStep = 5000
+
+// AdoptListed evaluates the listed alerts on the instruments for which match returns true from now
+// on, and the bars that each has missed. mark returns the newest bar that was evaluated for an
+// alert, 0 for none. It returns as Adopt does.
+func (e *Engine) AdoptListed(ctx context.Context, match func(market.Symbol) bool, mark func(id string, of provider.Sub) int64) error {
+	rest, err := ask(ctx, e, func(l *loop) ([]alert.Inactive, error) {
+		return l.index.Inactive(func(d alert.Dependency) bool { return match(d.Instrument) }), nil
 	})
+	for err == nil && len(rest) > 0 {
+		n, alerts := 0, 0
+		for n < len(rest) && alerts < adoptStep {
+			alerts += len(rest[n].Keys)
+			n++
+		}
+		step := rest[:n]
+		err = e.do(ctx, func(l *loop) {
+			for i := range step {
+				l.adoptListed(&step[i], mark)
+			}
+		})
+		rest = rest[n:]
+	}
+	return err
+}
+
+func (l *loop) adoptListed(all *alert.Inactive, mark func(id string, of provider.Sub) int64) {
+	sub, adopted := subscriptionFor(all.Dependency), false
+	for _, key := range all.Keys {
+		owner, listed := l.index.OwnerOf(key)
+		if !listed || l.cfg.Suspended != nil && l.cfg.Suspended(owner) {
+			continue
+		}
+		if a, ok := l.index.ActivateKey(key); ok {
+			h := Handed{a, mark(a.ID, sub)}
+			l.followHanded(&h)
+			adopted = true
+		}
+	}
+	if adopted {
+		l.load(l.track(all.Dependency))
+	}
 }
 
 // Adopt evaluates stored alerts from now on, and the bars that each has missed. Alerts
@@ -124,9 +162,14 @@ func (l *loop) adopt(h *Handed) bool {
 	} else if !l.added(&h.Alert, l.index.Add(h.Alert)) {
 		return false
 	}
+	l.followHanded(h)
+	return true
+}
+
+// followHanded is follow for a stored alert.
+func (l *loop) followHanded(h *Handed) {
 	since, mark := h.unseen()
 	l.follow(&h.Alert, since, mark)
-	return true
 }
 
 // follow tracks the dependency of an alert that was activated, and has it see the bars since a

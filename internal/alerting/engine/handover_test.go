@@ -16,23 +16,25 @@ import (
 	"candela/internal/testkit/longtest"
 )
 
-// adopt hands the engine what the store has, of the symbols to take.
+// adopt lists what the store has and lets the engine adopt the symbols to take.
 func (s *scene) adopt(take func(market.Symbol) bool) {
 	s.t.Helper()
 	marks, err := s.store.Marks(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var handed []engine.Handed
+	var listed []alert.Alert
 	for a, err := range s.store.Alerts(s.t.Context()) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if take(a.Instrument) {
-			handed = append(handed, engine.Handed{Alert: a, Mark: marks[provider.Sub{Symbol: a.Instrument, Interval: a.Interval}]})
-		}
+		listed = append(listed, a)
 	}
-	if err := s.Adopt(s.t.Context(), handed); err != nil {
+	err = s.Index(s.t.Context(), listed)
+	if err == nil {
+		err = s.AdoptListed(s.t.Context(), take, func(_ string, of provider.Sub) int64 { return marks[of] })
+	}
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,9 +22,8 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// adoptBatch is about how many alerts an engine adopts in one step. Alerts on one
-// instrument stay together, and prices are evaluated between steps.
-const adoptBatch = 5000
+// indexBatch is how many alerts an engine lists in one step. Prices are evaluated between steps.
+const indexBatch = 5000
 
 // watermarkTimeout limits how long an engine waits for its watermarks to be saved. It
 // evaluates nothing meanwhile and retries soon.
@@ -41,11 +37,11 @@ type Engine interface {
 	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 	AlertsOn(ctx context.Context, caller principal.Caller, s market.Symbol) ([]alert.Alert, error)
-	Select(ctx context.Context, match func(market.Symbol) bool) ([]alert.Alert, error)
 	Preview(ctx context.Context, want alert.Alert) alert.Present
 
 	Index(ctx context.Context, alerts []alert.Alert) error
 	Adopt(ctx context.Context, handed []engine.Handed) error
+	AdoptListed(ctx context.Context, match func(market.Symbol) bool, mark func(id string, of provider.Sub) int64) error
 	Abandon(ctx context.Context, keep func(market.Symbol) bool) error
 	Ended(ctx context.Context, names []engine.Name) error
 	Clear(ctx context.Context) error
@@ -162,7 +158,7 @@ func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
 	if u := a.cfg.ChangeFeed.takeUnread(); u != nil {
 		return a.indexUnread(ctx, e, u)
 	}
-	batch := make([]alert.Alert, 0, adoptBatch)
+	batch := make([]alert.Alert, 0, indexBatch)
 	flush := func() error {
 		err := e.Index(ctx, batch)
 		batch = batch[:0]
@@ -172,7 +168,7 @@ func (a *Coordinator) indexAll(ctx context.Context, e Engine) error {
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, one); len(batch) == adoptBatch {
+		if batch = append(batch, one); len(batch) == indexBatch {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -201,7 +197,8 @@ func (a *Coordinator) storedAlerts(ctx context.Context) iter.Seq2[alert.Alert, e
 // those that it owns.
 func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candidates) error {
 	self := a.cfg.Group.Self()
-	had, has := ownedBy(self, *a.appliedCandidates.Load()), ownedBy(self, all)
+	former := *a.appliedCandidates.Load()
+	had, has := ownedBy(self, former), ownedBy(self, all)
 	err := e.Abandon(ctx, has)
 	// If a later step fails, the next pass adopts everything that this replica owns then.
 	a.appliedCandidates.Store(&member.Candidates{})
@@ -215,46 +212,27 @@ func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candid
 	if err := a.deliverChanges(ctx, e, func(s market.Symbol) bool { return has(s) && had(s) }); err != nil {
 		return err
 	}
-	handed, err := a.alertsToAdopt(ctx, e, ownedBy(self, all), had)
-	if err != nil {
-		return err
-	}
-	for len(handed) > 0 {
-		n := min(adoptBatch, len(handed))
-		for n < len(handed) && handed[n].Instrument == handed[n-1].Instrument {
-			n++
-		}
-		if err := e.Adopt(ctx, handed[:n]); err != nil {
-			return fmt.Errorf("adopt alerts: %w", err)
-		}
-		handed = handed[n:]
-	}
-	return nil
+	return a.adoptOwned(ctx, e, ownedBy(self, all), ownedBy(self, former))
 }
 
-// alertsToAdopt returns the alerts that the engine owns and did not own before, ordered by
-// instrument, each with the watermark up to which it was evaluated.
-func (a *Coordinator) alertsToAdopt(ctx context.Context, e Engine, has, had func(market.Symbol) bool) ([]engine.Handed, error) {
-	all, err := e.Select(ctx, func(s market.Symbol) bool { return has(s) && !had(s) })
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
+// adoptOwned makes the engine adopt the alerts that it owns and did not own before, each from the
+// watermark up to which it was evaluated.
+func (a *Coordinator) adoptOwned(ctx context.Context, e Engine, has, had func(market.Symbol) bool) error {
 	marks, err := a.cfg.ChangeFeed.store.marks(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read watermarks: %w", err)
+		return fmt.Errorf("read watermarks: %w", err)
 	}
 	covered := a.cfg.ChangeFeed.coverage()
-	handed := make([]engine.Handed, len(all))
-	for i, one := range all {
-		handed[i].Alert = one
-		if m := marks[seriesKey{Symbol: one.Instrument, Interval: one.Interval}]; covered(one.ID, m) {
-			handed[i].Mark = m.at
+	err = e.AdoptListed(ctx, func(s market.Symbol) bool { return has(s) && !had(s) }, func(id string, of provider.Sub) int64 {
+		if m := marks[of]; covered(id, m) {
+			return m.at
 		}
-	}
-	slices.SortFunc(handed, func(a, b engine.Handed) int {
-		return cmp.Or(strings.Compare(a.Instrument.Name, b.Instrument.Name), strings.Compare(a.Instrument.Venue, b.Instrument.Venue), strings.Compare(a.ID, b.ID))
+		return 0
 	})
-	return handed, nil
+	if err != nil {
+		return fmt.Errorf("adopt alerts: %w", err)
+	}
+	return nil
 }
 
 // deliverChanges delivers the pending changes: the engine adopts new alerts on its own

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
+	"candela/internal/market"
 	"candela/internal/store/replica/conn"
 )
 
@@ -23,9 +24,35 @@ func decodeRecord(data []byte) (r alertRecord, err error) {
 	return r, err
 }
 
-func readRecord(data []byte) (r alertRecord, ok bool) {
-	s := recordScanner{rest: data, ok: true}
+// briefReader decodes the state and the alert of records, which is all that an index needs. One
+// goroutine uses it.
+type briefReader struct {
+	symbols map[string]market.Symbol // by text: many alerts have the same
+}
+
+// maxSymbols bounds the symbols that a briefReader knows.
+const maxSymbols = 20_000
+
+func newBriefReader() *briefReader { return &briefReader{symbols: make(map[string]market.Symbol)} }
+
+// decode is decodeRecord without who changed the alert and when, and without the notification.
+func (b *briefReader) decode(data []byte) (alertRecord, error) {
+	if r, ok := (&recordScanner{rest: data, ok: true, symbols: b.symbols, brief: true}).record(); ok {
+		return r, nil
+	}
+	return decodeRecord(data)
+}
+
+func readRecord(data []byte) (alertRecord, bool) {
+	return (&recordScanner{rest: data, ok: true}).record()
+}
+
+func (s *recordScanner) record() (r alertRecord, ok bool) {
 	s.object(func(key []byte) {
+		if s.brief && string(key) != "state" && string(key) != "alert" {
+			s.skipped()
+			return
+		}
 		switch string(key) {
 		case "state":
 			r.State = s.text()
@@ -48,8 +75,10 @@ func readRecord(data []byte) (r alertRecord, ok bool) {
 
 // recordScanner reads JSON of a known form. ok is false after anything else.
 type recordScanner struct {
-	rest []byte
-	ok   bool
+	rest    []byte
+	ok      bool
+	symbols map[string]market.Symbol // those that are known; nil for none
+	brief   bool                     // only the state and the alert are read
 }
 
 func (s *recordScanner) take(c byte) bool {
@@ -108,7 +137,10 @@ func (s *recordScanner) quoted() []byte {
 }
 
 // raw reads an object and copies it.
-func (s *recordScanner) raw() json.RawMessage {
+func (s *recordScanner) raw() json.RawMessage { return bytes.Clone(s.skipped()) }
+
+// skipped reads an object as it is written. It aliases the record.
+func (s *recordScanner) skipped() []byte {
 	depth, quoted := 0, false
 	for i := 0; s.ok && i < len(s.rest); i++ {
 		switch c := s.rest[i]; {
@@ -126,7 +158,7 @@ func (s *recordScanner) raw() json.RawMessage {
 			if s.rest[0] != '{' {
 				break
 			}
-			found := bytes.Clone(s.rest[:i+1])
+			found := s.rest[:i+1]
 			s.rest = s.rest[i+1:]
 			return found
 		}
@@ -146,6 +178,19 @@ func (s *recordScanner) unmarshal(v interface{ UnmarshalText(text []byte) error 
 	if text := s.quoted(); s.ok {
 		s.ok = v.UnmarshalText(text) == nil
 	}
+}
+
+// symbol reads a symbol, or finds it among the known ones.
+func (s *recordScanner) symbol() (one market.Symbol) {
+	text := s.quoted()
+	if one, known := s.symbols[string(text)]; known || !s.ok {
+		return one
+	}
+	s.ok = one.UnmarshalText(text) == nil
+	if s.symbols != nil && len(s.symbols) < maxSymbols {
+		s.symbols[string(text)] = one
+	}
+	return one
 }
 
 func (s *recordScanner) info(c *conn.ChangeInfo) {
@@ -174,9 +219,9 @@ func (s *recordScanner) alert(a *alertData) {
 		case "owner":
 			a.Owner = principal.Owner(s.text())
 		case "symbol":
-			s.unmarshal(&a.Symbol)
+			a.Symbol = s.symbol()
 		case "instrument":
-			s.unmarshal(&a.Instrument)
+			a.Instrument = s.symbol()
 		case "interval":
 			s.unmarshal(&a.Interval)
 		case "type":

@@ -77,6 +77,10 @@ func TestDecodeRecord_ReadsWhatJSONReads(t *testing.T) {
 		if fast && (failed != nil || !reflect.DeepEqual(got, want)) {
 			t.Errorf("%s: %+v\nwant %+v, %v", name, got, want, failed)
 		}
+		brief, err := newBriefReader().decode(c.data)
+		if want.Set, want.End, want.Fire, want.Data = brief.Set, brief.End, brief.Fire, brief.Data; failed == nil && (err != nil || !reflect.DeepEqual(brief, want)) {
+			t.Errorf("%s in brief: %+v, %v", name, brief, err)
+		}
 		if _, err := decodeRecord(c.data); (err == nil) != (failed == nil) {
 			t.Errorf("%s: %v, want %v", name, err, failed)
 		}
@@ -105,6 +109,14 @@ func BenchmarkDecodeRecord(b *testing.B) {
 		for b.Loop() {
 			if _, ok := readRecord(data); !ok {
 				b.Fatal("not read")
+			}
+		}
+	})
+	brief := newBriefReader()
+	b.Run("brief", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := brief.decode(data); err != nil {
+				b.Fatal(err)
 			}
 		}
 	})

@@ -108,15 +108,14 @@ func (w *fakeEngine) Clear(context.Context) error {
 	})
 }
 
-func (w *fakeEngine) Select(_ context.Context, match func(market.Symbol) bool) (all []alert.Alert, err error) {
-	err = w.call(func() {
-		for _, a := range w.listed {
-			if match(a.Instrument) {
-				all = append(all, a)
+func (w *fakeEngine) AdoptListed(_ context.Context, match func(market.Symbol) bool, mark func(id string, of provider.Sub) int64) error {
+	return w.call(func() {
+		for id, a := range w.listed {
+			if _, there := w.watched[id]; !there && match(a.Instrument) {
+				w.watched[id] = engine.Handed{Alert: a, Mark: mark(id, provider.Sub{Symbol: a.Instrument, Interval: a.Interval})}
 			}
 		}
 	})
-	return all, err
 }
 
 func (w *fakeEngine) Alerts(_ context.Context, caller principal.Caller) (all []alert.Alert, err error) {

@@ -57,7 +57,7 @@ func (a *Coordinator) indexUnread(ctx context.Context, e Engine, u *unread) erro
 		} else {
 			batch = append(batch, c.alert)
 		}
-		if len(batch)+len(ended) < adoptBatch {
+		if len(batch)+len(ended) < indexBatch {
 			continue
 		}
 		if err := flush(); err != nil {

@@ -142,8 +142,6 @@ func (s *Store) number(m conn.Message, kind string) (n number, err error) {
 // maxRecent is how many of the newest alerts are known by sequence number.
 const maxRecent = 8192
 
-type seriesKey = provider.Sub
-
 // A watermark is the newest evaluated bar of a series. It covers only alerts with a sequence number
 // up to knownThrough, those its writer knew, so a stale writer cannot hide bars from newer alerts.
 type watermark struct {

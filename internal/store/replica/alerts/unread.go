@@ -44,12 +44,13 @@ func (t *ChangeFeed) finishUnread(u *unread) {
 // behind sends alerts that have ended since; their ends follow.
 func (t *ChangeFeed) read(ctx context.Context, u *unread) iter.Seq2[alertChange, error] {
 	return func(yield func(alertChange, error) bool) {
+		brief := newBriefReader()
 		for m, err := range t.store.alerts.ReadThrough(ctx, u.after, u.through, t.filter()) {
 			if err != nil {
 				yield(alertChange{}, conn.Unavailable("read alerts", err))
 				return
 			}
-			if c, ok := t.readChange(ctx, m); ok {
+			if c, ok := t.readChange(ctx, brief, m); ok {
 				if !c.ended && c.alert.State.Fires == 0 {
 					u.recent.add(m.Seq, c.name.ID)
 				}
@@ -64,7 +65,7 @@ func (t *ChangeFeed) read(ctx context.Context, u *unread) iter.Seq2[alertChange,
 
 // readChange returns the change in a message. Of an alert that has ended it reads no more than its
 // name: half of what a replica reads are notifications.
-func (t *ChangeFeed) readChange(ctx context.Context, m conn.Message) (alertChange, bool) {
+func (t *ChangeFeed) readChange(ctx context.Context, brief *briefReader, m conn.Message) (alertChange, bool) {
 	if t.store.alerts.IsBarrier(m) || len(m.Data) == 0 {
 		return alertChange{}, false
 	}
@@ -73,7 +74,7 @@ func (t *ChangeFeed) readChange(ctx context.Context, m conn.Message) (alertChang
 			return alertChange{name: name, ended: true}, true
 		}
 	}
-	r, err := decodeRecord(m.Data)
+	r, err := brief.decode(m.Data)
 	var a alert.Alert
 	if err == nil {
 		a, err = r.Alert.alert()
