@@ -217,6 +217,8 @@ func change(values url.Values, pairs []string) url.Values {
 
 // Browser keeps cookies.
 type Browser struct {
+	Person string // who signs in at a provider; "" for the provider's own choice
+
 	s       *Scene
 	cookies map[string]string
 }
@@ -225,7 +227,7 @@ type Browser struct {
 func (s *Scene) Browser() *Browser { return &Browser{s: s, cookies: map[string]string{}} }
 
 // At returns the same browser, with the same cookies, at another server.
-func (b *Browser) At(s *Scene) *Browser { return &Browser{s: s, cookies: b.cookies} }
+func (b *Browser) At(s *Scene) *Browser { return &Browser{Person: b.Person, s: s, cookies: b.cookies} }
 
 // Do sends a request with the browser's cookies and keeps those of the answer.
 func (b *Browser) Do(method, path, body string, header http.Header) Response {

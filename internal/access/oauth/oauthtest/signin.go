@@ -51,6 +51,9 @@ func (b *Browser) Upstream(sent Response) string {
 	if err != nil {
 		b.s.TB.Fatal(err)
 	}
+	if b.Person != "" {
+		r.Header.Set("X-Person", b.Person)
+	}
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 	if err != nil {
 		b.s.TB.Fatal(err)
