@@ -75,12 +75,18 @@ func (a *Account) begin(b Bar) bool {
 	a.totals.BarsHeld++
 	a.high, a.low = b.High, b.Low
 	a.seen = a.fills
-	if a.Quiet() && !a.risk.leaving && a.coversAll(b) {
-		a.arrive(b.High)
-		a.arrive(b.Low)
-		a.price = b.Close
+	return !a.Quiet() || !a.passOver(b)
+}
+
+// passOver moves the price over a bar on which no order waits. It does nothing and reports false if
+// something could happen on it.
+func (a *Account) passOver(b Bar) bool {
+	if a.risk.leaving || len(a.lots) > 0 && !a.coversAll(b) {
 		return false
 	}
+	a.arrive(b.High)
+	a.arrive(b.Low)
+	a.price = b.Close
 	return true
 }
 
@@ -89,6 +95,9 @@ func (a *Account) travel(b Bar, market bool) {
 	a.arrive(b.Open)
 	a.settle(market)
 	a.leave()
+	if a.again == nil && a.Quiet() && a.passOver(b) {
+		return
+	}
 	first, second := a.cfg.Path.points(b, a.size)
 	a.marginCall(b.Open)
 	a.compute()
@@ -280,51 +289,4 @@ func (a *Account) nearest(from, to float64) (found *order, leg *leg, price float
 		}
 	}
 	return found, leg, price, ok
-}
-
-// Hold passes over bars on which the position is held and nothing is ordered, and appends the
-// equity at each close; last is the time of the last bar. It does nothing and reports false if
-// something could happen on one of them: the caller then goes bar by bar.
-func (a *Account) Hold(high, low, closes []float64, last int64, equity []float64) ([]float64, bool) {
-	if len(closes) == 0 || !a.Quiet() || len(a.lots) != 1 || a.risk.leaving || a.risk.Risk != (Risk{}) {
-		return equity, false
-	}
-	top, bottom := extremes(high, low)
-	if !a.coversAll(Bar{High: top, Low: bottom}) {
-		return equity, false
-	}
-	a.bar += len(closes)
-	a.time = last
-	a.newDay(last)
-	// Equity is a straight line of the price, so the extremes of all bars are those that count.
-	a.arrive(top)
-	a.arrive(bottom)
-	a.high, a.low = high[len(high)-1], low[len(low)-1]
-	l, before := &a.lots[0], a.cfg.Capital+a.realized
-	price, side, units := l.Price, float64(l.Side), float64(l.Quantity*a.unit)
-	known, paid := len(equity), a.paid
-	equity = slices.Grow(equity, len(closes))[:known+len(closes)]
-	for i, p := range closes {
-		open := float64(float64((p-price)*side) * units)
-		equity[known+i] = before + float64(open-paid)
-	}
-	a.price = closes[len(closes)-1]
-	a.totals.Bars += len(closes)
-	a.totals.BarsHeld += len(closes)
-	return equity, true
-}
-
-// extremes returns the highest high and the lowest low of bars, of which there is one at least.
-func extremes(high, low []float64) (top, bottom float64) {
-	top, bottom = high[0], low[0]
-	low = low[:len(high)]
-	for i, h := range high {
-		if h > top {
-			top = h
-		}
-		if l := low[i]; l < bottom {
-			bottom = l
-		}
-	}
-	return top, bottom
 }

@@ -13,6 +13,9 @@ import (
 // checkEvery is the number of bars between two pauses.
 const checkEvery = 256
 
+// usualBars is the number of bars for each of which memory for one trade is ready.
+const usualBars = 50
+
 // Over runs a program over bars. It orders nothing before the bar at index from: the bars
 // before it are for its indicators.
 func Over(ctx context.Context, p Program, bars *market.Bars, from int) (*Run, error) {
@@ -25,7 +28,7 @@ func over(ctx context.Context, p Program, cfg simulate.Config, bars *market.Bars
 
 // Into is Over with the settings of the account and a slice for the equity, whose content is lost.
 func Into(ctx context.Context, equity []float64, p Program, cfg simulate.Config, bars *market.Bars, from int) (*Run, error) {
-	r := running{Run: &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0]}}
+	r := running{Run: &Run{Config: cfg, Bars: bars, From: from, Equity: equity[:0], Trades: make([]simulate.Trade, 0, bars.Len()/usualBars)}}
 	return r.all(ctx, p)
 }
 
@@ -133,18 +136,18 @@ func (r *running) rest(ctx context.Context, i int) (int, error) {
 	to := min(max(r.From, r.sleeper.Wake(max(i, r.From))), r.Bars.Len())
 	slow := false
 	for i < to {
-		switch {
-		case r.account.Idle():
+		if r.account.Idle() {
 			r.account.Skip(to-i, r.Bars.T[to-1]*1000, r.Bars.C[to-1])
 			r.keep(r.account.Equity(), to-max(i, r.From))
 			i = to
 			continue
-		case i >= r.From && !slow && r.account.Quiet():
-			if r.hold(i, to) {
-				i = to
+		}
+		if i >= r.From && !slow && (r.lens == nil || r.account.Quiet()) {
+			passed, ok := r.hold(i, to)
+			if i += passed; passed > 0 {
 				continue
 			}
-			slow = true
+			slow = !ok
 		}
 		if moved, err := r.watch(ctx, i); err != nil || moved {
 			return i + 1, err
@@ -157,14 +160,15 @@ func (r *running) rest(ctx context.Context, i int) (int, error) {
 	return to + 1, r.step(ctx, to)
 }
 
-// hold passes over bars on which the position is held, and reports whether it could.
-func (r *running) hold(from, to int) bool {
-	held, done := r.account.Hold(r.Bars.H[from:to], r.Bars.L[from:to], r.Bars.C[from:to], r.Bars.T[to-1]*1000, r.Equity)
-	if r.Equity = held; done && r.tally != nil {
-		r.tally.Add(held)
-		r.Equity = held[:0]
+// hold passes over bars on which the position is held and returns how many. It reports false if the
+// account goes bar by bar until the position changes.
+func (r *running) hold(from, to int) (passed int, ok bool) {
+	b := r.Bars
+	if passed, r.Equity, ok = r.account.Hold(b.T[from:to], b.H[from:to], b.L[from:to], b.C[from:to], r.Equity); passed > 0 && r.tally != nil {
+		r.tally.Add(r.Equity)
+		r.Equity = r.Equity[:0]
 	}
-	return done
+	return passed, ok
 }
 
 // watch runs the account over a bar at which the instance orders nothing unless the position

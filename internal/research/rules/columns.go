@@ -13,8 +13,7 @@ import (
 type columned struct {
 	account *simulate.Account
 	sides   []columnedSide
-	timed   bool // a position may end at any bar
-	at      int  // index of the next bar
+	at      int // index of the next bar
 }
 
 type columnedSide struct {
@@ -30,27 +29,27 @@ func (in *instance) columned(k *replay.Columns) *columned {
 		if s.exit != nil {
 			s.leaves = k.Of(s.exit)
 		}
-		out.timed = out.timed || s.rules.MaxBars > 0
 		out.sides = append(out.sides, s)
 	}
 	return out
 }
 
 // Wake returns the next bar at which a condition matters for the position that is held now, or
-// at which it may be too old.
+// at which it is too old.
 func (c *columned) Wake(i int) int {
 	position := c.account.Position()
-	if c.at = i; position != 0 && c.timed {
-		return i
-	}
 	c.at = math.MaxInt
 	for k := range c.sides {
 		s := &c.sides[k]
-		switch {
-		case position*float64(s.direction) <= 0:
+		if position*float64(s.direction) <= 0 {
 			c.at = min(c.at, s.enters.NextRise(i))
-		case s.leaves != nil:
+			continue
+		}
+		if s.leaves != nil {
 			c.at = min(c.at, s.leaves.NextHold(i))
+		}
+		if s.rules.MaxBars > 0 {
+			c.at = min(c.at, max(i, c.account.Open()[0].Bar+s.rules.MaxBars-1))
 		}
 	}
 	return c.at
