@@ -3,8 +3,11 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,8 +28,15 @@ import (
 	alertstore "candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
+	"candela/internal/store/statedir"
 	"candela/internal/testkit/longtest"
 )
+
+// sizes are the numbers of owners that are compared.
+var sizes = flag.String("sizes", longtest.Pick("0,100,300", "0,1000,10000,100000"), "how many owners there are when a replica is measured, ascending and separated by commas")
+
+// replicas is how many replicas share the alerts.
+var replicas = flag.Int("replicas", 1, "how many replicas there are when the first of them is measured")
 
 // Of each owner.
 const (
@@ -35,28 +45,38 @@ const (
 )
 
 // TestOwners_CostOfAReplicaStaysFlat seeds owners at three servers, each with five alerts, five
-// notifications of the week, a token and a subscription, and starts a replica: what one owner more costs in
-// memory, in processor time at the start and at the servers does not grow with their number.
+// notifications of the week, a token and a subscription, and starts replicas: what one owner more costs
+// in memory, in processor time at the start and at the servers does not grow with their number.
 func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 	t.Parallel()
-	sizes := longtest.Pick([]int{0, 100, 300}, []int{0, 1_000, 10_000, 100_000})
-	s := newSite(t, 1, true, manyOwners(t))
+	sizes := numbers(t, *sizes)
+	s := newSite(t, *replicas, true, manyOwners(t))
 	c := s.seeder()
 	generation := s.generation(c)
 	var at []figures
 	for i, n := range sizes {
 		if i > 0 {
-			s.replicas[0].term(t)
+			for _, r := range s.replicas {
+				r.term(t)
+			}
 			s.seed(c, generation, sizes[i-1], n)
-			s.replicas[0].start(t)
+			for _, r := range s.replicas {
+				r.start(t)
+			}
 		}
 		at = append(at, s.figures(n))
+		t.Logf("%6d owners: %s; %.1f MB at each server", n, at[i], at[i].disk/1e6)
 		if n > 0 {
-			s.timeCalls(c, n)
+			again := s.startAgain(n)
+			t.Logf("%6d owners, started again: %s", n, again)
+			s.timeStore(c, n)
+			s.timeTools(n)
 		}
-		t.Logf("%6d owners: %.1f MB live, %.1f MB resident, ready after %.1f s, with all alerts after %.1f s and %.2f s of processor time; %.1f MB at each server", n, at[i].live/1e6, at[i].resident/1e6, at[i].ready.Seconds(), at[i].all.Seconds(), at[i].cpu.Seconds(), at[i].disk/1e6)
 	}
 	last := len(sizes) - 1
+	if last < 2 {
+		return // nothing to compare
+	}
 	each := func(of func(figures) float64, from, to int) float64 {
 		return (of(at[to]) - of(at[from])) / float64(sizes[to]-sizes[from])
 	}
@@ -72,42 +92,114 @@ func TestOwners_CostOfAReplicaStaysFlat(t *testing.T) {
 	}
 }
 
-// timeCalls logs how long the servers take for what an owner asks for: the median of some owners.
-func (s *site) timeCalls(c *conn.Conn, owners int) {
+// stopwatch collects how long calls of each kind take.
+type stopwatch struct {
+	testing.TB
+	took map[string][]time.Duration
+}
+
+func (w stopwatch) time(what string, do func() error) {
+	w.Helper()
+	began := time.Now()
+	if err := do(); err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+	w.took[what] = append(w.took[what], time.Since(began))
+}
+
+// report logs the medians.
+func (w stopwatch) report(owners int, where string) {
+	w.Helper()
+	for what, took := range w.took {
+		slices.Sort(took)
+		w.Logf("%6d owners: %s of one owner %s: %.1f ms (p50), %.1f ms (p90)", owners, what, where, took[len(took)/2].Seconds()*1e3, took[len(took)*9/10].Seconds()*1e3)
+	}
+}
+
+// asked is how many owners are asked for.
+func asked() int { return longtest.Pick(5, 100) }
+
+// timeTools logs how long tools take over HTTP, through the balancer.
+func (s *site) timeTools(owners int) {
+	s.Helper()
+	w := stopwatch{s.TB, map[string][]time.Duration{}}
+	for i := range asked() {
+		n := i * owners / asked()
+		c := s.visitor(n, nil, nil)
+		c.SetToken(strconv.Itoa(n))
+		call := func(what, tool, arguments string) {
+			w.time(what, func() error { _, err := c.Call(s.Context(), tool, arguments); return err })
+		}
+		call("first list_alerts", "list_alerts", `{}`)
+		call("list_alerts", "list_alerts", `{}`)
+		call("set_alert", "set_alert", `{"symbol":"C00USDT","condition":{"price_above":2000000000}}`)
+		call("set_alert that fires", "set_alert", `{"symbol":"C00USDT","condition":{"price_above":0.000001}}`)
+		call("get_notifications", "get_notifications", `{}`)
+	}
+	w.report(owners, "over HTTP")
+}
+
+// startAgain starts a replica again that has saved its list of alerts.
+func (s *site) startAgain(owners int) figures {
+	s.Helper()
+	r := s.replicas[0]
+	began := time.Now()
+	until(s.TB, 5*time.Minute, "the list of alerts is saved", func() bool {
+		info, err := os.Stat(filepath.Join(r.home, statedir.AlertsName))
+		return err == nil && info.ModTime().After(began.Add(-time.Minute))
+	})
+	r.term(s.TB)
+	until(s.TB, 5*time.Minute, "the others have taken over", func() bool { return len(s.replicas) == 1 || s.evaluated(s.replicas[1:]) == owners*ownAlerts })
+	r.start(s.TB)
+	return s.figures(owners)
+}
+
+// evaluated counts the alerts that replicas evaluate.
+func (s *site) evaluated(by []*replica) (alerts int) {
+	time.Sleep(200 * time.Millisecond) // the page costs the replica something
+	for _, r := range by {
+		page, err := r.read(s.Context(), "/metrics")
+		if err != nil {
+			return -1
+		}
+		found := regexp.MustCompile(`\ncandela_alerts_active ([0-9]+)\n`).FindStringSubmatch(page)
+		if found == nil {
+			return -1
+		}
+		n, _ := strconv.Atoi(found[1])
+		if n == 0 && len(s.replicas) > 1 {
+			return -1 // it has not taken its share
+		}
+		alerts += n
+	}
+	return alerts
+}
+
+// timeStore logs how long the servers take for what an owner asks for.
+func (s *site) timeStore(c *conn.Conn, owners int) {
 	s.Helper()
 	store, err := alertstore.Open(s.Context(), c, time.Now)
 	if err != nil {
 		s.Fatal(err)
 	}
-	asked := longtest.Pick(5, 50)
-	took := map[string][]time.Duration{}
-	timed := func(what string, do func() error) {
-		began := time.Now()
-		if err := do(); err != nil {
-			s.Fatal(err)
-		}
-		took[what] = append(took[what], time.Since(began))
-	}
-	for i := range asked {
-		owner := principal.Owner(fmt.Sprintf("%026d", i*owners/asked))
+	w := stopwatch{s.TB, map[string][]time.Duration{}}
+	for i := range asked() {
+		owner := principal.Owner(fmt.Sprintf("%026d", i*owners/asked()))
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		symbol := market.Symbol{Venue: "binance", Name: "C00USDT"}
 		one := alert.Alert{
 			ID: id.New(now), Owner: owner, Symbol: symbol, Instrument: symbol, Created: now,
 			Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(2_000_000_000)},
 		}
-		timed("list", func() error { _, err := store.OwnerAlerts(s.Context(), owner); return err })
-		timed("log", func() error { _, err := store.OwnerEntries(s.Context(), owner); return err })
-		timed("set", func() error { return store.PutAlert(s.Context(), principal.Caller{Subject: owner}, one) })
-		timed("fire", func() error {
+		w.time("list", func() error { _, err := store.OwnerAlerts(s.Context(), owner); return err })
+		w.time("log", func() error { _, err := store.OwnerEntries(s.Context(), owner); return err })
+		w.time("set", func() error { return store.PutAlert(s.Context(), principal.Caller{Subject: owner}, one) })
+		w.time("fire", func() error {
 			_, err := store.FireAlerts(s.Context(), []alert.Firing{{Alert: one, At: now}})
 			return err
 		})
 	}
-	for _, what := range []string{"list", "log", "set", "fire"} {
-		slices.Sort(took[what])
-		s.Logf("%6d owners: %s of one owner at the servers: %.1f ms (p50), %.1f ms (p90)", owners, what, took[what][asked/2].Seconds()*1e3, took[what][asked*9/10].Seconds()*1e3)
-	}
+	w.report(owners, "at the servers")
 }
 
 // figures are what a replica costs.
@@ -117,17 +209,17 @@ type figures struct {
 	all, cpu             time.Duration // until it evaluates all alerts
 }
 
-// figures waits until the replica is ready and reads what it took.
+func (f figures) String() string {
+	return fmt.Sprintf("%.1f MB live, %.1f MB resident, ready after %.1f s, with its share of alerts after %.1f s and %.2f s of processor time", f.live/1e6, f.resident/1e6, f.ready.Seconds(), f.all.Seconds(), f.cpu.Seconds())
+}
+
+// figures waits until the first replica is ready and has its share, and reads what it took.
 func (s *site) figures(owners int) (f figures) {
 	s.Helper()
 	r, began := s.replicas[0], time.Now()
 	until(s.TB, 20*time.Minute, "the replica is ready", func() bool { return r.ready(s.Context()) })
 	f.ready = time.Since(began)
-	want := fmt.Sprintf("\ncandela_alerts_active %d\n", owners*ownAlerts)
-	until(s.TB, 20*time.Minute, "the replica has all alerts", func() bool {
-		page, err := r.read(s.Context(), "/metrics")
-		return err == nil && strings.Contains(page, want)
-	})
+	until(s.TB, 20*time.Minute, "the replicas evaluate all alerts", func() bool { return owners == 0 || s.evaluated(s.replicas) >= owners*ownAlerts })
 	f.all, f.cpu = time.Since(began), r.cpu(s.TB)
 	f.live = s.live(r)
 	for range 4 { // what the start needed goes when it is over
@@ -180,6 +272,19 @@ func (s *site) seeder() *conn.Conn {
 	}
 	s.Cleanup(c.Close)
 	return c
+}
+
+// numbers parses whole numbers.
+func numbers(tb testing.TB, text string) (all []int) {
+	tb.Helper()
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	return all
 }
 
 // seed writes what the owners from one number to another have.
@@ -242,7 +347,7 @@ func seededToken(c *conn.Conn, generation string, n int) conn.Change {
 	now := time.Now()
 	tok := oauth.Token{
 		Hash: oauth.HashOf(strconv.Itoa(n)), ID: strconv.Itoa(n), Generation: generation, Issued: now, Expires: now.Add(oauth.TokenTTL),
-		Grant: oauth.Grant{Subject: principal.Owner(fmt.Sprintf("%026d", n))},
+		Grant: oauth.Grant{Subject: principal.Owner(fmt.Sprintf("%026d", n)), ClientName: "client", ClientKey: fmt.Sprintf("%032d", n), Scope: "trade"},
 	}
 	data, _ := json.Marshal(tok) // texts and times
 	return conn.Change{Subject: c.Subject("token", tok.Hash.Hex()), Data: data, TTL: oauth.TokenTTL}

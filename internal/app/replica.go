@@ -193,7 +193,7 @@ func (r *replicaNode) close() {
 // side builds the trading side of a replica: its engine evaluates the alerts of the
 // instruments that it owns, and its desk trades while it owns the account.
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
-	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, Log: rt.Log})
+	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, ListFile: rt.listFile(), Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
 	limits, err := rt.plansOf(func(owner principal.Owner) store.Standing { return r.owners.Standing(owner) })
 	if err != nil {
@@ -232,7 +232,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 				return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, r.store) })
 			})},
 		}...),
-		rest: []Part{
+		rest: append(r.listParts(t.engine), []Part{
 			{Name: "shards", Run: func(ctx, _ context.Context, ready func()) error {
 				ready()
 				r.alerts.Run(ctx, t.engine)
@@ -241,7 +241,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			{Name: "desk", Run: func(ctx, hard context.Context, ready func()) error {
 				return t.haltOnSignals(ctx, rt, func() error { return r.desk.Run(ctx, hard, ready) })
 			}},
-		},
+		}...),
 	}, nil
 }
 

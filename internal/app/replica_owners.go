@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"path/filepath"
 
+	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
+	"candela/internal/store/statedir"
 )
 
 // ownerRecords returns the records of owners, nil for one owner.
@@ -33,6 +36,26 @@ func (r *replicaNode) ownerParts(rt Runtime) []Part {
 		}
 		ready()
 		<-ctx.Done()
+		return nil
+	}}}
+}
+
+// listFile returns where a replica for many owners saves the list of alerts, "" for nowhere.
+func (rt Runtime) listFile() string {
+	if !rt.Config.ManyOwners() {
+		return ""
+	}
+	return filepath.Join(rt.Config.Home, statedir.AlertsName)
+}
+
+// listParts returns the part that saves the list of alerts for the next start.
+func (r *replicaNode) listParts(from *engine.Engine) []Part {
+	if r.owners == nil {
+		return nil
+	}
+	return []Part{{Name: "list of alerts", Run: func(ctx, _ context.Context, ready func()) error {
+		ready()
+		r.alerts.KeepList(ctx, from)
 		return nil
 	}}}
 }

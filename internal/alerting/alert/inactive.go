@@ -48,6 +48,27 @@ func (b *Index) Inactive(wanted func(Dependency) bool) []Inactive {
 	return all
 }
 
+// pagesAtOnce is how many pages of records Page reads.
+const pagesAtOnce = 8
+
+// Page returns some alerts, uncommitted ones included, and the number to call it with for the next
+// ones, 0 after the last. It begins with 0. Between two calls the index may change: an alert that
+// is there all the while is returned once.
+func (b *Index) Page(from int) (alerts []Alert, next int) {
+	end := min(len(b.pages), from+pagesAtOnce)
+	for n := from; n < end; n++ {
+		for i := range b.pages[n] {
+			if b.pages[n][i].id != (Key{}) {
+				alerts = append(alerts, b.alert(toUint32(n<<pageBits|i)))
+			}
+		}
+	}
+	if end == len(b.pages) {
+		end = 0
+	}
+	return alerts, end
+}
+
 // OwnerOf returns the owner of an alert.
 func (b *Index) OwnerOf(key Key) (principal.Owner, bool) {
 	slot, there := b.byID[key]

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -81,6 +82,28 @@ func (l *loop) list(a *alert.Alert) {
 	} else {
 		l.added(a, l.index.AddInactive(*a))
 	}
+}
+
+// errRefused means that an alert of the store is not in the index.
+var errRefused = errors.New("the list lacks alerts whose definition this version does not support")
+
+// Listed returns some of the listed alerts, and the number to call it with for the next ones, 0
+// after the last. It begins with 0. An alert that the store has all the while is among them, also
+// one that has expired and is still to be removed there. It is an error if the store has alerts
+// that could not be listed.
+func (e *Engine) Listed(ctx context.Context, from int) (alerts []alert.Alert, next int, err error) {
+	type page struct {
+		alerts []alert.Alert
+		next   int
+	}
+	p, err := ask(ctx, e, func(l *loop) (p page, err error) {
+		if p.alerts, p.next = l.index.Page(from); l.refused {
+			err = errRefused
+		}
+		p.alerts = append(p.alerts, l.expired...)
+		return p, err
+	})
+	return p.alerts, p.next, err
 }
 
 // adoptStep is about how many listed alerts are adopted at a time. Alerts of one dependency stay
@@ -202,6 +225,7 @@ func (h *Handed) unseen() (since time.Time, mark int64) {
 // indicator. The store keeps it.
 func (l *loop) added(a *alert.Alert, err error) bool {
 	if err != nil {
+		l.refused = true
 		l.cfg.Log.ErrorContext(l.ctx, "alert not evaluated: unsupported definition", "alert_id", a.ID, "owner", a.Owner, "error", err)
 	}
 	return err == nil

@@ -412,3 +412,47 @@ func TestHandOver_FiresWhatOneEngineFires(t *testing.T) {
 		}
 	}
 }
+
+// Listed returns every alert of the store, page by page, and says when one could not be listed.
+func TestListed_ReturnsWhatTheStoreHas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, steps(nil))
+		defer s.stop()
+		var want []string
+		elsewhere := make([]alert.Alert, 9000) // more than one page has
+		for i := range elsewhere {
+			a := above("BTC", 150)
+			a.ID, a.Owner, a.Created, a.Instrument = fmt.Sprintf("01980000-0000-7000-8000-%012x", i), "ann", monday, market.Symbol{Venue: "venue", Name: "BTC"}
+			elsewhere[i] = a
+			want = append(want, a.ID)
+		}
+		if err := s.Index(t.Context(), elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, s.set(above("ETH", 150)).ID)
+		list := func() (ids []string, err error) {
+			for next, more := 0, true; more && err == nil; more = next != 0 {
+				var page []alert.Alert
+				page, next, err = s.Listed(t.Context(), next)
+				for _, a := range page {
+					ids = append(ids, a.ID)
+				}
+			}
+			slices.Sort(ids)
+			return ids, err
+		}
+		slices.Sort(want)
+		if got, err := list(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d of %d alerts, %v", len(got), len(want), err)
+		}
+		unknown := signal("BTC", market.Minute1, "no_such_indicator", "x")
+		unknown.ID, unknown.Owner, unknown.Instrument = "01980001"+otherID[8:], "ann", market.Symbol{Venue: "venue", Name: "BTC"}
+		if err := s.Index(t.Context(), []alert.Alert{unknown}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := list(); err == nil {
+			t.Error("a list that lacks an alert is no error")
+		}
+	})
+}

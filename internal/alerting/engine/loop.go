@@ -44,6 +44,7 @@ type loop struct {
 	attempts                  // to commit
 	commitErr  error          // of the last commit
 
+	refused     bool      // an alert of the store is not in the index
 	brokenRetry time.Time // when broken is stored again after a failure
 
 	watermarks      map[provider.Sub]int64 // not saved yet

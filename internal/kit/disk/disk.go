@@ -41,12 +41,16 @@ func Create(path string, fill func(*os.File) error) error {
 // new content, and the new one once Replace has returned. One caller at a time may write a
 // path: the new content is first in a file beside it, which ends in .tmp.
 func Replace(path string, data []byte) error {
+	return ReplaceWith(path, func(file *os.File) error {
+		_, err := file.Write(data)
+		return err
+	})
+}
+
+// ReplaceWith is Replace with a function that writes the content.
+func ReplaceWith(path string, fill func(*os.File) error) error {
 	temp := path + ".tmp"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	fill := func(file *os.File) error {
-		_, err := file.Write(data)
 		return err
 	}
 	if err := Create(temp, fill); err != nil {

@@ -41,6 +41,7 @@ type ChangeFeed struct {
 	lag      uint64        // messages in the stream after the last one, when it was sent
 	advanced chan struct{} // closed when last or deliveredThrough advances; nil without waiters
 	recent   recentAlerts
+	skipped  bool // a change could not be decoded
 
 	initial          map[string]alert.Alert // active when the feed opened, by alert ID; until they are taken
 	unread           *unread                // what the Coordinator has to read; nil if nothing
@@ -169,8 +170,12 @@ func (t *ChangeFeed) advance() {
 // applyMessage queues the change in a message. It returns the notification of an alert
 // that fired.
 func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry notify.Entry, fires bool) {
-	if t.store.alerts.IsBarrier(m) || len(m.Data) == 0 {
-		return notify.Entry{}, false // a tombstone follows the end of its alert
+	if t.store.alerts.IsBarrier(m) {
+		return notify.Entry{}, false
+	}
+	if len(m.Data) == 0 {
+		t.applyTombstone(m)
+		return notify.Entry{}, false
 	}
 	r, err := decodeRecord(m.Data)
 	var a alert.Alert
@@ -178,7 +183,7 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		a, err = r.Alert.alert()
 	}
 	if err != nil {
-		t.cfg.Log.ErrorContext(ctx, "alert change skipped: cannot decode", "subject", m.Subject, "seq", m.Seq, "error", err)
+		t.skip(ctx, m.Subject, m.Seq, err)
 		return notify.Entry{}, false
 	}
 	t.mu.Lock()
@@ -191,6 +196,33 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 	}
 	t.enqueue(c)
 	return r.entry(m.Seq), r.State == fired
+}
+
+// applyTombstone queues the end of an alert: with many owners, what an erased owner had ends with
+// tombstones alone. Others follow the end of their alert.
+func (t *ChangeFeed) applyTombstone(m conn.Message) {
+	if name, ok := t.ended(m); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.enqueue(alertChange{name: name, ended: true})
+	}
+}
+
+// ended returns the name of the alert that a tombstone ends. With one owner the subject does not
+// name the owner.
+func (t *ChangeFeed) ended(m conn.Message) (engine.Name, bool) {
+	if !t.store.alerts.ManyOwners() {
+		return engine.Name{}, false
+	}
+	return nameOf(m.Subject)
+}
+
+// skip records and logs a change that cannot be decoded.
+func (t *ChangeFeed) skip(ctx context.Context, subject string, seq uint64, err error) {
+	t.cfg.Log.ErrorContext(ctx, "alert change skipped: cannot decode", "subject", subject, "seq", seq, "error", err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.skipped = true
 }
 
 // enqueue adds a change. The caller holds the lock.

@@ -47,13 +47,16 @@ type Engine interface {
 	Clear(ctx context.Context) error
 }
 
-// CoordinatorConfig configures a Coordinator. All fields are required.
+// CoordinatorConfig configures a Coordinator. All fields but ListFile are required.
 type CoordinatorConfig struct {
 	Group      *member.Group
 	ChangeFeed *ChangeFeed
 	// Route finds the venue of a symbol.
 	Route func(ctx context.Context, s market.Symbol) (provider.Provider, error)
-	Log   *slog.Logger
+	// ListFile is where the list of alerts is saved for the next start; "" for nowhere. A feed that
+	// restores notifications does not read it.
+	ListFile string
+	Log      *slog.Logger
 }
 
 // Coordinator sets and lists alerts on any replica. The shard owner of an instrument

@@ -3,6 +3,8 @@ package alerts_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -116,6 +118,21 @@ func (w *fakeEngine) AdoptListed(_ context.Context, match func(market.Symbol) bo
 			}
 		}
 	})
+}
+
+// Listed returns one alert at a time, in the order of their IDs.
+func (w *fakeEngine) Listed(_ context.Context, from int) (all []alert.Alert, next int, err error) {
+	err = w.call(func() {
+		ids := slices.Sorted(maps.Keys(w.listed))
+		if from >= len(ids) {
+			return
+		}
+		all = append(all, w.listed[ids[from]])
+		if next = from + 1; next == len(ids) {
+			next = 0
+		}
+	})
+	return all, next, err
 }
 
 func (w *fakeEngine) Alerts(_ context.Context, caller principal.Caller) (all []alert.Alert, err error) {

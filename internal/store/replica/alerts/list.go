@@ -36,6 +36,11 @@ func (a *Coordinator) readsOwners() bool { return a.readsLater && !a.isIndexed()
 // indexUnread lists the alerts that the change feed has not read, in batches. A later call
 // continues where an earlier one failed.
 func (a *Coordinator) indexUnread(ctx context.Context, e Engine, u *unread) error {
+	if u.after == 0 {
+		if err := a.indexSaved(ctx, e, u); err != nil {
+			return err
+		}
+	}
 	var batch []alert.Alert
 	var ended []engine.Name
 	flush := func() error {

@@ -26,8 +26,14 @@ type manyReplica struct {
 
 func startMany(t *testing.T, prefix string) *manyReplica {
 	t.Helper()
+	return startListed(t, prefix, "", time.Now)
+}
+
+// startListed is startMany with a saved list of alerts and a clock.
+func startListed(t *testing.T, prefix, list string, now func() time.Time) *manyReplica {
+	t.Helper()
 	c := replicatest.ConnectMany(t, replicatest.Servers(), prefix)
-	store, err := alerts.Open(t.Context(), c, time.Now)
+	store, err := alerts.Open(t.Context(), c, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +49,7 @@ func startMany(t *testing.T, prefix string) *manyReplica {
 	}
 	t.Cleanup(members.Close)
 	m := &manyReplica{Store: store, engine: &fakeEngine{listed: make(map[string]alert.Alert), watched: make(map[string]engine.Handed)}}
-	m.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: members, ChangeFeed: feed, Log: replicatest.Quiet()})
+	m.Coordinator = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: members, ChangeFeed: feed, ListFile: list, Log: replicatest.Quiet()})
 	m.run = func() {
 		members.Activate(t.Context())
 		ctx, stop := context.WithCancel(context.Background())

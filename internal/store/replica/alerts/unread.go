@@ -66,8 +66,12 @@ func (t *ChangeFeed) read(ctx context.Context, u *unread) iter.Seq2[alertChange,
 // readChange returns the change in a message. Of an alert that has ended it reads no more than its
 // name: half of what a replica reads are notifications.
 func (t *ChangeFeed) readChange(ctx context.Context, brief *briefReader, m conn.Message) (alertChange, bool) {
-	if t.store.alerts.IsBarrier(m) || len(m.Data) == 0 {
+	if t.store.alerts.IsBarrier(m) {
 		return alertChange{}, false
+	}
+	if len(m.Data) == 0 { // an alert of a saved list may have ended, and its notification pruned
+		name, ok := t.ended(m)
+		return alertChange{name: name, ended: true}, ok
 	}
 	if bytes.HasPrefix(m.Data, []byte(firedPrefix)) {
 		if name, ok := nameOf(m.Subject); ok {
@@ -80,7 +84,7 @@ func (t *ChangeFeed) readChange(ctx context.Context, brief *briefReader, m conn.
 		a, err = r.Alert.alert()
 	}
 	if err != nil {
-		t.cfg.Log.ErrorContext(ctx, "alert skipped: cannot decode", "subject", m.Subject, "seq", m.Seq, "error", err)
+		t.skip(ctx, m.Subject, m.Seq, err)
 		return alertChange{}, false
 	}
 	c := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: !r.isActive()}

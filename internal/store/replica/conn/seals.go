@@ -35,6 +35,7 @@ const (
 // Seals seals and opens the messages of a connection. It is safe for concurrent use.
 type Seals struct {
 	rows, Calls, Answers *seal.Box
+	Files                *seal.Box        // what a replica keeps on its own disk
 	fingerprint          string           // of the secret
 	Now                  func() time.Time // the clock for sealing messages
 	log                  *slog.Logger     // rate-limited: strangers can cause entries
@@ -47,11 +48,12 @@ func newSeals(cfg Config, log *slog.Logger) (*Seals, error) {
 		t.Now = time.Now
 	}
 	secret := cfg.Secret
-	var err [4]error
+	var err [5]error
 	t.rows, err[0] = seal.NewBox(secret, "rows")
 	t.Calls, err[1] = seal.NewBox(secret, "calls")
 	t.Answers, err[2] = seal.NewBox(secret, "answers")
 	t.fingerprint, err[3] = seal.Fingerprint(secret)
+	t.Files, err[4] = seal.NewBox(secret, "files")
 	return t, errors.Join(err[:]...)
 }
 

@@ -109,6 +109,9 @@ func (t *Table) Write(ctx context.Context, changes ...conn.Change) (first uint64
 	return t.Publish(ctx, t.Name, changes...)
 }
 
+// StreamID returns the random ID of the stream.
+func (t *Table) StreamID() string { return t.stream.CachedInfo().Config.Metadata[conn.StreamIDKey] }
+
 // Head returns the highest sequence number ever assigned.
 func (t *Table) Head(ctx context.Context) (uint64, error) {
 	info, err := t.stream.Info(ctx)
@@ -127,7 +130,9 @@ func (t *Table) Purge(ctx context.Context, filter string, before uint64) error {
 
 // IsBarrier reports whether a message is a barrier, or is ignored like one because no replica
 // sealed it.
-func (t *Table) IsBarrier(m conn.Message) bool { return m.Subject == t.barrier }
+func (t *Table) IsBarrier(m conn.Message) bool {
+	return m.Subject == t.barrier || len(m.Data) == 0 && strings.HasSuffix(m.Subject, markToken)
+}
 
 // WriteAll writes changes in atomic batches of conn.MaxBatch. An unacknowledged batch is written
 // again.
@@ -164,9 +169,12 @@ func ReadAll[T any](ctx context.Context, t *Table, op, filter string, after uint
 // ReadBelow is ReadAll for the subjects below a few tokens, of which there are few among many: its
 // barrier is below them too, so the servers look at nothing else.
 func ReadBelow[T any](ctx context.Context, t *Table, op, below string, read func(conn.Message) (T, bool, error)) ([]T, error) {
-	b := barrier{subject: below + ".mark", ttl: markTTL}
+	b := barrier{subject: below + markToken, ttl: markTTL}
 	return collect(op, t.readTo(ctx, 0, b, []string{below + ".>"}), read)
 }
+
+// markToken ends the subject of a barrier below some tokens.
+const markToken = ".mark"
 
 // markTTL is how long a barrier below some tokens is kept.
 const markTTL = time.Minute
