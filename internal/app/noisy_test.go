@@ -59,7 +59,8 @@ func newNoisyScene(t *testing.T, quiet int) *noisyScene {
 
 // send posts a call and returns its status and body.
 func (s *noisyScene) send(token, tool, arguments string) (int, string) {
-	return sendCall(s.t.Context(), s.http, s.on.url, token, tool, arguments)
+	status, text, _ := sendCall(s.t.Context(), s.http, s.on.url, token, tool, arguments)
+	return status, text
 }
 
 // must posts a call that must succeed.
@@ -104,9 +105,9 @@ func (s *noisyScene) quiet(owners, calls int) []time.Duration {
 }
 
 // TestNoisy_OneOwnerDelaysNobodyElse keeps many calls of one owner open over HTTP, from a process of
-// its own, in turn with none. Calls of others are all answered, and alerts fire; the noisy owner is over
-// every limit, and still cancels orders and alerts; a halt is carried out. The long form has 1,000 calls
-// and compares the 99th percentile.
+// its own that heeds Retry-After or does not, in turn with none. Calls of others are all answered, and
+// alerts fire; the noisy owner is over every limit, and still cancels orders and alerts; a halt is
+// carried out. The long form has 1,000 calls and compares the 99th percentile.
 func TestNoisy_OneOwnerDelaysNobodyElse(t *testing.T) { //nolint:paralleltest // it measures
 	if !longtest.On() {
 		t.Parallel()
@@ -116,31 +117,42 @@ func TestNoisy_OneOwnerDelaysNobodyElse(t *testing.T) { //nolint:paralleltest //
 	s.quiet(quiet, 4) // fills caches
 	alert := part(t, s.must("noisy0", "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999}}`), `alert_id\\?":\\?"([^"\\]+)`)
 	order := part(t, s.must("noisy0", "place_order", buyLow), `order_id\\?":\\?"([^"\\]+)`)
-	var without, with []time.Duration
-	var open int64
+	var without, polite, rude []time.Duration
 	for round := range rounds {
 		without = append(without, s.quiet(quiet, calls)...)
-		s.noisy.on(noisy)
-		with = append(with, s.quiet(quiet, calls)...)
+		s.noisy.on(noisy, 0)
+		polite = append(polite, s.quiet(quiet, calls)...)
+		s.noisy.off()
+		s.noisy.on(noisy, time.Second)
+		rude = append(rude, s.quiet(quiet, calls)...)
 		if round == rounds-1 {
 			s.neverShed(alert, order)
 		}
-		open = max(open, s.noisy.off())
+		s.noisy.off()
 	}
-	slices.Sort(without)
-	slices.Sort(with)
-	p99 := func(all []time.Duration) time.Duration { return all[len(all)*99/100] }
-	t.Logf("%d calls open, %d refused, %d answered; quiet p50 %v, p99 %v without and p50 %v, p99 %v with the noise (%.2f times)",
-		open, s.noisy.refused, s.noisy.done, without[len(without)/2], p99(without), with[len(with)/2], p99(with), float64(p99(with))/float64(p99(without)))
-	if open == 0 || s.noisy.refused == 0 {
+	t.Logf("%d calls open, %d refused, %d answered", s.noisy.open, s.noisy.refused, s.noisy.done)
+	if s.noisy.open == 0 || s.noisy.refused == 0 {
 		t.Error("there was no noise")
 	}
+	s.compare("a client that heeds Retry-After", without, polite)
+	s.compare("a client that comes back after a second", without, rude)
+}
+
+// compare judges the 99th percentile of the calls beside the noise of a client, in the long form.
+func (s *noisyScene) compare(client string, without, with []time.Duration) {
+	s.t.Helper()
+	slices.Sort(without)
+	slices.Sort(with)
+	p50 := func(all []time.Duration) time.Duration { return all[len(all)/2] }
+	p99 := func(all []time.Duration) time.Duration { return all[len(all)*99/100] }
+	s.t.Logf("%s: quiet p50 %v, p99 %v without and p50 %v, p99 %v with the noise (%.2f times)",
+		client, p50(without), p99(without), p50(with), p99(with), float64(p99(with))/float64(p99(without)))
 	switch busy := machineLoad(); {
 	case !longtest.On():
 	case busy > 1.5:
-		t.Logf("not judged: other programs keep %.0f processes waiting for each processor", busy)
+		s.t.Logf("not judged: other programs keep %.0f processes waiting for each processor", busy)
 	case p99(with) > 2*p99(without):
-		t.Errorf("the 99th percentile of quiet owners grew from %v to %v", p99(without), p99(with))
+		s.t.Errorf("%s: the 99th percentile of quiet owners grew from %v to %v", client, p99(without), p99(with))
 	}
 }
 

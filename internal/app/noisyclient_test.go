@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,20 +22,20 @@ import (
 // client of its own takes no processor time from within the server.
 const noisyVar = "CANDELA_NOISY_CLIENT"
 
-// noisyClient keeps calls open between the lines "on N" and "off". It answers each line, the second
-// with the number of calls that were open, refused and answered.
+// noisyClient keeps calls open between the lines "on N WAIT" and "off". It answers each line, the second
+// with the number of calls that were open, refused and answered. A refused call is repeated after
+// WAIT, or when Retry-After says if that is 0.
 func noisyClient(url string, in io.Reader, out io.Writer) error {
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}
 	var n *noise
 	for lines := bufio.NewScanner(in); lines.Scan(); {
-		calls, on := strings.CutPrefix(lines.Text(), "on ")
-		if on {
-			count, err := strconv.Atoi(calls)
-			if err != nil {
+		if lines.Text() != "off" {
+			n = &noise{url: url, http: c}
+			var calls int
+			if _, err := fmt.Sscanf(lines.Text(), "on %d %d", &calls, &n.wait); err != nil {
 				return err
 			}
-			n = &noise{url: url, http: c}
-			n.begin(count)
+			n.begin(calls)
 			fmt.Fprintln(out, "on")
 			continue
 		}
@@ -49,14 +50,14 @@ func noisyClient(url string, in io.Reader, out io.Writer) error {
 type noise struct {
 	url  string
 	http *http.Client
+	wait time.Duration // after a refusal; 0 for what Retry-After says
 	stop context.CancelFunc
 	busy sync.WaitGroup
 
 	open, refused, done atomic.Int64
 }
 
-// begin keeps calls open: charts that cost processor time and polls that wait. A refused call is
-// repeated after a moment, as clients do. It returns when every call was sent.
+// begin keeps calls open: charts that cost processor time and polls that wait. It returns when every call was sent.
 func (n *noise) begin(calls int) {
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
@@ -73,7 +74,7 @@ func (n *noise) begin(calls int) {
 			for ctx.Err() == nil {
 				n.open.Add(1)
 				time.AfterFunc(100*time.Millisecond, first)
-				status, _ := sendCall(ctx, n.http, n.url, "noisy"+strconv.Itoa(i%noisyTokens), tool, arguments)
+				status, _, wait := sendCall(ctx, n.http, n.url, "noisy"+strconv.Itoa(i%noisyTokens), tool, arguments)
 				n.open.Add(-1)
 				if status != http.StatusTooManyRequests {
 					n.done.Add(1)
@@ -83,7 +84,7 @@ func (n *noise) begin(calls int) {
 				first()
 				select {
 				case <-ctx.Done():
-				case <-time.After(time.Second): // what Retry-After says
+				case <-time.After(cmp.Or(n.wait, wait)):
 				}
 			}
 		})
@@ -96,24 +97,25 @@ func (n *noise) end() {
 	n.busy.Wait()
 }
 
-// sendCall posts a call and returns its status and body.
-func sendCall(ctx context.Context, c *http.Client, url, token, tool, arguments string) (int, string) {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/mcp", strings.NewReader(body))
+// sendCall posts a call and returns its status, its body and how long to wait before the next.
+func sendCall(ctx context.Context, c *http.Client, url, token, tool, arguments string) (status int, text string, wait time.Duration) {
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/mcp", strings.NewReader(call))
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), 0
 	}
 	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	response, err := c.Do(r)
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), 0
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), 0
 	}
-	return response.StatusCode, string(text)
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	return response.StatusCode, string(body), time.Duration(seconds) * time.Second
 }
 
 // noisyProcess is the noisy owner's client.
@@ -122,7 +124,7 @@ type noisyProcess struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 
-	refused, done int64
+	open, refused, done int64
 }
 
 func startNoisy(t *testing.T, url string) *noisyProcess {
@@ -141,22 +143,22 @@ func startNoisy(t *testing.T, url string) *noisyProcess {
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait()
+		t.Logf("the noisy client used %v of processor time", cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	})
 	return &noisyProcess{t: t, in: in, out: bufio.NewReader(out)}
 }
 
 // on keeps calls open and returns when all were sent.
-func (p *noisyProcess) on(calls int) { p.say(fmt.Sprintf("on %d", calls)) }
+func (p *noisyProcess) on(calls int, wait time.Duration) { p.say(fmt.Sprintf("on %d %d", calls, wait)) }
 
-// off ends them and returns how many were open.
-func (p *noisyProcess) off() (open int64) {
+// off ends them and adds up how many there were.
+func (p *noisyProcess) off() {
 	p.t.Helper()
-	var refused, done int64
+	var open, refused, done int64
 	if _, err := fmt.Sscan(p.say("off"), &open, &refused, &done); err != nil {
 		p.t.Fatal(err)
 	}
-	p.refused, p.done = p.refused+refused, p.done+done
-	return open
+	p.open, p.refused, p.done = max(p.open, open), p.refused+refused, p.done+done
 }
 
 func (p *noisyProcess) say(line string) string {

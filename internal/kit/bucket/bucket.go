@@ -53,6 +53,20 @@ func (s *Set[K]) Take(key K, now time.Time) time.Duration {
 	return Take(s.bucket(key), now)
 }
 
+// Reserve takes one from the bucket of a key in advance, and returns how long until it is there. One
+// that would be there only after most is not taken.
+func (s *Set[K]) Reserve(key K, now time.Time, most time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.bucket(key).ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > most {
+		r.CancelAt(now)
+		return most
+	}
+	return wait
+}
+
 // GiveBack undoes a Take.
 func (s *Set[K]) GiveBack(key K, now time.Time) {
 	s.mu.Lock()

@@ -34,6 +34,21 @@ func TestSet_KeysHaveBucketsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Reserve hands out places in a queue, up to a longest wait.
+func TestSet_ReserveQueues(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	set := bucket.NewSet[string](bucket.Rate{Burst: 2, Every: time.Second}, 100)
+	for i, want := range []time.Duration{0, 0, time.Second, 2 * time.Second, 2 * time.Second, 2 * time.Second} {
+		if got := set.Reserve("a", now, 2*time.Second); got != want {
+			t.Errorf("place %d: wait %v, want %v", i, got, want)
+		}
+	}
+	if got := set.Reserve("a", now.Add(5*time.Second), 2*time.Second); got != 0 {
+		t.Errorf("later: wait %v", got)
+	}
+}
+
 // A key in use keeps its bucket however many others come by.
 func TestSet_RemembersKeysInUse(t *testing.T) {
 	t.Parallel()

@@ -15,10 +15,12 @@ import (
 // that owner to the one whose turn it is, of whose requests the oldest gets it. It is safe
 // for concurrent use. What it holds is bounded by the requests that wait or hold a slot.
 type Slots struct {
-	share int // of the slots, for one owner
+	number int
+	share  int // of the slots, for one owner
 
 	mu     sync.Mutex
 	free   int
+	lent   int           // requests that gave their slot to others and wait for another one
 	spent  time.Duration // of the owner who was served last: where a newcomer begins
 	turn   uint64
 	owners map[string]*owner
@@ -28,10 +30,12 @@ type Slots struct {
 type owner struct {
 	name   string
 	held   int
+	began  time.Duration // spent when it came
 	spent  time.Duration
 	turn   uint64 // of the last service, or when it began to wait
 	tokens map[string]*token
 	ring   list.List // of *token, next first; those with requests waiting
+	lent   list.List // of chan struct{}, oldest first; these go before the tokens
 }
 
 type token struct {
@@ -42,7 +46,7 @@ type token struct {
 
 // NewSlots returns so many free slots. One owner may have all of them.
 func NewSlots(slots int) *Slots {
-	return &Slots{free: slots, share: slots, owners: make(map[string]*owner)}
+	return &Slots{number: slots, free: slots, share: slots, owners: make(map[string]*owner)}
 }
 
 // SetShare limits how many slots one owner has at a time. It must be called before Take.
@@ -51,6 +55,15 @@ func (s *Slots) SetShare(share int) { s.share = share }
 // Take waits for a slot in the name of an owner and one of its tokens. It returns how to give
 // it back, or the error of ctx when that ends first.
 func (s *Slots) Take(ctx context.Context, ownerName, tokenName string) (release func(), err error) {
+	o, err := s.take(ctx, ownerName, tokenName)
+	if err != nil {
+		return nil, err
+	}
+	return s.release(o), nil
+}
+
+// take waits for a slot. The caller gives it back.
+func (s *Slots) take(ctx context.Context, ownerName, tokenName string) (*owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -59,14 +72,20 @@ func (s *Slots) Take(ctx context.Context, ownerName, tokenName string) (release 
 	if s.free > 0 && o.held < s.share { // so nobody waits who could have it
 		s.give(o)
 		s.mu.Unlock()
-		return s.release(o), nil
+		return o, nil
 	}
 	given := make(chan struct{})
-	t, request := s.wait(o, tokenName, given)
+	leave := s.wait(o, tokenName, given)
 	s.mu.Unlock()
+	return o, s.await(ctx, o, given, leave)
+}
+
+// await waits until a slot is given. If ctx ends before that, it calls leave and returns the
+// error of ctx.
+func (s *Slots) await(ctx context.Context, o *owner, given chan struct{}, leave func()) error {
 	select {
 	case <-given:
-		return s.release(o), nil
+		return nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -75,23 +94,23 @@ func (s *Slots) Take(ctx context.Context, ownerName, tokenName string) (release 
 	case <-given: // in this moment; the next one gets it
 		s.takeBack(o, 0)
 	default:
-		t.waiting.Remove(request)
-		o.forget(t)
+		leave()
 		s.forget(o)
 	}
-	return nil, ctx.Err()
+	return ctx.Err()
 }
 
 func (s *Slots) owner(name string) *owner {
 	o := s.owners[name]
 	if o == nil {
-		o = &owner{name: name, spent: s.spent, tokens: make(map[string]*token)}
+		o = &owner{name: name, began: s.spent, spent: s.spent, tokens: make(map[string]*token)}
 		s.owners[name] = o
 	}
 	return o
 }
 
-func (s *Slots) wait(o *owner, name string, given chan struct{}) (*token, *list.Element) {
+// wait adds a request. leave removes it.
+func (s *Slots) wait(o *owner, name string, given chan struct{}) (leave func()) {
 	t := o.tokens[name]
 	if t == nil {
 		t = &token{name: name}
@@ -102,7 +121,11 @@ func (s *Slots) wait(o *owner, name string, given chan struct{}) (*token, *list.
 		t.place = o.ring.PushBack(t)
 		o.tokens[name] = t
 	}
-	return t, t.waiting.PushBack(given)
+	request := t.waiting.PushBack(given)
+	return func() {
+		t.waiting.Remove(request)
+		o.forget(t)
+	}
 }
 
 // give gives an owner a slot.
@@ -134,12 +157,12 @@ func (s *Slots) takeBack(o *owner, took time.Duration) {
 	}
 }
 
-// next gives a slot to the oldest request of the next token of the owner who has used the
-// least time. It returns false when nobody waits who may have one.
+// next gives a slot to the owner who has used the least time: to work that lent its slot, else to
+// the oldest request of the next token. It returns false when nobody waits who may have one.
 func (s *Slots) next() bool {
 	var first *owner
 	for _, o := range s.owners {
-		if o.ring.Len() == 0 || o.held >= s.share {
+		if !o.waits() || o.held >= s.share {
 			continue
 		}
 		if first == nil || o.before(first) {
@@ -149,15 +172,28 @@ func (s *Slots) next() bool {
 	if first == nil {
 		return false
 	}
-	front := first.ring.Front()
-	t, _ := front.Value.(*token)
-	given, _ := t.waiting.Remove(t.waiting.Front()).(chan struct{})
-	first.ring.MoveToBack(front)
-	first.forget(t)
+	given := s.pick(first)
 	s.give(first)
 	close(given)
 	return true
 }
+
+// pick removes the request of a waiting owner that goes next.
+func (s *Slots) pick(o *owner) (given chan struct{}) {
+	if front := o.lent.Front(); front != nil {
+		s.lent--
+		given, _ = o.lent.Remove(front).(chan struct{})
+		return given
+	}
+	front := o.ring.Front()
+	t, _ := front.Value.(*token)
+	given, _ = t.waiting.Remove(t.waiting.Front()).(chan struct{})
+	o.ring.MoveToBack(front)
+	o.forget(t)
+	return given
+}
+
+func (o *owner) waits() bool { return o.ring.Len() > 0 || o.lent.Len() > 0 }
 
 func (o *owner) before(p *owner) bool {
 	return o.spent < p.spent || o.spent == p.spent && o.turn < p.turn
@@ -176,7 +212,7 @@ func (o *owner) forget(t *token) {
 // not be ahead of the others by what is forgotten: a newcomer begins with the time of the
 // owner who was served last.
 func (s *Slots) forget(o *owner) {
-	if o.ring.Len() == 0 && o.held == 0 {
+	if !o.waits() && o.held == 0 {
 		delete(s.owners, o.name)
 	}
 }

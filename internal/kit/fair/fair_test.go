@@ -197,12 +197,17 @@ func TestSlots_OneNoisyOwnerAmongQuietOnes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			ctx, cancel := context.WithCancel(t.Context())
 			use := func(ctx context.Context, owner string) bool {
-				release, err := slots.Take(ctx, owner, "token")
+				held, done, err := slots.HoldBriefly(ctx, owner, "token")
 				if err != nil {
 					return false
 				}
-				time.Sleep(work)
-				release()
+				defer done()
+				for range work / time.Millisecond {
+					time.Sleep(time.Millisecond)
+					if fair.Pause(held) != nil {
+						return false
+					}
+				}
 				return true
 			}
 			var all, noisy sync.WaitGroup

@@ -46,6 +46,13 @@ func (s *Scene) paint(on *pixels) {
 	}
 }
 
+// rest lets other work go before.
+func (p *painter) rest() {
+	if p.Pause != nil {
+		p.Pause()
+	}
+}
+
 // clipTo limits painting to a pane.
 func (p *painter) clipTo(pane int) {
 	if pane == p.pane {
@@ -73,6 +80,7 @@ func (p *painter) fills() {
 		p.clipTo(a.Pane)
 		xs, y1, y2 := p.Bands(a)
 		p.AreaSplit(xs, y1, y2, a.Color, a.Below)
+		p.rest()
 	}
 }
 
@@ -105,6 +113,7 @@ func (p *painter) strokes(strokes []Stroke) {
 		p.clipTo(k.Pane)
 		xs, ys := p.Points(k)
 		p.Polyline(xs, ys, k.Width, k.Color, raster.Dash{On: k.On, Off: k.Off})
+		p.rest()
 	}
 }
 

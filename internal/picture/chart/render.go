@@ -26,6 +26,7 @@ type pixels struct {
 	out   []byte
 	draw  func(*raster.Frame)
 	width Measure
+	pause func() // of the picture being drawn
 }
 
 // capitals are the cap heights of the faces in logical pixels.
@@ -77,6 +78,7 @@ func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
 func (r *Renderer) frame(spec *Spec) (*pixels, error) {
 	_, _, scale := spec.size()
 	p := r.pixels(scale)
+	p.pause = spec.Pause
 	if err := p.scene.Layout(spec, p.width); err != nil {
 		r.scenes.Put(p)
 		return nil, err
@@ -92,14 +94,14 @@ func (r *Renderer) frame(spec *Spec) (*pixels, error) {
 
 func (r *Renderer) release(p *pixels) {
 	p.Release()
-	p.Frame = nil
+	p.Frame, p.pause = nil, nil
 	r.scenes.Put(p)
 }
 
 // paint draws the scene on f. Raster calls it again with a frame in true colour
 // when the palette overflows.
 func (p *pixels) paint(f *raster.Frame) {
-	p.Frame = f
+	p.Frame, f.Pause = f, p.pause
 	t := &themes[p.scene.Theme]
 	f.Reserve(t.grid, t.border, t.up, t.down, t.histUpWeak, t.histDownWeak, t.text, t.strong, t.muted)
 	f.Ramp(t.text, t.background)

@@ -71,6 +71,10 @@ type Spec struct {
 	Shares []float64
 	// Note goes into the header as a warning, such as "stale 12m" or the provider.
 	Note string
+
+	// Pause is called every millisecond or so while the picture is drawn, so that other work can
+	// go before; nil for none.
+	Pause func()
 }
 
 // Named is a result under the name it was requested with.

@@ -29,6 +29,9 @@ const (
 // Encoder is the state of a compression, 66 KB, to be used again for the next one. The
 // zero value is ready. Not safe for concurrent use.
 type Encoder struct {
+	// Pause is called after each block, so that other work can go before; nil for none.
+	Pause func()
+
 	rows          []byte
 	stride, pixel int // bytes from one row and pixel to the next, within the window
 	strideExtra   int // bits after the code of the distance stride

@@ -44,6 +44,9 @@ func (e *Encoder) endBlock(end int, last bool) {
 		e.writeTokens()
 	}
 	b.reset(end)
+	if e.Pause != nil {
+		e.Pause()
+	}
 }
 
 // count adds what tokens alone do not use: codes of lengths, the end, and enough for

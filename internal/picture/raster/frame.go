@@ -9,6 +9,10 @@ package raster
 // for the usual even widths, which keeps the rows of one column from falling
 // into the same cache set.
 type Frame struct {
+	// Pause is called many times while the frame is encoded, so that other work can go before;
+	// nil for none.
+	Pause func()
+
 	stock  *Stock
 	w, h   int
 	stride int

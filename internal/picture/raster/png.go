@@ -28,7 +28,11 @@ func (f *Frame) EncodePNG(dst []byte) ([]byte, error) {
 	if !ok {
 		z = new(deflate.Encoder)
 	}
-	defer f.stock.encoders.Put(z)
+	z.Pause = f.Pause
+	defer func() {
+		z.Pause = nil
+		f.stock.encoders.Put(z)
+	}()
 
 	dst = slices.Grow(dst, len(f.pix)/16) // what most charts take
 	dst = append(dst, "\x89PNG\r\n\x1a\n"...)

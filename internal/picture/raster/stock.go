@@ -118,7 +118,7 @@ func (f *Frame) Release() {
 	if s == nil {
 		return
 	}
-	f.stock = nil
+	f.stock, f.Pause = nil, nil
 	if len(f.pal.luts) > keepLuts {
 		f.pal.luts = slices.Clone(f.pal.luts[:keepLuts])
 		f.pal.paints = [paintMax]paint{} // they point to the tables

@@ -43,6 +43,9 @@ func (l *Limits) setDefaults(connections int) {
 	l.Address = cmp.Or(l.Address, max(1, connections/2))
 }
 
+// maxRetryAfter is the longest Retry-After of a refused request.
+const maxRetryAfter = 30 * time.Second
+
 // remembered is the number of tokens and addresses whose rate is tracked.
 const remembered = 4096
 
@@ -58,9 +61,38 @@ type budgets struct {
 	mu     sync.Mutex
 	tokens map[string]*usage
 	owners map[principal.Owner]int // requests of each owner; of those who have some
-	rates  map[bucket.Rate]*bucket.Set[string]
+	plans  map[OwnerLimits]*planRates
 	held   int64 // bytes, of all of them
 	open   int64 // bytes, of clients without a token
+}
+
+// planRates are the rates of the owners with the same limits.
+type planRates struct {
+	requests *bucket.Set[principal.Owner]
+	retries  *bucket.Set[principal.Owner] // of refused requests, by Retry-After
+}
+
+func (b *budgets) plan(l OwnerLimits) *planRates {
+	p := b.plans[l]
+	if p == nil {
+		p = &planRates{
+			requests: bucket.NewSet[principal.Owner](l.Requests, remembered),
+			retries:  bucket.NewSet[principal.Owner](bucket.Rate{Burst: l.Calls, Every: time.Second / time.Duration(l.Calls)}, remembered),
+		}
+		b.plans[l] = p
+	}
+	return p
+}
+
+// refuse is the refusal of a request of an owner that may be repeated after a wait. Of many that are
+// refused at once, no more come back in one second than the owner may have at a time. Retry-After
+// has whole seconds; the rest of the wait is before the answer, so that they come one by one.
+func (p *planRates) refuse(owner principal.Owner, now time.Time, wait time.Duration, format string, args ...any) *httpRefusal {
+	refusal := busy(format, args...)
+	place := p.retries.Reserve(owner, now, maxRetryAfter)
+	refusal.hold = place % time.Second
+	refusal.retry = min(maxRetryAfter, time.Second+max(place, wait).Truncate(time.Second))
+	return refusal
 }
 
 // usage is the usage of one token.
@@ -71,7 +103,7 @@ type usage struct {
 
 func newBudgets(l Limits) *budgets {
 	return &budgets{
-		limits: l, tokens: make(map[string]*usage), owners: make(map[principal.Owner]int), rates: make(map[bucket.Rate]*bucket.Set[string]),
+		limits: l, tokens: make(map[string]*usage), owners: make(map[principal.Owner]int), plans: make(map[OwnerLimits]*planRates),
 		requests: bucket.NewSet[string](l.Requests, remembered), strangers: bucket.NewSet[netip.Addr](l.Strangers, remembered),
 	}
 }
@@ -103,18 +135,14 @@ func (b *budgets) beginFor(owner principal.Owner) *httpRefusal {
 	most := b.limits.Owner(owner)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	rate := b.rates[most.Requests]
-	if rate == nil { // one for each plan
-		rate = bucket.NewSet[string](most.Requests, remembered)
-		b.rates[most.Requests] = rate
-	}
-	if wait := rate.Take(string(owner), time.Now()); wait > 0 {
+	plan, now := b.plan(most), time.Now()
+	if wait := plan.requests.Take(owner, now); wait > 0 {
 		b.refused.ownerRequests.Add(1)
-		return busy("too many requests: your plan has %.0f per second; wait before the next", perSecond(most.Requests))
+		return plan.refuse(owner, now, wait, "too many requests: your plan has %.0f per second; wait before the next", perSecond(most.Requests))
 	}
 	if b.owners[owner] >= most.Calls {
 		b.refused.ownerCalls.Add(1)
-		return busy("too many requests: %d requests of yours are active, as many as your plan has; wait for a response", most.Calls)
+		return plan.refuse(owner, now, 0, "too many requests: %d requests of yours are active, as many as your plan has; wait for a response", most.Calls)
 	}
 	b.owners[owner]++
 	return nil

@@ -6,7 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,11 +54,10 @@ func TestBudget_CallsUnderWay(t *testing.T) {
 			text, _ := io.ReadAll(r.body)
 			return httpResponse{r.status, r.header, string(text)}
 		}
-		const echo = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`
-		if r := ask("good", echo); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || !strings.Contains(r.body, "4 requests of this token are active") {
+		if r := ask("good", echoCall); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || !strings.Contains(r.body, "4 requests of this token are active") {
 			t.Errorf("a fifth call: %+v", r)
 		}
-		if r := ask("other", echo); r.status != http.StatusOK {
+		if r := ask("other", echoCall); r.status != http.StatusOK {
 			t.Errorf("another token: %+v", r)
 		}
 		if r := ask("good", pingCall); r.status != http.StatusOK {
@@ -65,7 +67,7 @@ func TestBudget_CallsUnderWay(t *testing.T) {
 			t.Errorf("a cancellation: %+v", r)
 		}
 		synctest.Wait()
-		if r := ask("good", echo); r.status != http.StatusOK {
+		if r := ask("good", echoCall); r.status != http.StatusOK {
 			t.Errorf("after one was cancelled: %+v", r)
 		}
 		for _, conn := range waiting {
@@ -73,6 +75,68 @@ func TestBudget_CallsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// Of many calls of an owner that are refused at once, no more come back in one second than the owner
+// may have at a time, and they come one by one: the fraction of the wait is before the answer.
+func TestBudget_RefusedCallsComeBackOneByOne(t *testing.T) {
+	t.Parallel()
+	most := httpd.OwnerLimits{Calls: 4, Requests: bucket.Rate{Burst: 1000, Every: time.Millisecond}}
+	serving(t, twoTokens(), func(c *httpd.Config) {
+		c.Limits.Owner = func(principal.Owner) httpd.OwnerLimits { return most }
+	}, func(s *scene) {
+		t, p := s.t, s.p
+		var waiting []net.Conn
+		for i := range most.Calls {
+			conn := p.dial(t)
+			sendAs(t, conn, "good", strings.Replace(waitCall, `"id":5`, fmt.Sprintf(`"id":%d`, 10+i), 1))
+			waiting = append(waiting, conn)
+			synctest.Wait()
+		}
+		began := time.Now()
+		refused := func(body string) (answered, back time.Duration) {
+			conn := p.dial(t)
+			defer func() { _ = conn.Close() }()
+			sendAs(t, conn, "other", body)
+			r := readHead(t, conn)
+			text, _ := io.ReadAll(r.body)
+			seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
+			if err != nil || r.status != http.StatusTooManyRequests || !strings.Contains(string(text), "as many as your plan has") {
+				t.Errorf("%d %v %s", r.status, r.header, text)
+			}
+			answered = time.Since(began)
+			return answered, answered + time.Duration(seconds)*time.Second
+		}
+		const refusals = 160
+		back := make([]time.Duration, refusals)
+		var all sync.WaitGroup
+		for i := range refusals {
+			all.Go(func() {
+				var answered time.Duration
+				if answered, back[i] = refused(echoCall); answered >= time.Second {
+					t.Errorf("answered after %v", answered)
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(back)
+		for i, at := range back {
+			// The first ones come back after a second, the others four a second, the last after 30 seconds.
+			want := min(30*time.Second, time.Second+max(0, time.Duration(i-most.Calls+1))*time.Second/4)
+			if at < want || at > want+time.Second {
+				t.Errorf("refusal %d comes back after %v, want %v", i, at, want)
+			}
+		}
+		began = time.Now()
+		if answered, _ := refused(strings.Replace(echoCall, `"echo"`, `"echo","arguments":{"text":"`+strings.Repeat("x", 5000)+`"}`, 1)); answered != 0 {
+			t.Errorf("a large request is held for %v", answered)
+		}
+		for _, conn := range waiting {
+			_ = conn.Close()
+		}
+	})
+}
+
+const echoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`
 
 type httpResponse struct {
 	status int

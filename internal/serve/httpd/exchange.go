@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"candela/internal/kit/retry"
 	"candela/internal/serve/rpc"
 )
 
@@ -32,6 +33,7 @@ type httpRefusal struct {
 	challenge string        // WWW-Authenticate
 	cause     error         // for the log
 	retry     time.Duration // Retry-After; zero for none
+	hold      time.Duration // before the answer, less than a second
 	reply     []byte        // body; nil for err
 }
 
@@ -67,6 +69,9 @@ func (x *exchange) refuse(ctx context.Context, body *rpc.Body, refusal *httpRefu
 	}
 	if len(reply) == 0 {
 		reply = rpc.AppendError(nil, nil, refusal.err)
+	}
+	if refusal.hold > 0 {
+		_ = retry.Sleep(ctx, refusal.hold) // ends early if the client has disconnected
 	}
 	_ = x.write(refusal.status, reply) // the client may have disconnected
 }

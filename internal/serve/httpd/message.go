@@ -25,6 +25,9 @@ const (
 	openBatch = 4        // messages; the response to each may be the list of tools
 )
 
+// maxHeldBack is the size of a request whose refusal may be held back.
+const maxHeldBack = 4 << 10 // bytes
+
 const sessionHeader = "Mcp-Session-Id"
 
 // message answers POST /mcp and its aliases. The order of the checks is part of the
@@ -155,6 +158,9 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 // count counts a request against the limits of its token and of its owner, or refuses it.
 func (s *Server) count(caller principal.Caller, bytes int) (end func(), _ *httpRefusal) {
 	if refusal := s.budgets.beginFor(caller.Subject); refusal != nil {
+		if bytes > maxHeldBack {
+			refusal.hold = 0
+		}
 		return nil, refusal
 	}
 	if refusal := s.relieve(s.budgets.begin(caller.Key)); refusal != nil {

@@ -37,6 +37,7 @@ type charts struct {
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	behind   *fair.Slots // shares the processors that long work may use
+	lends    bool        // charts give their slots to owners who have used less
 	memory   sync.Pool   // of *indicator.Memory
 	reports  *report.Store
 	runs     *report.Runs[mcp.Result]
@@ -50,14 +51,34 @@ type charts struct {
 // and few enough for memory, as a picture may need 50 MB.
 func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 
-// inTurn runs processor-bound work when the caller gets a slot.
-func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func() error) error {
-	release, err := c.turns.Take(ctx, string(caller.Subject), caller.Key)
+// inTurn runs processor-bound work when the caller gets a slot. With many owners the work may lend
+// it in fair.Pause.
+func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	if !c.lends {
+		release, err := c.turns.Take(ctx, string(caller.Subject), caller.Key)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return work(ctx)
+	}
+	held, done, err := c.turns.HoldBriefly(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
 		return err
 	}
-	defer release()
-	return work()
+	defer done()
+	return work(held)
+}
+
+// draw draws a picture when the caller gets a slot.
+func (c *charts) draw(ctx context.Context, caller principal.Caller, spec *chart.Spec) (png []byte, err error) {
+	err = c.inTurn(ctx, caller, func(ctx context.Context) error {
+		begun := context.WithoutCancel(ctx) // a picture that is begun keeps to its slot until it ends
+		spec.Pause = func() { _ = fair.Pause(begun) }
+		png, err = c.renderer.PNG(spec)
+		return err
+	})
+	return png, err
 }
 
 // longSlots limits concurrent back-tests, tests of alerts and scans. They leave processors to
@@ -84,7 +105,7 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 	if err != nil {
 		return nil, err
 	}
-	err = c.inTurn(ctx, caller, func() error {
+	err = c.inTurn(ctx, caller, func(ctx context.Context) error {
 		memory, ok := c.memory.Get().(*indicator.Memory)
 		if !ok {
 			memory = new(indicator.Memory)
@@ -198,7 +219,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 	}
 	keys := payload.Keys(keyNames(q.Indicators))
 	for i, r := range q.Indicators {
-		if err := ctx.Err(); err != nil {
+		if err := fair.Pause(ctx); err != nil {
 			return nil, err
 		}
 		memory.Reset()
@@ -393,11 +414,7 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	case formatSummary:
 		return rawResult(payload.AppendSummary(nil, shown)), nil
 	}
-	var png []byte
-	err = c.inTurn(ctx, caller, func() error {
-		png, err = c.renderer.PNG(spec)
-		return err
-	})
+	png, err := c.draw(ctx, caller, spec)
 	if err != nil {
 		return mcp.Result{}, err
 	}

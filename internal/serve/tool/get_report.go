@@ -110,11 +110,7 @@ func (c *charts) drawReport(ctx context.Context, caller principal.Caller, r *rep
 	if err != nil {
 		return nil, err
 	}
-	err = c.inTurn(ctx, caller, func() error {
-		png, err = c.renderer.PNG(r.Curve.Picture(t, report.Width, report.Height, 1))
-		return err
-	})
-	return png, err
+	return c.draw(ctx, caller, r.Curve.Picture(t, report.Width, report.Height, 1))
 }
 
 // page returns the rows after the cursor, as many as fit.

@@ -51,7 +51,8 @@ type Config struct {
 	// Version is that of the program, of which the id of a back-test is made, among others.
 	Version string
 
-	// ManyOwners keeps half of the processors free of any one owner.
+	// ManyOwners keeps half of the processors free of any one owner, and lets the charts of an owner
+	// who has used much wait for those of others.
 	ManyOwners bool
 
 	// Apart runs long work, which everything else should go before, see fair.Apart. If it is
@@ -133,6 +134,7 @@ func New(cfg Config) (*Registry, error) {
 	}
 	if cfg.ManyOwners {
 		charts.turns.SetShare(slots() / 2)
+		charts.lends = true
 	}
 	return r, nil
 }
