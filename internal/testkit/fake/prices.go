@@ -26,7 +26,21 @@ type Prices struct {
 	step    int64 // the answers below are of this step of the clock
 	answers map[advanced]answer
 	fixes   map[string][]fixed // by symbol
+	last    map[asked]traded   // at most maxAsked
 }
+
+// asked is a question of At: a book asks the same one at every request.
+type asked struct {
+	symbol string // of the sample
+	step   int64
+}
+
+type traded struct{ price, volume float64 }
+
+const (
+	stepSeconds = 4    // between two prices
+	maxAsked    = 4096 // answers of At that are kept
+)
 
 // advanced is a question of Advance: many clients ask the same one.
 type advanced struct {
@@ -49,7 +63,7 @@ func NewPrices(seed uint64, variety int, now func() time.Time) *Prices {
 	}
 	return &Prices{
 		seed: seed, source: sample.New(sample.Config{Seed: seed, Now: now}), now: now, variety: variety,
-		answers: make(map[advanced]answer),
+		answers: make(map[advanced]answer), last: make(map[asked]traded),
 	}
 }
 
@@ -72,12 +86,25 @@ func (p *Prices) At(symbol string, at time.Time) (price, volume float64) {
 		last := known[len(known)-1]
 		return last.price, last.volume
 	}
+	key := asked{p.symbol(symbol).Name, at.Unix() / stepSeconds}
+	p.mu.Lock()
+	answer, ok := p.last[key]
+	p.mu.Unlock()
+	if ok {
+		return answer.price, answer.volume
+	}
 	source := sample.New(sample.Config{Seed: p.seed, Now: func() time.Time { return at }})
 	page, err := source.Bars(context.Background(), provider.BarQuery{Symbol: p.symbol(symbol), Interval: market.Minute1, Limit: 2})
 	if n := page.Bars.Len(); err == nil && n > 0 {
-		return page.Bars.C[n-1], page.Bars.V[0]
+		answer = traded{page.Bars.C[n-1], page.Bars.V[0]}
 	}
-	return 0, 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.last) >= maxAsked {
+		clear(p.last)
+	}
+	p.last[key] = answer
+	return answer.price, answer.volume
 }
 
 // Track follows the bars of one symbol and interval.
@@ -96,7 +123,7 @@ func (p *Prices) Follow(symbol string, i market.Interval) *Track {
 // Advance returns the bars since the last call, the oldest of which was the
 // running one then, and whether the last of them is running.
 func (p *Prices) Advance(t *Track) (bars market.Bars, running bool) {
-	key := advanced{p.symbol(t.Symbol).Name, t.Interval, t.since, p.now().Unix() / 4}
+	key := advanced{p.symbol(t.Symbol).Name, t.Interval, t.since, p.now().Unix() / stepSeconds}
 	p.mu.Lock()
 	if key.step != p.step {
 		p.step = key.step
