@@ -121,6 +121,9 @@ func (l *layout) markTicks(pane int, p *Pane, values []float64, decimals int) (l
 		if y < p.Rect.Y0+4*l.s || y >= p.Rect.Y1-4*l.s {
 			continue // a grid line beside the border would look like a second one
 		}
+		if pane == 0 && v < 0 && p.span.lo >= 0 {
+			continue // no price is there
+		}
 		text := "0" // whatever the decimals of the others
 		if v != 0 {
 			text = n.text(v)

@@ -122,6 +122,14 @@ func (n notation) ticks(values []float64, decimals int) notation {
 	return n
 }
 
+// value is text for a single value: a zero has no decimals.
+func (n notation) value(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return n.text(v)
+}
+
 // append writes v at the end of dst.
 func (n notation) append(dst []byte, v float64) []byte {
 	if !finite(v) {

@@ -79,7 +79,7 @@ func (l *layout) entry(v *shown) {
 		if !finite(value) {
 			color = l.theme.muted
 		}
-		l.add(v.pane, n.text(value), color, gap)
+		l.add(v.pane, n.value(value), color, gap)
 		gap = gapValue
 	}
 	for k := range v.Lines {

@@ -99,7 +99,7 @@ func (l *layout) pill(pane, rank int, value float64, color raster.Color, name, s
 	if !finite(value) || !p.axis.shows(value) {
 		return
 	}
-	text, at := p.notation.text(value), p.axis.row(value)
+	text, at := p.notation.value(value), p.axis.row(value)
 	l.Pills = append(l.Pills, Pill{
 		Pane: pane, Color: color, value: value, at: at, y: at, rank: rank, order: len(l.Pills), names: [2]string{name, short},
 		Label: Label{Text: text, Width: l.measure(text, SmallBold, l.s), Face: SmallBold, Color: onPill(color)},

@@ -27,6 +27,7 @@ type pageTable struct {
 	Columns   []cell
 	Rows      [][]cell
 	All, Left int
+	Newest    bool // the rows are the newest, not the first
 }
 
 type pageYear struct {
@@ -88,56 +89,93 @@ func (p *page) years(months []performance.Month) {
 }
 
 func percentCell(x float64) cell {
-	c := cell{"up", fmt.Sprintf("%+.2f", x)}
-	if x < 0 {
+	switch c := (cell{Text: Grouped(x, 2)}); {
+	case x < 0:
 		c.Class = "down"
+		return c
+	case x > 0:
+		c.Class, c.Text = "up", "+"+c.Text
+		return c
+	default:
+		return c
 	}
-	return c
 }
 
-// tableOf makes the newest rows of a table, the last first.
+// newestFirst reports whether a table is a list of events, of which the last come first on the page.
+func newestFirst(name string) bool { return name == "trades" || name == "firings" }
+
+// tableOf makes the rows of a table that the page has: of a list of events the newest, the last
+// first, otherwise the first.
 func tableOf(t *Table) pageTable {
-	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], Columns: headings(t), All: t.Len, Left: max(0, t.Len-mostRows)}
-	for i := t.Len - 1; i >= out.Left; i-- {
-		row := make([]cell, 0, len(t.Columns))
-		for k, v := range t.Row(i) {
-			row = append(row, cellOf(t.Columns[k], v))
+	out := pageTable{Title: strings.ToUpper(t.Name[:1]) + t.Name[1:], All: t.Len, Left: max(0, t.Len-mostRows), Newest: newestFirst(t.Name)}
+	rows := make([][]any, 0, t.Len-out.Left)
+	for i := range t.Len - out.Left {
+		if out.Newest {
+			i = t.Len - 1 - i
 		}
-		out.Rows = append(out.Rows, row)
+		rows = append(rows, t.Row(i))
+	}
+	decimals := make([]int, len(t.Columns))
+	for k, column := range t.Columns {
+		var values []float64
+		for _, row := range rows {
+			if x, ok := row[k].(float64); ok {
+				values = append(values, x)
+			}
+		}
+		decimals[k] = decimalsOf(column, values)
+		out.Columns = append(out.Columns, heading(column, rows[0][k]))
+	}
+	for _, row := range rows {
+		cells := make([]cell, len(row))
+		for k, v := range row {
+			cells[k] = cellOf(t.Columns[k], v, decimals[k])
+		}
+		out.Rows = append(out.Rows, cells)
 	}
 	return out
 }
 
-// headings returns the names of columns as people read them, above their values.
-func headings(t *Table) []cell {
-	out := make([]cell, len(t.Columns))
-	for i, v := range t.Row(0) {
-		name := strings.ReplaceAll(strings.ReplaceAll(t.Columns[i], "_pct", " %"), "_", " ")
-		if out[i] = (cell{"", name}); strings.HasPrefix(cellOf(t.Columns[i], v).Class, "n") {
-			out[i].Class = "n"
+// isPercent reports whether a column has percentages.
+func isPercent(column string) bool {
+	return strings.HasSuffix(column, "_pct") || slices.Contains([]string{"drawdown", "up", "base_up", "edge_low", "edge_high"}, column)
+}
+
+// heading returns the name of a column as people read it, above a value of it.
+func heading(column string, v any) cell {
+	name := strings.ReplaceAll(strings.TrimSuffix(column, "_pct"), "_", " ")
+	if isPercent(column) {
+		name += ", %"
+	}
+	switch x := v.(type) {
+	case float64, int:
+		return cell{"n", name}
+	case string:
+		if _, err := time.Parse(time.RFC3339, x); err == nil {
+			name += ", UTC"
 		}
 	}
-	return out
+	return cell{"", name}
 }
 
 // cellOf writes a value of a column as people read it.
-func cellOf(column string, v any) cell {
+func cellOf(column string, v any, decimals int) cell {
 	switch x := v.(type) {
 	case float64:
-		c := cell{"n", short(x)}
-		percent := strings.HasSuffix(column, "_pct")
-		if percent || column == "drawdown" {
-			c.Text = fmt.Sprintf("%.2f", x)
-		}
-		if percent || column == "profit" {
-			c.Class += map[bool]string{true: " down", false: " up"}[x < 0]
-		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return cell{"n", ""}
 		}
+		c := cell{"n", Grouped(x, decimals)}
+		switch {
+		case !strings.HasSuffix(column, "_pct") && column != "profit":
+		case x < 0:
+			c.Class += " down"
+		case x > 0:
+			c.Class += " up"
+		}
 		return c
 	case int:
-		return cell{"n", Text(x)}
+		return cell{"n", Grouped(float64(x), 0)}
 	case bool:
 		return cell{"", map[bool]string{true: "yes"}[x]}
 	case string:
@@ -146,15 +184,4 @@ func cellOf(column string, v any) cell {
 		}
 	}
 	return cell{Text: Text(v)}
-}
-
-// short writes a number with six digits.
-func short(x float64) string {
-	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return ""
-	case math.Abs(x) >= 1e5:
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.6g", x)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,13 +23,13 @@ const (
 const mostMarked = 300
 
 // inks are the colours that charts do not choose by themselves.
-type inks struct{ win, loss, long, short, muted, text, sample indicator.Tone }
+type inks struct{ win, loss, long, short, muted, text, sample, ground indicator.Tone }
 
 func inksOf(t chart.Theme) inks {
 	if t == chart.Light {
-		return inks{win: 0x089981FF, loss: 0xF23645FF, long: 0x316EF9FF, short: 0xBF5002FF, muted: 0x6E717CFF, text: 0x434651FF, sample: 0x316EF912}
+		return inks{win: 0x089981FF, loss: 0xF23645FF, long: 0x316EF9FF, short: 0xBF5002FF, muted: 0x6E717CFF, text: 0x434651FF, sample: 0x316EF912, ground: 0xE4E6EBFF}
 	}
-	return inks{win: 0x26A69AFF, loss: 0xEF5350FF, long: 0x64C6FAFF, short: 0xFE790CFF, muted: 0x868B98FF, text: 0xB2B5BEFF, sample: 0x64C6FA14}
+	return inks{win: 0x26A69AFF, loss: 0xEF5350FF, long: 0x64C6FAFF, short: 0xFE790CFF, muted: 0x868B98FF, text: 0xB2B5BEFF, sample: 0x64C6FA14, ground: 0x2E3340FF}
 }
 
 // faint returns a colour at a part of its strength.
@@ -40,18 +41,22 @@ func faint(t indicator.Tone, part float64) indicator.Tone {
 // and holding, drawdown, monthly returns and the position.
 func (c *Curve) Picture(theme chart.Theme, width, height, scale int) *chart.Spec {
 	d := c.drawing(theme)
-	return &chart.Spec{
+	spec := &chart.Spec{
 		Bars: d.bars, Symbol: c.Symbol, Interval: c.Interval, Sample: c.Sample, Theme: theme,
 		Width: width, Height: height, Scale: scale, Facts: c.Facts, Note: c.Warning,
 		Results: []chart.Named{
 			{Name: "trades", Result: d.trades()},
 			{Name: "equity", Result: d.equity()},
-			{Name: "drawdown", Result: d.drawdown()},
-			{Name: "months", Result: d.months()},
-			{Name: "position", Result: d.position()},
 		},
-		Shares: []float64{0.22, 0.13, 0.12, 0.09},
+		Shares: []float64{0.22},
 	}
+	if len(c.Run.Trades)+len(c.Run.Open) == 0 {
+		return spec // nothing fell, and nothing was held
+	}
+	spec.Results = append(spec.Results, chart.Named{Name: "drawdown", Result: d.drawdown()},
+		chart.Named{Name: "months", Result: d.months()}, chart.Named{Name: "position", Result: d.position()})
+	spec.Shares = append(spec.Shares, 0.13, 0.12, 0.09)
+	return spec
 }
 
 // drawing is a curve in columns of a picture: one for each bar, or for several.
@@ -60,6 +65,8 @@ type drawing struct {
 	inks inks
 	per  int // bars in a column
 	bars market.Bars
+
+	worst, best float64 // of the months and 0
 }
 
 func (c *Curve) drawing(theme chart.Theme) *drawing {
@@ -99,10 +106,11 @@ func (d *drawing) trades() *indicator.Result {
 		if t.Profit < 0 {
 			ink = d.inks.loss
 		}
-		drawn.Shapes = append(drawn.Shapes, d.line(t, ink))
 		if !marked {
+			drawn.Shapes = append(drawn.Shapes, d.line(t, ink, 2))
 			continue
 		}
+		drawn.Shapes = append(drawn.Shapes, d.line(t, faint(ink, 0.6), 1))
 		drawn.Marks = append(drawn.Marks, d.entry(t.Side, t.EntryBar),
 			indicator.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: indicator.AtValue, Form: indicator.XCross, Size: indicator.Tiny, Color: ink})
 		if t.Ambiguous {
@@ -113,15 +121,20 @@ func (d *drawing) trades() *indicator.Result {
 		drawn.Marks = append(drawn.Marks, d.entry(l.Side, l.Bar))
 	}
 	label := "Trades"
-	if !marked {
-		label = fmt.Sprintf("%d trades: lines only", len(d.Run.Trades))
+	switch {
+	case len(d.Run.Trades)+len(d.Run.Open) == 0:
+		label = "No trades"
+	case !marked:
+		// Lines of one or two bars would be lost among candles of the same colours.
+		drawn.Tints = []indicator.Tint{{To: d.bars.Len() - 1, Color: faint(d.inks.muted, 0.5), Bars: true}}
+		label = Count(len(d.Run.Trades), "trade", "trades") + ": lines only, green won, red lost"
 	}
 	return &indicator.Result{Label: label, Overlay: true, Drawn: drawn}
 }
 
-func (d *drawing) line(t *simulate.Trade, ink indicator.Tone) indicator.Shape {
+func (d *drawing) line(t *simulate.Trade, ink indicator.Tone, width int) indicator.Shape {
 	return indicator.Shape{
-		Kind: indicator.Segment, Color: faint(ink, 0.6), Width: 1,
+		Kind: indicator.Segment, Color: ink, Width: width,
 		Points: []indicator.Point{{X: d.x(t.EntryBar), Y: t.EntryPrice}, {X: d.x(t.ExitBar), Y: t.ExitPrice}},
 	}
 }
@@ -153,9 +166,27 @@ func (d *drawing) equity() *indicator.Result {
 	if d.OutOfSample > r.From {
 		from := d.x(d.OutOfSample)
 		out.Drawn.Tints = []indicator.Tint{{From: from, To: d.bars.Len() - 1, Color: d.inks.sample}}
-		out.Drawn.Marks = []indicator.Mark{{X: (from + d.bars.Len() - 1) / 2, Place: indicator.AtBottom, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}}
+		out.Drawn.Marks = []indicator.Mark{d.outOfSample(from, capital, out.Lines[0].Values, held)}
 	}
 	return out
+}
+
+// outOfSample is the text at the left edge of the bars that were not used to choose parameters: at the
+// top, or at the bottom if a line is there.
+func (d *drawing) outOfSample(from int, capital float64, lines ...[]float64) indicator.Mark {
+	n := d.bars.Len()
+	half := n / 24 // of the text, in columns
+	low, high := capital, capital
+	highest := math.Inf(-1) // where the text is
+	for _, values := range lines {
+		low, high = min(low, slices.Min(values)), max(high, slices.Max(values))
+		highest = max(highest, slices.Max(values[from:min(n, from+2*half+1)]))
+	}
+	m := indicator.Mark{X: min(from+half, n-1), Place: indicator.AtTop, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}
+	if highest > low+float64(0.85*(high-low)) {
+		m.Place = indicator.AtBottom
+	}
+	return m
 }
 
 func (d *drawing) drawdown() *indicator.Result {
@@ -196,7 +227,7 @@ func (d *drawing) deepest(at int, value float64) indicator.Shape {
 	}
 	return indicator.Shape{
 		Kind: indicator.Caption, Points: []indicator.Point{{X: at, Y: value}}, Place: indicator.AtValue, Pointer: pointer,
-		Text: text, Ink: d.inks.text, Color: faint(d.inks.muted, 0.25), Size: indicator.Little,
+		Text: text, Ink: d.inks.text, Color: d.inks.ground, Size: indicator.Little,
 	}
 }
 
@@ -208,6 +239,9 @@ func (d *drawing) months() *indicator.Result {
 	months := r.Summary(1).Months
 	values := make([]float64, d.bars.Len())
 	out := &indicator.Result{Label: "Months %", Drawn: &indicator.Drawn{}}
+	for _, m := range months {
+		d.worst, d.best = min(d.worst, m.Percent), max(d.best, m.Percent)
+	}
 	from, k := 0, 0
 	for i, t := range d.bars.T {
 		at := time.Unix(t, 0).UTC()
@@ -244,12 +278,23 @@ func (d *drawing) filled(r *indicator.Result, values []float64, above, below ind
 	r.HLines = append(r.HLines, indicator.HLine{Style: indicator.Zero})
 }
 
-// nameMonth writes the return of a month in the middle of its bars, if there is room.
+// nameMonth writes the return of a month in the middle of its bars, if there is room: inside a large area,
+// otherwise beside it on the side of 0 that has more room.
 func (d *drawing) nameMonth(marks []indicator.Mark, months, from, to int, percent float64) []indicator.Mark {
 	if months > mostNamedMonths || (to-from+1)*mostNamedMonths < d.bars.Len() {
 		return marks
 	}
-	return append(marks, indicator.Mark{X: (from + to) / 2, Place: indicator.AtTop, Form: indicator.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
+	const large, beside = 0.3, 0.15 // of the height
+	height := d.best - d.worst
+	at := percent / 2
+	switch {
+	case math.Abs(percent) >= large*height:
+	case d.best >= -d.worst:
+		at = max(0, percent) + float64(beside*height)
+	default:
+		at = min(0, percent) - float64(beside*height)
+	}
+	return append(marks, indicator.Mark{X: (from + to) / 2, Y: at, Place: indicator.AtValue, Form: indicator.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
 }
 
 // minus writes a negative number as the axes do.
@@ -265,12 +310,22 @@ func (d *drawing) position() *indicator.Result {
 	}
 	for i := range r.Trades {
 		t := &r.Trades[i]
-		hold(t.Side, t.Quantity, t.EntryBar, t.ExitBar)
+		hold(t.Side, t.Quantity, t.EntryBar, max(t.ExitBar, t.EntryBar+1))
 	}
 	for _, l := range r.Open {
 		hold(l.Side, l.Quantity, l.Bar, r.Bars.Len())
 	}
 	out := &indicator.Result{Label: "Position", Drawn: &indicator.Drawn{}}
-	d.filled(out, d.column(func(i int) float64 { return held[i] }), d.inks.long, d.inks.short)
+	// The largest of a column's bars is shown, so that no trade is missing; the last column has what
+	// is held now.
+	values := d.column(func(i int) float64 { return held[i] })
+	for k := range len(values) - 1 {
+		for i := k * d.per; i < (k+1)*d.per; i++ {
+			if math.Abs(held[i]) > math.Abs(values[k]) {
+				values[k] = held[i]
+			}
+		}
+	}
+	d.filled(out, values, d.inks.long, d.inks.short)
 	return out
 }

@@ -138,23 +138,25 @@ func (r *Report) Print(w io.Writer) error {
 		if slices.Contains([]string{"trades", "equity", "months", "firings"}, t.Name) || t.Len == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s\n  %s\n", t.Name, strings.Join(t.Columns, "\t"))
-		for k := range min(t.Len, mostPrinted) {
-			texts := make([]string, 0, len(t.Columns))
-			for _, v := range t.Row(k) {
-				if x, ok := v.(float64); ok {
-					texts = append(texts, short(x))
-					continue
-				}
-				texts = append(texts, Text(v))
-			}
-			fmt.Fprintf(out, "  %s\n", strings.Join(texts, "\t"))
+		shown := tableOf(t)
+		fmt.Fprintf(out, "\n%s\n  %s\n", shown.Title, joined(shown.Columns))
+		for _, row := range shown.Rows[:min(len(shown.Rows), mostPrinted)] {
+			fmt.Fprintf(out, "  %s\n", joined(row))
 		}
 		if t.Len > mostPrinted {
 			fmt.Fprintf(out, "  and %d more\n", t.Len-mostPrinted)
 		}
 	}
 	return out.Flush()
+}
+
+// joined returns the texts of cells for a tabwriter.
+func joined(cells []cell) string {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = c.Text
+	}
+	return strings.Join(texts, "\t")
 }
 
 // mostPrinted is the number of rows of a table on a terminal.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,12 @@ import (
 // pageBytes bounds a page of a report: about 2,000 tokens.
 const pageBytes = 7600
 
+// Defaults of get_report.
+const (
+	usualRows  = 50
+	usualTheme = "dark"
+)
+
 // reportArgs are the arguments of get_report.
 type reportArgs struct {
 	paging
@@ -31,12 +38,12 @@ type reportArgs struct {
 }
 
 func declareReport() (*reportArgs, args) {
-	r := &reportArgs{paging: paging{limit: 50}, theme: "dark"}
+	r := &reportArgs{paging: paging{limit: usualRows}, theme: usualTheme}
 	return r, args{
 		reportID(&r.id),
 		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
 		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
-		enumArg("theme", &r.theme, "Of the picture.", "dark", "light"),
+		enumArg("theme", &r.theme, "Of the picture; other parts have none.", "dark", "light"),
 		intArg("wait_seconds", &r.wait, 0, mostWait, "How long to wait for a run that is answered with status running."),
 	}
 }
@@ -70,6 +77,9 @@ func (c *charts) getReport() toolSpec {
 				r.id = id
 			}
 			r.part = cmp.Or(r.part, "trades")
+			if err := r.fits(); err != nil {
+				return mcp.Result{}, err
+			}
 			found, ok := c.reports.Get(caller.Subject, r.id)
 			if !ok {
 				return mcp.Result{}, fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).
@@ -86,6 +96,20 @@ func (c *charts) getReport() toolSpec {
 			return r.page(found, table)
 		}),
 	}
+}
+
+// fits returns an error for the first argument that the part has no use for.
+func (r *reportArgs) fits() error {
+	const of = "no %s with part %s: it is for %s"
+	switch {
+	case r.part != report.PicturePart && r.theme != usualTheme:
+		return fault.Field("theme", r.theme, fmt.Sprintf(of, "theme", r.part, "the part picture"))
+	case r.part == report.PicturePart && r.limit != usualRows:
+		return fault.Field("limit", strconv.Itoa(r.limit), fmt.Sprintf(of, "limit", r.part, "parts with rows"))
+	case r.part == report.PicturePart && r.after != "":
+		return fault.Field("cursor", "a cursor", fmt.Sprintf(of, "cursor", r.part, "parts with rows"))
+	}
+	return nil
 }
 
 // keepReport answers with a value and keeps the tables behind it under an id that follows
@@ -158,7 +182,6 @@ func (r *reportArgs) page(found *report.Report, t *report.Table) (mcp.Result, er
 // report returns the whole result of a run.
 func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.Report {
 	s, result := run.Summary(1), r.result(run.Run, p)
-	text := func(f figure) string { b, _ := f.MarshalJSON(); return string(b) }
 	honest := honestyText(run.Run, &run.honesty)
 	span := p.json(r.interval)
 	flags := "none"
@@ -182,30 +205,16 @@ func (r *backtestArgs) report(run *backtestRun, p *past, answer []byte) *report.
 				{"Order of trades", honest.Order},
 				{"Trials", r.trials},
 				{"Assumptions", assumptions(&run.Config, r.fills == fillsPaper)},
-				{"Data", fmt.Sprintf("%d bars of %s, %d missing", span.Bars, span.Venue, span.Holes)},
+				{"Data", fmt.Sprintf("%s of %s, %s missing", report.Count(span.Bars, "bar", "bars"), span.Venue, report.Grouped(float64(span.Holes), 0))},
 				{"Shorter bars for fills", cmp.Or(r.magnified, "none asked for")},
 			}},
-			{Title: "Result", Facts: [][2]string{
-				{"Net", text(result.Net) + " (" + text(result.NetPct) + " %)"},
-				{"Open trades", text(result.Open)},
-				{"Buy and hold", text(result.BuyHold) + " %"},
-				{"Trades", strconv.Itoa(result.Trades)},
-				{"Winners", text(result.WinPct) + " %"},
-				{"Profit factor", text(result.ProfitFactor)},
-				{"Largest drawdown", text(result.Drawdown) + " % within bars, " + text(result.DrawdownBar) + " % of closes"},
-				{"Longest drawdown", strconv.Itoa(s.DrawdownBars) + " bars"},
-				{"Growth a year", text(result.CAGR) + " %"},
-				{"Sharpe by bars", text(result.Sharpe)},
-				{"Sharpe by months", text(result.SharpeMonth)},
-				{"Probability that Sharpe is above 0", text(result.Luck)},
-				{"In the market", text(result.Exposure) + " %"},
-			}},
+			{Title: "Result", Facts: resultFacts(&result, s.DrawdownBars)},
 		},
 		Curve: &report.Curve{
 			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags), OutOfSample: split,
 			Facts: []string{
 				"net " + signed(result.NetPct), "hold " + signed(result.BuyHold), fmt.Sprintf("drawdown %.1f %%", float64(result.DrawdownBar)),
-				fmt.Sprintf("%d trades", result.Trades), costText(&run.Config), r.fills + " fills",
+				report.Count(result.Trades, "trade", "trades"), costText(&run.Config), r.fills + " fills",
 			},
 		},
 	}
@@ -217,6 +226,31 @@ func (r *backtestArgs) of() string {
 		return "a script"
 	}
 	return cmp.Or(r.scriptName, "rules")
+}
+
+// resultFacts writes the figures of a result with their units.
+func resultFacts(r *resultJSON, longest int) [][2]string {
+	percent := func(f figure) string { return report.Percent(float64(f)) }
+	ratio := func(f figure) string { return report.Grouped(float64(f), 2) }
+	chance := report.None
+	if p := float64(r.Luck); !math.IsNaN(p) {
+		chance = report.Grouped(100*p, 1) + " %"
+	}
+	return [][2]string{
+		{"Net", report.Money(float64(r.Net)) + " (" + percent(r.NetPct) + ")"},
+		{"Result of open trades", report.Money(float64(r.Open))},
+		{"Buy and hold", percent(r.BuyHold)},
+		{"Trades", report.Grouped(float64(r.Trades), 0)},
+		{"Winners", percent(r.WinPct)},
+		{"Profit factor", ratio(r.ProfitFactor)},
+		{"Largest drawdown", percent(r.DrawdownBar) + " from the highest close; " + percent(r.Drawdown) + " from the highest equity of closed trades, within bars"},
+		{"Longest drawdown", report.Count(longest, "bar", "bars")},
+		{"Growth a year", percent(r.CAGR)},
+		{"Sharpe by bars", ratio(r.Sharpe)},
+		{"Sharpe by months", ratio(r.SharpeMonth)},
+		{"Probability that Sharpe is above 0", chance},
+		{"In the market", percent(r.Exposure)},
+	}
 }
 
 // costText says in short what a side costs.
@@ -239,7 +273,11 @@ func costText(c *simulate.Config) string {
 
 // signed writes a percentage as the axes of a picture do.
 func signed(x figure) string {
-	return strings.Replace(fmt.Sprintf("%+.2f %%", float64(x)), "-", "−", 1)
+	text := report.Percent(float64(x))
+	if x > 0 {
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1)
 }
 
 // tables lists the trades, the equity and the months of a run.

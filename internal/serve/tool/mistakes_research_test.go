@@ -59,6 +59,8 @@ func TestResearch_Mistakes(t *testing.T) {
 		{"get_report", `{"report_id":"ID","part":"trades","cursor":"zzz"}`, "cursor", `none for the first page`},
 		{"get_report", `{"report_id":"ID","part":"trades","limit":100000}`, "limit", `from 1 to 500`},
 		{"get_report", `{"report_id":"ID","part":"picture","theme":"blue"}`, "theme", `dark, light`},
+		{"get_report", `{"report_id":"ID","part":"trades","theme":"light"}`, "theme", `it is for the part picture`},
+		{"get_report", `{"report_id":"ID","part":"picture","limit":5}`, "limit", `it is for parts with rows`},
 		{"get_report", `{"report_id":"ID","part":"trades","page":-3}`, "page", `use report_id`},
 		{"get_report", `{"report_id":"ID","wait_seconds":900}`, "wait_seconds", `from 0 to 55`},
 	} {

@@ -393,7 +393,7 @@ func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 // assumptions describes the account of a run.
 func assumptions(c *simulate.Config, paper bool) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
-	text := fmt.Sprintf("capital %g, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", c.Capital, c.Commission, fee, c.SlipPercent, c.Slippage)
+	text := fmt.Sprintf("capital %s, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", report.Money(c.Capital), c.Commission, fee, c.SlipPercent, c.Slippage)
 	if paper {
 		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it, up to the volume of the bar; purchases are cut to the cash, and nothing is sold short"
 	}
@@ -446,29 +446,31 @@ func exposure(run *strategy.Run) float64 {
 }
 
 func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
-	round := func(x float64) string { b, _ := figure(x).MarshalJSON(); return string(b) }
 	out := honestyJSON{
 		Flags:     append([]string{}, h.Flags...),
 		LookAhead: fmt.Sprintf("%d of %d runs over shorter histories changed a trade of the past", h.LookAhead.Changed, h.LookAhead.Cuts),
 		Start:     "not tested: too few bars",
-		Ambiguous: fmt.Sprintf("%d of %d trades ended in a bar that held stop and target", h.Ambiguous.Trades, h.Ambiguous.Of),
+		Ambiguous: fmt.Sprintf("%d of %s ended in a bar that held stop and target", h.Ambiguous.Trades, report.Count(h.Ambiguous.Of, "trade", "trades")),
 		Costs: fmt.Sprintf("net %s without costs, %s as assumed, %s at twice, %s at three times; ",
-			round(h.Costs.Net[0]), round(h.Costs.Net[1]), round(h.Costs.Net[2]), round(h.Costs.Net[3])),
+			report.Money(h.Costs.Net[0]), report.Money(h.Costs.Net[1]), report.Money(h.Costs.Net[2]), report.Money(h.Costs.Net[3])),
 		Order: "no closed trades",
 	}
-	if h.Costs.BreakEven > 0 {
-		out.Costs += "nothing is left at " + round(h.Costs.BreakEven) + " basis points a side"
-	} else {
+	switch {
+	case len(run.Trades) == 0:
+		out.Costs, out.Ambiguous = "no closed trades", "no closed trades"
+	case h.Costs.BreakEven > 0:
+		out.Costs += "nothing is left at " + report.Grouped(h.Costs.BreakEven, 1) + " basis points a side"
+	default:
 		out.Costs += "nothing is left even without costs"
 	}
 	if h.StartShift.Runs > 0 {
-		out.Start = fmt.Sprintf("%d entries changed when the history began up to 200 bars later; the net result moved by up to %s %% of the capital", h.StartShift.Changed, round(h.StartShift.Spread))
+		out.Start = fmt.Sprintf("%d entries changed when the history began up to 200 bars later; the net result moved by up to %s of the capital", h.StartShift.Changed, report.Percent(h.StartShift.Spread))
 	}
 	if h.Ambiguous.Trades > 0 {
-		out.Ambiguous += fmt.Sprintf("; net %s with stops first, %s with targets first", round(h.Ambiguous.Worst), round(h.Ambiguous.Best))
+		out.Ambiguous += fmt.Sprintf("; net %s with stops first, %s with targets first", report.Money(h.Ambiguous.Worst), report.Money(h.Ambiguous.Best))
 	}
 	if len(run.Trades) > 0 {
-		out.Order = fmt.Sprintf("drawdown of closed trades %s; %s at the median of 1,000 random orders, %s in the worst 5 %%", round(h.Shuffle.Actual), round(h.Shuffle.Median), round(h.Shuffle.High))
+		out.Order = fmt.Sprintf("drawdown of closed trades %s; %s at the median of 1,000 random orders, %s in the worst 5 %%", report.Money(h.Shuffle.Actual), report.Money(h.Shuffle.Median), report.Money(h.Shuffle.High))
 	}
 	return out
 }

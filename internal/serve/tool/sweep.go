@@ -347,7 +347,10 @@ func (r *backtestArgs) trialsText(run *backtestRun, total int, since string) str
 	if r.swept != nil {
 		variance = r.swept.choice.Variance
 	}
-	left, _ := figure(m.Deflated(total, variance)).MarshalJSON()
+	left := "not known"
+	if p := m.Deflated(total, variance); !math.IsNaN(p) {
+		left = report.Grouped(100*p, 1) + " %"
+	}
 	return fmt.Sprintf("%d in this call, %d of such rules on this symbol and interval since %s; the probability of a Sharpe ratio above that of the luckiest of them is %s", r.runs(), total, since, left)
 }
 
