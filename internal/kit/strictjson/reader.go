@@ -56,62 +56,75 @@ func (j *Reader) OK() bool { return j.err == nil }
 // Object reads an object and calls field with each key, which is valid until
 // field returns. A value that field does not read is skipped.
 func (j *Reader) Object(field func(key []byte)) {
-	j.list('{', '}', "an object", func(int) {
+	for more := j.open('{', '}', "an object"); more; more = j.next('}') {
 		key := j.key()
-		if j.err == nil {
-			j.value(func() { field(key) })
+		if j.err != nil {
+			return
 		}
-	})
+		j.space()
+		before := j.at
+		field(key)
+		j.skipFrom(before)
+	}
 }
 
 // Array reads an array and calls item with the position of each element. An
 // element that item does not read is skipped.
-func (j *Reader) Array(item func(i int)) {
-	j.list('[', ']', "an array", func(i int) { j.value(func() { item(i) }) })
-}
+func (j *Reader) Array(item func(i int)) { j.elements(item) }
 
 // Row reads an array that must have at least n elements.
 func (j *Reader) Row(n int, item func(i int)) {
-	columns := 0
-	j.Array(func(i int) {
-		columns = i + 1
-		item(i)
-	})
-	if columns < n {
+	if columns := j.elements(item); columns < n {
 		j.Failf("a row of %d columns, want %d", columns, n)
 	}
 }
 
-// list reads what stands between two brackets and is separated by commas.
-func (j *Reader) list(opening, closing byte, what string, each func(i int)) {
+// elements reads an array and returns how many elements it has.
+func (j *Reader) elements(item func(i int)) (n int) {
+	for more := j.open('[', ']', "an array"); more; more = j.next(']') {
+		j.space()
+		before := j.at
+		item(n)
+		j.skipFrom(before)
+		n++
+	}
+	return n
+}
+
+// open reads an opening bracket, and the closing one if that follows. It reports whether an
+// element follows.
+func (j *Reader) open(opening, closing byte, what string) bool {
 	if !j.take(opening) {
 		j.wrong(what)
-		return
+		return false
 	}
 	if j.depth++; j.depth > maxDepth {
 		j.Failf("nested more than %d deep", maxDepth)
-		return
+		return false
 	}
-	defer func() { j.depth-- }()
 	if j.take(closing) {
-		return
+		j.depth--
+		return false
 	}
-	for i := 0; j.err == nil; i++ {
-		each(i)
-		if j.take(closing) {
-			return
-		}
-		if !j.take(',') {
-			j.wrong(strconv.QuoteRune(rune(closing)) + " or a comma")
-		}
-	}
+	return j.err == nil
 }
 
-// value lets read have the next value, and skips it when it was left.
-func (j *Reader) value(read func()) {
-	j.space()
-	before := j.at
-	read()
+// next reads what stands behind an element: a comma or the closing bracket. It reports whether
+// another element follows.
+func (j *Reader) next(closing byte) bool {
+	if j.take(',') {
+		return true
+	}
+	if j.take(closing) {
+		j.depth--
+	} else {
+		j.wrong(strconv.QuoteRune(rune(closing)) + " or a comma")
+	}
+	return false
+}
+
+// skipFrom skips the value that begins where the reader still is, because the caller left it.
+func (j *Reader) skipFrom(before int) {
 	if j.at == before {
 		j.Skip()
 	}
@@ -135,7 +148,16 @@ func (j *Reader) Is(want string) bool { return string(j.unescape(j.str("a string
 func (j *Reader) Number() float64 { return j.float(j.digits("a number")) }
 
 // Quoted reads a number that stands in a string, as venues send exact decimals.
-func (j *Reader) Quoted() float64 { return j.float(j.quoted()) }
+func (j *Reader) Quoted() float64 {
+	if j.space(); j.err == nil && j.at < len(j.data) && j.data[j.at] == '"' {
+		text := j.data[j.at+1:]
+		if f, n := plain(text); n > 0 && n < len(text) && text[n] == '"' {
+			j.at += n + 2
+			return f
+		}
+	}
+	return j.float(j.quoted())
+}
 
 // Exact reads a number, bare or in a string, as it is written.
 func (j *Reader) Exact() string {
@@ -151,12 +173,29 @@ func (j *Reader) Int() int64 {
 	if j.err != nil {
 		return 0
 	}
+	if n, ok := whole(text); ok {
+		return n
+	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		j.at -= len(text)
 		j.wrong("a whole number")
 	}
 	return n
+}
+
+// whole returns the value of digits that are too few to overflow.
+func whole(text []byte) (n int64, ok bool) {
+	if len(text) > 18 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, len(text) > 0
 }
 
 // Bool reads true or false.
@@ -329,6 +368,47 @@ func (j *Reader) float(text []byte) float64 {
 	}
 	return f
 }
+
+// plain reads a decimal without an exponent at the front of b, and returns how many bytes it has.
+// n is 0 where there is none, or one with so many digits that its value may have to be rounded
+// twice: strconv reads those.
+func plain(b []byte) (f float64, n int) {
+	// Both are exact as float64, so their quotient is rounded once, as strconv does.
+	const (
+		maxMantissa = 1 << 53
+		maxDecimals = 15
+	)
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		n++
+	}
+	mantissa, first, decimals := uint64(0), n, 0
+	for ; n < len(b) && b[n]-'0' <= 9 && mantissa < maxMantissa; n++ {
+		mantissa = mantissa*10 + uint64(b[n]-'0')
+	}
+	if n == first || b[first] == '0' && n > first+1 {
+		return 0, 0
+	}
+	if n < len(b) && b[n] == '.' {
+		first = n + 1
+		for n = first; n < len(b) && b[n]-'0' <= 9 && mantissa < maxMantissa; n++ {
+			mantissa = mantissa*10 + uint64(b[n]-'0')
+		}
+		if decimals = n - first; decimals == 0 {
+			return 0, 0
+		}
+	}
+	if mantissa >= maxMantissa || decimals > maxDecimals {
+		return 0, 0
+	}
+	if f = float64(mantissa) / powers[decimals]; negative {
+		f = -f
+	}
+	return f, n
+}
+
+// powers are the powers of ten that plain divides by.
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // numberLen returns how many bytes at the front of b are a number (RFC 8259 6), or how many
 // could be the beginning of one and what is wrong behind them.

@@ -1,6 +1,7 @@
 package binance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -15,7 +16,7 @@ import (
 // close, volume, close time, two values that we do not use, and taker-buy volume. Bars
 // that do not ascend, are not sound or not on the grid are an error.
 func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
-	bars := market.MakeBars(0, true)
+	bars := market.MakeBars(min(bytes.Count(data, []byte{'['}), pageSize), true)
 	j := strictjson.NewReader(data)
 	j.Array(func(int) {
 		var b market.Bar
