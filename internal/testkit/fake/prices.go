@@ -79,6 +79,12 @@ func (p *Prices) Bars(symbol string, q provider.BarQuery) (bars market.Bars, run
 	return page.Bars, page.Running
 }
 
+// Same returns a name that symbols with the same bars share, and the step of the clock until whose
+// end the bars stay the same. shared is false for a symbol that has bars of its own.
+func (p *Prices) Same(symbol string) (name string, step int64, shared bool) {
+	return p.symbol(symbol).Name, p.now().Unix() / 4, len(p.held(symbol)) == 0
+}
+
 // At returns the last price of a symbol at a time, and what a minute traded then.
 // Prices move every four seconds.
 func (p *Prices) At(symbol string, at time.Time) (price, volume float64) {

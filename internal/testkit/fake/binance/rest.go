@@ -69,13 +69,39 @@ func (s *Server) klines(w http.ResponseWriter, r *http.Request) {
 		s.wrong(w, weight, -1100, "Illegal characters found in a parameter.")
 	default:
 		query.Interval = i
-		bars, _ := s.prices.Bars(q.Get("symbol"), query)
-		rows := make([][]any, 0, bars.Len())
-		for k := range bars.T {
-			rows = append(rows, row(bars.At(k), i))
+		if s.admit(w, weight) {
+			writeJSON(w, http.StatusOK, s.page(q.Get("symbol"), query))
 		}
-		s.answer(w, weight, rows)
 	}
+}
+
+// page returns the klines that answer a query. It keeps some answers until prices move, because a
+// scan asks the same of many symbols: a venue elsewhere uses no processor of the machine either.
+func (s *Server) page(symbol string, query provider.BarQuery) []byte {
+	const most = 64
+	name, step, shared := s.prices.Same(symbol)
+	query.Symbol.Name = name
+	s.mu.Lock()
+	if s.step != step || len(s.pages) >= most {
+		s.step, s.pages = step, map[provider.BarQuery][]byte{}
+	}
+	body, known := s.pages[query]
+	s.mu.Unlock()
+	if known && shared {
+		return body
+	}
+	bars, _ := s.prices.Bars(symbol, query)
+	rows := make([][]any, 0, bars.Len())
+	for k := range bars.T {
+		rows = append(rows, row(bars.At(k), query.Interval))
+	}
+	body = marshal(rows)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if shared && s.step == step {
+		s.pages[query] = body
+	}
+	return body
 }
 
 // row is a kline: open time, open, high, low, close, volume, close time, quote

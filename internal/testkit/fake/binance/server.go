@@ -61,6 +61,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/testkit/fake"
 )
 
@@ -104,6 +105,8 @@ type Server struct {
 	peak   int // the most in any minute
 	over   int // requests in this minute after the limit
 	banned time.Time
+	step   int64                        // of the prices in pages
+	pages  map[provider.BarQuery][]byte // answers to requests for klines
 }
 
 // New returns a venue.
