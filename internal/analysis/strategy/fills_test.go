@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -54,6 +55,35 @@ strategy.entry(strategy.position_size > 0 ? "S" : "L", strategy.position_size > 
 	}
 	if want := []float64{100, 100, 103, 95}; !slices.Equal(prices, want) {
 		t.Errorf("the fourth bar turned at %v, want %v", prices, want)
+	}
+}
+
+// A varip number counts computations, where a var counts bars.
+func TestScript_CalcOnOrderFillsKeepsVarip(t *testing.T) {
+	s := declared(t, ", margin_long=0, margin_short=0, calc_on_order_fills=true", `
+var n = 0
+varip k = 0
+varip on = false
+n += 1
+k += 1
+on := not on
+strategy.entry(strategy.position_size > 0 ? "S" : "L", strategy.position_size > 0 ? strategy.short : strategy.long,
+     comment=str.tostring(n) + " " + str.tostring(k) + " " + str.tostring(on))`)
+	r := overFour(t, s)
+	last, bars := 0, map[int]bool{}
+	for _, x := range r.Trades {
+		var n, k int
+		var on bool
+		if _, err := fmt.Sscan(x.EntryComment, &n, &k, &on); err != nil {
+			t.Fatal(err)
+		}
+		if k <= last || on != (k%2 == 1) {
+			t.Errorf("entry %q follows computation %d", x.EntryComment, last)
+		}
+		last, bars[n] = k, true
+	}
+	if len(bars) > 5 || last <= 5 {
+		t.Errorf("the var counted %d bars, the varip %d computations", len(bars), last)
 	}
 }
 

@@ -35,7 +35,7 @@ built in: candela has its own implementation of most of its functions.
 ## Differences
 
 - The newest bar is computed on top of the closed ones and taken back before the next: a script gives the same values in a chart, an
-  alert and a back-test. ` + "`varip`" + ` acts as ` + "`var`" + `.
+  alert and a back-test. ` + "`varip`" + ` acts as ` + "`var`" + `; where ` + "`calc_on_order_fills`" + ` computes a bar again, numbers and booleans keep their value.
 - ` + "`bar_index`" + ` counts from the first bar that candela has loaded.
 - ` + "`lookahead_on`" + ` without ` + "`[1]`" + ` shows the bar as built so far, never the future.
 - Alerts fire when a bar closes, whatever the frequency says.

@@ -129,6 +129,8 @@ func (c *compiler) slotOf(v *check.Var) *slot {
 		s.p, s.set = c.m.keep.add(math.NaN()), c.m.keep.add(0)
 		if isHandle(v.Type) {
 			c.m.heap.roots = append(c.m.heap.roots, s.p)
+		} else if v.Mode == syntax.Varip {
+			c.m.lasts = append(c.m.lasts, s.p, s.set)
 		}
 	}
 	if v.History > 0 || v.Dynamic {

@@ -97,6 +97,7 @@ type Machine struct {
 	body stmt
 
 	keep  cells      // var variables and flags: undone by a try
+	lasts []*float64 // those of keep that [Machine.Again] does not undo
 	temp  cells      // values of this bar
 	slab  *calc.Slab // memory of kernels
 	rings []*ring
@@ -119,6 +120,7 @@ type Machine struct {
 	place      syntax.Pos
 	failed     error
 	savedKeep  []float64
+	savedLasts []float64
 	savedSlab  []float64
 	savedSize  int
 	savedMade  int
@@ -250,7 +252,7 @@ func (m *Machine) rewind() {
 		return
 	}
 	m.undoNeeded = false
-	m.keep.load(m.savedKeep)
+	m.rewindKeep()
 	if err := m.slab.Restore(m.savedSlab); err != nil {
 		m.failed = err
 	}
@@ -259,6 +261,23 @@ func (m *Machine) rewind() {
 		r.ran = false
 	}
 	m.index--
+}
+
+// rewindKeep undoes what a try did to variables. A varip number keeps its value from one
+// computation of a bar to the next.
+func (m *Machine) rewindKeep() {
+	if !m.again || len(m.lasts) == 0 {
+		m.keep.load(m.savedKeep)
+		return
+	}
+	m.savedLasts = m.savedLasts[:0]
+	for _, p := range m.lasts {
+		m.savedLasts = append(m.savedLasts, *p)
+	}
+	m.keep.load(m.savedKeep)
+	for i, p := range m.lasts {
+		*p = m.savedLasts[i]
+	}
 }
 
 // run runs the script on the bar that is set.
