@@ -31,6 +31,9 @@ type Deps struct {
 	Stderr  io.Writer // the log
 	// Halts delivers the signals that halt trading; nil where there are none.
 	Halts <-chan os.Signal
+	// MakeRoom lets a server run so many more threads at a time, see fair.MakeRoom; nil where the
+	// process is not the program's own.
+	MakeRoom func(threads int)
 	Services
 
 	keepAlive time.Duration // as httpd.Config has it; only tests set it

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/engine"
+	"candela/internal/kit/fair"
 	"candela/internal/kit/setting"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
@@ -26,6 +27,9 @@ type bars struct {
 func (rt Runtime) openBars() (*bars, error) {
 	b := &bars{hosts: upstream.NewHosts(nil)}
 	b.hosts.OnClockSkew = rt.skewed
+	if rt.Config.Trade {
+		b.hosts.Apart = fair.Apart
+	}
 	env := provider.Env{Hosts: b.hosts, Now: time.Now}
 	providers, series, err := openVenues(rt.Venues, rt.Config, env)
 	if err != nil {

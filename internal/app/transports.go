@@ -74,6 +74,9 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if rt.Config.Trade && rt.MakeRoom != nil {
+		rt.MakeRoom(tool.LongSlots() + 1) // and one that parses what long work reads
+	}
 	use := &usage.Tracker{}
 	messages, err := rt.server(countedTools{tools.registry, use}, tools.resources, rt.Config.Trade)
 	if err != nil {

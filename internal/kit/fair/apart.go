@@ -23,3 +23,8 @@ func Apart(work func() error) (err error) {
 	}
 	return err
 }
+
+// MakeRoom lets the Go scheduler run so many threads more at a time, for those of Apart. Without it
+// a thread that the kernel lets wait keeps a place that urgent work needs: on one processor,
+// everything else would wait for the next pause of the long work. It is for the start of a process.
+func MakeRoom(threads int) { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + threads) }

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"candela/internal/kit/fair"
 )
 
@@ -23,6 +25,9 @@ func TestApart_IsLow(t *testing.T) {
 	_ = fair.Apart(func() error {
 		if n := priority(); n >= before && before > 1 {
 			t.Errorf("the priority of the work is %d, that of the caller %d", n, before)
+		}
+		if attr, err := unix.SchedGetAttr(0, 0); err != nil || attr.Policy != unix.SCHED_BATCH {
+			t.Errorf("the policy of the work is %+v (%v), want SCHED_BATCH", attr, err)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package fair_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"candela/internal/kit/fair"
@@ -18,4 +19,14 @@ func TestApart_PassesOnWhatTheWorkEndsWith(t *testing.T) {
 		}
 	}()
 	_ = fair.Apart(func() error { panic(wrong) })
+}
+
+// MakeRoom changes what the whole process may run, so this test runs alone and undoes it.
+func TestMakeRoom_AddsThreads(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	fair.MakeRoom(2)
+	if n := runtime.GOMAXPROCS(0); n != before+2 {
+		t.Errorf("%d threads run at a time, want %d", n, before+2)
+	}
 }

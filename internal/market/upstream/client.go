@@ -143,11 +143,12 @@ func Get[T any](ctx context.Context, c *Client, r Request, parse func(body []byt
 	if err != nil {
 		return none, time.Time{}, err
 	}
-	if canWait(ctx) { // one at a time: parsing many would leave no processor to others
-		c.host.parsing.Lock()
-		defer c.host.parsing.Unlock()
+	var value T
+	if b := waiting(ctx); b != nil {
+		value, err = parseApart(c.host, b, resp.Body, parse)
+	} else {
+		value, err = parse(resp.Body)
 	}
-	value, err := parse(resp.Body)
 	if err != nil {
 		return none, resp.At, MalformedResponse(c.config.Venue, r.Subject, err)
 	}

@@ -18,6 +18,10 @@ type Hosts struct {
 	// OnClockSkew is called when the clock of a host begins to differ from ours by seconds,
 	// and with 0 when they agree again. It may be nil and is set before the first client.
 	OnClockSkew func(venue string, skew time.Duration)
+	// Apart runs work that everything else should go before, see fair.Apart: parsing the answers
+	// to requests in the background, which then come one after the other with breaks. It is nil
+	// for programs with nothing more urgent, and set before the first client.
+	Apart func(work func() error) error
 
 	dial  DialFunc
 	mu    sync.Mutex
@@ -34,7 +38,9 @@ type host struct {
 	rest    *http.Client
 	writes  *http.Client // for all methods but GET
 	sockets *http.Client
-	parsing sync.Mutex // held while a response to a request in the background is parsed
+	apart   func(work func() error) error
+	parsing sync.Mutex     // held while a response to a request in the background is parsed
+	parsers sync.WaitGroup // of the goroutines that do so
 }
 
 // NewHosts returns a Hosts that opens connections with dial, or with the
@@ -43,7 +49,8 @@ func NewHosts(dial DialFunc) *Hosts {
 	return &Hosts{dial: dial, hosts: make(map[string]*host)}
 }
 
-// Close closes idle connections. It does not affect requests in flight.
+// Close closes idle connections, and waits until no response is parsed in the background. It does
+// not affect requests in flight.
 func (h *Hosts) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,6 +58,7 @@ func (h *Hosts) Close() error {
 		one.rest.CloseIdleConnections()
 		one.writes.CloseIdleConnections()
 		one.sockets.CloseIdleConnections()
+		one.parsers.Wait()
 	}
 	return nil
 }
@@ -64,7 +72,12 @@ func (h *Hosts) hostFor(base *url.URL) *host {
 	if !ok {
 		// Writes use HTTP/1.1: with HTTP/2, net/http repeats a request whose stream the
 		// host resets, and an order must be sent once.
-		one = &host{rest: h.client(maxConnections, true), writes: h.client(maxConnections, false), sockets: h.client(0, false)}
+		one = &host{apart: h.Apart, rest: h.client(maxConnections, true), writes: h.client(maxConnections, false), sockets: h.client(0, false)}
+		if h.Apart != nil {
+			one.limiter.spacing = backgroundSpacing
+		} else {
+			one.apart = func(work func() error) error { return work() }
+		}
 		h.hosts[key] = one
 	}
 	return one

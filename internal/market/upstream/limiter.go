@@ -34,6 +34,7 @@ type limiter struct {
 	until       time.Time // of the pause
 	pausesInRow int       // consecutive pauses
 	breaker     breaker
+	spacing     time.Duration // between a request and one in the background; set before the first
 }
 
 // blocked is the reason why a request was not sent.

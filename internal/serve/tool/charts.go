@@ -81,9 +81,9 @@ func (c *charts) draw(ctx context.Context, caller principal.Caller, spec *chart.
 	return png, err
 }
 
-// longSlots limits concurrent back-tests, tests of alerts and scans. They leave processors to
+// LongSlots limits concurrent back-tests, tests of alerts and scans. They leave processors to
 // everything else.
-func longSlots() int { return max(1, slots()/2) }
+func LongSlots() int { return max(1, slots()/2) }
 
 // inBackground runs long work when the caller gets a slot. Others get the slot whenever the work
 // pauses, and charts do not need one of these.
