@@ -50,6 +50,7 @@ type replicaNode struct {
 	conn     *conn.Conn
 	tokens   *logins.Store
 	draining atomic.Bool
+	release  func() // lets tokens and subscriptions be read; nil where they are not held back
 
 	// Under --trade only.
 	members *member.Group
@@ -77,6 +78,9 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	r := &replicaNode{}
 	if r.conn, err = rt.connect(ctx); err != nil {
 		return nil, err
+	}
+	if rt.Config.Trade && rt.Config.ManyOwners() {
+		r.release = r.conn.HoldBack()
 	}
 	defer func() { //nolint:contextcheck // the group is informed even when ctx has ended
 		if err != nil {
@@ -135,7 +139,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	}
 	box := replicated.Config{
 		Now: time.Now, Log: rt.Log, Store: r.records, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
-		OwnerSubscriptions: rt.ownerSubscriptions(),
+		OwnerSubscriptions: rt.ownerSubscriptions(), MaxSubscriptions: rt.maxSubscriptions(),
 	}
 	if rt.Config.ManyOwners() {
 		box.Read, box.Loaded = r.ownerEntries, r.records.AwaitLoaded
@@ -316,6 +320,7 @@ func (r *replicaNode) drain(ctx, hard context.Context, rt Runtime, ready func())
 	ready()
 	if r.owners != nil {
 		r.activateIndexed(ctx)
+		r.releaseAdopted(ctx)
 	}
 	<-ctx.Done()
 	r.draining.Store(true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"candela/internal/access/oauth"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
@@ -38,6 +39,15 @@ func (r *replicaNode) ownerParts(rt Runtime) []Part {
 		<-ctx.Done()
 		return nil
 	}}}
+}
+
+// maxSubscriptions bounds the subscriptions of all replicas together: with many owners as many as
+// there may be tokens, because a subscription belongs to a token. 0 is the limit for one owner.
+func (rt Runtime) maxSubscriptions() int {
+	if !rt.Config.ManyOwners() {
+		return 0
+	}
+	return oauth.ManyOwners().Tokens
 }
 
 // listFile returns where a replica for many owners saves the list of alerts, "" for nowhere.
@@ -86,6 +96,16 @@ func (r *replicaNode) activateIndexed(ctx context.Context) {
 		}
 	}
 	r.activate(ctx)
+}
+
+// releaseAdopted lets tokens and subscriptions be read once the alerts of this replica are evaluated.
+// Until then a token is read when it is used.
+func (r *replicaNode) releaseAdopted(ctx context.Context) {
+	select {
+	case <-r.alerts.Adopted():
+	case <-ctx.Done():
+	}
+	r.release()
 }
 
 // takeEffect makes the state of an owner take effect at this replica.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/config"
 	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store"
@@ -28,6 +29,22 @@ func (r *replica) signIn(idp *oidc.Server, who oidc.Person) (token string, statu
 	}
 	code := b.Decide(page, "passphrase", "").Location(r.TB).Query().Get("code")
 	return r.Redeem(oauthtest.TokenForm(client, code)).Text(r.TB, "access_token"), page.Status
+}
+
+// A replica for many owners keeps a subscription for each token that there may be, and its list of
+// alerts in the state directory; one for one owner has neither.
+func TestReplica_LimitsFollowTheOwners(t *testing.T) {
+	t.Parallel()
+	var cfg config.Config
+	cfg.Home = "home"
+	rt := Runtime{Config: &cfg}
+	if n, file := rt.maxSubscriptions(), rt.listFile(); n != 0 || file != "" {
+		t.Errorf("for one owner: %d subscriptions, list in %q", n, file)
+	}
+	cfg.Owners.Mode = "oidc"
+	if n, file := rt.maxSubscriptions(), rt.listFile(); n != 1_000_000 || file != filepath.Join("home", "alerts.list") {
+		t.Errorf("for many owners: %d subscriptions, list in %q", n, file)
+	}
 }
 
 // TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere lets two people sign in at different

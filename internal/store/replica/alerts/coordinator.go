@@ -67,6 +67,7 @@ type Coordinator struct {
 	engine  Engine        // valid once running is closed
 	running chan struct{} // closed when Run has begun
 	indexed chan struct{} // closed when Run has indexed all alerts
+	adopted chan struct{} // closed when Run has brought the engine up to date for the first time
 	// readsLater means that the feed has left the alerts to Run.
 	readsLater bool
 	// indexing is read-locked while the alerts of one owner are added before all are, and locked
@@ -79,7 +80,7 @@ type Coordinator struct {
 
 // NewCoordinator returns a coordinator without an engine, which Run adds.
 func NewCoordinator(cfg CoordinatorConfig) *Coordinator {
-	a := &Coordinator{cfg: cfg, running: make(chan struct{}), indexed: make(chan struct{})}
+	a := &Coordinator{cfg: cfg, running: make(chan struct{}), indexed: make(chan struct{}), adopted: make(chan struct{})}
 	a.readsLater = cfg.ChangeFeed != nil && cfg.ChangeFeed.cfg.Restore == nil
 	a.appliedCandidates.Store(&member.Candidates{})
 	return a
@@ -108,11 +109,15 @@ func (a *Coordinator) Run(ctx context.Context, e Engine) {
 	a.engine = e
 	close(a.running)
 	a.cfg.Group.Handle(setMethod, func(ctx context.Context, body []byte) ([]byte, error) { return a.handleSet(ctx, e, body) })
+	adopted := sync.OnceFunc(func() { close(a.adopted) })
 	for {
 		changed := a.cfg.Group.Changed()
 		err := a.reconcile(ctx, e)
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			adopted()
 		}
 		var again <-chan time.Time
 		pending := a.cfg.ChangeFeed.pendingReady()
@@ -129,6 +134,10 @@ func (a *Coordinator) Run(ctx context.Context, e Engine) {
 		}
 	}
 }
+
+// Adopted returns a channel that is closed once the engine lists all alerts and has adopted those
+// that it owned then.
+func (a *Coordinator) Adopted() <-chan struct{} { return a.adopted }
 
 // Balanced reports whether the engine has adopted the alerts that it owns in the present
 // group, and no others. Before it has adopted any, there is nothing to take from it.

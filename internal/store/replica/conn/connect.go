@@ -67,7 +67,8 @@ type Conn struct {
 	js        jetstream.JetStream
 	prefix    string
 	replicas  int
-	many      bool // owners
+	many      bool            // owners
+	held      <-chan struct{} // closed when background reading may begin; nil for at once
 	conflicts atomic.Uint64
 	calls     meter.Counters // by outcome
 	Seals     *Seals

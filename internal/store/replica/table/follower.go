@@ -46,6 +46,7 @@ func (f *Follower) Load(ctx context.Context, op string) (last uint64, err error)
 // LoadAndRun applies the stored messages, closes loaded, and goes on like Run. It repeats what
 // fails: messages may be applied again.
 func (f *Follower) LoadAndRun(ctx context.Context, loaded chan<- struct{}) {
+	f.Table.AwaitRelease(ctx)
 	for {
 		last, err := f.Load(ctx, "read "+f.Name)
 		if err == nil {
