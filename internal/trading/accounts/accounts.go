@@ -68,6 +68,7 @@ const (
 	restAfter     = 10 * time.Minute // without a call a desk at rest sleeps
 	sweepInterval = time.Second
 	maxHalts      = 16 // accounts that are halted at a time
+	maxWaking     = 8  // accounts that are woken at a time after the start
 )
 
 // Accounts trades for many owners. It is safe for concurrent use.
@@ -193,32 +194,50 @@ func (a *Accounts) haltFile() string {
 	return desk.FileAt(a.cfg.HaltFile, a.cfg.Replica)
 }
 
-// wakeTraders wakes every account that has traded. Those at rest sleep again.
+// wakeTraders wakes every account that has traded, a few at a time. Those at rest sleep again.
 func (a *Accounts) wakeTraders(ctx context.Context) {
 	owners, err := a.cfg.Traders(ctx)
 	for wait := time.Second; err != nil && retry.Sleep(ctx, wait) == nil; wait = min(2*wait, time.Minute) {
 		a.cfg.Log.ErrorContext(ctx, "accounts with open orders not read; retrying", "error", err)
 		owners, err = a.cfg.Traders(ctx)
 	}
+	slots := make(chan struct{}, maxWaking)
+	var waking sync.WaitGroup
+	defer waking.Wait()
 	for _, owner := range owners {
-		if ctx.Err() != nil {
-			return
-		}
 		if owner == a.cfg.Host || a.standing(owner) == Erased {
 			continue
 		}
-		one, release, err := a.use(ctx, owner)
-		if err != nil {
-			if ctx.Err() == nil {
-				a.cfg.Log.ErrorContext(ctx, "account not opened", "owner", owner, "error", err)
-			}
-			continue
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
 		}
-		one.Desk.AwaitReconciled(ctx)
-		release()
-		if one.Desk.AtRest() {
-			a.rest(one)
+		waking.Go(func() {
+			defer func() { <-slots }()
+			a.wakeTrader(ctx, owner)
+		})
+	}
+}
+
+// wakeTrader wakes an account, and lets it sleep again if it is at rest.
+func (a *Accounts) wakeTrader(ctx context.Context, owner principal.Owner) {
+	one, release, err := a.use(ctx, owner)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.cfg.Log.ErrorContext(ctx, "account not opened", "owner", owner, "error", err)
 		}
+		return
+	}
+	one.Desk.AwaitReconciled(ctx)
+	release()
+	if !one.Desk.AtRest() {
+		return
+	}
+	a.rest(one)
+	select {
+	case <-one.done: // so that few are awake at a time
+	case <-ctx.Done():
 	}
 }
 
