@@ -22,7 +22,9 @@ import (
 )
 
 // watched is a program whose alerts on one symbol are fired by prices that the test has the venue
-// announce. Program, venue and test are three processes: none waits for the work of another.
+// announce. The program has a processor, and the venues and the test share another one, with and
+// without other work of the program: elsewhere they are on machines of their own, so only what the
+// program does is measured.
 type watched struct {
 	*testing.T
 	site   *site
@@ -57,8 +59,9 @@ func startVenue(t *testing.T, before ...string) (address string) {
 
 func watchAlerts(t *testing.T) *watched {
 	t.Helper()
+	elsewhere := pin(t)
 	w := &watched{T: t, venue: "http://" + startVenue(t), http: &http.Client{}, fired: make(chan string, 1000)}
-	w.site = startProgram(t, "http://"+startVenue(t, "nice", "-n", "19"), "--binance-stream-url", "ws"+strings.TrimPrefix(w.venue, "http"))
+	w.site = startProgram(t, elsewhere, "http://"+startVenue(t, "nice", "-n", "19"), "--binance-stream-url", "ws"+strings.TrimPrefix(w.venue, "http"))
 	w.client = w.site.enter(t)
 	if _, err := w.client.Call(t.Context(), "subscribe_notifications", `{}`); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,8 +31,9 @@ func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
 
 // site is the program at a fake venue.
 type site struct {
-	venue *binance.Server
-	base  string
+	venue  *binance.Server
+	base   string
+	before []string // the command that starts the program, if it is not started directly
 
 	mu    sync.Mutex
 	reads map[string]int // requests of klines by symbol
@@ -83,10 +85,10 @@ func startSite(t *testing.T, limit int) *site {
 	return s
 }
 
-// startProgram starts the program at a venue that runs elsewhere.
-func startProgram(t *testing.T, venue string, flags ...string) *site {
+// startProgram starts the program by another command at a venue that runs elsewhere.
+func startProgram(t *testing.T, before []string, venue string, flags ...string) *site {
 	t.Helper()
-	s := &site{}
+	s := &site{before: before}
 	s.start(t, venue, flags...)
 	return s
 }
@@ -100,11 +102,11 @@ func (s *site) start(t *testing.T, venue string, flags ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags = append([]string{
-		"--serve", "--trade", "--toolsets", "research", "--home", build.Home(t),
+	command := slices.Concat(s.before, []string{
+		programs.Path(t, build.Candela, ""), "--serve", "--trade", "--toolsets", "research", "--home", build.Home(t),
 		"--binance-url", venue, "--port", port, "--oauth-auto-approve", "--log-level", "warn",
-	}, flags...)
-	cmd := exec.Command(programs.Path(t, build.Candela, ""), flags...) //nolint:noctx // it is asked to stop; the flags are the test's own
+	}, flags)
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it is asked to stop; the flags are the test's own
 	cmd.Env, cmd.Stderr = []string{"HOME=" + t.TempDir()}, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -23,5 +23,8 @@ func lower() {
 	}
 	nice := min(most, 20-left+by)
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH, Nice: int32(nice), Runtime: uint64(slice)}, 0)
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH, Runtime: uint64(slice),
+		Nice: int32(nice), //nolint:gosec // at most 19
+	}, 0)
 }

@@ -408,6 +408,8 @@ func plain(b []byte) (f float64, n int) {
 }
 
 // powers are the powers of ten that plain divides by.
+//
+//nolint:gochecknoglobals // a table, never written
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // numberLen returns how many bytes at the front of b are a number (RFC 8259 6), or how many
