@@ -168,8 +168,8 @@ func TestPause_EndsCancelledWork(t *testing.T) {
 
 		// One that is cancelled while its slot is lent gives nothing back twice.
 		for _, hold := range []func(context.Context, string, string) (context.Context, func(), error){slots.Hold, slots.HoldBriefly} {
-			parent, cancel = context.WithCancelCause(t.Context())
-			ctx, done, err = hold(parent, "long", "token")
+			parent, cancel := context.WithCancelCause(t.Context())
+			ctx, done, err := hold(parent, "long", "token")
 			if err != nil {
 				t.Fatal(err)
 			}

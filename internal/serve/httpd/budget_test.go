@@ -121,7 +121,7 @@ func TestBudget_RefusedCallsComeBackOneByOne(t *testing.T) {
 		slices.Sort(back)
 		for i, at := range back {
 			// The first ones come back after a second, the others four a second, the last after 30 seconds.
-			want := min(30*time.Second, time.Second+max(0, time.Duration(i-most.Calls+1))*time.Second/4)
+			want := min(30*time.Second, time.Second+time.Duration(max(0, i-most.Calls+1)*250)*time.Millisecond)
 			if at < want || at > want+time.Second {
 				t.Errorf("refusal %d comes back after %v, want %v", i, at, want)
 			}

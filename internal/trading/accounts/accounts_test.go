@@ -131,7 +131,7 @@ func (s *scene) open(ctx context.Context, owner principal.Owner, prices desk.Mar
 		},
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Rand: func() float64 { return 0.5 },
 	})
-	return accounts.Opened{Desk: d, Observe: func(e provider.Event) { b.Observe(e, provider.Clock{}) }}, nil
+	return accounts.Opened{Desk: d, Observe: func(e provider.Event) { b.Observe(e, provider.Clock{}) }}, nil //nolint:contextcheck // prices come after the account was opened
 }
 
 // paperMarket has the prices of a desk's market, and the rules of BTCUSDT.
@@ -182,10 +182,10 @@ func (s *scene) refused(owner principal.Owner) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case placed.Order.Status != order.Denied:
-		s.t.Errorf("an order of %s is %s", owner, placed.Order.Status)
+	case placed.Status != order.Denied:
+		s.t.Errorf("an order of %s is %s", owner, placed.Status)
 	}
-	return placed.Order.Reason
+	return placed.Reason
 }
 
 // openOrders waits until an owner has so many open orders.
