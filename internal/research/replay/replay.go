@@ -109,7 +109,7 @@ func (c *Condition) CheckBars(bars int) error {
 // the previous call.
 func (c *Condition) Last(bars *market.Bars) alert.Verdict {
 	for _, i := range c.indicators {
-		i.Evaluator.Last(bars)
+		i.Last(bars)
 	}
 	return c.Now(bars)
 }
