@@ -58,9 +58,11 @@ func (h *listHead) recent() recentAlerts {
 
 // The places of frames.
 func headPlace() seal.Place { return seal.Place{Name: "alerts.list"} }
+
 func framePlace(file string, n uint64) seal.Place {
 	return seal.Place{Name: "alerts.list " + file, Number: n}
 }
+
 func endPlace(file string, n uint64) seal.Place {
 	return seal.Place{Name: "alerts.list end " + file, Number: n}
 }
