@@ -452,10 +452,12 @@ func (l *loop) applyMismatches(found []mismatch, now time.Time) {
 		c.dueAt = now.Add(mismatchRecheck)
 		return
 	}
-	if !c.succeededOnce {
-		c.succeededOnce = true
-		close(l.reconciled)
-	}
+	first := !c.succeededOnce
+	c.succeededOnce = true
 	l.liftRestriction(guard.Unreconciled, "")
 	l.liftRestriction(guard.VenueSilent, l.cfg.Broker.Name())
+	if first { // goroutines that wait for it read the view
+		l.publish()
+		close(l.reconciled)
+	}
 }
