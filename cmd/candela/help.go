@@ -137,23 +137,27 @@ Commands:
   link ID         let another identity sign in as this owner
   export ID       write everything that is stored of an owner into a folder
   erase ID        remove everything of a suspended owner; the audit log keeps a proof
+  usage [ID]      sum up calls and processor time of owners, from the files of this server
   adopt           give what the one owner has to a person, before the first start with --owners oidc
 
 Flags:
-  --json           list, show: print JSON
+  --json           list, show: print JSON; usage: print the lines of all hours
   --personal       list: print names and e-mail addresses
   --state STATE    list: active, suspended or erased
   --plan NAME      list: owners with this plan
   --issuer URL     link, adopt: the identity provider
   --subject TEXT   link, adopt: the person's subject there
   --to FOLDER      export: a folder that does not exist yet
+  --since DAY      usage: from this day on, in UTC
+  --until DAY      usage: before this day
   --yes            erase, adopt: do it; without the flag nothing is changed
 
-All but adopt need a server that runs in the state directory; adopt needs that none does.
+All but usage and adopt need a server that runs in the state directory; adopt needs that none does.
 
 Examples:
   candela owners list --state suspended
   candela owners export ID --to ann
+  candela owners usage --since 2026-11-01 --until 2026-12-01
 `
 	auditHelp = `
 Commands:

@@ -29,14 +29,14 @@ func owners() runner {
 	return oneOf("owners", subcommand{"list", ownerCommand(listOwners)}, subcommand{"show", ownerCommand(showOwner)},
 		subcommand{"suspend", ownerCommand(changeOwner("suspend"))}, subcommand{"resume", ownerCommand(changeOwner("resume"))},
 		subcommand{"plan", ownerCommand(setPlan)}, subcommand{"link", ownerCommand(linkOwner)}, subcommand{"export", ownerCommand(exportOwner)},
-		subcommand{"erase", ownerCommand(eraseOwner)}, subcommand{"adopt", ownerCommand(adoptOwner)})
+		subcommand{"erase", ownerCommand(eraseOwner)}, subcommand{"usage", ownerCommand(ownerUsage)}, subcommand{"adopt", ownerCommand(adoptOwner)})
 }
 
 // ownerFlags are the flags and words of the commands about owners.
 type ownerFlags struct {
 	json, personal, yes bool
 
-	state, plan, issuer, subject, to string
+	state, plan, issuer, subject, to, since, until string
 
 	id   principal.Owner
 	word string
@@ -49,7 +49,7 @@ func ownerCommand(run func(context.Context, invocation, *config.Config, ownerFla
 		rest, err := cutFlags(in.args, map[string]*bool{"--json": &f.json, "--personal": &f.personal, "--yes": &f.yes}, []valueFlag{
 			textFlag("--state", &f.state, "active, suspended, erased"), textFlag("--plan", &f.plan, "the name of a plan"),
 			textFlag("--issuer", &f.issuer, "the address of an identity provider"), textFlag("--subject", &f.subject, "the person's subject there"),
-			textFlag("--to", &f.to, "a folder"),
+			textFlag("--to", &f.to, "a folder"), textFlag("--since", &f.since, dayText), textFlag("--until", &f.until, dayText),
 		})
 		if err != nil {
 			return err

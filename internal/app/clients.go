@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"candela/internal/access/metering"
 	"candela/internal/access/oauth"
 	"candela/internal/access/usage"
 	"candela/internal/kit/principal"
@@ -14,13 +15,18 @@ import (
 // countedTools is the tools of the program, with a count of what each client calls.
 type countedTools struct {
 	mcp.ToolSet
-	use *usage.Tracker
+	use   *usage.Tracker
+	meter *metering.Meter // of owners; nil for one owner
 }
 
 // Call calls a tool and counts the call.
 func (c countedTools) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
 	result, err := c.ToolSet.Call(ctx, caller, name, arguments)
-	c.use.Called(caller.Key, name, err != nil || result.IsError, time.Now())
+	failed := err != nil || result.IsError
+	c.use.Called(caller.Key, name, failed, time.Now())
+	if c.meter != nil && err == nil { // an error is a tool that does not exist
+		c.meter.Called(caller.Subject, name, failed)
+	}
 	return result, err
 }
 

@@ -156,7 +156,7 @@ func thingArguments(t *testing.T, address, token string) (all []string) {
 func TestOwners_ForeignNamesInRequestsAnswerLikeUnknownOnes(t *testing.T) {
 	t.Parallel()
 	idp := oidc.New(t)
-	s, address, _ := manyOwners(t, idp)
+	s, address, _ := manyOwners(t, idp, filepath.Join(shortDir(t), "home"))
 	client := s.Known()
 	ann := s.Browser()
 	flow := ann.Open(oauthtest.Query(client)).Location(t).Query().Get("state") // of a sign-in that is under way

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"candela/internal/access/metering"
 	"candela/internal/access/oauth"
 	"candela/internal/access/plan"
 	"candela/internal/access/upstream"
@@ -425,4 +426,24 @@ func admitted(o store.Owner) error {
 // isGone reports whether what a command would end has ended meanwhile.
 func isGone(err error) bool {
 	return errors.Is(err, oauth.ErrNotFound) || fault.KindOf(err) == fault.NotFound
+}
+
+// newMeter returns what counts the use of owners, nil for one owner.
+func (rt Runtime) newMeter() *metering.Meter {
+	if !rt.Config.ManyOwners() {
+		return nil
+	}
+	return metering.New(filepath.Join(rt.Config.Home, statedir.UsageName), time.Now, rt.Log)
+}
+
+// meterParts returns the part that writes what owners used, none for one owner.
+func meterParts(m *metering.Meter) []Part {
+	if m == nil {
+		return nil
+	}
+	return []Part{{Name: "usage", Run: func(ctx, _ context.Context, ready func()) error {
+		ready()
+		m.Run(ctx)
+		return nil
+	}}}
 }

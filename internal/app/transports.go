@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"candela/internal/access/metering"
 	"candela/internal/access/oauth"
 	"candela/internal/access/usage"
 	"candela/internal/alerting/notify"
@@ -78,7 +79,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 		rt.MakeRoom(tool.LongSlots() + 1) // and one that parses what long work reads
 	}
 	use := &usage.Tracker{}
-	messages, err := rt.server(countedTools{tools.registry, use}, tools.resources, rt.Config.Trade)
+	messages, err := rt.server(countedTools{tools.registry, use, tools.meter}, tools.resources, rt.Config.Trade)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -173,6 +174,7 @@ type toolset struct {
 	resources mcp.ResourceSet // nil without --trade
 	streams   notify.Inbox    // nil without push notifications
 	trading   *trading        // nil without --trade
+	meter     *metering.Meter // nil for one owner
 	parts     []Part          // must start before anything calls a tool
 }
 
@@ -192,7 +194,10 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
 	}
-	t := &toolset{}
+	t := &toolset{meter: rt.newMeter()}
+	if t.meter != nil {
+		cfg.Spent = t.meter.Spent
+	}
 	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()
@@ -209,6 +214,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		cfg.Apart = fair.Apart
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
+	t.parts = append(t.parts, meterParts(t.meter)...)
 	cfg.ManyOwners, cfg.Version = rt.Config.ManyOwners(), rt.release()
 	t.registry, err = tool.New(cfg)
 	return t, err

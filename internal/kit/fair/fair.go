@@ -15,8 +15,9 @@ import (
 // that owner to the one whose turn it is, of whose requests the oldest gets it. It is safe
 // for concurrent use. What it holds is bounded by the requests that wait or hold a slot.
 type Slots struct {
-	number int
-	share  int // of the slots, for one owner
+	number  int
+	share   int // of the slots, for one owner
+	onSpent func(owner string, took time.Duration)
 
 	mu     sync.Mutex
 	free   int
@@ -51,6 +52,10 @@ func NewSlots(slots int) *Slots {
 
 // SetShare limits how many slots one owner has at a time. It must be called before Take.
 func (s *Slots) SetShare(share int) { s.share = share }
+
+// OnSpent sets a function that is called with the time for which an owner has had a slot. It must be
+// called before Take. The function must not use the slots.
+func (s *Slots) OnSpent(f func(owner string, took time.Duration)) { s.onSpent = f }
 
 // Take waits for a slot in the name of an owner and one of its tokens. It returns how to give
 // it back, or the error of ctx when that ends first.
@@ -149,6 +154,9 @@ func (s *Slots) release(o *owner) func() {
 // takeBack counts the time of a turn and passes the slot on.
 func (s *Slots) takeBack(o *owner, took time.Duration) {
 	o.spent += took
+	if s.onSpent != nil {
+		s.onSpent(o.name, took)
+	}
 	o.held--
 	s.free++
 	s.forget(o)

@@ -26,7 +26,7 @@ import (
 // copied before the store: an older cursor repeats notifications, a newer one would miss some.
 // Locks, the socket and files outside the state directory are not copied.
 func keptFiles() []string {
-	return []string{statedir.HaltName, config.FileName, statedir.PolicyName, statedir.SubscriptionsName}
+	return []string{statedir.HaltName, config.FileName, statedir.PlansName, statedir.PolicyName, statedir.SubscriptionsName}
 }
 
 // Copied is the result of a backup or a restore.

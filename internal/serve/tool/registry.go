@@ -55,6 +55,10 @@ type Config struct {
 	// who has used much wait for those of others.
 	ManyOwners bool
 
+	// Spent is called with the time for which charts, indicators, scripts and back-tests of an owner
+	// have had a processor. It may be nil.
+	Spent func(owner principal.Owner, took time.Duration)
+
 	// Apart runs long work, which everything else should go before, see fair.Apart. If it is
 	// nil, long work runs as any other.
 	Apart func(work func() error) error
@@ -135,6 +139,11 @@ func New(cfg Config) (*Registry, error) {
 	if cfg.ManyOwners {
 		charts.turns.SetShare(slots() / 2)
 		charts.lends = true
+	}
+	if cfg.Spent != nil {
+		spent := func(owner string, took time.Duration) { cfg.Spent(principal.Owner(owner), took) }
+		charts.turns.OnSpent(spent)
+		charts.behind.OnSpent(spent)
 	}
 	return r, nil
 }

@@ -20,6 +20,7 @@ const (
 	PlansName         = "plans.toml"         // the limits of owners where they are many
 	PolicyName        = "policy.toml"        // the policy of orders; no tool writes it
 	SubscriptionsName = "subscriptions.json" // who has subscribed to what, and how far each has come
+	UsageName         = "usage"              // the folder of what owners used where they are many
 )
 
 // Open makes the state directory, or checks the one that is there. One that
