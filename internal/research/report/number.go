@@ -61,7 +61,7 @@ func Count(n int, one, several string) string {
 // usefulDigits is the number of digits that a column shows of its largest value.
 const usefulDigits = 6
 
-// decimalsOf returns the decimals with which all values of a column are written: those of amounts
+// decimalsOf returns the decimals with which values of a column are written alike: those of amounts
 // have two, others as many as the largest value needs for its digits, and no more than one of
 // them has.
 func decimalsOf(column string, values []float64) int {

@@ -62,6 +62,24 @@ func TestHTML_Tables(t *testing.T) {
 	}
 }
 
+// TestHTML_RowsOfSymbols holds that each symbol of a scan has the digits of its own prices.
+func TestHTML_RowsOfSymbols(t *testing.T) {
+	t.Parallel()
+	closes := []float64{53047.82, 19.2137, 0.0000123456}
+	r := &report.Report{Title: "x", Tables: []report.Table{{Name: "rows", Columns: []string{"symbol", "close"}, Len: 3, Row: func(i int) []any {
+		return []any{[]string{"BTCUSDT", "ETHUSDT", "PEPEUSDT"}[i], closes[i]}
+	}}}}
+	var page bytes.Buffer
+	if err := r.HTML(&page, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">53,047.8<", ">19.2137<", ">0.0000123456<"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
 // TestPicture_ShowsEveryTrade holds that a position that is shorter than a column is drawn, that many
 // trades stand out from the bars, and that a run without trades has no empty panels.
 func TestPicture_ShowsEveryTrade(t *testing.T) {

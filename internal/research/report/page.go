@@ -126,10 +126,15 @@ func tableOf(t *Table) pageTable {
 		decimals[k] = decimalsOf(column, values)
 		out.Columns = append(out.Columns, heading(column, rows[0][k]))
 	}
+	mixed := slices.Contains(t.Columns, "symbol") // prices of one say nothing about those of another
 	for _, row := range rows {
 		cells := make([]cell, len(row))
 		for k, v := range row {
-			cells[k] = cellOf(t.Columns[k], v, decimals[k])
+			n := decimals[k]
+			if x, ok := v.(float64); ok && mixed {
+				n = decimalsOf(t.Columns[k], []float64{x})
+			}
+			cells[k] = cellOf(t.Columns[k], v, n)
 		}
 		out.Rows = append(out.Rows, cells)
 	}
