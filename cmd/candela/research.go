@@ -273,18 +273,8 @@ func (q *question) files(found *app.Research, stdout io.Writer) error {
 	if q.html == "" {
 		return nil
 	}
-	var light, dark []byte
-	if found.Report.Curve != nil {
-		var err error
-		if light, err = found.PNG("light"); err != nil {
-			return err
-		}
-		if dark, err = found.PNG("dark"); err != nil {
-			return err
-		}
-	}
 	var page bytes.Buffer
-	if err := found.Report.HTML(&page, light, dark); err != nil {
+	if err := found.Report.Page(&page, found.PNG); err != nil {
 		return err
 	}
 	return writeOut(q.html, page.Bytes(), stdout)

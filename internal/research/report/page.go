@@ -45,6 +45,21 @@ type page struct {
 	Tables   []pageTable
 }
 
+// Page writes the report as one page, with the pictures that draw returns for a theme.
+func (r *Report) Page(w io.Writer, draw func(theme string) ([]byte, error)) error {
+	var pictures [2][]byte
+	for i, theme := range []string{"light", "dark"} {
+		if r.Curve == nil {
+			break // there is nothing to draw
+		}
+		var err error
+		if pictures[i], err = draw(theme); err != nil {
+			return err
+		}
+	}
+	return r.HTML(w, pictures[0], pictures[1])
+}
+
 // HTML writes the report as one page without scripts and without anything from outside. The
 // pictures are PNG files, or nil.
 func (r *Report) HTML(w io.Writer, light, dark []byte) error {

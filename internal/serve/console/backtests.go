@@ -136,15 +136,11 @@ func (c *Console) serveBacktestPicture(v *visit) {
 // saveBacktest sends a back-test as one page for the owner to keep.
 func (c *Console) saveBacktest(v *visit) {
 	found, err := c.backtest(v)
-	var pictures [2][]byte
-	for i, theme := range []string{"light", "dark"} {
-		if err == nil {
-			pictures[i], err = c.cfg.Reports.ReportPicture(v.ctx(), v.caller(), found, theme)
-		}
-	}
 	var page bytes.Buffer
 	if err == nil {
-		err = found.HTML(&page, pictures[0], pictures[1])
+		err = found.Page(&page, func(theme string) ([]byte, error) {
+			return c.cfg.Reports.ReportPicture(v.ctx(), v.caller(), found, theme)
+		})
 	}
 	name := "backtest-" + strings.ToLower(v.id()) + ".html"
 	c.sendFile(v, "text/html; charset=utf-8", name, page.Bytes(), err)

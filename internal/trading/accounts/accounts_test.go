@@ -267,7 +267,7 @@ func TestHalt_ReachesAll(t *testing.T) {
 		}
 		s.restart()
 		if text := s.refused("dora"); !strings.Contains(text, "everybody") {
-			t.Errorf("one who comes after a restart: %s", text)
+			t.Errorf("an owner who calls after a restart gets %s", text)
 		}
 		if _, err := s.Resume(t.Context(), "test"); err != nil || s.Halted() {
 			t.Fatal(err)
