@@ -170,10 +170,19 @@ type Fill struct {
 	Price    decimal.Decimal `json:"price"`
 	Fee      decimal.Decimal `json:"fee,omitzero"` // positive when paid
 	FeeAsset string          `json:"fee_asset,omitempty"`
+	Base     string          `json:"base,omitempty"` // asset that is traded, where Fee may be taken from it; "" if that is unknown
 	Maker    bool            `json:"maker,omitempty"`
 	At       time.Time       `json:"at,omitzero"`
 
 	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
+}
+
+// FeeInBase returns the part of Quantity that the venue kept as its fee.
+func (f Fill) FeeInBase() decimal.Decimal {
+	if f.FeeAsset == "" || f.FeeAsset != f.Base {
+		return decimal.Zero
+	}
+	return f.Fee
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.
