@@ -56,10 +56,14 @@ func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events [
 
 // about returns what an event is about: the order, or the symbol of a position.
 func about(e order.Event) string {
-	if e.Adjustment != nil {
+	switch {
+	case e.Adjustment != nil:
 		return e.Adjustment.Symbol.String()
+	case e.Plan != nil:
+		return e.Plan.Symbol.String()
+	default:
+		return e.OrderID
 	}
-	return e.OrderID
 }
 
 // project makes of an owner's order what the event says, and returns false for a
@@ -68,8 +72,8 @@ func (t *tx) project(owner principal.Owner, e order.Event) (bool, error) {
 	switch e.Kind {
 	case order.KindCreated:
 		return true, t.createOrder(owner, e)
-	case order.KindAdjusted:
-		return true, refused(order.NewBook(owner).Check(e)) // positions have no rows
+	case order.KindAdjusted, order.KindPlanned:
+		return true, refused(order.NewBook(owner).Check(e)) // positions and plans have no rows
 	case order.KindVenueReset:
 		return true, t.renameFills(owner, e.Survivors)
 	default:

@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ func exitRules() []rule {
 	return []rule{
 		{
 			"reduce_only", false, func(Policy) string { return "the position" },
-			"An order with reduce_only without a position that it reduces, or of more than is held. Stops and targets that hold the position are released for it.",
+			"An order with reduce_only without a position that it reduces, or of more than is held. The stops and targets of what it closes give way to it, and those of the rest stay.",
 			checkReduceOnly,
 		},
 		{
@@ -26,21 +25,60 @@ func exitRules() []rule {
 			checkReserved,
 		},
 		{
+			"which_line", false, func(Policy) string { return "the position or one line" },
+			"A stop or target for a quantity that is neither the whole position nor one line of its plan.",
+			checkWhichLine,
+		},
+		{
+			"max_stops", false, func(Policy) string { return "the venue's" },
+			"One more stop in a symbol than the venue holds at a time.",
+			checkMaxStops,
+		},
+		{
 			"allow_wider_stop", false, func(p Policy) string { return strconv.FormatBool(p.AllowWiderStop) },
-			"A stop further from the market than the one whose place it takes, unless that is allowed.",
+			"A stop further from the market than the one that the plan has, unless that is allowed.",
 			checkWiderStop,
 		},
 	}
 }
 
-// endedStops returns the stops of the position that end for the order. Those of an entry that
-// is replaced are its own.
-func (q *orderCheck) endedStops() []order.Order {
-	ends := slices.Clone(q.released)
-	if len(q.Replaced) > 0 && q.Replaced[0].Role != order.Entry {
-		ends = append(ends, q.Replaced...)
+// checkWhichLine denies a change of the plan that does not say what it is for.
+func checkWhichLine(q *orderCheck) *Denial {
+	if len(q.Unclear) == 0 {
+		return nil
 	}
-	return slices.DeleteFunc(ends, func(o order.Order) bool { return !o.IsStop() || !o.Protects(q.Held) })
+	var quantities, lines []string
+	for _, l := range q.Unclear {
+		quantities = append(quantities, l.Quantity.String())
+		lines = append(lines, fmt.Sprintf("line %s of %v (%s)", l.ID, l.Quantity, priceText(l.Protect)))
+	}
+	d := deny("quantity", q.Quantity.String(), "the whole position or a line",
+		"quantity %v is neither the whole position nor one line of its plan, which is %s; %s. Give %v to change all of it, the quantity of one line, or replaces with the ID of its stop or target.",
+		q.Quantity, strings.Join(lines, " and "), q.holding(), q.against())
+	d.Nearest = append(quantities, q.against().String())
+	return d
+}
+
+// priceText names the prices of a line.
+func priceText(p order.Protection) string {
+	var parts []string
+	for _, a := range []argument{{"stop_loss", p.StopLoss}, {"trail_percent", p.TrailPercent}, {"take_profit", p.TakeProfit}} {
+		if a.value.IsPositive() {
+			parts = append(parts, a.name+" "+a.value.String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// checkMaxStops counts the stops of the plan against what the venue holds.
+func checkMaxStops(q *orderCheck) *Denial {
+	most := q.Capabilities.MaxStops
+	if most == 0 || q.Stops <= most || q.Holder != "" {
+		return nil
+	}
+	return deny("", strconv.Itoa(q.Stops), strconv.Itoa(most),
+		"%s holds %d stops in %v at a time, and this would be number %d. Change a stop that is there with replaces, or close a part of the position first.",
+		q.venue(), most, q.Symbol, q.Stops)
 }
 
 // nextStop returns the price that triggers the stop with which the order closes the
@@ -66,27 +104,27 @@ func (q *orderCheck) trailLevel(side order.Side, trail decimal.Decimal) decimal.
 	return openRisk{quote: q.Quote}.level(order.Order{Origin: order.Origin{Spec: spec}})
 }
 
-// checkWiderStop compares with each of the stops that end for the order. One that may not
-// trade is wider than any other.
+// checkWiderStop compares with the stop of each line whose prices change. One that may not trade is
+// wider than any other.
 func checkWiderStop(q *orderCheck) *Denial {
 	stop, limited := q.nextStop()
 	if q.limits.AllowWiderStop || !stop.value.IsPositive() {
 		return nil
 	}
 	above := q.Side == order.Buy
-	for _, o := range q.endedStops() {
-		level := openRisk{quote: q.Quote}.level(o)
-		if limited && o.Type == order.Market {
+	for _, l := range q.Lines {
+		if limited && l.Protect.HasStop() && l.Protect.StopLossLimit.IsZero() {
 			return deny(stop.name, stop.value.String(), "a stop that becomes a market order",
-				"%s %v: the stop of order %s, whose place it takes, becomes a market order; one that becomes a limit order may not trade, and the policy does not allow a wider stop. Omit the limit.", stop.name, stop.value, o.ID)
+				"%s %v: the stop of line %s, whose place it takes, becomes a market order; one that becomes a limit order may not trade, and the policy does not allow a wider stop. Omit the limit.", stop.name, stop.value, l.ID)
 		}
+		level := q.lineLevel(l)
 		if !level.IsPositive() || !isBeyond(stop.value, level, above) {
 			continue
 		}
 		word, _ := words(above)
 		d := deny(stop.name, stop.value.String(), level.String()+" or nearer to the price",
-			"%s: a stop at %v is %s the stop at %v of order %s, whose place it takes, and the policy does not allow a wider stop. Use %v or a price nearer to the market.",
-			stop.name, stop.value, word, level, o.ID, level)
+			"%s: a stop at %v is %s the stop at %v of line %s, whose place it takes, and the policy does not allow a wider stop. Use %v or a price nearer to the market.",
+			stop.name, stop.value, word, level, l.ID, level)
 		if stop.name != "trail_percent" {
 			d.Nearest = []string{level.String()}
 		}
@@ -95,27 +133,38 @@ func checkWiderStop(q *orderCheck) *Denial {
 	return nil
 }
 
-// checkKeepsStop denies an order that rests in the place of the stops of a position.
-func checkKeepsStop(q *orderCheck) *Denial {
-	stops := q.endedStops()
-	if stop, _ := q.nextStop(); len(stops) == 0 || stop.value.IsPositive() || q.tradesNow() {
-		return nil
+// lineLevel returns the price that triggers the stop of a line. Nothing may be known of a trail:
+// then it follows from the last price.
+func (q *orderCheck) lineLevel(l order.Line) decimal.Decimal {
+	if l.Protect.TrailPercent.IsPositive() && l.Best.IsZero() {
+		return q.trailLevel(q.Side, l.Protect.TrailPercent)
 	}
-	return deny("stop_loss", none, "a stop",
-		"stop_loss is %s: the order would wait at %v in place of the stop %s, and the policy requires a stop (require_stop = %q). Give stop_loss too, or close at once with type market.",
-		none, q.Price, stops[0].ID, string(q.limits.RequireStop))
+	return l.Level()
 }
 
-// tradesNow reports whether the order does not rest.
-func (q *orderCheck) tradesNow() bool {
-	if q.Type == order.Market {
-		return !q.waits()
+// Rests reports whether a limit order would wait in the book: it does not trade at once, and may stay.
+func Rests(p Policy, in Intent, f Facts) bool {
+	q := newCheck(p, State{}, in, f)
+	if q.Type != order.Limit || q.waits() || q.TimeInForce == order.IOC || q.TimeInForce == order.FOK || !q.fresh() {
+		return false
 	}
 	taker, known := q.Quote.TakerPrice(q.Side)
 	if !known {
 		taker = q.Quote.Last
 	}
-	return !q.waits() && q.fresh() && !isBeyond(taker, q.Price, q.Side == order.Buy)
+	return isBeyond(taker, q.Price, q.Side == order.Buy)
+}
+
+// Takes returns why the venue does not take the orders of a line, nil if it does.
+func Takes(p Policy, in Intent, f Facts) *Denial {
+	q := newCheck(p, State{}, in, f)
+	for _, r := range capabilityRules() {
+		if d := r.check(q); d != nil {
+			d.Rule = r.name
+			return d
+		}
+	}
+	return nil
 }
 
 // claimed returns how much the exits may close. Those that exclude each other count once.
@@ -204,37 +253,6 @@ func exitName(o order.Order) string {
 	default:
 		return "order"
 	}
-}
-
-// Releases returns the orders that must be cancelled before an order with reduce_only can
-// be sent, because they hold what it closes: as few as are needed, the newest first, and
-// all orders of a group together. Entries that are filled in part are among them.
-func Releases(in Intent, f Facts) []order.Order {
-	q := orderCheck{Intent: in, Facts: f}
-	if !in.ReduceOnly {
-		return nil
-	}
-	var released []order.Order
-	free := q.against().Sub(q.openSame())
-	done := make(map[string]bool)
-	for _, o := range f.Exits {
-		if in.Quantity.LessThanOrEqual(free) {
-			break
-		}
-		if o.Group.Name != "" && done[o.Group.Name] {
-			continue
-		}
-		done[o.Group.Name] = true
-		var together []order.Order
-		for _, other := range f.Exits {
-			if other.ID == o.ID || o.Group.Name != "" && other.Group.Name == o.Group.Name {
-				together = append(together, other)
-			}
-		}
-		free = free.Add(claimed(together))
-		released = append(released, together...)
-	}
-	return append(released, f.endedEntries(in.Quantity, free)...)
 }
 
 // endedEntries returns the entries, with their legs, that must end before this much of what

@@ -123,7 +123,7 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 			continue // it waits, and gives back what its entry brings
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
-		if o.Symbol == s && releasable(o, f.Held) {
+		if o.Symbol == s && givesWay(b, o, f.Held) {
 			f.Exits = append(f.Exits, o)
 		}
 	}
@@ -145,11 +145,11 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 	return f
 }
 
-// releasable reports whether an order with reduce_only may cancel this one, which holds a
-// position of a signed quantity.
-func releasable(o order.Order, held decimal.Decimal) bool {
+// givesWay reports whether an order protects a position of a signed quantity, and so gives way to
+// an order with reduce_only.
+func givesWay(b *order.Book, o order.Order, held decimal.Decimal) bool {
 	against := held.Sign() == -int(o.Side.Sign())
-	return !o.External && against && (o.ReduceOnly || o.Protects(held))
+	return !o.External && against && (o.ReduceOnly || o.Protects(held)) && !b.IsExit(o)
 }
 
 // filling returns the open entries that brought a part of a position of a signed quantity,

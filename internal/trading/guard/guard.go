@@ -28,7 +28,9 @@ type Intent struct {
 	Exit       bool         // a leg or another order whose only purpose is to close a position
 	Holder     order.Holder // of its stop and target
 
-	Replaced []order.Order // whose place it takes, beside those that Releases returns
+	Lines   []order.Line // as they were, whose prices the order changes; trails with the best price that is known
+	Unclear []order.Line // the plan, if it does not say which part of the position the order is for
+	Stops   int          // how many stops the plan has after the order, if it adds one
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.
@@ -52,7 +54,7 @@ type Facts struct {
 	Equity       decimal.NullDecimal // of the account; null if unknown
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
-	Exits        []order.Order       // orders placed here that hold the position in the symbol and that reduce_only releases, newest first
+	Exits        []order.Order       // orders placed here that protect the position in the symbol, newest first
 
 	Filling []order.Order // entries that brought a part of the position and are open, oldest first, each followed by its open legs
 }
@@ -127,22 +129,20 @@ type orderCheck struct {
 	state  State
 	Intent
 	Facts
-	released []order.Order // as Releases returns them
 }
 
-// newCheck returns the input of the rules. What an order with reduce_only releases does not
-// count as open.
+// newCheck returns the input of the rules. For an order with reduce_only, orders that protect the
+// position do not count as open: they give way to it.
 func newCheck(p Policy, s State, in Intent, f Facts) *orderCheck {
-	releases := Releases(in, f)
 	if in.ReduceOnly {
-		switch released := claimed(f.Exits); in.Side {
+		switch legs := claimed(f.Exits); in.Side {
 		case order.Buy:
-			f.OpenBuy = f.OpenBuy.Sub(released)
+			f.OpenBuy = f.OpenBuy.Sub(legs)
 		case order.Sell:
-			f.OpenSell = f.OpenSell.Sub(released)
+			f.OpenSell = f.OpenSell.Sub(legs)
 		}
 	}
-	return &orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f, released: releases}
+	return &orderCheck{policy: p, limits: p.For(in.Symbol), state: s, Intent: in, Facts: f}
 }
 
 // reduces reports whether this order and the open ones beside it only reduce the position.

@@ -104,7 +104,7 @@ func checkRequireStop(q *orderCheck) *Denial {
 		return q.heldRequired(p)
 	}
 	if !q.opening().IsPositive() || p.entry && p.HasStop() {
-		return checkKeepsStop(q)
+		return nil
 	}
 	return deny("stop_loss", none, "a stop", "stop_loss is %s: a %v of %v opens a position, and the policy requires a stop (require_stop = %q). Give stop_loss or trail_percent.",
 		none, q.Side, q.Quantity, string(q.limits.RequireStop))

@@ -34,7 +34,8 @@ type Book struct {
 	venueIDs       map[venueID]string
 	families       map[string][]string        // IDs of the orders that have an order as Parent or as the first of their group, by creation
 	entries        map[market.Symbol][]string // IDs of the orders with Role Entry, by creation
-	pairs          map[market.Symbol][]string // IDs of the targets of pairs that protect no entry, by creation
+	plans          map[market.Symbol][]Line   // what protects the position, oldest first; a symbol that never had a plan has none
+	endedFor       map[string][]string        // by order: IDs of those that were cancelled for it
 	trades         map[string]string          // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
@@ -54,7 +55,7 @@ type venueID struct {
 func NewBook(owner principal.Owner) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), pairs: make(map[market.Symbol][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }
@@ -78,6 +79,9 @@ func (b *Book) Apply(e Event) error {
 	case e.Kind == KindVenueReset:
 		b.reset(e.Survivors)
 		return nil
+	case e.Kind == KindPlanned:
+		b.plan(e.Plan)
+		return nil
 	}
 	was, known := b.orders[o.ID]
 	if !known {
@@ -87,6 +91,9 @@ func (b *Book) Apply(e Event) error {
 	b.store(o)
 	if len(o.Fills) > len(was.Fills) {
 		b.addTrade(*e.Fill)
+		b.follow(o, *e.Fill)
+	} else if o.Role == Entry && o.Status.Final() && o.Status != was.Status {
+		b.tidy(o.Symbol)
 	}
 	return nil
 }
@@ -94,6 +101,12 @@ func (b *Book) Apply(e Event) error {
 // next returns the order after the event.
 func (b *Book) next(e Event) (Order, error) {
 	if e.Kind == KindVenueReset {
+		return Order{}, nil
+	}
+	if e.Kind == KindPlanned {
+		if !e.Plan.sound() {
+			return Order{}, errPlan()
+		}
 		return Order{}, nil
 	}
 	if e.Kind == KindAdjusted {
@@ -120,6 +133,9 @@ func (b *Book) next(e Event) (Order, error) {
 
 func (b *Book) store(o Order) {
 	b.orders[o.ID] = o
+	if o.CancelFor != "" && !slices.Contains(b.endedFor[o.CancelFor], o.ID) {
+		b.endedFor[o.CancelFor] = append(b.endedFor[o.CancelFor], o.ID)
+	}
 	if o.Status.Final() {
 		delete(b.open, o.ID)
 	} else {
@@ -162,6 +178,12 @@ func (b *Book) adjust(e Event) {
 	b.adjusted++
 	a := e.Adjustment
 	b.track(a.Symbol).add(move{At: e.At, Key: fmt.Sprintf("adjusted/%09d", b.adjusted), Quantity: a.Quantity, Price: a.Price})
+	side := Buy // of the position that it reduces
+	if a.Quantity.IsPositive() {
+		side = Sell
+	}
+	b.shorten(a.Symbol, "", side, a.Quantity.Abs())
+	b.tidy(a.Symbol)
 }
 
 // reset keeps only the venue IDs, trades and positions of the survivors of a venue reset.
@@ -178,6 +200,9 @@ func (b *Book) reset(survivors []string) {
 		for _, f := range o.Fills {
 			b.addMove(f)
 		}
+	}
+	for s := range b.plans {
+		b.tidy(s)
 	}
 }
 
@@ -308,6 +333,8 @@ func (b *Book) remove(o Order) {
 		b.evictedThrough = o.Updated
 	}
 	delete(b.orders, o.ID)
+	delete(b.endedFor, o.ID)
+	without(b.endedFor, o.CancelFor, o.ID)
 	b.leave(o)
 	delete(b.keys, o.Key)
 	if id := (venueID{o.Broker, o.Symbol, o.VenueID}); b.venueIDs[id] == o.ID {

@@ -23,9 +23,6 @@ func (b *Book) join(o Order) {
 	if o.Role == Entry && !o.External {
 		b.entries[o.Symbol] = append(b.entries[o.Symbol], o.ID)
 	}
-	if o.isPair() {
-		b.pairs[o.Symbol] = append(b.pairs[o.Symbol], o.ID)
-	}
 	for _, id := range o.family() {
 		b.families[id] = append(b.families[id], o.ID)
 	}
@@ -39,9 +36,6 @@ func (b *Book) leave(o Order) {
 	if o.Role == Entry {
 		without(b.entries, o.Symbol, o.ID)
 	}
-	if o.isPair() {
-		without(b.pairs, o.Symbol, o.ID)
-	}
 }
 
 // Replacements returns, by the ID of an order, the ID of the one that took its place: that the
@@ -54,6 +48,22 @@ func Replacements(orders []Order) map[string]string {
 		}
 	}
 	return by
+}
+
+// reached reports whether the venue had the order, or may have it.
+func (o Order) reached() bool {
+	switch {
+	case !sent(o.Status):
+		return false
+	case o.Holder != "": // candela had it
+		return true
+	case o.Status == Rejected:
+		return !o.NotSent
+	case o.Status == Canceled:
+		return o.VenueID != ""
+	default:
+		return true
+	}
 }
 
 // without removes an ID from a list.
@@ -80,6 +90,29 @@ func (b *Book) Group(name string) []Order {
 		}
 	}
 	return orders
+}
+
+// EndedFor returns the orders that the desk cancelled for another one, and those that ended with them
+// because the venue ends a group at once.
+func (b *Book) EndedFor(id string) []Order {
+	var all []Order
+	seen := make(map[string]bool)
+	add := func(o Order) {
+		if !seen[o.ID] {
+			seen[o.ID] = true
+			all = append(all, o)
+		}
+	}
+	for _, ended := range b.endedFor[id] {
+		o := b.orders[ended]
+		add(o)
+		for _, beside := range b.Group(o.Group.Name) {
+			if beside.Role != Entry && beside.CancelFor == "" {
+				add(beside)
+			}
+		}
+	}
+	return all
 }
 
 // Exits returns the orders that protect the position of an entry, by creation: its legs and

@@ -137,7 +137,7 @@ func legal(s Status, k Kind) bool {
 		return sent(s)
 	case KindResized:
 		return sent(s) && !s.Final()
-	case KindCreated, KindAdjusted, KindVenueReset, KindTrailed:
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned, KindTrailed:
 	}
 	return false
 }
@@ -394,6 +394,7 @@ const (
 	KindApprovalAsked // the owner must approve it before it is sent: Approval
 	KindApproved      // by the owner: Approval, with By and Decided
 	KindTrailed       // a trail held here followed the price: Price
+	KindPlanned       // what protects the position in a symbol: Plan
 	KindAdjusted      // a position changed without an order: Adjustment
 	KindVenueReset    // the venue deleted the account's history: Survivors
 )
@@ -402,7 +403,7 @@ const (
 // them in stored order always gives the same book.
 type Event struct {
 	Kind       Kind            `json:"kind"`
-	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted and KindVenueReset
+	OrderID    string          `json:"order_id,omitempty"` // "" for KindAdjusted, KindVenueReset and KindPlanned
 	At         time.Time       `json:"at"`                 // local time; FromReport sets the venue's time
 	VenueAt    time.Time       `json:"venue_at,omitzero"`  // venue's time, of its reports
 	VenueID    string          `json:"venue_id,omitempty"`
@@ -418,6 +419,7 @@ type Event struct {
 	Approval   *Approval       `json:"approval,omitempty"`
 	SentAs     string          `json:"sent_as,omitempty"` // of the venue's first report
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
+	Plan       *Plan           `json:"plan,omitempty"`
 	Survivors  []string        `json:"kept,omitempty"` // IDs of the orders that the venue still has
 }
 

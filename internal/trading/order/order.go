@@ -228,7 +228,8 @@ type Origin struct {
 
 	RequestedSymbol market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero if equal to Symbol
 
-	Parent   string    `json:"parent,omitempty"`   // ID of the entry whose position it protects
+	Asked    Terms     `json:"asked,omitempty"`    // as the client asked, where the order differs from it; "" if it does not
+	Parent   string    `json:"parent,omitempty"`   // ID of the line that it protects or closes
 	Replaces string    `json:"replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
 	Risk     Risk      `json:"risk,omitzero"`      // from which Quantity followed; zero if that was given
@@ -285,6 +286,12 @@ type Order struct {
 	Doubted         time.Time `json:"doubted,omitzero"`       // newest report that was unknown or contradictory
 	Doubt           string    `json:"doubt,omitempty"`        // its reason
 }
+
+// deskClient is Origin.Client of the orders that the desk places by itself.
+const deskClient = "candela"
+
+// ByDesk reports whether the desk placed the order, because a line asks for it.
+func (o Order) ByDesk() bool { return o.Client == deskClient && o.Token == "" }
 
 // Handle returns the order's name at the venue. That does not know our ID of an external
 // order.
@@ -373,6 +380,7 @@ type PricedPosition struct {
 	FeesInBase decimal.Decimal `json:"Taken"`              // fees taken out of Quantity
 	Quote      Quote           `json:"Quote"`              // Last is zero if unknown
 	Protected  decimal.Decimal `json:"Protected,omitzero"` // how much of it open stops would close
+	Plan       []Line          `json:"Plan,omitempty"`     // what should protect it, oldest first
 	Gaps       []Gap           `json:"Gaps,omitempty"`     // parts that should have a stop and have none
 	Mode       Mode            `json:"Mode"`
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -68,7 +69,7 @@ func (r Request) Matches(o Order) bool {
 		spec.Quantity = o.Quantity // which followed from the risk
 	}
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		spec.Terms() == o.Terms() && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Risk.equal(o.Risk)
+		spec.Terms() == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Risk.equal(o.Risk)
 }
 
 // Spec returns the order that is sent for the request, or the first of its group: the entry
@@ -128,6 +129,9 @@ type Placed struct {
 	Released []string  `json:"released,omitempty"` // IDs of the orders that are cancelled because they hold what this one sells
 
 	UnprotectedFor time.Duration `json:"unprotected_for,omitempty"` // from the end of the stop that it replaces until it was accepted
+
+	Plan    []Line   `json:"plan,omitempty"`    // of the symbol, after it
+	Changed []string `json:"changed,omitempty"` // IDs of the lines whose prices it changed
 }
 
 // Estimate is what an order would cost and risk, in the account's currency unless it is a

@@ -28,6 +28,7 @@ type snapshotJSON struct {
 	Unnamed  []string                 `json:"unnamed,omitempty"`  // IDs of orders that lost their venue ID
 	Freed    map[string][]string      `json:"freed,omitempty"`    // by order: keys of fills whose trades are no longer known
 	Tracks   []track                  `json:"tracks,omitempty"`   // by symbol
+	Plans    []Plan                   `json:"plans,omitempty"`    // by symbol
 	Turnover map[int64][]symbolAmount `json:"turnover,omitempty"` // by day, then by symbol
 	Newest   int64                    `json:"newest,omitempty"`
 	Adjusted int                      `json:"adjusted,omitempty"`
@@ -90,6 +91,10 @@ func (b *Book) toJSON() snapshotJSON {
 		s.Tracks = append(s.Tracks, *t)
 	}
 	slices.SortFunc(s.Tracks, func(x, y track) int { return bySymbol(x.Base.Symbol, y.Base.Symbol) })
+	for symbol, lines := range b.plans {
+		s.Plans = append(s.Plans, Plan{symbol, lines})
+	}
+	slices.SortFunc(s.Plans, func(x, y Plan) int { return bySymbol(x.Symbol, y.Symbol) })
 	for day, sums := range b.turnover {
 		for symbol, amount := range sums {
 			s.Turnover[day] = append(s.Turnover[day], symbolAmount{symbol, amount})
@@ -147,6 +152,9 @@ func (s *snapshotJSON) book() (*Book, error) {
 	for _, t := range s.Tracks {
 		t.now = t.Base
 		b.positions[t.Base.Symbol] = &t
+	}
+	for _, p := range s.Plans {
+		b.plans[p.Symbol] = p.Lines
 	}
 	for day, sums := range s.Turnover {
 		b.turnover[day] = make(map[market.Symbol]decimal.Decimal, len(sums))

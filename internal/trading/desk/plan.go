@@ -1,0 +1,291 @@
+package desk
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// proposal is what a request asks for: orders, and a change of the plan of its symbol.
+type proposal struct {
+	asked  order.Origin   // the order that the client asked for, one of orders
+	orders []order.Origin // that are sent in one request, first the head
+	ends   []order.Order  // that must end before they are sent
+	intent guard.Intent   // of asked
+
+	lines  []order.Line  // the plan after it; nil if it stays
+	change *planChange   // of the plan, if its prices change
+	facts  guard.Facts   // by which it is judged
+	replaced []order.Order // whose place it takes, beside legs
+}
+
+// planChange is how a plan changed, so that it can be undone.
+type planChange struct {
+	order.Change
+	before    []order.Line
+	concerned []string
+}
+
+// propose works out what a request asks for.
+func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Facts) (proposal, error) {
+	asked := r
+	r = l.asPlan(caller, r, facts)
+	p := proposal{facts: facts, asked: l.origin(caller, r)}
+	if r.Side != asked.Side || r.Spec("", "").Terms() != asked.Spec("", "").Terms() {
+		p.asked.Asked = asked.Spec("", "").Terms()
+	}
+	leg, err := l.replacedOrders(&p, r)
+	if err != nil {
+		return p, err
+	}
+	switch {
+	case !r.ReduceOnly:
+		l.proposeEntry(&p)
+	case r.Protect.IsZero():
+		l.proposeExit(&p, leg)
+	default:
+		l.proposeChange(&p, r, leg)
+	}
+	return p, nil
+}
+
+// asPlan returns a request to close a position at a price that is not there yet as a change of the
+// plan: a stop_price is a stop_loss, and a limit that would rest on the profit side a take_profit.
+func (l *loop) asPlan(caller principal.Caller, r order.Request, facts guard.Facts) order.Request {
+	if !r.ReduceOnly || !r.Protect.IsZero() || facts.Held.Sign() != -int(r.Side.Sign()) {
+		return r
+	}
+	switch {
+	case r.StopPrice.IsPositive():
+		r.Protect.StopLoss, r.Protect.StopLossLimit = r.StopPrice, r.Price
+	case r.TimeInForce != order.Day && guard.Rests(l.cfg.Policy, intent(l.origin(caller, r)), facts):
+		r.Protect.TakeProfit = r.Price
+	default:
+		return r
+	}
+	r.Type, r.Price, r.StopPrice = order.Market, decimal.Zero, decimal.Zero
+	return r
+}
+
+// proposeEntry is an order that may open a position. With a stop or target it adds a line.
+func (l *loop) proposeEntry(p *proposal) {
+	g := &p.asked
+	g.Holder, p.facts = l.holder(intent(*g), p.facts)
+	p.ends = append(p.ends, p.replaced...)
+	p.facts = p.facts.Without(p.ends)
+	p.intent = intent(*g)
+	g.Edge = guard.Edge(l.cfg.Policy, p.intent, p.facts)
+	if g.Role == order.Entry {
+		p.lines = append(l.lines(g.Symbol), order.Line{ID: g.ID, Side: g.Side, Protect: g.Protect, By: g.ID})
+		if g.Protect.HasStop() {
+			p.intent.Stops = stops(p.lines)
+		}
+	}
+	p.orders = l.withLegs(*g)
+}
+
+// proposeExit closes a part of a position now: of the line that is named, else first what no line is
+// for, then the oldest. The orders that protect this part end first.
+func (l *loop) proposeExit(p *proposal, leg string) {
+	g := &p.asked
+	g.Parent = leg
+	p.ends = append(p.ends, p.replaced...)
+	p.facts = p.facts.Without(p.replaced)
+	p.intent = intent(*g)
+	for _, id := range l.book.Shortened(g.Symbol, cmp.Or(g.Parent, g.ID), g.Side.Opposite(), g.Quantity) {
+		p.ends = append(p.ends, l.lineOrders(g.Symbol, id)...)
+	}
+	if lines := l.lines(g.Symbol); trails(lines) && len(p.ends) > 0 {
+		p.lines = lines // with the best prices of now
+	}
+	p.orders = []order.Origin{*g}
+}
+
+// lineOrders returns the orders at the venue that must end before the line changes: its legs, and an
+// entry that may bring more.
+func (l *loop) lineOrders(s market.Symbol, line string) []order.Order {
+	var all []order.Order
+	if entry, ok := l.book.Order(line); ok && entry.Role == order.Entry && !entry.Status.Final() {
+		all = append(all, entry)
+	}
+	for _, o := range l.book.Legs(s) {
+		if o.Line() == line && !o.Local() {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// proposeChange changes the prices of the plan. The order that the client asked for is the stop or
+// the target of the first line that it concerns; what the line has beside it goes with it.
+func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
+	g, s := &p.asked, r.Symbol
+	before, inst := l.lines(s), l.instruments[s]
+	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
+	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity)}
+	after, concerned, ok := c.Apply(before, bare)
+	p.intent = intent(*g)
+	if !ok {
+		p.intent.Unclear = before
+		p.orders = []order.Origin{*g}
+		return
+	}
+	for _, id := range concerned {
+		p.ends = append(p.ends, l.lineOrders(s, id)...)
+	}
+	for _, line := range before {
+		if slices.Contains(concerned, line.ID) {
+			p.intent.Lines = append(p.intent.Lines, line)
+		}
+	}
+	p.lines, p.change = after, &planChange{c, before, concerned}
+	line := after[slices.IndexFunc(after, func(l order.Line) bool { return l.ID == concerned[0] })]
+	if r.Protect.HasStop() {
+		p.intent.Stops = stops(after)
+	}
+	p.facts = p.facts.Without(p.ends)
+	l.formGroup(p, r, line)
+}
+
+// formGroup sets the orders of a line that changes, with the order that the client asked for among them.
+func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
+	g := &p.asked
+	g.Parent, g.Quantity = line.ID, order.RoundDown(line.Quantity, l.instruments[r.Symbol].Step)
+	if !g.Quantity.Equal(r.Quantity) && g.Asked == "" {
+		g.Asked = r.Spec("", "").Terms()
+	}
+	whole := order.Request{Symbol: r.Symbol, Side: r.Side, Type: order.Market, Quantity: g.Quantity, ReduceOnly: true, Protect: line.Protect, TimeInForce: r.TimeInForce}
+	head := *g
+	head.Spec = whole.Spec(g.ID, g.Owner)
+	head.Holder, p.facts = l.holder(intent(head), p.facts)
+	orders := l.withLegs(head)
+	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
+		l.swapRoles(orders, g)
+	}
+	p.orders = orders
+	for i := range orders {
+		orders[i].Parent = line.ID
+		if orders[i].ID == g.ID {
+			orders[i].Asked = g.Asked
+			if terms := orders[i].Terms(); g.Asked == "" && terms != g.Terms() {
+				orders[i].Asked = g.Terms()
+			}
+			p.asked = orders[i]
+		}
+	}
+	stop, lines, count := p.intent.Unclear, p.intent.Lines, p.intent.Stops
+	own := r
+	own.Quantity = g.Quantity
+	judged := p.asked
+	judged.Spec = own.Spec(g.ID, g.Owner)
+	p.intent = intent(judged)
+	p.intent.Unclear, p.intent.Lines, p.intent.Stops = stop, lines, count
+}
+
+// swapRoles makes the stop of a pair the order that the client asked for, and the target one of the
+// desk's own.
+func (l *loop) swapRoles(orders []order.Origin, asked *order.Origin) {
+	target, stop := &orders[0], &orders[1]
+	name := id.New(l.cfg.Now())
+	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Risk = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Risk
+	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder}
+	target.ID, target.Group.Name, stop.Group.Name = name, name, name
+}
+
+// judge returns why a proposal is denied.
+func (l *loop) judgeProposal(p *proposal) *guard.Denial {
+	p.intent.Holder = p.orders[0].Holder
+	if denial := guard.Check(l.cfg.Policy, l.state, p.intent, p.facts); denial != nil {
+		return denial
+	}
+	if p.change != nil {
+		if denial := cmp.Or(l.filling(p), guard.Takes(l.cfg.Policy, intent(p.orders[0]), p.facts)); denial != nil {
+			return denial
+		}
+	}
+	return guard.CheckReplacing(l.cfg.Policy, p.intent, p.facts, p.asked.Replaces)
+}
+
+// filling denies a change of the prices of an entry that may bring more: the venue has its legs.
+func (l *loop) filling(p *proposal) *guard.Denial {
+	for _, o := range p.ends {
+		if o.Role == order.Entry {
+			return guard.NotFreed("entry_open", "Order "+o.ID+" is being filled, and its stop and target belong to it. Cancel it with cancel_order, or replace it with all its prices.")
+		}
+	}
+	return nil
+}
+
+// stops counts the lines with a stop.
+func stops(lines []order.Line) int {
+	n := 0
+	for _, line := range lines {
+		if line.Protect.HasStop() {
+			n++
+		}
+	}
+	return n
+}
+
+// trails reports whether a line follows the price.
+func trails(lines []order.Line) bool {
+	return slices.ContainsFunc(lines, func(l order.Line) bool { return l.Protect.TrailPercent.IsPositive() })
+}
+
+// lines returns the plan of a symbol, with the best prices that its trails have followed.
+func (l *loop) lines(s market.Symbol) []order.Line {
+	lines := l.book.Lines(s)
+	for i := range lines {
+		lines[i].Best = l.best(s, lines[i])
+	}
+	return lines
+}
+
+// exiting returns how much of a position orders close that are on their way.
+func (l *loop) exiting(s market.Symbol) decimal.Decimal {
+	var sum decimal.Decimal
+	for _, o := range l.book.Open() {
+		if o.Symbol == s && l.book.IsExit(o) && o.Status != order.PendingApproval {
+			sum = sum.Add(o.Remaining())
+		}
+	}
+	return sum
+}
+
+// feeSlack returns how much less than was bought may be left of it after a fee in the asset itself.
+func (l *loop) feeSlack(s market.Symbol, quantity decimal.Decimal) decimal.Decimal {
+	fees := l.book.Position(s).Fees[l.instruments[s].Base]
+	return decimal.Min(decimal.Max(fees, decimal.Zero), quantity.Shift(-2))
+}
+
+// changed returns the event that records a plan, none if it stays.
+func (l *loop) planned(s market.Symbol, lines []order.Line) []order.Event {
+	if lines == nil {
+		return nil
+	}
+	e := order.Planned(s, lines)
+	e.At = l.now()
+	return []order.Event{e}
+}
+
+// undo returns the event that takes back a change of the plan.
+func (l *loop) undo(s market.Symbol, c *planChange) []order.Event {
+	if c == nil {
+		return nil
+	}
+	return l.planned(s, c.Undo(l.lines(s), c.before, c.concerned))
+}
+
+// errBusyLine is the fault of a request while another one changes the protection of its symbol for too
+// long.
+func errBusyLine(head string) error {
+	return fault.New(fault.Unavailable, "busy", "Order %s is changing the protection of the same position and has no answer yet; nothing was done. Retry in 1 s.", head).Retry(1e9)
+}

@@ -1,0 +1,278 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// deferred is an order that is sent when others have ended: those that it replaces, or that protect
+// what it closes or changes. It is recorded together with the plan and the cancels, and judged again
+// before it is sent. A restart forgets it, and then it is denied: an order is not sent late. The
+// plan stays, and the orders that it asks for are placed.
+type deferred struct {
+	caller      principal.Caller
+	requestedAt time.Time
+	market      symbolMarket
+	asked       string                     // ID of the order that the client asked for
+	waitsFor    []string                   // IDs
+	cancelled   []string                   // IDs of those for which a cancel is sent
+	filled      map[string]decimal.Decimal // of waitsFor, when it was requested
+	change      *planChange                // nil if the prices of the plan stay
+	swapping    bool                       // the broker ends and places in one step
+}
+
+// changing returns the first order of a request that waits and concerns a symbol, "" if none does.
+func (l *loop) changing(s market.Symbol) string {
+	for head := range l.deferred {
+		if o, _ := l.book.Order(head); o.Symbol == s {
+			return head
+		}
+	}
+	return ""
+}
+
+// deferSend records a proposal and the cancels of what must end first, in one commit.
+func (l *loop) deferSend(caller principal.Caller, p proposal, requestedAt time.Time, m symbolMarket) *callResult {
+	d := &deferred{caller: caller, requestedAt: requestedAt.Round(0), market: m, asked: p.asked.ID, change: p.change, filled: make(map[string]decimal.Decimal)}
+	now, head := l.now(), p.orders[0].ID
+	var events []order.Event
+	for i := range p.orders {
+		events = append(events, order.Event{Kind: order.KindCreated, OrderID: p.orders[i].ID, At: now, Origin: &p.orders[i]})
+	}
+	for _, o := range l.cancelledFirst(p.ends) {
+		d.cancelled = append(d.cancelled, o.ID)
+		events = append(events, l.cancelEvents(o, head)...)
+	}
+	events = append(events, l.planned(p.asked.Symbol, p.lines)...)
+	if err := l.commit(caller, append(events, l.endLocal(&p)...)...); err != nil {
+		return failed(persistError(err))
+	}
+	for _, o := range p.ends {
+		d.waitsFor = append(d.waitsFor, o.ID)
+		d.filled[o.ID] = o.Filled
+	}
+	for _, g := range p.orders {
+		l.inFlight[g.ID] = true // nothing else is done with it
+	}
+	l.deferred[head] = d
+	if !l.swap(head, d) {
+		for _, id := range d.cancelled {
+			l.advanceOrder(id)
+		}
+	}
+	t := &callResult{}
+	t.order.Order, _ = l.book.Order(p.asked.ID)
+	t.waiter = l.addWaiter(p.asked.ID, submitFinished)
+	return t
+}
+
+// endLocal returns the events that end orders which candela holds and whose line changes.
+func (l *loop) endLocal(p *proposal) []order.Event {
+	if p.change == nil {
+		return nil
+	}
+	var events []order.Event
+	for _, o := range l.book.Legs(p.asked.Symbol) {
+		if o.Local() && slices.Contains(p.change.concerned, o.Line()) {
+			events = append(events, l.cancelEvents(o, p.orders[0].ID)...)
+		}
+	}
+	return events
+}
+
+// advanceDeferred sends the orders that waited for others to end, or denies them.
+func (l *loop) advanceDeferred() {
+	for head, d := range l.deferred {
+		o, _ := l.book.Order(head)
+		if d.swapping {
+			continue
+		}
+		if denial, wait := l.judgeDeferred(o, d); !wait {
+			delete(l.deferred, head)
+			l.finishDeferred(o, d, denial)
+		}
+	}
+	for _, o := range l.book.Open() {
+		if o.Status == order.New && !l.inFlight[o.ID] && (o.Group.Name == "" || o.Group.Name == o.ID) {
+			l.finishDeferred(o, nil, guard.NotFreed("not_sent_late", "candela stopped before the order could be sent, and does not send it late. What the plan asks for is placed."))
+		}
+	}
+}
+
+// judgeDeferred returns whether an order still waits, or why it is denied.
+func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, wait bool) {
+	if o.Status != order.New {
+		return nil, false
+	}
+	asked, _ := l.book.Order(d.asked)
+	ended := true
+	for _, id := range d.waitsFor {
+		other, ok := l.book.Order(id)
+		if !ok || other.Status.Final() && !other.NeedsQuery() && !l.inFlight[id] {
+			if denial := filledFirst(asked, other, d); denial != nil {
+				return denial, false
+			}
+			continue
+		}
+		ended = false
+		if slices.Contains(d.cancelled, id) && other.CancelRequested.IsZero() && !other.Status.Final() && !l.inFlight[id] {
+			return guard.NotFreed("cancel_failed", "Order "+id+" could not be cancelled, so nothing was sent. Try again."), false
+		}
+	}
+	if err := l.checkStale(o, d.requestedAt); err != nil {
+		return guard.NotFreed("too_late", "The orders that must end first were not confirmed as cancelled in time, so nothing was sent. Check get_orders."), false
+	}
+	if !ended {
+		return nil, true
+	}
+	if quote, ok := l.cfg.Market.LastQuote(o.Symbol); ok {
+		d.market.quote = quote
+	}
+	facts := heldBy(o.Holder, l.facts(o.Symbol, d.market))
+	facts.Recent = nil // it was counted when it was requested
+	if denial := guard.Check(l.cfg.Policy, l.state, intent(asked.Origin), facts); denial != nil {
+		return denial, false
+	}
+	return guard.CheckReplacing(l.cfg.Policy, intent(asked.Origin), facts, asked.Replaces), false
+}
+
+// filledFirst denies an order that takes the place of another, or closes what that one held, if the
+// other was filled in the meantime: it would close something else that is held.
+func filledFirst(o, other order.Order, d *deferred) *guard.Denial {
+	switch {
+	case o.Replaces == other.ID && other.Status == order.Filled:
+		return guard.NotFreed("replaces", "Order "+other.ID+" was filled before it could be replaced.")
+	case o.ReduceOnly && other.Role != order.Entry && other.Filled.GreaterThan(d.filled[other.ID]):
+		return guard.NotFreed("reduce_only", "Order "+other.ID+" was filled before it could be cancelled, so nothing was sent. Check get_positions.")
+	default:
+		return nil
+	}
+}
+
+// finishDeferred sends an order that waited, or records its denial. A record that fails is
+// tried again on the next tick, as a denial.
+func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) {
+	orders := append([]order.Order{o}, l.legs(o)...)
+	var events []order.Event
+	for _, one := range orders {
+		delete(l.inFlight, one.ID)
+		if denial != nil {
+			events = append(events, order.Event{Kind: order.KindDenied, OrderID: one.ID, At: l.now(), Reason: denial.Text, Denial: denial.Record()})
+		} else {
+			events = append(events, l.event(one, one.Departure(), "")...)
+		}
+	}
+	if o.Status != order.New {
+		return
+	}
+	if denial != nil && d != nil {
+		events = append(events, l.undo(o.Symbol, d.change)...)
+	}
+	if err := l.commit(l.systemCaller(), events...); err != nil {
+		l.cfg.Log.ErrorContext(l.drainCtx, "order that waited could not be saved", "order", o.ID, "error", err)
+		return
+	}
+	if denial != nil {
+		l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", o.ID, "rule", denial.Rule, "client", o.Client)
+		return
+	}
+	if d.change != nil {
+		l.changes[o.ID] = d.change
+	}
+	if o, _ = l.book.Order(o.ID); !o.Local() {
+		l.queueSubmit(d.caller, o, d.requestedAt)
+	}
+}
+
+// swap ends orders and sends others in one step, where the broker can: the order that waits, and
+// whatever the plan asks for beside it. It reports false where that is not possible. If the broker refuses,
+// nothing has changed there, and the orders are ended and sent one after the other.
+func (l *loop) swap(head string, d *deferred) bool {
+	swapper, ok := l.cfg.Broker.(broker.Swapper)
+	first, _ := l.book.Order(head)
+	if !ok || first.Local() || l.state.Level() == guard.Halted {
+		return false
+	}
+	var ended []order.Handle
+	for _, id := range d.waitsFor {
+		o, _ := l.book.Order(id)
+		if o.Role == order.Entry || o.VenueID == "" || l.inFlight[id] {
+			return false
+		}
+		ended = append(ended, o.Handle())
+	}
+	groups := [][]order.Order{l.departing(first)}
+	var events []order.Event
+	for _, o := range groups[0] {
+		events = append(events, l.event(o, order.KindSent, "")...)
+	}
+	legs := l.missingLegs(first.Symbol)
+	for _, orders := range legs {
+		events = append(events, sentEvents(orders, l.now())...)
+	}
+	if l.commit(l.systemCaller(), events...) != nil {
+		return false
+	}
+	for _, orders := range legs {
+		var group []order.Order
+		for _, g := range orders {
+			o, _ := l.book.Order(g.ID)
+			group = append(group, o)
+			l.inFlight[g.ID] = true
+		}
+		groups = append(groups, group)
+	}
+	d.swapping = true
+	l.sends.addIf(func(ctx context.Context) func() {
+		specs := make([][]order.Spec, len(groups))
+		for i, group := range groups {
+			for _, o := range group {
+				specs[i] = append(specs[i], o.Outgoing())
+			}
+		}
+		swapped, err := swapper.Swap(ctx, ended, specs)
+		return func() { l.handleSwap(head, d, groups, swapped, err) }
+	}, func() bool { return true })
+	return true
+}
+
+// handleSwap applies the result of a swap.
+func (l *loop) handleSwap(head string, d *deferred, groups [][]order.Order, swapped broker.Swapped, err error) {
+	delete(l.deferred, head)
+	first, _ := l.book.Order(head)
+	if err != nil {
+		l.cfg.Log.WarnContext(l.drainCtx, "swap failed", "order", head, "error", err)
+		l.handleSubmitResult(slices.Concat(groups...), nil, err)
+		l.separately(first, d)
+		return
+	}
+	var events []order.Event
+	for i, id := range d.waitsFor {
+		if o, ok := l.book.Order(id); ok && i < len(swapped.Ended) {
+			events = append(events, l.reportEvents(o, swapped.Ended[i])...)
+		}
+	}
+	l.commitReport(first, events)
+	l.handleSubmitResult(slices.Concat(groups...), slices.Concat(swapped.Placed...), nil)
+}
+
+// separately takes back the cancels of a swap that the broker refused: its orders still stand.
+func (l *loop) separately(first order.Order, d *deferred) {
+	var events []order.Event
+	for _, id := range d.waitsFor {
+		if o, ok := l.book.Order(id); ok && !o.Status.Final() && !o.CancelRequested.IsZero() {
+			events = append(events, l.event(o, order.KindCancelFailed, "the order for which it was to end was refused")...)
+		}
+	}
+	events = append(events, l.undo(first.Symbol, d.change)...)
+	l.commitReport(first, events)
+}

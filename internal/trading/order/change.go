@@ -1,0 +1,126 @@
+package order
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+)
+
+// Change asks for other prices of a part of a position. What it does not name stays.
+type Change struct {
+	ID       string          // of the order that asks
+	Side     Side            // of the position
+	Line     string          // that is named; "" if the quantity says which is meant
+	Quantity decimal.Decimal // of the part
+	Protect  Protection      // the prices that are named
+	Step     decimal.Decimal // of quantities at the venue; zero for any
+	Slack    decimal.Decimal // how much more than there is may be asked for: a fee was taken from it
+}
+
+// Apply returns the lines after the change, and the IDs of those that it concerns. It returns false
+// if the quantity is neither the whole position, nor a line, nor a part of what no line is for, nor
+// of the only line.
+func (c Change) Apply(lines []Line, bare decimal.Decimal) (after []Line, concerned []string, ok bool) {
+	after = slices.Clone(lines)
+	whole := bare
+	for _, l := range lines {
+		whole = whole.Add(l.Quantity)
+	}
+	bare = RoundDown(bare, c.Step)
+	switch i := c.chosen(lines, bare); {
+	case c.Line != "" && i < 0:
+		return nil, nil, false
+	case c.Line == "" && c.means(whole):
+		for i := range after {
+			after[i] = after[i].With(c.Protect, c.ID)
+			concerned = append(concerned, after[i].ID)
+		}
+		if bare.IsPositive() {
+			after, concerned = append(after, c.line(bare)), append(concerned, c.ID)
+		}
+		return after, concerned, true
+	case c.Line == "" && bare.IsPositive() && (c.Quantity.LessThanOrEqual(bare) || c.means(bare)):
+		return append(after, c.line(decimal.Min(bare, c.Quantity))), []string{c.ID}, true
+	case i >= 0 && (c.means(after[i].Quantity) || c.Quantity.IsZero()):
+		after[i] = after[i].With(c.Protect, c.ID)
+		return after, []string{after[i].ID}, true
+	case i >= 0 && c.Quantity.LessThan(after[i].Quantity):
+		part := after[i].With(c.Protect, c.ID)
+		part.ID, part.Quantity = c.ID, c.Quantity
+		after[i].Quantity = after[i].Quantity.Sub(c.Quantity)
+		return slices.Insert(after, i+1, part), []string{part.ID, after[i].ID}, true
+	default:
+		return nil, nil, false
+	}
+}
+
+// Undo returns the lines as they were before the change, with the quantities of now. concerned is what
+// Apply returned.
+func (c Change) Undo(now, before []Line, concerned []string) []Line {
+	after := slices.Clone(now)
+	for _, id := range concerned {
+		i, was := lineIndex(after, id), lineIndex(before, id)
+		switch {
+		case i < 0:
+		case was >= 0:
+			after[i].Protect, after[i].Best, after[i].By = before[was].Protect, before[was].Best, before[was].By
+		default:
+			part := after[i].Quantity
+			after = slices.Delete(after, i, i+1)
+			if concerned[0] == c.ID && len(concerned) == 2 { // a part of the other
+				if rest := lineIndex(after, concerned[1]); rest >= 0 {
+					after[rest].Quantity = after[rest].Quantity.Add(part)
+				}
+			}
+		}
+	}
+	return after
+}
+
+// chosen returns the index of the line that is meant, or -1: the one that is named, the only one, or
+// the only one of this quantity. Of several of them it is the only one without a stop.
+func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
+	if c.Line != "" {
+		return lineIndex(lines, c.Line)
+	}
+	if len(lines) == 1 && bare.IsZero() {
+		return 0
+	}
+	var same, lacking []int
+	for i, l := range lines {
+		if c.means(l.Quantity) {
+			same = append(same, i)
+			if !l.Protect.HasStop() {
+				lacking = append(lacking, i)
+			}
+		}
+	}
+	switch {
+	case len(same) == 1:
+		return same[0]
+	case len(lacking) == 1 && c.Protect.HasStop():
+		return lacking[0]
+	default:
+		return -1
+	}
+}
+
+// means reports whether the quantity stands for all of another, which may be off the venue's step
+// or smaller by a fee.
+func (c Change) means(all decimal.Decimal) bool {
+	return all.IsPositive() && (c.Quantity.Equal(RoundDown(all, c.Step)) || c.Quantity.Equal(all) ||
+		c.Quantity.GreaterThan(all) && c.Quantity.LessThanOrEqual(all.Add(c.Slack)))
+}
+
+// line returns a new line.
+func (c Change) line(quantity decimal.Decimal) Line {
+	return Line{ID: c.ID, Side: c.Side, Quantity: quantity, Protect: c.Protect, By: c.ID}
+}
+
+// RoundDown returns a quantity on the venue's step, at most d.
+func RoundDown(d, step decimal.Decimal) decimal.Decimal {
+	if !step.IsPositive() || !d.IsPositive() {
+		return d
+	}
+	return d.Sub(d.Mod(step))
+}
