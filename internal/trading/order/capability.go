@@ -17,6 +17,7 @@ type Capabilities struct {
 	TrailMin  decimal.Decimal // of TrailPercent; both zero where orders cannot trail
 	TrailMax  decimal.Decimal
 	TrailStep decimal.Decimal // zero for any
+	TrailFrom bool            // a trail may begin from a best price that is past
 
 	Pairs       bool // a target and a stop of which one cancels the other
 	OneLeg      bool // an entry with a stop or a target
@@ -28,6 +29,7 @@ type Capabilities struct {
 	FlatEntry   bool // an entry with legs only while nothing is held in the symbol
 	SellEntry   bool // an entry with legs may sell short
 	StopEntry   bool // an entry with legs may wait for a stop price
+	MaxStops    int  // how many stops the venue holds in a symbol at a time; 0 for no bound
 
 	CancelEndsGroup bool // the cancel of one order of a group ends the others; else legs and pairs are cancelled one by one
 	KeepsLegs       bool // after the cancel of an entry that is filled in part, its legs work on for that part
@@ -40,7 +42,7 @@ func (c Capabilities) Held() Capabilities {
 	c.StopEntry = c.Stops && c.StopLimits
 	c.Stops, c.StopLimits, c.Pairs, c.OneLeg, c.TwoLegs, c.MarketEntry, c.TrailLeg, c.LegsInPart, c.KeepsLegs = true, true, true, true, true, true, true, true, true
 	c.TrailMin, c.TrailMax, c.TrailStep = decimal.New(1, -1), decimal.NewFromInt(20), decimal.Zero
-	c.WholeLegs, c.FlatEntry, c.CancelEndsGroup = false, false, false
+	c.WholeLegs, c.FlatEntry, c.CancelEndsGroup, c.TrailFrom, c.MaxStops = false, false, false, true, 0
 	return c
 }
 

@@ -170,11 +170,15 @@ func (p *plan) place(g batch) error {
 		return err
 	}
 	tickets := p.accept(g)
-	if err := p.afford(tickets[0], rests, price); err != nil {
+	late := slices.IndexFunc(tickets, func(t *ticket) bool { return t.TrailPercent.IsPositive() && t.waits() && t.reached(g.quote.Last) })
+	if err := p.afford(tickets[0], rests && late < 0, price); err != nil {
 		return err
 	}
 	atOnce := first.TimeInForce == order.IOC || first.TimeInForce == order.FOK
 	switch {
+	case late >= 0: // the price is beyond the stop of a trail that goes on
+		p.trigger(tickets[late], false)
+		p.fill(tickets[late], order.Fill{Quantity: first.Quantity, Price: price})
 	case !rests:
 		p.fill(tickets[0], order.Fill{Quantity: first.Quantity, Price: price})
 	case !waits && atOnce:
@@ -192,7 +196,7 @@ func (p *plan) accept(g batch) []*ticket {
 			Spec: o, VenueID: p.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
 		}
 		if !o.Group.Leg && o.TrailPercent.IsPositive() {
-			t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).trail(g.quote.Last)
+			t.Best, t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).start(g.quote.Last)
 		}
 		if o.TimeInForce == order.Day {
 			t.Ends = p.sessionEnd(o.Symbol.Venue, inst.Calendar)
