@@ -108,6 +108,22 @@ type Broker interface {
 	Stream(ctx context.Context, ready func(), out chan<- order.Report) error
 }
 
+// Swapper is a Broker that ends orders and places others in one step.
+type Swapper interface {
+	// Swap cancels orders and submits groups, or does nothing: no price is seen between the
+	// two, and what the cancels free serves the new orders. Each group is one order as Submit
+	// takes it, or the orders of a group as SubmitGroup does. An order of ended that is not
+	// open, such as after a fill, refuses all (ErrRejected), and so does a group that would
+	// be refused on its own.
+	Swap(ctx context.Context, ended []order.Handle, groups [][]order.Spec) (Swapped, error)
+}
+
+// Swapped has the reports of a Swap, in the sequence of its arguments.
+type Swapped struct {
+	Ended  []order.Report
+	Placed [][]order.Report
+}
+
 // Fees is a Broker whose venue says what it takes of a trade.
 type Fees interface {
 	// FeePercent returns the most that a trade of the account in a symbol costs, in percent.

@@ -56,7 +56,7 @@ func (g *Origin) Outgoing() Spec {
 		s.Role = 0
 		return s
 	}
-	s.Role, s.StopPrice, s.TrailPercent, s.TimeInForce = Exit, decimal.Zero, decimal.Zero, 0
+	s.Role, s.StopPrice, s.TrailPercent, s.Best, s.TimeInForce = Exit, decimal.Zero, decimal.Zero, decimal.Zero, 0
 	return s
 }
 

@@ -100,7 +100,7 @@ func create(o Order, e Event) (Order, error) {
 		return o, fmt.Errorf("order %s is created twice: %w", o.ID, ErrTransition)
 	case g == nil || g.ID == "" || g.ID != e.OrderID || g.Symbol.IsZero() || g.Side.String() == "" || !g.Quantity.IsPositive(),
 		g.Type.String() == "" && !g.External, // venues have more types
-		!within(maxFactDigits, g.Quantity, g.Price, g.StopPrice, g.TrailPercent, g.Edge), !g.Protect.bounded():
+		!within(maxFactDigits, g.Quantity, g.Price, g.StopPrice, g.TrailPercent, g.Best, g.Edge), !g.Protect.bounded():
 		return o, fmt.Errorf("created without id, symbol, side, type or quantity: %w", ErrMalformed)
 	case g.External: // the venue has it already
 		return Order{Origin: *g, Status: Submitted, VenueID: e.VenueID, Created: e.At, Updated: e.At}, nil

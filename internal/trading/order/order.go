@@ -128,6 +128,7 @@ type Spec struct {
 
 	StopPrice    decimal.Decimal `json:"stop_price,omitzero"`    // at which it becomes the order that Type says; zero if it does not wait
 	TrailPercent decimal.Decimal `json:"trail_percent,omitzero"` // the stop price follows the best price at this distance; zero if it does not
+	Best         decimal.Decimal `json:"best,omitzero"`          // of a trail: the best price so far, from which it goes on; zero to begin at the price of now
 	TimeInForce  TimeInForce     `json:"time_in_force,omitempty"`
 	PostOnly     bool            `json:"post_only,omitempty"`   // it rests, or it is refused
 	ReduceOnly   bool            `json:"reduce_only,omitempty"` // it never sells or buys back more than the position
@@ -275,8 +276,7 @@ type Order struct {
 	Waiting   bool      `json:"waiting,omitempty"`  // a leg that waits for its entry, as Held says while no cancel is pending
 	Approval  Approval  `json:"approval,omitzero"`  // of an order that the owner had to approve
 
-	Fired bool            `json:"fired,omitempty"` // candela held the order and has sent it
-	Best  decimal.Decimal `json:"best,omitzero"`   // the best price that a trail held here has followed; zero before the first
+	Fired bool `json:"fired,omitempty"` // candela held the order and has sent it
 
 	CancelRequested time.Time `json:"cancel_asked,omitzero"`  // zero after the cancel failed
 	CancelFor       string    `json:"cancel_for,omitempty"`   // ID of the order that the desk cancelled it for; "" if somebody asked for its end

@@ -117,7 +117,7 @@ type Terms string
 // the venue gets it, so
 // that a field added later counts too. Amounts are written without trailing zeros.
 func (s Spec) Terms() Terms {
-	s.ID, s.Owner, s.Symbol, s.Group, s.Edge = "", "", market.Symbol{}, Group{}, decimal.Zero
+	s.ID, s.Owner, s.Symbol, s.Group, s.Edge, s.Best = "", "", market.Symbol{}, Group{}, decimal.Zero, decimal.Zero
 	return Terms(fmt.Sprintf("%+v", s))
 }
 

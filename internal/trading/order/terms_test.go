@@ -61,7 +61,7 @@ func TestTerms_HaveEveryArgument(t *testing.T) {
 		}
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Spec]()) {
-		if slices.Contains([]string{"ID", "Owner", "Symbol", "Group", "Edge"}, field.Name) {
+		if slices.Contains([]string{"ID", "Owner", "Symbol", "Group", "Edge", "Best"}, field.Name) {
 			continue
 		}
 		other := placed

@@ -79,6 +79,7 @@ func TestSubmit_WhatTheVenueCannotHoldIsNotSent(t *testing.T) {
 		"a trail of a coin":     {alone(sell("BTC/USD", "1", ""), func(o *order.Spec) { o.TrailPercent = num("1") }), "trail_percent", "no trailing stop in crypto pairs"},
 		"a trail with a limit":  {alone(sell("AAPL", "1", "95"), func(o *order.Spec) { o.TrailPercent = num("1") }), "type", "no limit for it"},
 		"a trail with a stop":   {alone(sell("AAPL", "1", ""), func(o *order.Spec) { o.TrailPercent, o.StopPrice = num("1"), num("95") }), "trail_percent", "not both"},
+		"a trail that goes on":  {alone(sell("AAPL", "1", ""), func(o *order.Spec) { o.TrailPercent, o.Best = num("1"), num("105") }), "best", "begins at the price of now"},
 		"a trail of all":        {alone(sell("AAPL", "1", ""), func(o *order.Spec) { o.TrailPercent = num("100.1") }), "trail_percent", "up to 100"},
 		"a trail below zero":    {alone(sell("AAPL", "1", ""), func(o *order.Spec) { o.TrailPercent = num("-1") }), "trail_percent", "above 0"},
 		"a stop below zero":     {alone(sell("AAPL", "1", ""), func(o *order.Spec) { o.StopPrice = num("-1") }), "stop_price", "above 0"},

@@ -97,7 +97,7 @@ func (t ticket) report() order.Report {
 	r := order.Report{
 		Spec: order.Spec{
 			ID: t.clientID, Symbol: t.symbol, Side: t.side, Type: t.kind, Quantity: t.quantity, Price: t.limit, StopPrice: t.stop,
-			TrailPercent: t.trail, TimeInForce: t.force,
+			TrailPercent: t.trail, Best: t.best, TimeInForce: t.force,
 		},
 		VenueID: t.id, Filled: t.filled, At: t.changed,
 	}

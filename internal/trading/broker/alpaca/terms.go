@@ -157,6 +157,8 @@ func checkStop(o order.Spec) error {
 		return fault.Field("trail_percent", o.TrailPercent.String(), "per cent above 0 and up to 100")
 	case trails && o.StopPrice.IsPositive():
 		return fault.Field("trail_percent", o.TrailPercent.String(), "trail_percent or a stop price, not both")
+	case !o.Best.IsZero():
+		return fault.Field("best", o.Best.String(), "no best price: a trail begins at the price of now at alpaca")
 	case trails && o.Type == order.Limit:
 		return fault.Field("type", o.Type.String(), "market with trail_percent: alpaca has no limit for it")
 	case trails && isPair(o):

@@ -28,6 +28,7 @@ type ticket struct {
 	limit        decimal.Decimal
 	stop         decimal.Decimal // trigger, of a trail that of now; 0 for none
 	trail        decimal.Decimal // per cent, 0 for none
+	best         decimal.Decimal // the best price that a trail has seen, 0 for none
 	class        string          // of several orders in one: bracket, oco, oto
 	legs         []ticket        // of a request for nested orders
 	submitted    time.Time
@@ -103,6 +104,8 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 			t.stop = amount(j)
 		case "trail_percent":
 			t.trail = amount(j)
+		case "hwm": // high water mark, also of a purchase
+			t.best = amount(j)
 		case "order_class":
 			t.class = text(j)
 		case "legs":
@@ -123,7 +126,7 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 	if t.id == "" || t.status == "" || !counted || t.changed.IsZero() {
 		j.Failf("an order without id, status, filled_qty or updated_at")
 	}
-	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() || t.stop.IsNegative() || t.trail.IsNegative() {
+	if t.quantity.IsNegative() || t.filled.IsNegative() || t.limit.IsNegative() || t.stop.IsNegative() || t.trail.IsNegative() || t.best.IsNegative() {
 		j.Failf("an order with an amount below zero")
 	}
 	if symbol != "" {

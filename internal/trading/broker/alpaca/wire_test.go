@@ -203,7 +203,7 @@ func FuzzMessage(f *testing.F) {
 
 func checkTicket(t *testing.T, o ticket) {
 	t.Helper()
-	bounded(t, o.quantity, o.filled, o.limit, o.stop, o.trail)
+	bounded(t, o.quantity, o.filled, o.limit, o.stop, o.trail, o.best)
 	for i, r := range o.reports() {
 		if i > 0 && (r.Status.Final() || r.Group.Name != o.id || r.VenueID == "") || r.Status == order.Filled && !r.Filled.IsPositive() || r.Status == order.Uncertain && r.Reason == "" {
 			t.Errorf("%+v", r)

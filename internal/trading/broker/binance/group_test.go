@@ -269,6 +269,7 @@ func TestSubmitGroup_Refusals(t *testing.T) {
 		"more than the account has":  {orders: pair(func(r *order.Request) { r.Quantity = dec("50") }), fate: broker.ErrRejected, code: "insufficient_balance", field: "quantity"},
 		"a trail that is too tight":  {orders: trailing("0.05"), fate: broker.ErrRejected, code: "venue_filter", field: "trail_percent"},
 		"a trail between the steps":  {orders: trailing("1.255"), fate: broker.ErrNotSent, code: "invalid_argument", field: "trail_percent"},
+		"a trail that goes on":       {orders: goingOn(), fate: broker.ErrNotSent, code: "invalid_argument", field: "best"},
 		"a trail of all":             {orders: trailing("101"), fate: broker.ErrNotSent, code: "invalid_argument", field: "trail_percent"},
 		"an entry that waits":        {orders: bracket(func(r *order.Request) { r.StopPrice = dec("51000") }), fate: broker.ErrNotSent, code: "invalid_argument", field: "stop_price"},
 		"at market without an edge":  {orders: bracket(func(r *order.Request) { r.Type = order.Market }), fate: broker.ErrNotSent, code: "invalid_argument", field: "type"},
@@ -313,6 +314,13 @@ func TestSubmitGroup_Refusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// goingOn returns a pair whose trail has followed a price before.
+func goingOn() []order.Spec {
+	orders := trailing("2")
+	orders[1].Best = dec("51000")
+	return orders
 }
 
 func trailing(percent string) []order.Spec {

@@ -150,6 +150,8 @@ func checkStop(o order.Spec) error {
 		return fault.Field("trail_percent", o.TrailPercent.String(), "per cent above 0 and up to 100")
 	case o.TrailPercent.IsPositive() && o.StopPrice.IsPositive():
 		return fault.Field("trail_percent", o.TrailPercent.String(), "trail_percent or a stop price, not both")
+	case !o.Best.IsZero():
+		return fault.Field("best", o.Best.String(), "no best price: a trail begins at the price of now at binance")
 	case !o.TrailPercent.Equal(trail):
 		nearest := decimal.Max(trail, decimal.New(1, -trailDigits))
 		return fault.Field("trail_percent", o.TrailPercent.String(), "steps of 0.01 per cent at binance", nearest.String())

@@ -313,12 +313,15 @@ func change[T any](ctx context.Context, m *Memory, do func() (T, error)) (T, err
 
 // Submit takes an order, unless a fault says otherwise.
 func (m *Memory) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
-	return change(ctx, m, func() (order.Report, error) {
-		if err := m.check(o); err != nil {
-			return order.Report{}, err
-		}
-		return m.answer(m.take(o)), nil
-	})
+	return change(ctx, m, func() (order.Report, error) { return m.checked(o) })
+}
+
+// checked accepts an order, or refuses it.
+func (m *Memory) checked(o order.Spec) (order.Report, error) {
+	if err := m.check(o); err != nil {
+		return order.Report{}, err
+	}
+	return m.answer(m.take(o)), nil
 }
 
 // check returns why an order is not taken.

@@ -59,19 +59,22 @@ func (m *Memory) Capabilities(context.Context, market.Symbol) (order.Capabilitie
 
 // SubmitGroup takes an entry with its legs or a pair, unless a fault says otherwise.
 func (m *Memory) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Report, error) {
-	return change(ctx, m, func() ([]order.Report, error) {
-		for i, o := range orders {
-			if o.ID == "" || o.Group.Name != orders[0].ID || o.Group.Leg != (i > 0 && orders[0].Role == order.Entry) {
-				return nil, fmt.Errorf("memory: %w: %+v is no order of a group", broker.ErrRejected, o)
-			}
-			if i == 0 || !o.Group.Leg {
-				if err := m.check(o); err != nil {
-					return nil, err
-				}
+	return change(ctx, m, func() ([]order.Report, error) { return m.checkedGroup(orders) })
+}
+
+// checkedGroup accepts the orders of a group, or none of them.
+func (m *Memory) checkedGroup(orders []order.Spec) ([]order.Report, error) {
+	for i, o := range orders {
+		if o.ID == "" || o.Group.Name != orders[0].ID || o.Group.Leg != (i > 0 && orders[0].Role == order.Entry) {
+			return nil, fmt.Errorf("memory: %w: %+v is no order of a group", broker.ErrRejected, o)
+		}
+		if i == 0 || !o.Group.Leg {
+			if err := m.check(o); err != nil {
+				return nil, err
 			}
 		}
-		return m.takeGroup(orders), nil
-	})
+	}
+	return m.takeGroup(orders), nil
 }
 
 // takeGroup accepts the orders of a group; the first works last, when the others are there.

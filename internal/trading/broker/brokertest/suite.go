@@ -186,7 +186,7 @@ func checks() []check {
 		{"a stream whose context ended does not begin", streamCancelled},
 		{"a stream says when it is lost", streamLost},
 		{"a stream waits for its reader", streamWaits},
-	}, groupChecks()...)
+	}, append(groupChecks(), swapChecks()...)...)
 }
 
 // failingCheck is one promise about a request that fails.
@@ -200,6 +200,7 @@ func failing() []failingCheck {
 		{"a limit order", failedLimit},
 		{"a market order", failedMarket},
 		{"a group", failedGroup},
+		{"a swap", failedSwap},
 		{"a cancel", failedCancel},
 		{"an order whose caller leaves", failedAbandoned},
 	}

@@ -57,6 +57,9 @@ func TestRun(t *testing.T) {
 			}))
 		})
 	}
+	t.Run("that swaps", func(t *testing.T) {
+		Run(t, harness(func(m *Memory) broker.Broker { return Swapping{m} }))
+	})
 }
 
 // The brokers below each break one promise.
@@ -71,6 +74,7 @@ type (
 	careless  struct{ *Memory } // sends though the context ended
 	partial   struct{ *Memory } // sends the first order of a group alone
 	hasty     struct{ *Memory } // sends a group again that failed
+	halting   struct{ *Memory } // stops halfway through a swap
 )
 
 func (b forgetful) Submit(ctx context.Context, o order.Spec) (order.Report, error) {
@@ -142,6 +146,15 @@ func (b hasty) SubmitGroup(ctx context.Context, orders []order.Spec) ([]order.Re
 	return r, err
 }
 
+func (b halting) Swap(ctx context.Context, ended []order.Handle, groups [][]order.Spec) (broker.Swapped, error) {
+	for _, h := range ended {
+		if _, err := b.Cancel(ctx, h); err != nil {
+			return broker.Swapped{}, err
+		}
+	}
+	return Swapping{b.Memory}.Swap(ctx, nil, groups)
+}
+
 func TestRun_FindsBrokenPromises(t *testing.T) {
 	for name, around := range map[string]func(*Memory) broker.Broker{
 		"forgetful": func(m *Memory) broker.Broker { return forgetful{m} },
@@ -154,6 +167,7 @@ func TestRun_FindsBrokenPromises(t *testing.T) {
 		"careless":  func(m *Memory) broker.Broker { return careless{m} },
 		"partial":   func(m *Memory) broker.Broker { return partial{m} },
 		"hasty":     func(m *Memory) broker.Broker { return hasty{m} },
+		"halting":   func(m *Memory) broker.Broker { return halting{m} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, found := harness(around), 0

@@ -28,7 +28,7 @@ type book struct {
 
 // ticket is an order that was taken.
 type ticket struct {
-	order.Spec                 // without an owner: a venue knows none. Quantity and StopPrice are those of now
+	order.Spec                 // without an owner: a venue knows none. Quantity, StopPrice and Best are those of now
 	VenueID    string          `json:"venue_id"`
 	Currency   string          `json:"currency"`
 	Step       decimal.Decimal `json:"step,omitzero"`
@@ -92,6 +92,9 @@ func (b *book) amend(a amended, at time.Time) *ticket {
 	}
 	if a.StopPrice.IsPositive() {
 		t.StopPrice = a.StopPrice
+	}
+	if a.Best.IsPositive() {
+		t.Best = a.Best
 	}
 	if t.Status == order.Held {
 		t.Status, t.Since = order.Accepted, at

@@ -23,7 +23,7 @@ func (b *Broker) Capabilities(ctx context.Context, s market.Symbol) (order.Capab
 		return order.Capabilities{}, err
 	}
 	return order.Capabilities{
-		Stops: true, StopLimits: true, Times: times(inst.Calendar), PostOnly: true, TrailMin: minTrail(), TrailMax: maxTrail(),
+		Stops: true, StopLimits: true, Times: times(inst.Calendar), PostOnly: true, TrailMin: minTrail(), TrailMax: maxTrail(), TrailFrom: true,
 		Pairs: true, OneLeg: true, TwoLegs: true, MarketEntry: true, TrailLeg: true, LegsInPart: true, KeepsLegs: true,
 	}, nil
 }
@@ -135,6 +135,8 @@ func soundStop(o order.Spec, inst provider.Instrument) error {
 		return fault.Field("trail_percent", trail.String(), "one of trail_percent and "+field(o, "stop_price"))
 	case !trail.IsZero() && o.Type == order.Limit:
 		return fault.Field("trail_percent", trail.String(), "market orders; a limit would be passed as the price falls")
+	case o.Best.IsNegative() || !o.Best.IsZero() && trail.IsZero():
+		return fault.Field("best", o.Best.String(), "a price above 0, with trail_percent")
 	case o.StopPrice.IsZero():
 		return nil
 	}

@@ -39,6 +39,7 @@ type amended struct {
 	ID        string          `json:"id"`
 	Quantity  decimal.Decimal `json:"quantity,omitzero"`   // zero if it stays
 	StopPrice decimal.Decimal `json:"stop_price,omitzero"` // likewise
+	Best      decimal.Decimal `json:"best,omitzero"`       // likewise; entries of older versions have none
 }
 
 // taken is an accepted order, with what must be known of its symbol without the venue.
@@ -106,7 +107,7 @@ func (b *book) check(e entry) error {
 		if e.Taken.ID == "" || b.tickets[e.Taken.ID] != nil {
 			return errUnknown
 		}
-		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step, e.Taken.StopPrice, e.Taken.TrailPercent, e.Taken.Tick)
+		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step, e.Taken.StopPrice, e.Taken.TrailPercent, e.Taken.Best, e.Taken.Tick)
 	case e.Fill != nil:
 		if b.tickets[e.Fill.OrderID] == nil {
 			return errUnknown
@@ -133,10 +134,10 @@ func (b *book) checkChange(e entry) error {
 		return errEmpty
 	}
 	a := *e.Amended
-	if err := errors.Join(b.openWith(a.ID), bounded(a.Quantity, a.StopPrice)); err != nil {
+	if err := errors.Join(b.openWith(a.ID), bounded(a.Quantity, a.StopPrice, a.Best)); err != nil {
 		return err
 	}
-	if t := b.tickets[a.ID]; a.StopPrice.IsNegative() || a.Quantity.IsNegative() || a.Quantity.IsPositive() && a.Quantity.LessThanOrEqual(t.Filled) {
+	if t := b.tickets[a.ID]; a.StopPrice.IsNegative() || a.Best.IsNegative() || a.Quantity.IsNegative() || a.Quantity.IsPositive() && a.Quantity.LessThanOrEqual(t.Filled) {
 		return errAmount
 	}
 	return nil

@@ -203,7 +203,7 @@ func (m *matching) follow(k *ticket, price decimal.Decimal) {
 		return
 	}
 	if stop, moved := k.follows(price); moved {
-		m.do(entry{Amended: &amended{ID: k.ID, StopPrice: stop}})
+		m.do(entry{Amended: &amended{ID: k.ID, StopPrice: stop, Best: price}})
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *plan) protect(t *ticket, f order.Fill) {
 		a := amended{ID: leg.ID, Quantity: leg.Quantity.Add(f.Quantity)}
 		if leg.Status == order.Held {
 			a.Quantity = f.Quantity
-			a.StopPrice = leg.trail(f.Price)
+			a.Best, a.StopPrice = leg.start(f.Price)
 		}
 		p.do(entry{Amended: &a})
 	}
@@ -159,6 +159,18 @@ func (t *ticket) trail(price decimal.Decimal) decimal.Decimal {
 	}
 	distance := t.TrailPercent.Shift(-2).Mul(decimal.NewFromInt(t.Side.Sign()))
 	return onTick(t.Side, price.Add(price.Mul(distance)), t.Tick)
+}
+
+// start returns the best price and the stop price of a trail that begins at a price, or goes on
+// from a better one; zero for an order that does not trail.
+func (t *ticket) start(price decimal.Decimal) (best, stop decimal.Decimal) {
+	if !t.TrailPercent.IsPositive() {
+		return decimal.Zero, decimal.Zero
+	}
+	if t.Best.IsPositive() && t.Best.Sub(price).Sign() == -int(t.Side.Sign()) {
+		price = t.Best
+	}
+	return price, t.trail(price)
 }
 
 // follows returns the stop price after a price that the order has seen, and whether it moved.

@@ -315,6 +315,8 @@ func TestSubmit_RefusesProtection(t *testing.T) {
 		"a trail below the least":              {[]order.Spec{trailing("0.09")}, "trail_percent"},
 		"a trail above the most":               {[]order.Spec{trailing("20.1")}, "trail_percent"},
 		"a trail with a stop price":            {with(trailing("2"), func(o *order.Spec) { o.StopPrice = dec("49000") }), "trail_percent"},
+		"a best price without a trail":         {with(stop("49000", ""), func(o *order.Spec) { o.Best = dec("51000") }), "best"},
+		"a best price below zero":              {with(trailing("2"), func(o *order.Spec) { o.Best = dec("-1") }), "best"},
 		"a trail with a limit":                 {with(trailing("2"), func(o *order.Spec) { o.Type, o.Price = order.Limit, dec("49000") }), "trail_percent"},
 		"more than is held":                    {with(stop("49000", ""), func(o *order.Spec) { o.Quantity = dec("1.1") }), "quantity"},
 		"a purchase that only reduces":         {with(spec(order.Buy, order.Market, "1", ""), func(o *order.Spec) { o.ReduceOnly = true }), "reduce_only"},

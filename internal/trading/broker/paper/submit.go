@@ -41,28 +41,49 @@ func (b *Broker) submit(ctx context.Context, form func([]order.Spec) error, orde
 	if err := b.vacant(orders); err != nil {
 		return nil, err
 	}
-	if err := form(orders); err != nil {
-		return nil, refused(err)
+	g, err := b.prepare(ctx, form, orders)
+	if err != nil {
+		return nil, err
 	}
-	inst, err := b.cfg.Market.Instrument(ctx, orders[0].Symbol)
+	done, err := b.swap(ctx, nil, []batch{g})
+	if err != nil {
+		return nil, err
+	}
+	return done.Placed[0], nil
+}
+
+// batch is an order or a group that is sound, with what must be known of its symbol.
+type batch struct {
+	orders []order.Spec
+	inst   provider.Instrument
+	quote  order.Quote
+}
+
+// prepare holds orders against their form and the rules of their symbol.
+func (b *Broker) prepare(ctx context.Context, form func([]order.Spec) error, orders []order.Spec) (batch, error) {
+	g := batch{orders: orders}
+	if err := form(orders); err != nil {
+		return g, refused(err)
+	}
+	var err error
+	g.inst, err = b.cfg.Market.Instrument(ctx, orders[0].Symbol)
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
-		return nil, refused(err)
+		return g, refused(err)
 	} else if err != nil {
-		return nil, notSent(err)
+		return g, notSent(err)
 	}
 	for _, o := range orders {
-		if err := sound(o, inst); err != nil {
-			return nil, refused(err)
+		if err := sound(o, g.inst); err != nil {
+			return g, refused(err)
 		}
 	}
-	q, err := b.cfg.Market.Quote(ctx, orders[0].Symbol)
-	if err != nil {
-		return nil, notSent(err)
+	if g.quote, err = b.cfg.Market.Quote(ctx, orders[0].Symbol); err != nil {
+		return g, notSent(err)
 	}
-	if err := b.fresh(orders[0], q); err != nil {
-		return nil, refused(err)
+	if err := b.fresh(orders[0], g.quote); err != nil {
+		return g, refused(err)
 	}
-	return b.take(ctx, orders, inst, q)
+	return g, nil
 }
 
 func notSent(err error) error { return fmt.Errorf("paper: %w: %w", broker.ErrNotSent, err) }
@@ -140,56 +161,42 @@ func (b *Broker) fresh(o order.Spec, q order.Quote) error {
 	return f.Retry(time.Second)
 }
 
-// take accepts orders that are sound: the first one, and its legs or the stop of its pair.
-func (b *Broker) take(ctx context.Context, orders []order.Spec, inst provider.Instrument, q order.Quote) ([]order.Report, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.book.vacant(orders); err != nil {
-		return nil, err
-	}
-	b.expire(ctx, b.cfg.Now())
-	first, price := orders[0], b.takerPrice(orders[0].Side, inst, q)
+// place takes a batch into the plan: its first order fills, rests or ends.
+func (p *plan) place(g batch) error {
+	first, price := g.orders[0], p.takerPrice(g.orders[0].Side, g.inst, g.quote)
 	waits := first.StopPrice.IsPositive() || first.TrailPercent.IsPositive()
 	rests := waits || first.Type == order.Limit && price.Sub(first.Price).Sign() == int(first.Side.Sign())
-	if err := placed(orders, q.Last, price, rests); err != nil {
-		return nil, refused(err)
+	if err := placed(g.orders, g.quote.Last, price, rests); err != nil {
+		return err
 	}
-	p := b.plan()
-	tickets := p.accept(orders, b.currency(inst), inst, q)
-	if err := p.afford(tickets[0], rests, price); err != nil {
-		return nil, refused(err)
+	tickets := p.accept(g)
+	late := slices.IndexFunc(tickets, func(t *ticket) bool { return t.TrailPercent.IsPositive() && t.waits() && t.reached(g.quote.Last) })
+	if err := p.afford(tickets[0], rests && late < 0, price); err != nil {
+		return err
 	}
 	atOnce := first.TimeInForce == order.IOC || first.TimeInForce == order.FOK
 	switch {
+	case late >= 0: // the price is beyond the stop of a trail that goes on
+		p.trigger(tickets[late], false)
+		p.fill(tickets[late], order.Fill{Quantity: first.Quantity, Price: price})
 	case !rests:
 		p.fill(tickets[0], order.Fill{Quantity: first.Quantity, Price: price})
 	case !waits && atOnce:
 		p.end(tickets[0], order.Expired, reasonAtOnce)
 	}
-	if err := b.commit(ctx, p.entries...); err != nil {
-		return nil, notSent(err)
-	}
-	if len(p.open) > 0 && b.tapes[first.Symbol] == nil {
-		b.tapes[first.Symbol] = &tape{}
-	}
-	b.sweep()
-	reports := make([]order.Report, len(orders))
-	for i, o := range orders {
-		reports[i] = b.book.tickets[o.ID].full()
-	}
-	return reports, nil
+	return nil
 }
 
 // accept takes the orders into the plan.
-func (p *plan) accept(orders []order.Spec, currency string, inst provider.Instrument, q order.Quote) []*ticket {
-	tickets := make([]*ticket, len(orders))
-	for i, o := range orders {
+func (p *plan) accept(g batch) []*ticket {
+	tickets, inst := make([]*ticket, len(g.orders)), g.inst
+	for i, o := range g.orders {
 		o.Owner = ""
 		t := taken{
-			Spec: o, VenueID: p.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: currency, Step: inst.Step, Tick: inst.Tick,
+			Spec: o, VenueID: p.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
 		}
 		if !o.Group.Leg && o.TrailPercent.IsPositive() {
-			t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).trail(q.Last)
+			t.Best, t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).start(g.quote.Last)
 		}
 		if o.TimeInForce == order.Day {
 			t.Ends = p.sessionEnd(o.Symbol.Venue, inst.Calendar)
@@ -202,11 +209,11 @@ func (p *plan) accept(orders []order.Spec, currency string, inst provider.Instru
 // takerPrice is what an order pays that does not wait: the other side of the
 // market, or the last price moved against it. It is rounded to a price that the
 // venue has, also against it.
-func (b *Broker) takerPrice(side order.Side, inst provider.Instrument, q order.Quote) decimal.Decimal {
+func (b *book) takerPrice(side order.Side, inst provider.Instrument, q order.Quote) decimal.Decimal {
 	if price, ok := q.TakerPrice(side); ok {
 		return price
 	}
-	return b.book.against(side, q.Last, inst.Tick)
+	return b.against(side, q.Last, inst.Tick)
 }
 
 // afford refuses what the account does not have: once t is taken, nothing may be missing.
@@ -232,12 +239,12 @@ func (p *plan) afford(t *ticket, rests bool, price decimal.Decimal) error {
 
 // currency is what a symbol is paid in. Files do not say: then it is the one of
 // the account's that the symbol ends in, or dollars.
-func (b *Broker) currency(inst provider.Instrument) string {
+func (b *book) currency(inst provider.Instrument) string {
 	if inst.Quote != "" {
 		return inst.Quote
 	}
 	best := "USD"
-	for _, c := range slices.Sorted(maps.Keys(b.cfg.Cash)) {
+	for _, c := range slices.Sorted(maps.Keys(b.deposits)) {
 		if name, ok := strings.CutSuffix(inst.Symbol.Name, c); ok && name != "" {
 			best = c
 		}

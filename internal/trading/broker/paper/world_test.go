@@ -123,24 +123,32 @@ func (w *world) do(m move) {
 		}
 	case 10:
 		w.restart()
+	case 11, 12, 13, 14, 15:
+		w.trade(m)
+	default:
+		w.place(request(m))
+	}
+	w.hear()
+	w.check()
+}
+
+// trade moves the price.
+func (w *world) trade(m move) {
+	switch m.Kind {
 	case 11, 12: // a bar of its own
 		w.now = w.now.Add(time.Minute)
 		o, c := level(m.A), level(m.B)
 		high, low := decimal.Max(o, c, level(m.C)), decimal.Min(o, c, level(m.D))
 		w.bar = market.Bar{T: w.now.Unix() / 60 * 60, O: o.InexactFloat64(), H: high.InexactFloat64(), L: low.InexactFloat64(), C: c.InexactFloat64(), V: volume(m.A)}
 		w.observe(provider.Closed)
-	case 13, 14, 15: // the bar grows
+	default: // the bar grows
 		c := level(m.A).InexactFloat64()
 		w.bar.H, w.bar.L, w.bar.C, w.bar.V = max(w.bar.H, c), min(w.bar.L, c), c, w.bar.V+volume(m.B)
 		if m.C%4 == 0 {
 			w.bar.H = max(w.bar.H, level(m.D).InexactFloat64())
 		}
 		w.observe(provider.Forming)
-	default:
-		w.place(request(m))
 	}
-	w.hear()
-	w.check()
 }
 
 func volume(n int) float64 { return []float64{0, 0.05, 0.25, 1, 9}[n%5] }
@@ -151,9 +159,14 @@ func (w *world) observe(kind provider.EventKind) {
 	}, provider.Clock{})
 }
 
+// quote lets the market have the last price.
+func (w *world) quote() {
+	w.market.Set(btc(), order.Quote{Last: decimal.NewFromFloat(w.bar.C), At: w.now})
+}
+
 // place sends a request. The desk learns of the orders before the venue does.
 func (w *world) place(r order.Request) {
-	w.market.Set(btc(), order.Quote{Last: decimal.NewFromFloat(w.bar.C), At: w.now})
+	w.quote()
 	w.n++
 	head := r.Spec("o"+strconv.Itoa(w.n), "")
 	orders := []order.Spec{head}

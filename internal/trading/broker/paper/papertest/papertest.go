@@ -97,6 +97,7 @@ func BTCUSDT() provider.Instrument {
 type Journal struct {
 	mu       sync.Mutex
 	entries  [][]byte
+	appends  int
 	snapshot []byte
 	snapped  int // how many entries are in it
 	failure  error
@@ -112,7 +113,15 @@ func (j *Journal) Append(ctx context.Context, entries ...[]byte) error {
 	for _, e := range entries {
 		j.entries = append(j.entries, slices.Clone(e))
 	}
+	j.appends++
 	return nil
+}
+
+// Appends returns how often entries were added.
+func (j *Journal) Appends() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.appends
 }
 
 // Entries yields what was added before the call.
