@@ -193,6 +193,10 @@ func (l *loop) approve(id, by string, requestedAt time.Time, m symbolMarket) *ca
 			order.Event{Kind: order.KindApproved, OrderID: one.ID, At: now, Approval: &order.Approval{Decided: now, By: by}},
 			order.Event{Kind: one.Departure(), OrderID: one.ID, At: now})
 	}
+	if o.Role == order.Entry {
+		lines := append(l.lines(o.Symbol), order.Line{ID: o.ID, Side: o.Side, Protect: o.Protect, By: o.ID})
+		events = append(events, l.planned(o.Symbol, lines)...)
+	}
 	if err := l.commit(l.ownerCaller(by), events...); err != nil {
 		return &callResult{order: order.Placed{Order: o}, done: true, err: undecided(err)}
 	}

@@ -79,32 +79,47 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	if err := l.checkCancel(o, victims); err != nil {
 		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
 	}
-	if err := l.requestCancel(by, "", victims...); err != nil {
+	if err := l.requestCancelWith(by, l.planWithout(o, victims), "", victims...); err != nil {
 		return l.cancelUnsaved(victims[0], err)
 	}
 	o, _ = l.book.Order(victims[0].ID)
 	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
 }
 
-// cancelTogether returns the orders that the cancel of one sends a cancel for: the order, and
-// of the first one of a pair, or of an entry that has ended, the others that are open.
+// cancelTogether returns the orders that the cancel of one sends a cancel for: the order, and of an
+// entry that has ended those that protect its line.
 func (l *loop) cancelTogether(o order.Order) []order.Order {
-	var open []order.Order
 	if !o.Status.Final() {
-		open = append(open, o)
+		return []order.Order{o} // with an entry the venue ends its legs
 	}
-	if o.Role == order.Entry && len(open) > 0 {
-		return open // the venue ends its legs
+	if o.Role != order.Entry {
+		return nil
 	}
-	for _, leg := range l.legs(o) {
-		if !leg.Status.Final() {
-			open = append(open, leg)
+	legs := slices.DeleteFunc(l.book.Legs(o.Symbol), func(leg order.Order) bool { return leg.Line() != o.ID })
+	return l.cancelledFirst(legs)
+}
+
+// planWithout returns the plan without the prices of orders that somebody cancels: a stop, a target, or
+// all of an entry. It is nil if the plan stays.
+func (l *loop) planWithout(o order.Order, victims []order.Order) []order.Line {
+	lines := l.lines(o.Symbol)
+	i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == o.Line() })
+	if i < 0 || o.Role == order.Entry && !o.Status.Final() {
+		return nil
+	}
+	p := &lines[i].Protect
+	for _, victim := range victims {
+		switch {
+		case o.Role == order.Entry:
+			*p = order.Protection{}
+		case victim.IsStop():
+			p.StopLoss, p.StopLossLimit, p.TrailPercent, lines[i].Best = decimal.Zero, decimal.Zero, decimal.Zero, decimal.Zero
+		default:
+			p.TakeProfit = decimal.Zero
 		}
 	}
-	if len(open) > 1 && l.endsGroup(o) {
-		return open[:1]
-	}
-	return open
+	lines[i].By = o.ID
+	return lines
 }
 
 // endsGroup reports whether the cancel of an order ends the others of its group. What candela
@@ -126,17 +141,25 @@ func (l *loop) cancelEvents(o order.Order, reason string) []order.Event {
 // requestCancel records cancels in one commit and queues those that can be sent. reason is the
 // ID of the order that they are for, "" if somebody asked for the end of these orders.
 func (l *loop) requestCancel(by principal.Caller, reason string, orders ...order.Order) error {
+	return l.requestCancelWith(by, nil, reason, orders...)
+}
+
+// requestCancelWith is requestCancel that also records a plan, nil if it stays.
+func (l *loop) requestCancelWith(by principal.Caller, lines []order.Line, reason string, orders ...order.Order) error {
 	var events []order.Event
 	for _, o := range orders {
 		if o.CancelRequested.IsZero() {
 			events = append(events, l.cancelEvents(o, reason)...)
 		}
 	}
+	if lines != nil {
+		events = append(events, l.planned(orders[0].Symbol, lines)...)
+	}
 	if err := l.commit(by, events...); err != nil {
 		return err
 	}
-	for _, e := range events {
-		l.advanceOrder(e.OrderID)
+	for _, o := range orders {
+		l.advanceOrder(o.ID)
 	}
 	return nil
 }
@@ -148,7 +171,7 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 		return fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", o.ID, o.Broker).About("order_id", o.ID, "")
 	}
 	ends := victims
-	if o.Group.Name != "" && l.endsGroup(o) {
+	if entry, ok := l.book.Order(o.Group.Name); ok && entry.Role == order.Entry && !entry.Status.Final() && l.endsGroup(o) {
 		ends = slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
 		if len(ends) > 1 && o.ID != o.Group.Name {
 			return fault.New(fault.Conflict, "leg_of_pair",

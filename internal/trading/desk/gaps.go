@@ -37,31 +37,31 @@ func sameGap(a, b order.Gap) bool {
 	return a.Quantity.Equal(b.Quantity) && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }
 
-// noteDust returns what is left of an entry and is too little for a stop. It logs each
+// noteDust returns what is left of a line and is too little for a stop. It logs each
 // quantity once.
-func (l *loop) noteDust(c order.Cover, now time.Time) order.Gap {
-	last, known := l.protector.dust[c.Entry.ID]
-	if c.Due.IsZero() || !c.Settled && !known {
-		delete(l.protector.dust, c.Entry.ID)
+func (l *loop) noteDust(s market.Symbol, c order.Cover, now time.Time) order.Gap {
+	last, known := l.protector.dust[c.ID]
+	if c.Lacks.IsZero() || !c.Protect.HasStop() || (c.Waits || c.Fills) && !known {
+		delete(l.protector.dust, c.ID)
 		return order.Gap{}
 	}
-	if last.Quantity.Equal(c.Due) {
+	if last.Quantity.Equal(c.Lacks) {
 		return last
 	}
-	gap := order.Gap{Quantity: c.Due, Since: now, Reason: l.tooLittle(c)}
+	gap := order.Gap{Quantity: c.Lacks, Since: now, Reason: l.tooLittle(s, c)}
 	if known {
 		gap.Since = last.Since
 	}
-	l.protector.dust[c.Entry.ID] = gap
-	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "entry", c.Entry.ID, "symbol", c.Entry.Symbol.String(), "quantity", c.Due.String())
+	l.protector.dust[c.ID] = gap
+	l.cfg.Log.WarnContext(l.drainCtx, "too little for a stop at the venue", "line", c.ID, "symbol", s.String(), "quantity", c.Lacks.String())
 	return gap
 }
 
 // tooLittle says that the venue takes no order of what lacks a stop.
-func (l *loop) tooLittle(c order.Cover) string {
-	inst := l.instruments[c.Entry.Symbol]
+func (l *loop) tooLittle(s market.Symbol, c order.Cover) string {
+	inst := l.instruments[s]
 	var least []string
-	if can, _ := l.takes(c); can.WholeLegs {
+	if can, _ := l.takes(s, c.Line); can.WholeLegs {
 		least = append(least, "stops for whole units only")
 	}
 	if inst.MinQuantity.IsPositive() {

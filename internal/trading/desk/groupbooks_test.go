@@ -40,12 +40,14 @@ func (d *groupDay) lacks() decimal.Decimal {
 func (d *groupDay) dust() decimal.Decimal {
 	name := d.floor.guarded()
 	unit, sum := d.floor.unit(name), d.floor.unit(name)
-	for _, c := range d.book().Covers(d.symbol(name), base(name)) {
-		if c.Due.LessThan(unit) {
-			sum = sum.Add(c.Due)
+	for _, line := range d.book().Lines(d.symbol(name)) {
+		if line.Quantity.LessThan(unit) {
+			sum = sum.Add(line.Quantity)
+		} else {
+			sum = sum.Add(line.Quantity.Mod(dec("1"))) // off the venue's step
 		}
 	}
-	return sum
+	return decimal.Min(sum, unit.Mul(decimal.NewFromInt(int64(1+len(d.book().Lines(d.symbol(name)))))))
 }
 
 // restricted reports whether a restriction says that a position lacks its stop.
@@ -113,18 +115,20 @@ func (d *groupDay) compare() {
 func (d *groupDay) explain(text string) {
 	d.t.Helper()
 	book := d.book()
-	name := d.floor.guarded()
-	covers := book.Covers(d.symbol(name), base(name))
-	for _, o := range book.Entries(d.symbol(name)) {
-		if text != "" && strings.Contains(text, o.ID) {
-			covers = []order.Cover{{Entry: o, Exits: book.Exits(o.ID)}}
+	for _, name := range []string{d.floor.guarded(), d.floor.plain()} {
+		covers, orphans := book.Covers(d.symbol(name), func(l order.Line) order.Protection { return l.Protect }, func(string) bool { return false })
+		for _, c := range covers {
+			if text != "" && !strings.Contains(text, c.ID) {
+				continue
+			}
+			d.t.Logf("line %s of %s: %v, %+v, has %v, lacks %v, waits %v, fills %v, newest %v %s", c.ID, name, c.Quantity, c.Protect, c.Has, c.Lacks, c.Waits, c.Fills, c.Newest.Status, c.Newest.Reason)
+			for _, o := range append(book.Exits(c.ID), c.Legs...) {
+				d.t.Logf("  %v %s: %v, %v of %v filled, group %s, cancel %v for %q, %s", o.Role, o.ID, o.Status, o.Filled, o.Quantity, o.Group.Name, !o.CancelRequested.IsZero(), o.CancelFor, o.Reason)
+				d.record(o.ID)
+			}
 		}
-	}
-	for _, c := range covers {
-		d.t.Logf("entry %s: %v, %v of %v filled, %v held, %v due, wish %+v, settled %v, refused %q", c.Entry.ID, c.Entry.Status, c.Entry.Filled, c.Entry.Quantity, c.Held, c.Due, c.Wish, c.Settled, c.Refused)
-		for _, o := range c.Exits {
-			d.t.Logf("  %v %s: %v, %v of %v filled, group %s, cancel %v for %q, %s", o.Role, o.ID, o.Status, o.Filled, o.Quantity, o.Group.Name, !o.CancelRequested.IsZero(), o.CancelFor, o.Reason)
-			d.record(o.ID)
+		for _, o := range orphans {
+			d.t.Logf("%v %s of no line: %v", o.Role, o.ID, o.Status)
 		}
 	}
 }

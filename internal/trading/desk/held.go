@@ -7,7 +7,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/id"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/trading/guard"
@@ -87,7 +86,18 @@ func (l *loop) sizeHeld() {
 		}
 		held = l.local()
 	}
-	l.rewatch(slices.DeleteFunc(held, func(o order.Order) bool { return o.Waiting }))
+	l.rewatch(append(slices.DeleteFunc(held, func(o order.Order) bool { return o.Waiting }), l.venueTrails()...))
+}
+
+// venueTrails returns the orders at the venue that trail. candela follows the price as they do, so that a
+// trail that is placed again is not wider.
+func (l *loop) venueTrails() []order.Order {
+	return slices.DeleteFunc(l.book.Open(), func(o order.Order) bool { return !followed(o) })
+}
+
+// followed reports whether an order at the venue trails.
+func followed(o order.Order) bool {
+	return o.TrailPercent.IsPositive() && !o.External && !o.Local() && !o.Waiting && !o.Status.Final() && o.Status != order.New && o.Status != order.PendingApproval
 }
 
 // heldEvents returns what is to be recorded of an order that candela holds: that it works, its
@@ -120,22 +130,18 @@ func (l *loop) heldEvents(o order.Order) []order.Event {
 // heldQuantity returns how much an order that candela holds is to close, zero while its entry
 // is not filled, or why it has nothing to close any more.
 func (l *loop) heldQuantity(o order.Order) (quantity decimal.Decimal, ended string) {
-	inst := l.instruments[o.Symbol]
-	quantity = o.Quantity
-	if o.Group.Leg {
-		entry, ok := l.book.Order(o.Group.Name)
-		switch {
-		case !ok || entry.Status.Final() && entry.Claimed.IsZero():
-			return quantity, "its entry ended without a fill"
-		case entry.Filled.IsZero():
-			return decimal.Zero, ""
+	due := l.book.Due(o.Symbol)
+	i := slices.IndexFunc(due, func(line order.Line) bool { return line.ID == o.Line() })
+	if i < 0 {
+		if entry, ok := l.book.Order(o.Group.Name); ok && o.Group.Leg && entry.Claimed.IsZero() {
+			return o.Quantity, "its entry ended without a fill"
 		}
-		quantity = entry.Brought(inst.Base)
-		for _, other := range l.book.Exits(entry.ID) {
-			quantity = quantity.Sub(other.Filled)
-		}
-		if quantity = roundDown(quantity, inst.Step); !quantity.IsPositive() && !entry.Status.Final() {
-			return decimal.Zero, ""
+		return o.Quantity, "nothing is left to close"
+	}
+	quantity = order.RoundDown(due[i].Quantity, l.instruments[o.Symbol].Step)
+	for _, other := range l.book.Legs(o.Symbol) {
+		if other.Line() == o.Line() && other.ID != o.ID && (other.Group.Name == "" || other.Group.Name != o.Group.Name) {
+			quantity = decimal.Min(quantity, o.Quantity) // it protects a part of the line
 		}
 	}
 	for _, other := range l.book.Group(o.Group.Name) {
@@ -143,8 +149,8 @@ func (l *loop) heldQuantity(o order.Order) (quantity decimal.Decimal, ended stri
 			quantity = decimal.Min(quantity, other.Remaining())
 		}
 	}
-	if held := l.book.Position(o.Symbol).Held(inst.Base); held.Sign() != -int(o.Side.Sign()) || !quantity.IsPositive() {
-		return quantity, "nothing is left to close"
+	if !quantity.IsPositive() && !o.Waiting {
+		return o.Quantity, "nothing is left to close"
 	}
 	return quantity, ""
 }
@@ -191,7 +197,7 @@ func (l *loop) fire(o order.Order, now time.Time) {
 	if !l.groupEnded(o, now) {
 		return
 	}
-	quantity := decimal.Min(o.Quantity, roundDown(l.closable(o), l.instruments[o.Symbol].Step))
+	quantity := decimal.Min(o.Quantity, order.RoundDown(l.closable(o), l.instruments[o.Symbol].Step))
 	if !quantity.IsPositive() {
 		return // other orders close it
 	}
@@ -262,25 +268,13 @@ func (l *loop) pauseHeld(s market.Symbol, now time.Time) {
 	l.held.pauses[s].failed(now, retry.Backoff{First: time.Second, Max: time.Minute})
 }
 
-// heldAgain returns the events that put another order in the place of one that candela held
-// and that did not reach the venue. It waits for the same price, and is sent at once if the
-// price is beyond it. The order of an entry is placed again by the protector.
-func (l *loop) heldAgain(o order.Order) []order.Event {
-	held := l.book.Position(o.Symbol).Held(l.instruments[o.Symbol].Base)
-	if !o.Fired || o.Role == order.Entry {
-		return nil
+// pauseFired delays the next submission in the symbol of an order that candela held and that did not
+// reach the venue. Another takes its place, waits for the same price, and is sent at once if the price
+// is beyond it.
+func (l *loop) pauseFired(o order.Order) {
+	if o.Fired && o.Role != order.Entry {
+		l.pauseHeld(o.Symbol, l.now())
 	}
-	l.pauseHeld(o.Symbol, l.now())
-	if o.Parent != "" || held.Sign() != -int(o.Side.Sign()) {
-		return nil
-	}
-	g := o.Origin
-	g.ID, g.Key, g.Client, g.Token, g.Replaces, g.Group, g.Quantity = id.New(l.cfg.Now()), "", "candela", "", o.ID, order.Group{}, o.Remaining()
-	events := sentEvents([]order.Origin{g}, l.now())
-	if o.Best.IsPositive() {
-		events = append(events, order.Event{Kind: order.KindTrailed, OrderID: g.ID, At: l.now(), Price: o.Best})
-	}
-	return events
 }
 
 // followFrom lets a trail that candela holds go on from where the one before it was.

@@ -161,7 +161,7 @@ func (l *loop) saveTrails(now time.Time, all bool) {
 		if t.Best() == t.saved || !all && (now.Sub(t.savedAt) < trailSaveInterval || !t.movedFrom(t.saved, trailSaveStep)) {
 			continue
 		}
-		if o, ok := l.book.Order(id); ok && o.Local() && o.Status == order.Held {
+		if o, ok := l.book.Order(id); ok && (o.Local() && o.Status == order.Held || followed(o)) {
 			events = append(events, order.Event{Kind: order.KindTrailed, OrderID: id, At: now, Price: decimal.NewFromFloat(t.Best())})
 			t.saved, t.savedAt = t.Best(), now
 		}
@@ -217,7 +217,9 @@ func (l *loop) renewTriggers(held []order.Order) (changed bool) {
 		if l.held.triggers[o.ID] == nil {
 			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
 			changed = true
-			l.checkMissed(o)
+			if o.Local() {
+				l.checkMissed(o)
+			}
 		}
 	}
 	for id := range l.held.triggers {

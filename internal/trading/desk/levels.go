@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/market"
 	"candela/internal/trading/order"
 )
 
@@ -18,6 +19,34 @@ func (l *loop) noteLevel(o order.Order, r order.Report) {
 		l.levels[o.ID] = r.StopPrice
 		l.publish()
 	}
+}
+
+// best returns the best price that the trail of a line has followed, zero if nothing is known: as it was
+// recorded, as its orders have followed it, or as the venue reports their level.
+func (l *loop) best(s market.Symbol, line order.Line) decimal.Decimal {
+	best := line.Best
+	better := func(price decimal.Decimal) {
+		if price.IsPositive() && (best.IsZero() || price.Cmp(best) == int(line.Side.Sign())) {
+			best = price
+		}
+	}
+	if !line.Protect.TrailPercent.IsPositive() {
+		return decimal.Zero
+	}
+	for _, o := range l.book.Legs(s) {
+		if o.Line() != line.ID || !o.TrailPercent.Equal(line.Protect.TrailPercent) || o.Waiting {
+			continue
+		}
+		better(o.Best)
+		if t := l.held.triggers[o.ID]; t != nil {
+			better(decimal.NewFromFloat(t.Best()))
+		}
+		if level, ok := l.levels[o.ID]; ok {
+			hundred := decimal.NewFromInt(100)
+			better(level.Mul(hundred).DivRound(hundred.Add(o.TrailPercent.Mul(decimal.NewFromInt(o.Side.Sign()))), levelDigits))
+		}
+	}
+	return best
 }
 
 // shownLevels returns the levels for readers, without those of orders that have ended.

@@ -38,6 +38,7 @@ type loop struct {
 	sends, cancels, reads taskQueue
 	inFlight              map[string]bool // IDs of orders that are being submitted or cancelled
 	polls                 map[string]*orderPoll
+	nextPoll              *time.Timer // fires when the next of them is due
 	waiters               map[string][]*waiter
 	deferredWakes         map[string]bool // IDs of orders whose waiters are notified when no report is queued
 	denials               []time.Time     // times of the denials recorded within the last minute
@@ -51,10 +52,11 @@ type loop struct {
 
 	protector           protector
 	held                heldOrders
-	deferred            map[string]*deferred // by the ID of the order, the first of its group
-	levels              levels               // see noteLevel
-	retries             map[string]*attempts // of cancels during an owner's halt
-	pendingRetry        attempts             // backoff of denials of orders that wait for the owner
+	deferred            map[string]*deferred   // by the ID of the order, the first of its group
+	changes             map[string]*planChange // of the plan, by the ID of the first order, until the venue has answered
+	levels              levels                 // see noteLevel
+	retries             map[string]*attempts   // of cancels during an owner's halt
+	pendingRetry        attempts               // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
 	eventsSinceSnapshot int
 	snapshot            attempts  // backoff of snapshots
@@ -102,7 +104,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
-	l.deferred, l.levels = make(map[string]*deferred), make(levels)
+	l.deferred, l.levels, l.changes = make(map[string]*deferred), make(levels), make(map[string]*planChange)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]order.Gap)}
@@ -138,6 +140,8 @@ func (l *loop) run(ctx context.Context) error {
 	l.running.Go(func() { l.streamReports(listening) })
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
+	l.nextPoll = time.NewTimer(tickInterval)
+	defer l.nextPoll.Stop()
 	l.lastPricedAt = l.now()
 	l.onTick()
 	for _, o := range l.pending() {
@@ -159,9 +163,12 @@ func (l *loop) run(ctx context.Context) error {
 			}
 		case <-ticker.C:
 			l.onTick()
+		case <-l.nextPoll.C:
+			l.pollOrders(l.now())
 		}
 		l.tendHeld()
 		l.protectChanged()
+		l.armPolls()
 	}
 	l.watches.symbols.Store(nil)
 	if l.fenced == nil {

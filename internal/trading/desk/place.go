@@ -72,10 +72,29 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if r.DryRun || !r.Risk.IsZero() {
 		d.readFee(ctx, r.Symbol, &m)
 	}
-	if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
-		return order.Placed{}, err
+	for {
+		if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
+			return order.Placed{}, err
+		}
+		if t.after == nil {
+			return d.awaitSubmit(ctx, t)
+		}
+		if !d.awaitOther(ctx, t.after) {
+			return order.Placed{}, t.err
+		}
 	}
-	return d.awaitSubmit(ctx, t)
+}
+
+// awaitOther waits for an order of another request, and reports false if that takes too long.
+func (d *Desk) awaitOther(ctx context.Context, w *waiter) bool {
+	select {
+	case <-w.done:
+		return true
+	case <-time.After(resultTimeout):
+	case <-ctx.Done():
+	case <-d.stopped:
+	}
+	return false
 }
 
 // checkNotAfter rejects a request whose time has passed.
@@ -116,6 +135,7 @@ type callResult struct {
 	err    error
 	done   bool
 	waiter *waiter // nil if there is nothing to wait for
+	after  *waiter // of an order after whose end the command must be repeated; nil for none
 }
 
 // failed is the result of a command that did nothing.
@@ -315,44 +335,32 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	if err != nil {
 		return failed(err)
 	}
-	g := l.origin(caller, r)
-	g.Holder, facts = l.holder(intent(g), facts)
-	ends, err := l.replacedOrders(r)
+	if head := l.changing(r.Symbol); head != "" && (r.ReduceOnly || r.Replaces != "") && !r.DryRun {
+		return &callResult{after: l.addWaiter(head, submitFinished), err: errBusyLine(head)}
+	}
+	p, err := l.propose(caller, r, facts)
 	if err != nil {
 		return failed(err)
 	}
-	facts = facts.Without(ends)
-	in := intent(g)
-	in.Replaced = ends
-	denial := guard.Check(l.cfg.Policy, l.state, in, facts)
-	if denial == nil {
-		denial = guard.CheckReplacing(l.cfg.Policy, in, facts, g.Replaces)
+	if denial := l.judgeProposal(&p); denial != nil {
+		return l.deny(caller, p.asked, denial, r.DryRun)
 	}
-	if denial != nil {
-		return l.deny(caller, g, denial, r.DryRun)
-	}
-	g.Edge = guard.Edge(l.cfg.Policy, intent(g), facts)
-	g.Parent = l.protectedEntry(g.Spec)
-	if len(ends) > 0 && g.ReduceOnly {
-		g.Parent = ends[0].Parent
-	}
-	released := guard.Releases(intent(g), facts)
-	g.Parent = cmp.Or(g.Parent, l.closedEntry(g.Spec, released))
-	ends = append(ends, released...)
-	orders := l.withLegs(g)
 	if r.DryRun {
-		l.recordDryRun(g, "")
-		t := dryRun(orders, l.now())
-		t.order.Estimate = cmp.Or(sized, new(guard.Estimate(l.cfg.Policy, intent(g), facts)))
+		l.recordDryRun(p.asked, "")
+		t := dryRun(p, l.now())
+		t.order.Estimate = cmp.Or(sized, new(guard.Estimate(l.cfg.Policy, p.intent, p.facts)))
 		return t
 	}
 	var t *callResult
-	if len(ends) > 0 {
-		t = l.deferSend(caller, orders, ends, requestedAt, m)
+	if len(p.ends) > 0 {
+		t = l.deferSend(caller, p, requestedAt, m)
 	} else {
-		t = l.admit(caller, orders, facts, requestedAt)
+		t = l.admit(caller, p, requestedAt)
 	}
 	t.order.Estimate = sized
+	if p.change != nil {
+		t.order.Changed = p.change.concerned
+	}
 	return t
 }
 
@@ -372,35 +380,47 @@ func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts
 }
 
 // dryRun is the result of orders that were checked and not recorded, without IDs.
-func dryRun(orders []order.Origin, now time.Time) *callResult {
+func dryRun(p proposal, now time.Time) *callResult {
 	t := &callResult{done: true}
-	for i, g := range orders {
+	for _, g := range p.orders {
+		asked := g.ID == p.asked.ID
 		g.ID = ""
 		o := order.Order{Origin: g, Status: order.New, Created: now, Updated: now}
-		if i == 0 {
+		if asked {
 			t.order.Order = o
 		} else {
 			t.order.Legs = append(t.order.Legs, o)
 		}
 	}
+	t.order.Plan = p.lines
 	return t
 }
 
 // admit decides what becomes of orders that passed every rule: they are recorded and sent,
-// or wait for the owner. The first is the order that was asked for, the others are its legs.
-func (l *loop) admit(caller principal.Caller, orders []order.Origin, facts guard.Facts, requestedAt time.Time) *callResult {
-	if guard.NeedsApproval(l.cfg.Policy, intent(orders[0]), facts) {
-		return l.ask(caller, orders, facts, requestedAt)
+// or wait for the owner.
+func (l *loop) admit(caller principal.Caller, p proposal, requestedAt time.Time) *callResult {
+	if guard.NeedsApproval(l.cfg.Policy, p.intent, p.facts) {
+		return l.ask(caller, p.orders, p.facts, requestedAt)
 	}
-	return l.send(caller, orders, requestedAt)
+	events := append(l.planned(p.asked.Symbol, p.lines), l.endLocal(&p)...)
+	t := l.send(caller, p.orders, events, requestedAt)
+	if t.err == nil {
+		l.changes[p.orders[0].ID] = p.change
+		t.order.Order, _ = l.book.Order(p.asked.ID)
+		if t.waiter != nil && p.asked.ID != p.orders[0].ID {
+			t.waiter = l.addWaiter(p.asked.ID, submitFinished)
+		}
+	}
+	return t
 }
 
-// send records orders in one commit and queues their submission in one request.
-func (l *loop) send(caller principal.Caller, orders []order.Origin, requestedAt time.Time) *callResult {
+// send records orders and the plan that asks for them in one commit, and queues their submission in
+// one request.
+func (l *loop) send(caller principal.Caller, orders []order.Origin, plan []order.Event, requestedAt time.Time) *callResult {
 	if len(l.sends.queue) >= maxQueued {
 		return failed(fault.New(fault.Unavailable, "busy", "Too many orders are waiting to be sent; this one was not placed. Retry in 1 s.").Retry(time.Second))
 	}
-	if err := l.commit(caller, sentEvents(orders, l.now())...); err != nil {
+	if err := l.commit(caller, append(sentEvents(orders, l.now()), plan...)...); err != nil {
 		return failed(persistError(err))
 	}
 	o, _ := l.book.Order(orders[0].ID)

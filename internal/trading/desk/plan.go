@@ -21,9 +21,9 @@ type proposal struct {
 	ends   []order.Order  // that must end before they are sent
 	intent guard.Intent   // of asked
 
-	lines  []order.Line  // the plan after it; nil if it stays
-	change *planChange   // of the plan, if its prices change
-	facts  guard.Facts   // by which it is judged
+	lines    []order.Line  // the plan after it; nil if it stays
+	change   *planChange   // of the plan, if its prices change
+	facts    guard.Facts   // by which it is judged
 	replaced []order.Order // whose place it takes, beside legs
 }
 

@@ -346,7 +346,7 @@ func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
 	}
 	behind := ok && line.Best.IsPositive() && q.Last.Cmp(line.Best) != int(line.Side.Sign())
 	if p.TrailPercent.IsPositive() && behind && !can.TrailFrom && !l.trailsNow(s, line) {
-		p.StopLoss, p.TrailPercent = l.onTick(s, line.Level(), line.Side), decimal.Zero
+		p.StopLoss, p.TrailPercent = l.nearTick(s, line.Level(), line.Side), decimal.Zero
 	}
 	return p
 }
@@ -365,9 +365,9 @@ func (l *loop) trailsNow(s market.Symbol, line order.Line) bool {
 	})
 }
 
-// onTick returns the price on the venue's tick that is nearest to a level, and not further from the
+// nearTick returns the price on the venue's tick that is nearest to a level, and not further from the
 // market.
-func (l *loop) onTick(s market.Symbol, level decimal.Decimal, side order.Side) decimal.Decimal {
+func (l *loop) nearTick(s market.Symbol, level decimal.Decimal, side order.Side) decimal.Decimal {
 	tick := l.instruments[s].Tick
 	down := order.RoundDown(level, tick)
 	if side == order.Buy && down.LessThan(level) {

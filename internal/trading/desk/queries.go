@@ -20,6 +20,7 @@ type view struct {
 	open       []order.Order
 	positions  []order.Position
 	feesInBase map[market.Symbol]decimal.Decimal // fees taken in the held asset
+	plans      map[market.Symbol][]order.Line
 	gaps       gaps
 	levels     levels
 	status     Status
@@ -42,8 +43,11 @@ const quoteTimeout = 5 * time.Second
 
 // publish replaces the view.
 func (l *loop) publish() {
-	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal), gaps: l.protector.gaps, levels: l.shownLevels()}
+	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal), plans: make(map[market.Symbol][]order.Line), gaps: l.protector.gaps, levels: l.shownLevels()}
 	v.levels.show(v.open)
+	for _, s := range l.book.Planned() {
+		v.plans[s] = l.lines(s)
+	}
 	for _, p := range v.positions {
 		if fee, ok := p.Fees[l.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
 			v.feesInBase[p.Symbol] = fee
@@ -98,7 +102,7 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	v := d.view.Load()
 	var all []order.PricedPosition
 	for _, p := range v.positions {
-		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Gaps: v.gaps.at(p.Symbol, d.cfg.Now()), Mode: v.status.Mode}
+		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Plan: v.plans[p.Symbol], Gaps: v.gaps.at(p.Symbol, d.cfg.Now()), Mode: v.status.Mode}
 		held := marked.NetQuantity()
 		if held.IsZero() {
 			continue // fees used up the position

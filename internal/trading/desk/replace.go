@@ -3,13 +3,8 @@ package desk
 import (
 	"cmp"
 	"slices"
-	"time"
-
-	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
-	"candela/internal/kit/principal"
-	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 

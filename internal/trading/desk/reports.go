@@ -69,6 +69,21 @@ func (l *loop) pollOrders(now time.Time) {
 	}
 }
 
+// armPolls sets the timer of the next query. Without it they would wait for a tick.
+func (l *loop) armPolls() {
+	var next time.Time
+	for id, c := range l.polls {
+		if !c.busy && !l.inFlight[id] && (next.IsZero() || c.next.Before(next)) {
+			next = c.next
+		}
+	}
+	if next.IsZero() {
+		l.nextPoll.Stop()
+		return
+	}
+	l.nextPoll.Reset(max(next.Sub(l.now()), time.Millisecond))
+}
+
 // queryOrder queries an order by our ID.
 func (l *loop) queryOrder(o order.Order, c *orderPoll) {
 	c.busy, c.forced = true, false
@@ -107,6 +122,7 @@ func (l *loop) applyQuery(before order.Order, r order.Report, err error) {
 	default:
 		l.cfg.Log.WarnContext(l.drainCtx, "order query failed", "order", id, "error", err)
 	}
+	l.protector.changed = true
 	if c := l.polls[id]; c != nil {
 		c.polls++
 		c.next = l.now().Add(retry.Backoff{First: minPollInterval, Max: maxPollInterval}.Delay(c.polls, l.cfg.Rand))
@@ -146,7 +162,8 @@ func (l *loop) handleNotFound(o order.Order, p *orderPoll) {
 	// A request to cancel it renews Updated, and clients may repeat theirs. The queries began
 	// after the submission, so a minute of them ends an order that the venue never confirmed.
 	case !venueAnswered(o) && now.Sub(p.missing) >= notFoundGrace, now.Sub(o.Updated) >= notFoundGrace && now.Sub(p.missing) >= minPollInterval:
-		l.commitReport(o, append(l.event(o, order.KindGone, "the venue does not know the order"), l.heldAgain(o)...))
+		l.pauseFired(o)
+		l.commitReport(o, l.event(o, order.KindGone, "the venue does not know the order"))
 	}
 }
 

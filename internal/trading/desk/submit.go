@@ -113,6 +113,10 @@ func (l *loop) handleSubmitResult(orders []order.Order, reports []order.Report, 
 		}
 	}
 	head := orders[0]
+	if fate := broker.Outcome(err); errors.Is(fate, broker.ErrNotSent) || errors.Is(fate, broker.ErrRejected) {
+		events = append(events, l.undo(head.Symbol, l.changes[head.ID])...)
+	}
+	delete(l.changes, head.ID)
 	if err != nil {
 		l.cfg.Log.WarnContext(l.drainCtx, "order submission failed", "order", head.ID, "error", err)
 	}
@@ -134,11 +138,13 @@ func (l *loop) failureEvents(o order.Order, err error) []order.Event {
 	case o.Status != order.Submitted: // the stream was faster and contradicts this result
 		return l.event(o, order.KindLost, publicReason(err))
 	case errors.Is(fate, broker.ErrNotSent):
-		return append(l.event(o, order.KindNotSent, "not sent: "+publicReason(err)), l.heldAgain(o)...)
+		l.pauseFired(o)
+		return l.event(o, order.KindNotSent, "not sent: "+publicReason(err))
 	case errors.Is(fate, broker.ErrRejected):
 		events := l.event(o, order.KindRejected, publicReason(err))
 		events[0].Passing = broker.Passing(err)
-		return append(events, l.heldAgain(o)...)
+		l.pauseFired(o)
+		return events
 	default:
 		return l.event(o, order.KindLost, publicReason(err))
 	}

@@ -215,7 +215,7 @@ func (l *loop) swap(head string, d *deferred) bool {
 	for _, o := range groups[0] {
 		events = append(events, l.event(o, order.KindSent, "")...)
 	}
-	legs := l.missingLegs(first.Symbol)
+	legs := l.missingLegs(first.Symbol, l.ordersNamed(d.waitsFor))
 	for _, orders := range legs {
 		events = append(events, sentEvents(orders, l.now())...)
 	}
@@ -243,6 +243,17 @@ func (l *loop) swap(head string, d *deferred) bool {
 		return func() { l.handleSwap(head, d, groups, swapped, err) }
 	}, func() bool { return true })
 	return true
+}
+
+// ordersNamed returns the orders with these IDs.
+func (l *loop) ordersNamed(ids []string) []order.Order {
+	all := make([]order.Order, 0, len(ids))
+	for _, id := range ids {
+		if o, ok := l.book.Order(id); ok {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // handleSwap applies the result of a swap.

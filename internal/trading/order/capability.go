@@ -17,7 +17,6 @@ type Capabilities struct {
 	TrailMin  decimal.Decimal // of TrailPercent; both zero where orders cannot trail
 	TrailMax  decimal.Decimal
 	TrailStep decimal.Decimal // zero for any
-	TrailFrom bool            // a trail may begin from a best price that is past
 
 	Pairs       bool // a target and a stop of which one cancels the other
 	OneLeg      bool // an entry with a stop or a target
@@ -29,10 +28,8 @@ type Capabilities struct {
 	FlatEntry   bool // an entry with legs only while nothing is held in the symbol
 	SellEntry   bool // an entry with legs may sell short
 	StopEntry   bool // an entry with legs may wait for a stop price
+	TrailFrom   bool // a trail may go on from a best price that is past
 	MaxStops    int  // how many stops the venue holds in a symbol at a time; 0 for no bound
-
-	MaxStops  int  // how many stops the venue holds in a symbol at a time; 0 for no bound
-	TrailFrom bool // a trail may go on from a best price that is past
 
 	CancelEndsGroup bool // the cancel of one order of a group ends the others; else legs and pairs are cancelled one by one
 	KeepsLegs       bool // after the cancel of an entry that is filled in part, its legs work on for that part

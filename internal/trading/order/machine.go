@@ -147,8 +147,10 @@ func (o Order) legalHere(k Kind) bool {
 	switch k {
 	case KindHeld:
 		return o.Local() && o.Status == New
-	case KindSent, KindTrailed:
+	case KindSent:
 		return o.Local() && o.Status == Held
+	case KindTrailed:
+		return o.TrailPercent.IsPositive() && sent(o.Status) && !o.Status.Final()
 	default:
 		return false
 	}
