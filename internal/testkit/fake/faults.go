@@ -65,6 +65,15 @@ type Faults struct {
 	always *Fault
 	next   []Fault
 	asked  int
+	delay  time.Duration
+}
+
+// Delay makes the answer to every request take a time from now on, half of it before the
+// request is carried out. Streams are not delayed.
+func (f *Faults) Delay(answer time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delay = answer
 }
 
 // Always applies f to every request from now on; nil ends that.
@@ -95,35 +104,46 @@ func (f *Faults) Asked() int {
 	return f.asked
 }
 
-func (f *Faults) take(r *http.Request) *Fault {
+// take returns what becomes of a request, nil for nothing unusual, and how long its answer takes.
+func (f *Faults) take(r *http.Request) (*Fault, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
+	delay := f.delay
+	if r.Header.Get("Upgrade") != "" || r.Header.Get("Accept") == "text/event-stream" {
+		delay = 0
+	}
 	if i := slices.IndexFunc(f.next, func(one Fault) bool { return one.isFor(r) }); i >= 0 {
 		one := f.next[i]
 		f.next = slices.Delete(f.next, i, i+1)
-		return &one
+		return &one, delay
 	}
-	if f.always != nil && f.always.isFor(r) {
-		return f.always
+	switch {
+	case f.always != nil && f.always.isFor(r):
+		return f.always, delay
+	case delay > 0:
+		return &Fault{}, delay
+	default:
+		return nil, 0
 	}
-	return nil
 }
 
 // Wrap returns a handler that answers as h does, unless a fault says otherwise.
 func (f *Faults) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault := f.take(r)
+		fault, delay := f.take(r)
 		if fault == nil {
 			h.ServeHTTP(w, r)
 			return
 		}
+		time.Sleep(delay / 2)
 		right := httptest.NewRecorder()
 		if !fault.Hang && !fault.Skip {
 			h.ServeHTTP(right, r)
 		}
 		// The server sees the client leave only when it has read what was sent.
 		_, _ = io.Copy(io.Discard, r.Body)
+		time.Sleep(delay - delay/2)
 		switch {
 		case fault.Hang || fault.Stall:
 			<-r.Context().Done()

@@ -58,8 +58,8 @@ func Outcome(err error) error {
 }
 
 // Passing reports whether a refusal is not about the order but about the moment: a clock that
-// differs, a rate limit, a refused key, address or region. A new order with the same terms may
-// be accepted later.
+// differs, a rate limit, too many open orders, a refused key, address or region. A new order
+// with the same terms may be accepted later.
 func Passing(err error) bool {
 	if !errors.Is(Outcome(err), ErrRejected) {
 		return false

@@ -29,6 +29,7 @@ type desk struct {
 	quotes   map[string]quote
 	seen     map[string]seen
 	hours    map[hoursOf]hours
+	watches  []watch
 
 	// How the venue behaves, see control.
 	cancelDelay time.Duration // of cancels, which are pending for so long

@@ -80,6 +80,7 @@ type Event struct{ Name, VenueID, Status string }
 
 // publish records an event and wakes the listeners.
 func (d *desk) publish(a *account, t *ticket, name string, e *execution) {
+	d.see(a, t.symbol)
 	if e == nil && t.parent != nil && t.stop.IsPositive() && !t.triggered && d.server.getFault() == QuietLegs {
 		return
 	}

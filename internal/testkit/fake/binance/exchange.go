@@ -89,6 +89,7 @@ type exchange struct {
 	ripe     []*List // whose working order is filled and whose legs have not entered the book
 	assumed  Assumptions
 	lose     map[string]int // events of a kind that are not sent
+	watches  []*watch
 }
 
 // tally counts orders in a period of the clock.
@@ -108,7 +109,7 @@ func newExchange(quote func(string, time.Time) (float64, float64), c Config) *ex
 
 // wipe forgets everything but the keys, as testnets do.
 func (e *exchange) wipe() {
-	e.orders, e.trades, e.lists, e.ripe, e.lastID = nil, nil, nil, nil, make(map[string]int64)
+	e.orders, e.trades, e.lists, e.ripe, e.watches, e.lastID = nil, nil, nil, nil, nil, make(map[string]int64)
 	e.balances = make(map[string]*Balance)
 	for asset, free := range e.funds {
 		e.balances[asset] = &Balance{Free: free}

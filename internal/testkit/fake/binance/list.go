@@ -130,7 +130,7 @@ func (e *exchange) screenList(l *List, now time.Time) *refusal {
 		return no
 	}
 	if lists >= e.rules.maxLists {
-		return filtered("MAX_NUM_ORDER_LISTS")
+		return counted("MAX_NUM_ORDER_LISTS")
 	}
 	return e.screen(l.all(), now)
 }

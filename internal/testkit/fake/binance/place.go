@@ -65,9 +65,9 @@ func (e *exchange) crowded(orders []*Order) *refusal {
 	}
 	switch {
 	case open > e.rules.maxOrders:
-		return filtered("MAX_NUM_ORDERS")
+		return counted("MAX_NUM_ORDERS")
 	case algo > e.rules.maxAlgoOrders && slices.ContainsFunc(orders, func(o *Order) bool { return contingent(o.Type) }):
-		return filtered("MAX_NUM_ALGO_ORDERS")
+		return counted("MAX_NUM_ALGO_ORDERS")
 	}
 	return nil
 }

@@ -75,6 +75,9 @@ func (r rules) check(o *Order, last decimal.Decimal) *refusal {
 
 func filtered(filter string) *refusal { return &refusal{400, -1013, "Filter failure: " + filter} }
 
+// counted is the refusal of an order by a filter that counts the open ones: the book knows them.
+func counted(filter string) *refusal { return &refusal{400, -2010, "Filter failure: " + filter} }
+
 // offTick reports whether a price breaks the price filter.
 func (r rules) offTick(price decimal.Decimal) bool {
 	return price.LessThan(r.minPrice) || price.GreaterThan(r.maxPrice) || !price.Mod(r.tick).IsZero()

@@ -210,6 +210,7 @@ type executionReport struct {
 // report sends the state of an order, and of the balances. by is the id of the
 // cancel that did it: the venue puts it where the order's own id was.
 func (e *exchange) report(o *Order, execution, by string, t *Trade, at time.Time) {
+	e.see(o.Symbol, at)
 	e.executed++
 	zero := amount(decimal.Zero)
 	r := executionReport{

@@ -22,7 +22,7 @@ const (
 		`{"symbol":"BTCUSDT","orderId":10,"orderListId":0,"clientOrderId":"stop","transactTime":1763000506354,"price":"47900.00000000","executedQty":"0.00000000","origQuoteOrderQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"PENDING_NEW","timeInForce":"GTC","type":"STOP_LOSS_LIMIT","side":"SELL","stopPrice":"48000.00000000","workingTime":-1,"selfTradePreventionMode":"NONE"},` +
 		`{"symbol":"BTCUSDT","orderId":11,"orderListId":0,"clientOrderId":"target","transactTime":1763000506354,"price":"55000.00000000","executedQty":"0.00000000","origQuoteOrderQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"PENDING_NEW","timeInForce":"GTC","type":"LIMIT_MAKER","side":"SELL","workingTime":-1,"selfTradePreventionMode":"NONE"}]}`
 	docEvent   = `{"subscriptionId":0,"event":{"e":"executionReport","E":1710485609001,"s":"BTCUSDT","c":"stop","S":"SELL","o":"STOP_LOSS","f":"GTC","q":"0.50000000","p":"0.00000000","P":"48000.00000000","F":"0.00000000","g":7,"C":"","x":"NEW","X":"NEW","r":"NONE","i":40,"l":"0.00000000","z":"0.00000000","L":"0.00000000","n":"0","N":null,"T":1710485609000,"t":-1,"I":8641984,"w":false,"m":false,"M":false,"O":1710485608839,"Z":"0.00000000","Y":"0.00000000","Q":"0.00000000","V":"NONE"}}`
-	docInfo    = `{"timezone":"UTC","serverTime":1565246363776,"rateLimits":[],"exchangeFilters":[],"symbols":[{"symbol":"ETHBTC","status":"TRADING","orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS","STOP_LOSS_LIMIT","TAKE_PROFIT","TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"ocoAllowed":true,"otoAllowed":true,"opoAllowed":true,"quoteOrderQtyMarketAllowed":true,"allowTrailingStop":true,"cancelReplaceAllowed":false,"filters":[{"filterType":"TRAILING_DELTA","minTrailingAboveDelta":10,"maxTrailingAboveDelta":2000,"minTrailingBelowDelta":25,"maxTrailingBelowDelta":1500},{"minPrice":"0.1","filterType":"PRICE_FILTER","tickSize":"0.1"}]}]}`
+	docInfo    = `{"timezone":"UTC","serverTime":1565246363776,"rateLimits":[],"exchangeFilters":[],"symbols":[{"symbol":"ETHBTC","status":"TRADING","orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS","STOP_LOSS_LIMIT","TAKE_PROFIT","TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"ocoAllowed":true,"otoAllowed":true,"opoAllowed":true,"quoteOrderQtyMarketAllowed":true,"allowTrailingStop":true,"cancelReplaceAllowed":false,"filters":[{"filterType":"TRAILING_DELTA","minTrailingAboveDelta":10,"maxTrailingAboveDelta":2000,"minTrailingBelowDelta":25,"maxTrailingBelowDelta":1500},{"filterType":"MAX_NUM_ALGO_ORDERS","maxNumAlgoOrders":5},{"minPrice":"0.1","filterType":"PRICE_FILTER","tickSize":"0.1"}]}]}`
 	docFees    = `{"symbol":"BTCUSDT","standardCommission":{"maker":"0.00000010","taker":"0.00100000","buyer":"0.00030000","seller":"0.00000040"},"specialCommission":{"maker":"0.01000000","taker":"0.02000000","buyer":"0.03000000","seller":"0.04000000"},"taxCommission":{"maker":"0.00000112","taker":"0.00000114","buyer":"0.00000118","seller":"0.00000116"},"discount":{"enabledForAccount":true,"enabledForSymbol":true,"discountAsset":"BNB","discount":"0.75000000"}}`
 	docListEnd = `{"orderListId":7,"contingencyType":"OCO","listStatusType":"ALL_DONE","listOrderStatus":"ALL_DONE","listClientOrderId":"gtarget","transactionTime":1684804350068,"symbol":"BTCUSDT","orders":[],"orderReports":[` +
 		`{"symbol":"BTCUSDT","origClientOrderId":"stop","orderId":40,"orderListId":7,"clientOrderId":"by","transactTime":1684804350068,"price":"0.00000000","origQty":"0.5","executedQty":"0.00000000","cummulativeQuoteQty":"0.00000000","status":"CANCELED","timeInForce":"GTC","type":"STOP_LOSS","side":"SELL","stopPrice":"48000.0"},` +
@@ -130,14 +130,14 @@ func TestParse_DocumentedFeatures(t *testing.T) {
 	t.Parallel()
 	d := decimal.RequireFromString
 	f, err := parseFeatures([]byte(docInfo), "ETHBTC")
-	if c := f.capabilities(); err != nil || !f.opo || !c.TrailMin.Equal(d("0.25")) || !c.TrailMax.Equal(d("15")) || !c.TwoLegs || !c.CancelEndsGroup || c.MarketEntry || c.LegsInPart || c.SellEntry {
+	if c := f.capabilities(); err != nil || !f.opo || !c.TrailMin.Equal(d("0.25")) || !c.TrailMax.Equal(d("15")) || !c.TwoLegs || !c.CancelEndsGroup || c.MarketEntry || c.LegsInPart || c.SellEntry || c.MaxStops != 5 || c.TrailFrom {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := parseFeatures([]byte(docInfo), "BTCUSDT"); err == nil {
 		t.Error("a symbol that is not in it")
 	}
 	f, err = parseFeatures([]byte(`{"symbols":[{"symbol":"ETHBTC","orderTypes":["STOP_LOSS"],"allowTrailingStop":true}]}`), "ETHBTC")
-	if c := f.capabilities(); err != nil || !c.Stops || c.Trails() || c.OneLeg || c.Pairs {
+	if c := f.capabilities(); err != nil || !c.Stops || c.Trails() || c.OneLeg || c.Pairs || c.MaxStops != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if rate, err := parseFeeRate([]byte(docFees)); err != nil || !rate.Equal(d("0.05130232")) {

@@ -35,6 +35,7 @@ type features struct {
 	trails        bool
 	minTrail      int64 // hundredths of a per cent, in both directions
 	maxTrail      int64
+	maxStops      int // at a time; 0 if it does not say
 }
 
 // Capabilities returns which orders the venue takes in a symbol, at most an hour old.
@@ -65,7 +66,7 @@ func (f features) capabilities() order.Capabilities {
 	has := func(kind string) bool { return slices.Contains(f.types, kind) }
 	c := order.Capabilities{
 		Stops: has(typeStop), StopLimits: has(typeStopLimit), PostOnly: has(typeMaker),
-		Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, CancelEndsGroup: true,
+		Times: []order.TimeInForce{order.GTC, order.IOC, order.FOK}, CancelEndsGroup: true, MaxStops: f.maxStops,
 	}
 	if f.trails && c.Stops && f.minTrail <= f.maxTrail {
 		c.TrailMin, c.TrailMax, c.TrailLeg = decimal.New(f.minTrail, -trailDigits), decimal.New(f.maxTrail, -trailDigits), true
@@ -117,28 +118,31 @@ func parseSymbol(j *strictjson.Reader) (symbol string, f features) {
 		case "allowTrailingStop":
 			f.trails = j.Bool()
 		case "filters":
-			j.Array(func(int) { f.parseTrail(j) })
+			j.Array(func(int) { f.parseFilter(j) })
 		}
 	})
 	return symbol, f
 }
 
-// parseTrail reads a filter, if it bounds trails: the narrower bounds of both directions.
-func (f *features) parseTrail(j *strictjson.Reader) {
+// parseFilter reads a filter, if it bounds trails, by the narrower bounds of both directions, or
+// how many orders wait for a price.
+func (f *features) parseFilter(j *strictjson.Reader) {
 	kind, bounds := "", map[string]int64{}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "filterType":
 			kind = j.Text()
-		case "minTrailingAboveDelta", "maxTrailingAboveDelta", "minTrailingBelowDelta", "maxTrailingBelowDelta":
+		case "minTrailingAboveDelta", "maxTrailingAboveDelta", "minTrailingBelowDelta", "maxTrailingBelowDelta", "maxNumAlgoOrders":
 			bounds[string(key)] = j.Int()
 		}
 	})
-	if kind != "TRAILING_DELTA" {
-		return
+	switch kind {
+	case "TRAILING_DELTA":
+		f.minTrail = max(bounds["minTrailingAboveDelta"], bounds["minTrailingBelowDelta"], 1)
+		f.maxTrail = min(bounds["maxTrailingAboveDelta"], bounds["maxTrailingBelowDelta"])
+	case "MAX_NUM_ALGO_ORDERS":
+		f.maxStops = int(max(bounds["maxNumAlgoOrders"], 0))
 	}
-	f.minTrail = max(bounds["minTrailingAboveDelta"], bounds["minTrailingBelowDelta"], 1)
-	f.maxTrail = min(bounds["maxTrailingAboveDelta"], bounds["maxTrailingBelowDelta"])
 }
 
 // FeePercent returns the most that a trade of the account in a symbol costs, at most ten

@@ -258,11 +258,12 @@ func TestSubmitGroup_LegsOfAnEntry(t *testing.T) {
 func TestSubmitGroup_Refusals(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		orders []order.Spec
-		fault  *fake.Fault
-		fate   error
-		code   string
-		field  string
+		orders  []order.Spec
+		fault   *fake.Fault
+		fate    error
+		code    string
+		field   string
+		passing bool
 	}{
 		"a stop above the price":     {orders: pair(func(r *order.Request) { r.Protect.StopLoss = dec("51000") }), fate: broker.ErrRejected, code: "venue_refused", field: "stop_loss"},
 		"a target below the price":   {orders: pair(func(r *order.Request) { r.Protect.TakeProfit = dec("49000") }), fate: broker.ErrRejected, code: "venue_refused", field: "stop_loss"},
@@ -294,7 +295,9 @@ func TestSubmitGroup_Refusals(t *testing.T) {
 		"the target is passed": {
 			orders: pair(nil), fault: words(-2010, "Order would immediately match and take."), fate: broker.ErrRejected, code: "venue_refused", field: "take_profit",
 		},
-		"too many stops": {orders: pair(nil), fault: words(-1013, "Filter failure: MAX_NUM_ALGO_ORDERS"), fate: broker.ErrRejected, code: "venue_filter"},
+		"too many stops":  {orders: pair(nil), fault: words(-2010, "Filter failure: MAX_NUM_ALGO_ORDERS"), fate: broker.ErrRejected, code: "venue_filter", passing: true},
+		"too many orders": {orders: pair(nil), fault: words(-1013, "Filter failure: MAX_NUM_ORDERS"), fate: broker.ErrRejected, code: "venue_filter", passing: true},
+		"too many lists":  {orders: pair(nil), fault: words(-2010, "Filter failure: MAX_NUM_ORDER_LISTS"), fate: broker.ErrRejected, code: "venue_filter", passing: true},
 	} {
 		recorded(t, venue.Config{}, func(t *testing.T, s *venue.Server, b *binance.Broker, kept *sent) {
 			t.Helper()
@@ -305,6 +308,9 @@ func TestSubmitGroup_Refusals(t *testing.T) {
 			_, err := b.SubmitGroup(t.Context(), tc.orders)
 			if broker.Outcome(err) != tc.fate { //nolint:errorlint // one of the values
 				t.Errorf("%s: %v", name, err)
+			}
+			if broker.Passing(err) != tc.passing {
+				t.Errorf("%s: it passes is %v", name, !tc.passing)
 			}
 			if f := fault.Of(err); tc.code != "" && (f == nil || f.Code != tc.code || f.Field != tc.field || f.Message == "") {
 				t.Errorf("%s: %#v", name, f)
@@ -336,4 +342,37 @@ func changed(orders []order.Spec, change func(*order.Spec)) []order.Spec {
 func words(code int, text string) *fake.Fault {
 	f := venue.Coded(400, code, text)
 	return &f
+}
+
+// TestSubmit_FillsTheRoomForStops holds that as many stops as the capabilities say are taken,
+// that one more may be taken later, and that it is.
+func TestSubmit_FillsTheRoomForStops(t *testing.T) {
+	t.Parallel()
+	recorded(t, venue.Config{}, func(t *testing.T, _ *venue.Server, b *binance.Broker, _ *sent) {
+		t.Helper()
+		can, err := b.Capabilities(t.Context(), pair(nil)[0].Symbol)
+		if err != nil || can.MaxStops != 5 {
+			t.Fatal(can.MaxStops, err)
+		}
+		var first order.Spec
+		for n := range can.MaxStops {
+			orders := pair(func(r *order.Request) { r.Quantity = dec("0.01") })
+			if n == 0 {
+				first = orders[0]
+			}
+			if _, err := b.SubmitGroup(t.Context(), orders); err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		more := pair(func(r *order.Request) { r.Quantity = dec("0.01") })
+		if _, err := b.SubmitGroup(t.Context(), more); !broker.Passing(err) {
+			t.Error(err)
+		}
+		if _, err := b.Cancel(t.Context(), first.Handle()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.SubmitGroup(t.Context(), more); err != nil {
+			t.Error(err)
+		}
+	})
 }

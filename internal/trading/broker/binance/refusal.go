@@ -113,6 +113,9 @@ func explain(err error, o order.Spec, spelled string) error {
 	case strings.HasPrefix(e.Message, "Filter failure: "):
 		f.Code = "venue_filter"
 		f.Field, f.Allowed = filterField(strings.TrimPrefix(e.Message, "Filter failure: "))
+		if strings.Contains(e.Message, "MAX_NUM_") { // how many there are changes
+			f.Kind, f.Retryable = fault.Conflict, true
+		}
 		f.Message = "the order breaks a rule of the symbol: " + f.Allowed
 	case code == codeRejected, code == codeCancel:
 		f.Kind, f.Message = fault.Conflict, "the venue refused"

@@ -145,7 +145,7 @@ func TestCapabilities_FollowTheSymbol(t *testing.T) {
 	times := []order.TimeInForce{order.GTC, order.IOC, order.FOK}
 	all := order.Capabilities{
 		Stops: true, StopLimits: true, Times: times, PostOnly: true, TrailMin: dec("0.1"), TrailMax: dec("20"), TrailStep: dec("0.01"), Pairs: true, OneLeg: true, TwoLegs: true,
-		TrailLeg: true, CancelEndsGroup: true,
+		TrailLeg: true, CancelEndsGroup: true, MaxStops: 5,
 	}
 	without := func(change func(*order.Capabilities)) order.Capabilities {
 		c := all
