@@ -110,7 +110,7 @@ func (t *Trading) withoutStop(ctx context.Context, caller principal.Caller, s ma
 		return "" // the cancel counts, and get_positions shows it
 	}
 	for _, p := range positions {
-		if left := p.NetQuantity().Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
+		if left := p.Quantity.Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
 			return left.String()
 		}
 	}
@@ -294,7 +294,7 @@ type positionJSON struct {
 func toPositionJSON(p order.PricedPosition) positionJSON {
 	entry, _ := p.Average()
 	r := positionJSON{
-		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.NetQuantity().Abs()), EntryPrice: number(entry),
+		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.Quantity.Abs()), EntryPrice: number(entry),
 		RealizedPnL: p.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
 	r.Fees, r.FeesByAsset = feesOf(p.Fees)
