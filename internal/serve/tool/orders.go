@@ -293,11 +293,12 @@ type positionJSON struct {
 
 func toPositionJSON(p order.PricedPosition) positionJSON {
 	entry, _ := p.Average()
+	now := p.Current()
 	r := positionJSON{
 		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.Quantity.Abs()), EntryPrice: number(entry),
-		RealizedPnL: p.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
+		RealizedPnL: now.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
-	r.Fees, r.FeesByAsset = feesOf(p.Fees)
+	r.Fees, r.FeesByAsset = feesOf(now.Fees)
 	r.unprotected(p.Gaps)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
@@ -330,7 +331,7 @@ func positionSchema() *schema {
 	s := object(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
-		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
+		typedProp("realized_pnl", "string", "Since opened."), typedProp("fees", "string", "Since opened."), feesSchema(),
 		typedProp("protected_quantity", "string", "That stops close."),
 		typedProp("unprotected_quantity?", "string", "Lacks its stop."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))
