@@ -20,6 +20,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -199,6 +200,23 @@ func TestDesk_AtBinance(t *testing.T) {
 	if n := len(venue.Orders()); n != 2 {
 		t.Errorf("the venue has %d orders", n)
 	}
+	running := shownPosition(t, home)
+	s.stop()
+	if stored := shownPosition(t, home); stored != running || stored.Quantity != "0.0224775" {
+		t.Errorf("the status shows %+v while the program runs and %+v after", running, stored)
+	}
+}
+
+// shownPosition returns the only position of the status, without what depends on the price.
+func shownPosition(t *testing.T, home string) control.PositionStatus {
+	t.Helper()
+	s, err := ReadStatus(t.Context(), home)
+	if err != nil || len(s.Accounts) != 1 || len(s.Accounts[0].Positions) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	p := s.Accounts[0].Positions[0]
+	p.Current, p.Unrealized = "", ""
+	return p
 }
 
 // TestDesk_AtAlpaca does the same at a fake Alpaca.

@@ -170,12 +170,12 @@ const entryDigits = 8
 
 func newPositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
 	entry, _ := p.Average()
-	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: entry.Round(entryDigits).String()}
+	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.Quantity.Abs().String(), Entry: entry.Round(entryDigits).String()}
 	if last := p.Quote.Last; last.IsPositive() {
 		one.Current, one.Unrealized = last.String(), p.Unrealised(last).String()
 	}
 	open = slices.DeleteFunc(slices.Clone(open), func(o order.Order) bool { return o.Symbol != p.Symbol })
-	if naked := order.WithoutStop(p.NetQuantity(), open); naked.IsPositive() {
+	if naked := order.WithoutStop(p.Quantity, open); naked.IsPositive() {
 		one.WithoutStop = naked.String()
 	}
 	return one

@@ -43,7 +43,7 @@ func (c *Console) positions(v *visit) (positions, error) {
 }
 
 func newPositionRow(p order.PricedPosition) positionRow {
-	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.NetQuantity(), Last: p.Quote.Last}
+	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.Quantity, Last: p.Quote.Last}
 	row.Average, _ = p.Average()
 	row.Unguarded = decimal.Max(decimal.Zero, row.Held.Abs().Sub(p.Protected))
 	if row.Last.IsPositive() {

@@ -110,7 +110,7 @@ func (t *Trading) withoutStop(ctx context.Context, caller principal.Caller, s ma
 		return "" // the cancel counts, and get_positions shows it
 	}
 	for _, p := range positions {
-		if left := p.NetQuantity().Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
+		if left := p.Quantity.Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
 			return left.String()
 		}
 	}
@@ -293,11 +293,12 @@ type positionJSON struct {
 
 func toPositionJSON(p order.PricedPosition) positionJSON {
 	entry, _ := p.Average()
+	now := p.Current()
 	r := positionJSON{
-		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.NetQuantity().Abs()), EntryPrice: number(entry),
-		RealizedPnL: p.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
+		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.Quantity.Abs()), EntryPrice: number(entry),
+		RealizedPnL: now.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
-	r.Fees, r.FeesByAsset = feesOf(p.Fees)
+	r.Fees, r.FeesByAsset = feesOf(now.Fees)
 	r.unprotected(p.Gaps)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
@@ -330,7 +331,7 @@ func positionSchema() *schema {
 	s := object(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), typedProp("quantity", "number", ""),
 		typedProp("entry_price", "number", ""), maybe("current_price"), maybe("unrealized_pnl"),
-		typedProp("realized_pnl", "string", "Exact decimal."), typedProp("fees", "string", "Exact decimal."), feesSchema(),
+		typedProp("realized_pnl", "string", "Since opened."), typedProp("fees", "string", "Since opened."), feesSchema(),
 		typedProp("protected_quantity", "string", "That stops close."),
 		typedProp("unprotected_quantity?", "string", "Lacks its stop."),
 		typedProp("price_at?", "string", ""), enumProp("mode", "", "paper", "live"))

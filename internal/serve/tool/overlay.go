@@ -95,7 +95,7 @@ func (c *charts) loadAccountOverlay(ctx context.Context, caller principal.Caller
 	}
 	shown.Account = payload.Account{Mode: string(p.Mode)}
 	var o overlay
-	if average, ok := p.Average(); ok && !p.NetQuantity().IsZero() {
+	if average, ok := p.Average(); ok && !p.Quantity.IsZero() {
 		o.levels = append(o.levels, entryLevel(p, average))
 		shown.Account.Position = positionFigures(p, average)
 	}
@@ -109,11 +109,11 @@ func entryLevel(p order.PricedPosition, average decimal.Decimal) chart.Level {
 	if p.Side() == order.Sell {
 		side = "Short "
 	}
-	return chart.Level{Kind: chart.EntryLevel, Price: average.InexactFloat64(), Label: side + p.NetQuantity().Abs().String(), Sell: p.Side() == order.Sell}
+	return chart.Level{Kind: chart.EntryLevel, Price: average.InexactFloat64(), Label: side + p.Quantity.Abs().String(), Sell: p.Side() == order.Sell}
 }
 
 func positionFigures(p order.PricedPosition, average decimal.Decimal) *payload.Position {
-	figures := &payload.Position{Side: p.Side().String(), Quantity: p.NetQuantity().Abs().String(), Entry: average.String()}
+	figures := &payload.Position{Side: p.Side().String(), Quantity: p.Quantity.Abs().String(), Entry: average.String()}
 	if p.Quote.Last.IsPositive() {
 		figures.Unrealized = p.Unrealised(p.Quote.Last).String()
 	}

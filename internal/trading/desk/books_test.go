@@ -122,6 +122,9 @@ func (d *day) equalTrades(all []order.Order) {
 		if !ok || !f.Quantity.Equal(tr.Quantity) || !f.Price.Equal(tr.Price) || !f.Fee.Equal(tr.Fee) || f.FeeAsset != tr.FeeAsset {
 			d.t.Errorf("trade %+v is known as %+v", tr, f)
 		}
+		if f.FeeAsset != "" && f.Base != tr.Symbol.Name[:3] {
+			d.t.Errorf("trade %+v is stored without the asset that is traded", f)
+		}
 		signed := tr.Quantity.Mul(decimal.NewFromInt(tr.Side.Sign()))
 		held[tr.Symbol], cash[tr.Symbol] = held[tr.Symbol].Add(signed), cash[tr.Symbol].Sub(signed.Mul(tr.Price))
 	}
@@ -132,7 +135,7 @@ func (d *day) equalTrades(all []order.Order) {
 	for s, quantity := range held {
 		p := book.Position(s)
 		q, _ := d.floor.LastQuote(s)
-		if !p.Quantity.Equal(quantity) || d.wiped.IsZero() && !p.Cash().Equal(cash[s]) || !p.Realised.Add(p.Unrealised(q.Last)).Equal(p.Cash().Add(quantity.Mul(q.Last))) {
+		if !p.Quantity.Add(p.FeesInBase).Equal(quantity) || d.wiped.IsZero() && !p.Cash().Equal(cash[s]) || !p.Realised.Add(p.Unrealised(q.Last)).Sub(p.FeesWorth).Equal(p.Cash().Add(p.Quantity.Mul(q.Last))) {
 			d.t.Errorf("%s: %s held and %s of cash here, %s and %s at the venue", s, p.Quantity, p.Cash(), quantity, cash[s])
 		}
 	}

@@ -155,7 +155,7 @@ func (l *loop) run(ctx context.Context) error {
 		case apply := <-l.results:
 			apply()
 		case r := <-l.reports:
-			l.handleReport(r)
+			l.receive(r)
 			l.notifyDeferred()
 		case <-l.watches.moved:
 			if !l.checkPrices() {
@@ -208,6 +208,7 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
+	l.nameBases(events)
 	kept, err := l.cfg.Store.AppendEvents(l.drainCtx, by, events)
 	if err != nil {
 		l.storeFailed(err)

@@ -93,7 +93,7 @@ func (l *loop) assetMismatches(holdings []order.Holding) []mismatch {
 		inst := l.instruments[p.Symbol]
 		ours[inst.Base] = ours[inst.Base].Add(p.Quantity)
 		ours[inst.Quote] = ours[inst.Quote].Add(p.Cash())
-		for asset, fee := range p.Fees {
+		for asset, fee := range p.FeesBeside() {
 			ours[asset] = ours[asset].Sub(fee)
 		}
 	}

@@ -107,7 +107,7 @@ func TestPair_OneOfThemIsFilled(t *testing.T) {
 		w.wants(w.seenAtVenue(ids[1]), order.Filled)
 		w.wants(w.seenAtVenue(ids[0]), order.Expired)
 		all, err := w.Positions(w.t.Context(), caller())
-		if err != nil || len(all) != 1 || !all[0].NetQuantity().Equal(dec("0.0499")) {
+		if err != nil || len(all) != 1 || !all[0].Quantity.Equal(dec("0.0499")) {
 			w.t.Errorf("positions are %+v, %v", all, err)
 		}
 		if s := w.Status(); len(s.State.Restrictions) > 0 {

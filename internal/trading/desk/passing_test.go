@@ -112,12 +112,12 @@ func (v reprotected) judge(t *testing.T, d *day, refused bool) {
 	p := positions[0]
 	restricted := slices.ContainsFunc(d.Status().State.Restrictions, func(r guard.Restriction) bool { return r.Kind == guard.Unprotected })
 	if refused {
-		if !stops.IsZero() || !restricted || len(p.Gaps) != 1 || !p.Gaps[0].Quantity.Equal(p.NetQuantity()) {
+		if !stops.IsZero() || !restricted || len(p.Gaps) != 1 || !p.Gaps[0].Quantity.Equal(p.Quantity) {
 			t.Errorf("refused, stops close %v of %+v, restrictions are %+v", stops, p, d.Status().State.Restrictions)
 		}
 		return
 	}
-	least := d.floor.(groupFloor).whole(p.NetQuantity()) //nolint:errcheck,forcetypeassert // the test chose it
+	least := d.floor.(groupFloor).whole(p.Quantity) //nolint:errcheck,forcetypeassert // the test chose it
 	if !stops.Equal(least) || restricted || len(p.Gaps) > 1 || p.Unprotected().GreaterThan(dec("0.0001")) {
 		t.Errorf("stops close %v of %+v, restrictions are %+v", stops, p, d.Status().State.Restrictions)
 	}

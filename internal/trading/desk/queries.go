@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -17,13 +15,12 @@ import (
 
 // view is an immutable snapshot of the account for concurrent readers.
 type view struct {
-	open       []order.Order
-	positions  []order.Position
-	feesInBase map[market.Symbol]decimal.Decimal // fees taken in the held asset
-	plans      map[market.Symbol][]order.Line
-	gaps       gaps
-	levels     levels
-	status     Status
+	open      []order.Order
+	positions []order.Position
+	plans     map[market.Symbol][]order.Line
+	gaps      gaps
+	levels    levels
+	status    Status
 }
 
 // Status describes a running desk.
@@ -43,15 +40,10 @@ const quoteTimeout = 5 * time.Second
 
 // publish replaces the view.
 func (l *loop) publish() {
-	v := &view{open: l.book.Open(), positions: l.book.Positions(), feesInBase: make(map[market.Symbol]decimal.Decimal), plans: make(map[market.Symbol][]order.Line), gaps: l.protector.gaps, levels: l.shownLevels()}
+	v := &view{open: l.book.Open(), positions: l.book.Positions(), plans: make(map[market.Symbol][]order.Line), gaps: l.protector.gaps, levels: l.shownLevels()}
 	v.levels.show(v.open)
 	for _, s := range l.book.Planned() {
 		v.plans[s] = l.lines(s)
-	}
-	for _, p := range v.positions {
-		if fee, ok := p.Fees[l.instruments[p.Symbol].Base]; ok && p.Side() != 0 {
-			v.feesInBase[p.Symbol] = fee
-		}
 	}
 	v.status = Status{
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), State: l.state, Open: len(v.open),
@@ -102,10 +94,10 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 	v := d.view.Load()
 	var all []order.PricedPosition
 	for _, p := range v.positions {
-		marked := order.PricedPosition{Position: p, FeesInBase: v.feesInBase[p.Symbol], Plan: v.plans[p.Symbol], Gaps: v.gaps.at(p.Symbol, d.cfg.Now()), Mode: v.status.Mode}
-		held := marked.NetQuantity()
+		marked := order.PricedPosition{Position: p, Plan: v.plans[p.Symbol], Gaps: v.gaps.at(p.Symbol, d.cfg.Now()), Mode: v.status.Mode}
+		held := p.Quantity
 		if held.IsZero() {
-			continue // fees used up the position
+			continue
 		}
 		marked.Protected = held.Abs().Sub(order.WithoutStop(held, slices.DeleteFunc(slices.Clone(v.open), func(o order.Order) bool { return o.Symbol != p.Symbol })))
 		quote, known := d.cfg.Market.LastQuote(p.Symbol)
@@ -158,7 +150,7 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	}
 	all = slices.DeleteFunc(all, func(o order.Order) bool { return o.Symbol != s || o.Status.Final() && o.Filled.IsZero() })
 	v := d.view.Load()
-	marked := order.PricedPosition{Position: order.Position{Symbol: s}, FeesInBase: v.feesInBase[s], Mode: v.status.Mode}
+	marked := order.PricedPosition{Position: order.Position{Symbol: s}, Mode: v.status.Mode}
 	marked.Quote, _ = d.cfg.Market.LastQuote(s) // zero if unknown
 	for _, p := range v.positions {
 		if p.Symbol == s {

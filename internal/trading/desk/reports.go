@@ -3,11 +3,13 @@ package desk
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"candela/internal/kit/id"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
+	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )
@@ -211,6 +213,47 @@ func (l *loop) setStreamUp(ctx context.Context, flows bool) {
 		l.publish()
 	}:
 	case <-ctx.Done():
+	}
+}
+
+// receive applies a report from the venue's stream. If the asset that a fee was taken from is not
+// known yet, it is read first; without an answer the spelling of the symbol decides.
+func (l *loop) receive(r order.Report) {
+	_, known := l.instruments[r.Symbol]
+	if known || !slices.ContainsFunc(r.Fills, func(f order.Fill) bool { return f.FeeAsset != "" && f.Base == "" }) {
+		l.handleReport(r)
+		return
+	}
+	l.reads.add(func(ctx context.Context) func() {
+		inst, err := l.cfg.Broker.Instrument(ctx, r.Symbol)
+		return func() {
+			if err == nil {
+				nameBase(r.Fills, inst)
+			}
+			l.handleReport(r)
+			l.notifyDeferred()
+		}
+	})
+}
+
+// nameBases writes into the fills of events which asset is traded.
+func (l *loop) nameBases(events []order.Event) {
+	for i, e := range events {
+		if e.Fill != nil {
+			fills := []order.Fill{*e.Fill}
+			nameBase(fills, l.instruments[e.Fill.Symbol])
+			events[i].Fill = &fills[0]
+		}
+	}
+}
+
+// nameBase writes into fills which asset is traded, unless that is spelled like the currency, as
+// some tickers are: their fees are in the currency.
+func nameBase(fills []order.Fill, inst provider.Instrument) {
+	for i := range fills {
+		if f := &fills[i]; f.FeeAsset != "" && f.Base == "" && inst.Base != inst.Quote {
+			f.Base = inst.Base
+		}
 	}
 }
 

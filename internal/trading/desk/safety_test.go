@@ -215,7 +215,7 @@ func TestPositions_FeesInWhatWasBought(t *testing.T) {
 		defer func() { w.stop() }()
 		time.Sleep(5 * time.Second)
 		p, err := w.Positions(t.Context(), caller())
-		if err != nil || len(p) != 1 || !p[0].NetQuantity().Equal(dec("0.999")) {
+		if err != nil || len(p) != 1 || !p[0].Quantity.Equal(dec("0.999")) {
 			t.Fatalf("%+v %v", p, err)
 		}
 		r := buy("0.999")

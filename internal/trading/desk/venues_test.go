@@ -145,7 +145,7 @@ func (f onBinance) unlike(positions []order.Position) string {
 	for _, p := range positions {
 		base := p.Symbol.Name[:3]
 		want[base], want["USDT"] = want[base].Add(p.Quantity), want["USDT"].Add(p.Cash())
-		for asset, fee := range p.Fees {
+		for asset, fee := range p.FeesBeside() {
 			want[asset] = want[asset].Sub(fee)
 		}
 	}

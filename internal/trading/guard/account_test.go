@@ -26,7 +26,7 @@ func TestMeasure_CountsTheWholeAccount(t *testing.T) {
 	state := guard.State{Day: guard.Day{Date: noon.UTC().Format(time.DateOnly), Loss: dec("250"), Forgiven: dec("50")}}
 	want := map[string][2]string{ // used and left
 		"max_daily_loss": {"200", "800"}, "max_daily_notional": {"400", "99600"}, "max_exposure": {"399.9", "49600.1"},
-		"max_open_orders": {"1", "19"}, "max_open_risk": {"400", "600"}, "max_orders_per_minute": {"1", "19"},
+		"max_open_orders": {"1", "19"}, "max_open_risk": {"399.9", "600.1"}, "max_orders_per_minute": {"1", "19"},
 	}
 	for _, u := range guard.Measure(policy, state, a.book, prices, order.Paper, "k1") {
 		left, limited := u.Left()

@@ -246,8 +246,8 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		if rate.IsZero() || !closed && !last.IsPositive() {
 			continue
 		}
-		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Mul(rate))
-		for asset, fee := range pos.Fees {
+		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Sub(pos.FeesWorth).Mul(rate))
+		for asset, fee := range pos.FeesBeside() {
 			worth := x.assetRate(p, asset)
 			if asset != "" && asset == x.Instruments[pos.Symbol].Base && last.IsPositive() {
 				worth = last.Mul(rate)

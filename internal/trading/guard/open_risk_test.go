@@ -86,3 +86,31 @@ func TestGather_OpenRisk(t *testing.T) {
 		}
 	}
 }
+
+// TestGather_OpenRiskAfterRoundTrips holds that what fees took in earlier trades is no part of the
+// risk: 0.004995 at 60,000 with a stop at 58,800.
+func TestGather_OpenRiskAfterRoundTrips(t *testing.T) {
+	t.Parallel()
+	a := &account{t: t, book: order.NewBook("me")}
+	trade := func(id string, side order.Side, quantity, price, fee, asset string) {
+		f := order.Fill{TradeID: id, OrderID: id, Symbol: symbol, Side: side, Quantity: dec(quantity), Price: dec(price), Fee: dec(fee), FeeAsset: asset, Base: "BTC", At: noon}
+		a.placed(order.Spec{ID: id, Side: side, Type: order.Market, Quantity: dec(quantity)}, order.Accepted)
+		a.apply(order.Event{Kind: order.KindFill, OrderID: id, At: noon, Fill: &f})
+	}
+	for _, n := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"} {
+		trade(n+"a", order.Buy, "0.5", "50000", "0.0005", "BTC")
+		trade(n+"b", order.Sell, "0.4995", "50000", "24.975", "USDT")
+	}
+	trade("z", order.Buy, "0.005", "60000", "0.000005", "BTC")
+	a.placed(stopAt("s", "0.004995", "58800", order.Sell), order.Accepted)
+	prices := btcPrices()
+	prices.Quotes[symbol] = order.Quote{Last: dec("60000"), At: noon}
+	f := guard.Gather(guard.Default(), a.book, prices, symbol, order.Paper)
+	if !f.OpenRisk.Equal(dec("8.055936")) || !f.Held.Equal(dec("0.004995")) { // 299.7 x 1.001 - 293.706 x 0.994
+		t.Errorf("%v at risk with %v", f.OpenRisk, f.Held)
+	}
+	// Ten times 25 and 24.975, and 0.3.
+	if total, missing := guard.Total(guard.Default(), a.book, prices, order.Paper); !total.Equal(dec("-500.05")) || len(missing) > 0 {
+		t.Errorf("the account lost %v, missing %v", total, missing)
+	}
+}

@@ -9,7 +9,6 @@ package order
 
 import (
 	"cmp"
-	"maps"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -171,19 +170,11 @@ type Fill struct {
 	Price    decimal.Decimal `json:"price"`
 	Fee      decimal.Decimal `json:"fee,omitzero"` // positive when paid
 	FeeAsset string          `json:"fee_asset,omitempty"`
-	Base     string          `json:"base,omitempty"` // asset that is traded, where Fee may be taken from it; "" if that is unknown
+	Base     string          `json:"base,omitempty"` // asset that is traded; "" if that is unknown
 	Maker    bool            `json:"maker,omitempty"`
 	At       time.Time       `json:"at,omitzero"`
 
 	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
-}
-
-// FeeInBase returns the part of Quantity that the venue kept as its fee.
-func (f Fill) FeeInBase() decimal.Decimal {
-	if f.FeeAsset == "" || f.FeeAsset != f.Base {
-		return decimal.Zero
-	}
-	return f.Fee
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.
@@ -333,20 +324,6 @@ func (o Order) NeedsQuery() bool {
 	}
 }
 
-// Fees are the fees paid per asset. The map is read-only: add returns a new one.
-type Fees map[string]decimal.Decimal
-
-// add returns the fees plus an amount.
-func (f Fees) add(asset string, amount decimal.Decimal) Fees {
-	if amount.IsZero() {
-		return f
-	}
-	sum := make(Fees, len(f)+1)
-	maps.Copy(sum, f)
-	sum[asset] = f[asset].Add(amount)
-	return sum
-}
-
 // Key identifies the fill in the account: symbol, trade ID and side, because an order
 // that trades with another of the same account gives two fills with one ID.
 func (f Fill) Key() string { return f.Symbol.String() + "/" + f.TradeID + "/" + f.Side.String() }
@@ -377,12 +354,11 @@ func (q Quote) TakerPrice(s Side) (decimal.Decimal, bool) {
 // PricedPosition is a position with its current price.
 type PricedPosition struct {
 	Position
-	FeesInBase decimal.Decimal `json:"Taken"`              // fees taken out of Quantity
-	Quote      Quote           `json:"Quote"`              // Last is zero if unknown
-	Protected  decimal.Decimal `json:"Protected,omitzero"` // how much of it open stops would close
-	Plan       []Line          `json:"Plan,omitempty"`     // what should protect it, oldest first
-	Gaps       []Gap           `json:"Gaps,omitempty"`     // parts that should have a stop and have none
-	Mode       Mode            `json:"Mode"`
+	Quote     Quote           `json:"Quote"`              // Last is zero if unknown
+	Protected decimal.Decimal `json:"Protected,omitzero"` // how much of it open stops would close
+	Plan      []Line          `json:"Plan,omitempty"`     // what should protect it, oldest first
+	Gaps      []Gap           `json:"Gaps,omitempty"`     // parts that should have a stop and have none
+	Mode      Mode            `json:"Mode"`
 }
 
 // Gap is a part of a position that should have a stop and has none.
@@ -395,8 +371,5 @@ type Gap struct {
 
 // Unprotected returns how much of the position no open stop would close.
 func (m PricedPosition) Unprotected() decimal.Decimal {
-	return decimal.Max(m.NetQuantity().Abs().Sub(m.Protected), decimal.Zero)
+	return decimal.Max(m.Quantity.Abs().Sub(m.Protected), decimal.Zero)
 }
-
-// NetQuantity returns Quantity less the fees taken from it.
-func (m PricedPosition) NetQuantity() decimal.Decimal { return m.Quantity.Sub(m.FeesInBase) }

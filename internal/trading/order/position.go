@@ -10,25 +10,52 @@ import (
 	"candela/internal/market"
 )
 
-// Position is the result of the trades in one symbol, without fees. For every mark and
-// after every trade, exactly and without rounding,
+// Position is the result of the trades in one symbol. Quantity is without the fees that the
+// venue took from it: such a fee counts as a sale at the price of its trade, whose proceeds,
+// FeesWorth, pay the fee. For every mark and after every trade, exactly and without rounding,
 //
-//	Realised + Unrealised(mark) = Cash + Quantity x mark
+//	Realised + Unrealised(mark) - FeesWorth = Cash + Quantity x mark
 //
-// because Realised is kept as Cash + Cost. Cash, the sum of proceeds and payments, needs
-// no division, and Unrealised uses the same Cost.
+// because Realised is kept as Cash + Cost + FeesWorth. Cash, the sum of proceeds and payments,
+// needs no division, and Unrealised uses the same Cost. What was bought less what was sold is
+// Quantity + FeesInBase. Fees in other assets are in neither.
 //
 // A trade that reduces a position takes the same part of Cost with it, which is the only
 // division. The remaining Cost is rounded to at least 18 decimals and the remainder goes
-// to Realised, so nothing is lost: a closed position has a Cost of exactly zero and a
-// Realised of exactly Cash.
+// to Realised, so nothing is lost: a closed position has a Cost of exactly zero.
 type Position struct {
 	Symbol   market.Symbol   `json:"symbol"`
 	Quantity decimal.Decimal `json:"quantity"` // negative when short
 	Cost     decimal.Decimal `json:"cost"`     // signed cost of Quantity: paid, or negative, received
-	Realised decimal.Decimal `json:"realised"` // in the quote currency
+	Realised decimal.Decimal `json:"realised"` // in the quote currency, before fees
 	Fees     Fees            `json:"fees,omitempty"`
 	Updated  time.Time       `json:"updated,omitzero"` // of the newest trade
+
+	Base       string          `json:"base_asset,omitempty"`  // asset of Quantity; "" until a fee is taken in it
+	FeesInBase decimal.Decimal `json:"fees_in_base,omitzero"` // the part of Fees that left Quantity
+	FeesWorth  decimal.Decimal `json:"fees_worth,omitzero"`   // of FeesInBase in the quote currency, at the prices of the trades
+	Earlier    Sums            `json:"earlier,omitzero"`      // when Quantity was last zero
+}
+
+// Sums are the figures of a position that its trades add to.
+type Sums struct {
+	Realised   decimal.Decimal `json:"realised,omitzero"`
+	Fees       Fees            `json:"fees,omitempty"`
+	FeesInBase decimal.Decimal `json:"fees_in_base,omitzero"`
+	FeesWorth  decimal.Decimal `json:"fees_worth,omitzero"`
+}
+
+func (p Position) sums() Sums {
+	return Sums{Realised: p.Realised, Fees: p.Fees, FeesInBase: p.FeesInBase, FeesWorth: p.FeesWorth}
+}
+
+// Current returns the figures since Quantity was last zero.
+func (p Position) Current() Sums {
+	s, was := p.sums(), p.Earlier
+	for asset, fee := range was.Fees {
+		s.Fees = s.Fees.add(asset, fee.Neg())
+	}
+	return Sums{Realised: s.Realised.Sub(was.Realised), Fees: s.Fees, FeesInBase: s.FeesInBase.Sub(was.FeesInBase), FeesWorth: s.FeesWorth.Sub(was.FeesWorth)}
 }
 
 // Side returns Buy for a long position, Sell for a short one and 0 for none.
@@ -53,15 +80,18 @@ func (p Position) Average() (decimal.Decimal, bool) {
 }
 
 // Cash returns the proceeds of the trades less their cost.
-func (p Position) Cash() decimal.Decimal { return p.Realised.Sub(p.Cost) }
+func (p Position) Cash() decimal.Decimal { return p.Realised.Sub(p.Cost).Sub(p.FeesWorth) }
 
 // Unrealised returns what closing the position at mark would add to Realised.
 func (p Position) Unrealised(mark decimal.Decimal) decimal.Decimal {
 	return p.Quantity.Mul(mark).Sub(p.Cost)
 }
 
-// Held returns the balance of the base asset: a fee taken in that asset reduces it.
-func (p Position) Held(base string) decimal.Decimal { return p.Quantity.Sub(p.Fees[base]) }
+// Held returns Quantity, which is without the fees taken from it.
+func (p Position) Held(string) decimal.Decimal { return p.Quantity }
+
+// FeesBeside returns the fees that did not leave Quantity, by asset.
+func (p Position) FeesBeside() Fees { return p.Fees.add(p.Base, p.FeesInBase.Neg()) }
 
 // Trade returns the position after a trade of a signed quantity. A trade beyond zero
 // closes the position and opens one on the other side.
@@ -77,7 +107,7 @@ func (p Position) Trade(quantity, price decimal.Decimal) Position {
 	default:
 		cost = after.Mul(price)
 	}
-	// Cash falls by what was paid, and Realised is Cash + Cost.
+	// Cash falls by what was paid, and Realised is Cash + Cost + FeesWorth.
 	p.Realised = p.Realised.Sub(p.Cost).Sub(paid).Add(cost)
 	p.Quantity, p.Cost = after, cost
 	return p
@@ -91,11 +121,15 @@ type move struct {
 	Price    decimal.Decimal `json:"price"`
 	Fee      decimal.Decimal `json:"fee,omitzero"`
 	Asset    string          `json:"asset,omitempty"`
+	InBase   bool            `json:"in_base,omitempty"` // Asset is what is traded
 }
 
 // moveOf returns the move of a fill.
 func moveOf(f Fill) move {
-	return move{At: f.At, Key: f.Key(), Quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), Price: f.Price, Fee: f.Fee, Asset: f.FeeAsset}
+	return move{
+		At: f.At, Key: f.Key(), Quantity: f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign())), Price: f.Price, Fee: f.Fee, Asset: f.FeeAsset,
+		InBase: !f.FeeInBase().IsZero(),
+	}
 }
 
 // trackMoves is how many newest moves can be reordered; older trades count just before.
@@ -141,10 +175,46 @@ func fold(p Position, moves []move) Position {
 }
 
 func (m move) apply(p Position) Position {
-	p = p.Trade(m.Quantity, m.Price)
+	p = p.regain(m.Quantity)
+	var taken decimal.Decimal
+	if m.InBase {
+		// It leaves a long position, at most all of it; the account pays the rest from elsewhere.
+		taken = decimal.Min(m.Fee, decimal.Max(p.Quantity.Add(m.Quantity), decimal.Zero))
+		p.Base = m.Asset
+	}
+	p = p.turn(m.Quantity.Sub(taken), m.Price)
 	p.Fees = p.Fees.add(m.Asset, m.Fee)
+	p.FeesInBase, p.FeesWorth = p.FeesInBase.Add(taken), p.FeesWorth.Add(taken.Mul(m.Price))
+	if p.Quantity.IsZero() {
+		p.Earlier = p.sums()
+	}
 	if m.At.After(p.Updated) {
 		p.Updated = m.At
 	}
+	return p
+}
+
+// turn is Trade that notes the figures of a position that it closes when it opens another, to
+// which the fee of the trade then belongs.
+func (p Position) turn(quantity, price decimal.Decimal) Position {
+	if rest := p.Quantity.Add(quantity); rest.Sign()*p.Quantity.Sign() < 0 {
+		p = p.Trade(p.Quantity.Neg(), price)
+		p.Earlier, quantity = p.sums(), rest
+	}
+	return p.Trade(quantity, price)
+}
+
+// regain returns the position with the fees in it that a sale of more than is left shows were
+// taken from elsewhere: a venue takes a fee from all that the account has of the asset, and then
+// lets the whole purchase be sold.
+func (p Position) regain(quantity decimal.Decimal) Position {
+	beyond, fees := p.Quantity.Add(quantity).Neg(), p.Current()
+	if !p.Quantity.IsPositive() || !beyond.IsPositive() || !fees.FeesInBase.IsPositive() {
+		return p
+	}
+	back := decimal.Min(beyond, fees.FeesInBase)
+	worth := proportion(fees.FeesWorth, back, fees.FeesInBase)
+	p.Quantity, p.Cost = p.Quantity.Add(back), p.Cost.Add(worth)
+	p.FeesInBase, p.FeesWorth = p.FeesInBase.Sub(back), p.FeesWorth.Sub(worth)
 	return p
 }

@@ -89,9 +89,9 @@ func TestPosition_Reading(t *testing.T) {
 	if !long.Unrealised(dec("11")).Equal(dec("3")) || !short.Unrealised(dec("11")).Equal(dec("-3")) || !long.Cash().Equal(dec("-30")) {
 		t.Error("profit")
 	}
-	long.Fees = order.Fees{"BTC": dec("0.003"), "BNB": dec("1")}
-	if !long.Held("BTC").Equal(dec("2.997")) || !long.Held("USDT").Equal(dec("3")) {
-		t.Error("held")
+	long.Fees, long.Base, long.FeesInBase = order.Fees{"BTC": dec("0.003"), "BNB": dec("1")}, "BTC", dec("0.002")
+	if beside := long.FeesBeside(); len(beside) != 2 || !beside["BTC"].Equal(dec("0.001")) || !beside["BNB"].Equal(dec("1")) {
+		t.Errorf("beside the position are %v", beside)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // snapshotVersion is the version of snapshotJSON. Other versions are not read; the events are.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 // snapshotJSON is the stored form of a Book, without what follows from the orders
 // except for the effects of a venue reset.

@@ -249,10 +249,10 @@ func TestReadSnapshot_Refusals(t *testing.T) {
 		}
 	}
 	for name, form := range map[string]string{
-		"another version":        `{"version":2,"owner":"me"}`,
-		"an order twice":         `{"version":1,"owner":"me","orders":[{"id":"a","owner":"me","status":"new"},{"id":"a","owner":"me","status":"new"}]}`,
-		"somebody else's order":  `{"version":1,"owner":"me","orders":[{"id":"a","owner":"you","status":"new"}]}`,
-		"an order without state": `{"version":1,"owner":"me","orders":[{"id":"a","owner":"me"}]}`,
+		"the version before":     `{"version":1,"owner":"me"}`,
+		"an order twice":         `{"version":2,"owner":"me","orders":[{"id":"a","owner":"me","status":"new"},{"id":"a","owner":"me","status":"new"}]}`,
+		"somebody else's order":  `{"version":2,"owner":"me","orders":[{"id":"a","owner":"you","status":"new"}]}`,
+		"an order without state": `{"version":2,"owner":"me","orders":[{"id":"a","owner":"me"}]}`,
 		"no object":              `[]`,
 	} {
 		var packed bytes.Buffer

@@ -103,8 +103,8 @@ func drawOrder(rt *rapid.T) order.Order {
 
 func drawMarked(rt *rapid.T) order.PricedPosition {
 	return order.PricedPosition{
-		Position:   order.Position{Symbol: drawSymbol(rt), Quantity: drawAmount(rt), Cost: drawAmount(rt), Realised: drawAmount(rt), Fees: drawFees(rt), Updated: drawTime(rt)},
-		FeesInBase: drawAmount(rt), Quote: order.Quote{Last: drawAmount(rt), Bid: drawAmount(rt), Ask: drawAmount(rt), At: drawTime(rt), MarketClosed: rapid.Bool().Draw(rt, "shut")}, Mode: order.Paper,
+		Position: order.Position{Symbol: drawSymbol(rt), Quantity: drawAmount(rt), Cost: drawAmount(rt), Realised: drawAmount(rt), Fees: drawFees(rt), Updated: drawTime(rt), FeesInBase: drawAmount(rt), FeesWorth: drawAmount(rt)},
+		Quote:    order.Quote{Last: drawAmount(rt), Bid: drawAmount(rt), Ask: drawAmount(rt), At: drawTime(rt), MarketClosed: rapid.Bool().Draw(rt, "shut")}, Mode: order.Paper,
 	}
 }
 

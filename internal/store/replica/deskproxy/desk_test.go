@@ -36,7 +36,7 @@ func TestDesk_AnswersAtEveryReplica(t *testing.T) {
 		})
 		for _, other := range f.replicas { // all replicas have what one has acknowledged
 			orders, position, err := other.InSymbol(t.Context(), owner(), market.Symbol{Venue: "binance", Name: "BTCUSDT"})
-			if err != nil || len(orders) != i+1 || !position.Quantity.Equal(decimal.New(int64(i+1), -3)) || position.Quote.Last.IsZero() {
+			if err != nil || len(orders) != i+1 || !position.Quantity.Equal(decimal.New(999*int64(i+1), -6)) || position.Quote.Last.IsZero() {
 				t.Errorf("at %s after an order at %s: %d orders, %s, %v", other.name, r.name, len(orders), position.Quantity, err)
 			}
 		}

@@ -380,7 +380,7 @@ func (f *tradeCluster) unlike(at *trader) string {
 	}
 	held := decimal.Zero
 	for _, p := range positions {
-		held = held.Add(p.NetQuantity())
+		held = held.Add(p.Quantity)
 	}
 	if b := f.Balances()["BTC"]; !held.Add(decimal.NewFromInt(2)).Equal(b.Free.Add(b.Locked)) {
 		fmt.Fprintf(&text, "the venue has %s BTC, and %s were bought. ", b.Free, held)
