@@ -5,7 +5,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
 )
 
@@ -23,7 +22,7 @@ func (l *loop) noteLevel(o order.Order, r order.Report) {
 
 // best returns the best price that the trail of a line has followed, zero if nothing is known: as it was
 // recorded, as its orders have followed it, or as the venue reports their level.
-func (l *loop) best(s market.Symbol, line order.Line) decimal.Decimal {
+func (l *loop) best(line order.Line) decimal.Decimal {
 	best := line.Best
 	better := func(price decimal.Decimal) {
 		if price.IsPositive() && (best.IsZero() || price.Cmp(best) == int(line.Side.Sign())) {
@@ -33,8 +32,8 @@ func (l *loop) best(s market.Symbol, line order.Line) decimal.Decimal {
 	if !line.Protect.TrailPercent.IsPositive() {
 		return decimal.Zero
 	}
-	for _, o := range l.book.Legs(s) {
-		if o.Line() != line.ID || !o.TrailPercent.Equal(line.Protect.TrailPercent) || o.Waiting {
+	for _, o := range l.book.OrdersOf(line) {
+		if !o.TrailPercent.Equal(line.Protect.TrailPercent) || o.Waiting {
 			continue
 		}
 		better(o.Best)

@@ -130,6 +130,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	g, s := &p.asked, r.Symbol
 	before, inst := l.lines(s), l.instruments[s]
 	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
+	leg = cmp.Or(leg, l.refusedLine(s, r.Quantity))
 	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity)}
 	after, concerned, ok := c.Apply(before, bare)
 	p.intent = intent(*g)
@@ -153,6 +154,18 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	}
 	p.facts = p.facts.Without(p.ends)
 	l.formGroup(p, r, line)
+}
+
+// refusedLine returns the line of a quantity whose stop the venue refused: a stop of that quantity is for
+// it. It is "" if there is none.
+func (l *loop) refusedLine(s market.Symbol, quantity decimal.Decimal) string {
+	covers, _ := l.covers(s)
+	for _, c := range covers {
+		if c.Newest.Refused() != "" && order.RoundDown(c.Lacks, l.instruments[s].Step).Equal(quantity) {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // formGroup sets the orders of a line that changes, with the order that the client asked for among them.
@@ -244,7 +257,7 @@ func trails(lines []order.Line) bool {
 func (l *loop) lines(s market.Symbol) []order.Line {
 	lines := l.book.Lines(s)
 	for i := range lines {
-		lines[i].Best = l.best(s, lines[i])
+		lines[i].Best = l.best(lines[i])
 	}
 	return lines
 }

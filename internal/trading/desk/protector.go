@@ -83,7 +83,15 @@ func (l *loop) planOld() {
 
 // covers compares the plan of a symbol with its orders.
 func (l *loop) covers(s market.Symbol) (covers []order.Cover, orphans []order.Order) {
-	return l.book.Covers(s, func(line order.Line) order.Protection { return l.want(s, line) }, func(id string) bool { return l.inFlight[id] || l.polls[id] != nil })
+	want := func(line order.Line) order.Protection {
+		line.Best = l.best(line)
+		return l.want(s, line)
+	}
+	covers, orphans = l.book.Covers(s, want, func(id string) bool { return l.inFlight[id] || l.polls[id] != nil })
+	for i := range covers {
+		covers[i].Best = l.best(covers[i].Line)
+	}
+	return covers, orphans
 }
 
 func (l *loop) forgetLine(id string) {
@@ -97,11 +105,7 @@ func (l *loop) protect(s market.Symbol, c order.Cover, now time.Time) (gap order
 	l.endExcess(s, c, now)
 	quantity, limit := l.protectable(s, c)
 	if !quantity.IsPositive() && limit == "" {
-		if len(c.Wrong) > 0 && !c.Waits && l.mayTry(c.ID, now) {
-			_ = l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...) // the next attempt repeats it
-		} else if len(c.Wrong) == 0 {
-			l.forgetLine(c.ID)
-		}
+		l.endWrong(s, c, now)
 		return l.noteDust(s, c, now), false
 	}
 	delete(l.protector.dust, c.ID)
@@ -121,6 +125,22 @@ func (l *loop) protect(s market.Symbol, c order.Cover, now time.Time) (gap order
 		return order.Gap{}, false // a target alone protects nothing
 	}
 	return order.Gap{Quantity: c.Lacks, Reason: cmp.Or(limit, "a stop is being placed"), Since: since}, late
+}
+
+// endWrong cancels orders that protect a line and are not what it asks for, such as a stop without its
+// target. The venue may be about to report more of them.
+func (l *loop) endWrong(s market.Symbol, c order.Cover, now time.Time) {
+	if len(c.Wrong) == 0 {
+		l.forgetLine(c.ID)
+		return
+	}
+	since, known := l.protector.since[c.ID]
+	if !known {
+		l.protector.since[c.ID] = now
+	}
+	if known && now.Sub(since) >= orphanGrace && !c.Waits && !c.Fills && l.changing(s) == "" && l.haltAllowsProtection() && l.mayTry(c.ID, now) {
+		_ = l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...) // the next attempt repeats it
+	}
 }
 
 // mayTry reports whether the line's turn has come, and sets the next.
@@ -262,14 +282,20 @@ func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decima
 		problem, refused = refused, "" // candela tries again: the price has reached it
 	}
 	passed := !held && l.stopPassed(s, c)
-	exit := passed || refused != "" && late && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit
+	var exit order.Role
+	switch {
+	case passed:
+		exit = order.StopLoss
+	case refused != "" && late && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit:
+		exit = order.Exit
+	}
 	full := !held && can.MaxStops > 0 && c.Want.HasStop() && l.stopsAtVenue(s, c.Wrong...) >= can.MaxStops
 	switch {
-	case refused != "" && !exit:
+	case refused != "" && exit == 0:
 		return refused
 	case !l.haltAllowsProtection():
 		return "trading is halted"
-	case full && !exit && len(c.Wrong) == 0:
+	case full && exit == 0 && len(c.Wrong) == 0:
 		return fmt.Sprintf("%s holds %d stops in %s at a time, and all are in use", l.cfg.Broker.Name(), can.MaxStops, s.Name)
 	case len(c.Wrong) == 0 && !quantity.IsPositive() || !l.mayTry(c.ID, now):
 		return problem
@@ -376,21 +402,22 @@ func (l *loop) nearTick(s market.Symbol, level decimal.Decimal, side order.Side)
 	return down
 }
 
-// legsOf returns the orders of a line: a stop, a target, or both.
-func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit bool) []order.Origin {
+// legsOf returns the orders of a line: a stop, a target, or both; with a role the order that closes it
+// now.
+func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) []order.Origin {
 	r := order.Request{Symbol: s, Side: c.Side.Opposite(), Type: order.Market, Quantity: quantity, ReduceOnly: true, Protect: c.Want}
 	if slices.Contains(l.capabilities[s].Times, order.GTC) {
 		r.TimeInForce = order.GTC
 	}
-	if exit {
+	if exit != 0 {
 		r.Protect, r.TimeInForce = order.Protection{}, 0
-		if limit := c.Want.StopLossLimit; limit.IsPositive() {
+		if limit := c.Want.StopLossLimit; limit.IsPositive() && exit == order.StopLoss {
 			r.Type, r.Price = order.Limit, limit
 		}
 	}
 	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Client: "candela", Parent: c.ID}
-	if exit {
-		g.Role = order.StopLoss
+	if exit != 0 {
+		g.Role = exit
 	} else if _, held := l.takes(s, c.Line); held {
 		g.Holder = order.HolderCandela
 	}
@@ -399,7 +426,7 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 
 // placeFor records and sends the orders of a line. The rules do not judge them: they only close what
 // is held.
-func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit bool) {
+func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) {
 	now, orders := l.now(), l.legsOf(s, c, quantity, exit)
 	t := l.send(l.systemCaller(), orders, nil, now)
 	if t.err != nil {
@@ -408,7 +435,7 @@ func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal
 	}
 	l.setWaiters(orders[0].ID, nil) // nothing waits for it
 	l.followFrom(t.order.Order, c.Best)
-	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "line", c.ID, "order", orders[0].ID, "quantity", quantity.String(), "stop", c.Want.StopLoss.String(), "sold", exit, "unprotected_for", now.Sub(l.protector.since[c.ID]).String())
+	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "line", c.ID, "order", orders[0].ID, "quantity", quantity.String(), "stop", c.Want.StopLoss.String(), "sold", exit != 0, "unprotected_for", now.Sub(l.protector.since[c.ID]).String())
 }
 
 // missingLegs returns the orders that the plan of a symbol asks for and that no order is in place of,
@@ -424,7 +451,7 @@ func (l *loop) missingLegs(s market.Symbol, ended []order.Order) [][]order.Origi
 			continue
 		}
 		free = free.Sub(quantity)
-		all = append(all, l.legsOf(s, c, quantity, false))
+		all = append(all, l.legsOf(s, c, quantity, 0))
 	}
 	return all
 }

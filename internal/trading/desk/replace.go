@@ -49,7 +49,10 @@ func (l *loop) replacedOrders(p *proposal, r order.Request) (line string, err er
 	if group[0].Role == order.Entry && old.ID != group[0].ID {
 		return "", bad(fault.Conflict, "leg_of_pair", "replaces: order %s waits for its entry %s, which would end with it. Replace %s, with all its prices. Nothing was done.", old.ID, group[0].ID, group[0].ID)
 	}
-	if old.ReduceOnly && r.ReduceOnly && slices.ContainsFunc(l.book.Lines(r.Symbol), func(line order.Line) bool { return line.ID == old.Line() }) {
+	if old.ReduceOnly && !r.ReduceOnly {
+		return "", bad(fault.Invalid, "reduce_only", "replaces: order %s protects a position, and this order may open one. Say reduce_only true, or omit replaces. Nothing was done.", old.ID)
+	}
+	if old.ReduceOnly && slices.ContainsFunc(l.book.Lines(r.Symbol), func(line order.Line) bool { return line.ID == old.Line() }) {
 		return old.Line(), nil
 	}
 	p.replaced = group

@@ -232,7 +232,7 @@ func (s *sequence) enter() {
 func (s *sequence) plain() {
 	p, err := s.Place(s.t.Context(), caller(), buy(s.some().String()))
 	s.note("buy %v: %v %v", p.Quantity, p.Status, err != nil)
-	bought := p.Brought("BTC").Truncate(5)
+	bought := p.Filled.Sub(p.Fees["BTC"]).Truncate(5)
 	if err != nil || !bought.IsPositive() {
 		if p.Status == order.Uncertain || p.Status == order.Submitted {
 			s.unasked = s.unasked.Add(p.Quantity)

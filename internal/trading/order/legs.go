@@ -14,7 +14,7 @@ type Cover struct {
 	Line
 	Want   Protection      // the prices that its orders should have now; the venue may not take all that the line asks for
 	Legs   []Order         // its open orders, by creation
-	Has    decimal.Decimal // how much of Quantity working orders with these prices would close
+	Has    decimal.Decimal // how much of Quantity working stops at this price would close, or targets if it has no stop
 	Lacks  decimal.Decimal // how much of it none would
 	Over   decimal.Decimal // how much more than Quantity its stops would close; the entry's fee does not count
 	Wrong  []Order         // working orders with other prices, or a target without its stop
@@ -28,14 +28,22 @@ type Cover struct {
 // request about an order is on its way.
 func (b *Book) Covers(s market.Symbol, want func(Line) Protection, busy func(id string) bool) (covers []Cover, orphans []Order) {
 	lines, legs := b.Due(s), b.Legs(s)
-	for _, l := range lines {
+	elsewhere := b.stopsElsewhere(s)
+	for _, l := range slices.Backward(lines) {
 		c := Cover{Line: l, Want: want(l), Fills: b.filling(l.ID)}
 		c.Legs = slices.DeleteFunc(slices.Clone(legs), func(o Order) bool { return o.Line() != l.ID })
 		entry := b.orders[l.ID]
 		c.compare(entry, busy)
 		c.Newest = b.newestLeg(c.Line, c.Want)
+		if used := decimal.Min(c.Lacks, elsewhere); used.IsPositive() && c.Want.HasStop() {
+			c.Has, c.Lacks, elsewhere = c.Has.Add(used), c.Lacks.Sub(used), elsewhere.Sub(used)
+			if c.Lacks.IsZero() {
+				c.Wrong = nil
+			}
+		}
 		covers = append(covers, c)
 	}
+	slices.Reverse(covers)
 	for _, o := range legs {
 		if lineIndex(lines, o.Line()) < 0 {
 			orphans = append(orphans, o)
@@ -60,11 +68,10 @@ func (c *Cover) compare(entry Order, busy func(string) bool) {
 			if !c.Want.HasStop() {
 				working = target
 			}
-			switch {
-			case stop == nil && target == nil:
-			case c.fits(stop, target):
+			if working != nil && (stop == nil || stop.IsStopOf(c.Want)) {
 				c.Has = c.Has.Add(working.Remaining())
-			default:
+			}
+			if !c.fits(stop, target) && (stop == nil || !stop.begun()) {
 				c.Wrong = append(c.Wrong, present(stop, target)...)
 			}
 			if stop != nil {
@@ -103,11 +110,17 @@ func (c *Cover) group(o Order, filled bool) (stop, target *Order) {
 
 // fits reports whether the stop and the target of a group are those of the line.
 func (c *Cover) fits(stop, target *Order) bool {
+	if stop == nil && target == nil {
+		return true
+	}
 	if (stop != nil) != c.Want.HasStop() || (target != nil) != c.Want.TakeProfit.IsPositive() {
 		return false
 	}
 	return (stop == nil || stop.IsStopOf(c.Want)) && (target == nil || target.Price.Equal(c.Want.TakeProfit))
 }
+
+// begun reports whether a stop has reached its price: it is closing what it is for.
+func (o Order) begun() bool { return !o.Triggered.IsZero() || o.Filled.IsPositive() || o.Fired }
 
 // IsStopOf reports whether the order is the stop that is asked for.
 func (o Order) IsStopOf(p Protection) bool {
@@ -119,6 +132,17 @@ func (o Order) IsStopOf(p Protection) bool {
 		limit = o.Price
 	}
 	return o.StopPrice.Equal(p.StopLoss) && limit.Equal(p.StopLossLimit)
+}
+
+// stopsElsewhere returns how much of a position stops would close that were not placed here.
+func (b *Book) stopsElsewhere(s market.Symbol) decimal.Decimal {
+	held, sum := b.Position(s).Quantity, decimal.Zero
+	for id := range b.open {
+		if o := b.orders[id]; o.Symbol == s && o.External && o.IsStop() && o.Protects(held) && o.works(true) {
+			sum = sum.Add(o.Remaining())
+		}
+	}
+	return sum
 }
 
 func present(orders ...*Order) []Order {
@@ -134,18 +158,29 @@ func present(orders ...*Order) []Order {
 // newestLeg returns the newest order that was to be the stop of a line, or its target if it has no
 // stop, at these prices.
 func (b *Book) newestLeg(l Line, want Protection) Order {
-	own := append([]string{l.ID}, b.families[l.ID]...)
-	for _, id := range slices.Backward(own) {
-		o, ok := b.orders[id]
+	for _, o := range slices.Backward(b.OrdersOf(l)) {
 		asked := o.IsStop() && o.IsStopOf(want)
 		if !want.HasStop() {
 			asked = o.Role == TakeProfit && o.Price.Equal(want.TakeProfit)
 		}
-		if ok && o.Role != Entry && asked && o.Status != Denied && o.Line() == l.ID {
+		if asked && o.Status != Denied {
 			return o
 		}
 	}
 	return Order{}
+}
+
+// OrdersOf returns the orders that were to protect a line since its prices last changed, by creation.
+func (b *Book) OrdersOf(l Line) []Order {
+	changed := b.orders[l.By].Created
+	var all []Order
+	for _, id := range append([]string{l.ID}, b.families[l.ID]...) {
+		o, ok := b.orders[id]
+		if ok && o.Role != Entry && o.Line() == l.ID && !o.Created.Before(changed) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // Refused returns why the venue refused an order, "" if it did not. A refusal that may pass, and

@@ -3,6 +3,7 @@ package order
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -76,16 +77,20 @@ func (o Order) Line() string { return cmp.Or(o.Parent, o.Group.Name, o.ID) }
 // HasPlan reports whether a plan was ever recorded for a symbol.
 func (b *Book) HasPlan(s market.Symbol) bool { _, ok := b.plans[s]; return ok }
 
-// Planned returns the symbols that have a plan with lines.
+// Planned returns the symbols that have a plan with lines, or orders that protect a position.
 func (b *Book) Planned() []market.Symbol {
-	var all []market.Symbol
+	found := make(map[market.Symbol]bool)
 	for s, lines := range b.plans {
 		if len(lines) > 0 {
-			all = append(all, s)
+			found[s] = true
 		}
 	}
-	slices.SortFunc(all, bySymbol)
-	return all
+	for id := range b.open {
+		if o := b.orders[id]; b.isLeg(o) {
+			found[o.Symbol] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), bySymbol)
 }
 
 // Lines returns the plan in force, oldest first: the recorded one less what was closed since. They
@@ -170,13 +175,17 @@ func (b *Book) IsExit(o Order) bool {
 func (b *Book) Legs(s market.Symbol) []Order {
 	var legs []Order
 	for id := range b.open {
-		o := b.orders[id]
-		if o.Symbol == s && !o.External && o.Role != Entry && o.ReduceOnly && !b.IsExit(o) && o.Status != PendingApproval {
+		if o := b.orders[id]; o.Symbol == s && b.isLeg(o) {
 			legs = append(legs, o)
 		}
 	}
 	slices.SortFunc(legs, func(x, y Order) int { return newestFirst(y, x) })
 	return legs
+}
+
+// isLeg reports whether an order waits for a price at which it closes a part of a position.
+func (b *Book) isLeg(o Order) bool {
+	return !o.External && o.Role != Entry && o.ReduceOnly && !b.IsExit(o) && o.Status != PendingApproval
 }
 
 // filling reports whether a line belongs to an entry of which more may come.
@@ -188,12 +197,13 @@ func (b *Book) filling(line string) bool {
 // follow changes the plan by a fill: an entry extends its line, and what closes a position shortens
 // the line that it is for.
 func (b *Book) follow(o Order, f Fill) {
-	lines, known := b.plans[f.Symbol]
-	switch i := lineIndex(lines, o.ID); {
-	case o.Role == Entry && i >= 0:
-		lines[i].Quantity = lines[i].Quantity.Add(f.Quantity).Sub(f.FeeInBase())
-	case o.Role == Entry && known && !o.Protect.IsZero(): // more came after its line had ended
-		b.plans[f.Symbol] = append(lines, Line{ID: o.ID, Side: o.Side, Quantity: f.Quantity.Sub(f.FeeInBase()), Protect: o.Protect, By: o.ID})
+	if o.Role == Entry {
+		b.extend(o, f)
+		b.tidy(f.Symbol)
+		return
+	}
+	lines := b.plans[f.Symbol]
+	switch {
 	case b.filling(o.Line()) && lineIndex(lines, o.Line()) >= 0: // its entry's fill may be reported later
 		i := lineIndex(lines, o.Line())
 		lines[i].Quantity = lines[i].Quantity.Sub(f.Quantity)
@@ -201,6 +211,26 @@ func (b *Book) follow(o Order, f Fill) {
 		b.shorten(f.Symbol, o.Line(), f.Side.Opposite(), f.Quantity.Add(f.FeeInBase()))
 	}
 	b.tidy(f.Symbol)
+}
+
+// extend changes the plan by a fill of an entry: first it closes what is held on the other side, the
+// rest is for its line.
+func (b *Book) extend(o Order, f Fill) {
+	lines, known := b.plans[f.Symbol]
+	brought := f.Quantity.Sub(f.FeeInBase())
+	before := b.Position(f.Symbol).Quantity.Sub(brought.Mul(decimal.NewFromInt(f.Side.Sign())))
+	if before.Sign() == -int(f.Side.Sign()) {
+		closed := decimal.Min(before.Abs(), brought)
+		lines = Shorten(lines, "", f.Side.Opposite(), closed, bare(before, lines))
+		brought = brought.Sub(closed)
+		b.plans[f.Symbol] = lines
+	}
+	switch i := lineIndex(lines, o.ID); {
+	case i >= 0:
+		lines[i].Quantity = lines[i].Quantity.Add(brought)
+	case known && !o.Protect.IsZero(): // more came after its line had ended
+		b.plans[f.Symbol] = append(lines, Line{ID: o.ID, Side: o.Side, Quantity: brought, Protect: o.Protect, By: o.ID})
+	}
 }
 
 // shorten changes the plan by what was closed of a position, whose quantity is that after it.
