@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"maps"
 	"net/http"
@@ -136,14 +137,14 @@ func (f *Faults) Wrap(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		time.Sleep(delay / 2)
+		pass(r.Context(), delay/2)
 		right := httptest.NewRecorder()
 		if !fault.Hang && !fault.Skip {
 			h.ServeHTTP(right, r)
 		}
 		// The server sees the client leave only when it has read what was sent.
 		_, _ = io.Copy(io.Discard, r.Body)
-		time.Sleep(delay - delay/2)
+		pass(r.Context(), delay-delay/2)
 		switch {
 		case fault.Hang || fault.Stall:
 			<-r.Context().Done()
@@ -153,6 +154,17 @@ func (f *Faults) Wrap(h http.Handler) http.Handler {
 			fault.write(w, right)
 		}
 	})
+}
+
+// pass waits for a time. When the client leaves, the rest is done at once.
+func pass(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 func (f *Fault) write(w http.ResponseWriter, right *httptest.ResponseRecorder) {

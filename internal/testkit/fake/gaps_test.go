@@ -16,7 +16,7 @@ func TestGaps_CountWhatHasNoStop(t *testing.T) {
 	t.Parallel()
 	g, start := fake.NewGaps(decimal.NewFromInt(2)), time.Unix(1_800_000_000, 0)
 	for _, s := range []struct {
-		after         time.Duration
+		after         int64 // seconds
 		held, covered int64
 	}{
 		{0, 10, 10}, {1, 10, 0}, {3, 10, 4}, {5, 6, 6}, // none, a part, all
@@ -25,7 +25,7 @@ func TestGaps_CountWhatHasNoStop(t *testing.T) {
 		{8, 4, 0}, {11, 0, 0}, // sold
 		{12, 5, 0},
 	} {
-		g.See(start.Add(s.after*time.Second), decimal.NewFromInt(s.held), decimal.NewFromInt(s.covered))
+		g.See(time.Unix(start.Unix()+s.after, 0), decimal.NewFromInt(s.held), decimal.NewFromInt(s.covered))
 	}
 	all := g.All()
 	if len(all) != 3 || all[0].To.Sub(all[0].From) != 4*time.Second || !all[0].Quantity.Equal(decimal.NewFromInt(10)) || all[1].To.Sub(all[1].From) != 3*time.Second || !all[2].To.IsZero() {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/market"
 	"candela/internal/trading/order"
 )
@@ -116,5 +118,33 @@ func TestHeld_Events(t *testing.T) {
 	native.Status = order.Held
 	if _, err := step(native, order.KindSent); err == nil {
 		t.Error("a leg that the venue holds is sent")
+	}
+}
+
+// TestTrail_GoesOnFromItsBest holds that a trail that candela holds begins at the best price of its order,
+// and that the venue gets no best price with the sale.
+func TestTrail_GoesOnFromItsBest(t *testing.T) {
+	t.Parallel()
+	g := order.Origin{Holder: order.HolderCandela, Spec: order.Spec{
+		ID: "o", Symbol: market.Symbol{Venue: "binance", Name: "BTCUSDT"}, Side: order.Sell, Type: order.Market, Quantity: decimal.NewFromInt(1), Role: order.StopLoss,
+		TrailPercent: decimal.NewFromInt(10), Best: decimal.NewFromInt(200),
+	}}
+	o, err := order.Apply(order.Order{}, order.Event{Kind: order.KindCreated, OrderID: "o", Origin: &g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trigger := order.NewTrigger(o)
+	if trigger.Level() != 180 || trigger.See(181, 190) || !trigger.See(180, 190) {
+		t.Errorf("its level is %v", trigger.Level())
+	}
+	if sent := o.Outgoing(); !sent.Best.IsZero() || !sent.TrailPercent.IsZero() {
+		t.Errorf("sent is %+v", sent)
+	}
+	if o, err = order.Apply(o, order.Event{Kind: order.KindHeld, OrderID: "o"}); err != nil {
+		t.Fatal(err)
+	}
+	o, err = order.Apply(o, order.Event{Kind: order.KindTrailed, OrderID: "o", Price: decimal.NewFromInt(190)})
+	if err != nil || !o.Best.Equal(decimal.NewFromInt(200)) {
+		t.Errorf("after a worse price the best one is %s, %v", o.Best, err)
 	}
 }

@@ -152,7 +152,7 @@ func (b halting) Swap(ctx context.Context, ended []order.Handle, groups [][]orde
 			return broker.Swapped{}, err
 		}
 	}
-	return Swapping{b.Memory}.Swap(ctx, nil, groups)
+	return Swapping(b).Swap(ctx, nil, groups)
 }
 
 func TestRun_FindsBrokenPromises(t *testing.T) {
