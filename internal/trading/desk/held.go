@@ -97,7 +97,7 @@ func (l *loop) venueTrails() []order.Order {
 
 // followed reports whether an order at the venue trails.
 func followed(o order.Order) bool {
-	return o.TrailPercent.IsPositive() && !o.External && !o.Local() && !o.Waiting && !o.Status.Final() && o.Status != order.New && o.Status != order.PendingApproval
+	return o.TrailPercent.IsPositive() && !o.External && !o.Local() && !o.Fired && !o.Waiting && !o.Status.Final() && o.Status != order.New && o.Status != order.PendingApproval
 }
 
 // heldEvents returns what is to be recorded of an order that candela holds: that it works, its

@@ -231,9 +231,13 @@ func TestHeld_AStopOfItsOwn(t *testing.T) {
 		exit := buy("0.2")
 		exit.Side, exit.ReduceOnly = order.Sell, true
 		w.wants(w.place(exit), order.Filled)
-		w.wants(w.order(moved.ID), order.Canceled)
+		w.wants(w.order(moved.ID), order.Held)
+		if left := w.order(moved.ID).Quantity; !left.Equal(dec("0.3")) {
+			w.t.Errorf("the target is for %v", left)
+		}
 
 		p = w.placed(pair("0.3"))
+		w.wants(w.order(moved.ID), order.Canceled)
 		if _, err := w.Halt(w.t.Context(), "owner", ""); err != nil {
 			w.t.Fatal(err)
 		}

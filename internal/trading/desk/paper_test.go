@@ -150,24 +150,33 @@ func TestPaper_TheStopIsKept(t *testing.T) {
 		entry.Protect.StopLoss = dec("49000")
 		stop := p.placed(entry).Legs[0].ID
 		exit := order.Request{Symbol: entry.Symbol, Side: order.Sell, Type: order.Market, Quantity: dec("0.1"), ReduceOnly: true}
-		trail, target, rests, far := exit, exit, exit, exit
+		trail, target, rests, far, opens := exit, exit, exit, exit, exit
 		trail.Protect.TrailPercent, trail.Replaces = dec("15"), stop
 		target.Protect.TakeProfit = dec("55000")
 		rests.Type, rests.Price = order.Limit, dec("52000")
-		far.ReduceOnly, far.StopPrice, far.Replaces = false, dec("48000"), stop
-		for rule, r := range map[string]order.Request{"allow_wider_stop: trail_percent": trail, "require_stop: stop_loss is none": target, "require_stop: stop_loss": rests, "allow_wider_stop: stop_price": far} {
+		far.StopPrice = dec("48000")
+		opens.ReduceOnly, opens.StopPrice, opens.Replaces = false, dec("48000"), stop
+		for rule, r := range map[string]order.Request{"allow_wider_stop: trail_percent": trail, "allow_wider_stop: stop_loss": far, "Say reduce_only true": opens} {
 			if _, err := p.Place(t.Context(), caller(), r); err == nil || !strings.Contains(err.Error(), rule) {
 				t.Errorf("%s: %v", rule, err)
 			}
 		}
-		rests.Replaces = stop
-		if _, err := p.Place(t.Context(), caller(), rests); err == nil || !strings.Contains(err.Error(), "49000 keeps it") {
-			t.Errorf("a sale that rests in place of the stop: %v", err)
-		}
 		p.wants(p.order(stop), order.Accepted)
+		for _, r := range []order.Request{target, rests} { // a target beside the stop
+			placed := p.placed(r)
+			p.wants(placed.Order, order.Accepted)
+			if len(placed.Legs) != 1 || !placed.Legs[0].StopPrice.Equal(dec("49000")) {
+				t.Errorf("beside the target are %+v", placed.Legs)
+			}
+			stop = placed.Legs[0].ID
+		}
 		nearer := exit
 		nearer.Protect.StopLoss, nearer.Replaces = dec("49500"), stop
-		p.wants(p.place(nearer), order.Accepted)
+		moved := p.placed(nearer)
+		p.wants(moved.Order, order.Accepted)
+		if len(moved.Legs) != 1 || !moved.Legs[0].Price.Equal(dec("52000")) {
+			t.Errorf("beside the stop are %+v", moved.Legs)
+		}
 		p.wants(p.place(exit), order.Filled)
 	})
 }

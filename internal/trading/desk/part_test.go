@@ -43,10 +43,12 @@ func TestProtector_APairOfAPlainPurchase(t *testing.T) {
 				if !stop.StopPrice.Equal(dec("48000")) || !w.open(order.TakeProfit).Price.Equal(dec("55000")) {
 					w.t.Errorf("the stop is at %v, the target at %v", stop.StopPrice, w.open(order.TakeProfit).Price)
 				}
-				if _, err := w.Cancel(w.t.Context(), caller(), stop.Group.Name); err != nil {
-					w.t.Fatal(err)
+				for _, role := range []order.Role{order.TakeProfit, order.StopLoss} {
+					if _, err := w.Cancel(w.t.Context(), caller(), w.open(role).ID); err != nil {
+						w.t.Fatal(err)
+					}
+					time.Sleep(2 * time.Minute)
 				}
-				time.Sleep(2 * time.Minute)
 				w.wantsStop("0")
 				if s := w.Status(); s.Open != 0 || w.restricted(guard.Unprotected) {
 					w.t.Errorf("after the cancel the desk is %+v", s)
@@ -99,8 +101,8 @@ func TestProtector_AStopForAPart(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		part := w.placed(pair("0.2"))
-		if part.Parent != p.ID {
-			w.t.Errorf("it protects %q, want %s", part.Parent, p.ID)
+		if part.Parent != part.ID {
+			w.t.Errorf("it protects %q, want %s", part.Parent, part.ID)
 		}
 		time.Sleep(2 * time.Minute)
 		w.wantsStop("0.2")

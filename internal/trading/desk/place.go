@@ -405,7 +405,9 @@ func (l *loop) admit(caller principal.Caller, p proposal, requestedAt time.Time)
 	events := append(l.planned(p.asked.Symbol, p.lines), l.endLocal(&p)...)
 	t := l.send(caller, p.orders, events, requestedAt)
 	if t.err == nil {
-		l.changes[p.orders[0].ID] = p.change
+		if t.waiter != nil && p.change != nil {
+			l.changes[p.orders[0].ID] = p.change
+		}
 		t.order.Order, _ = l.book.Order(p.asked.ID)
 		if t.waiter != nil && p.asked.ID != p.orders[0].ID {
 			t.waiter = l.addWaiter(p.asked.ID, submitFinished)

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,34 +197,50 @@ func TestProtector_ALegIsRefused(t *testing.T) {
 	}
 }
 
-// TestProtector_SomebodyEndsTheProtection holds that a stop that was cancelled on purpose
-// stays cancelled.
+// TestProtector_SomebodyEndsTheProtection holds that a stop or target that the client cancels stays
+// cancelled and leaves the other, and that one which ends at the venue is placed again.
 func TestProtector_SomebodyEndsTheProtection(t *testing.T) {
 	t.Parallel()
-	for name, cancel := range map[string]func(w *world, p order.Placed){
-		"the client": func(w *world, p order.Placed) {
-			if _, err := w.Cancel(w.t.Context(), caller(), p.Legs[0].ID); fault.Of(err) == nil || fault.Of(err).Code != "leg_of_pair" || !strings.Contains(err.Error(), p.ID) {
-				w.t.Errorf("the cancel of one leg: %v", err)
-			}
-			if _, err := w.Cancel(w.t.Context(), caller(), p.ID); err != nil {
-				w.t.Error(err)
-			}
-		},
-		"somebody at the venue": func(w *world, p order.Placed) {
-			if _, err := w.venue.Cancel(w.t.Context(), p.Legs[0].Handle()); err != nil {
-				w.t.Error(err)
-			}
-		},
+	for name, c := range map[string]struct {
+		role order.Role // that the client cancels; 0 for the entry
+		at   bool       // the venue ends it
+		want string
+	}{
+		"the stop":                {role: order.StopLoss, want: "take_profit"},
+		"the target":              {role: order.TakeProfit, want: "stop_loss"},
+		"both":                    {want: ""},
+		"the stop at the venue":   {role: order.StopLoss, at: true, want: "stop_loss take_profit"},
+		"the target at the venue": {role: order.TakeProfit, at: true, want: "stop_loss take_profit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inManner(t, func(w *world) {
 				p := w.placed(bracket(buy("0.5")))
 				time.Sleep(2 * time.Second)
-				p.Legs = w.legs(p)
-				cancel(w, p)
+				victim := p.Order
+				for _, leg := range w.legs(p) {
+					if leg.Role == c.role {
+						victim = leg
+					}
+				}
+				var err error
+				if c.at {
+					_, err = w.venue.Cancel(w.t.Context(), victim.Handle())
+				} else {
+					_, err = w.Cancel(w.t.Context(), caller(), victim.ID)
+				}
+				if err != nil {
+					w.t.Error(err)
+				}
 				time.Sleep(time.Minute)
-				w.wantsLegs(w.exits(p.ID), order.Canceled, order.Canceled)
+				var open []string
+				for _, o := range w.store.Book(owner).Open() {
+					open = append(open, o.Role.String())
+				}
+				slices.Sort(open)
+				if got := strings.Join(open, " "); got != c.want {
+					w.t.Errorf("open are %q, want %q", got, c.want)
+				}
 				if w.restricted(guard.Unprotected) {
 					w.t.Error("restricted")
 				}

@@ -26,11 +26,6 @@ func TestReplace_MovesAStop(t *testing.T) {
 	inManner(t, func(w *world) {
 		p := w.placed(bracket(buy("0.5")))
 		time.Sleep(2 * time.Second)
-		alone := moved(p.Legs[0].ID, "49000")
-		alone.Protect.TakeProfit = dec("0")
-		if _, err := w.Place(w.t.Context(), caller(), alone); err == nil || !strings.Contains(err.Error(), "55000 keeps it") {
-			w.t.Errorf("a stop without its target: %v", err)
-		}
 		if _, err := w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "47000")); err == nil || !strings.Contains(err.Error(), "allow_wider_stop") {
 			w.t.Errorf("a wider stop: %v", err)
 		}
@@ -43,9 +38,16 @@ func TestReplace_MovesAStop(t *testing.T) {
 			w.t.Errorf("placed as %+v", next)
 		}
 		w.wantsStop("0.5")
-		time.Sleep(time.Minute)
-		if n := len(w.exits(p.ID)); n != 4 || len(w.Status().State.Restrictions) != 0 {
+		time.Sleep(time.Minute) // one of them was denied
+		if n := len(w.exits(p.ID)); n != 5 || len(w.Status().State.Restrictions) != 0 {
 			w.t.Errorf("%d exits, %+v", n, w.Status().State)
+		}
+		alone := moved(next.Legs[0].ID, "49100")
+		alone.Protect.TakeProfit = dec("0")
+		stop := w.placed(alone)
+		w.wants(stop.Order, order.Accepted)
+		if len(stop.Legs) != 1 || !stop.Legs[0].Price.Equal(dec("55000")) || stop.Role != order.StopLoss || !stop.StopPrice.Equal(dec("49100")) {
+			w.t.Errorf("a stop that moves without its target is %+v", stop)
 		}
 	})
 }
@@ -179,8 +181,7 @@ func TestRelease_AnEntryInPart(t *testing.T) {
 	})
 }
 
-// TestReplace_AStopAlone holds that a stop without a target is not replaced by an order that
-// is no stop.
+// TestReplace_AStopAlone holds that a target in place of a stop is beside it.
 func TestReplace_AStopAlone(t *testing.T) {
 	t.Parallel()
 	inManner(t, func(w *world) {
@@ -191,10 +192,12 @@ func TestReplace_AStopAlone(t *testing.T) {
 		w.wants(p.Order, order.Accepted)
 		next := pair("0.5")
 		next.Replaces, next.Protect.StopLoss = p.ID, dec("0")
-		if _, err := w.Place(w.t.Context(), caller(), next); err == nil || !strings.Contains(err.Error(), "48000 keeps it") {
-			w.t.Errorf("a target in place of a stop: %v", err)
+		target := w.placed(next)
+		w.wants(target.Order, order.Accepted)
+		if len(target.Legs) != 1 || !target.Legs[0].StopPrice.Equal(dec("48000")) {
+			w.t.Errorf("beside the target are %+v", target.Legs)
 		}
-		w.wants(w.order(p.ID), order.Accepted)
+		w.wantsStop("0.5")
 	})
 }
 

@@ -185,10 +185,10 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 		l.cfg.Log.InfoContext(l.drainCtx, "order denied", "order", o.ID, "rule", denial.Rule, "client", o.Client)
 		return
 	}
-	if d.change != nil {
-		l.changes[o.ID] = d.change
-	}
 	if o, _ = l.book.Order(o.ID); !o.Local() {
+		if d.change != nil {
+			l.changes[o.ID] = d.change
+		}
 		l.queueSubmit(d.caller, o, d.requestedAt)
 	}
 }
@@ -232,6 +232,9 @@ func (l *loop) swap(head string, d *deferred) bool {
 		groups = append(groups, group)
 	}
 	d.swapping = true
+	for _, id := range d.waitsFor {
+		l.inFlight[id] = true
+	}
 	l.sends.addIf(func(ctx context.Context) func() {
 		specs := make([][]order.Spec, len(groups))
 		for i, group := range groups {
@@ -259,6 +262,9 @@ func (l *loop) ordersNamed(ids []string) []order.Order {
 // handleSwap applies the result of a swap.
 func (l *loop) handleSwap(head string, d *deferred, groups [][]order.Order, swapped broker.Swapped, err error) {
 	delete(l.deferred, head)
+	for _, id := range d.waitsFor {
+		delete(l.inFlight, id)
+	}
 	first, _ := l.book.Order(head)
 	if err != nil {
 		l.cfg.Log.WarnContext(l.drainCtx, "swap failed", "order", head, "error", err)

@@ -43,6 +43,11 @@ func (s *scene) holding(id, quantity, stop string, g order.Group) {
 	s.Exits = append(s.Exits, order.Order{Origin: order.Origin{Spec: spec}, Status: order.Accepted})
 }
 
+// line says that the order changes a line of 0.1 with these prices.
+func (s *scene) line(p order.Protection) {
+	s.Lines = []order.Line{{ID: "l1", Side: order.Buy, Quantity: dec("0.1"), Protect: p}}
+}
+
 func protectiveRefusals() map[string]refusal {
 	return map[string]refusal{
 		"a stop of an absurd size": {
@@ -83,44 +88,56 @@ func protectiveRefusals() map[string]refusal {
 			},
 		},
 		"a stop that is moved away": {
-			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58000 of order s1, whose place it takes, and the policy does not allow a wider stop. Use 58000 or a price nearer to the market.", "stop_loss", "58000",
+			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58000 of line l1, whose place it takes, and the policy does not allow a wider stop. Use 58000 or a price nearer to the market.", "stop_loss", "58000",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{StopLoss: dec("57000")})
-				s.OpenSell = dec("0.1")
-				s.holding("s1", "0.1", "58000", order.Group{})
+				s.line(order.Protection{StopLoss: dec("58000")})
 			},
 		},
 		"a stop that is replaced by a wide trail": {
 			"allow_wider_stop", "58000 or nearer to the price", "54000", "trail_percent: a stop at 54000 is below", "trail_percent", "",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{TrailPercent: dec("10")})
-				s.holding("s1", "0.1", "58000", order.Group{})
-				s.Replaced, s.Exits = s.Exits, nil
+				s.line(order.Protection{StopLoss: dec("58000")})
 			},
 		},
 		"a trail that is replaced by a stop further away": {
-			"allow_wider_stop", "58800 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58800 of order s1", "stop_loss", "58800",
+			"allow_wider_stop", "58800 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58800 of line l1", "stop_loss", "58800",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{StopLoss: dec("57000")})
-				s.holding("s1", "0.1", "58000", order.Group{})
-				s.Replaced, s.Exits = s.Exits, nil
-				s.Replaced[0].StopPrice, s.Replaced[0].TrailPercent = dec("0"), dec("2")
+				s.line(order.Protection{TrailPercent: dec("2")})
 			},
 		},
-		"a stop that is replaced by a sale at a lower stop_price": {
-			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_price: a stop at 57000 is below", "stop_price", "58000",
+		"a trail that has followed the price, replaced by a stop further away": {
+			"allow_wider_stop", "60760 or nearer to the price", "59500", "stop_loss: a stop at 59500 is below the stop at 60760 of line l1", "stop_loss", "60760",
 			func(s *scene) {
-				s.request(order.Request{Side: order.Sell, Type: order.Market, Quantity: dec("0.1"), StopPrice: dec("57000")})
-				s.holding("s1", "0.1", "58000", order.Group{})
-				s.Replaced, s.Exits = s.Exits, nil
+				s.exit("0.1", order.Protection{StopLoss: dec("59500")})
+				s.line(order.Protection{TrailPercent: dec("2")})
+				s.Lines[0].Best = dec("62000")
+			},
+		},
+		"a stop for no part that the plan has": {
+			"which_line", "the whole position or a line", "0.03", "quantity 0.03 is neither the whole position nor one line of its plan, which is line l1 of 0.06 (stop_loss 58000) and line l2 of 0.04 (trail_percent 2, take_profit 66000)", "quantity", "0.06 0.04 0.1",
+			func(s *scene) {
+				s.exit("0.03", order.Protection{StopLoss: dec("58500")})
+				s.Unclear = []order.Line{
+					{ID: "l1", Side: order.Buy, Quantity: dec("0.06"), Protect: order.Protection{StopLoss: dec("58000")}},
+					{ID: "l2", Side: order.Buy, Quantity: dec("0.04"), Protect: order.Protection{TrailPercent: dec("2"), TakeProfit: dec("66000")}},
+				}
+			},
+		},
+		"one stop more than the venue holds": {
+			"max_stops", "5", "6", "binance holds 5 stops in binance:BTCUSDT at a time, and this would be number 6. Change a stop that is there with replaces, or close a part of the position first.", "", "",
+			func(s *scene) {
+				s.protect("58000", "66000")
+				s.Capabilities.MaxStops, s.Stops = 5, 6
 			},
 		},
 		"a stop that is replaced by one that may not trade": {
-			"allow_wider_stop", "a stop that becomes a market order", "58000", "stop_loss 58000: the stop of order s1, whose place it takes, becomes a market order", "stop_loss", "",
+			"allow_wider_stop", "a stop that becomes a market order", "58000", "stop_loss 58000: the stop of line l1, whose place it takes, becomes a market order", "stop_loss", "",
 			func(s *scene) {
 				s.exit("0.1", order.Protection{StopLoss: dec("58000"), StopLossLimit: dec("58000")})
-				s.holding("s1", "0.1", "58000", order.Group{})
-				s.Replaced, s.Exits = s.Exits, nil
+				s.line(order.Protection{StopLoss: dec("58000")})
 			},
 		},
 		"a stop where there are none": {
@@ -374,22 +391,6 @@ func protectiveRefusals() map[string]refusal {
 			func(s *scene) {
 				s.protect("0", "66000")
 				s.RequireStop, s.Mode, s.AllowedSymbols = guard.StopLive, order.Live, []market.Symbol{symbol}
-			},
-		},
-		"a target in place of a stop": {
-			"require_stop", "a stop", "none", `stop_loss is none: the order would wait at 66000 in place of the stop s1, and the policy requires a stop (require_stop = "always"). Give stop_loss too, or close at once with type market.`, "stop_loss", "",
-			func(s *scene) {
-				s.exit("0.1", order.Protection{TakeProfit: dec("66000")})
-				s.OpenSell, s.RequireStop = dec("0.1"), guard.StopAlways
-				s.holding("s1", "0.1", "58000", order.Group{})
-			},
-		},
-		"a sale that rests in place of a stop": {
-			"require_stop", "a stop", "none", "the order would wait at 61000 in place of the stop s1", "stop_loss", "",
-			func(s *scene) {
-				s.request(order.Request{Side: order.Sell, Type: order.Limit, Price: dec("61000"), Quantity: dec("0.1"), ReduceOnly: true})
-				s.OpenSell, s.RequireStop = dec("0.1"), guard.StopAlways
-				s.holding("s1", "0.1", "58000", order.Group{})
 			},
 		},
 		"more risk than an order may take": {

@@ -38,7 +38,7 @@ var (
 //	                 and held, for a leg whose entry is not filled
 //	uncertain        the same without unsent
 //	held             as accepted, and accepted when its entry is filled
-//	                 and sent and trailed, while candela holds it
+//	                 and sent, while candela holds it
 //	accepted,
 //	partially_filled fill, cancel requested, the ends
 //	pending_cancel   fill, cancel requested or failed, the ends
@@ -49,6 +49,8 @@ var (
 //
 // Gone is also legal after the end: a venue that no longer knows the order will not report
 // its missing fills.
+//
+// Trailed is legal for an order that trails, while it is open.
 //
 // Lost, claimed, doubted, confirmed, triggered and grouped are legal once the order was sent; resized
 // is while an order of a group is open. Lost and doubted
@@ -142,7 +144,7 @@ func legal(s Status, k Kind) bool {
 	return false
 }
 
-// legalHere is what is possible beside legal while candela holds the order.
+// legalHere is what is possible beside legal while candela holds the order, or follows its trail.
 func (o Order) legalHere(k Kind) bool {
 	switch k {
 	case KindHeld:
@@ -150,7 +152,7 @@ func (o Order) legalHere(k Kind) bool {
 	case KindSent:
 		return o.Local() && o.Status == Held
 	case KindTrailed:
-		return o.TrailPercent.IsPositive() && sent(o.Status) && !o.Status.Final()
+		return o.TrailPercent.IsPositive() && !o.Fired && sent(o.Status) && !o.Status.Final()
 	default:
 		return false
 	}
