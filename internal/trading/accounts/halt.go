@@ -15,11 +15,14 @@ import (
 func (a *Accounts) restriction(owner principal.Owner) guard.Restriction {
 	a.mu.Lock()
 	halt, halted := a.host.OrderedHalt()
+	old, restored := a.host.Find(guard.Restored)
 	a.mu.Unlock()
 	switch {
 	case halted:
 		halt.Kind, halt.Subject = guard.HostHalt, ""
 		return halt
+	case restored:
+		return guard.Restriction{Kind: guard.HostRestored, Reason: old.Reason}
 	case a.standing(owner) != Active:
 		return guard.Restriction{Kind: guard.HostHalt, By: "the operator", Reason: "the owner is suspended"}
 	}

@@ -43,6 +43,8 @@ type loop struct {
 	denials               []time.Time     // times of the denials recorded within the last minute
 	dryRuns               []guard.Recent  // within the last minute
 
+	shownReason string // of the halt after a restore, as the owner has seen it
+
 	lastTick  time.Time
 	resumedAt time.Time // when the process last continued after a standstill
 
