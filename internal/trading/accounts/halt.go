@@ -48,6 +48,17 @@ func (a *Accounts) Enforce(ctx context.Context, owner principal.Owner) error {
 
 // enforceAll is enforce for accounts that may be about to start or to stop.
 func (a *Accounts) enforceAll(ctx context.Context, all []*account) error {
+	return onAll(ctx, all, func(one *account) error { return a.enforce(ctx, one) })
+}
+
+// SetPolicy puts another policy in force at every account that is awake. Config.Open must use it
+// for those that wake later.
+func (a *Accounts) SetPolicy(ctx context.Context, p guard.Policy) error {
+	return onAll(ctx, a.list(), func(one *account) error { return one.Desk.SetPolicy(ctx, p) })
+}
+
+// onAll calls do with accounts that may be about to start or to stop.
+func onAll(ctx context.Context, all []*account, do func(*account) error) error {
 	var mu sync.Mutex
 	var failed error
 	var group sync.WaitGroup
@@ -65,7 +76,7 @@ func (a *Accounts) enforceAll(ctx context.Context, all []*account) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			err := a.enforce(ctx, one)
+			err := do(one)
 			if f := fault.Of(err); err == nil || f != nil && f.Code == desk.CodeStopping {
 				return // it sleeps, and gets it when it wakes
 			}
