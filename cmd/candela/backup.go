@@ -41,7 +41,11 @@ func restore(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr))
+	var why string
+	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr), func(dir string) (err error) {
+		why, err = app.MarkRestored(ctx, dir, time.Now())
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -51,7 +55,11 @@ func restore(ctx context.Context, in invocation) error {
 	if done.Beside != "" {
 		fmt.Fprintf(in.Stdout, "the replaced files are in %s\n", done.Beside)
 	}
-	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || cfg.NATS.URL == "" || done.Store == nil {
+	if _, err = fmt.Fprintf(in.Stdout, "%s is restored from %s\n", cfg.Home, folder); err != nil || done.Store == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.Stdout, "Trading is HALTED on every account: %s. Start candela, then run candela resume.\n", why)
+	if err != nil || cfg.NATS.URL == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", ledger.FileName)

@@ -52,7 +52,7 @@ func commands() []command {
 		{"Trade", "refuse", "ID [flags]", "Refuse an order that needs your approval", refuseHelp, refuse},
 		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", haltHelp, halt},
 		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resumeHelp, resume},
-		{"Trade", "policy", "check [FILE]", "Check the order policy and explain its rules", policyHelp, oneOf("policy", subcommand{"check", checkPolicy})},
+		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, oneOf("policy", subcommand{"check", checkPolicy}, subcommand{"apply", applyPolicy})},
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, audit()},
 		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, owners()},

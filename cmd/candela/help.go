@@ -279,10 +279,13 @@ Examples:
 Exit codes: 0 no errors, 1 errors.
 `
 	policyHelp = `
-Without FILE it checks the policy that a start would use.
+  check [FILE]  check and explain a policy; without FILE the one that a start would use.
+                Says whether it is the policy in force.
+  apply         check the file of the running program and put it in force, without a restart
 
-Example:
+Examples:
   candela policy check policy.toml
+  candela policy apply
 `
 	notifyHelp = `
 Exits with 1 if a receiver does not accept the message.

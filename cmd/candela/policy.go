@@ -10,14 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"candela/internal/app"
+	"candela/internal/kit/fault"
+	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
 )
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
-func checkPolicy(_ context.Context, in invocation) error {
+func checkPolicy(ctx context.Context, in invocation) error {
 	named, args := cutWord(in.args)
 	cfg, err := in.config(args)
 	if err != nil {
@@ -36,7 +39,53 @@ func checkPolicy(_ context.Context, in invocation) error {
 	} else {
 		fmt.Fprintf(in.Stdout, "%s does not exist; the defaults apply.\n", path)
 	}
+	if err := compareRunning(ctx, in.Stdout, cfg.Home, p); err != nil {
+		return err
+	}
 	return explain(in.Stdout, p)
+}
+
+// compareRunning prints whether a policy is that of the program that runs in a state directory.
+func compareRunning(ctx context.Context, w io.Writer, home string, p guard.Policy) error {
+	s, reached, err := control.ReadStatus(ctx, home)
+	if err != nil || !reached || s.Policy == nil {
+		return nil //nolint:nilerr // what runs is unknown; the check of the file stands
+	}
+	sum, err := app.PolicySum(p)
+	if err != nil {
+		return err
+	}
+	if sum == s.Policy.Fingerprint {
+		_, err = fmt.Fprintf(w, "It is the policy in force (%s).\n", sum)
+		return err
+	}
+	_, err = fmt.Fprintf(w, "It is not the policy in force: that is %s, read from %s at %s. candela policy apply puts %s in force.\n",
+		s.Policy.Fingerprint, s.Policy.Path, s.Policy.Since.Format(time.RFC3339), s.Policy.Path)
+	return err
+}
+
+// applyPolicy puts the policy of the file in force in the program that runs.
+func applyPolicy(ctx context.Context, in invocation) error {
+	cfg, err := in.flags("policy apply", "flags only")
+	if err != nil {
+		return err
+	}
+	s, reached, err := control.ApplyPolicy(ctx, cfg.Home)
+	if err != nil {
+		return err
+	}
+	if !reached {
+		return fault.New(fault.Unavailable, "not_running", "no program trades in state directory %s; nothing was done. The next start reads %s.", cfg.Home, cfg.Trading.Policy)
+	}
+	which, _ := app.PolicyText(s)
+	fmt.Fprintln(in.Stdout, which)
+	for _, change := range s.Changes {
+		fmt.Fprintf(in.Stdout, "  %s\n", change)
+	}
+	if len(s.Changes) == 0 {
+		_, err = fmt.Fprintln(in.Stdout, "No limit has changed.")
+	}
+	return err
 }
 
 // explain prints a policy as tables.

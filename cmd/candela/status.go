@@ -26,6 +26,9 @@ func status(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
+	if !s.Running && s.Policy == nil {
+		s.Policy = new(app.PolicyInFile(cfg))
+	}
 	if asJSON {
 		return printJSON(in.Stdout, s)
 	}
@@ -78,6 +81,14 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 				fmt.Fprintf(w, ", %s without a stop", p.WithoutStop)
 			}
 			fmt.Fprintln(w)
+		}
+	}
+	if s.Policy != nil {
+		which, problem := app.PolicyText(*s.Policy)
+		for _, line := range []string{which, problem} {
+			if line != "" {
+				fmt.Fprintln(w, line)
+			}
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/store"
+	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
 	"candela/internal/trading/accounts"
@@ -58,7 +61,7 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		if err != nil {
 			return nil, err
 		}
-		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), Log: rt.Log}
+		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(rt), Log: rt.Log}
 		return append([]Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)
@@ -133,6 +136,36 @@ const buyLow = `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51500,"q
 // buyMarket returns an order that fills, another for each number.
 func buyMarket(n int) string {
 	return fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":%.3f}`, float64(n)/1000)
+}
+
+// TestAccounts_FollowThePolicyOfTheHost holds that a policy that is applied reaches the accounts of
+// all owners, also of those who call later.
+func TestAccounts_FollowThePolicyOfTheHost(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	s := startMany(t, home, steadyVenue(t), []string{"ann", "bob"}, "--toolsets", "account")
+	s.want("ann", "place_order", buyMarket(1), `"status":"filled"`)
+	apply := func(text string) (control.PolicyStatus, error) {
+		if err := os.WriteFile(filepath.Join(home, statedir.PolicyName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		now, reached, err := control.ApplyPolicy(t.Context(), home)
+		if !reached {
+			t.Fatal("no program was reached")
+		}
+		return now, err
+	}
+	if now, err := apply("max_order_quantity = 0.001"); err != nil || !slices.Contains(now.Changes, "max_order_quantity: 0.001, was none") {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	for _, owner := range []string{"ann", "bob"} { // one is awake, the other not yet
+		s.want(owner, "place_order", buyMarket(2), "max_order_quantity")
+	}
+	if _, err := apply("max_order_quantity = ="); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {
+		t.Errorf("a broken policy: %v", err)
+	}
+	s.want("ann", "place_order", buyMarket(3), "max_order_quantity")
+	s.stop()
 }
 
 // TestAccounts_EachOwnerHasOne trades for two owners at one program: each has orders, positions,

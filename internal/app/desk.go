@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
@@ -61,7 +60,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 	}
 	return desk.Config{
 		Asked: asked, Bars: t.barsSince,
-		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policy,
+		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.now().Policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
@@ -88,22 +87,6 @@ func (t *trading) trader() control.Trader {
 		return nil
 	}
 	return t.orders
-}
-
-// policy reads the order policy. A configured file must exist, and a policy for live
-// trading must list the allowed symbols.
-func (rt Runtime) policy() (guard.Policy, error) {
-	path := rt.Config.Trading.Policy
-	policy, found, err := ReadPolicy(path)
-	if err == nil && !found && path != filepath.Join(rt.Config.Home, statedir.PolicyName) {
-		err = &PolicyError{path, fs.ErrNotExist}
-	}
-	if err == nil && rt.Config.Trading.Live {
-		if lock := policy.Live(); lock != nil {
-			err = &PolicyError{path, lock}
-		}
-	}
-	return policy, err
 }
 
 // newVenue opens the broker that is configured. A paper account is that of an owner.
@@ -168,7 +151,7 @@ func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol,
 // tradable reports whether the policy allows orders in an instrument and the broker takes
 // them.
 func (t *trading) tradable(s market.Symbol) bool {
-	return t.policy.Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
+	return t.policies.now().Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
 }
 
 // observe passes prices to the paper account, which fills orders by them, and to the desk,

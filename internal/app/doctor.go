@@ -42,7 +42,7 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 func checkPolicy(cfg *config.Config) (found bool, problems []error) {
 	_, found, err := ReadPolicy(cfg.Trading.Policy)
 	if err == nil && cfg.Trade {
-		_, err = Runtime{Config: cfg}.policy()
+		_, err = Runtime{Config: cfg}.policyFile()
 	}
 	if bad, ok := errors.AsType[*PolicyError](err); ok {
 		return found, bad.Problems()

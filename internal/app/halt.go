@@ -276,7 +276,10 @@ func (w command) setIn(ctx context.Context, in desk.Store, account string) (guar
 	if w.all {
 		return desk.SetStoredHaltAll(ctx, in, principal.Owner(account), w.by, w.reason, time.Now())
 	}
-	return desk.SetStoredHalt(ctx, in, principal.Owner(account), w.by, w.reason, w.halt, time.Now())
+	if !w.halt {
+		return desk.ResumeStored(ctx, in, principal.Owner(account), w.by)
+	}
+	return desk.SetStoredHalt(ctx, in, principal.Owner(account), w.by, w.reason, true, time.Now())
 }
 
 // storeTo changes the state of every account in an open store and returns the strictest.

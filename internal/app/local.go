@@ -178,9 +178,7 @@ func (t *trading) localDesk(rt Runtime, l *localStore, known *standings) ownDesk
 		return all
 	}
 	t.paper.Store(t.venue.paper)
-	d := desk.New(t.deskConfig(rt, t.venue, l))
-	t.desk.Store(d)
-	return d
+	return t.newDesk(t.deskConfig(rt, t.venue, l))
 }
 
 // enforce makes the standing of an owner take effect at the account.

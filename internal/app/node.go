@@ -35,6 +35,7 @@ type node struct {
 	reconnect time.Duration       // after which clients of a stopped server reconnect; 0 for their own choice
 	cluster   *admin.Cluster      // nil on a single node
 	owners    func() store.Owners // of the trading side, once it is built; nil without one
+	inForce   func() string       // the policy in one line, once the trading side is built
 	signInUp  func() bool         // the identity provider answers; nil for one owner
 	last      []Part              // started after the transports, stopped before them
 	close     func()

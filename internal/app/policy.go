@@ -57,9 +57,9 @@ func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 	return policy, true, nil
 }
 
-// policySum returns a digest by which replicas compare their policies. The order of a
+// PolicySum returns a digest by which replicas compare their policies. The order of a
 // file's entries and trailing zeros do not change it.
-func policySum(p guard.Policy) (string, error) {
+func PolicySum(p guard.Policy) (string, error) {
 	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
 	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
 	if len(p.Symbols) == 0 {

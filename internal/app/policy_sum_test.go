@@ -16,13 +16,13 @@ func TestPolicySum_DistinguishesPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		s, err := policySum(p)
+		s, err := PolicySum(p)
 		if err != nil || len(s) != 16 {
 			t.Fatalf("%s: %q, %v", text, s, err)
 		}
 		return s
 	}
-	if s, err := policySum(guard.Default()); err != nil || s != sum("") {
+	if s, err := PolicySum(guard.Default()); err != nil || s != sum("") {
 		t.Errorf("without a file it is %s, with an empty one %s, %v", s, sum(""), err)
 	}
 	for name, same := range map[string][2]string{

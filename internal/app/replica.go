@@ -112,14 +112,12 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 
 // join joins the group and reads the shared alerts and notifications.
 func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
-	policy, err := rt.policy()
+	policy, err := rt.policyFile()
 	if err != nil {
 		return err
 	}
 	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
-	if who.Policy, err = policySum(policy); err != nil {
-		return err
-	}
+	who.Policy = policy.sum
 	if rt.Config.ManyOwners() {
 		plans, err := ReadPlans(rt.Config.Home)
 		if err != nil {
@@ -287,8 +285,7 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orde
 	cfg := t.deskConfig(rt, venue, orders)
 	cfg.Replica = rt.replicaName()
 	r.terms.Add(1)
-	d := desk.New(cfg)
-	t.desk.Store(d)
+	d := t.newDesk(cfg)
 	return d, func() {
 		t.paper.CompareAndSwap(venue.paper, nil)
 		t.desk.CompareAndSwap(d, nil)

@@ -49,6 +49,8 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			now := one.Status()
 			s.Receivers = append(s.Receivers, control.ReceiverStatus{Name: now.Name, Delivered: now.Delivered, Refused: now.Refused, Dropped: now.Dropped, Problem: now.Problem})
 		}
+		policy := t.policies.status()
+		s.Policy = &policy
 		if rt.Config.ManyOwners() {
 			t.addManyStatus(ctx, rt, &s)
 			return s, nil

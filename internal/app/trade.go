@@ -18,7 +18,6 @@ import (
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
-	"candela/internal/trading/guard"
 )
 
 const (
@@ -32,7 +31,7 @@ type trading struct {
 	side
 
 	bars     *bars
-	policy   guard.Policy
+	policies policies
 	engine   *engine.Engine
 	venue    place
 	paper    atomic.Pointer[paper.Broker]      // the paper account that prices fill; nil when there is none
@@ -54,9 +53,10 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	if t.receivers, err = receivers(rt.Config, rt.Sinks); err != nil {
 		return nil, err
 	}
-	if t.policy, err = rt.policy(); err != nil {
+	if err = t.policies.read(rt); err != nil {
 		return nil, err
 	}
+	rt.node.inForce = t.policies.brief
 	if len(t.receivers) > 0 {
 		t.asker = rt.newAsker(t)
 		t.decider = t.asker

@@ -18,7 +18,7 @@ func TestConsent_ShowsTheLimits(t *testing.T) {
 		oauth.NoTrading:    "trading is disabled",
 	} {
 		s := New(t, func(c *oauth.Config) {
-			c.Trading, c.Account, c.InForce, c.ClientsPage = kind, "owner/binance/live", "400 loss a day; BTCUSDT", "/console/clients"
+			c.Trading, c.Account, c.InForce, c.ClientsPage = kind, "owner/binance/live", func() string { return "400 loss a day; BTCUSDT" }, "/console/clients"
 		})
 		page := s.Browser().Open(Query(s.Known()))
 		Documented(t, page)

@@ -148,8 +148,8 @@ func (s *Server) scopeOptions(q request, c choice) []option {
 			trade.Note += " at " + venue
 		}
 	}
-	if s.cfg.InForce != "" {
-		trade.Note += ": " + s.cfg.InForce
+	if s.cfg.InForce != nil {
+		trade.Note += ": " + s.cfg.InForce()
 	}
 	all := []option{
 		{Label: "Charts only", Note: "Charts and indicators of any symbol"},

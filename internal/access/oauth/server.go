@@ -43,16 +43,16 @@ const (
 
 // Config configures a Server.
 type Config struct {
-	BaseURL         string    // prefix of every published address, without a trailing slash
-	Name            string    // of the service, shown to people
-	Trading         Trading   // shown on the consent page
-	Account         string    // with real money, of LiveTrading; an approval is for one
-	InForce         string    // the limits of orders in force, in one line; shown beside the scope trade
-	ClientsPage     string    // path of the page that lists approved clients, "" for none
-	AutoApprove     bool      // approve every client; needs a loopback base URL
-	RedirectSchemes []string  // app schemes besides the known ones
-	Documents       Documents // nil: client ids that are URLs are refused
-	Limits          Limits    // zero fields mean defaults
+	BaseURL         string        // prefix of every published address, without a trailing slash
+	Name            string        // of the service, shown to people
+	Trading         Trading       // shown on the consent page
+	Account         string        // with real money, of LiveTrading; an approval is for one
+	InForce         func() string // the limits of orders in force, in one line; shown beside the scope trade; nil for none
+	ClientsPage     string        // path of the page that lists approved clients, "" for none
+	AutoApprove     bool          // approve every client; needs a loopback base URL
+	RedirectSchemes []string      // app schemes besides the known ones
+	Documents       Documents     // nil: client ids that are URLs are refused
+	Limits          Limits        // zero fields mean defaults
 	Log             *slog.Logger
 
 	// Pass redeems a one-time passphrase issued on the owner's machine. It cannot be

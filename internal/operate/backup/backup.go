@@ -147,8 +147,9 @@ func (c *Copied) verify(ctx context.Context, dir string) error {
 }
 
 // Restore replaces the files of a state directory with those of a backup. No server may run
-// there. The replaced files are kept in a folder beside it; other files stay.
-func Restore(ctx context.Context, from, home string, now time.Time, progress func(done, total int64)) (c Copied, err error) {
+// there. The replaced files are kept in a folder beside it; other files stay. mark, which may be
+// nil, is called with the folder of the copied store before it takes the place of the old one.
+func Restore(ctx context.Context, from, home string, now time.Time, progress func(done, total int64), mark func(dir string) error) (c Copied, err error) {
 	if err := statedir.Open(home); err != nil {
 		return c, err
 	}
@@ -167,6 +168,11 @@ func Restore(ctx context.Context, from, home string, now time.Time, progress fun
 	}
 	if c.Store == nil && len(c.Files) == 0 {
 		return c, nothingIn(from, "folder")
+	}
+	if c.Store != nil && mark != nil {
+		if err := mark(room); err != nil {
+			return c, fmt.Errorf("restore: %w", err)
+		}
 	}
 	return c, c.exchange(room, home, now)
 }

@@ -39,7 +39,7 @@ func TestMake_SaysHowFarItIs(t *testing.T) {
 	}
 	done = 0
 	again := filepath.Join(base, "again")
-	back, err := backup.Restore(t.Context(), filepath.Join(base, "copy"), again, time.Now(), watch)
+	back, err := backup.Restore(t.Context(), filepath.Join(base, "copy"), again, time.Now(), watch, nil)
 	if err != nil || back.Beside != "" || done != total {
 		t.Errorf("%+v, %d of %d: %v", back, done, total, err)
 	}
@@ -69,7 +69,7 @@ func TestBackup_LeavesLoginsOut(t *testing.T) {
 	if made, err := backup.Make(t.Context(), home, copied, nil); err != nil || len(made.Files) != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, err := backup.Restore(t.Context(), home, again, time.Now(), nil); err != nil {
+	if _, err := backup.Restore(t.Context(), home, again, time.Now(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{copied, again} {
@@ -90,13 +90,13 @@ func TestRestore_KeepsWhatItReplaces(t *testing.T) {
 	}
 	write(t, filepath.Join(from, statedir.PolicyName), "new")
 	now := time.Date(2026, 1, 31, 16, 0, 0, 0, time.UTC)
-	first, err := backup.Restore(t.Context(), from, home, now, nil)
+	first, err := backup.Restore(t.Context(), from, home, now, nil, nil)
 	if err != nil || first.Beside != "" || first.Store != nil {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	write(t, filepath.Join(home, statedir.PolicyName), "old")
 	write(t, filepath.Join(home, statedir.HaltName), "stays")
-	second, err := backup.Restore(t.Context(), from, home, now, nil)
+	second, err := backup.Restore(t.Context(), from, home, now, nil, nil)
 	if err != nil || second.Beside != filepath.Join(home, "before-restore-20260131T160000.000Z") {
 		t.Fatalf("%+v, %v", second, err)
 	}
@@ -132,9 +132,9 @@ func TestCopies_AreRefused(t *testing.T) {
 		"is there already":         func() (backup.Copied, error) { return backup.Make(t.Context(), home, empty, nil) },
 		"has nothing to copy":      func() (backup.Copied, error) { return backup.Make(t.Context(), empty, filepath.Join(base, "a"), nil) },
 		"not a regular file":       func() (backup.Copied, error) { return backup.Make(t.Context(), folder, filepath.Join(base, "b"), nil) },
-		"stop it before a restore": func() (backup.Copied, error) { return backup.Restore(t.Context(), home, home, time.Now(), nil) },
+		"stop it before a restore": func() (backup.Copied, error) { return backup.Restore(t.Context(), home, home, time.Now(), nil, nil) },
 		"folder " + empty + " has no": func() (backup.Copied, error) {
-			return backup.Restore(t.Context(), empty, filepath.Join(base, "e"), time.Now(), nil)
+			return backup.Restore(t.Context(), empty, filepath.Join(base, "e"), time.Now(), nil, nil)
 		},
 	} {
 		if _, err := copies(); err == nil || !strings.Contains(err.Error(), want) {

@@ -120,6 +120,12 @@ func ReadStatus(ctx context.Context, home string) (s Status, reached bool, err e
 	return callTrader[Status](ctx, home, http.MethodGet, "/status")
 }
 
+// ApplyPolicy makes the program that trades in a state directory put the policy of its file in
+// force. It reports false when none can be reached.
+func ApplyPolicy(ctx context.Context, home string) (s PolicyStatus, reached bool, err error) {
+	return callTrader[PolicyStatus](ctx, home, http.MethodPost, "/policy")
+}
+
 // callTrader is call for a command to the program that trades. It reports false when none can
 // be reached.
 func callTrader[T any](ctx context.Context, home, method, path string) (answer T, reached bool, err error) {

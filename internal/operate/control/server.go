@@ -51,7 +51,9 @@ type Server struct {
 	Trader     Trader                                // nil without --trade
 	ManyOwners bool                                  // the trader has many owners
 	Status     func(context.Context) (Status, error) // nil without --trade
-	Owners     Owners                                // nil for one owner
+	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
+	ApplyPolicy func(context.Context) (PolicyStatus, error)
+	Owners      Owners // nil for one owner
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -238,6 +240,12 @@ func (s Server) handleTrading(mux *http.ServeMux) {
 		state, err := s.resume(r.Context(), principal.Owner(r.FormValue("owner")))
 		s.answerTrading(w, r, StateOf(state), err)
 	})
+	if s.ApplyPolicy != nil {
+		mux.HandleFunc("POST /policy", func(w http.ResponseWriter, r *http.Request) {
+			now, err := s.ApplyPolicy(r.Context())
+			s.answerTrading(w, r, now, err)
+		})
+	}
 	if desk, ok := s.Trader.(Approver); ok {
 		s.handleApprovals(mux, desk)
 	}

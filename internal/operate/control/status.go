@@ -1,6 +1,10 @@
 package control
 
-import "candela/internal/trading/guard"
+import (
+	"time"
+
+	"candela/internal/trading/guard"
+)
 
 // The names of the owner's commands in the log and in denied orders.
 const (
@@ -27,7 +31,20 @@ type Status struct {
 	Accounts []AccountStatus `json:"accounts"`
 	Limits   []LimitStatus   `json:"limits,omitempty"` // of a server that answers over HTTP
 
+	Policy *PolicyStatus `json:"policy,omitempty"` // nil where nothing is known of it
+
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
+}
+
+// PolicyStatus is the policy in force and its file as it is now.
+type PolicyStatus struct {
+	Path        string    `json:"path"`
+	Fingerprint string    `json:"fingerprint,omitempty"` // of the policy in force; "" if no program runs
+	Default     bool      `json:"default,omitempty"`     // there was no file when it was read
+	Since       time.Time `json:"since,omitzero"`        // when it was read
+	Differs     bool      `json:"differs,omitempty"`     // the file has another valid policy
+	Problem     string    `json:"problem,omitempty"`     // why the file cannot be used
+	Changes     []string  `json:"changes,omitempty"`     // what applying the file changed, or would change
 }
 
 // ReceiverStatus is a receiver of alerts.

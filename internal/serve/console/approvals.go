@@ -72,7 +72,7 @@ type card struct {
 }
 
 func (c *Console) approvalsData(v *visit) (any, error) {
-	d := approvalsData{Rule: approvalRule(c.cfg.Policy.Approval, v.format())}
+	d := approvalsData{Rule: approvalRule(c.cfg.Policy().Approval, v.format())}
 	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 		k.Last, k.Moved, k.MovedUp = f.Px(last), f.Percent(moved), f.Class(moved)
 		asked, now := o.Approval.Price.InexactFloat64(), last.InexactFloat64()
 		k.Line = newSpark(slices.Concat([]float64{asked}, c.closes(v.ctx(), o.Symbol, o.Approval.Asked), []float64{now}), sinceWidth, sinceHeight)
-		drift := c.cfg.Policy.Approval.DriftPct
+		drift := c.cfg.Policy().Approval.DriftPct
 		if o.Type == order.Market && !drift.Off && moved.Abs().GreaterThan(drift.Value) {
 			k.TooFar = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/fault"
+	"candela/internal/trading/guard"
 )
 
 // maxReason bounds what the owner writes about a halt or a refusal.
@@ -71,8 +72,11 @@ func (c *Console) resume(v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	c.cfg.Log.WarnContext(v.ctx(), "[Console] trading resumed", "session", v.session.ID)
 	notice := "Trading is active."
+	if after.Level() == guard.Halted {
+		return done{Notice: "Trading is still halted: " + after.Explain(), To: back(v)}, nil
+	}
+	c.cfg.Log.WarnContext(v.ctx(), "[Console] trading resumed", "session", v.session.ID)
 	if why := after.Explain(); why != "" {
 		notice = "Resumed. Still in force: " + why
 	}

@@ -15,21 +15,24 @@ import (
 
 // Ports is what the console reads and does. A nil port hides what needs it.
 type Ports struct {
-	Account   Account
-	Alerts    Alerts
-	Clients   Clients
-	Audit     Audit
-	Health    func() []Part
-	Day       func() []desk.Sample // P&L of this UTC day, one a minute
-	Prices    Prices
-	Policy    guard.Policy      // read-only
-	Receivers func() []Receiver // of messages to the owner
-	Firings   func() []Firing   // of alerts in the last seven days, newest first
-	History   History
-	Charts    Charts
-	Market    Market
-	Scripts   Scripts
-	Reports   Reports
+	Account Account
+	Alerts  Alerts
+	Clients Clients
+	Audit   Audit
+	Health  func() []Part
+	Day     func() []desk.Sample // P&L of this UTC day, one a minute
+	Prices  Prices
+	Policy  func() guard.Policy // in force
+	// PolicyText says which policy that is and where it was read, and what is wrong with the file
+	// now, "" for nothing.
+	PolicyText func() (which, problem string)
+	Receivers  func() []Receiver // of messages to the owner
+	Firings    func() []Firing   // of alerts in the last seven days, newest first
+	History    History
+	Charts     Charts
+	Market     Market
+	Scripts    Scripts
+	Reports    Reports
 }
 
 // Market has what pages draw and name besides charts.

@@ -274,7 +274,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy(), Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -436,4 +436,8 @@ func someHealth() []console.Part {
 func someDay() []desk.Sample {
 	midnight := noon().Truncate(24 * time.Hour)
 	return []desk.Sample{{At: midnight, PnL: dec("0")}, {At: midnight.Add(time.Hour), PnL: dec("35.5")}, {At: midnight.Add(2 * time.Hour), PnL: dec("-120")}}
+}
+
+func somePolicy() (which, problem string) {
+	return "The policy 0123456789abcdef is in force, read from /home/ann/.candela/policy.toml at 2026-01-31T12:00:00Z.", "policy.toml differs from the policy in force."
 }

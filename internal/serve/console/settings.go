@@ -63,6 +63,8 @@ type settingsData struct {
 	Limits    []figure
 	Lines     [][2]string // of the policy
 	Rules     []guard.Rule
+	InForce   string // which policy is in force
+	File      string // what is wrong with its file, "" for nothing
 	Problem   string
 	Looks     []look
 	Zone      string
@@ -107,7 +109,10 @@ func (c *Console) settingsData(v *visit) (any, error) {
 			d.Limits = append(d.Limits, fig)
 		}
 	}
-	d.Lines, d.Rules = policyLines(c.cfg.Policy, f), account.Rules
+	if c.cfg.PolicyText != nil {
+		d.InForce, d.File = c.cfg.PolicyText()
+	}
+	d.Lines, d.Rules = policyLines(c.cfg.Policy(), f), account.Rules
 	return d, nil
 }
 

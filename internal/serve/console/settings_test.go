@@ -12,7 +12,7 @@ func TestSettings_ShowHealthPolicyAndLooks(t *testing.T) {
 	s.book.fill()
 	b := s.browser().login()
 	page := b.get("/console/settings")
-	for _, want := range []string{"41 connections", "has a problem", "cannot change it", "Needs approval above", "Blue and orange", "Europe/Berlin"} {
+	for _, want := range []string{"41 connections", "has a problem", "cannot change it", "The policy 0123456789abcdef is in force", "policy.toml differs", "candela policy apply", "Needs approval above", "Blue and orange", "Europe/Berlin"} {
 		if page.status != http.StatusOK || !strings.Contains(page.body, want) {
 			t.Errorf("%d, no %q in %s", page.status, want, page.body)
 		}

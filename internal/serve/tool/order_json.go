@@ -177,7 +177,7 @@ func toOrderJSON(o order.Order) orderJSON {
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
 		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
-		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
+		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
 	r.Fees, r.FeesByAsset = feesOf(o.Fees)
 	if o.Type == order.Limit {

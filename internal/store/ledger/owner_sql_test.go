@@ -25,6 +25,7 @@ func TestStatements_NameTheOwner(t *testing.T) {
 		"SELECT seq FROM entries ORDER BY seq LIMIT ?) AND": "the same",
 		"SELECT hash FROM events WHERE seq = ?":             "an operator compares a noted hash",
 		"SELECT at FROM events WHERE seq = ?":               "the console of the one owner pages through the log",
+		"SELECT created FROM orders WHERE id = ?":           "the same",
 	}
 	tables := ownerTables(t)
 	if len(tables) < 8 {

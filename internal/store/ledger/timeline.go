@@ -142,7 +142,7 @@ func (a *Audit) seqAt(ctx context.Context, at time.Time) (uint64, error) {
 }
 
 // Trail returns the events about an order or alert, oldest first. It finds them by the time
-// in the id.
+// in the id, or by that of the order.
 func (a *Audit) Trail(ctx context.Context, subject string) ([]Event, error) {
 	from, err := a.made(ctx, subject)
 	if err != nil || from == 0 {
@@ -156,7 +156,15 @@ func (a *Audit) Trail(ctx context.Context, subject string) ([]Event, error) {
 func (a *Audit) made(ctx context.Context, subject string) (uint64, error) {
 	at, ok := id.Time(subject)
 	if !ok {
-		return 0, nil
+		var micros int64
+		err := a.db.QueryRowContext(ctx, "SELECT created FROM orders WHERE id = ?", subject).Scan(&micros)
+		if noRow(err) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, failure("read an order", err)
+		}
+		at = stamp(micros).time()
 	}
 	return a.seqAt(ctx, at.Add(-time.Second))
 }

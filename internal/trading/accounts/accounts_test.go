@@ -235,6 +235,32 @@ func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	})
 }
 
+// Records that come from a backup halt all owners until the operator resumes. Open orders stay.
+func TestRestore_HaltsAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.place("ann", rest())
+		if _, err := desk.SetStoredRestored(t.Context(), s.store, host, "candela restore", time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s.restart()
+		for _, owner := range []principal.Owner{"ann", "carl"} {
+			if text := s.refused(owner); !strings.Contains(text, "restored from a backup") {
+				t.Errorf("%s after the restore: %s", owner, text)
+			}
+		}
+		s.openOrders("ann", 1)
+		if _, err := s.Resume(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		for _, owner := range []principal.Owner{"ann", "carl"} {
+			s.place(owner, buy())
+		}
+		s.stop()
+	})
+}
+
 // A halt for all reaches accounts with open orders, those that sleep and those made later, and holds
 // after a restart. Lifting it leaves that of a single owner.
 func TestHalt_ReachesAll(t *testing.T) {

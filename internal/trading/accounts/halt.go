@@ -15,11 +15,14 @@ import (
 func (a *Accounts) restriction(owner principal.Owner) guard.Restriction {
 	a.mu.Lock()
 	halt, halted := a.host.OrderedHalt()
+	old, restored := a.host.Find(guard.Restored)
 	a.mu.Unlock()
 	switch {
 	case halted:
 		halt.Kind, halt.Subject = guard.HostHalt, ""
 		return halt
+	case restored:
+		return guard.Restriction{Kind: guard.HostRestored, Reason: old.Reason}
 	case a.standing(owner) != Active:
 		return guard.Restriction{Kind: guard.HostHalt, By: "the operator", Reason: "the owner is suspended"}
 	}
@@ -45,6 +48,17 @@ func (a *Accounts) Enforce(ctx context.Context, owner principal.Owner) error {
 
 // enforceAll is enforce for accounts that may be about to start or to stop.
 func (a *Accounts) enforceAll(ctx context.Context, all []*account) error {
+	return onAll(ctx, all, func(one *account) error { return a.enforce(ctx, one) })
+}
+
+// SetPolicy puts another policy in force at every account that is awake. Config.Open must use it
+// for those that wake later.
+func (a *Accounts) SetPolicy(ctx context.Context, p guard.Policy) error {
+	return onAll(ctx, a.list(), func(one *account) error { return one.Desk.SetPolicy(ctx, p) })
+}
+
+// onAll calls do with accounts that may be about to start or to stop.
+func onAll(ctx context.Context, all []*account, do func(*account) error) error {
 	var mu sync.Mutex
 	var failed error
 	var group sync.WaitGroup
@@ -62,7 +76,7 @@ func (a *Accounts) enforceAll(ctx context.Context, all []*account) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			err := a.enforce(ctx, one)
+			err := do(one)
 			if f := fault.Of(err); err == nil || f != nil && f.Code == desk.CodeStopping {
 				return // it sleeps, and gets it when it wakes
 			}

@@ -254,3 +254,34 @@ func TestStop_DoesNotWaitForAVenueThatDoesNotAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestPlace_ClosesAfterManyDenials holds that a client that repeats itself can close its
+// position.
+func TestPlace_ClosesAfterManyDenials(t *testing.T) {
+	t.Parallel()
+	for name, reduceOnly := range map[string]bool{"with reduce_only": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.policy.MaxOrdersPerMinute = guard.Limit{Value: dec("5")}
+				w.start()
+				defer func() { w.stop() }()
+				time.Sleep(2 * time.Second)
+				w.place(buy("0.03"))
+				w.place(buy("0.02"))
+				for range 3 {
+					if _, err := w.Place(t.Context(), caller(), buy("0.02")); err == nil {
+						t.Error("a duplicate passed")
+					}
+				}
+				if _, err := w.Place(t.Context(), caller(), buy("0.01")); err == nil || !strings.Contains(err.Error(), "max_orders_per_minute") {
+					t.Errorf("one purchase more: %v", err)
+				}
+				out := buy("0.05")
+				out.Side, out.ReduceOnly = order.Sell, reduceOnly
+				w.wants(w.place(out), order.Filled)
+			})
+		})
+	}
+}

@@ -167,7 +167,7 @@ func (l *loop) requestCancelWith(by principal.Caller, lines []order.Line, reason
 // checkCancel returns why a client may not cancel an order: it is not ours, it would take
 // another order with it, or it is the last stop of a position that needs one.
 func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
-	if o.External {
+	if o.External && !o.Recovered {
 		return fault.New(fault.Unsupported, "external_order", "Order %s was placed outside candela. Cancel it at %s.", o.ID, o.Broker).About("order_id", o.ID, "")
 	}
 	ends := victims

@@ -79,7 +79,7 @@ type Config struct {
 	Broker       broker.Broker
 	Store        Store
 	Market       Market
-	Policy       guard.Policy
+	Policy       guard.Policy // until SetPolicy
 	// Resolve returns the symbol with its venue and in the venue's spelling.
 	Resolve func(ctx context.Context, s market.Symbol) (market.Symbol, error)
 	// AssetBalances means that the venue reports balances of assets, such as BTC, and
@@ -140,7 +140,7 @@ type Desk struct {
 // New returns a desk that is idle until Run.
 func New(cfg Config) *Desk {
 	d := &Desk{cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}), snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory}
-	d.view.Store(&view{})
+	d.view.Store(&view{policy: cfg.Policy})
 	d.watches.moved = make(chan struct{}, 1)
 	d.holdings.Keep, d.holdings.Most = holdingsTTL, 1
 	return d

@@ -46,11 +46,12 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "quote failed", "symbol", symbol.String(), "error", err)
 	}
-	limits := d.cfg.Policy.For(symbol)
+	policy := d.view.Load().policy
+	limits := policy.For(symbol)
 	if !limits.MaxTradeRiskPct.Off {
 		d.readHoldings(ctx, &m)
 	}
-	if !plain || !limits.MaxTradeRiskPct.Off || !limits.MaxTradeRisk.Off || !d.cfg.Policy.MaxOpenRisk.Off {
+	if !plain || !limits.MaxTradeRiskPct.Off || !limits.MaxTradeRisk.Off || !policy.MaxOpenRisk.Off {
 		d.readFee(ctx, symbol, &m)
 	}
 	return m, nil

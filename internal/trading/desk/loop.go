@@ -21,6 +21,7 @@ const tickInterval = time.Second // resolution of all deadlines
 // loop is the state of a running desk. Only its goroutine accesses it.
 type loop struct {
 	*Desk
+	cfg           Config // of the Desk, but for Policy, which SetPolicy changes
 	ctx, drainCtx context.Context
 	loopDone      chan struct{} // closed when no more results are accepted
 	results       chan func()   // of async
@@ -43,6 +44,8 @@ type loop struct {
 	deferredWakes         map[string]bool // IDs of orders whose waiters are notified when no report is queued
 	denials               []time.Time     // times of the denials recorded within the last minute
 	dryRuns               []guard.Recent  // within the last minute
+
+	shownReason string // of the halt after a restore, as the owner has seen it
 
 	lastTick  time.Time
 	resumedAt time.Time // when the process last continued after a standstill
@@ -100,7 +103,7 @@ func (one *waiter) deliver(o order.Order) {
 func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	drainCtx, drop := context.WithCancel(drainCtx)
 	l := &loop{
-		Desk: d, ctx: ctx, drainCtx: drainCtx, cancelInFlight: drop, loopDone: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
+		Desk: d, cfg: d.cfg, ctx: ctx, drainCtx: drainCtx, cancelInFlight: drop, loopDone: make(chan struct{}), results: make(chan func()), reports: make(chan order.Report, maxReports),
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/fault"
-	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/provider"
@@ -55,6 +54,9 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	}
 	r = r.WithSymbol(symbol)
 	d.AwaitReconciled(ctx)
+	if p, found, err := d.findAtVenue(ctx, caller, r); found || err != nil {
+		return p, err
+	}
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.checkEarly(caller, r) }); err != nil {
 		return order.Placed{}, err
@@ -448,7 +450,7 @@ func persistError(err error) error {
 // origin builds the order of a request.
 func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	return order.Origin{
-		Spec:   r.Spec(id.New(l.cfg.Now()), l.cfg.Owner),
+		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
 		Replaces: r.Replaces, NotAfter: r.NotAfter, Risk: r.Risk,
 	}

@@ -181,7 +181,7 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
 	orders := l.withLegs(head)
 	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
-		l.swapRoles(orders, g)
+		swapRoles(orders, g)
 	}
 	p.orders = orders
 	for i := range orders {
@@ -205,9 +205,9 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 
 // swapRoles makes the stop of a pair the order that the client asked for, and the target one of the
 // desk's own.
-func (l *loop) swapRoles(orders []order.Origin, asked *order.Origin) {
+func swapRoles(orders []order.Origin, asked *order.Origin) {
 	target, stop := &orders[0], &orders[1]
-	name := id.New(l.cfg.Now())
+	name := id.Derived("leg", asked.ID, target.Role.String())
 	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Risk = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Risk
 	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder}
 	target.ID, target.Group.Name, stop.Group.Name = name, name, name

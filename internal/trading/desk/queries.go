@@ -21,6 +21,7 @@ type view struct {
 	gaps      gaps
 	levels    levels
 	status    Status
+	policy    guard.Policy // in force
 }
 
 // Status describes a running desk.
@@ -40,7 +41,7 @@ const quoteTimeout = 5 * time.Second
 
 // publish replaces the view.
 func (l *loop) publish() {
-	v := &view{open: l.book.Open(), positions: l.book.Positions(), plans: make(map[market.Symbol][]order.Line), gaps: l.protector.gaps, levels: l.shownLevels()}
+	v := &view{open: l.book.Open(), positions: l.book.Positions(), plans: make(map[market.Symbol][]order.Line), gaps: l.protector.gaps, levels: l.shownLevels(), policy: l.cfg.Policy}
 	v.levels.show(v.open)
 	for _, s := range l.book.Planned() {
 		v.plans[s] = l.lines(s)
@@ -56,6 +57,16 @@ func (l *loop) publish() {
 		}
 	}
 	l.view.Store(v)
+}
+
+// SetPolicy puts another policy in force. Every decision after it returns uses it; what was
+// decided before stays. After an error the old one is in force.
+func (d *Desk) SetPolicy(ctx context.Context, p guard.Policy) error {
+	return d.do(ctx, func(l *loop) {
+		l.cfg.Policy = p
+		l.protector.changed = true
+		l.publish()
+	})
 }
 
 // Status returns the current status.
@@ -116,7 +127,8 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	if _, err := d.authorize(caller); err != nil {
 		return guard.Account{}, err
 	}
-	policy, from := d.cfg.Policy, d.cfg.Broker
+	from := d.cfg.Broker
+	policy := d.view.Load().policy
 	a := guard.Account{Broker: from.Name(), Mode: from.Mode(), Rules: guard.Rules(policy), Exceptions: guard.Exceptions(policy)}
 	var prices guard.Prices
 	if err := d.do(ctx, func(l *loop) {

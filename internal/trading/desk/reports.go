@@ -316,10 +316,13 @@ func (l *loop) recordExternalOrder(r order.Report) (order.Order, bool) {
 	}
 	now := l.now()
 	g := order.Origin{Spec: order.Spec{ID: id.New(l.cfg.Now()), Owner: l.cfg.Owner}, Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode()}
+	if l.recovers(r) {
+		g.ID, g.Recovered = r.ID, true
+	}
 	if err := l.commit(l.systemCaller(), order.NewExternal(g, r, now)); err != nil {
 		l.cfg.Log.ErrorContext(l.drainCtx, "external order save failed", "venue_id", r.VenueID, "error", err)
 		return order.Order{}, false
 	}
-	l.cfg.Log.InfoContext(l.drainCtx, "external order recorded", "order", g.ID, "venue_id", r.VenueID, "symbol", r.Symbol.String())
+	l.cfg.Log.InfoContext(l.drainCtx, "external order recorded", "order", g.ID, "recovered", g.Recovered, "venue_id", r.VenueID, "symbol", r.Symbol.String())
 	return l.book.Order(g.ID)
 }

@@ -108,13 +108,19 @@ func (l *loop) ownerCaller(by string) principal.Caller {
 
 // Resume lifts the restrictions that the owner can lift. Where positions differ from the
 // venue's, the owner accepts the venue's, and the next reconciliation records
-// adjustments. Other restrictions stay.
+// adjustments. Other restrictions stay. After a restore the first call shows what differs from
+// the venue and lifts nothing; the next one lifts.
 func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 	var state guard.State
 	var refused error
 	err := d.do(ctx, func(l *loop) {
 		if l.haltFileExists() {
 			refused = fault.New(fault.Conflict, "halt_file", "the file %s halts trading: remove it first", l.cfg.haltFileName()).About("", l.cfg.HaltFile, "")
+			return
+		}
+		var confirmed bool
+		if confirmed, refused = l.confirmRestored(by); !confirmed {
+			state = l.state
 			return
 		}
 		next, _ := l.state.Resume()
@@ -138,8 +144,12 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 // restriction lifts it.
 func (d *Desk) HaltByHost(ctx context.Context, r guard.Restriction) error {
 	return d.do(ctx, func(l *loop) {
-		if r.Kind != guard.HostHalt {
-			l.liftRestriction(guard.HostHalt, "")
+		for _, k := range []guard.RestrictionKind{guard.HostHalt, guard.HostRestored} {
+			if r.Kind != k {
+				l.liftRestriction(k, "")
+			}
+		}
+		if r.Kind == "" {
 			return
 		}
 		if r.All {
@@ -174,7 +184,7 @@ func (l *loop) cancelOpenOrders(now time.Time) {
 	for _, o := range l.book.Open() {
 		again := l.retries[o.ID]
 		kept := !all && o.Protects(l.book.Position(o.Symbol).Quantity) || l.waitsForEntry(o)
-		if kept || o.External || o.Status == order.PendingApproval || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
+		if kept || o.External && !o.Recovered || o.Status == order.PendingApproval || !o.CancelRequested.IsZero() || again != nil && now.Before(again.next) {
 			continue
 		}
 		if again == nil {
@@ -314,6 +324,32 @@ func SetStoredHaltAll(ctx context.Context, s Store, owner principal.Owner, by, r
 		return state, err
 	}
 	state, _ = state.HaltAll()
+	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
+}
+
+// SetStoredRestored marks an account that no desk runs as restored from a backup, the newest
+// record of which is of a time.
+func SetStoredRestored(ctx context.Context, s Store, owner principal.Owner, by string, newest, now time.Time) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, err
+	}
+	state = state.Restore(newest.UTC(), now.UTC())
+	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
+}
+
+// ResumeStored is Resume for an account that no desk runs. A restored account stays halted,
+// because only a desk can compare it with the venue.
+func ResumeStored(ctx context.Context, s Store, owner principal.Owner, by string) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, err
+	}
+	restored, stays := state.Find(guard.Restored)
+	state, _ = state.Resume()
+	if stays {
+		state, _ = state.Restrict(restored)
+	}
 	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
 }
 

@@ -37,11 +37,18 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 	return x.assetRate(p, quote)
 }
 
-// GatherEarly returns the facts that Early needs: the counts of open and recent orders.
+// GatherEarly returns the facts that Early needs: the counts of open and recent orders, and what
+// is held and may be traded in the symbol.
 func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
-	f := Facts{Now: now, Recent: recent(b, now)}
-	for range f.open(b, s, "") { // which counts them
+	f := Facts{Now: now, Recent: recent(b, now), Held: b.Position(s).Quantity}
+	var sum pending
+	entries := entries(b)
+	for o := range f.open(b, s, "") {
+		if o.Symbol == s && !waits(o, entries) {
+			sum.add(o, decimal.Zero)
+		}
 	}
+	f.OpenBuy, f.OpenSell = sum.buy, sum.sell
 	return f
 }
 
@@ -85,7 +92,7 @@ func recent(b *order.Book, now time.Time) []Recent {
 			continue // it was requested with the first of its group
 		}
 		if o.Status != order.New && !o.External {
-			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule})
+			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule, Unfilled: o.Status.Final() && o.Claimed.IsZero()})
 		}
 	}
 	return all
@@ -119,8 +126,8 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 		if sums[o.Symbol] == nil {
 			sums[o.Symbol] = &pending{}
 		}
-		if entry := entries[groupKey{symbol: o.Symbol, name: o.Group.Name}]; o.Group.Leg && entry != 0 && entry != o.Side {
-			continue // it waits, and gives back what its entry brings
+		if waits(o, entries) {
+			continue
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
 		if o.Symbol == s && givesWay(b, o, f.Held) {
@@ -179,6 +186,12 @@ func entries(b *order.Book) map[groupKey]order.Side {
 		}
 	}
 	return sides
+}
+
+// waits reports whether an order waits for its entry, and gives back what that brings.
+func waits(o order.Order, entries map[groupKey]order.Side) bool {
+	entry := entries[groupKey{symbol: o.Symbol, name: o.Group.Name}]
+	return o.Group.Leg && entry != 0 && entry != o.Side
 }
 
 // pending sums the position and the open orders in a symbol.

@@ -65,6 +65,8 @@ type Recent struct {
 	Token string
 	At    time.Time
 	Rule  string // that denied it, "" for none
+
+	Unfilled bool // it ended without a fill
 }
 
 // Denial is the result of a rule that denies an order, with a text for models.

@@ -64,19 +64,28 @@ func TestCheck_LetsPass(t *testing.T) {
 		"a symbol that the list has for every venue": func(s *scene) {
 			s.Mode, s.AllowedSymbols = order.Live, []market.Symbol{{Name: "AAPL"}, {Name: "BTCUSDT"}}
 		},
-		"the last order of a minute":     func(s *scene) { s.recent(19, time.Second) },
-		"orders of a minute ago":         func(s *scene) { s.recent(50, time.Minute) },
-		"many orders of another token":   func(s *scene) { s.recent(50, time.Second); s.Token = "k2" },
-		"after refusals for their rate":  func(s *scene) { s.recent(50, time.Second); refuse(s, "max_orders_per_minute") },
-		"the same order with a key":      func(s *scene) { again(s, time.Second); s.Key = "second" },
-		"the same order after a while":   func(s *scene) { again(s, 2*time.Second) },
-		"the same order after a refusal": func(s *scene) { again(s, time.Second); refuse(s, "venue_step") },
-		"another side":                   func(s *scene) { again(s, time.Second); s.Recent[0].Side = order.Sell },
-		"another price":                  func(s *scene) { again(s, time.Second); s.Recent[0].Price = dec("60001") },
-		"another symbol":                 func(s *scene) { again(s, time.Second); s.Recent[0].Symbol.Venue = "kraken" },
-		"the last open order":            func(s *scene) { s.OpenOrders, s.SymbolOrders = 19, 9 },
-		"the largest quantity":           func(s *scene) { s.MaxOrderQuantity = limit("0.01") },
-		"the largest worth":              func(s *scene) { s.MaxOrderNotional = limit("600") },
+		"the last order of a minute":    func(s *scene) { s.recent(19, time.Second) },
+		"orders of a minute ago":        func(s *scene) { s.recent(50, time.Minute) },
+		"many orders of another token":  func(s *scene) { s.recent(50, time.Second); s.Token = "k2" },
+		"after refusals for their rate": func(s *scene) { s.recent(50, time.Second); refuse(s, "max_orders_per_minute") },
+		"the way out after many orders": func(s *scene) { s.recent(20, time.Second); s.sell("0.1") },
+		"the way out after many refusals": func(s *scene) {
+			s.recent(500, time.Second)
+			refuse(s, "duplicate_window")
+			s.sell("0.1")
+		},
+		"the way out, flagged, after many orders":  func(s *scene) { s.recent(79, time.Second); s.sell("0.1"); s.ReduceOnly = true },
+		"the way out beside many orders":           func(s *scene) { s.SymbolOrders, s.OpenOrders = 30, 60; s.sell("0.1") },
+		"the way out again, after it was rejected": func(s *scene) { s.sell("0.1"); again(s, time.Second); s.Recent[0].Unfilled = true },
+		"the same order with a key":                func(s *scene) { again(s, time.Second); s.Key = "second" },
+		"the same order after a while":             func(s *scene) { again(s, 2*time.Second) },
+		"the same order after a refusal":           func(s *scene) { again(s, time.Second); refuse(s, "venue_step") },
+		"another side":                             func(s *scene) { again(s, time.Second); s.Recent[0].Side = order.Sell },
+		"another price":                            func(s *scene) { again(s, time.Second); s.Recent[0].Price = dec("60001") },
+		"another symbol":                           func(s *scene) { again(s, time.Second); s.Recent[0].Symbol.Venue = "kraken" },
+		"the last open order":                      func(s *scene) { s.OpenOrders, s.SymbolOrders = 19, 9 },
+		"the largest quantity":                     func(s *scene) { s.MaxOrderQuantity = limit("0.01") },
+		"the largest worth":                        func(s *scene) { s.MaxOrderNotional = limit("600") },
 		"the largest worth by its own limit": func(s *scene) {
 			own := s.Limits
 			s.MaxOrderNotional = limit("1")

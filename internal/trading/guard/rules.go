@@ -149,25 +149,25 @@ func earlyRules() []rule {
 		},
 		{
 			"max_orders_per_minute", true, func(p Policy) string { return p.MaxOrdersPerMinute.String() },
-			"More orders than this within 60 seconds from one token, including orders that other rules denied.",
+			"More orders than this within 60 seconds from one token, including orders that other rules denied. An order that only reduces a position passes up to 60 more, and counts only those that were sent.",
 			checkRate,
 		},
 		{
 			"duplicate_window", true, func(p Policy) string { return p.DuplicateWindow.String() },
-			"An order without an idempotency key that equals a recent one in symbol and every other argument.",
+			"An order without an idempotency key that equals a recent one in symbol and every other argument. An order that only reduces a position passes if the other ended without a fill.",
 			checkDuplicate,
 		},
 		{
 			"max_symbol_open_orders", true, func(p Policy) string { return p.MaxSymbolOpenOrders.String() },
-			"An order in a symbol that has this many open orders. The orders of a group count as one.",
+			"An order in a symbol that has this many open orders. The orders of a group count as one. An order that only reduces a position passes up to 60 more.",
 			func(q *orderCheck) *Denial {
-				return checkOpen(q.limits.MaxSymbolOpenOrders, q.SymbolOrders, " in "+q.Symbol.String())
+				return checkOpen(q.withExits(q.limits.MaxSymbolOpenOrders), q.SymbolOrders, " in "+q.Symbol.String())
 			},
 		},
 		{
 			"max_open_orders", true, func(p Policy) string { return p.MaxOpenOrders.String() },
-			"An order when this many are open. The orders of a group count as one.",
-			func(q *orderCheck) *Denial { return checkOpen(q.policy.MaxOpenOrders, q.OpenOrders, "") },
+			"An order when this many are open. The orders of a group count as one. An order that only reduces a position passes up to 60 more.",
+			func(q *orderCheck) *Denial { return checkOpen(q.withExits(q.policy.MaxOpenOrders), q.OpenOrders, "") },
 		},
 		{
 			"max_order_quantity", true, func(p Policy) string { return p.MaxOrderQuantity.String() },
@@ -222,10 +222,29 @@ func checkAllowed(q *orderCheck) *Denial {
 // minute is the window of max_orders_per_minute.
 const minute = time.Minute
 
+// exitAllowance is by how many orders that only reduce a position a number of orders may exceed
+// its limit: a client that repeats itself must still be able to close, but not flood the venue.
+const exitAllowance = 60
+
+// exits reports whether the order only reduces a position. Another rule denies reduce_only where
+// it would not.
+func (q *orderCheck) exits() bool { return q.ReduceOnly || q.Exit || q.reduces() }
+
+// withExits returns the limit of a number of orders as it is for this order.
+func (q *orderCheck) withExits(limit Limit) Limit {
+	if q.exits() {
+		limit.Value = limit.Value.Add(decimal.NewFromInt(exitAllowance))
+	}
+	return limit
+}
+
 func checkRate(q *orderCheck) *Denial {
-	limit := q.policy.MaxOrdersPerMinute
+	limit, exits := q.withExits(q.policy.MaxOrdersPerMinute), q.exits()
 	count, oldest := 0, q.Now
 	for _, r := range q.Recent {
+		if exits && r.Rule != "" && !r.ReduceOnly {
+			continue // it reached no venue
+		}
 		// Denials of this rule do not count, or a client that waits would be denied again.
 		if r.Token == q.Token && q.Now.Sub(r.At) < minute && r.Rule != "max_orders_per_minute" {
 			count++
@@ -250,6 +269,9 @@ func checkDuplicate(q *orderCheck) *Denial {
 	window := q.policy.DuplicateWindow
 	for _, r := range q.Recent {
 		age := q.Now.Sub(r.At)
+		if r.Unfilled && q.exits() {
+			continue // nothing was closed
+		}
 		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Terms() == q.Terms() {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),

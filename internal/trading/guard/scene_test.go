@@ -145,6 +145,18 @@ func plainRefusals() map[string]refusal {
 			"max_orders_per_minute", "20 per minute", "21", "20 orders in the last minute; the limit is 20. Wait, and check get_orders first.", "", "",
 			func(s *scene) { s.recent(20, 30*time.Second) },
 		},
+		"too many orders of one token that only reduce": {
+			"max_orders_per_minute", "80 per minute", "81", "80 orders in the last minute; the limit is 80. Wait, and check get_orders first.", "", "",
+			func(s *scene) { s.recent(80, 30*time.Second); s.sell("0.1") },
+		},
+		"the same way out again": {
+			"duplicate_window", "one within 2s without an idempotency_key", "o0", "Duplicate of order o0, placed 1s ago.", "idempotency_key", "",
+			func(s *scene) { s.sell("0.05"); s.recent(1, time.Second); s.Recent[0].Quantity = dec("0.05") },
+		},
+		"too many open orders that only reduce": {
+			"max_open_orders", "80", "81", "80 orders are open; the limit is 80. Cancel one first.", "", "",
+			func(s *scene) { s.OpenOrders = 80; s.sell("0.1") },
+		},
 		"the same order again": {
 			"duplicate_window", "one within 2s without an idempotency_key", "o0", "Duplicate of order o0, placed 1.5s ago. If you want a second order, give each one its own idempotency_key.", "idempotency_key", "",
 			func(s *scene) {

@@ -52,6 +52,8 @@ type RestrictionKind string
 const (
 	OwnerHalt    RestrictionKind = "owner_halt"         // candela halt, the halt file or the signal
 	HostHalt     RestrictionKind = "host_halt"          // of many owners: the operator's halt, or a suspended owner
+	Restored     RestrictionKind = "restored"           // the records come from a backup
+	HostRestored RestrictionKind = "host_restored"      // of many owners: the records come from a backup
 	StoreFailure RestrictionKind = "store_failure"      // events cannot be stored
 	Unreconciled RestrictionKind = "unreconciled"       // not reconciled since the start
 	DailyLoss    RestrictionKind = "daily_loss"         // max_daily_loss
@@ -79,6 +81,8 @@ func Restrictions(p Policy) []RestrictionInfo {
 	return []RestrictionInfo{
 		{OwnerHalt, Halted, "", "The owner stops trading: `candela halt`, the halt file or SIGUSR1.", resume, true},
 		{HostHalt, Halted, "", "With many owners: the operator stops trading for all of them, or has suspended this owner.", "by the operator of the server", false},
+		{Restored, Halted, "", "The records come from a backup, so orders placed since then are not known.", resume + " while candela runs, which shows what differs from the venue", true},
+		{HostRestored, Halted, "", "With many owners: the records come from a backup.", "by the operator of the server", false},
 		{StoreFailure, Halted, "", "Events cannot be stored.", resume, true},
 		{Unreconciled, Halted, "", "The account was not reconciled with the venue since the start.", "by itself, after the first reconciliation", false},
 		{
@@ -123,6 +127,9 @@ type Day struct {
 type State struct {
 	Restrictions []Restriction `json:"causes,omitempty"` // by kind and subject; read-only
 	Day          Day           `json:"day,omitzero"`
+	// Restored is the time of the newest record of the backup that the account was restored
+	// from, zero if it was not. Orders placed later are not known.
+	Restored time.Time `json:"restored,omitzero"`
 }
 
 // Level returns the strictest level of the restrictions.
@@ -175,6 +182,40 @@ func (s State) Restrict(c Restriction) (State, bool) {
 	}
 	s.Restrictions = slices.Insert(slices.Clip(s.Restrictions), at, c)
 	return s, true
+}
+
+// Restore returns the state of an account whose records come from a backup, the newest of them
+// of a time: halted until the owner resumes.
+func (s State) Restore(newest, now time.Time) State {
+	s.Restored = newest
+	s, _ = s.removeWhere(func(c Restriction) bool { return c.Kind == Restored })
+	s, _ = s.Restrict(Restriction{Kind: Restored, Since: now, Reason: RestoredReason(newest)})
+	return s
+}
+
+// RestoredReason says what a restore means.
+func RestoredReason(newest time.Time) string {
+	return "restored from a backup of " + newest.UTC().Format(time.RFC3339) + "; orders placed since are not known here"
+}
+
+// Find returns the first restriction of a kind, and false if there is none.
+func (s State) Find(k RestrictionKind) (Restriction, bool) {
+	at := slices.IndexFunc(s.Restrictions, func(c Restriction) bool { return c.Kind == k })
+	if at < 0 {
+		return Restriction{}, false
+	}
+	return s.Restrictions[at], true
+}
+
+// WithReason returns the state with another reason of the restrictions of a kind.
+func (s State) WithReason(k RestrictionKind, reason string) State {
+	s.Restrictions = slices.Clone(s.Restrictions)
+	for i := range s.Restrictions {
+		if s.Restrictions[i].Kind == k {
+			s.Restrictions[i].Reason = reason
+		}
+	}
+	return s
 }
 
 // HaltAll makes an owner's halt cancel the orders that protect positions, and reports

@@ -117,7 +117,7 @@ func (s Status) Final() bool {
 
 // Spec is the order as requested, exact to the last digit.
 type Spec struct {
-	ID       string          `json:"id"` // client order ID at the venue, a UUIDv7
+	ID       string          `json:"id"` // client order ID at the venue, a UUID
 	Owner    principal.Owner `json:"owner"`
 	Symbol   market.Symbol   `json:"symbol"` // with its venue
 	Side     Side            `json:"side"`
@@ -217,6 +217,8 @@ type Origin struct {
 	Token    string `json:"token,omitempty"`           // identifies the caller's token without revealing it
 	Client   string `json:"client,omitempty"`          // as the client names itself, not verified
 	External bool   `json:"external,omitempty"`        // found at the venue, not placed here
+
+	Recovered bool `json:"recovered,omitempty"` // of an external order: it has an ID of candela's and was placed before a restore
 
 	RequestedSymbol market.Symbol `json:"asked_symbol,omitzero"` // as the client wrote it, of an order with a key; zero if equal to Symbol
 

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/internal/store/ledger"
+	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+)
+
+// byRestore names the command in the audit log.
+const byRestore = "candela restore"
+
+// MarkRestored halts every account in the store of a directory, because it comes from a backup,
+// and returns the reason. Accounts that are not used yet are halted too: they may have been used since.
+func MarkRestored(ctx context.Context, dir string, now time.Time) (reason string, err error) {
+	newest, err := newestRecord(ctx, dir, now)
+	if err != nil {
+		return "", err
+	}
+	stored, err := StoreAt(dir).Open(ctx, dir, time.Now)
+	if err != nil {
+		return "", err
+	}
+	for _, account := range accountNames() {
+		_, failed := desk.SetStoredRestored(ctx, stored, principal.Owner(account), byRestore, newest, now)
+		err = errors.Join(err, failed)
+	}
+	return guard.RestoredReason(newest), errors.Join(err, stored.Close())
+}
+
+// newestRecord returns when the last event of a store was written, or now if it has none.
+func newestRecord(ctx context.Context, dir string, now time.Time) (time.Time, error) {
+	log, err := ledger.OpenAudit(ctx, dir)
+	if err != nil {
+		return now, err
+	}
+	page, err := log.Page(ctx, ledger.Filter{Limit: 1})
+	if err = errors.Join(err, log.Close()); err == nil && len(page.Events) > 0 {
+		now = page.Events[0].At
+	}
+	return now, err
+}

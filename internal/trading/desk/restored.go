@@ -1,0 +1,145 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"candela/internal/kit/fault"
+	"candela/internal/kit/id"
+	"candela/internal/kit/principal"
+	"candela/internal/trading/broker"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// Records that come from a backup lack what was placed since. The account is halted until the
+// owner has seen what differs from the venue. The ID of an order with an idempotency key follows
+// from the key, so that a repeat of such an order is found at the venue and not sent again.
+
+// orderID returns the ID of an order: with a key always the same one of the account.
+func (d *Desk) orderID(key string) string {
+	if key == "" {
+		return id.New(d.cfg.Now())
+	}
+	return id.Derived("order", string(d.cfg.Owner), d.cfg.Broker.Name(), string(d.cfg.Broker.Mode()), key)
+}
+
+// findAtVenue returns the order of a key that the venue has and the records of a restored
+// account lack. The venue is asked before each order with a new key: it would take the ID of an
+// order that is closed a second time, as Binance does.
+func (d *Desk) findAtVenue(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, bool, error) {
+	if r.Key == "" || r.DryRun || d.cfg.Simulated || d.Status().State.Restored.IsZero() {
+		return order.Placed{}, false, nil
+	}
+	report, err := d.cfg.Broker.Query(ctx, r.Spec(d.orderID(r.Key), d.cfg.Owner).Handle())
+	if errors.Is(err, broker.ErrNotFound) {
+		return order.Placed{}, false, nil
+	}
+	if err != nil {
+		return order.Placed{}, false, fault.Unreachable(err, time.Second,
+			"The records come from a backup, and %s does not say whether it has the order of this idempotency_key. Nothing was sent. Retry with the same key.", d.cfg.Broker.Name())
+	}
+	var t *callResult
+	if err := d.do(ctx, func(l *loop) { t = l.adopt(caller, r, report) }); err != nil {
+		return order.Placed{}, false, err
+	}
+	p, err := d.awaitSubmit(ctx, t)
+	return p, true, err
+}
+
+// adopt records an order that the venue has as if it had been sent without an answer, so that it
+// and its legs are queried. One that a reconciliation has recorded is returned as it is, and so is
+// one whose trades an imported position has.
+func (l *loop) adopt(caller principal.Caller, r order.Request, found order.Report) *callResult {
+	if t := l.resultForKey(r); t != nil {
+		return t
+	}
+	if found.Side != r.Side || r.Risk.IsZero() && !found.Quantity.Equal(r.Quantity) {
+		return failed(fault.New(fault.Conflict, "idempotency_key_used",
+			"idempotency_key %q was used for the order %s at %s (%v %v %v), which the records lack since a restore. Repeat that order exactly, or use a new key.",
+			r.Key, found.ID, l.cfg.Broker.Name(), found.Side, found.Quantity, r.Symbol).About("idempotency_key", r.Key, "a key that was not used before"))
+	}
+	if o, ok := l.findOrder(found.ID, r.Symbol, found.VenueID); ok {
+		return &callResult{order: order.Placed{Order: o}, err: orderError(o), done: true}
+	}
+	r.Quantity = found.Quantity
+	orders := l.withLegs(l.origin(caller, r))
+	if found.Status.Final() && l.reconciliation.cursors[r.Symbol.String()] != "" {
+		o := order.Order{Origin: orders[0], Status: found.Status, VenueID: found.VenueID, Filled: found.Filled, Claimed: found.Filled, Reason: found.Reason, Created: found.At, Updated: found.At}
+		return &callResult{order: order.Placed{Order: o}, err: orderError(o), done: true}
+	}
+	events := sentEvents(orders, l.now())
+	for _, g := range orders {
+		events = append(events, order.Event{Kind: order.KindLost, OrderID: g.ID, At: l.now(), Reason: "sent before the restore of a backup"})
+	}
+	if err := l.commit(caller, events...); err != nil {
+		return failed(persistError(err))
+	}
+	head, _ := l.book.Order(orders[0].ID)
+	l.cfg.Log.WarnContext(l.drainCtx, "order of a restored account found at the venue", "order", head.ID, "venue_id", found.VenueID, "symbol", r.Symbol.String())
+	l.applyQuery(head, found, nil)
+	head, _ = l.book.Order(head.ID)
+	return &callResult{order: order.Placed{Order: head}, waiter: l.addWaiter(head.ID, func(l *loop, o order.Order) bool { return submitFinished(l, o) && !o.MissingFills() })}
+}
+
+// recovers reports whether an order found at the venue was placed by candela after the backup
+// that the account was restored from. Another candela at the same account could have placed it
+// too, so that counts only until the owner has seen it and resumed.
+func (l *loop) recovers(r order.Report) bool {
+	if _, restored := l.state.Find(guard.Restored); !restored || !id.Valid(r.ID) {
+		return false
+	}
+	_, err := l.cfg.Store.Order(l.drainCtx, l.cfg.Owner, r.ID)
+	return fault.KindOf(err) == fault.NotFound
+}
+
+// confirmRestored reports whether a restored account may be resumed. If it differs from the
+// venue, the first call puts that into the reason of the halt, and the second one confirms it.
+func (l *loop) confirmRestored(by string) (bool, error) {
+	restored, found := l.state.Find(guard.Restored)
+	if !found || l.cfg.Simulated {
+		return true, nil
+	}
+	name := l.cfg.Broker.Name()
+	if !l.reconciliation.succeededOnce {
+		return false, fault.New(fault.Conflict, "not_compared", "The account was restored and not yet compared with %s, so trading stays halted. Run candela resume again in a few seconds.", name)
+	}
+	differs := l.differences(restored.Since)
+	reason := guard.RestoredReason(l.state.Restored) + ". Compared with " + name + ": " + strings.Join(differs, "; ") + ". Resume once more to accept this"
+	if len(differs) == 0 || l.shownReason == reason {
+		return true, nil
+	}
+	l.shownReason = reason
+	l.setState(l.ownerCaller(by), l.state.WithReason(guard.Restored, reason))
+	return false, nil
+}
+
+// maxDifferences is how many differences are named.
+const maxDifferences = 20
+
+// differences describes what the venue has and the records lacked when they were restored.
+func (l *loop) differences(restored time.Time) []string {
+	var all []string
+	for _, o := range l.book.Orders() {
+		if !o.External || o.Created.Before(restored) {
+			continue
+		}
+		text := fmt.Sprintf("order %s, %v %v %v, %v, is not in the backup", o.ID, o.Side, o.Quantity, o.Symbol, o.Status)
+		if o.Recovered {
+			text += "; candela placed it"
+		}
+		all = append(all, text)
+	}
+	for _, r := range l.state.Restrictions {
+		if r.Kind == guard.Mismatch {
+			all = append(all, r.Reason)
+		}
+	}
+	if more := len(all) - maxDifferences; more > 0 {
+		all = append(all[:maxDifferences], fmt.Sprintf("and %d more, see candela status and the list of orders", more))
+	}
+	return all
+}
