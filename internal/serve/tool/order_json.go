@@ -64,6 +64,9 @@ type orderJSON struct {
 
 	UnprotectedFor string `json:"unprotected_for,omitempty"`
 
+	Plan    []lineJSON `json:"plan,omitempty"`
+	Changed []string   `json:"changed,omitempty"`
+
 	Estimate *estimateJSON `json:"estimate,omitempty"`
 }
 
@@ -142,7 +145,7 @@ func exact(d decimal.Decimal) string {
 // toPlacedJSON is an order as it was placed, with its legs.
 func toPlacedJSON(p order.Placed) orderJSON {
 	r := toOrderJSON(p.Order)
-	r.Released, r.Estimate = p.Released, toEstimateJSON(p.Estimate)
+	r.Released, r.Estimate, r.Plan, r.Changed = p.Released, toEstimateJSON(p.Estimate), toPlanJSON(p.Plan), p.Changed
 	if p.UnprotectedFor > 0 {
 		r.UnprotectedFor = p.UnprotectedFor.Round(time.Millisecond).String()
 	}
@@ -189,6 +192,9 @@ func toOrderJSON(o order.Order) orderJSON {
 		r.TrailPercent = trail.String()
 	}
 	r.PostOnly, r.ReduceOnly, r.Role, r.Parent, r.Replaces, r.SentAs = o.PostOnly, o.ReduceOnly, o.Role.String(), o.Parent, o.Replaces, o.SentAs
+	if r.Parent == o.ID {
+		r.Parent = "" // the order is a line of its own
+	}
 	if r.Holder = string(o.Holder); r.Holder != "" && (!o.Status.Final() || o.Role == order.Entry) {
 		r.HolderNote = o.HolderNote()
 	}

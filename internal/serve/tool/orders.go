@@ -289,6 +289,8 @@ type positionJSON struct {
 
 	UnprotectedReason string `json:"unprotected_reason,omitempty"`
 	UnprotectedFor    string `json:"unprotected_for,omitempty"`
+
+	Plan []lineJSON `json:"plan,omitempty"`
 }
 
 func toPositionJSON(p order.PricedPosition) positionJSON {
@@ -300,6 +302,7 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 	}
 	r.Fees, r.FeesByAsset = feesOf(now.Fees)
 	r.unprotected(p.Gaps)
+	r.Plan = toPlanJSON(p.Plan)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
 		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, formatTime(p.Quote.At)
