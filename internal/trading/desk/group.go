@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,14 +56,25 @@ func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
 	return p
 }
 
-// unprotectedFor returns how long a position had no stop while an order took the place of
-// another: from the end of that one until the venue, or candela, had the new one.
+// unprotectedFor returns how long a part of a position had no stop because an order ended one: until the
+// venue, or candela, had the next one of its line, or until now.
 func (l *loop) unprotectedFor(o order.Order) time.Duration {
-	old, ok := l.book.Order(o.Replaces)
-	if !ok || !o.ReduceOnly || !old.Status.Final() || o.Status.Final() || !venueAnswered(o) || o.Status == order.New {
-		return 0
+	var longest time.Duration
+	for _, old := range l.book.EndedFor(cmp.Or(o.Group.Name, o.ID)) {
+		lines := l.book.Lines(o.Symbol)
+		i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == old.Line() })
+		if !old.IsStop() || !old.Status.Final() || i < 0 || !lines[i].Protect.HasStop() {
+			continue
+		}
+		until := l.now()
+		for _, next := range l.book.Legs(o.Symbol) {
+			if next.Line() == old.Line() && next.IsStop() && venueAnswered(next) && next.Status != order.New {
+				until = next.Updated
+			}
+		}
+		longest = max(longest, until.Sub(old.Updated))
 	}
-	return max(o.Updated.Sub(old.Updated), 0)
+	return longest
 }
 
 // beside returns the other orders of the group that an order was placed with.

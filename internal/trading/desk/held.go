@@ -86,7 +86,14 @@ func (l *loop) sizeHeld() {
 		}
 		held = l.local()
 	}
-	l.rewatch(append(slices.DeleteFunc(held, func(o order.Order) bool { return o.Waiting }), l.venueTrails()...))
+	l.watchHeld(held)
+}
+
+// watchHeld watches the prices of orders that candela holds, of trails that it follows, and of stops
+// that are lacking.
+func (l *loop) watchHeld(held []order.Order) {
+	watched := slices.DeleteFunc(held, func(o order.Order) bool { return o.Waiting })
+	l.rewatch(slices.Concat(watched, l.venueTrails(), l.protector.bare))
 }
 
 // venueTrails returns the orders at the venue that trail. candela follows the price as they do, so that a

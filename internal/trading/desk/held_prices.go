@@ -116,6 +116,7 @@ func (l *loop) checkPrices() bool {
 			reached = w.see(low, high) || reached
 		}
 	}
+	l.protector.changed = l.protector.changed || reached
 	return reached
 }
 

@@ -110,7 +110,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 	l.deferred, l.levels, l.changes = make(map[string]*deferred), make(levels), make(map[string]*planChange)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)
-	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]order.Gap)}
+	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]order.Gap), passed: make(map[string]bool)}
 	l.sends = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.cancels = taskQueue{loop: l, maxRunning: maxSends, timeout: submitTimeout}
 	l.reads = taskQueue{loop: l, maxRunning: maxReads, timeout: readTimeout}

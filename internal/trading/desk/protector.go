@@ -26,6 +26,9 @@ type protector struct {
 	tries   map[string]*attempts // by line: of orders and cancels
 	dust    map[string]order.Gap // by line: what is too small for a stop, as it was logged
 	gaps    gaps                 // what the last comparison found
+	passed  map[string]bool      // by line: the price passed its stop while it had none
+	bare    []order.Order        // the stops that lines lack, as prices to watch
+	started bool                 // a comparison was made since the start
 }
 
 // protectChanged compares protection if anything has changed.
@@ -38,10 +41,15 @@ func (l *loop) protectChanged() {
 	l.advanceDeferred()
 	now, bare, found := l.now(), make(map[string]string), make(gaps)
 	seen := make(map[string]bool)
+	var lacking []order.Order
 	for _, s := range l.book.Planned() {
+		l.restExits(s, now)
 		covers, orphans := l.covers(s)
 		for _, c := range covers {
 			seen[c.ID] = true
+			if c.Lacks.IsPositive() && c.Protect.HasStop() && !c.Fills {
+				lacking = append(lacking, lackedStop(s, c))
+			}
 			gap, late := l.protect(s, c, now)
 			if gap.Quantity.IsPositive() {
 				found[s] = append(found[s], gap)
@@ -59,6 +67,9 @@ func (l *loop) protectChanged() {
 	maps.DeleteFunc(l.protector.since, func(id string, _ time.Time) bool { return gone(id) })
 	maps.DeleteFunc(l.protector.tries, func(id string, _ *attempts) bool { return gone(id) })
 	maps.DeleteFunc(l.protector.dust, func(id string, _ order.Gap) bool { return !seen[id] })
+	maps.DeleteFunc(l.protector.passed, func(id string, _ bool) bool { return !seen[id] })
+	l.protector.started = true
+	l.watchLacking(lacking)
 	l.showGaps(found)
 	for subject, why := range bare {
 		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
@@ -112,7 +123,10 @@ func (l *loop) protect(s market.Symbol, c order.Cover, now time.Time) (gap order
 	since, known := l.protector.since[c.ID]
 	if !known {
 		since = now
-		l.protector.since[c.ID] = now
+		if ended := c.Newest; !l.protector.started && ended.Status.Final() {
+			since = ended.Updated // before the restart
+		}
+		l.protector.since[c.ID] = since
 	}
 	late = now.Sub(since) >= l.cfg.Policy.UnprotectedGrace
 	switch {
@@ -355,8 +369,46 @@ func (l *loop) stopPassed(s market.Symbol, c order.Cover) bool {
 	if !level.IsPositive() || !ok || q.MarketClosed || l.now().Sub(q.At) > l.cfg.Policy.MaxQuoteAge {
 		return false
 	}
-	return q.Last.Cmp(level) != int(c.Side.Sign())
+	t := l.held.triggers[lackedStop(s, c).ID]
+	if q.Last.Cmp(level) != int(c.Side.Sign()) || t != nil && t.reached {
+		l.protector.passed[c.ID] = true
+	}
+	return l.protector.passed[c.ID]
 }
+
+// lackedStop returns the stop that a line lacks, as a price to watch. Its ID names no order.
+func lackedStop(s market.Symbol, c order.Cover) order.Order {
+	name := fmt.Sprintf("line %s, stop %v, trail %v", c.ID, c.Want.StopLoss, c.Want.TrailPercent)
+	spec := order.Spec{ID: name, Symbol: s, Side: c.Side.Opposite(), StopPrice: c.Want.StopLoss, TrailPercent: c.Want.TrailPercent, Best: c.Best}
+	return order.Order{Origin: order.Origin{Spec: spec}}
+}
+
+// watchLacking watches the prices of stops that lines lack, so that a price which passes one and comes
+// back is not missed.
+func (l *loop) watchLacking(lacking []order.Order) {
+	same := slices.EqualFunc(l.protector.bare, lacking, func(a, b order.Order) bool { return a.ID == b.ID })
+	if l.protector.bare = lacking; !same {
+		l.watchHeld(l.local())
+	}
+}
+
+// restExits makes targets of what is left of exits that wait for their price in the book: while they do,
+// the part that they are to close keeps its stop.
+func (l *loop) restExits(s market.Symbol, now time.Time) {
+	for _, o := range l.book.Open() {
+		if o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
+			o.TimeInForce == order.IOC || o.TimeInForce == order.FOK || l.inFlight[o.ID] || now.Sub(o.Updated) < restGrace || l.changing(s) != "" {
+			continue
+		}
+		lines := order.Rest(l.lines(s), o, l.book.Bare(s), func(line string) string { return id.Derived("rest", o.ID, line) })
+		if err := l.requestCancelWith(l.systemCaller(), lines, o.ID, o); err != nil {
+			l.cfg.Log.WarnContext(l.drainCtx, "an exit that waits could not become a target", "order", o.ID, "error", err)
+		}
+	}
+}
+
+// restGrace is how long an exit at a limit may take to trade.
+const restGrace = time.Second
 
 // want returns the prices that the orders of a line should have now. A target that the venue would not
 // take is left out: in a pair that it cannot hold, or at a price that the market has passed. A trail

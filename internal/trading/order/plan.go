@@ -165,10 +165,7 @@ func (b *Book) exits(s market.Symbol) []Order {
 // IsExit reports whether an order closes a part of a position now, and does not wait for a price as
 // the legs of a line do.
 func (b *Book) IsExit(o Order) bool {
-	if o.External || !o.ReduceOnly || o.IsStop() || o.Group.Name != "" {
-		return false
-	}
-	return o.Type == Market || !slices.ContainsFunc(b.plans[o.Symbol], func(l Line) bool { return l.ID == o.Line() })
+	return !o.External && o.ReduceOnly && !o.IsStop() && o.Group.Name == "" && o.Role != TakeProfit
 }
 
 // Legs returns the open orders placed here that protect the position in a symbol, by creation.
@@ -257,6 +254,30 @@ func Shorten(lines []Line, named string, side Side, quantity, bare decimal.Decim
 		if after[i].Side == side {
 			take(&after[i].Quantity)
 		}
+	}
+	return after
+}
+
+// Rest returns lines after an exit turned out to wait for its price: what is left of it is the target
+// of the parts that it was to close. name returns the ID of a new line for a part of another; "" stands
+// for what no line is for.
+func Rest(lines []Line, o Order, bare decimal.Decimal, name func(line string) string) []Line {
+	side := o.Side.Opposite()
+	short := Shorten(lines, o.Line(), side, o.Remaining(), bare)
+	var after []Line
+	left := o.Remaining()
+	for i, l := range lines {
+		part := l.Quantity.Sub(short[i].Quantity)
+		left = left.Sub(part)
+		after = append(after, short[i])
+		if part.IsPositive() {
+			l = l.With(Protection{TakeProfit: o.Price}, o.ID)
+			l.ID, l.Quantity = name(l.ID), part
+			after = append(after, l)
+		}
+	}
+	if left = decimal.Min(left, bare); left.IsPositive() {
+		after = append(after, Line{ID: name(""), Side: side, Quantity: left, Protect: Protection{TakeProfit: o.Price}, By: o.ID})
 	}
 	return after
 }
