@@ -131,7 +131,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	before, inst := l.lines(s), l.instruments[s]
 	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
 	leg = cmp.Or(leg, l.refusedLine(s, r.Quantity))
-	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity)}
+	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s)}
 	after, concerned, ok := c.Apply(before, bare)
 	p.intent = intent(*g)
 	if !ok {
@@ -279,7 +279,17 @@ func (l *loop) feeSlack(s market.Symbol, quantity decimal.Decimal) decimal.Decim
 	return decimal.Min(decimal.Max(fees, decimal.Zero), quantity.Shift(-2))
 }
 
-// changed returns the event that records a plan, none if it stays.
+// least returns the smallest quantity that the venue trades.
+func (l *loop) least(s market.Symbol) decimal.Decimal {
+	inst := l.instruments[s]
+	least := decimal.Max(inst.MinQuantity, inst.Step)
+	if q, ok := l.cfg.Market.LastQuote(s); ok && q.Last.IsPositive() {
+		least = decimal.Max(least, inst.MinNotional.DivRound(q.Last, 8))
+	}
+	return least
+}
+
+// planned returns the event that records a plan, none if it stays.
 func (l *loop) planned(s market.Symbol, lines []order.Line) []order.Event {
 	if lines == nil {
 		return nil

@@ -74,6 +74,13 @@ func (m *Memory) Fail(faults ...Fault) {
 	m.faults = append(m.faults, faults...)
 }
 
+// Calm ends the faults that no request has met.
+func (m *Memory) Calm() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = nil
+}
+
 // Deaf lets every question fail and no stream begin, until it is given nil.
 func (m *Memory) Deaf(err error) {
 	m.mu.Lock()
