@@ -138,7 +138,7 @@ func (p *priceTracker) loaded(l *loop, q *priceRead, missed []missedBar) {
 	l.index.BeginMissed(p.dependency.Instrument)
 	for i := range missed {
 		m := &missed[i]
-		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
+		l.newFirings = l.index.FireMissed(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
 	if p.hasBar { // alerts added since have not seen what the price did in this bar
 		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
