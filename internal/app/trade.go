@@ -75,7 +75,7 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 
 // tools returns the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Tradable: t.tradable, Alerts: t.alerts, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts}}
+	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Tradable: t.tradable, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts}}
 }
 
 // parts returns the parts that must run before a transport answers. They stop in

@@ -23,7 +23,7 @@ const (
 // load starts a load, unless one is in progress or a retry is scheduled.
 func (l *loop) load(t *tracker) {
 	switch {
-	case t.inProgress || !t.retryAt.IsZero():
+	case t.inProgress || !t.retryAt.IsZero() || l.lacksVenue(t):
 	case t.dependency.Interval == 0:
 		l.loadPrice(l.priceTrackers[t.dependency.Instrument])
 	default:

@@ -50,6 +50,7 @@ type loop struct {
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
 	health          map[string]*venueHealth
+	missingVenues   map[string]bool // that are not set up, and were logged
 	lastTick        time.Time
 	resumedAt       time.Time // when the loop last resumed after a stall
 
@@ -63,7 +64,7 @@ func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 		Engine: e, ctx: ctx, drainCtx: drainCtx, index: alert.NewIndexOf(e.cfg.Library),
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
-		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth),
+		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth), missingVenues: make(map[string]bool),
 	}
 }
 

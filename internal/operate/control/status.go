@@ -28,6 +28,8 @@ type Status struct {
 	Limits   []LimitStatus   `json:"limits,omitempty"` // of a server that answers over HTTP
 
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
+
+	NotEvaluated int `json:"alerts_not_evaluated,omitempty"` // of Alerts, those on venues that are not set up
 }
 
 // ReceiverStatus is a receiver of alerts.

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
+	"candela/internal/market"
+	"candela/internal/market/marketdata"
+)
+
+// An alert may be on a venue that was set up in an earlier run only, such as a replay. It stays
+// stored and listed, and is evaluated again in a run that has the venue.
+
+// NotEvaluated returns why nothing evaluates an alert, and "" if it is evaluated. It queries no
+// venue.
+func (e *Engine) NotEvaluated(a *alert.Alert) string {
+	if e.hasVenue(a.Instrument) {
+		return ""
+	}
+	return fmt.Sprintf("the venue %s is not set up in this run of candela; the alert waits until candela is started with it", a.Instrument.Venue)
+}
+
+// hasVenue reports whether the venue of an instrument is set up.
+func (e *Engine) hasVenue(s market.Symbol) bool {
+	_, err := e.cfg.Data.Route(context.Background(), s) // with a venue it is only looked up
+	f := fault.Of(err)
+	return f == nil || !strings.HasPrefix(f.Allowed, marketdata.VenuesHere)
+}
+
+// lacksVenue reports whether a tracker has alerts on a venue that is not set up. It logs each
+// venue once.
+func (l *loop) lacksVenue(t *tracker) bool {
+	venue := t.dependency.Instrument.Venue
+	if venue == "" || !l.index.DependsOn(t.dependency) || l.hasVenue(t.dependency.Instrument) {
+		return false
+	}
+	t.noVenue = true
+	if l.missingVenues[venue] {
+		return true
+	}
+	l.missingVenues[venue] = true
+	alerts := 0
+	for other := range l.trackers() {
+		if other.dependency.Instrument.Venue == venue {
+			alerts += l.index.ActiveOn(other.dependency)
+		}
+	}
+	l.cfg.Log.WarnContext(l.ctx, "alerts not evaluated: venue not set up", "venue", venue, "alerts", alerts)
+	return true
+}
