@@ -1,14 +1,9 @@
 package engine
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
 )
 
 // An alert may be on a venue that was set up in an earlier run only, such as a replay. It stays
@@ -17,24 +12,17 @@ import (
 // NotEvaluated returns why nothing evaluates an alert, and "" if it is evaluated. It queries no
 // venue.
 func (e *Engine) NotEvaluated(a *alert.Alert) string {
-	if e.hasVenue(a.Instrument) {
+	if venue := a.Instrument.Venue; venue == "" || e.cfg.Data.HasVenue(venue) {
 		return ""
 	}
 	return fmt.Sprintf("the venue %s is not set up in this run of candela; the alert waits until candela is started with it", a.Instrument.Venue)
-}
-
-// hasVenue reports whether the venue of an instrument is set up.
-func (e *Engine) hasVenue(s market.Symbol) bool {
-	_, err := e.cfg.Data.Route(context.Background(), s) // with a venue it is only looked up
-	f := fault.Of(err)
-	return f == nil || !strings.HasPrefix(f.Allowed, marketdata.VenuesHere)
 }
 
 // lacksVenue reports whether a tracker has alerts on a venue that is not set up. It logs each
 // venue once.
 func (l *loop) lacksVenue(t *tracker) bool {
 	venue := t.dependency.Instrument.Venue
-	if venue == "" || !l.index.DependsOn(t.dependency) || l.hasVenue(t.dependency.Instrument) {
+	if venue == "" || l.cfg.Data.HasVenue(venue) || !l.index.DependsOn(t.dependency) {
 		return false
 	}
 	t.noVenue = true

@@ -62,7 +62,7 @@ func TestFeed_PricesDoNotWaitForMissingBars(t *testing.T) {
 				subscribe(t, f, a)
 				waited, ahead := 0, 0
 				for _, e := range arrivals(t, f, 15*time.Minute) {
-					if e.Kind == provider.Forming && !e.Event.At.Equal(e.at) {
+					if e.Kind == provider.Forming && !e.At.Equal(e.at) {
 						waited++
 					}
 					if e.Ahead {

@@ -107,7 +107,7 @@ func (t *tape) follows(e provider.Event) bool {
 	if t.interval == 0 || e.Interval != t.interval {
 		return t.interval == 0 || e.Interval < t.interval
 	}
-	return e.Bar.T >= t.last.bar.T || e.Kind == provider.Closed && !(t.behind.closed && e.Bar.T == t.behind.bar.T)
+	return e.Bar.T >= t.last.bar.T || e.Kind == provider.Closed && (!t.behind.closed || e.Bar.T != t.behind.bar.T)
 }
 
 // add adds a bar to what is known. A bar that is behind stays there until it has closed.
