@@ -33,6 +33,8 @@ type Ports struct {
 	Market     Market
 	Scripts    Scripts
 	Reports    Reports
+
+	NotEvaluated func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated
 }
 
 // Market has what pages draw and name besides charts.
