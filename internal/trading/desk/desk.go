@@ -133,6 +133,7 @@ type Desk struct {
 	revocations    revocations
 	watches        watchList
 	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
+	reported       atomic.Int64                    // counts what the venue reported; see balances
 
 	snapshotEvery, maxClosedInMemory int // the constants, unless a test sets others
 }

@@ -90,7 +90,7 @@ func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
 	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
 	var err error
-	if m.holdings, err = d.holdings.Get(ctx, d.cfg.Now(), "", d.cfg.Broker.Holdings); err != nil {
+	if m.holdings, err = d.balances(ctx); err != nil {
 		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
 	}
 }
@@ -109,6 +109,7 @@ func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) g
 	f.Capabilities, f.TakerFeePct = m.capabilities, m.fee
 	if m.holdings != nil {
 		account := guard.Account{Mode: l.cfg.Broker.Mode()}
+		l.priceHoldings(prices, m.holdings, l.cfg.Market.LastQuote)
 		account.Value(l.cfg.Policy, prices, m.holdings)
 		f.Equity = decimal.NewNullDecimal(account.Equity)
 	}

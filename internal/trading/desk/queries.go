@@ -2,11 +2,9 @@ package desk
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/trading/guard"
@@ -104,37 +102,6 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 		all = append(all, marked)
 	}
 	return all, nil
-}
-
-// Account returns the caller's balances, the use of every limit, and the policy. If the
-// venue does not return the balances, the rest is returned with the reason.
-func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
-	if _, err := d.authorize(caller); err != nil {
-		return guard.Account{}, err
-	}
-	policy, from := d.cfg.Policy, d.cfg.Broker
-	a := guard.Account{Broker: from.Name(), Mode: from.Mode(), Rules: guard.Rules(policy), Exceptions: guard.Exceptions(policy)}
-	var prices guard.Prices
-	if err := d.do(ctx, func(l *loop) {
-		prices, a.State = l.prices(), l.state
-		a.State.Restrictions = slices.Clone(l.state.Restrictions)
-		prices.Instruments = maps.Clone(l.instruments)
-		a.Usage = guard.Measure(policy, l.state, l.book, prices, a.Mode, caller.Key)
-	}); err != nil {
-		return guard.Account{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
-	defer cancel()
-	holdings, err := d.holdings.Get(ctx, d.cfg.Now(), "", from.Holdings)
-	if err != nil {
-		a.Unread = from.Name() + " does not return the balances now"
-		if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
-			a.Unread = f.Public()
-		}
-		return a, nil
-	}
-	a.Value(policy, prices, holdings)
-	return a, nil
 }
 
 // InSymbol lists the caller's orders in one symbol that are open or have fills, newest
