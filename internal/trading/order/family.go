@@ -18,8 +18,9 @@ func (g *Origin) family() []string {
 	return ids
 }
 
-// join adds a new order to the orders that it belongs to.
+// join adds a new order to the list and to the orders that it belongs to.
 func (b *Book) join(o Order) {
+	b.listed = slices.Insert(b.listed, b.place(o.Mark()), o.ID)
 	if o.Role == Entry && !o.External {
 		b.entries[o.Symbol] = append(b.entries[o.Symbol], o.ID)
 	}
@@ -28,6 +29,9 @@ func (b *Book) join(o Order) {
 	}
 	for _, id := range o.family() {
 		b.families[id] = append(b.families[id], o.ID)
+	}
+	if o.Replaces != "" {
+		b.replacers[o.Replaces] = append(b.replacers[o.Replaces], o.ID)
 	}
 }
 
@@ -42,6 +46,7 @@ func (b *Book) leave(o Order) {
 	if o.isPair() {
 		without(b.pairs, o.Symbol, o.ID)
 	}
+	without(b.replacers, o.Replaces, o.ID)
 }
 
 // Replacements returns, by the ID of an order, the ID of the one that took its place: that the
@@ -49,7 +54,7 @@ func (b *Book) leave(o Order) {
 func Replacements(orders []Order) map[string]string {
 	by := make(map[string]string)
 	for _, o := range orders {
-		if o.Replaces != "" && o.reached() && o.Status != Rejected {
+		if o.replaced() {
 			by[o.Replaces] = o.ID
 		}
 	}
