@@ -25,10 +25,11 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	defer cancel()
 	holdings, unread := d.balances(reading)
 	var prices guard.Prices
+	var traded []market.Symbol
 	if err := d.do(ctx, func(l *loop) {
 		prices, a.State = l.prices(), l.state
 		a.State.Restrictions = slices.Clone(l.state.Restrictions)
-		prices.Instruments = maps.Clone(l.instruments)
+		prices.Instruments, traded = maps.Clone(l.instruments), l.exposedSymbols()
 		a.Usage = guard.Measure(policy, l.state, l.book, prices, a.Mode, caller.Key)
 	}); err != nil {
 		return guard.Account{}, err
@@ -39,6 +40,14 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 			a.Unread = f.Public()
 		}
 		return a, nil
+	}
+	for _, s := range traded {
+		if _, known := prices.Instruments[s]; known {
+			continue
+		}
+		if inst, err := from.Instrument(reading, s); err == nil { // as of an order from elsewhere
+			prices.Instruments[s] = inst
+		}
 	}
 	d.priceHoldings(prices, holdings, func(s market.Symbol) (order.Quote, bool) {
 		if q, known := d.cfg.Market.LastQuote(s); known {

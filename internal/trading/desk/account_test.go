@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -56,6 +57,19 @@ func TestAccount_ValuesWhatIsNoPosition(t *testing.T) {
 		time.Sleep(3 * time.Second) // its price is not followed any more
 		if b := w.balance("BTC"); !b.Quantity.Equal(dec("1")) || !b.Worth.Decimal.Equal(dec("50000")) {
 			w.t.Errorf("the rest is %+v", b)
+		}
+	})
+}
+
+// TestAccount_ValuesWhatWasTradedElsewhere holds that the first trade in a symbol, of an order from
+// elsewhere, has its worth before the next reconciliation.
+func TestAccount_ValuesWhatWasTradedElsewhere(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.venue.Place(order.Spec{ID: "web_1", Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Market, Quantity: dec("0.5")})
+		time.Sleep(time.Second)
+		if b := w.balance("BTC"); !b.Quantity.Equal(dec("0.5")) || !b.Worth.Decimal.Equal(dec("25000")) {
+			w.t.Errorf("the holding is %+v", b)
 		}
 	})
 }
