@@ -201,7 +201,7 @@ func (f *figures) page() string {
 	}
 	cookies := map[string]*http.Cookie{}
 	do := func(method, path string, form url.Values) string {
-		r := httptest.NewRequest(method, base+path, strings.NewReader(form.Encode()))
+		r := httptest.NewRequestWithContext(f.t.Context(), method, base+path, strings.NewReader(form.Encode()))
 		r.Header.Set("Origin", base)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		for _, c := range cookies {
@@ -209,7 +209,7 @@ func (f *figures) page() string {
 		}
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		for _, c := range w.Result().Cookies() { //nolint:bodyclose // a recorder's
+		for _, c := range w.Result().Cookies() {
 			cookies[c.Name] = c
 		}
 		return w.Body.String()

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,9 +146,7 @@ func (d *Desk) addStored(ctx context.Context, p *order.Page, q order.Query) erro
 	}
 	more, left, err := d.cfg.Store.ListOrders(ctx, d.cfg.Owner, after, min(q.Most, maxListed)-len(p.Orders))
 	p.Orders, p.Left = append(p.Orders, more...), left
-	for id, by := range order.Replacements(p.Orders) {
-		p.Replaced[id] = by
-	}
+	maps.Copy(p.Replaced, order.Replacements(p.Orders))
 	return err
 }
 

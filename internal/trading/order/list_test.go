@@ -3,6 +3,7 @@ package order_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestBook_Newest(t *testing.T) {
 	t.Parallel()
 	b := order.NewBook("me")
 	for i := range 9 {
-		g := origin(fmt.Sprint(i), order.Buy, "1")
+		g := origin(strconv.Itoa(i), order.Buy, "1")
 		events := []order.Event{created(g)}
 		if i%3 != 0 {
 			events = append(events, event(g.ID, order.KindDenied))
