@@ -271,15 +271,19 @@ func (c *Console) answers(v *visit, alertID string) ([]orderRow, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	var rows []orderRow
-	for _, o := range all {
-		if slices.Contains(ids, o.ID) {
-			rows = append(rows, newOrderRow(o, v.format(), nil))
+	for _, id := range ids[:min(len(ids), maxBeside)] {
+		o, err := c.find(v, id)
+		if fault.KindOf(err) == fault.NotFound {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, newOrderRow(o, v.format(), nil))
 	}
-	slices.Reverse(rows)
-	return rows, err
+	slices.SortFunc(rows, func(a, b orderRow) int { return a.Created.Compare(b.Created) })
+	return rows, nil
 }
 
 func newAlertForm(_ *Console, v *visit) (form, error) {
@@ -379,7 +383,7 @@ func (c *Console) orderData(v *visit) (any, error) {
 		d.Steps = append(d.Steps, actRow{Icon: "bell", At: d.Cause.At, Lead: "Alert fired: " + d.Cause.Symbol + " " + d.Cause.Condition, Text: "value " + d.Cause.Value, To: Root + "/alerts/" + d.Cause.ID})
 	}
 	d.Steps = append(d.Steps, steps(o, f)...)
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	all, err := c.beside(v, o)
 	for _, one := range all {
 		if one.ID != o.ID && (one.Parent == o.ID || o.Group.Name != "" && one.Group.Name == o.Group.Name) {
 			d.Legs = append(d.Legs, newOrderRow(one, f, nil))

@@ -105,6 +105,7 @@ type Account interface {
 	Status(ctx context.Context) (desk.Status, []string, bool)
 
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)

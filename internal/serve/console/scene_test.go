@@ -31,6 +31,7 @@ import (
 	"candela/internal/serve/console"
 	"candela/internal/store/scripts"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -56,6 +57,7 @@ type book struct {
 	fired  uint64 // number of the firing
 	calls  []string
 	looks  atomic.Int64 // readings of the positions
+	newest int          // how many Orders lists of those that have ended; 0 for all
 }
 
 func (b *book) did(call string) {
@@ -89,7 +91,19 @@ func (b *book) Status(context.Context) (desk.Status, []string, bool) {
 func (b *book) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]order.Order, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(b.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
+	ended := 0
+	return slices.DeleteFunc(slices.Clone(b.orders), func(o order.Order) bool {
+		if o.Status.Final() {
+			ended++
+		}
+		return o.Status.Final() && (openOnly || b.newest > 0 && ended > b.newest)
+	}), nil
+}
+
+func (b *book) OrderPage(_ context.Context, _ principal.Caller, q order.Query) (order.Page, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return desktest.Page(b.orders, q), nil
 }
 
 func (b *book) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {

@@ -59,9 +59,7 @@ func (l Line) Level() decimal.Decimal {
 func (l Line) With(p Protection, by string) Line {
 	if p.HasStop() {
 		l.Protect.StopLoss, l.Protect.StopLossLimit, l.Protect.TrailPercent = p.StopLoss, p.StopLossLimit, p.TrailPercent
-		if p.TrailPercent.IsZero() {
-			l.Best = decimal.Zero
-		}
+		l.Best = decimal.Zero // a trail begins at the price of now
 	}
 	if p.TakeProfit.IsPositive() {
 		l.Protect.TakeProfit = p.TakeProfit
