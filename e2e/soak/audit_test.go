@@ -1,0 +1,208 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// collect reads the newest orders and adds them to those known. What was listed once, and is
+// not older than the oldest in the list, must be in it again, with no less filled.
+func (o *operator) collect() bool {
+	var page []order
+	if o.read(o.ctx, "get_orders", `{"limit":500}`, &page) != nil {
+		return false
+	}
+	here := map[string]bool{}
+	oldest := "9"
+	var filled []*order
+	o.w.mu.Lock()
+	var gone []string
+	for i := range page {
+		one := &page[i]
+		here[one.ID] = true
+		if one.final() {
+			oldest = min(oldest, one.Created)
+		}
+		known := o.w.orders[one.ID]
+		if known != nil && one.Filled.LessThan(known.Filled) {
+			gone = append(gone, fmt.Sprintf("order %s had filled %s and has %s", one.ID, known.Filled, one.Filled))
+		}
+		if one.Filled.IsPositive() && (known == nil || known.Filled.IsZero()) {
+			filled = append(filled, one)
+		}
+		o.w.orders[one.ID] = one
+	}
+	for id, one := range o.w.orders {
+		if !here[id] && (one.Created > oldest || len(page) < 500) {
+			gone = append(gone, fmt.Sprintf("order %s, %s, was listed and is gone", id, one.Status))
+			delete(o.w.orders, id)
+		}
+	}
+	slices.SortFunc(filled, func(a, b *order) int {
+		return cmp.Or(cmp.Compare(a.Updated, b.Updated), cmp.Compare(a.Side, b.Side), cmp.Compare(a.ID, b.ID))
+	})
+	for _, one := range filled {
+		o.w.traded = append(o.w.traded, one.ID)
+	}
+	o.w.mu.Unlock()
+	for _, text := range gone {
+		o.w.violate("account", "", "%s", text)
+	}
+	return true
+}
+
+// reckon returns what all trades so far come to.
+func (o *operator) reckon() *account {
+	a := newAccount()
+	o.w.mu.Lock()
+	defer o.w.mu.Unlock()
+	for _, id := range o.w.traded {
+		a.trade(o.w.orders[id])
+	}
+	return a
+}
+
+// filledSoFar sums up what is filled, to see whether something traded meanwhile.
+func (o *operator) filledSoFar() (sum decimal.Decimal) {
+	o.w.mu.Lock()
+	defer o.w.mu.Unlock()
+	for _, one := range o.w.orders {
+		sum = sum.Add(one.Filled)
+	}
+	return sum
+}
+
+// audit compares positions, balances and status with the trades, at a moment in which nothing
+// traded. Balances follow a trade at a venue by its report, so that what differs is read again.
+func (o *operator) audit(patience time.Duration) {
+	wrong := unread
+	same := within(o.ctx, patience, func() bool {
+		if !o.collect() {
+			return false
+		}
+		before := o.filledSoFar()
+		a := o.reckon()
+		text, ok := o.compare(a)
+		if !ok || !o.collect() || !o.filledSoFar().Equal(before) {
+			return false // something traded meanwhile
+		}
+		wrong = text
+		return wrong == ""
+	})
+	if !same && wrong != unread && o.ctx.Err() == nil && !o.unsure() {
+		o.w.violate("account", "", "%s", wrong)
+	}
+	if same {
+		o.audits++
+	}
+}
+
+// unread means that something traded whenever it was compared.
+const unread = "nothing was compared"
+
+// unsure reports whether an order is known of which the venue may have filled more.
+func (o *operator) unsure() bool {
+	o.w.mu.Lock()
+	defer o.w.mu.Unlock()
+	for _, one := range o.w.orders {
+		if one.unsure() {
+			return true
+		}
+	}
+	return false
+}
+
+// compare returns how what the tools and the command say differs from the trades.
+func (o *operator) compare(a *account) (wrong string, ok bool) {
+	var positions []position
+	var b balances
+	if o.read(o.ctx, "get_positions", `{}`, &positions) != nil || o.read(o.ctx, "get_account", `{}`, &b) != nil {
+		return "", false
+	}
+	s, err := o.status()
+	if err != nil {
+		return "", false // while it is killed nobody answers
+	}
+	here := map[string]*position{}
+	for i := range positions {
+		p := &positions[i]
+		here[p.Symbol] = p
+		if text := a.of(p.Symbol).differs(p); text != "" {
+			return "get_positions: " + p.Symbol + ": " + text, true
+		}
+	}
+	for symbol, h := range a.holdings {
+		if here[symbol] == nil && !h.held.IsZero() {
+			return fmt.Sprintf("get_positions: %s is missing, the fills come to %s", symbol, h.held), true
+		}
+	}
+	if text := a.balances(b); text != "" {
+		return "get_account: " + text, true
+	}
+	return s.differs(here), true
+}
+
+// balances returns how balances differ from the trades.
+func (a *account) balances(b balances) string {
+	cash := decimal.NewFromInt(cashAtStart).Add(a.cash)
+	for _, c := range b.Cash {
+		if c.Asset == quote && !c.Quantity.decimal().Equal(cash) {
+			return fmt.Sprintf("cash %s, the fills come to %s", c.Quantity, cash)
+		}
+	}
+	have := map[string]decimal.Decimal{}
+	for _, h := range b.Holdings {
+		have[h.Asset] = h.Quantity.decimal()
+	}
+	for symbol, h := range a.holdings {
+		if got := have[strings.TrimSuffix(symbol, quote)]; !got.Equal(h.held) {
+			return fmt.Sprintf("holds %s of %s, the fills come to %s", got, symbol, h.held)
+		}
+	}
+	return ""
+}
+
+// differs returns how the status differs from the positions.
+func (s state) differs(here map[string]*position) string {
+	n := 0
+	for _, account := range s.Accounts {
+		for _, p := range account.Positions {
+			n++
+			_, symbol, _ := strings.Cut(p.Symbol, ":")
+			tool := here[symbol]
+			if tool == nil || !tool.Quantity.Equal(p.Quantity) {
+				return fmt.Sprintf("status: %s has %s, get_positions %+v", p.Symbol, p.Quantity, tool)
+			}
+			shown, _ := decimal.NewFromString(tool.Entry.String())
+			exact, err := decimal.NewFromString(p.Entry.String())
+			if err != nil || !shown.Equal(exact) && shown.Sub(exact).Abs().GreaterThan(decimal.New(1, -8)) {
+				return fmt.Sprintf("status: %s entered at %s, get_positions %s", p.Symbol, p.Entry, tool.Entry)
+			}
+		}
+	}
+	if n != len(here) {
+		return fmt.Sprintf("status has %d positions, get_positions %d", n, len(here))
+	}
+	return ""
+}
+
+// acknowledged checks that every order that a client was told of is listed.
+func (o *operator) acknowledged() {
+	o.collect()
+	o.w.mu.Lock()
+	var gone []string
+	for id, symbol := range o.w.acked {
+		if o.w.orders[id] == nil {
+			gone = append(gone, symbol+" "+id)
+		}
+	}
+	o.w.mu.Unlock()
+	for _, text := range gone {
+		o.w.violate("account", "", "order %s was acknowledged and is not listed", text)
+	}
+}
