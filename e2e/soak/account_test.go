@@ -171,26 +171,32 @@ type planned struct {
 	Target   *decimal.Decimal `json:"take_profit"`
 }
 
-// differs returns how a position that is listed differs from the trades, "" for not at all.
-// A number of JSON has at most the digits of a float.
+// differs returns how what is held differs from the trades, "" for not at all.
 func (h *holding) differs(p *position) string {
+	if !p.Quantity.Equal(h.held) {
+		return fmt.Sprintf("quantity %s, the fills come to %s", p.Quantity, h.held)
+	}
+	for asset, fee := range h.fees {
+		if !p.Fees[asset].Equal(fee) {
+			return fmt.Sprintf("fees of %s %s, the fills come to %s", p.Fees[asset], asset, fee)
+		}
+	}
+	return ""
+}
+
+// strays returns how the figures of a position differ from the trades, "" for not at all. A
+// number of JSON has at most the digits of a float.
+func (h *holding) strays(p *position) string {
 	entry, err := decimal.NewFromString(p.Entry.String())
 	average := h.average()
 	rounded, _ := average.Float64()
 	switch {
 	case err != nil:
 		return err.Error()
-	case !p.Quantity.Equal(h.held):
-		return fmt.Sprintf("quantity %s, the fills come to %s", p.Quantity, h.held)
 	case !shows(entry, average) && !entry.Equal(decimal.NewFromFloat(rounded)):
 		return fmt.Sprintf("entry_price %s, the fills come to %s", entry, average.FloatString(20))
 	case !shows(p.Realised, h.realised):
 		return fmt.Sprintf("realized_pnl %s, the fills come to %s", p.Realised, h.realised.FloatString(24))
-	}
-	for asset, fee := range h.fees {
-		if !p.Fees[asset].Equal(fee) {
-			return fmt.Sprintf("fees of %s %s, the fills come to %s", p.Fees[asset], asset, fee)
-		}
 	}
 	return ""
 }

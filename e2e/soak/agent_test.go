@@ -169,7 +169,11 @@ func (a *agent) enter(m *market) {
 	since, w := time.Now(), a.protect(m)
 	quantity := decimal.New(10+a.dice.Int64N(200), -2)
 	r := a.place(m, fmt.Sprintf(`"side":"buy","type":"market","quantity":%s%s`, quantity, w.fields()))
-	after := m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), m.price, w)
+	best := m.price
+	if r.Average != nil && !a.w.site.real { // on paper a leg that trails begins with the price of the fill
+		best = decimal.Max(best, *r.Average)
+	}
+	after := m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), best, w)
 	a.conclude(m, since, before, r, after)
 }
 

@@ -87,11 +87,13 @@ func (o *operator) audit(patience time.Duration) {
 		}
 		before := o.filledSoFar()
 		a := o.reckon()
-		text, ok := o.compare(a)
+		text, figures, ok := o.compare(a)
 		if !ok || !o.collect() || !o.filledSoFar().Equal(before) {
 			return false // something traded meanwhile
 		}
-		wrong = text
+		if wrong = text; wrong == "" {
+			o.stray(figures)
+		}
 		return wrong == ""
 	})
 	if !same && wrong != unread && o.ctx.Err() == nil && !o.unsure() {
@@ -117,34 +119,49 @@ func (o *operator) unsure() bool {
 	return false
 }
 
-// compare returns how what the tools and the command say differs from the trades.
-func (o *operator) compare(a *account) (wrong string, ok bool) {
+// stray reports figures that differ, once for each symbol.
+func (o *operator) stray(figures map[string]string) {
+	for symbol, text := range figures {
+		if !o.told[symbol] {
+			o.told[symbol] = true
+			o.w.violate("figures", symbol, "%s", text)
+		}
+	}
+}
+
+// compare returns how what the tools and the command say differs from the trades, and how the
+// figures of positions do, by symbol.
+func (o *operator) compare(a *account) (wrong string, figures map[string]string, ok bool) {
 	var positions []position
 	var b balances
 	if o.read(o.ctx, "get_positions", `{}`, &positions) != nil || o.read(o.ctx, "get_account", `{}`, &b) != nil {
-		return "", false
+		return "", nil, false
 	}
 	s, err := o.status()
 	if err != nil {
-		return "", false // while it is killed nobody answers
+		return "", nil, false // while it is killed nobody answers
 	}
 	here := map[string]*position{}
+	figures = map[string]string{}
 	for i := range positions {
 		p := &positions[i]
 		here[p.Symbol] = p
 		if text := a.of(p.Symbol).differs(p); text != "" {
-			return "get_positions: " + p.Symbol + ": " + text, true
+			return "get_positions: " + p.Symbol + ": " + text, nil, true
+		}
+		if text := a.of(p.Symbol).strays(p); text != "" {
+			figures[p.Symbol] = text
 		}
 	}
 	for symbol, h := range a.holdings {
 		if here[symbol] == nil && !h.held.IsZero() {
-			return fmt.Sprintf("get_positions: %s is missing, the fills come to %s", symbol, h.held), true
+			return fmt.Sprintf("get_positions: %s is missing, the fills come to %s", symbol, h.held), nil, true
 		}
 	}
 	if text := a.balances(b); text != "" {
-		return "get_account: " + text, true
+		return "get_account: " + text, nil, true
 	}
-	return s.differs(here), true
+	return s.differs(here), figures, true
 }
 
 // balances returns how balances differ from the trades.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,6 +30,7 @@ type operator struct {
 	samples []sample
 	audits  int // that found everything equal
 	deeds   map[string]int
+	told    map[string]bool // symbols whose figures were reported
 }
 
 // deed is something that the owner does, or that happens to the program.
@@ -44,6 +46,8 @@ func (o *operator) work(pauses time.Duration) {
 		deeds := []deed{{"kill -9", o.kill}, {"halt", o.halt}, {"revocation", o.revoke}, {"kill -9", o.kill}}
 		if len(o.w.site.nodes) == 1 {
 			deeds = append(deeds, deed{"backup", o.backup})
+		} else {
+			deeds = append(deeds, deed{"kill of a NATS server", o.killServer})
 		}
 		o.dice.Shuffle(len(deeds), func(i, j int) { deeds[i], deeds[j] = deeds[j], deeds[i] })
 		for _, d := range deeds {
@@ -71,6 +75,17 @@ func (o *operator) kill() {
 	n.start()
 	if !n.ready(o.ctx) && o.ctx.Err() == nil {
 		o.w.violate("access", "", "%s is not ready after a crash", n.name)
+	}
+}
+
+// killServer ends one of three NATS servers, and starts it again.
+func (o *operator) killServer() {
+	defer o.w.begin(false)()
+	i := o.dice.IntN(3)
+	o.w.site.nats.Kill(i)
+	pause(o.ctx, time.Duration(500+o.dice.IntN(2000))*time.Millisecond)
+	if err := errors.Join(o.w.site.nats.Restart(i), o.w.site.nats.Settle()); err != nil {
+		o.w.violate("access", "", "NATS: %v", err)
 	}
 }
 

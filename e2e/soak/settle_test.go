@@ -183,7 +183,7 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 			return
 		}
 		slow = max(slow, l.took)
-		if text := l.wide(all, before.held); text != "" && !told {
+		if text := l.wide(all, before.held, a.w.fee); text != "" && !told {
 			told = true
 			a.w.violate(protection, m.symbol, "%s; plan: %v", text, plans)
 		}
@@ -220,7 +220,7 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 }
 
 // wide returns what is wrong with the stops while a change is under way.
-func (l *look) wide(plans []plan, before decimal.Decimal) string {
+func (l *look) wide(plans []plan, before, fee decimal.Decimal) string {
 	lowest, sum := decimal.Zero, decimal.Zero
 	most := before
 	for _, p := range plans {
@@ -235,12 +235,13 @@ func (l *look) wide(plans []plan, before decimal.Decimal) string {
 		o := &l.open[i]
 		if key, ok := o.protects(); ok && key.kind != targetLeg && !l.waits(o) && o.Status != "pending_cancel" {
 			sum = sum.Add(o.left())
-			if o.Stop.IsPositive() && o.Stop.LessThan(lowest.Sub(tick)) {
+			if key.kind == stopLeg && o.Stop.LessThan(lowest.Sub(tick)) {
 				return fmt.Sprintf("a stop works at %s, and no plan has one below %s", o.Stop, lowest)
 			}
 		}
 	}
-	if sum.GreaterThan(most) {
+	// A venue that takes its fee of a purchase makes legs smaller when it is filled.
+	if sum.Sub(sum.Mul(fee)).GreaterThan(most) {
 		return fmt.Sprintf("stops close %s, and at most %s was held", sum, most)
 	}
 	return ""

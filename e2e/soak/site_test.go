@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -40,8 +41,8 @@ max_symbol_exposure = "none"
 max_exposure = "none"
 max_daily_notional = "none"
 max_daily_loss = "none"
-price_band_pct = "none"
-resting_band_pct = "none"
+price_band_pct = 5
+resting_band_pct = 20
 max_quote_age = "1m"
 max_clock_skew = "1m"
 unprotected_grace = "1m"
@@ -61,13 +62,13 @@ type node struct {
 
 func (n *node) start() {
 	n.tb.Helper()
-	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		n.tb.Fatal(err)
 	}
-	defer func() { _ = log.Close() }()
+	defer func() { _ = file.Close() }()
 	cmd := exec.Command(programs.Path(n.tb, build.Candela, ""), n.args...) //nolint:noctx // how it ends is what is tested
-	cmd.Env, cmd.Stdout, cmd.Stderr = append([]string{"HOME=" + filepath.Dir(n.home)}, n.env...), log, log
+	cmd.Env, cmd.Stdout, cmd.Stderr = append([]string{"HOME=" + filepath.Dir(n.home)}, n.env...), file, file
 	if err := cmd.Start(); err != nil {
 		n.tb.Fatal(err)
 	}
@@ -236,6 +237,7 @@ func (s *site) balance() string {
 			r.Out.Host = r.In.Host
 		},
 		Transport: &balancer{nodes: s.nodes}, FlushInterval: -1,
+		ErrorLog: log.New(io.Discard, "", 0), // of streams that end with their replica
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},

@@ -63,7 +63,7 @@ func (w *world) run() {
 	w.listening = listening
 	w.Logf("seed %d: go test ./e2e/soak -run '^%s$' -v -seed %d -soak %v", w.seed, w.Name(), w.seed, *soakFor)
 	w.site.open(ctx)
-	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}}
+	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, told: map[string]bool{}}
 	for i := range *agents {
 		o.agents = append(o.agents, &agent{person: &person{w: w, name: fmt.Sprintf("agent %d", i)}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, uint64(10+i)))})
 	}
@@ -71,7 +71,7 @@ func (w *world) run() {
 	for _, a := range o.agents {
 		go func() { a.work(); done <- struct{}{} }()
 	}
-	go func() { o.work(min(*soakFor/8, 15*time.Second)); done <- struct{}{} }()
+	go func() { o.work(min(*soakFor/15, 10*time.Second)); done <- struct{}{} }()
 	pause(ctx, *soakFor)
 	close(w.over)
 	for range cap(done) {

@@ -143,9 +143,10 @@ func (m *market) nearAlert(price decimal.Decimal) bool {
 func (a *agent) pass(m *market) {
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
+	now := time.Now()
 	for _, one := range m.alerts {
 		if one.passed(m.price) {
-			one.due = time.Now()
+			one.due = now
 		}
 	}
 }
