@@ -51,6 +51,7 @@ func (a *agent) step(m *market) {
 	p := m.plan
 	whole := len(p.lines) > 0 && p.bare().IsZero()
 	switch {
+	case m.still:
 	case m.rests != nil:
 		choices = append(choices, choice{6, a.dip}, choice{2, a.withdraw})
 	case p.held.IsZero():
@@ -173,19 +174,26 @@ func (a *agent) enter(m *market) {
 	if r.Average != nil && !a.w.site.real { // on paper a leg that trails begins with the price of the fill
 		best = decimal.Max(best, *r.Average)
 	}
-	after := m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), best, w)
-	a.conclude(m, since, before, r, after)
+	fee := quantity.Mul(a.w.fee)
+	plans := []plan{m.plan.bought(r.ID, quantity.Sub(fee), best, w)}
+	if free := m.plan.bare().Sub(fee); fee.IsPositive() && !free.IsNegative() {
+		// The venue takes its fee of what is free, where that is enough, and the legs are whole.
+		whole := m.plan.bought(r.ID, quantity, best, w)
+		whole.held = whole.held.Sub(fee)
+		plans = append(plans, whole)
+	}
+	a.conclude(m, since, before, r, plans...)
 }
 
 // conclude settles after an order that trades at once or not at all.
-func (a *agent) conclude(m *market, since time.Time, before look, r result, after plan) {
+func (a *agent) conclude(m *market, since time.Time, before look, r result, after ...plan) {
 	switch {
 	case r.refused != nil:
 		a.settle(m, since, before, m.plan)
 	case r.Status == "filled" && !r.lost:
-		a.settle(m, since, before, after)
+		a.settle(m, since, before, after...)
 	default:
-		a.settle(m, since, before, m.plan, after)
+		a.settle(m, since, before, append(after, m.plan)...)
 	}
 }
 

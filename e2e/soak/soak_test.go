@@ -19,7 +19,7 @@ var (
 	soakFor = flag.Duration("soak", longtest.Pick(40*time.Second, 20*time.Minute), "how long clients work")
 	seeded  = flag.Uint64("seed", longtest.Seed(), "of all random choices")
 	agents  = flag.Int("agents", 6, "how many clients work")
-	symbols = flag.Int("symbols", 8, "in how many symbols")
+	symbols = flag.Int("symbols", 12, "in how many symbols")
 )
 
 // programs are those that tests of this package run.
@@ -46,7 +46,7 @@ func newWorld(t *testing.T, nodes int, atVenue bool) *world {
 		w.fee = decimal.New(1, -3)
 	}
 	for i := range *symbols {
-		m := &market{symbol: fmt.Sprintf("S%02d%s", i, quote)}
+		m := &market{symbol: fmt.Sprintf("S%02d%s", i, quote), still: i%3 == 2}
 		w.fix(m, decimal.NewFromInt(100))
 		w.markets = append(w.markets, m)
 	}

@@ -19,6 +19,7 @@ import (
 // agent that has locked it may change it.
 type market struct {
 	symbol string
+	still  bool // nobody trades in it: it has alerts alone
 
 	mu     sync.Mutex
 	price  decimal.Decimal
