@@ -77,35 +77,39 @@ func (o *operator) filledSoFar() (sum decimal.Decimal) {
 	return sum
 }
 
-// audit compares positions, balances and status with the trades, at a moment in which nothing
-// traded. Balances follow a trade at a venue by its report, so that what differs is read again.
-func (o *operator) audit(patience time.Duration) {
-	wrong := unread
-	same := within(o.ctx, patience, func() bool {
+// auditQuiet lets nobody begin a step while it compares, if that is possible soon.
+func (o *operator) auditQuiet() {
+	if within(o.ctx, time.Second, o.w.quiet.TryLock) {
+		defer o.w.quiet.Unlock()
+		o.audit()
+	}
+}
+
+// audit compares positions, balances and status with the trades while nobody trades. Balances
+// follow a trade by its report, so that what differs is read again.
+func (o *operator) audit() {
+	wrong := ""
+	same := within(o.ctx, 15*time.Second, func() bool {
 		if !o.collect() {
 			return false
 		}
 		before := o.filledSoFar()
-		a := o.reckon()
-		text, figures, ok := o.compare(a)
+		text, figures, ok := o.compare(o.reckon())
 		if !ok || !o.collect() || !o.filledSoFar().Equal(before) {
-			return false // something traded meanwhile
+			return false // a stop traded meanwhile, or the program is killed
 		}
 		if wrong = text; wrong == "" {
 			o.stray(figures)
 		}
 		return wrong == ""
 	})
-	if !same && wrong != unread && o.ctx.Err() == nil && !o.unsure() {
+	if !same && wrong != "" && o.ctx.Err() == nil && !o.unsure() {
 		o.w.violate("account", "", "%s", wrong)
 	}
 	if same {
 		o.audits++
 	}
 }
-
-// unread means that something traded whenever it was compared.
-const unread = "nothing was compared"
 
 // unsure reports whether an order is known of which the venue may have filled more.
 func (o *operator) unsure() bool {
@@ -122,8 +126,8 @@ func (o *operator) unsure() bool {
 // stray reports figures that differ, once for each symbol.
 func (o *operator) stray(figures map[string]string) {
 	for symbol, text := range figures {
-		if !o.told[symbol] {
-			o.told[symbol] = true
+		if !o.reported[symbol] {
+			o.reported[symbol] = true
 			o.w.violate("figures", symbol, "%s", text)
 		}
 	}
@@ -208,7 +212,7 @@ func (s state) differs(here map[string]*position) string {
 	return ""
 }
 
-// acknowledged checks that every order that a client was told of is listed.
+// acknowledged checks that every order that was acknowledged is listed.
 func (o *operator) acknowledged() {
 	o.collect()
 	o.w.mu.Lock()

@@ -174,7 +174,7 @@ const statedGap = time.Second
 func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 	var wrong string
 	var slow time.Duration
-	told, changed := false, time.Now()
+	reported, changed := false, time.Now()
 	all := append([]plan{m.plan}, plans...)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, slowest) {
 		l, err := a.look(m)
@@ -183,8 +183,8 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 			return
 		}
 		slow = max(slow, l.took)
-		if text := l.wide(all, before.held, a.w.fee); text != "" && !told {
-			told = true
+		if text := l.wide(all, before.held, a.w.fee); text != "" && !reported {
+			reported = true
 			a.w.violate(protection, m.symbol, "%s; plan: %v", text, plans)
 		}
 		last := wrong

@@ -63,7 +63,7 @@ func (w *world) run() {
 	w.listening = listening
 	w.Logf("seed %d: go test ./e2e/soak -run '^%s$' -v -seed %d -soak %v", w.seed, w.Name(), w.seed, *soakFor)
 	w.site.open(ctx)
-	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, told: map[string]bool{}}
+	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, reported: map[string]bool{}}
 	for i := range *agents {
 		o.agents = append(o.agents, &agent{person: &person{w: w, name: fmt.Sprintf("agent %d", i)}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, uint64(10+i)))})
 	}
@@ -77,7 +77,7 @@ func (w *world) run() {
 	for range cap(done) {
 		<-done
 	}
-	o.audit(30 * time.Second)
+	o.audit()
 	o.acknowledged()
 	o.judge()
 	o.silenced()
