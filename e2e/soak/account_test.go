@@ -52,12 +52,12 @@ func (o *order) protects() (leg, bool) {
 	switch {
 	case o.Side != "sell":
 		return leg{}, false
+	case o.Type == "limit" && o.Stop.IsZero(): // which may name the trail of its pair
+		return leg{targetLeg, o.Limit.String()}, true
 	case o.Trail.IsPositive():
 		return leg{trailLeg, o.Trail.String()}, true
 	case o.Stop.IsPositive():
 		return leg{stopLeg, o.Stop.String()}, true
-	case o.Type == "limit":
-		return leg{targetLeg, o.Limit.String()}, true
 	}
 	return leg{}, false
 }

@@ -26,6 +26,8 @@ func (a *agent) work() {
 	for !a.w.ending() {
 		if m := a.w.markets[a.dice.IntN(len(a.w.markets))]; m.mu.TryLock() {
 			for range 1 + a.dice.IntN(4) {
+				for a.w.pausing.Load() && pause(a.ctx, 5*time.Millisecond) {
+				}
 				a.w.quiet.RLock()
 				if !m.held && !a.w.ending() {
 					a.step(m)

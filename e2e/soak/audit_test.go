@@ -14,7 +14,8 @@ import (
 // not older than the oldest in the list, must be in it again, with no less filled.
 func (o *operator) collect() bool {
 	var page []order
-	if o.read(o.ctx, "get_orders", `{"limit":500}`, &page) != nil {
+	const limit = 300
+	if o.read(o.ctx, "get_orders", fmt.Sprintf(`{"limit":%d}`, limit), &page) != nil {
 		return false
 	}
 	here := map[string]bool{}
@@ -38,7 +39,7 @@ func (o *operator) collect() bool {
 		o.w.orders[one.ID] = one
 	}
 	for id, one := range o.w.orders {
-		if !here[id] && (one.Created > oldest || len(page) < 500) {
+		if !here[id] && (one.Created > oldest || len(page) < limit) {
 			gone = append(gone, fmt.Sprintf("order %s, %s, was listed and is gone", id, one.Status))
 			delete(o.w.orders, id)
 		}
@@ -79,10 +80,18 @@ func (o *operator) filledSoFar() (sum decimal.Decimal) {
 
 // auditQuiet lets nobody begin a step while it compares, if that is possible soon.
 func (o *operator) auditQuiet() {
-	if within(o.ctx, time.Second, o.w.quiet.TryLock) {
+	o.collect()
+	if o.pause() {
 		defer o.w.quiet.Unlock()
 		o.audit()
 	}
+}
+
+// pause lets no step begin, if those under way end soon. The caller unlocks quiet.
+func (o *operator) pause() bool {
+	o.w.pausing.Store(true)
+	defer o.w.pausing.Store(false)
+	return within(o.ctx, 2*time.Second, o.w.quiet.TryLock)
 }
 
 // audit compares positions, balances and status with the trades while nobody trades. Balances

@@ -151,7 +151,7 @@ func (o *operator) haunt(l *login) {
 
 // backup copies the store while nobody acts, and notes what must be in it.
 func (o *operator) backup() {
-	if !within(o.ctx, 10*time.Second, o.w.quiet.TryLock) {
+	if !o.pause() {
 		return
 	}
 	defer o.w.quiet.Unlock()
