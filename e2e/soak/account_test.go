@@ -65,7 +65,7 @@ func (o *order) protects() (leg, bool) {
 // left returns what the order may still fill.
 func (o *order) left() decimal.Decimal { return o.Whole.Sub(o.Filled) }
 
-// holding is what the trades of one symbol come to.
+// holding is what the trades of one position come to.
 type holding struct {
 	held     decimal.Decimal
 	cost     *big.Rat // of what is held, at the average price that was paid
@@ -97,6 +97,9 @@ func (a *account) of(symbol string) *holding {
 func (a *account) trade(o *order) {
 	if !o.Filled.IsPositive() || o.Average == nil {
 		return
+	}
+	if h := a.of(o.Symbol); h.held.IsZero() { // a new position has its own profit and fees
+		delete(a.holdings, o.Symbol)
 	}
 	h, worth := a.of(o.Symbol), o.Filled.Mul(*o.Average)
 	arrived := o.Filled

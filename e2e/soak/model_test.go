@@ -73,6 +73,11 @@ func TestAccount_SumsUpTrades(t *testing.T) {
 	if !h.held.Equal(d("1.998")) || h.average().Cmp(big.NewRat(60, 1)) != 0 || !a.cash.Equal(d("-120")) || !h.fees["ABC"].Equal(d("0.002")) {
 		t.Errorf("held %v at %v, cash %v, fees %v", h.held, h.average(), a.cash, h.fees)
 	}
+	a.trade(fill("sell", "1.998", "61", "0.12", quote))
+	a.trade(fill("buy", "1", "62", "0.001", "ABC"))
+	if h = a.of("ABC" + quote); !h.fees["ABC"].Equal(d("0.001")) || h.realised.Sign() != 0 {
+		t.Errorf("a new position begins with the fees %v and the profit %v", h.fees, h.realised)
+	}
 	if third := big.NewRat(1, 3); !shows(d("0.3333333333"), third) || shows(d("0.333"), third) || shows(d("0.3333333331"), third) {
 		t.Error("digits are compared wrongly")
 	}

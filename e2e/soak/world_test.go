@@ -59,7 +59,7 @@ type world struct {
 	calls     atomic.Int64
 	actions   atomic.Int64
 	revoking  atomic.Bool
-	pausing   atomic.Bool // no step begins
+	pausing   atomic.Bool   // no step begins
 	plans     atomic.Bool   // the program says plans
 	over      chan struct{} // closed when no new step begins
 	quiet     sync.RWMutex
