@@ -138,13 +138,13 @@ func (h *holding) average() *big.Rat {
 }
 
 // shows reports whether a number that is shown is an exact one, to the last digit that is
-// shown: fewer than eight decimals must be all of it.
+// shown, at most the fifteenth: fewer than eight decimals must be all of it.
 func shows(shown decimal.Decimal, exact *big.Rat) bool {
 	apart := new(big.Rat).Sub(shown.Rat(), exact)
 	if apart.Sign() == 0 {
 		return true
 	}
-	digits := -shown.Exponent()
+	digits := min(15, -shown.Exponent())
 	if digits < 8 {
 		return false
 	}

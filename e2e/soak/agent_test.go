@@ -34,10 +34,11 @@ func (a *agent) work() {
 					a.w.actions.Add(1)
 				}
 				a.w.quiet.RUnlock()
+				pause(a.ctx, a.w.pace/8)
 			}
 			m.mu.Unlock()
 		}
-		pause(a.ctx, time.Duration(50+a.dice.IntN(250))*time.Millisecond)
+		pause(a.ctx, a.w.pace/4+time.Duration(a.dice.Int64N(int64(a.w.pace))))
 	}
 }
 
@@ -176,26 +177,18 @@ func (a *agent) enter(m *market) {
 	if r.Average != nil && !a.w.site.real { // on paper a leg that trails begins with the price of the fill
 		best = decimal.Max(best, *r.Average)
 	}
-	fee := quantity.Mul(a.w.fee)
-	plans := []plan{m.plan.bought(r.ID, quantity.Sub(fee), best, w)}
-	if free := m.plan.bare().Sub(fee); fee.IsPositive() && !free.IsNegative() {
-		// The venue takes its fee of what is free, where that is enough, and the legs are whole.
-		whole := m.plan.bought(r.ID, quantity, best, w)
-		whole.held = whole.held.Sub(fee)
-		plans = append(plans, whole)
-	}
-	a.conclude(m, since, before, r, plans...)
+	a.conclude(m, since, before, r, m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), best, w))
 }
 
 // conclude settles after an order that trades at once or not at all.
-func (a *agent) conclude(m *market, since time.Time, before look, r result, after ...plan) {
+func (a *agent) conclude(m *market, since time.Time, before look, r result, after plan) {
 	switch {
 	case r.refused != nil:
 		a.settle(m, since, before, m.plan)
 	case r.Status == "filled" && !r.lost:
-		a.settle(m, since, before, after...)
+		a.settle(m, since, before, after)
 	default:
-		a.settle(m, since, before, append(after, m.plan)...)
+		a.settle(m, since, before, after, m.plan)
 	}
 }
 

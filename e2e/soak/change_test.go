@@ -26,7 +26,7 @@ func (a *agent) change(m *market, quantity decimal.Decimal, w want, arguments st
 	case r.refused != nil || r.Status == "denied" || r.Status == "rejected" || r.Status == "canceled":
 		a.settle(m, since, before, m.plan)
 	case r.lost || a.w.disturbed(since):
-		a.settle(m, since, before, m.plan, after)
+		a.settle(m, since, before, after, m.plan)
 	default:
 		a.settle(m, since, before, after)
 	}
@@ -76,12 +76,12 @@ func (a *agent) splitLine(m *market) {
 }
 
 // legOf returns the open order of a line, "" where it is not one order alone.
-func (l *look) legOf(p plan, at int, target bool) (id string) {
+func (l *look) legOf(p plan, at int, target bool, fee decimal.Decimal) (id string) {
 	one := p.lines[at]
 	for i := range l.open {
 		o := &l.open[i]
 		key, ok := o.protects()
-		if !ok || !o.left().Equal(one.quantity) || (key.kind == targetLeg) != target || l.waits(o) {
+		if more := o.left().Sub(one.quantity); !ok || more.IsNegative() || more.GreaterThan(o.left().Mul(fee)) || (key.kind == targetLeg) != target || l.waits(o) {
 			continue
 		}
 		if target && !o.Limit.Equal(one.target) || key.kind == stopLeg && !o.Stop.Equal(one.stop) || key.kind == trailLeg && !o.Trail.Equal(one.trail) {
@@ -102,7 +102,7 @@ func (a *agent) replace(m *market) {
 		return
 	}
 	at := a.dice.IntN(len(m.plan.lines))
-	id, quantity := l.legOf(m.plan, at, false), m.plan.lines[at].quantity
+	id, quantity := l.legOf(m.plan, at, false, a.w.fee), m.plan.lines[at].quantity
 	if id == "" || m.plan.place(quantity) < 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (a *agent) cancelLeg(m *market) {
 		return
 	}
 	at, target := a.dice.IntN(len(m.plan.lines)), a.dice.IntN(3) > 0
-	id := before.legOf(m.plan, at, target)
+	id := before.legOf(m.plan, at, target, a.w.fee)
 	if id == "" {
 		return
 	}
@@ -127,7 +127,7 @@ func (a *agent) cancelLeg(m *market) {
 	after := m.plan.cancelled(at, target)
 	switch {
 	case lost || err != nil:
-		a.settle(m, since, before, m.plan, after)
+		a.settle(m, since, before, after, m.plan)
 	default:
 		a.settle(m, since, before, after)
 	}
@@ -148,7 +148,7 @@ func (a *agent) cancelAll(m *market) {
 	bare := plan{held: m.plan.held}
 	within(a.ctx, 5*time.Second, func() bool {
 		l, err := a.look(m)
-		if err != nil || l.differs(bare, m.price) == "" {
+		if err != nil || l.differs(bare, m.price, a.w.fee) == "" {
 			return true
 		}
 		for _, o := range l.open {

@@ -72,7 +72,9 @@ func (l *look) waits(o *order) bool {
 
 // differs returns how what is open differs from a plan, "" for not at all. Until the price is
 // beyond the best that a trail has seen, a stop at its level may stand in its place.
-func (l *look) differs(p plan, price decimal.Decimal) string {
+// At a venue that takes its fee of what is free of the asset, where that is enough, the leg of a
+// purchase is larger by the fee than the line.
+func (l *look) differs(p plan, price, fee decimal.Decimal) string {
 	var wrong []string
 	if l.held.IsPositive() && !l.price.Equal(price) {
 		wrong = append(wrong, fmt.Sprintf("the price is seen as %s and is %s", l.price, price))
@@ -91,7 +93,7 @@ func (l *look) differs(p plan, price decimal.Decimal) string {
 				if other.kind == stopLeg {
 					at = decimal.RequireFromString(other.at)
 				}
-				if _, asked := must[other]; !asked && at.GreaterThanOrEqual(one.level().Sub(tick)) && quantity.Equal(one.quantity) {
+				if _, asked := must[other]; !asked && at.GreaterThanOrEqual(one.level().Sub(tick)) && !quantity.Sub(one.quantity).IsNegative() {
 					got[key] = got[key].Add(quantity)
 					delete(got, other)
 				}
@@ -99,7 +101,7 @@ func (l *look) differs(p plan, price decimal.Decimal) string {
 		}
 	}
 	for key, quantity := range must {
-		if !got[key].Equal(quantity) {
+		if more := got[key].Sub(quantity); more.IsNegative() || more.GreaterThan(got[key].Mul(fee)) {
 			wrong = append(wrong, fmt.Sprintf("%s at %s is open for %s and should be for %s", key.kind, key.at, got[key], quantity))
 		}
 		delete(got, key)
@@ -189,7 +191,7 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 		}
 		last := wrong
 		for _, p := range plans {
-			if wrong = l.differs(p, m.price); wrong == "" {
+			if wrong = l.differs(p, m.price, a.w.fee); wrong == "" {
 				m.plan = p
 				a.measure(m, since, before, l, slow)
 				return

@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 func newWorld(t *testing.T, nodes int, atVenue bool) *world {
 	t.Helper()
 	w := &world{
-		TB: t, site: newSite(t, nodes, atVenue), seed: *seeded, dice: rand.New(rand.NewPCG(*seeded, 1)), over: make(chan struct{}),
+		TB: t, site: newSite(t, nodes, atVenue), seed: *seeded, dice: rand.New(rand.NewPCG(*seeded, 1)), over: make(chan struct{}), pace: 200 * time.Millisecond,
 		alerts: map[string]*alert{}, notes: map[string]bool{"revoked": true}, polled: map[string][]receipt{}, fired: map[string]firing{},
 		refusals: map[string]int{}, orders: map[string]*order{}, acked: map[string]string{},
 	}
 	if atVenue {
-		w.fee = decimal.New(1, -3)
+		w.fee, w.pace = decimal.New(1, -3), 1500*time.Millisecond // it takes 100 orders in ten seconds
 	}
 	for i := range *symbols {
 		m := &market{symbol: fmt.Sprintf("S%02d%s", i, quote), still: i%3 == 2}

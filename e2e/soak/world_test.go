@@ -53,7 +53,7 @@ type world struct {
 	seed      uint64
 	markets   []*market
 	fee       decimal.Decimal // the part of a purchase that is taken out of it
-	poller    *person
+	pace      time.Duration   // of agents
 	listening context.Context // of streams
 	busy      sync.WaitGroup
 	calls     atomic.Int64
