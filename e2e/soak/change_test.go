@@ -23,9 +23,11 @@ func (a *agent) change(m *market, quantity decimal.Decimal, w want, arguments st
 	case r.refused == nil && !r.final() && !ok:
 		a.w.violate(protection, m.symbol, "a wider stop was accepted; plan: %s", m.plan)
 		a.reset(m)
+	case r.lost: // after a crash the order may be refused and the plan be in force
+		a.settle(m, since, before, after, m.plan)
 	case r.refused != nil || r.Status == "denied" || r.Status == "rejected" || r.Status == "canceled":
 		a.settle(m, since, before, m.plan)
-	case r.lost || a.w.disturbed(since):
+	case a.w.disturbed(since):
 		a.settle(m, since, before, after, m.plan)
 	default:
 		a.settle(m, since, before, after)
