@@ -93,8 +93,12 @@ func (a *agent) percent(m *market, low, high float64) decimal.Decimal {
 	return m.price.Mul(decimal.NewFromFloat(1 + share/100)).Round(2)
 }
 
-// protect draws the protection of an entry.
+// protect draws the protection of an entry. A venue that takes its fee of what is free of the
+// asset sizes legs in another way where something is free.
 func (a *agent) protect(m *market) want {
+	if a.w.fee.IsPositive() && m.plan.bare().IsPositive() {
+		return want{}
+	}
 	stop, target := a.percent(m, -6, -1), a.percent(m, 1, 6)
 	trail := decimal.New(int64(10+5*a.dice.IntN(9)), -1)
 	return []want{{}, {stop: stop}, {stop: stop, target: target}, {stop: stop, target: target}, {trail: trail}}[a.dice.IntN(5)]

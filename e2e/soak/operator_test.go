@@ -52,9 +52,9 @@ func (o *operator) work(pauses time.Duration) {
 		}
 		o.dice.Shuffle(len(deeds), func(i, j int) { deeds[i], deeds[j] = deeds[j], deeds[i] })
 		for _, d := range deeds {
-			for rest := pauses/2 + time.Duration(o.dice.Int64N(int64(pauses))); rest > 0 && !o.w.ending(); rest -= time.Second {
+			for next := time.Now().Add(pauses/2 + time.Duration(o.dice.Int64N(int64(pauses)))); !o.w.ending() && time.Now().Before(next); {
 				o.auditQuiet()
-				pause(o.ctx, min(rest, time.Second))
+				pause(o.ctx, min(time.Second, time.Until(next)))
 			}
 			if !o.w.ending() {
 				d.do()

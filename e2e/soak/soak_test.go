@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	soakFor = flag.Duration("soak", longtest.Pick(40*time.Second, 20*time.Minute), "how long clients work")
+	soakFor = flag.Duration("soak", longtest.Pick(45*time.Second, 20*time.Minute), "how long clients work")
 	seeded  = flag.Uint64("seed", longtest.Seed(), "of all random choices")
 	agents  = flag.Int("agents", 6, "how many clients work")
 	symbols = flag.Int("symbols", 12, "in how many symbols")
