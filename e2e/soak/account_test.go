@@ -174,6 +174,20 @@ type planned struct {
 	Target   *decimal.Decimal `json:"take_profit"`
 }
 
+// line returns the line of the model.
+func (p planned) line() line {
+	l := line{id: p.ID, quantity: p.Quantity}
+	for _, field := range []struct {
+		from *decimal.Decimal
+		to   *decimal.Decimal
+	}{{p.Stop, &l.stop}, {p.Trail, &l.trail}, {p.Target, &l.target}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	return l
+}
+
 // differs returns how what is held differs from the trades, "" for not at all.
 func (h *holding) differs(p *position) string {
 	if !p.Quantity.Equal(h.held) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -26,8 +27,7 @@ func (a *agent) work() {
 	for !a.w.ending() {
 		if m := a.w.markets[a.dice.IntN(len(a.w.markets))]; m.mu.TryLock() {
 			for range 1 + a.dice.IntN(4) {
-				for a.w.pausing.Load() && pause(a.ctx, 5*time.Millisecond) {
-				}
+				within(a.ctx, time.Minute, func() bool { return !a.w.pausing.Load() })
 				a.w.quiet.RLock()
 				if !m.held && !a.w.ending() {
 					a.step(m)
@@ -105,13 +105,14 @@ func (a *agent) protect(m *market) want {
 }
 
 // fields writes the protection of a call.
-func (w want) fields() (text string) {
+func (w want) fields() string {
+	var text strings.Builder
 	for name, value := range map[string]decimal.Decimal{"stop_loss": w.stop, "trail_percent": w.trail, "take_profit": w.target} {
 		if value.IsPositive() {
-			text += fmt.Sprintf(`,%q:%s`, name, value)
+			fmt.Fprintf(&text, `,%q:%s`, name, value)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // result is what came of a call that places an order.

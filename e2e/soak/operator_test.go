@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type operator struct {
 	then     map[string]*order // the orders at that time
 	samples  []sample
 	audits   int // that found everything equal
+	diary    []string
 	deeds    map[string]int
 	reported map[string]bool // symbols whose figures were reported
 }
@@ -57,6 +59,7 @@ func (o *operator) work(pauses time.Duration) {
 				pause(o.ctx, min(time.Second, time.Until(next)))
 			}
 			if !o.w.ending() {
+				o.diary = append(o.diary, clock(time.Now())+" "+d.name)
 				d.do()
 				o.deeds[d.name]++
 			}
@@ -161,12 +164,9 @@ func (o *operator) backup() {
 		o.w.violate("backup", "", "%v: %s", err, out)
 		return
 	}
-	o.copied, o.then = folder, map[string]*order{}
 	o.w.mu.Lock()
 	defer o.w.mu.Unlock()
-	for id, one := range o.w.orders {
-		o.then[id] = one
-	}
+	o.copied, o.then = folder, maps.Clone(o.w.orders)
 }
 
 // restore brings the last backup back: what was acknowledged before it is there again, and

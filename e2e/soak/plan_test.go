@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -243,29 +242,24 @@ func (p plan) legs() map[leg]decimal.Decimal {
 	return all
 }
 
-// stopped returns how much of the position stops close.
-func (p plan) stopped() (sum decimal.Decimal) {
-	for _, l := range p.lines {
-		if l.level().IsPositive() {
-			sum = sum.Add(l.quantity)
-		}
-	}
-	return sum
-}
-
 func (p plan) String() string {
 	words := []string{"holds " + p.held.String()}
 	for _, l := range p.lines {
-		text := "line " + l.quantity.String()
-		for _, field := range []struct {
-			name string
-			at   decimal.Decimal
-		}{{stopLeg, l.stop}, {trailLeg, l.trail}, {"best", l.best}, {targetLeg, l.target}} {
-			if field.at.IsPositive() {
-				text += fmt.Sprintf(" %s %s", field.name, field.at)
-			}
-		}
-		words = append(words, text)
+		words = append(words, "line "+strings.Join(l.words(true), " "))
 	}
 	return strings.Join(words, "; ")
+}
+
+// words are the quantity and the fields of a line.
+func (l line) words(best bool) []string {
+	words := []string{l.quantity.String()}
+	for _, field := range []struct {
+		name string
+		at   decimal.Decimal
+	}{{stopLeg, l.stop}, {trailLeg, l.trail}, {"best", l.best}, {targetLeg, l.target}} {
+		if field.at.IsPositive() && (best || field.name != "best") {
+			words = append(words, field.name+" "+field.at.String())
+		}
+	}
+	return words
 }

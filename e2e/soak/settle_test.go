@@ -134,21 +134,12 @@ func (l *look) loose(p plan) (wrong []string) {
 
 // says returns how the plan that the program states differs, "" for not at all.
 func says(stated []planned, p plan) string {
-	text := func(quantity decimal.Decimal, stop, trail, target *decimal.Decimal) string {
-		words := quantity.String()
-		for i, field := range []*decimal.Decimal{stop, trail, target} {
-			if field != nil && field.IsPositive() {
-				words += " " + []string{stopLeg, trailLeg, targetLeg}[i] + " " + field.String()
-			}
-		}
-		return words
-	}
 	var have, should []string
 	for _, s := range stated {
-		have = append(have, text(s.Quantity, s.Stop, s.Trail, s.Target))
+		have = append(have, strings.Join(s.line().words(false), " "))
 	}
 	for _, l := range p.lines {
-		should = append(should, text(l.quantity, &l.stop, &l.trail, &l.target))
+		should = append(should, strings.Join(l.words(false), " "))
 	}
 	slices.Sort(have)
 	slices.Sort(should)

@@ -132,7 +132,8 @@ func (n *node) ready(ctx context.Context) bool {
 func (n *node) command(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, programs.Path(n.tb, build.Candela, ""), append(args, "--home", n.home)...)
+	path := programs.Path(n.tb, build.Candela, "") //nolint:contextcheck // it is built for all tests
+	cmd := exec.CommandContext(ctx, path, append(args, "--home", n.home)...)
 	cmd.Env = append([]string{"HOME=" + filepath.Dir(n.home)}, n.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -217,7 +218,7 @@ func (s *site) newNode(i int, nats []string) *node {
 func (s *site) open(ctx context.Context) {
 	s.tb.Helper()
 	for _, n := range s.nodes {
-		n.start()
+		n.start() //nolint:contextcheck // it runs until it is ended
 	}
 	for _, n := range s.nodes {
 		if !n.ready(ctx) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 )
 
 var (
-	soakFor = flag.Duration("soak", longtest.Pick(45*time.Second, 20*time.Minute), "how long clients work")
+	soakFor = flag.Duration("soak", longtest.Pick(40*time.Second, 20*time.Minute), "how long clients work")
 	seeded  = flag.Uint64("seed", longtest.Seed(), "of all random choices")
 	agents  = flag.Int("agents", 6, "how many clients work")
 	symbols = flag.Int("symbols", 12, "in how many symbols")
@@ -89,7 +90,7 @@ func (w *world) run() {
 	o.logs()
 	cancel()
 	w.busy.Wait()
-	w.Logf("what happened: %v; the account was compared %d times", o.deeds, o.audits)
+	w.Logf("what happened: %v; the account was compared %d times; %s", o.deeds, o.audits, strings.Join(o.diary, ", "))
 	if o.audits == 0 {
 		w.violate("account", "", "it was never compared")
 	}

@@ -74,7 +74,7 @@ func closedDue(a *alert, prices []priced, until time.Time) (due time.Time) {
 
 // closedCause reports whether a minute that ended at a time could have fired an alert.
 func closedCause(a *alert, prices []priced, fired time.Time) (caused bool) {
-	minutes(prices, a.made, fired.Add(time.Second), a.at, func(end time.Time, holds, sure bool) bool {
+	minutes(prices, a.made, fired.Add(time.Second), a.at, func(_ time.Time, holds, sure bool) bool {
 		caused = caused || holds || !sure
 		return !caused
 	})
