@@ -276,7 +276,7 @@ func (a *agent) dip(m *market) {
 	filled := plan{}.bought(e.id, e.quantity.Sub(e.quantity.Mul(a.w.fee)), price, e.want)
 	m.rests = nil
 	if a.w.halted(since) {
-		a.settle(m, since, before, plan{}, filled)
+		a.settle(m, since, before, filled, plan{})
 	} else {
 		a.settle(m, since, before, filled)
 	}

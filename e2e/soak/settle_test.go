@@ -37,6 +37,8 @@ func (a *agent) look(m *market) (l look, err error) {
 			}
 			if p.Plan != nil {
 				a.w.plans.Store(true)
+			} else if a.w.plans.Load() { // a plan without a line is left out
+				l.plan = &[]planned{}
 			}
 		}
 	}
@@ -181,11 +183,15 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 			a.w.violate(protection, m.symbol, "%s; plan: %v", text, plans)
 		}
 		last := wrong
-		for _, p := range plans {
-			if wrong = l.differs(p, m.price, a.w.fee); wrong == "" {
+		for i, p := range plans {
+			text := l.differs(p, m.price, a.w.fee)
+			if text == "" {
 				m.plan = p
 				a.measure(m, since, before, l, slow)
 				return
+			}
+			if i == 0 {
+				wrong = text
 			}
 		}
 		if wrong != last || l.unsure || a.w.disturbed(changed) {
@@ -207,7 +213,7 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 		}
 	}
 	if !m.held {
-		a.w.violate(protection, m.symbol, "after %v: %s; plan: %s", time.Since(since).Round(time.Millisecond), wrong, plans[len(plans)-1])
+		a.w.violate(protection, m.symbol, "after %v: %s; plan: %s", time.Since(since).Round(time.Millisecond), wrong, plans[0])
 		a.reset(m)
 	}
 }
