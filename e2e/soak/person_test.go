@@ -90,14 +90,19 @@ func (p *person) subscribe(ctx context.Context, l *login) {
 	}
 	p.w.mu.Unlock()
 	text, _ := json.Marshal(arguments) //nolint:errchkjson // names alone
-	within(ctx, time.Minute, func() bool {
+	done := within(ctx, time.Minute, func() bool {
 		limit, cancel := context.WithTimeout(ctx, 15*time.Second)
 		defer cancel()
 		_, err := l.Call(limit, "subscribe_notifications", string(text))
 		return err == nil
 	})
-	l.since = time.Now()
+	if l.since = time.Now(); !done {
+		l.since = l.since.Add(never) // it may be subscribed or not
+	}
 }
+
+// never is longer than any run.
+const never = 1000 * time.Hour
 
 // silence is how long a reader of a stream hears nothing until it tries again.
 const silence = 20 * time.Second

@@ -193,6 +193,9 @@ func (s *site) newNode(i int, nats []string) *node {
 	s.tb.Helper()
 	dir := build.Folder(s.tb)
 	one := &node{tb: s.tb, name: "candela" + strconv.Itoa(i), home: filepath.Join(dir, "home"), port: porttest.Free(s.tb), admin: porttest.Free(s.tb), log: filepath.Join(dir, "log")}
+	if *keep != "" {
+		one.log = filepath.Join(*keep, s.tb.Name()+"-"+one.name+".log")
+	}
 	one.args = append([]string{
 		"--serve", "--trade", "--home", one.home, "--port", one.port, "--admin-listen", "127.0.0.1:" + one.admin, "--toolsets", "account",
 		"--binance-url", s.fake, "--paper-cash", quote + "=" + strconv.Itoa(cashAtStart),

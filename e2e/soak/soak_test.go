@@ -20,6 +20,7 @@ var (
 	soakFor = flag.Duration("soak", longtest.Pick(40*time.Second, 20*time.Minute), "how long clients work")
 	seeded  = flag.Uint64("seed", longtest.Seed(), "of all random choices")
 	agents  = flag.Int("agents", 6, "how many clients work")
+	keep    = flag.String("keep", "", "folder for the logs of the nodes; a temporary one when empty")
 	symbols = flag.Int("symbols", 12, "in how many symbols")
 )
 
@@ -65,8 +66,10 @@ func (w *world) run() {
 	w.Logf("seed %d: go test ./e2e/soak -run '^%s$' -v -seed %d -soak %v", w.seed, w.Name(), w.seed, *soakFor)
 	w.site.open(ctx)
 	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, reported: map[string]bool{}}
+	acting, stop := context.WithCancel(ctx)
+	defer stop()
 	for i := range *agents {
-		o.agents = append(o.agents, &agent{person: &person{w: w, name: fmt.Sprintf("agent %d", i)}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, uint64(10+i)))})
+		o.agents = append(o.agents, &agent{person: &person{w: w, name: fmt.Sprintf("agent %d", i)}, ctx: acting, dice: rand.New(rand.NewPCG(w.seed, uint64(10+i)))})
 	}
 	done := make(chan struct{}, len(o.agents)+1)
 	for _, a := range o.agents {
@@ -75,6 +78,8 @@ func (w *world) run() {
 	go func() { o.work(min(*soakFor/15, 10*time.Second)); done <- struct{}{} }()
 	pause(ctx, *soakFor)
 	close(w.over)
+	// What came of an order may be known after a minute only: such a market is not judged.
+	defer time.AfterFunc(longtest.Pick(15*time.Second, recoveryTime), stop).Stop()
 	for range cap(done) {
 		<-done
 	}
