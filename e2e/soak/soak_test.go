@@ -78,7 +78,7 @@ func (w *world) run() {
 	go func() { o.work(min(*soakFor/15, 10*time.Second)); done <- struct{}{} }()
 	pause(ctx, *soakFor)
 	close(w.over)
-	// What came of an order may be known after a minute only: such a market is not judged.
+	// The outcome of an order may be known after a minute only: such a market is not judged.
 	defer time.AfterFunc(longtest.Pick(15*time.Second, recoveryTime), stop).Stop()
 	for range cap(done) {
 		<-done
