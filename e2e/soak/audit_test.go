@@ -19,16 +19,13 @@ func (o *operator) collect() bool {
 		return false
 	}
 	here := map[string]bool{}
-	oldest := "9"
+	oldest := boundary(page, limit)
 	var filled []*order
 	o.w.mu.Lock()
 	var gone []string
 	for i := range page {
 		one := &page[i]
 		here[one.ID] = true
-		if one.final() {
-			oldest = min(oldest, one.Created)
-		}
 		known := o.w.orders[one.ID]
 		if known != nil && one.Filled.LessThan(known.Filled) {
 			gone = append(gone, fmt.Sprintf("order %s had filled %s and has %s", one.ID, known.Filled, one.Filled))
@@ -39,9 +36,9 @@ func (o *operator) collect() bool {
 		o.w.orders[one.ID] = one
 	}
 	for id, one := range o.w.orders {
-		if !here[id] && (one.Created > oldest || len(page) < limit) {
+		if !here[id] && one.Created > oldest && !o.reported[id] {
+			o.reported[id] = true
 			gone = append(gone, fmt.Sprintf("order %s, %s, was listed and is gone", id, one.Status))
-			delete(o.w.orders, id)
 		}
 	}
 	slices.SortFunc(filled, func(a, b *order) int {
@@ -55,6 +52,22 @@ func (o *operator) collect() bool {
 		o.w.violate("account", "", "%s", text)
 	}
 	return true
+}
+
+// boundary returns the time after which every order is in a page: that of the last of its closed
+// orders, of which there are so many. One that closed while the page was read may be older.
+func boundary(page []order, limit int) string {
+	var closed []string
+	for i := range page {
+		if page[i].final() {
+			closed = append(closed, page[i].Created)
+		}
+	}
+	if len(closed) < limit {
+		return "" // it has all
+	}
+	slices.Sort(closed)
+	return closed[len(closed)-limit]
 }
 
 // reckon returns what all trades so far come to.

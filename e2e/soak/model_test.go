@@ -109,6 +109,17 @@ func TestAlert_IsDueByTheClose(t *testing.T) {
 	}
 }
 
+// TestBoundary_IsTheLastOfTheClosedOrders checks after which time a page has every order.
+func TestBoundary_IsTheLastOfTheClosedOrders(t *testing.T) {
+	t.Parallel()
+	page := []order{{Created: "9", Status: "accepted"}, {Created: "8", Status: "filled"}, {Created: "7", Status: "denied"}, {Created: "1", Status: "filled"}, {Created: "0", Status: "accepted"}}
+	for limit, want := range map[int]string{2: "7", 3: "1", 4: ""} {
+		if got := boundary(page, limit); got != want {
+			t.Errorf("of %d closed orders the last is %q, want %q", limit, got, want)
+		}
+	}
+}
+
 // TestReceipts_RepeatOnlyAfterAFault checks when a second notification is wrong.
 func TestReceipts_RepeatOnlyAfterAFault(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ type operator struct {
 	audits   int // that found everything equal
 	diary    []string
 	deeds    map[string]int
-	reported map[string]bool // symbols whose figures were reported
+	reported map[string]bool // symbols whose figures, and orders whose loss, were reported
 }
 
 // deed is something that the owner does, or that happens to the program.
