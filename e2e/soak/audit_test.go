@@ -48,26 +48,26 @@ func (o *operator) collect() bool {
 		o.w.traded = append(o.w.traded, one.ID)
 	}
 	o.w.mu.Unlock()
-	for _, text := range gone {
-		o.w.violate("account", "", "%s", text)
+	if len(gone) > 0 {
+		o.w.violate("account", "", "a page of %d orders, which are complete from %q on: %s, and %d more", len(page), oldest, gone[0], len(gone)-1)
 	}
 	return true
 }
 
-// boundary returns the time after which every order is in a page: that of the last of its closed
-// orders, of which there are so many. One that closed while the page was read may be older.
+// boundary returns a time after which every order is in a page. Orders that open or close while
+// the page is read count in its limit or are older than the others, so that a fifth is left out.
 func boundary(page []order, limit int) string {
+	if len(page) < limit {
+		return "" // it has all
+	}
 	var closed []string
 	for i := range page {
 		if page[i].final() {
 			closed = append(closed, page[i].Created)
 		}
 	}
-	if len(closed) < limit {
-		return "" // it has all
-	}
 	slices.Sort(closed)
-	return closed[len(closed)-limit]
+	return closed[len(closed)/5]
 }
 
 // reckon returns what all trades so far come to.

@@ -109,13 +109,16 @@ func TestAlert_IsDueByTheClose(t *testing.T) {
 	}
 }
 
-// TestBoundary_IsTheLastOfTheClosedOrders checks after which time a page has every order.
-func TestBoundary_IsTheLastOfTheClosedOrders(t *testing.T) {
+// TestBoundary_IsAmongTheClosedOrders checks after which time a page has every order.
+func TestBoundary_IsAmongTheClosedOrders(t *testing.T) {
 	t.Parallel()
-	page := []order{{Created: "9", Status: "accepted"}, {Created: "8", Status: "filled"}, {Created: "7", Status: "denied"}, {Created: "1", Status: "filled"}, {Created: "0", Status: "accepted"}}
-	for limit, want := range map[int]string{2: "7", 3: "1", 4: ""} {
+	page := []order{{Created: "9", Status: "accepted"}}
+	for _, at := range []string{"8", "7", "6", "5", "1"} {
+		page = append(page, order{Created: at, Status: "filled"})
+	}
+	for limit, want := range map[int]string{5: "5", 6: "5", 7: ""} {
 		if got := boundary(page, limit); got != want {
-			t.Errorf("of %d closed orders the last is %q, want %q", limit, got, want)
+			t.Errorf("with a limit of %d the page is complete from %q on, want %q", limit, got, want)
 		}
 	}
 }
