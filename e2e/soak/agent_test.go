@@ -256,6 +256,10 @@ func (a *agent) rest(m *market) {
 		e.id = r.ID
 		m.rests = e
 	}
+	if r.Status == "filled" { // the last move of the price was not seen yet
+		a.settle(m, since, before, plan{}.bought(r.ID, e.quantity.Sub(e.quantity.Mul(a.w.fee)), m.price, e.want))
+		return
+	}
 	a.settle(m, since, before, m.plan)
 }
 
