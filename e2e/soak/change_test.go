@@ -83,7 +83,7 @@ func (l *look) legOf(p plan, at int, target bool, fee decimal.Decimal) (id strin
 	for i := range l.open {
 		o := &l.open[i]
 		key, ok := o.protects()
-		if more := o.left().Sub(one.quantity); !ok || more.IsNegative() || more.GreaterThan(o.left().Mul(fee)) || (key.kind == targetLeg) != target || l.waits(o) {
+		if more := o.left().Sub(one.quantity); !ok || more.IsNegative() || more.GreaterThan(o.left().Mul(fee)) || (key.kind == targetLeg) != target || o.waits() {
 			continue
 		}
 		if target && !o.Limit.Equal(one.target) || key.kind == stopLeg && !o.Stop.Equal(one.stop) || key.kind == trailLeg && !o.Trail.Equal(one.trail) {

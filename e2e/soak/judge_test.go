@@ -67,14 +67,26 @@ func (o *operator) judge() {
 			wrong = append(wrong, fmt.Sprintf("alert %s fired and nobody set it: %+v", id, f))
 		}
 	}
-	logins := slices.Clone(o.w.logins)
-	for _, l := range logins {
-		wrong = append(wrong, o.w.heard(l)...)
-	}
 	o.w.mu.Unlock()
+	wrong = append(wrong, o.pushed()...)
 	for _, text := range wrong {
 		o.w.violate("alerts", "", "%s", text)
 	}
+}
+
+// pushed returns what is wrong with what all logins got, once nothing more comes that makes it
+// right.
+func (o *operator) pushed() (wrong []string) {
+	within(o.ctx, time.Minute, func() bool {
+		o.w.mu.Lock()
+		defer o.w.mu.Unlock()
+		wrong = nil
+		for _, l := range o.w.logins {
+			wrong = append(wrong, o.w.heard(l)...)
+		}
+		return len(wrong) == 0
+	})
+	return wrong
 }
 
 // fate returns what is wrong with what became of an alert, "" for nothing.
@@ -122,7 +134,7 @@ func (w *world) heard(l *login) (wrong []string) {
 		expected := came && l.hears(one) && at.After(l.since.Add(time.Second)) && (l.revoked.IsZero() || at.Before(l.revoked.Add(-2*grace)))
 		switch {
 		case expected && len(got) == 0:
-			wrong = append(wrong, fmt.Sprintf("alert %s, %s %s, fired at %s and was not pushed to %s, subscribed since %s", id, one.symbol, one.kind, clock(at), l.Name, clock(l.since)))
+			wrong = append(wrong, fmt.Sprintf("alert %s, %s %s, fired at %s and was not pushed to %s, subscribed since %s, revoked %s", id, one.symbol, one.kind, clock(at), l.Name, clock(l.since), clock(l.revoked)))
 		case len(got) > 0 && !l.hears(one):
 			wrong = append(wrong, fmt.Sprintf("alert %s, %s %s, was pushed to %s, who asked for %v %v", id, one.symbol, one.kind, l.Name, l.symbols, l.kinds))
 		}

@@ -60,7 +60,7 @@ func (a *agent) look(m *market) (l look, err error) {
 func (l *look) legs() map[leg]decimal.Decimal {
 	all := map[leg]decimal.Decimal{}
 	for i := range l.open {
-		if key, ok := l.open[i].protects(); ok && l.open[i].Status != "pending_cancel" && !l.waits(&l.open[i]) {
+		if key, ok := l.open[i].protects(); ok && l.open[i].Status != "pending_cancel" && !l.open[i].waits() {
 			all[key] = all[key].Add(l.open[i].left())
 		}
 	}
@@ -68,9 +68,7 @@ func (l *look) legs() map[leg]decimal.Decimal {
 }
 
 // waits reports whether a leg belongs to an entry that is not filled.
-func (l *look) waits(o *order) bool {
-	return o.Status == "held" && slices.ContainsFunc(l.open, func(e order) bool { return e.Side == "buy" })
-}
+func (o *order) waits() bool { return o.Status == "held" }
 
 // differs returns how what is open differs from a plan, "" for not at all. Until the price is
 // beyond the best that a trail has seen, a stop at its level may stand in its place.
@@ -232,7 +230,7 @@ func (l *look) wide(plans []plan, before, fee decimal.Decimal) string {
 	}
 	for i := range l.open {
 		o := &l.open[i]
-		if key, ok := o.protects(); ok && key.kind != targetLeg && !l.waits(o) && o.Status != "pending_cancel" {
+		if key, ok := o.protects(); ok && key.kind != targetLeg && !o.waits() && o.Status != "pending_cancel" {
 			sum = sum.Add(o.left())
 			if key.kind == stopLeg && o.Stop.LessThan(lowest.Sub(tick)) {
 				return fmt.Sprintf("a stop works at %s, and no plan has one below %s", o.Stop, lowest)
@@ -252,7 +250,7 @@ func (a *agent) measure(m *market, since time.Time, before, after look, slow tim
 	stops := func(l look) map[string]bool {
 		ids := map[string]bool{}
 		for i := range l.open {
-			if key, ok := l.open[i].protects(); ok && key.kind != targetLeg && !l.waits(&l.open[i]) {
+			if key, ok := l.open[i].protects(); ok && key.kind != targetLeg && !l.open[i].waits() {
 				ids[l.open[i].ID] = true
 			}
 		}
