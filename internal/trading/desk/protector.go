@@ -422,9 +422,8 @@ func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
 	if p.HasStop() && (!can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg) && !l.works(s, line.ID, order.TakeProfit) {
 		p.TakeProfit = decimal.Zero
 	}
-	behind := ok && line.Best.IsPositive() && q.Last.Cmp(line.Best) != int(line.Side.Sign())
-	if p.TrailPercent.IsPositive() && behind && !can.TrailFrom && !l.trailsNow(s, line) {
-		p.StopLoss, p.TrailPercent = l.nearTick(s, line.Level(), line.Side), decimal.Zero
+	if !l.trailsNow(s, line) {
+		p = l.notWider(s, line, p)
 	}
 	return p
 }
@@ -473,7 +472,7 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 	} else if _, held := l.takes(s, c.Line); held {
 		g.Holder = order.HolderCandela
 	}
-	return l.withLegs(g)
+	return l.goOn(l.withLegs(g), c.Best)
 }
 
 // placeFor records and sends the orders of a line. The rules do not judge them: they only close what
