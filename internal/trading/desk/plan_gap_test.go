@@ -61,7 +61,7 @@ func (s *site) measureExits(words string, answer time.Duration, exits int) []tim
 		gaps, seen := s.watchGaps(), 0
 		for n := 0; n < 8 && len(all) < exits; n++ {
 			p := s.placed(s.sells(s.q("0.01"), ""))
-			time.Sleep(time.Second)
+			time.Sleep(20 * time.Second) // a venue takes so many requests a minute
 			s.wants(s.order(p.ID), order.Filled)
 			found := gaps.All()[seen:]
 			longest := time.Duration(0)

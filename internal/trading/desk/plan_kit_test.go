@@ -2,7 +2,6 @@ package desk_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -76,12 +75,16 @@ func newSite(t *testing.T, venue string) *site {
 		p.open()
 		return s
 	}
+	if venue == alpacaToo {
+		time.Sleep(time.Until(time.Date(2025, time.July, 9, 16, 2, 11, 0, time.UTC))) // it has no bars before, so no tick
+	}
 	network, hosts := fake.NewNetwork(), (*upstream.Hosts)(nil)
 	s := &site{world: newWorld(t)}
 	var shut func()
 	var err error
 	if venue == binanceToo {
-		s.binance, s.symbol = fakebinance.New(fakebinance.Config{Depth: decimal.NewFromInt(10), Symbols: map[string]fakebinance.Features{"BTCUSDT": {}}}), market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+		s.binance = fakebinance.New(fakebinance.Config{Depth: decimal.NewFromInt(10), Funds: map[string]decimal.Decimal{"USDT": decimal.NewFromInt(1_000_000)}})
+		s.symbol = market.Symbol{Venue: "binance", Name: "BTCUSDT"}
 		shut = network.Serve("binance.test:80", s.binance)
 		hosts = upstream.NewHosts(network.Dial)
 		s.broker, err = onBinance{s.binance}.open(hosts)
@@ -165,17 +168,19 @@ func (s *site) move(price string) {
 	case s.alpaca != nil:
 		s.alpaca.SetQuote(s.symbol.Name, p.String(), p.String())
 	}
-	s.bars++
 	f := p.InexactFloat64()
-	e := provider.Event{
-		Sub: provider.Sub{Symbol: s.symbol, Interval: market.Minute1}, Kind: provider.Closed, At: time.Now().Add(time.Hour),
-		Bar: market.Bar{T: time.Now().Unix() + 60*s.bars, O: f, H: f, L: f, C: f, V: 1000},
-	}
-	if s.paper != nil {
-		s.paper.paper.Observe(e, provider.Clock{})
-	}
-	if s.Desk != nil {
-		s.Observe(e)
+	for range 2 { // on paper an order that came with the first is filled by the second
+		s.bars++
+		e := provider.Event{
+			Sub: provider.Sub{Symbol: s.symbol, Interval: market.Minute1}, Kind: provider.Closed, At: time.Now().Add(time.Hour),
+			Bar: market.Bar{T: time.Now().Unix() + 60*s.bars, O: f, H: f, L: f, C: f, V: 1000},
+		}
+		if s.paper != nil {
+			s.paper.paper.Observe(e, provider.Clock{})
+		}
+		if s.Desk != nil {
+			s.Observe(e)
+		}
 	}
 }
 
@@ -279,10 +284,10 @@ func (s *site) working() []string {
 		s.t.Fatal(err)
 	}
 	groups, sizes := make(map[string]*order.Protection), make(map[string]decimal.Decimal)
-	for i, r := range open {
-		key := r.Group.Name
-		if key == "" {
-			key = fmt.Sprint(i)
+	for _, r := range open {
+		key := "group " + r.Group.Name
+		if r.Group.Name == "" {
+			key = "order " + r.VenueID
 		}
 		if groups[key] == nil {
 			groups[key] = &order.Protection{}

@@ -20,6 +20,11 @@ func (s *site) trailed() {
 		s.done(s.buys("0.04", "trail 2"))
 	}
 	s.planned(s.want(s.net("0.04"), "trail 2"))
+	s.upAndBack()
+}
+
+// upAndBack moves the price to 52,000 and then to 51,500.
+func (s *site) upAndBack() {
 	s.move("52000")
 	time.Sleep(2 * time.Second)
 	s.move("51500")
@@ -47,6 +52,7 @@ func TestPlan_ATrailIsNeverWider(t *testing.T) {
 			s.sold(s.q("0.01"))
 			s.asks(s.want(left, "trail 2"))
 			s.works(s.stands(left, "trail 2", "52000"))
+			s.levelAtVenue("50960")
 			if got := s.level(); !got.Equal(s.p("50960")) {
 				s.t.Errorf("after exit %d the level is %v", n, got)
 			}
@@ -60,15 +66,76 @@ func TestPlan_ATrailIsNeverWider(t *testing.T) {
 		s.move("53000")
 		time.Sleep(10 * time.Second)
 		s.planned(s.want(left, "trail 2"))
-		if got := s.level(); !got.Equal(s.p("51940")) {
-			s.t.Errorf("beyond its best price the level is %v", got)
-		}
 		s.move("51930")
 		time.Sleep(10 * time.Second)
 		if held := s.held(); held.GreaterThan(s.q("0.0001")) {
 			s.t.Errorf("below the level %v is held", held)
 		}
 	})
+}
+
+// TestPlan_ATargetBesideATrail holds that a target which is added, moved or cancelled leaves the trail at
+// the level that it has reached.
+func TestPlan_ATargetBesideATrail(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		s.trailed()
+		all := s.net("0.04")
+		for _, words := range []string{"target 55000", "target 54000"} {
+			s.done(s.sells(all, words))
+			s.asks(s.want(all, "trail 2 "+words))
+			s.works(s.stands(all, "trail 2 "+words, "52000"))
+			s.levelAtVenue("50960")
+		}
+		if _, err := s.Cancel(s.t.Context(), caller(), s.legOf(order.TakeProfit).ID); err != nil {
+			s.t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		s.asks(s.want(all, "trail 2"))
+		s.works(s.stands(all, "trail 2", "52000"))
+		s.levelAtVenue("50960")
+	}, onThePaper, binanceToo)
+}
+
+// TestPlan_AnotherTrailBeginsNow holds that a trail of another distance begins at the price of the moment,
+// and not at the best price of the one whose place it takes.
+func TestPlan_AnotherTrailBeginsNow(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		s.trailed()
+		s.done(s.sells(s.net("0.04"), "trail 1"))
+		s.planned(s.want(s.net("0.04"), "trail 1"))
+		s.move("51450") // below 52,000 less 1 %
+		time.Sleep(5 * time.Second)
+		s.sold(s.q("0.01"))
+		s.asks(s.want(s.net("0.04", "-0.01"), "trail 1"))
+		if got := s.level(); !got.Equal(s.p("50985")) {
+			s.t.Errorf("the level is %v", got)
+		}
+		level := "50985"
+		if s.shares { // on the tick, nearer to the price
+			level = "50990"
+		}
+		s.levelAtVenue(level)
+	})
+}
+
+// levelAtVenue holds the price at which the only stop at the venue sells.
+func (s *site) levelAtVenue(want string) {
+	s.t.Helper()
+	open, err := s.broker.Open(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range open {
+		if r.IsStop() {
+			if !r.StopPrice.Equal(s.p(want)) {
+				s.t.Errorf("at the venue the stop sells at %v, want %v", r.StopPrice, s.p(want))
+			}
+			return
+		}
+	}
+	s.t.Error("the venue has no stop")
 }
 
 // TestPlan_AStopAtTheLevelSells holds that the fixed stop which stands for a trail sells at its level.
@@ -116,7 +183,8 @@ func TestPlan_ATrailBesideAnotherLine(t *testing.T) {
 	t.Parallel()
 	atSites(t, func(s *site) {
 		s.done(s.buys("0.02", "stop 48000"))
-		s.trailed2()
+		s.done(s.buys("0.04", "trail 2"))
+		s.upAndBack()
 		trail := s.want(s.net("0.04"), "trail 2")
 		s.sold(s.q("0.01"))
 		s.planned(s.want(s.net("0.02", "-0.01"), "stop 48000"), trail)
@@ -128,14 +196,4 @@ func TestPlan_ATrailBesideAnotherLine(t *testing.T) {
 			s.t.Errorf("the level is %v", got)
 		}
 	}, onThePaper, binanceToo)
-}
-
-// trailed2 is trailed beside another line.
-func (s *site) trailed2() {
-	s.t.Helper()
-	s.done(s.buys("0.04", "trail 2"))
-	s.move("52000")
-	time.Sleep(2 * time.Second)
-	s.move("51500")
-	time.Sleep(2 * time.Second)
 }
