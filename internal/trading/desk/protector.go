@@ -393,10 +393,12 @@ func (l *loop) watchLacking(lacking []order.Order) {
 }
 
 // restExits makes targets of what is left of exits that wait for their price in the book: while they do,
-// the part that they are to close keeps its stop.
+// the part that they are to close keeps its stop. One at a price that the market has passed is about to
+// trade.
 func (l *loop) restExits(s market.Symbol, now time.Time) {
+	q, priced := l.cfg.Market.LastQuote(s)
 	for _, o := range l.book.Open() {
-		if o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
+		if priced && o.Price.Cmp(q.Last) != -int(o.Side.Sign()) || o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
 			o.TimeInForce == order.IOC || o.TimeInForce == order.FOK || l.inFlight[o.ID] || now.Sub(o.Updated) < restGrace || l.changing(s) != "" {
 			continue
 		}
