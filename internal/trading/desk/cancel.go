@@ -264,7 +264,7 @@ func (l *loop) queueCancel(o order.Order) {
 	l.cancels.add(func(ctx context.Context) func() {
 		r, err := l.cfg.Broker.Cancel(ctx, o.Handle())
 		return func() {
-			delete(l.inFlight, o.ID)
+			l.landed(o.ID)
 			l.handleCancelResult(o.ID, r, err)
 		}
 	})

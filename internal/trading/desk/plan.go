@@ -175,11 +175,11 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	if !g.Quantity.Equal(r.Quantity) && g.Asked == "" {
 		g.Asked = r.Spec("", "").Terms()
 	}
-	whole := order.Request{Symbol: r.Symbol, Side: r.Side, Type: order.Market, Quantity: g.Quantity, ReduceOnly: true, Protect: line.Protect, TimeInForce: r.TimeInForce}
+	whole := order.Request{Symbol: r.Symbol, Side: r.Side, Type: order.Market, Quantity: g.Quantity, ReduceOnly: true, Protect: l.notWider(r.Symbol, line, line.Protect), TimeInForce: r.TimeInForce}
 	head := *g
 	head.Spec = whole.Spec(g.ID, g.Owner)
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
-	orders := l.withLegs(head)
+	orders := l.goOn(l.withLegs(head), line.Best)
 	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
 		swapRoles(orders, g)
 	}

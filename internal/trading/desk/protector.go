@@ -393,10 +393,12 @@ func (l *loop) watchLacking(lacking []order.Order) {
 }
 
 // restExits makes targets of what is left of exits that wait for their price in the book: while they do,
-// the part that they are to close keeps its stop.
+// the part that they are to close keeps its stop. One at a price that the market has passed is about to
+// trade.
 func (l *loop) restExits(s market.Symbol, now time.Time) {
+	q, priced := l.cfg.Market.LastQuote(s)
 	for _, o := range l.book.Open() {
-		if o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
+		if priced && o.Price.Cmp(q.Last) != -int(o.Side.Sign()) || o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
 			o.TimeInForce == order.IOC || o.TimeInForce == order.FOK || l.inFlight[o.ID] || now.Sub(o.Updated) < restGrace || l.changing(s) != "" {
 			continue
 		}
@@ -422,9 +424,8 @@ func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
 	if p.HasStop() && (!can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg) && !l.works(s, line.ID, order.TakeProfit) {
 		p.TakeProfit = decimal.Zero
 	}
-	behind := ok && line.Best.IsPositive() && q.Last.Cmp(line.Best) != int(line.Side.Sign())
-	if p.TrailPercent.IsPositive() && behind && !can.TrailFrom && !l.trailsNow(s, line) {
-		p.StopLoss, p.TrailPercent = l.nearTick(s, line.Level(), line.Side), decimal.Zero
+	if !l.trailsNow(s, line) {
+		p = l.notWider(s, line, p)
 	}
 	return p
 }
@@ -473,7 +474,7 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 	} else if _, held := l.takes(s, c.Line); held {
 		g.Holder = order.HolderCandela
 	}
-	return l.withLegs(g)
+	return l.goOn(l.withLegs(g), c.Best)
 }
 
 // placeFor records and sends the orders of a line. The rules do not judge them: they only close what

@@ -164,7 +164,7 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 	orders := append([]order.Order{o}, l.legs(o)...)
 	var events []order.Event
 	for _, one := range orders {
-		delete(l.inFlight, one.ID)
+		l.landed(one.ID)
 		if denial != nil {
 			events = append(events, order.Event{Kind: order.KindDenied, OrderID: one.ID, At: l.now(), Reason: denial.Text, Denial: denial.Record()})
 		} else {
@@ -263,7 +263,7 @@ func (l *loop) ordersNamed(ids []string) []order.Order {
 func (l *loop) handleSwap(head string, d *deferred, groups [][]order.Order, swapped broker.Swapped, err error) {
 	delete(l.deferred, head)
 	for _, id := range d.waitsFor {
-		delete(l.inFlight, id)
+		l.landed(id)
 	}
 	first, _ := l.book.Order(head)
 	if err != nil {

@@ -58,8 +58,10 @@ func (l Line) Level() decimal.Decimal {
 // With returns the line with the prices that are named. What is not named stays.
 func (l Line) With(p Protection, by string) Line {
 	if p.HasStop() {
+		if !p.TrailPercent.Equal(l.Protect.TrailPercent) {
+			l.Best = decimal.Zero // another trail begins at the price of now
+		}
 		l.Protect.StopLoss, l.Protect.StopLossLimit, l.Protect.TrailPercent = p.StopLoss, p.StopLossLimit, p.TrailPercent
-		l.Best = decimal.Zero // a trail begins at the price of now
 	}
 	if p.TakeProfit.IsPositive() {
 		l.Protect.TakeProfit = p.TakeProfit
