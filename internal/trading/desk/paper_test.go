@@ -156,7 +156,7 @@ func TestPaper_TheStopIsKept(t *testing.T) {
 		rests.Type, rests.Price = order.Limit, dec("52000")
 		far.StopPrice = dec("48000")
 		opens.ReduceOnly, opens.StopPrice, opens.Replaces = false, dec("48000"), stop
-		for rule, r := range map[string]order.Request{"allow_wider_stop: trail_percent": trail, "allow_wider_stop: stop_loss": far, "Say reduce_only true": opens} {
+		for rule, r := range map[string]order.Request{"allow_wider_stop: trail_percent": trail, "allow_wider_stop: stop_price": far, "Say reduce_only true": opens} {
 			if _, err := p.Place(t.Context(), caller(), r); err == nil || !strings.Contains(err.Error(), rule) {
 				t.Errorf("%s: %v", rule, err)
 			}
