@@ -3,6 +3,7 @@ package desk_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ type planSequence struct {
 }
 
 // planRounds is how many sequences of a plan each venue runs in the short form.
-var planRounds = flag.Int("plans", 12, "sequences of a plan at each venue") //nolint:gochecknoglobals // a flag
+var planRounds = flag.Int("plans", 12, "sequences of a plan at each venue")
 
 // planCount is what all sequences did.
 type planCount struct {
@@ -247,6 +248,12 @@ func (s *planSequence) slack(quantity decimal.Decimal) decimal.Decimal {
 		return decimal.Zero
 	}
 	return decimal.Min(quantity.Shift(-2), s.book().Position(s.symbol()).Fees[s.fee()])
+}
+
+// holds returns what the venue holds, and what it took from elsewhere as a fee.
+func (s *planSequence) holds() decimal.Decimal {
+	p := s.book().Position(s.symbol())
+	return s.held().Add(p.Fees[s.fee()]).Sub(p.FeesInBase)
 }
 
 // least is the smallest quantity that the venue trades.
@@ -478,15 +485,15 @@ func (s *planSequence) compare() {
 	}
 	var problems []string
 	for i, m := range s.models {
-		if problem := s.differs(m, open); problem == "" {
+		problem := s.differs(m, open)
+		if problem == "" {
 			s.models = slices.Clone(s.models[i : i+1])
 			s.count.mu.Lock()
 			s.count.compared++
 			s.count.mu.Unlock()
 			return
-		} else {
-			problems = append(problems, problem)
 		}
+		problems = append(problems, problem)
 	}
 	for _, r := range s.desk().Status().State.Restrictions {
 		if r.Kind == guard.Unprotected {
@@ -509,13 +516,10 @@ func cmpGroup(o order.Order) string {
 // differs returns in what the orders at the venue differ from a plan. A trail may have a stop in its
 // place that is not wider, and less than the venue trades needs no order.
 func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) string {
-	if held := s.held(); !m.held.Equal(held) && !(m.held.IsZero() && held.IsNegative()) {
+	if !m.held.Equal(s.holds()) {
 		return fmt.Sprintf("the model holds %v, the venue %v", m.held, s.held())
 	}
-	want, left := m.legs(s.step()), make(map[string]decimal.Decimal)
-	for key, quantity := range open {
-		left[key] = quantity
-	}
+	want, left := m.legs(s.step()), maps.Clone(open)
 	dust := dec("12").Div(s.last())
 	for key, quantity := range want {
 		has := left[key]

@@ -44,7 +44,7 @@ func (l *loop) changing(s market.Symbol) string {
 func (l *loop) deferSend(caller principal.Caller, p proposal, requestedAt time.Time, m symbolMarket) *callResult {
 	d := &deferred{caller: caller, requestedAt: requestedAt.Round(0), market: m, asked: p.asked.ID, change: p.change, filled: make(map[string]decimal.Decimal)}
 	now, head := l.now(), p.orders[0].ID
-	var events []order.Event
+	events := make([]order.Event, 0, len(p.orders)+len(p.ends)+1)
 	for i := range p.orders {
 		events = append(events, order.Event{Kind: order.KindCreated, OrderID: p.orders[i].ID, At: now, Origin: &p.orders[i]})
 	}
