@@ -33,8 +33,8 @@ type planOrder struct {
 }
 
 // TestLines_CoverWhatEntriesBrought draws entries with a stop, their legs, exits and fills that are
-// reported in another order than they happened. Once all is known, every unit that is held has a line,
-// and lines are never for more than is held.
+// reported in another order than they happened, or entries of both sides. Once all is known, every unit
+// that is held has a line, and lines are never for more than is held.
 func TestLines_CoverWhatEntriesBrought(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(longtest.Pick(2000, 100_000)) {
@@ -92,9 +92,11 @@ func (w *planWorld) step(bothSides bool) {
 			w.trade(w.orders[w.random.IntN(len(w.orders))])
 		}
 	case 5:
-		if w.exit(); bothSides { // an entry of the other side could be reported before it, and close what it closes
-			w.report(len(w.late))
-		}
+		w.exit()
+	}
+	if bothSides { // reported late, what an exit closes would be closed by an entry of the other side
+		w.report(len(w.late))
+		return
 	}
 	w.report(w.random.IntN(len(w.late) + 1))
 }
