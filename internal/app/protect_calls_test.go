@@ -1,9 +1,11 @@
 package app
 
 import (
-	"candela/internal/trading/guard"
+	"time"
 
 	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/guard"
 )
 
 const protectHead = `
@@ -104,7 +106,7 @@ func paperExits() []mistake {
 		{name: "a second stop, further away", arguments: `{"side":"sell","reduce_only":true,"stop_loss":47000}`, rule: "allow_wider_stop", says: "48000"},
 		{
 			name: "a stop moved away", arguments: `{"side":"sell","reduce_only":true,"stop_loss":47000,"take_profit":53000,"replaces":"PAIR_STOP"}`,
-			rule: "allow_wider_stop", says: "PAIR_STOP",
+			rule: "allow_wider_stop", says: "line PAIR_HEAD",
 		},
 		{name: "an unknown order replaced", arguments: `{"side":"sell","reduce_only":true,"stop_loss":48500,"take_profit":53000,"replaces":"nothing"}`, rule: "unknown_order", says: "PAIR_HEAD", next: `{"replaces":"PAIR_STOP"}`},
 		{name: "a closed order replaced", arguments: `{"side":"sell","reduce_only":true,"stop_loss":48500,"take_profit":53000,"replaces":"BOUGHT_HEAD"}`, rule: "order_closed", says: "filled", next: `{"replaces":"absent"}`},
@@ -112,12 +114,17 @@ func paperExits() []mistake {
 			name: "an order in another symbol replaced", before: func(f *floor) { f.place("OTHER", `{"symbol":"ETHUSDT","type":"limit","price":1950}`) },
 			arguments: `{"side":"sell","reduce_only":true,"stop_loss":48500,"take_profit":53000,"replaces":"OTHER_HEAD"}`, rule: "order_closed", says: "ETHUSDT", next: `{"replaces":"PAIR_STOP"}`,
 		},
-		{name: "a target that would end with its stop", arguments: `{"side":"sell","reduce_only":true,"stop_loss":48500,"replaces":"PAIR_STOP"}`, rule: "missing_argument", says: "53000 keeps it", next: `{"take_profit":53000}`},
 		{
 			name: "the same key with another stop", before: func(f *floor) {
 				f.place("KEYED", `{"type":"limit","price":49000,"stop_loss":48000,"idempotency_key":"k"}`)
 			},
 			arguments: `{"type":"limit","price":49000,"stop_loss":47500,"idempotency_key":"k"}`, rule: "idempotency_key_used", says: "stop_loss 48000", next: `{"idempotency_key":"k2"}`, free: "idempotency_key",
+		},
+		{
+			name: "a part that is no line", before: func(f *floor) {
+				f.place("PART", `{"side":"sell","quantity":0.04,"reduce_only":true,"take_profit":52000}`)
+			},
+			arguments: `{"side":"sell","quantity":0.05,"reduce_only":true,"stop_loss":48500}`, rule: "which_line", says: "Give 0.1 to change all of it",
 		},
 		{name: "a stop moved too late", tool: "cancel_order", arguments: `{"order_id":"BOUGHT_HEAD"}`, rule: "order_closed", says: "get_orders", nextTool: "get_orders", next: `{"filter":"open"}`},
 	}
@@ -135,7 +142,7 @@ func riskMistakes() []mistake {
 		},
 		{
 			name: "the last stop cancelled", tool: "cancel_order", arguments: `{"order_id":"ENTRY_STOP"}`, rule: "last_stop", says: "reduce_only",
-			nextTool: "place_order", next: `{"symbol":"BTCUSDT","side":"sell","quantity":0.04,"reduce_only":true,"stop_loss":48600,"take_profit":53000,"replaces":"ENTRY_STOP"}`, free: "stop_loss",
+			nextTool: "place_order", next: `{"symbol":"BTCUSDT","side":"sell","quantity":0.04,"reduce_only":true,"stop_loss":48600,"replaces":"ENTRY_STOP"}`, free: "stop_loss",
 		},
 	}
 }
@@ -166,8 +173,18 @@ func binanceMistakes() []mistake {
 		},
 		{name: "a sale of what legs hold", arguments: `{"side":"sell","quantity":0.09}`, rule: "reserved", says: "PAIR_STOP", next: `{"reduce_only":true}`},
 		{name: "a sale of more than is held", arguments: `{"side":"sell","quantity":0.2,"reduce_only":true}`, rule: "reduce_only", says: "The nearest is"},
-		{name: "a target moved without its stop", arguments: `{"side":"sell","quantity":0.09,"reduce_only":true,"take_profit":54000,"replaces":"PAIR_HEAD"}`, rule: "missing_argument", says: "48000 keeps it", next: `{"stop_loss":48000}`},
-		{name: "a stop moved away", arguments: `{"side":"sell","quantity":0.09,"reduce_only":true,"stop_loss":47000,"take_profit":53000,"replaces":"PAIR_STOP"}`, rule: "allow_wider_stop", says: "PAIR_STOP"},
+		{name: "a stop moved away", arguments: `{"side":"sell","quantity":0.09,"reduce_only":true,"stop_loss":47000,"take_profit":53000,"replaces":"PAIR_STOP"}`, rule: "allow_wider_stop", says: "line PAIR_HEAD"},
+		{
+			name: "more stops than the venue holds", before: func(f *floor) {
+				for range 4 {
+					f.place("MORE", `{"quantity":0.01,"stop_loss":48000}`)
+				}
+			},
+			arguments: `{"quantity":0.01,"stop_loss":48500}`, rule: "max_stops", says: "binance holds 5 stops", next: `{"stop_loss":"absent"}`,
+		},
+		{
+			name: "a part of a line beyond them", arguments: `{"side":"sell","quantity":0.05,"reduce_only":true,"stop_loss":48500,"replaces":"PAIR_STOP"}`, rule: "max_stops", says: "the quantity of a line",
+		},
 	}
 }
 
@@ -187,12 +204,20 @@ func alpacaMistakes() []mistake {
 		{name: "a trigger at market of a crypto pair", arguments: `{"symbol":"BTC/USD","quantity":0.1,"stop_price":51000}`, rule: "protection_not_native", says: "Use type limit with price", next: `{"type":"limit","price":51255}`},
 		{name: "fok for a crypto pair", arguments: `{"symbol":"BTC/USD","quantity":0.1,"type":"limit","price":49000,"time_in_force":"fok"}`, rule: "venue_time_in_force", says: "alpaca has gtc, ioc"},
 		{
-			name: "one leg of a bracket cancelled", before: func(f *floor) { f.place("ENTRY", `{"stop_loss":190,"take_profit":220}`) },
+			name: "one leg of a bracket cancelled", before: func(f *floor) { f.place("ENTRY", `{"type":"limit","price":198,"stop_loss":190,"take_profit":220}`) },
 			tool: "cancel_order", arguments: `{"order_id":"ENTRY_STOP"}`, rule: "leg_of_pair", says: "Use cancel_order with ENTRY_HEAD", next: `{"order_id":"ENTRY_HEAD"}`, nextTool: "cancel_order",
 		},
 		{
 			name: "a pair for parts of shares", before: func(f *floor) { f.place("AGAIN", `{"quantity":5}`) },
 			arguments: `{"side":"sell","quantity":1.5,"reduce_only":true,"stop_loss":190}`, rule: "venue_whole_legs", says: "whole units",
+		},
+		{
+			name: "another stop while the entry is filled", before: func(f *floor) {
+				f.place("PART", `{"type":"limit","price":198,"stop_loss":190,"take_profit":220}`)
+				f.trade(f.ids["PART_HEAD"], decimal.NewFromInt(4))
+				time.Sleep(5 * time.Second)
+			},
+			arguments: `{"side":"sell","quantity":9,"reduce_only":true,"stop_loss":192}`, rule: "entry_open", says: "its stop and target belong to it", nextTool: "cancel_order", next: `{"order_id":"PART_HEAD"}`,
 		},
 		{name: "a sale of shares that are not held", arguments: `{"side":"sell","quantity":100,"reduce_only":true,"stop_loss":190}`, rule: "reduce_only", says: "The nearest is"},
 	}

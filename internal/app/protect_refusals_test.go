@@ -50,7 +50,8 @@ type floor struct {
 	name   string            // of the call
 	ids    map[string]string // of orders, by the names that calls use for them
 
-	orders  func() int // at the venue
+	orders  func() int                                // at the venue
+	trade   func(id string, quantity decimal.Decimal) // of an order there
 	changed *atomic.Int64
 }
 
@@ -229,6 +230,7 @@ func onAlpaca(t *testing.T) *floor {
 		f.price(market.Symbol{Venue: "alpaca", Name: name}, price)
 	}
 	f.orders = func() int { return len(venue.Truth().Orders) }
+	f.trade = func(id string, quantity decimal.Decimal) { venue.Trade(id, quantity) }
 	hosts := f.serve("alpaca.test:80", venue, fakealpaca.Changes)
 	b, err := alpaca.New(hosts, alpaca.Config{
 		Keys: stocks.NewKeys(fakealpaca.KeyID, fakealpaca.Secret), URL: "http://alpaca.test", DataURL: "http://alpaca.test", Now: time.Now,
@@ -379,7 +381,7 @@ func (m mistake) correct(f *floor, name string, r refused) string {
 		name = m.nextTool
 	}
 	arguments := f.decode(next)
-	if m.tool == "" {
+	if m.tool == "" && m.nextTool == "" {
 		arguments = f.decode(m.arguments)
 		maps.Copy(arguments, f.decode(next))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -197,26 +196,22 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 	if !bare.GreaterThan(before) {
 		return nil
 	}
-	group := slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
-	return lastStop(o, bare, group)
+	stop := o
+	for _, end := range ends {
+		if end.IsStop() {
+			stop = end
+		}
+	}
+	return lastStop(o, stop, bare)
 }
 
 // lastStop is the fault of a cancel that would leave a part of a position without a stop. It
 // says how the position is closed, and how its stop is moved.
-func lastStop(o order.Order, bare decimal.Decimal, group []order.Order) error {
-	stop, prices := o, []string{"stop_loss with the new price"}
-	for _, other := range group {
-		switch {
-		case other.IsStop():
-			stop = other
-		case other.Role == order.TakeProfit:
-			prices = append(prices, fmt.Sprintf("take_profit %v", other.Price))
-		}
-	}
+func lastStop(o, stop order.Order, bare decimal.Decimal) error {
 	return fault.New(fault.Conflict, "last_stop",
 		"Without order %s, %v of %v would have no stop, and require_stop wants one. Nothing was cancelled. "+
-			"To close the position use place_order with side %v, type market, quantity %v and reduce_only true; to move its stop add replaces %s, %s.",
-		o.ID, bare, o.Symbol, stop.Side, bare, stop.ID, strings.Join(prices, " and ")).About("order_id", o.ID, "an order that is not the last stop of a position")
+			"To close the position use place_order with side %v, type market, quantity %v and reduce_only true; to move its stop add stop_loss with the new price and replaces %s.",
+		o.ID, bare, o.Symbol, stop.Side, bare, stop.ID).About("order_id", o.ID, "an order that is not the last stop of a position")
 }
 
 // entryLeftBare returns an open entry whose stop ends and which does not end with it.

@@ -218,6 +218,7 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 		return err
 	}
 	l.eventsSinceSnapshot += len(kept)
+	l.noteReported(kept)
 	touched := make(map[string]bool, 1)
 	for _, e := range kept {
 		if err := l.book.Apply(e); err != nil {

@@ -16,6 +16,7 @@ import (
 
 // proposal is what a request asks for: orders, and a change of the plan of its symbol.
 type proposal struct {
+	said   order.Request  // the client's words, by which it is judged
 	asked  order.Origin   // the order that the client asked for, one of orders
 	orders []order.Origin // that are sent in one request, first the head
 	ends   []order.Order  // that must end before they are sent
@@ -36,11 +37,11 @@ type planChange struct {
 
 // propose works out what a request asks for.
 func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Facts) (proposal, error) {
-	asked := r
+	p := proposal{said: r, facts: facts}
 	r = l.asPlan(caller, r, facts)
-	p := proposal{facts: facts, asked: l.origin(caller, r)}
-	if r.Side != asked.Side || r.Spec("", "").Terms() != asked.Spec("", "").Terms() {
-		p.asked.Asked = asked.Spec("", "").Terms()
+	p.asked = l.origin(caller, r)
+	if terms := p.said.Spec("", "").Terms(); terms != p.asked.Terms() {
+		p.asked.Asked = terms
 	}
 	leg, err := l.replacedOrders(&p, r)
 	if err != nil {
@@ -131,11 +132,11 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	before, inst := l.lines(s), l.instruments[s]
 	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
 	leg = cmp.Or(leg, l.refusedLine(s, r.Quantity))
-	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity)}
+	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s)}
 	after, concerned, ok := c.Apply(before, bare)
 	p.intent = intent(*g)
 	if !ok {
-		p.intent.Unclear = before
+		p.intent.Unclear = slices.DeleteFunc(before, func(l order.Line) bool { return !l.Quantity.IsPositive() })
 		p.orders = []order.Origin{*g}
 		return
 	}
@@ -195,10 +196,10 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 		}
 	}
 	stop, lines, count := p.intent.Unclear, p.intent.Lines, p.intent.Stops
-	own := r
-	own.Quantity = g.Quantity
+	said := p.said
+	said.Quantity = g.Quantity
 	judged := p.asked
-	judged.Spec = own.Spec(g.ID, g.Owner)
+	judged.Spec = said.Spec(g.ID, g.Owner)
 	p.intent = intent(judged)
 	p.intent.Unclear, p.intent.Lines, p.intent.Stops = stop, lines, count
 }
@@ -231,7 +232,7 @@ func (l *loop) judgeProposal(p *proposal) *guard.Denial {
 func (l *loop) filling(p *proposal) *guard.Denial {
 	for _, o := range p.ends {
 		if o.Role == order.Entry {
-			return guard.NotFreed("entry_open", "Order "+o.ID+" is being filled, and its stop and target belong to it. Cancel it with cancel_order, or replace it with all its prices.")
+			return guard.NotFreed("entry_open", "Order "+o.ID+" is being filled, and its stop and target belong to it. Use cancel_order with order_id "+o.ID+" to end what is left of it, or replaces "+o.ID+" with all its prices.")
 		}
 	}
 	return nil
@@ -279,7 +280,17 @@ func (l *loop) feeSlack(s market.Symbol, quantity decimal.Decimal) decimal.Decim
 	return decimal.Min(decimal.Max(fees, decimal.Zero), quantity.Shift(-2))
 }
 
-// changed returns the event that records a plan, none if it stays.
+// least returns the smallest quantity that the venue trades.
+func (l *loop) least(s market.Symbol) decimal.Decimal {
+	inst := l.instruments[s]
+	least := decimal.Max(inst.MinQuantity, inst.Step)
+	if q, ok := l.cfg.Market.LastQuote(s); ok && q.Last.IsPositive() {
+		least = decimal.Max(least, inst.MinNotional.DivRound(q.Last, 8))
+	}
+	return least
+}
+
+// planned returns the event that records a plan, none if it stays.
 func (l *loop) planned(s market.Symbol, lines []order.Line) []order.Event {
 	if lines == nil {
 		return nil

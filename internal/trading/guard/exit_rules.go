@@ -76,9 +76,18 @@ func checkMaxStops(q *orderCheck) *Denial {
 	if most == 0 || q.Stops <= most || q.Holder != "" {
 		return nil
 	}
-	return deny("", strconv.Itoa(q.Stops), strconv.Itoa(most),
-		"%s holds %d stops in %v at a time, and this would be number %d. Change a stop that is there with replaces, or close a part of the position first.",
-		q.venue(), most, q.Symbol, q.Stops)
+	field, next := "stop_loss", "Omit stop_loss and then set one stop for the whole position with reduce_only"
+	var nearest []string
+	if q.ReduceOnly {
+		field, next = "quantity", "Give the quantity of a line of its plan, or of the whole position"
+		for _, l := range q.Lines {
+			nearest = append(nearest, l.Quantity.String())
+		}
+	}
+	d := deny(field, strconv.Itoa(q.Stops), strconv.Itoa(most), "%s holds %d stops in %v at a time, and this would be number %d. %s, or close a part of the position first.",
+		q.venue(), most, q.Symbol, q.Stops, next)
+	d.Nearest = nearest
+	return d
 }
 
 // nextStop returns the price that triggers the stop with which the order closes the

@@ -127,9 +127,17 @@ func protectiveRefusals() map[string]refusal {
 			},
 		},
 		"one stop more than the venue holds": {
-			"max_stops", "5", "6", "binance holds 5 stops in binance:BTCUSDT at a time, and this would be number 6. Change a stop that is there with replaces, or close a part of the position first.", "", "",
+			"max_stops", "5", "6", "binance holds 5 stops in binance:BTCUSDT at a time, and this would be number 6. Omit stop_loss and then set one stop for the whole position with reduce_only, or close a part of the position first.", "stop_loss", "",
 			func(s *scene) {
 				s.protect("58000", "66000")
+				s.Capabilities.MaxStops, s.Stops = 5, 6
+			},
+		},
+		"a part of a line with a stop more than the venue holds": {
+			"max_stops", "5", "6", "Give the quantity of a line of its plan, or of the whole position, or close a part of the position first.", "quantity", "0.1",
+			func(s *scene) {
+				s.exit("0.02", order.Protection{StopLoss: dec("58500")})
+				s.line(order.Protection{StopLoss: dec("58000")})
 				s.Capabilities.MaxStops, s.Stops = 5, 6
 			},
 		},

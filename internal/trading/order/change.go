@@ -15,11 +15,12 @@ type Change struct {
 	Protect  Protection      // the prices that are named
 	Step     decimal.Decimal // of quantities at the venue; zero for any
 	Slack    decimal.Decimal // how much more than there is may be asked for: a fee was taken from it
+	Least    decimal.Decimal // less than this is not traded, so no line is left with it
 }
 
 // Apply returns the lines after the change, and the IDs of those that it concerns. It returns false
 // if the quantity is neither the whole position, nor a line, nor a part of what no line is for, nor
-// of the only line.
+// of the only line. A line whose entry has brought nothing yet stays as it is.
 func (c Change) Apply(lines []Line, bare decimal.Decimal) (after []Line, concerned []string, ok bool) {
 	after = slices.Clone(lines)
 	whole := bare
@@ -32,8 +33,10 @@ func (c Change) Apply(lines []Line, bare decimal.Decimal) (after []Line, concern
 		return nil, nil, false
 	case c.Line == "" && c.means(whole):
 		for i := range after {
-			after[i] = after[i].With(c.Protect, c.ID)
-			concerned = append(concerned, after[i].ID)
+			if after[i].Quantity.IsPositive() {
+				after[i] = after[i].With(c.Protect, c.ID)
+				concerned = append(concerned, after[i].ID)
+			}
 		}
 		if bare.IsPositive() {
 			after, concerned = append(after, c.line(bare)), append(concerned, c.ID)
@@ -83,11 +86,11 @@ func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 	if c.Line != "" {
 		return lineIndex(lines, c.Line)
 	}
-	if len(lines) == 1 && bare.IsZero() {
-		return 0
-	}
-	var same, lacking []int
+	var held, same, lacking []int
 	for i, l := range lines {
+		if l.Quantity.IsPositive() {
+			held = append(held, i)
+		}
 		if c.means(l.Quantity) {
 			same = append(same, i)
 			if !l.Protect.HasStop() {
@@ -96,6 +99,8 @@ func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 		}
 	}
 	switch {
+	case len(held) == 1 && bare.IsZero():
+		return held[0]
 	case len(same) == 1:
 		return same[0]
 	case len(lacking) == 1 && c.Protect.HasStop():
@@ -105,11 +110,12 @@ func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 	}
 }
 
-// means reports whether the quantity stands for all of another, which may be off the venue's step
-// or smaller by a fee.
+// means reports whether the quantity stands for all of another, which may be off the venue's step,
+// smaller by a fee, or larger by less than the venue trades.
 func (c Change) means(all decimal.Decimal) bool {
-	return all.IsPositive() && (c.Quantity.Equal(RoundDown(all, c.Step)) || c.Quantity.Equal(all) ||
-		c.Quantity.GreaterThan(all) && c.Quantity.LessThanOrEqual(all.Add(c.Slack)))
+	left := all.Sub(c.Quantity)
+	return all.IsPositive() && c.Quantity.IsPositive() && (c.Quantity.Equal(RoundDown(all, c.Step)) ||
+		left.LessThan(c.Least) && !left.IsNegative() || left.IsNegative() && left.GreaterThanOrEqual(c.Slack.Neg()))
 }
 
 // line returns a new line.

@@ -38,6 +38,7 @@ func RunOrders(t *testing.T, open func(t *testing.T, dir string) OrderStore) {
 		"a batch is persisted whole or not at all":         wholeBatch,
 		"orders are found by their owner alone":            foreignOrders,
 		"replay equals the projection":                     replayEqualsProjection,
+		"all orders of an owner are listed":                listsAll,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

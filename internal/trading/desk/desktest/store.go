@@ -228,6 +228,14 @@ func (s *Store) OrderByKey(_ context.Context, owner principal.Owner, key string)
 	return found(o, ok && key != "")
 }
 
+// ListOrders returns orders after a mark, newest first, and how many come after them.
+func (s *Store) ListOrders(_ context.Context, owner principal.Owner, after order.Mark, most int) ([]order.Order, int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	orders, left := s.of(owner).book.List(after, most)
+	return orders, left, nil
+}
+
 func found(o order.Order, ok bool) (order.Order, error) {
 	if !ok {
 		return order.Order{}, &fault.Error{Kind: fault.NotFound, Code: "order_not_found", Message: "no such order"}
