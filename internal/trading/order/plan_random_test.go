@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -23,6 +24,7 @@ type planWorld struct {
 	trades int
 	late   []order.Event
 	held   decimal.Decimal // by the trades that happened
+	truth  []order.Line    // by the trades in the order in which they happened
 	orders []*planOrder
 }
 
@@ -50,10 +52,21 @@ func TestLines_CoverWhatEntriesBrought(t *testing.T) {
 		for _, l := range lines {
 			sum = sum.Add(l.Quantity)
 		}
-		if !held.Equal(w.held) || !sum.Equal(held.Abs()) {
-			t.Fatalf("seed %d: %v is held, want %v, lines are for %v: %+v\n%s", n, held, w.held, sum, lines, fmt.Sprint(w.log))
+		if !held.Equal(w.held) || !sum.Equal(held.Abs()) || bothSides && shape(lines) != shape(w.truth) {
+			t.Fatalf("seed %d: %v is held, want %v, lines are for %v: %s, want %s\n%v", n, held, w.held, sum, shape(lines), shape(w.truth), w.log)
 		}
 	}
+}
+
+// shape writes the lines that are for something.
+func shape(lines []order.Line) string {
+	var all []string
+	for _, l := range lines {
+		if l.Quantity.IsPositive() {
+			all = append(all, l.ID+" "+l.Quantity.String())
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func (w *planWorld) note(format string, args ...any) {
@@ -111,7 +124,8 @@ func (w *planWorld) enter(side order.Side) {
 	w.note("entry %s %v %v", id, side, g.Quantity)
 	lines := append(w.Lines(g.Symbol), order.Line{ID: id, Side: side, Protect: g.Protect, By: id})
 	w.apply(created(g), event(id, order.KindSent), created(leg), event(leg.ID, order.KindSent), order.Planned(g.Symbol, lines), event(id, order.KindAccepted), event(leg.ID, order.KindAccepted))
-	w.orders = append(w.orders, &planOrder{g, g.Quantity}, &planOrder{leg, decimal.Zero})
+	w.orders = append(w.orders, &planOrder{g, g.Quantity}, &planOrder{leg, g.Quantity})
+	w.truth = append(w.truth, order.Line{ID: id, Side: side})
 }
 
 // exit closes a part of what is held, of all lines or of one.
@@ -137,9 +151,12 @@ func (w *planWorld) exit() {
 // it, a stop closes what its entry brought.
 func (w *planWorld) trade(o *planOrder) {
 	most := o.left
-	if o.Role != order.Entry {
-		against := decimal.Max(w.held.Mul(decimal.NewFromInt(-o.Side.Sign())), decimal.Zero)
-		most = decimal.Min(most, against)
+	switch o.Role {
+	case order.StopLoss:
+		most = decimal.Min(most, w.truth[w.lineOf(o.Parent)].Quantity)
+	case order.Exit:
+		most = decimal.Min(most, decimal.Max(w.held.Mul(decimal.NewFromInt(-o.Side.Sign())), decimal.Zero))
+	default:
 	}
 	if !most.IsPositive() {
 		return
@@ -147,12 +164,36 @@ func (w *planWorld) trade(o *planOrder) {
 	quantity := decimal.NewFromInt(1 + w.random.Int64N(most.IntPart()))
 	o.left = o.left.Sub(quantity)
 	w.trades++
+	w.follow(o, quantity)
 	w.held = w.held.Add(quantity.Mul(decimal.NewFromInt(o.Side.Sign())))
-	if i := slices.IndexFunc(w.orders, func(leg *planOrder) bool { return leg.Parent == o.ID && leg.Role == order.StopLoss }); i >= 0 {
-		w.orders[i].left = w.orders[i].left.Add(quantity)
-	}
 	w.note("%s trades %v, %v is held", o.ID, quantity, w.held)
 	w.late = append(w.late, filled(trade(o.Origin, w.trades, quantity.String(), "100")))
+}
+
+// follow changes the true lines by a trade: a stop closes its own line, anything else the oldest of the other
+// side, and what an entry brings beyond that is for its line.
+func (w *planWorld) follow(o *planOrder, quantity decimal.Decimal) {
+	take := func(l *order.Line) {
+		part := decimal.Min(l.Quantity, quantity)
+		l.Quantity, quantity = l.Quantity.Sub(part), quantity.Sub(part)
+	}
+	if o.Role == order.StopLoss {
+		take(&w.truth[w.lineOf(o.Parent)])
+		return
+	}
+	for i := range w.truth {
+		if w.truth[i].Side != o.Side {
+			take(&w.truth[i])
+		}
+	}
+	if o.Role == order.Entry {
+		l := &w.truth[w.lineOf(o.ID)]
+		l.Quantity = l.Quantity.Add(quantity)
+	}
+}
+
+func (w *planWorld) lineOf(id string) int {
+	return slices.IndexFunc(w.truth, func(l order.Line) bool { return l.ID == id })
 }
 
 // report reports some of the trades that are not known, in any order.
