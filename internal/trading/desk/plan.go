@@ -176,10 +176,13 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	if !g.Quantity.Equal(r.Quantity) && g.Asked == "" {
 		g.Asked = r.Spec("", "").Terms()
 	}
-	whole := order.Request{Symbol: r.Symbol, Side: r.Side, Type: order.Market, Quantity: g.Quantity, ReduceOnly: true, Protect: l.notWider(r.Symbol, line, line.Protect), TimeInForce: r.TimeInForce}
+	whole := l.lineRequest(r.Symbol, line)
+	whole.TimeInForce = r.TimeInForce
 	head := *g
 	head.Spec = whole.Spec(g.ID, g.Owner)
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
+	whole.Protect = l.notWider(r.Symbol, line, line.Protect)
+	head.Spec = whole.Spec(g.ID, g.Owner)
 	orders := l.goOn(l.withLegs(head), line.Best)
 	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
 		swapRoles(orders, g)
@@ -221,11 +224,34 @@ func (l *loop) judgeProposal(p *proposal) *guard.Denial {
 		return denial
 	}
 	if p.change != nil {
-		if denial := cmp.Or(l.filling(p), guard.Takes(l.cfg.Policy, intent(p.orders[0]), p.facts)); denial != nil {
+		if denial := cmp.Or(l.filling(p), l.notTakenOf(p)); denial != nil {
 			return denial
 		}
 	}
 	return guard.CheckReplacing(l.cfg.Policy, p.intent, p.facts, p.asked.Replaces)
+}
+
+// notTakenOf denies a change that leaves a line with prices which the venue cannot hold together.
+func (l *loop) notTakenOf(p *proposal) *guard.Denial {
+	for _, line := range p.lines {
+		if !slices.Contains(p.change.concerned, line.ID) {
+			continue
+		}
+		r := l.lineRequest(p.asked.Symbol, line)
+		facts := p.facts
+		facts.Capabilities, _ = l.takes(p.asked.Symbol, line)
+		if denial := guard.Takes(l.cfg.Policy, guard.Intent{Spec: r.Spec("", ""), Broker: p.asked.Broker, Mode: p.asked.Mode}, facts); denial != nil {
+			return denial
+		}
+	}
+	return nil
+}
+
+// lineRequest returns the request for all that a line asks for.
+func (l *loop) lineRequest(s market.Symbol, line order.Line) order.Request {
+	return order.Request{
+		Symbol: s, Side: line.Side.Opposite(), Type: order.Market, Quantity: order.RoundDown(line.Quantity, l.instruments[s].Step), ReduceOnly: true, Protect: line.Protect,
+	}
 }
 
 // filling denies a change of the prices of an entry that may bring more: the venue has its legs.

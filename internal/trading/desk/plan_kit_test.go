@@ -260,14 +260,16 @@ func (s *site) lines() []string {
 
 func (*site) words(quantity decimal.Decimal, p order.Protection) string {
 	text := quantity.String()
+	var textSb263 strings.Builder
 	for _, one := range []struct {
 		name  string
 		value decimal.Decimal
 	}{{"stop", p.StopLoss}, {"trail", p.TrailPercent}, {"target", p.TakeProfit}} {
 		if one.value.IsPositive() {
-			text += " " + one.name + " " + one.value.String()
+			textSb263.WriteString(" " + one.name + " " + one.value.String())
 		}
 	}
+	text += textSb263.String()
 	return text
 }
 

@@ -84,6 +84,9 @@ func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.P
 			same = append(same, i)
 		}
 	}
+	if bareOf := slices.DeleteFunc(slices.Clone(same), func(i int) bool { return m.lines[i].stop.IsPositive() || m.lines[i].trail.IsPositive() }); len(same) > 1 && p.HasStop() {
+		same = bareOf // the only one without a stop
+	}
 	switch {
 	case len(same) == 1 && is(m.lines[same[0]].quantity):
 		m.lines[same[0]].name(p)

@@ -124,8 +124,18 @@ func (s *planSequence) act() {
 		do    func()
 	}
 	steps := []step{
-		{"enter", 4, s.enter}, {"buy", 2, s.buy}, {"protect", 4, s.protect}, {"replace", 2, s.replace}, {"exit", 4, s.exit}, {"cancel", 2, s.cancelLeg},
-		{"walk", 2, s.walk}, {"trade", 1, s.tradeTarget}, {"fault", 2, s.fail}, {"restart", 1, s.again}, {"halt", 1, s.halt}, {"kill", 1, s.killDuring},
+		{"enter", 4, s.enter},
+		{"buy", 2, s.buy},
+		{"protect", 4, s.protect},
+		{"replace", 2, s.replace},
+		{"exit", 4, s.exit},
+		{"cancel", 2, s.cancelLeg},
+		{"walk", 2, s.walk},
+		{"trade", 1, s.tradeTarget},
+		{"fault", 2, s.fail},
+		{"restart", 1, s.again},
+		{"halt", 1, s.halt},
+		{"kill", 1, s.killDuring},
 	}
 	sum := 0
 	for _, one := range steps {

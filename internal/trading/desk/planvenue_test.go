@@ -248,12 +248,15 @@ func (v planAtFake) book() *order.Book { return v.day.book() }
 func (v planAtFake) events() iter.Seq2[order.Event, error] {
 	return v.store.OrderEvents(v.t.Context(), owner)
 }
+
 func (v planAtFake) symbol() market.Symbol {
 	return market.Symbol{Venue: v.f.name(), Name: v.f.guarded()}
 }
+
 func (v planAtFake) lot(random *rand.Rand) decimal.Decimal {
 	return v.f.lot(random, v.f.guarded()).Add(v.f.unit(v.f.guarded()).Mul(dec("6")))
 }
+
 func (v planAtFake) step() decimal.Decimal {
 	if v.base == "" {
 		return decimal.NewFromInt(1)

@@ -342,8 +342,7 @@ func (l *loop) takes(s market.Symbol, line order.Line) (can order.Capabilities, 
 		return can, false
 	}
 	asked, _ := l.book.Order(line.ID)
-	r := order.Request{Symbol: s, Side: line.Side.Opposite(), Type: order.Market, Quantity: order.RoundDown(line.Quantity, l.instruments[s].Step), ReduceOnly: true, Protect: line.Protect}
-	in := guard.Intent{Spec: r.Spec("", ""), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode()}
+	in := guard.Intent{Spec: l.lineRequest(s, line).Spec("", ""), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode()}
 	if asked.Holder == "" && !guard.Holds(l.cfg.Policy, in, guard.Facts{Capabilities: can}) {
 		return can, false
 	}
