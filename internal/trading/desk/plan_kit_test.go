@@ -287,6 +287,9 @@ func (s *site) working() []string {
 	}
 	groups, sizes := make(map[string]*order.Protection), make(map[string]decimal.Decimal)
 	for _, r := range open {
+		if r.Side == order.Buy || r.Status == order.Held { // an entry, and a leg that waits for it
+			continue
+		}
 		key := "group " + r.Group.Name
 		if r.Group.Name == "" {
 			key = "order " + r.VenueID

@@ -44,6 +44,9 @@ func TestLines_CoverWhatEntriesBrought(t *testing.T) {
 		bothSides := n%2 == 1
 		for range 3 + w.random.IntN(10) {
 			w.step(bothSides)
+			if w.random.IntN(8) == 0 {
+				w.restart()
+			}
 		}
 		w.report(len(w.late))
 		w.finish()
@@ -112,6 +115,25 @@ func (w *planWorld) step(bothSides bool) {
 		return
 	}
 	w.report(w.random.IntN(len(w.late) + 1))
+}
+
+// restart goes on with the book of a snapshot, which has the same plan.
+func (w *planWorld) restart() {
+	w.t.Helper()
+	data, err := w.Snapshot()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	again, err := order.ReadSnapshot("me", data)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := symbol("BTCUSDT")
+	if got, want := shape(again.Lines(s)), shape(w.Lines(s)); got != want || again.HasPlan(s) != w.HasPlan(s) || shape(again.Due(s)) != shape(w.Due(s)) {
+		w.t.Fatalf("after a snapshot the lines are %s, and were %s\n%v", got, want, w.log)
+	}
+	w.note("restart")
+	w.Book = again
 }
 
 // enter places an entry with a stop.

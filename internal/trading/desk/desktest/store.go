@@ -174,6 +174,21 @@ func (s *Store) Replays() int {
 	return s.replays
 }
 
+// Rewrite replaces the events of an owner and forgets the snapshot. change returns false for an event
+// that was never stored.
+func (s *Store) Rewrite(owner principal.Owner, change func(*order.Event) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.of(owner)
+	var kept []order.Event
+	for _, e := range a.events {
+		if change(&e) {
+			kept = append(kept, e)
+		}
+	}
+	a.events, a.snapshot, a.snapped, a.book = kept, nil, 0, replay(owner, kept)
+}
+
 // FailSnapshots makes SaveSnapshot fail.
 func (s *Store) FailSnapshots(fail bool) {
 	s.mu.Lock()
