@@ -140,6 +140,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 		p.orders = []order.Origin{*g}
 		return
 	}
+	p.ends = append(p.ends, p.replaced...)
 	for _, id := range concerned {
 		p.ends = append(p.ends, l.lineOrders(s, id)...)
 	}

@@ -195,10 +195,13 @@ func (m *planModel) lineOf(g order.Origin) string {
 }
 
 // legs is what the venue should have, by prices: how much each pair of a stop and a target closes.
-func (m *planModel) legs(step decimal.Decimal) map[string]decimal.Decimal {
+func (m *planModel) legs(step, last decimal.Decimal) map[string]decimal.Decimal {
 	all := make(map[string]decimal.Decimal)
 	for _, l := range m.lines {
 		if quantity := order.RoundDown(l.quantity, step); quantity.IsPositive() && !l.open {
+			if l.stop.Add(l.trail).IsPositive() && l.target.LessThanOrEqual(last) {
+				l.target = decimal.Zero // it waits until the price is back
+			}
 			key := legKey(l.stop, l.trail, l.target)
 			all[key] = all[key].Add(quantity)
 		}
