@@ -88,7 +88,7 @@ func TestPlan_ACrashBeforeTheExit(t *testing.T) {
 				s.delay(100 * time.Millisecond)
 				exit := s.sells(s.q("0.02"), "")
 				go func() { _, _ = s.Place(s.t.Context(), caller(), exit) }()
-				s.until("the stop ends", time.Minute, func() bool { return s.bareAtVenue() })
+				s.until("the stop ends", func() bool { return s.bareAtVenue() })
 				s.delay(0)
 				s.again(s.kill)
 				time.Sleep(10 * time.Second)

@@ -71,9 +71,9 @@ func TestPlan_AnExitWithoutAnAnswer(t *testing.T) {
 					calls <- p
 				}()
 				rest := s.net("0.03", "-0.005")
-				s.until("the stop ends", time.Minute, s.bareAtVenue)
+				s.until("the stop ends", s.bareAtVenue)
 				bare := time.Now()
-				s.until("the rest is protected", time.Minute, func() bool { return s.stopsAtVenue().Equal(order.RoundDown(rest, s.q("0.00001"))) })
+				s.until("the rest is protected", func() bool { return s.stopsAtVenue().Equal(order.RoundDown(rest, s.q("0.00001"))) })
 				if took := time.Since(bare); took > 200*time.Millisecond {
 					s.t.Errorf("the rest was bare for %v, %v after the call", took, time.Since(began))
 				}

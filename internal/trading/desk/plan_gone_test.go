@@ -124,7 +124,7 @@ func TestPlan_ThePricePassesTheStop(t *testing.T) {
 						defer close(calls)
 						_, _ = s.Place(s.t.Context(), caller(), exit)
 					}()
-					s.until("the stop ends", time.Minute, s.bareAtVenue)
+					s.until("the stop ends", s.bareAtVenue)
 					s.move("47900")
 					if back > 0 {
 						time.Sleep(back)
@@ -169,7 +169,7 @@ func TestPlan_ThePricePassesTheStopWhileStopped(t *testing.T) {
 		s.delay(50 * time.Millisecond)
 		exit, place := s.sells(s.q("0.02"), ""), s.Place
 		go func() { _, _ = place(s.t.Context(), caller(), exit) }()
-		s.until("the stop ends", time.Minute, s.bareAtVenue)
+		s.until("the stop ends", s.bareAtVenue)
 		s.delay(0)
 		s.kill()
 		s.move("47900")
@@ -235,7 +235,7 @@ func TestPlan_ARestoreWithoutRoom(t *testing.T) {
 					defer close(calls)
 					_, _ = s.Place(s.t.Context(), caller(), exit)
 				}()
-				s.until("a stop ends", time.Minute, func() bool { return s.stopsAtVenue().LessThan(s.net("0.05")) })
+				s.until("a stop ends", func() bool { return s.stopsAtVenue().LessThan(s.net("0.05")) })
 				if _, list := s.binance.PlacePair("web", "BTCUSDT", s.q("0.0002"), dec("55000"), dec("48000")); list == 0 {
 					s.t.Fatal("the venue refuses the pair")
 				}

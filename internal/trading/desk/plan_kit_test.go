@@ -259,18 +259,16 @@ func (s *site) lines() []string {
 }
 
 func (*site) words(quantity decimal.Decimal, p order.Protection) string {
-	text := quantity.String()
-	var textSb263 strings.Builder
+	text := []string{quantity.String()}
 	for _, one := range []struct {
 		name  string
 		value decimal.Decimal
 	}{{"stop", p.StopLoss}, {"trail", p.TrailPercent}, {"target", p.TakeProfit}} {
 		if one.value.IsPositive() {
-			textSb263.WriteString(" " + one.name + " " + one.value.String())
+			text = append(text, one.name, one.value.String())
 		}
 	}
-	text += textSb263.String()
-	return text
+	return strings.Join(text, " ")
 }
 
 // want is a line in words.
@@ -421,12 +419,12 @@ func posted(r *http.Request, words ...string) bool {
 	})
 }
 
-// until waits until something is so, in virtual time.
-func (s *site) until(what string, limit time.Duration, is func() bool) {
+// until waits until something is so, at most a minute of virtual time.
+func (s *site) until(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(limit); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("%s: not within %v; at the venue is %q", what, limit, s.working())
+			s.t.Fatalf("%s: not within a minute; at the venue is %q", what, s.working())
 		}
 	}
 }

@@ -3,7 +3,6 @@ package desk_test
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"candela/internal/kit/fault"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker/brokertest"
-	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
