@@ -92,6 +92,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
+	if n := s.NotEvaluated; n > 0 {
+		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
+	}
 	for _, r := range s.Receivers {
 		if r.Problem != "" {
 			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))

@@ -72,3 +72,18 @@ func TestPrintStatus_CountsGroupsOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestPrintStatus_CountsAlertsThatNothingEvaluates holds that alerts on a venue that is not set up are not
+// counted in silence.
+func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "nothing evaluates 1 of them: its venue is not set up", 2: "nothing evaluates 2 of them: their venues are not set up"} {
+		var out bytes.Buffer
+		if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, NotEvaluated: n}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "3 alerts waiting.\n  "+want) {
+			t.Errorf("%s", &out)
+		}
+	}
+}

@@ -43,6 +43,39 @@ async function press(page, scripted, link, button, fill = {}) {
   await submit(page, `${form} button:has-text("${button}")`);
 }
 
+// whole holds that everything in the cards of orders is inside them, on a desk and on a phone.
+async function whole(page) {
+  const before = page.viewportSize();
+  for (const size of [before, { width: 390, height: 844 }]) {
+    await page.setViewportSize(size);
+    const outside = await page.evaluate(() => [...document.querySelectorAll("article.order *")].filter((part) => {
+      const card = part.closest("article").getBoundingClientRect(), { left, right, width } = part.getBoundingClientRect();
+      return width > 0 && (left < card.left || right > card.right);
+    }).map((part) => `${part.tagName} ${part.className}: ${part.textContent}`));
+    assert.deepEqual(outside, [], `cards at ${size.width}`);
+  }
+  await page.setViewportSize(before);
+}
+
+// denied looks at orders that wait while a limit denies them, because the price moved.
+async function denied(base, venue, page, tools) {
+  const asked = [await place(tools, buy(0.03, 49450), "pending_approval"), await place(tools, { symbol: "BTCUSDT", side: "buy", type: "market", quantity: 0.03 }, "pending_approval")];
+  await at(venue, 58000);
+  for (let tries = 0; ; tries++) {
+    await page.goto(`${base}/console/approvals`);
+    if (await page.locator("article.order .st.warn").count() >= 3) break; // a limit of each, and how far the price moved
+    assert.ok(tries < 600, await page.textContent("main"));
+    await sleep(100);
+  }
+  await whole(page);
+  await at(venue, 50000);
+  for (const order_id of asked) await tools("cancel_order", { order_id });
+  for (let tries = 0; !(await tools("place_order", { ...buy(0.001, 49900), dry_run: true })).dry_run; tries++) {
+    assert.ok(tries < 60, "the price came back and is not seen");
+    await sleep(1000); // dry runs are counted
+  }
+}
+
 // trade walks through all of it in a page and returns the addresses of detail pages.
 export async function trade(base, venue, page, scripted) {
   const name = scripted ? "Claude" : "Cursor";
@@ -50,6 +83,7 @@ export async function trade(base, venue, page, scripted) {
   await at(venue, 50000);
   await until(tools, "place_order", { ...buy(0.001, 49900), dry_run: true }, (s) => s.dry_run);
 
+  if (scripted) await denied(base, venue, page, tools);
   // Approve, and see the order at the venue.
   const yes = await place(tools, buy(0.03, 49500), "pending_approval");
   await page.goto(`${base}/console/approvals`);

@@ -61,7 +61,7 @@ func (a *asks) order() string {
 	text := unquoted(use(a.t, a.url, "t", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.01}`))
 	_, rest, _ := strings.Cut(text, `"order_id":"`)
 	id, _, _ := strings.Cut(rest, `"`)
-	if !strings.Contains(text, `"status":"pending_approval"`) || id == "" {
+	if !strings.Contains(text, `"status":"pending_approval"`) || !strings.Contains(text, `","expires_at":"20`) || id == "" {
 		a.t.Fatal(text)
 	}
 	return id

@@ -60,6 +60,11 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			return s, err
 		}
 		s.Alerts = len(alerts)
+		for i := range alerts {
+			if t.engine.NotEvaluated(&alerts[i]) != "" {
+				s.NotEvaluated++
+			}
+		}
 		now, haltFiles, known := t.status(ctx)
 		if !known {
 			return s, nil
@@ -88,7 +93,8 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 
 // addManyStatus adds the accounts of all owners together. What an owner has is for the owner.
 func (t *trading) addManyStatus(ctx context.Context, rt Runtime, s *control.Status) {
-	s.Alerts = t.engine.Status().Alerts
+	alerts := t.engine.Status()
+	s.Alerts, s.NotEvaluated = alerts.Alerts, alerts.NotEvaluated
 	now, haltFiles, known := t.status(ctx)
 	if !known {
 		return

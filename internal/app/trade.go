@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -10,8 +9,6 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/market/feed"
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
@@ -78,7 +75,7 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 
 // tools returns the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Tradable: t.tradable, Alerts: t.alerts, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars.canonical}}
+	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Tradable: t.tradable, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts}}
 }
 
 // parts returns the parts that must run before a transport answers. They stop in
@@ -93,37 +90,4 @@ func (t *trading) endTokens(keys ...string) {
 	if d := t.running(); d != nil {
 		d.RevokeTokens(keys...)
 	}
-}
-
-// namesWithin limits the time to resolve the symbols of a filter.
-const namesWithin = 5 * time.Second
-
-// subscriptions completes the filters of clients: alerts are stored under the venue's
-// spelling of a symbol, and clients may use another.
-type subscriptions struct {
-	notify.Inbox
-	canonical func(context.Context, market.Symbol) (market.Symbol, error)
-}
-
-// Subscribe is notify.Inbox.Subscribe with the filter's Instruments set. A symbol that
-// no venue has, or whose venue does not answer, matches as it is written.
-func (s subscriptions) Subscribe(ctx context.Context, caller principal.Caller, f notify.Filter) error {
-	asking, cancel := context.WithTimeout(ctx, namesWithin)
-	defer cancel()
-	f.Instruments = nil
-	for _, symbol := range f.Symbols {
-		if named, err := s.canonical(asking, symbol); err == nil && named != symbol {
-			f.Instruments = append(f.Instruments, named)
-		}
-	}
-	return s.Inbox.Subscribe(ctx, caller, f)
-}
-
-// canonical returns the instrument of a symbol: with its venue, in the venue's spelling.
-func (b *bars) canonical(ctx context.Context, s market.Symbol) (market.Symbol, error) {
-	venue, err := b.Route(ctx, s)
-	if err != nil {
-		return s, err
-	}
-	return provider.Canonical(ctx, venue, s)
 }

@@ -25,6 +25,14 @@ func (b *Index) DependsOn(n Dependency) bool {
 	return b.dependencies[n] != nil && b.dependencies[n].active > 0
 }
 
+// ActiveOn returns the number of active alerts that depend on n.
+func (b *Index) ActiveOn(n Dependency) int {
+	if w := b.dependencies[n]; w != nil {
+		return w.active
+	}
+	return 0
+}
+
 // Groups yields the indicators to evaluate when a bar of n closes, ordered by the key of
 // their selection. Each is yielded once, however many active alerts depend on it. During
 // the iteration the index may be changed by FireSignal only.

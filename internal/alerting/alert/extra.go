@@ -3,7 +3,6 @@ package alert
 import (
 	"math"
 	"slices"
-	"time"
 )
 
 // extra is the part of an extended alert that its record does not hold.
@@ -272,23 +271,23 @@ func (b *Index) turn(q *queue, slot uint32, x *extra, idle bool) {
 	}
 }
 
-// mayFire reports whether an extended alert may fire at a time, in a bar that closed then
-// or later.
-func (b *Index) mayFire(slot uint32, x *extra, at time.Time, closed int64) bool {
+// mayFire reports whether an extended alert may fire by a trigger.
+func (b *Index) mayFire(slot uint32, x *extra, m *trigger) bool {
 	r := b.record(slot)
-	if r.created >= closed || b.expired(r, at) {
+	if r.created >= m.closed || b.expired(r, m.until) {
 		return false
 	}
-	last := x.state.LastFired
+	last, at := x.state.LastFired, m.firing.At
 	return last.IsZero() || at.After(last) && !at.Before(last.Add(x.repeat.Cooldown))
 }
 
 // fireExtended fires an alert and returns the firing. It is removed with its last one.
 func (b *Index) fireExtended(slot uint32, x *extra, value float64, m *trigger) Firing {
-	x.state.Fires++
-	x.state.LastFired = fromMilli(milli(m.firing.At))
 	f := m.firing
 	f.Alert, f.Value = b.alert(slot), value
+	f.capAt()
+	x.state.Fires++
+	x.state.LastFired = fromMilli(milli(f.At))
 	f.State = x.state
 	b.fired++
 	if !x.isLast() {

@@ -15,12 +15,13 @@ type trigger struct {
 	closeKey   float64 // the key that the close of the bar reached
 	open       int64   // alerts that count bars from later on, in milliseconds, use closeKey
 	closed     int64   // alerts must be created before it
+	until      int64   // and expire after it
 	firing     Firing  // Value of a signal, At and Late
 }
 
 // fullTrigger is a trigger that reaches its key for every alert.
 func fullTrigger(key float64, at time.Time) trigger {
-	return trigger{extremeKey: key, closeKey: key, open: math.MaxInt64, closed: math.MaxInt64, firing: Firing{At: at}}
+	return trigger{extremeKey: key, closeKey: key, open: math.MaxInt64, closed: math.MaxInt64, until: milli(at), firing: Firing{At: at}}
 }
 
 // keyFor returns the key that the trigger reached for an alert.
@@ -69,7 +70,7 @@ func (b *Index) FireLate(dst []Firing, instrument market.Symbol, lo, hi, last fl
 	if w == nil {
 		return dst
 	}
-	m := trigger{open: math.MaxInt64, closed: milli(at), firing: Firing{At: at, Late: true}}
+	m := trigger{open: math.MaxInt64, closed: milli(at), until: milli(at), firing: Firing{At: at, Late: true}}
 	dst = b.reach(dst, w, market.Bar{H: hi, L: lo, C: last}, m)
 	if w.price != nil {
 		dst = b.movePrice(dst, w, move{lo, hi, last}, &m, false)
@@ -82,11 +83,26 @@ func (b *Index) FireLate(dst []Firing, instrument market.Symbol, lo, hi, last fl
 // older than the alert, unless the bar opened at BarOpen. For an alert created after the
 // close the bar does not count.
 func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
+	return b.fireBar(dst, instrument, bar, barTrigger(bar, closed, late))
+}
+
+// FireMissed is FireBar for a bar that nobody watched. It counts for an alert that expires in
+// it, because the price may have been there before; the alert then fires late, at its expiry.
+func (b *Index) FireMissed(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
+	m := barTrigger(bar, closed, late)
+	m.until = m.open
+	return b.fireBar(dst, instrument, bar, m)
+}
+
+func barTrigger(bar market.Bar, closed time.Time, late bool) trigger {
+	return trigger{open: bar.T * 1000, closed: milli(closed), until: milli(closed), firing: Firing{At: closed, Late: late}}
+}
+
+func (b *Index) fireBar(dst []Firing, instrument market.Symbol, bar market.Bar, m trigger) []Firing {
 	w := b.dependencies[Dependency{Instrument: instrument}]
 	if w == nil {
 		return dst
 	}
-	m := trigger{open: bar.T * 1000, closed: milli(closed), firing: Firing{At: closed, Late: late}}
 	dst = b.reach(dst, w, bar, m)
 	if l := w.price; l != nil && l.missing {
 		if m.open < l.through {
@@ -94,6 +110,25 @@ func (b *Index) FireBar(dst []Firing, instrument market.Symbol, bar market.Bar, 
 		}
 		l.through = max(l.through, m.closed)
 		dst = b.movePrice(dst, w, move{bar.L, bar.H, bar.C}, &m, true)
+	}
+	return dst
+}
+
+// FireBehind is FireBar for a bar that is older than prices that were delivered. Bars that
+// follow each other are delivered in order; the next price says where they have ended. An alert
+// that a newer price has fired does not fire again.
+func (b *Index) FireBehind(dst []Firing, instrument market.Symbol, bar market.Bar, closed time.Time, late bool) []Firing {
+	w := b.dependencies[Dependency{Instrument: instrument}]
+	if w == nil {
+		return dst
+	}
+	m := barTrigger(bar, closed, late)
+	if late {
+		m.until = m.open // as in FireMissed
+	}
+	dst = b.reach(dst, w, bar, m)
+	if w.price != nil {
+		dst = b.movePrice(dst, w, move{bar.L, bar.H, bar.C}, &m, false)
 	}
 	return dst
 }
@@ -138,7 +173,7 @@ func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value 
 func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 	b.hits = b.hits[:0]
 	b.walk(&q.heap, m.extremeKey, func(e entry) {
-		if r := b.record(e.slot); e.key <= m.keyFor(r) && r.created < m.closed && !b.expired(r, m.firing.At) {
+		if r := b.record(e.slot); e.key <= m.keyFor(r) && r.created < m.closed && !b.expired(r, m.until) {
 			b.hits = append(b.hits, e.slot)
 		}
 	})
@@ -150,6 +185,7 @@ func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 		r := b.record(slot)
 		f := m.firing
 		f.Alert = b.alert(slot)
+		f.capAt()
 		switch q.kind {
 		case PriceAbove:
 			f.Value = m.keyFor(r)
@@ -182,8 +218,16 @@ func (b *Index) walk(h *heap, limit float64, visit func(entry)) {
 	}
 }
 
-func (b *Index) expired(r *record, now time.Time) bool {
-	return r.expiry != noSlot && b.expiries.entries[r.expiry].key <= float64(milli(now))
+// expired reports whether an alert has expired at a time in milliseconds.
+func (b *Index) expired(r *record, at int64) bool {
+	return r.expiry != noSlot && b.expiries.entries[r.expiry].key <= float64(at)
+}
+
+// capAt dates a firing that was found after the alert expired.
+func (f *Firing) capAt() {
+	if !f.Expires.IsZero() && f.At.After(f.Expires) {
+		f.At, f.Late = f.Expires, true
+	}
 }
 
 // Uncommitted appends the uncommitted firings in the order in which they fired. The engine

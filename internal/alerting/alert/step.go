@@ -140,7 +140,7 @@ func (b *Index) step(dst []Firing, q *queue, v move, m *trigger, counts func(*ex
 			x.state.Side = q.side()
 			b.flips = append(b.flips, slot)
 		}
-		if b.mayFire(slot, x, m.firing.At, m.closed) {
+		if b.mayFire(slot, x, m) {
 			dst = append(dst, b.fireExtended(slot, x, q.signed(seen.hi), m))
 		}
 		if b.record(slot).pos != noSlot && x.isEdge() && seen.last >= x.key {
@@ -154,7 +154,7 @@ func (b *Index) step(dst []Firing, q *queue, v move, m *trigger, counts func(*ex
 		case !counts(x) || seen.lo >= x.key || b.record(slot).created >= m.closed:
 		case seen.last < x.key:
 			b.turn(q, slot, x, false)
-		case b.mayFire(slot, x, m.firing.At, m.closed):
+		case b.mayFire(slot, x, m):
 			dst = append(dst, b.fireExtended(slot, x, q.signed(seen.last), m))
 		}
 	}
@@ -182,7 +182,7 @@ func (b *Index) fireRule(dst []Firing, r *rule, f *frame, m *trigger) []Firing {
 	}
 	for _, slot := range b.collect(&r.queue.heap, float64(f.stamp)) {
 		x := b.extras[slot]
-		if (said.rises || x.state.Fires == 0) && b.mayFire(slot, x, m.firing.At, m.closed) {
+		if (said.rises || x.state.Fires == 0) && b.mayFire(slot, x, m) {
 			dst = append(dst, b.fireExtended(slot, x, said.value, m))
 		}
 	}

@@ -42,7 +42,7 @@ func (b *barTracker) handleEvent(l *loop, e *feed.Event) {
 			return
 		}
 		closed := b.listing.closeTime(b.dependency.Interval, e.Bar.T)
-		b.close(l, e.Bar, closed, e.Backfilled && l.cfg.Now().Sub(closed) > lateAfter)
+		b.close(l, e.Bar, closed, l.isLate(e, closed))
 	default:
 	}
 }

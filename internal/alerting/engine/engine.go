@@ -41,6 +41,8 @@ type Store interface {
 type Data interface {
 	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
 	Route(ctx context.Context, s market.Symbol) (provider.Provider, error)
+	// HasVenue reports whether a venue is set up.
+	HasVenue(name string) bool
 }
 
 // Feed delivers live bars.

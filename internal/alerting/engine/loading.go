@@ -23,7 +23,7 @@ const (
 // load starts a load, unless one is in progress or a retry is scheduled.
 func (l *loop) load(t *tracker) {
 	switch {
-	case t.inProgress || !t.retryAt.IsZero():
+	case t.inProgress || !t.retryAt.IsZero() || l.lacksVenue(t):
 	case t.dependency.Interval == 0:
 		l.loadPrice(l.priceTrackers[t.dependency.Instrument])
 	default:
@@ -138,7 +138,7 @@ func (p *priceTracker) loaded(l *loop, q *priceRead, missed []missedBar) {
 	l.index.BeginMissed(p.dependency.Instrument)
 	for i := range missed {
 		m := &missed[i]
-		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
+		l.newFirings = l.index.FireMissed(l.newFirings, p.dependency.Instrument, p.wallBar(m.bar), m.closed, now.Sub(m.closed) > lateAfter)
 	}
 	if p.hasBar { // alerts added since have not seen what the price did in this bar
 		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)

@@ -50,6 +50,7 @@ type loop struct {
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
 	health          map[string]*venueHealth
+	missingVenues   map[string]bool // that are not set up, and were logged
 	lastTick        time.Time
 	resumedAt       time.Time // when the loop last resumed after a stall
 
@@ -63,7 +64,7 @@ func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 		Engine: e, ctx: ctx, drainCtx: drainCtx, index: alert.NewIndexOf(e.cfg.Library),
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
-		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth),
+		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth), missingVenues: make(map[string]bool),
 	}
 }
 
@@ -111,18 +112,31 @@ func (l *loop) handleEvent(e *feed.Event) {
 	if s == nil {
 		return // sent before the unsubscribe
 	}
-	if e.Kind == provider.Closed {
+	if e.Kind == provider.Closed && !e.Ahead {
 		s.closed = max(s.closed, e.Bar.T)
 	}
 	if s.prices != nil {
 		s.prices.handleEvent(l, e)
-		if l.cfg.Observe != nil {
-			l.cfg.Observe(e.Event)
+		if !e.Again {
+			l.observe(e.Event)
 		}
 	}
-	if s.bars != nil {
+	if s.bars != nil && !e.Ahead { // indicators wait for the bars before it
 		s.bars.handleEvent(l, e)
 	}
+}
+
+// observe passes a price on to orders.
+func (l *loop) observe(e provider.Event) {
+	if l.cfg.Observe != nil {
+		l.cfg.Observe(e)
+	}
+}
+
+// isLate reports whether what a closed bar fires is late: the bar was found after newer
+// prices, or long after its end.
+func (l *loop) isLate(e *feed.Event, closed time.Time) bool {
+	return e.Late || (e.Backfilled || e.Again) && l.cfg.Now().Sub(closed) > lateAfter
 }
 
 // commit stores new firings and then publishes them. If storing fails, nothing is

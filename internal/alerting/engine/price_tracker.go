@@ -142,26 +142,32 @@ func (p *priceTracker) handleEvent(l *loop, e *feed.Event) {
 	case provider.Forming:
 		p.applyBar(l, e.Bar, received, at, false)
 	case provider.Closed:
-		closed := p.listing.closeTime(p.sub.Interval, e.Bar.T)
-		late := e.Backfilled && now.Sub(closed) > lateAfter
 		if e.Backfilled {
-			at = closed
+			at = p.listing.closeTime(p.sub.Interval, e.Bar.T)
 		}
-		p.close(l, e.Bar, received, at, closed, late)
+		p.close(l, e, received, at)
 	default:
 	}
 }
 
-// close applies a closed bar.
-func (p *priceTracker) close(l *loop, bar market.Bar, received, at, closed time.Time, late bool) {
+// close applies a closed bar. One that is ahead of missing bars is evaluated at once, and
+// counts as evaluated when it comes again.
+func (p *priceTracker) close(l *loop, e *feed.Event, received, at time.Time) {
+	bar, closed := e.Bar, p.listing.closeTime(p.sub.Interval, e.Bar.T)
 	if bar.T <= p.lastClosed {
 		return
 	}
-	if bar.T < p.bar.T {
-		// A newer bar was read meanwhile, and alerts may have been created since.
-		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(bar), closed, late)
-	} else {
+	late := l.isLate(e, closed)
+	switch {
+	case e.Again:
+	case bar.T < p.bar.T:
+		// A newer bar came ahead of it or was read meanwhile, and alerts may have been created since.
+		l.newFirings = l.index.FireBehind(l.newFirings, p.dependency.Instrument, p.wallBar(bar), closed, late)
+	default:
 		p.applyBar(l, bar, received, at, late)
+	}
+	if e.Ahead {
+		return
 	}
 	p.lastClosed = bar.T
 	if p.ready { // otherwise older bars are still to be evaluated
@@ -196,13 +202,24 @@ func (p *priceTracker) applyRead(l *loop, q *priceRead, now time.Time) {
 	price := lastPrice{q.bar.C, q.asOf, q.marketClosed}
 	if !p.hasBar {
 		p.setLatest(l, q.bar, price, now)
-		l.newFirings = l.index.FireBar(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
+		l.newFirings = l.index.FireMissed(l.newFirings, p.dependency.Instrument, p.wallBar(q.bar), now, false)
+		l.observe(p.firstEvent(q))
 		return
 	}
 	p.applyBar(l, q.bar, q.asOf, now, false)
 	if p.bar.T == q.bar.T && p.bar.C == q.bar.C {
 		p.published.Store(&price) // with marketClosed, which events do not carry
 	}
+}
+
+// firstEvent returns the bar of the first read as an event: orders that rest need not wait
+// for the stream.
+func (p *priceTracker) firstEvent(q *priceRead) provider.Event {
+	at := q.asOf
+	if clock := p.listing.clock; clock.Speed != 0 {
+		at = time.Unix(clock.Unix(at), 0)
+	}
+	return provider.Event{Sub: q.sub, Kind: provider.Forming, Bar: q.bar, Price: q.bar.C, At: at}
 }
 
 // setLatest sets the newest bar and publishes its price.

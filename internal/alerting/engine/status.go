@@ -18,6 +18,7 @@ type Status struct {
 	Prices        int           // tracked prices
 	Series        int           // rolling windows
 	Loading       int           // prices and windows that are not loaded; their alerts wait
+	NotEvaluated  int           // of Alerts, those on venues that are not set up
 	Uncommitted   int           // firings that the store has not accepted
 	Failure       string        // the error of the last commit
 	LaggingVenues []string      // venues whose bars are overdue
@@ -40,7 +41,10 @@ func (l *loop) publishStatus(now time.Time) {
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
 	}
 	for t := range l.trackers() {
-		if !t.ready {
+		switch {
+		case t.noVenue:
+			s.NotEvaluated += l.index.ActiveOn(t.dependency)
+		case !t.ready:
 			s.Loading++
 		}
 	}

@@ -23,6 +23,7 @@ type tracker struct {
 	inProgress  bool      // a load runs
 	attempts              // to load
 	notFound    bool      // the venue does not have it
+	noVenue     bool      // its alerts are on a venue that is not set up
 	unusedSince time.Time // when the last alert was removed; zero while it is needed
 	watermarked bool      // the store has a watermark that this engine may clear
 }

@@ -5,6 +5,10 @@
 // Each subscription knows its next bar. A closed bar that is not the next one, or a next
 // bar that is overdue, makes the feed read the missing bars. A hole is confirmed when the
 // venue has a later bar. Venues without streams are polled when a bar closes.
+//
+// Prices do not wait for missing bars: what comes after a gap is delivered at once as Ahead,
+// and its closed bars come again, in order, when the gap is closed or confirmed as a hole. A
+// replay has nothing to wait for: what its source lacks is a hole at the first read.
 package feed
 
 import (
@@ -42,6 +46,9 @@ const (
 type Event struct {
 	provider.Event
 	Backfilled bool // read over REST, perhaps late
+	Ahead      bool // bars before this one are missing; if it is closed it comes again in order
+	Again      bool // a closed bar that was delivered ahead before
+	Late       bool // a closed bar that was missing when a newer one was delivered ahead
 }
 
 // Config holds the dependencies of a feed besides its venue.
@@ -137,7 +144,7 @@ func (f *Feed) notifyChanged() {
 // goroutines have stopped. It must be called once.
 //
 // A closed bar waits for room in out, and the streams wait with it; missed bars are read
-// later. Of other events only the newest per subscription is kept: it includes the high
+// later. But for those ahead, each closed bar comes once and in order. Of other events only the newest per subscription is kept: it includes the high
 // and low of those it replaces.
 func (f *Feed) Run(ctx context.Context, out chan<- Event) error {
 	return newLoop(ctx, f, out).run() //nolint:contextcheck // the loop keeps ctx; everything it starts ends with it

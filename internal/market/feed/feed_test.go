@@ -32,7 +32,7 @@ func (r *running) closed(s provider.Sub) (bars []int64, filled int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.events {
-		if e.Sub == s && e.Kind == provider.Closed {
+		if e.Sub == s && e.Kind == provider.Closed && !e.Ahead {
 			bars = append(bars, e.Bar.T)
 			if e.Backfilled {
 				filled++
@@ -328,12 +328,7 @@ type holed struct {
 
 func (h holed) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
 	page, err := h.venue.Bars(ctx, q)
-	kept := market.MakeBars(page.Bars.Len(), true)
-	for i, t := range page.Bars.T {
-		if !h.missing[t] {
-			kept.Append(page.Bars.At(i))
-		}
-	}
+	kept := without(page.Bars, h.missing)
 	page.Bars, page.Running = kept, page.Running && kept.Len() > 0
 	return page, err
 }

@@ -66,7 +66,7 @@ func TestHub_FollowsEachSymbolAtItsVenue(t *testing.T) {
 		<-done
 		closed := map[provider.Sub]int{}
 		for len(out) > 0 {
-			if e := <-out; e.Kind == provider.Closed {
+			if e := <-out; e.Kind == provider.Closed && !e.Ahead {
 				closed[e.Sub]++
 			}
 		}

@@ -192,20 +192,10 @@ func (l *loop) handleClosed(t *subscription, e *provider.Event, now time.Time) {
 		t.schedule(l.f.cfg.Rand())
 	case afterGap:
 		l.count.Gaps++
-		t.bufferAhead(e.Bar)
-		t.readBy(now.Add(gapGrace))
-		l.emitLatest(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
+		l.emitAhead(t, Event{Event: *e})
+		l.readGap(t, now)
 	case offGrid:
 		l.count.OffGrid++
-	}
-}
-
-// catchUp delivers the buffered bars after a gap that is closed. They were received live.
-func (l *loop) catchUp(t *subscription) {
-	for len(t.ahead) > 0 && t.ahead[0].T == t.next.Open && l.ctx.Err() == nil {
-		bar := t.ahead[0]
-		end := time.Unix(t.next.Close, 0).UTC()
-		l.emit(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: end}})
 	}
 }
 
@@ -213,24 +203,23 @@ func (l *loop) catchUp(t *subscription) {
 // during a replacement.
 func (l *loop) handleForming(t *subscription, e *provider.Event, now time.Time) {
 	switch {
-	case e.Bar.T < t.next.Open || e.Bar.T < t.seenT || e.Bar.T == t.seenT && e.At.Before(t.seenAt):
+	case e.Bar.T < t.next.Open || t.wasAhead(e.Bar.T) || e.Bar.T < t.seenT || e.Bar.T == t.seenT && e.At.Before(t.seenAt):
 		l.count.Duplicates++
 		return
 	case e.Bar.T > t.next.Open:
-		// The close of the previous bar was missed. The price counts, the bar must wait.
-		t.readBy(now.Add(gapGrace))
-		l.emitLatest(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Traded, Price: e.Price, At: e.At}})
-		return
+		// The close of the previous bar was missed. Prices do not wait for it.
+		t.newest = max(t.newest, e.Bar.T)
+		l.readGap(t, now)
 	}
 	t.seenT, t.seenAt = e.Bar.T, e.At
-	l.emitLatest(t, Event{Event: *e})
+	l.emitLatest(t, Event{Event: *e, Ahead: e.Bar.T > t.next.Open})
 }
 
-// emit delivers a closed bar. It waits for room.
+// emit delivers the next closed bar. It waits for room.
 func (l *loop) emit(t *subscription, e Event) {
-	select {
-	case l.out <- e:
-	case <-l.ctx.Done():
+	e.Again = t.wasAhead(e.Bar.T)
+	e.Late = !e.Again && t.isLate(time.Now())
+	if !l.send(e) {
 		return
 	}
 	t.advance(e.Bar)
@@ -238,6 +227,16 @@ func (l *loop) emit(t *subscription, e Event) {
 		l.count.Backfilled++
 	} else {
 		l.count.Streamed++
+	}
+}
+
+// send waits for room. It reports false if the feed stops.
+func (l *loop) send(e Event) bool {
+	select {
+	case l.out <- e:
+		return true
+	case <-l.ctx.Done():
+		return false
 	}
 }
 
@@ -398,6 +397,7 @@ func (l *loop) applyPage(t *subscription, page provider.BarPage, now time.Time) 
 			continue
 		case afterGap:
 			if !t.confirmHole(now) {
+				l.applyAhead(t, page, i, now)
 				t.due = now.Add(holeRecheck)
 				return
 			}
@@ -412,14 +412,20 @@ func (l *loop) applyPage(t *subscription, page provider.BarPage, now time.Time) 
 		l.emit(t, Event{Event: provider.Event{Sub: t.sub, Kind: provider.Closed, Bar: bar, Price: bar.C, At: end}, Backfilled: true})
 	}
 	l.catchUp(t)
-	if page.Running && t.group == nil {
-		bar, at := page.Bars.At(n), now
-		if l.f.caps.Files {
-			at = time.Unix(bar.T, 0).UTC() // in a file only the open has a time
-		}
-		l.handleForming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
-	}
+	l.applyRunning(t, page, now)
 	l.reschedule(t, page, before, now)
+}
+
+// applyRunning delivers the forming bar of a page of a venue without streams.
+func (l *loop) applyRunning(t *subscription, page provider.BarPage, now time.Time) {
+	if !page.Running || t.group != nil {
+		return
+	}
+	bar, at := page.Bars.At(page.Bars.Len()-1), now
+	if l.f.caps.Files {
+		at = time.Unix(bar.T, 0).UTC() // in a file only the open has a time
+	}
+	l.handleForming(t, &provider.Event{Sub: t.sub, Kind: provider.Forming, Bar: bar, Price: bar.C, At: at}, now)
 }
 
 // reschedule schedules the next read after a page.
@@ -432,7 +438,7 @@ func (l *loop) reschedule(t *subscription, page provider.BarPage, before int64, 
 	default:
 		t.schedule(l.f.cfg.Rand())
 		if len(t.ahead) > 0 {
-			t.readBy(now.Add(gapGrace))
+			t.readBy(now.Add(t.wait(gapGrace)))
 		}
 	}
 }

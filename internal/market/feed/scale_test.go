@@ -75,7 +75,7 @@ type counter struct {
 
 func (c *counter) take(e feed.Event) {
 	c.events++
-	if e.Kind != provider.Closed {
+	if e.Kind != provider.Closed || e.Ahead {
 		return
 	}
 	c.closed++

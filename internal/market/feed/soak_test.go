@@ -52,13 +52,18 @@ type ledger struct {
 	start    time.Time
 	built    bool // bars are made of others: only their times are known
 	next     map[provider.Sub]int64
-	streamed map[bool]int // by whether the bar came over a stream, of those that closed in good times
+	ahead    map[provider.Sub]map[int64]bool // closed bars that came ahead, and not again yet
+	streamed map[bool]int                    // by whether the bar came over a stream, of those that closed in good times
 	total    int
 	formed   int
 }
 
 func (l *ledger) take(e feed.Event) {
 	l.t.Helper()
+	if e.Ahead {
+		l.takeAhead(e)
+		return
+	}
 	if e.Kind != provider.Closed {
 		if e.Kind == provider.Forming {
 			l.formed++
@@ -69,6 +74,10 @@ func (l *ledger) take(e feed.Event) {
 		return
 	}
 	l.total++
+	if e.Again != l.ahead[e.Sub][e.Bar.T] {
+		l.t.Fatalf("%v: bar %d says again: %t", e.Sub, e.Bar.T, e.Again)
+	}
+	delete(l.ahead[e.Sub], e.Bar.T)
 	if want := l.next[e.Sub]; want != 0 && e.Bar.T != want {
 		l.t.Fatalf("%v: bar %d came, %d was next", e.Sub, e.Bar.T, want)
 	}
@@ -79,6 +88,27 @@ func (l *ledger) take(e feed.Event) {
 	l.next[e.Sub] = l.v.calendar.Next(e.Interval, e.Bar.T).Open
 	if at := time.Unix(span.Close, 0); at.After(l.start) && !l.troubled(at) {
 		l.streamed[!e.Backfilled]++
+	}
+}
+
+// takeAhead holds what comes after a gap against the truth.
+func (l *ledger) takeAhead(e feed.Event) {
+	l.t.Helper()
+	if want := l.next[e.Sub]; e.Bar.T <= want {
+		l.t.Fatalf("%v: bar %d is ahead though %d is next", e.Sub, e.Bar.T, want)
+	}
+	if e.Kind != provider.Closed {
+		return
+	}
+	if l.ahead[e.Sub] == nil {
+		l.ahead[e.Sub] = make(map[int64]bool)
+	}
+	if l.ahead[e.Sub][e.Bar.T] {
+		l.t.Fatalf("%v: bar %d is ahead twice", e.Sub, e.Bar.T)
+	}
+	l.ahead[e.Sub][e.Bar.T] = true
+	if want := truth(e.Symbol, e.Interval, e.Bar.T); !l.built && !e.Bar.Equal(want) {
+		l.t.Fatalf("%v: %+v came ahead, the truth is %+v", e.Sub, e.Bar, want)
 	}
 }
 
@@ -161,7 +191,7 @@ func TestSoak_EveryBarOnceInOrderWithoutAGap(t *testing.T) {
 func soak(t *testing.T, v *venue, subs []provider.Sub, d time.Duration) *ledger {
 	t.Helper()
 	f := newFeed(v)
-	l := &ledger{t: t, v: v, start: time.Now(), built: len(v.caps.Intervals) == 1, next: map[provider.Sub]int64{}, streamed: map[bool]int{}}
+	l := &ledger{t: t, v: v, start: time.Now(), built: len(v.caps.Intervals) == 1, next: map[provider.Sub]int64{}, ahead: map[provider.Sub]map[int64]bool{}, streamed: map[bool]int{}}
 	for _, s := range subs {
 		since := v.calendar.Prev(s.Interval, time.Now().Add(-time.Hour).Unix()).Open
 		if err := f.Subscribe(t.Context(), s, since); err != nil {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -35,6 +36,8 @@ type subscription struct {
 	next    market.Span  // the next bar to deliver
 	group   *streamGroup // nil for a venue without streams
 	ahead   []market.Bar // closed bars after a gap, ascending
+	unkept  market.Span  // opens of the first and the last closed bar that found no room in ahead
+	newest  int64        // open of the newest bar delivered ahead
 
 	due        time.Time // of the next read
 	emptyReads int       // consecutive reads without new bars
@@ -90,13 +93,38 @@ func (t *subscription) classify(bar market.Bar) barPosition {
 	return afterGap
 }
 
-// bufferAhead buffers a bar after the gap. When the buffer is full the bar is dropped: the
-// read that closes the gap returns it.
-func (t *subscription) bufferAhead(bar market.Bar) {
-	i, there := slices.BinarySearchFunc(t.ahead, bar.T, func(b market.Bar, at int64) int { return int(b.T - at) })
-	if !there && len(t.ahead) < maxPending {
-		t.ahead = slices.Insert(t.ahead, i, bar)
+// bufferAhead buffers a bar after the gap and reports whether it is new. When the buffer is
+// full the bar is not kept: the read that closes the gap returns it.
+func (t *subscription) bufferAhead(bar market.Bar) bool {
+	if t.wasAhead(bar.T) {
+		return false
 	}
+	if len(t.ahead) < maxPending {
+		i, _ := t.searchAhead(bar.T)
+		t.ahead = slices.Insert(t.ahead, i, bar)
+		return true
+	}
+	if t.unkept.Open == 0 {
+		t.unkept.Open = bar.T
+	}
+	t.unkept.Close = bar.T
+	return true
+}
+
+func (t *subscription) searchAhead(open int64) (int, bool) {
+	return slices.BinarySearchFunc(t.ahead, open, func(b market.Bar, at int64) int { return cmp.Compare(b.T, at) })
+}
+
+// wasAhead reports whether the closed bar was delivered ahead.
+func (t *subscription) wasAhead(open int64) bool {
+	_, kept := t.searchAhead(open)
+	return kept || t.unkept.Open != 0 && t.unkept.Open <= open && open <= t.unkept.Close
+}
+
+// isLate reports whether the next bar was missing when a newer one was delivered, and not
+// only because the two were swapped on their way.
+func (t *subscription) isLate(now time.Time) bool {
+	return t.next.Open < t.newest && now.After(t.ends().Add(t.wait(gapGrace)))
 }
 
 // advance moves on after a bar was delivered.
@@ -107,15 +135,32 @@ func (t *subscription) advance(bar market.Bar) {
 	if len(t.ahead) == 0 {
 		t.ahead = nil
 	}
-	if t.latest.Bar.T <= bar.T {
+	if t.unkept.Close <= bar.T {
+		t.unkept = market.Span{}
+	}
+	t.dropLatest(bar.T)
+}
+
+// dropLatest drops the waiting event if a closed bar says more.
+func (t *subscription) dropLatest(closed int64) {
+	if t.latest.Bar.T <= closed {
 		t.hasLatest = false
 	}
 }
 
+// wait returns how long to wait for a venue: not at all for a replay, whose time is not that
+// of the wall and whose bars are all recorded.
+func (t *subscription) wait(d time.Duration) time.Duration {
+	if t.clock.Speed != 0 {
+		return 0
+	}
+	return d
+}
+
 // confirmHole reports whether the missing bar is a real hole. A recent one must be seen
-// twice, because the venue may still be writing it.
+// twice, because the venue may still be writing it. A replay writes nothing.
 func (t *subscription) confirmHole(now time.Time) bool {
-	if now.Sub(t.ends()) > holeAge {
+	if now.Sub(t.ends()) > t.wait(holeAge) {
 		return true
 	}
 	if t.hole != t.next.Open {
@@ -126,8 +171,11 @@ func (t *subscription) confirmHole(now time.Time) bool {
 }
 
 // hasClosed reports whether the next bar has ended and is final.
-func (t *subscription) hasClosed(now time.Time) bool {
-	return !now.Before(t.ends().Add(finalDelay))
+func (t *subscription) hasClosed(now time.Time) bool { return t.isFinal(t.next.Close, now) }
+
+// isFinal reports whether a bar that closes at a time of the venue has ended and is final.
+func (t *subscription) isFinal(closes int64, now time.Time) bool {
+	return !now.Before(t.clock.Wall(closes).Add(t.wait(finalDelay)))
 }
 
 // readBy makes the next read due no later than at.

@@ -263,7 +263,7 @@ func overTheWire(t *testing.T, n *fake.Network, w wired, subs []provider.Sub, li
 	stop := follow(t, f, func(e feed.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == provider.Closed {
+		if e.Kind == provider.Closed && !e.Ahead {
 			got[e.Sub] = append(got[e.Sub], e)
 		}
 	})

@@ -75,6 +75,28 @@ func (d *Directory) Venues() []string {
 	return names
 }
 
+// Lists reports whether the list of a venue has a symbol, in the venue's spelling. known is
+// false for a venue without a list.
+func (d *Directory) Lists(s market.Symbol) (listed, known bool) {
+	for _, one := range d.sources {
+		if one.Venue == s.Venue {
+			list := one.list()
+			return slices.ContainsFunc(list, func(l provider.Listing) bool { return l.Name == s.Name }), len(list) > 0
+		}
+	}
+	return false, false
+}
+
+// list returns the venue's own list if it was read, and else what is known in advance.
+func (s *Source) list() []provider.Listing {
+	if s.Loaded != nil {
+		if loaded := s.Loaded(); len(loaded) > 0 {
+			return loaded[:min(len(loaded), maxLoaded)]
+		}
+	}
+	return s.Listed
+}
+
 // all returns the instruments of all sources, of each the venue's own list if it was read.
 func (d *Directory) all() []entry {
 	var all []entry

@@ -220,3 +220,20 @@ func BenchmarkNear(b *testing.B) {
 		d.Near("BTCUSTD")
 	}
 }
+
+func TestLists_OnlyWhatAVenueHas(t *testing.T) {
+	t.Parallel()
+	d := directory()
+	cases := map[string]struct{ listed, known bool }{
+		"binance:BTCUSDT": {true, true}, "yahoo:AAPL": {true, true}, "yahoo:NOPE": {false, true}, "csv:AAPL": {false, false},
+	}
+	for text, want := range cases {
+		s, err := market.ParseSymbol(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listed, known := d.Lists(s); listed != want.listed || known != want.known {
+			t.Errorf("%s: listed %t, known %t", text, listed, known)
+		}
+	}
+}

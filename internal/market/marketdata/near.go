@@ -47,6 +47,10 @@ func (s *Service) Find(ctx context.Context, q listing.Query) (found []listing.In
 	return s.usable(ctx, found), total
 }
 
+// Lists reports whether the list of a venue has a symbol, in the venue's spelling. known is
+// false for a venue without a list. It queries no venue.
+func (s *Service) Lists(symbol market.Symbol) (listed, known bool) { return s.known.Lists(symbol) }
+
 // Venues lists the venues whose instruments Find knows.
 func (s *Service) Venues() []string { return s.known.Venues() }
 

@@ -266,6 +266,9 @@ func (s *Service) Route(ctx context.Context, symbol market.Symbol) (provider.Pro
 	return sources[len(sources)-1], nil
 }
 
+// HasVenue reports whether there is a provider with the name.
+func (s *Service) HasVenue(name string) bool { return s.router.named(name) != nil }
+
 // fetch serves a request from one provider.
 func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (BarSet, error) {
 	instrument, err := provider.Canonical(ctx, p, r.Symbol)

@@ -34,6 +34,8 @@ type Status struct {
 	Policy *PolicyStatus `json:"policy,omitempty"` // nil where nothing is known of it
 
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
+
+	NotEvaluated int `json:"alerts_not_evaluated,omitempty"` // of Alerts, those on venues that are not set up
 }
 
 // PolicyStatus is the policy in force and its file as it is now.

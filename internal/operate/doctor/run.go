@@ -108,7 +108,7 @@ func (x *examination) policy() {
 	}
 }
 
-// held reports the stops that only the running server watches.
+// held reports the stops that only the running server watches, and the alerts that it does not.
 func (x *examination) held(ctx context.Context) {
 	if !x.running {
 		return
@@ -122,6 +122,15 @@ func (x *examination) held(ctx context.Context) {
 			x.Report(heldStops(a))
 		}
 	}
+	if s.NotEvaluated > 0 {
+		x.Report(notEvaluated(s.NotEvaluated, s.Alerts))
+	}
+}
+
+// notEvaluated is the finding of alerts on venues that are not set up.
+func notEvaluated(n, all int) Finding {
+	return NewWarning("alerts", "start candela with the venue, such as --csv-dir or --replay-from, or cancel them; list_alerts and the console say which they are",
+		"nothing evaluates %d of %d: their venue is not set up in this run", n, all)
 }
 
 // heldStops is the finding of an account with stops that candela holds.

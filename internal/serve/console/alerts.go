@@ -42,6 +42,7 @@ type alertsData struct {
 	Fired   []firedRow
 	Waiting []alertRow
 	Shown   int // of Waiting, if there are more
+	Idle    int // of all that wait, those that nothing evaluates
 }
 
 // alertRow is an alert that waits.
@@ -49,6 +50,7 @@ type alertRow struct {
 	ID, Symbol, Condition, Note, Away, By string
 	Set, Expires                          time.Time
 	Fires                                 int
+	Idle                                  string // why nothing evaluates it
 }
 
 // firedRow is an alert that fired.
@@ -69,7 +71,7 @@ func (c *Console) alertsData(v *visit) (any, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b alert.Alert) int { return b.Created.Compare(a.Created) })
-	d := alertsData{Shown: len(all)}
+	d := alertsData{Shown: len(all), Idle: c.countIdle(all)}
 	f := v.format()
 	for i := range all[:min(len(all), maxAlertRows)] {
 		row := c.alertRow(&all[i], f)
@@ -80,6 +82,24 @@ func (c *Console) alertsData(v *visit) (any, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// idle returns why nothing evaluates an alert, and "" if it is evaluated.
+func (c *Console) idle(a *alert.Alert) string {
+	if c.cfg.NotEvaluated == nil {
+		return ""
+	}
+	return c.cfg.NotEvaluated(a)
+}
+
+func (c *Console) countIdle(all []alert.Alert) int {
+	n := 0
+	for i := range all {
+		if c.idle(&all[i]) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // maxJoined is how many of the newest firings are joined with the orders that followed.
@@ -145,7 +165,7 @@ func (c *Console) firings() []Firing {
 func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 	row := alertRow{
 		ID: a.ID, Symbol: a.Symbol.Name, Condition: condition(a, f), Note: fault.Clean(a.Note, 200), Away: "on a close",
-		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires,
+		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires, Idle: c.idle(a),
 	}
 	if !a.Condition.Type.OnPrice() {
 		return row
@@ -251,15 +271,19 @@ func (c *Console) answers(v *visit, alertID string) ([]orderRow, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
 	var rows []orderRow
-	for _, o := range all {
-		if slices.Contains(ids, o.ID) {
-			rows = append(rows, newOrderRow(o, v.format(), nil))
+	for _, id := range ids[:min(len(ids), maxBeside)] {
+		o, err := c.find(v, id)
+		if fault.KindOf(err) == fault.NotFound {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, newOrderRow(o, v.format(), nil))
 	}
-	slices.Reverse(rows)
-	return rows, err
+	slices.SortFunc(rows, func(a, b orderRow) int { return a.Created.Compare(b.Created) })
+	return rows, nil
 }
 
 func newAlertForm(_ *Console, v *visit) (form, error) {
@@ -359,7 +383,7 @@ func (c *Console) orderData(v *visit) (any, error) {
 		d.Steps = append(d.Steps, actRow{Icon: "bell", At: d.Cause.At, Lead: "Alert fired: " + d.Cause.Symbol + " " + d.Cause.Condition, Text: "value " + d.Cause.Value, To: Root + "/alerts/" + d.Cause.ID})
 	}
 	d.Steps = append(d.Steps, steps(o, f)...)
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	all, err := c.beside(v, o)
 	for _, one := range all {
 		if one.ID != o.ID && (one.Parent == o.ID || o.Group.Name != "" && one.Group.Name == o.Group.Name) {
 			d.Legs = append(d.Legs, newOrderRow(one, f, nil))

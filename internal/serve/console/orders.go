@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +38,9 @@ type ordersData struct {
 	Pending   int
 	Ended     []orderRow
 	Summary   string
+	Older     string // link to those that follow, "" for none
+	Left      int    // their number
+	Newest    string // link, on a page of older ones
 	Problem   string
 }
 
@@ -70,11 +72,11 @@ type orderRow struct {
 }
 
 func (c *Console) ordersData(v *visit) (any, error) {
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
+	d := ordersData{Since: since(v.r.URL.Query().Get("since"))}
+	all, err := c.listed(v, &d)
 	if err != nil {
 		return nil, err
 	}
-	d := ordersData{Since: since(v.r.URL.Query().Get("since"))}
 	if d.Positions, err = c.positions(v); err != nil {
 		d.Problem = c.public(v.ctx(), err)
 	}
@@ -264,21 +266,6 @@ func outcome(o order.Order, f format) string {
 	return strings.Join(parts, ", ")
 }
 
-// find returns one of the newest orders.
-func (c *Console) find(v *visit, id string) (order.Order, error) {
-	if c.cfg.Account == nil {
-		return order.Order{}, errNoTrading
-	}
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
-	if err != nil {
-		return order.Order{}, err
-	}
-	if at := slices.IndexFunc(all, func(o order.Order) bool { return o.ID == id }); at >= 0 {
-		return all[at], nil
-	}
-	return order.Order{}, fault.New(fault.NotFound, "unknown_order", "No order %s among the newest.", fault.Clean(id, 64))
-}
-
 // terms writes an order in one line, such as "Buy 0.02 BTCUSDT, limit 46,500".
 func terms(o order.Order, f format) string {
 	r := newOrderRow(o, f, nil)
@@ -353,35 +340,6 @@ func (c *Console) cancelAll(v *visit) (done, error) {
 		notice += fmt.Sprintf(" %d could not be cancelled; try again or halt.", failed)
 	}
 	return done{Notice: notice, To: "/orders"}, nil
-}
-
-// saveOrders answers GET /console/orders.csv.
-func (c *Console) saveOrders(v *visit) {
-	if c.cfg.Account == nil {
-		c.fail(v, errNoTrading)
-		return
-	}
-	all, err := c.cfg.Account.Orders(v.ctx(), v.caller(), false)
-	if err != nil {
-		c.fail(v, err)
-		return
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="candela-orders.csv"`)
-	w := csv.NewWriter(v.w)
-	_ = w.Write([]string{"order_id", "created", "updated", "mode", "symbol", "side", "type", "price", "stop_price", "quantity", "filled", "average", "status", "rule", "reason", "client"})
-	for _, o := range all {
-		average := ""
-		if price, ok := o.Average(); ok {
-			average = price.String()
-		}
-		_ = w.Write([]string{
-			o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Symbol.String(), o.Side.String(), o.Type.String(),
-			exact(o.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, cell(o.Reason), cell(o.Client),
-		})
-	}
-	w.Flush() // the browser may have left
 }
 
 func exact(d decimal.Decimal) string {

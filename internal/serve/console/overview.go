@@ -209,7 +209,11 @@ func (c *Console) figures(v *visit, a guard.Account, all []order.Order, held pos
 	slices.SortStableFunc(figures, func(x, y figure) int { return slices.Index(order, x.Title) - slices.Index(order, y.Title) })
 	if c.cfg.Alerts != nil {
 		if alerts, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller()); err == nil {
-			figures = append(figures, figure{Title: "Alerts waiting", Value: f.Int(len(alerts)), Note: c.firedToday(f)})
+			note := c.firedToday(f)
+			if n := c.countIdle(alerts); n > 0 {
+				note += ", " + f.Int(n) + " not evaluated"
+			}
+			figures = append(figures, figure{Title: "Alerts waiting", Value: f.Int(len(alerts)), Note: note})
 		}
 	}
 	return figures

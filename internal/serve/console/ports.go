@@ -33,6 +33,8 @@ type Ports struct {
 	Market     Market
 	Scripts    Scripts
 	Reports    Reports
+
+	NotEvaluated func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated
 }
 
 // Market has what pages draw and name besides charts.
@@ -103,6 +105,7 @@ type Account interface {
 	Status(ctx context.Context) (desk.Status, []string, bool)
 
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)

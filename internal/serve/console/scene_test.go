@@ -31,6 +31,7 @@ import (
 	"candela/internal/serve/console"
 	"candela/internal/store/scripts"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -52,9 +53,11 @@ type book struct {
 	held   []order.PricedPosition
 	state  guard.State
 	alerts []alert.Alert
+	idle   string // why nothing evaluates the alerts
 	fired  uint64 // number of the firing
 	calls  []string
 	looks  atomic.Int64 // readings of the positions
+	newest int          // how many Orders lists of those that have ended; 0 for all
 }
 
 func (b *book) did(call string) {
@@ -88,7 +91,19 @@ func (b *book) Status(context.Context) (desk.Status, []string, bool) {
 func (b *book) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]order.Order, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(b.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
+	ended := 0
+	return slices.DeleteFunc(slices.Clone(b.orders), func(o order.Order) bool {
+		if o.Status.Final() {
+			ended++
+		}
+		return o.Status.Final() && (openOnly || b.newest > 0 && ended > b.newest)
+	}), nil
+}
+
+func (b *book) OrderPage(_ context.Context, _ principal.Caller, q order.Query) (order.Page, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return desktest.Page(b.orders, q), nil
 }
 
 func (b *book) Positions(context.Context, principal.Caller) ([]order.PricedPosition, error) {
@@ -274,7 +289,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
 	})
 	if err != nil {
 		tb.Fatal(err)

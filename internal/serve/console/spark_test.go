@@ -3,6 +3,11 @@ package console_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/market"
 )
 
 // shows fails unless a page has each text.
@@ -34,4 +39,17 @@ func TestPages_HaveLinesCurrenciesAndNames(t *testing.T) {
 	shows(t, b, "/console/chart/BTCUSDT", `data-before="48000">−1.49`, `data-zone="UTC"`, `data-asks="ask1"`)
 	shows(t, b, "/console/chart/BTCUSDT", `<option value="BTCUSDT">Bitcoin</option>`, `name="indicator" value="rsi" checked`, `name="indicator" value="adx">`)
 	shows(t, b, "/console/chart?symbol=BTCUSDT&chosen=1&indicator=adx&indicator=rsi", `data-query="indicators=adx%2Crsi&amp;`)
+}
+
+func TestPages_CountAlertsThatNothingEvaluates(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	s.book.alerts = []alert.Alert{{
+		ID: "al2", Symbol: market.Symbol{Venue: "replay", Name: "BTCUSDT"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(60000)}, Created: noon(),
+	}}
+	s.book.idle = "the venue replay is not set up in this run of candela"
+	b := s.browser().login()
+	shows(t, b, "/console/", "1 not evaluated")
+	shows(t, b, "/console/alerts", "1 not evaluated</span>", "Not evaluated: the venue replay is not set up in this run of candela.")
 }

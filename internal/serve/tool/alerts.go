@@ -44,6 +44,8 @@ type alertJSON struct {
 	MaxFires  int             `json:"max_fires,omitempty"`
 	Fires     *int            `json:"fires,omitempty"`
 	LastFired string          `json:"last_fired,omitempty"`
+
+	NotEvaluated string `json:"not_evaluated,omitempty"`
 }
 
 func toAlertJSON(a alert.Alert) alertJSON {
@@ -177,7 +179,7 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true, scope: principal.Read,
 		description: "List active alerts, oldest first. About 0.3 KB each.",
-		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "As from set_alert, with id and without now.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
+		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "As from set_alert without now, with id, not_evaluated.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
@@ -187,6 +189,9 @@ func (t *Trading) listAlerts() toolSpec {
 			return pageResult(name, "alerts", p, ordered[alert.Alert]{items: alerts, key: alertKey}, "", func(a alert.Alert) any {
 				record := toAlertJSON(a)
 				record.ID = a.ID
+				if t.NotEvaluated != nil {
+					record.NotEvaluated = t.NotEvaluated(&a)
+				}
 				return record
 			})
 		}),

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/order"
 )
 
@@ -35,8 +37,14 @@ func (manyOrders) Orders(_ context.Context, _ principal.Caller, openOnly bool) (
 	return all, nil
 }
 
+func (m manyOrders) OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error) {
+	all, err := m.Orders(ctx, caller, false)
+	return desktest.Page(all, q), err
+}
+
 func withField(id string) (o order.Order) {
-	o.ID = id
+	n, _ := strconv.Atoi(id)
+	o.ID, o.Created = id, time.Unix(int64(10_000-n), 0)
 	return o
 }
 

@@ -57,6 +57,7 @@ type orderJSON struct {
 	External      bool              `json:"external,omitempty"`
 	CreatedAt     string            `json:"created_at"`
 	UpdatedAt     string            `json:"updated_at"`
+	ExpiresAt     string            `json:"expires_at,omitempty"` // while it waits for the owner
 	DryRun        bool              `json:"dry_run,omitempty"`
 
 	Legs     []legJSON `json:"legs,omitempty"`
@@ -183,6 +184,9 @@ func toOrderJSON(o order.Order) orderJSON {
 		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
 	r.Fees, r.FeesByAsset = feesOf(o.Fees)
+	if o.Status == order.PendingApproval {
+		r.ExpiresAt = formatTime(o.Approval.Expires)
+	}
 	if o.Type == order.Limit {
 		r.Price, r.LimitPrice = number(o.Price), o.Price.String()
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ type Orders interface {
 	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	// OrderPage returns a part of the list of all orders.
+	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 }
 
 // Positions lists open positions.
@@ -165,8 +168,21 @@ func (t *Trading) getOrders() toolSpec {
 	}
 }
 
-// orderKey sorts orders by creation time.
+// orderKey is the mark of an order in a cursor.
 func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
+
+// orderMark is the opposite of orderKey; "" is the zero mark.
+func orderMark(key string) (order.Mark, error) {
+	if key == "" {
+		return order.Mark{}, nil
+	}
+	created, id, _ := strings.Cut(key, " ")
+	micros, err := strconv.ParseInt(created, 10, 64)
+	if err != nil || id == "" {
+		return order.Mark{}, fault.Field("cursor", fault.Clean(key, 64), "the cursor from the previous result of get_orders, or none for the first page")
+	}
+	return order.Mark{Created: time.UnixMicro(micros).UTC(), ID: id}, nil
+}
 
 // orderPage is a page of orders.
 type orderPage struct {
@@ -179,54 +195,54 @@ type orderPage struct {
 // open order, however old: a client that misses one might place it again. Later pages
 // have closed orders only.
 func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) (orderPage, error) {
-	all, err := t.Orders.Orders(ctx, caller, false)
-	if err != nil {
-		return orderPage{}, err
-	}
-	rest := make(map[string]bool, len(open))
+	listed := orderPage{replaced: order.Replacements(open)}
+	rest := make(map[string]order.Order, len(open))
 	for _, o := range open {
-		rest[o.ID] = true
+		rest[o.ID] = o
 	}
-	var left *more
+	mark, err := orderMark(p.after)
 	var last order.Order
-	listed := make([]order.Order, 0, len(open)+min(p.limit, len(all)))
-	for _, o := range olderThan(all, p.after) {
-		switch {
-		case rest[o.ID]:
-			if delete(rest, o.ID); p.after == "" {
-				listed = append(listed, o)
-			}
-		case p.limit > 0:
-			p.limit--
-			listed, last = append(listed, o), o
-		case left == nil:
-			left = moreAfter("get_orders", orderKey(last), 1)
-		default:
-			left.Left++
+	for left := 1; err == nil && p.limit > 0 && left > 0; {
+		var page order.Page
+		if page, err = t.Orders.OrderPage(ctx, caller, order.Query{After: mark, Most: p.limit}); err != nil {
+			break
 		}
+		maps.Copy(listed.replaced, page.Replaced)
+		for _, o := range page.Orders {
+			mark = o.Mark()
+			if _, known := rest[o.ID]; !known {
+				p.limit--
+				listed.orders, last = append(listed.orders, o), o
+			} else if p.after == "" {
+				listed.orders = append(listed.orders, o)
+			}
+			delete(rest, o.ID)
+		}
+		if left = page.Left; len(page.Orders) == 0 {
+			left = 0
+		}
+		listed.left = closedLeft("get_orders", last, left, rest)
 	}
 	for _, o := range open { // older than all others
-		if rest[o.ID] && p.after == "" {
-			listed = append(listed, o)
+		if _, unlisted := rest[o.ID]; unlisted && p.after == "" {
+			listed.orders = append(listed.orders, o)
 		}
 	}
-	return orderPage{listed, order.Replacements(all), left}, nil
+	return listed, err
 }
 
-// olderThan returns the orders after the one with the key. If that order is gone, the
-// rest begins with the first older one.
-func olderThan(all []order.Order, key string) []order.Order {
-	if key == "" {
-		return all
+// closedLeft returns how many closed orders come after the last one, nil for none. open are those
+// among them that have not ended.
+func closedLeft(tool string, last order.Order, left int, open map[string]order.Order) *more {
+	for _, o := range open {
+		if last.Mark().Precedes(o) {
+			left--
+		}
 	}
-	if i := slices.IndexFunc(all, func(o order.Order) bool { return orderKey(o) == key }); i >= 0 {
-		return all[i+1:]
-	}
-	i := slices.IndexFunc(all, func(o order.Order) bool { return orderKey(o) < key })
-	if i < 0 {
+	if left <= 0 || last.ID == "" {
 		return nil
 	}
-	return all[i:]
+	return moreAfter(tool, orderKey(last), left)
 }
 
 func (t *Trading) getPositions() toolSpec {

@@ -21,6 +21,7 @@ import (
 	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/order"
 )
 
@@ -46,6 +47,10 @@ func (a manyAlerts) Alerts(context.Context, principal.Caller) ([]alert.Alert, er
 
 func (m *many) Orders(_ context.Context, _ principal.Caller, openOnly bool) ([]order.Order, error) {
 	return slices.DeleteFunc(slices.Clone(m.orders), func(o order.Order) bool { return openOnly && o.Status.Final() }), nil
+}
+
+func (m *many) OrderPage(_ context.Context, _ principal.Caller, q order.Query) (order.Page, error) {
+	return desktest.Page(m.orders, q), nil
 }
 
 func (m *many) Cancel(_ context.Context, _ principal.Caller, id string) (order.Order, error) {

@@ -13,7 +13,7 @@ type lineJSON struct {
 }
 
 func toPlanJSON(lines []order.Line) []lineJSON {
-	var all []lineJSON
+	all := make([]lineJSON, 0, len(lines))
 	for _, l := range lines {
 		p := l.Protect
 		all = append(all, lineJSON{

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
@@ -76,6 +77,7 @@ type Trading struct {
 	Account       Accounts
 	Tradable      func(market.Symbol) bool // whether orders in an instrument are possible
 	Alerts        Alerts
+	NotEvaluated  func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated; may be nil
 	Notifications Notifications
 	Subscriptions Subscriptions
 

@@ -36,6 +36,11 @@ func (a *Accounts) Orders(ctx context.Context, caller principal.Caller, openOnly
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) ([]order.Order, error) { return d.Orders(ctx, caller, openOnly) })
 }
 
+// OrderPage returns a part of the list of the caller's orders, as desk.Desk does.
+func (a *Accounts) OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error) {
+	return on(ctx, a, caller.Subject, func(d *desk.Desk) (order.Page, error) { return d.OrderPage(ctx, caller, q) })
+}
+
 // Positions lists the caller's positions, as desk.Desk does.
 func (a *Accounts) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) ([]order.PricedPosition, error) { return d.Positions(ctx, caller) })

@@ -78,8 +78,15 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	if err := l.checkCancel(o, victims); err != nil {
 		return &callResult{order: order.Placed{Order: o}, done: true, err: err}
 	}
+	lines := l.lines(o.Symbol)
+	i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == o.Line() })
 	if err := l.requestCancelWith(by, l.planWithout(o, victims), "", victims...); err != nil {
 		return l.cancelUnsaved(victims[0], err)
+	}
+	for _, victim := range victims {
+		if i >= 0 {
+			l.uncancelled[victim.ID] = lines[i]
+		}
 	}
 	o, _ = l.book.Order(victims[0].ID)
 	return &callResult{order: order.Placed{Order: o}, waiter: l.addWaiter(o.ID, func(_ *loop, o order.Order) bool { return o.Status.Final() || o.CancelRequested.IsZero() })}
@@ -254,12 +261,31 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	return failed(fault.New(fault.Unavailable, "store_failed", "%s", text).Because(err))
 }
 
+// cancelFailed returns the events of an order that stays open after a cancel. What the plan lost with a
+// client's cancel comes back.
+func (l *loop) cancelFailed(o order.Order, reason string) []order.Event {
+	events := l.event(o, order.KindCancelFailed, reason)
+	was, ok := l.uncancelled[o.ID]
+	delete(l.uncancelled, o.ID)
+	if !ok || o.Status.Final() {
+		return events
+	}
+	lines := l.lines(o.Symbol)
+	if i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == was.ID }); i >= 0 {
+		lines[i].Protect, lines[i].Best, lines[i].By = was.Protect, was.Best, was.By
+	} else {
+		was.Quantity = decimal.Min(was.Quantity, l.book.Bare(o.Symbol))
+		lines = append(lines, was)
+	}
+	return append(events, l.planned(o.Symbol, lines)...)
+}
+
 func (l *loop) queueCancel(o order.Order) {
 	l.inFlight[o.ID] = true
 	l.cancels.add(func(ctx context.Context) func() {
 		r, err := l.cfg.Broker.Cancel(ctx, o.Handle())
 		return func() {
-			delete(l.inFlight, o.ID)
+			l.landed(o.ID)
 			l.handleCancelResult(o.ID, r, err)
 		}
 	})
@@ -276,10 +302,11 @@ func (l *loop) handleCancelResult(id string, r order.Report, err error) {
 	}
 	switch fate := broker.Outcome(err); {
 	case fate == nil:
+		delete(l.uncancelled, id)
 		l.commitReport(o, l.reportEvents(o, r))
 	case o.Status.Final():
 	case errors.Is(fate, broker.ErrNotSent), errors.Is(fate, broker.ErrRejected):
-		l.commitReport(o, l.event(o, order.KindCancelFailed, publicReason(err)))
+		l.commitReport(o, l.cancelFailed(o, publicReason(err)))
 	default:
 		l.forcePoll(o)
 	}

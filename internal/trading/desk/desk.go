@@ -55,6 +55,9 @@ type Store interface {
 	SaveSnapshot(ctx context.Context, by principal.Caller, b *order.Book) error
 	Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error)
 	OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error)
+	// ListOrders returns up to most orders after a mark, newest first, and how many come after
+	// them, 0 only if none does.
+	ListOrders(ctx context.Context, owner principal.Owner, after order.Mark, most int) ([]order.Order, int, error)
 	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
 	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
 }
@@ -114,7 +117,7 @@ const (
 	readTimeout    = time.Minute      // per query or reconciliation
 	resultTimeout  = 10 * time.Second // how long a client waits for the venue's answer
 	startTimeout   = 8 * time.Second  // how long an order waits for the first reconciliation, including a recheck
-	maxListed      = 500              // orders returned to a client
+	maxListed      = 500              // orders of one answer, without open and denied ones
 	holdingsTTL    = time.Second      // of the balances that clients see
 )
 
@@ -133,6 +136,7 @@ type Desk struct {
 	revocations    revocations
 	watches        watchList
 	holdings       provider.Cache[[]order.Holding] // read-only; for clients, so that they cannot use up the venue's limits
+	reported       atomic.Int64                    // counts what the venue reported; see balances
 
 	snapshotEvery, maxClosedInMemory int // the constants, unless a test sets others
 }

@@ -91,7 +91,7 @@ func (d *Desk) readHoldings(ctx context.Context, m *symbolMarket) {
 	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
 	var err error
-	if m.holdings, err = d.holdings.Get(ctx, d.cfg.Now(), "", d.cfg.Broker.Holdings); err != nil {
+	if m.holdings, err = d.balances(ctx); err != nil {
 		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
 	}
 }
@@ -105,13 +105,27 @@ func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
 	return l.withAccount(guard.Gather(l.cfg.Policy, l.book, prices, s, l.cfg.Broker.Mode()), prices, m)
 }
 
-// withAccount adds what the venue takes and the equity, which is null if it is unknown.
+// withAccount adds what the venue takes, and the equity and the free cash, which are null if they
+// are unknown.
 func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) guard.Facts {
 	f.Capabilities, f.TakerFeePct = m.capabilities, m.fee
 	if m.holdings != nil {
 		account := guard.Account{Mode: l.cfg.Broker.Mode()}
+		l.priceHoldings(prices, m.holdings, l.cfg.Market.LastQuote)
 		account.Value(l.cfg.Policy, prices, m.holdings)
 		f.Equity = decimal.NewNullDecimal(account.Equity)
+		f.Cash = freeCash(m.holdings, f.Instrument.Quote)
 	}
 	return f
+}
+
+// freeCash returns what no order is about to spend of a currency, null if that is unknown.
+func freeCash(holdings []order.Holding, currency string) decimal.NullDecimal {
+	free := decimal.NullDecimal{Valid: currency != ""}
+	for _, h := range holdings {
+		if h.Symbol.IsZero() && h.Asset == currency {
+			free.Decimal = free.Decimal.Add(h.Available)
+		}
+	}
+	return free
 }

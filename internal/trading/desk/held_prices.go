@@ -30,8 +30,24 @@ type priceWatch struct {
 	low, high float64 // both zero if there was none
 	interval  market.Interval
 	bar       market.Bar // as it was last reported
+	late      priceRange // of closed bars that came after a newer one
 
 	triggers []*heldTrigger // owned by the loop
+}
+
+// priceRange is what the price did in bars, of which the first began at a time. Its zero value is
+// none.
+type priceRange struct {
+	low, high float64
+	began     int64
+}
+
+func (r *priceRange) add(bar market.Bar) {
+	if r.low == 0 {
+		*r = priceRange{bar.L, bar.H, bar.T}
+		return
+	}
+	r.low, r.high, r.began = min(r.low, bar.L), max(r.high, bar.H), min(r.began, bar.T)
 }
 
 // heldTrigger is an order that candela holds and that waits for its price.
@@ -39,6 +55,7 @@ type heldTrigger struct {
 	order.Trigger
 	stop    bool
 	reached bool
+	since   time.Time // when it began to wait
 	saved   float64   // the best price of a trail that is stored
 	savedAt time.Time // when it was
 }
@@ -50,7 +67,7 @@ func (d *Desk) Observe(e provider.Event) {
 		return
 	}
 	w := (*watched)[e.Symbol]
-	if w == nil || !w.add(e.Interval, e.Bar) {
+	if w == nil || !w.add(e.Interval, e.Bar, e.Kind == provider.Closed) {
 		return
 	}
 	select {
@@ -61,16 +78,21 @@ func (d *Desk) Observe(e provider.Event) {
 
 // add adds what is new of a bar: its close, and the extremes that it had not reached when it
 // was last reported. Of the first bar that is seen only the close counts, because the rest may
-// have been before the order came. It reports false for a bar that is older, or coarser.
-func (w *priceWatch) add(interval market.Interval, bar market.Bar) bool {
+// have been before the order came. Of an older bar all counts when it has closed, for orders
+// that were there. It reports false for another that is older, or coarser.
+func (w *priceWatch) add(interval market.Interval, bar market.Bar, closed bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.interval == 0 || interval < w.interval {
 		w.interval, w.bar = interval, market.Bar{}
 	}
 	known := w.bar
-	if bar.T < known.T || interval > w.interval {
+	if interval > w.interval || bar.T < known.T && !closed {
 		return false
+	}
+	if bar.T < known.T {
+		w.late.add(bar)
+		return true
 	}
 	low, high := bar.C, bar.C
 	switch {
@@ -95,13 +117,13 @@ func (w *priceWatch) add(interval market.Interval, bar market.Bar) bool {
 	return true
 }
 
-// take returns the prices since the last call, and false if there were none.
-func (w *priceWatch) take() (low, high float64, ok bool) {
+// take returns the prices since the last call. A low of zero says that there were none.
+func (w *priceWatch) take() (low, high float64, late priceRange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	low, high = w.low, w.high
-	w.low, w.high = 0, 0
-	return low, high, low > 0
+	low, high, late = w.low, w.high, w.late
+	w.low, w.high, w.late = 0, 0, priceRange{}
+	return low, high, late
 }
 
 // checkPrices compares the new prices with the triggers, and reports whether one was reached.
@@ -112,7 +134,11 @@ func (l *loop) checkPrices() bool {
 	}
 	reached := false
 	for _, w := range *watched {
-		if low, high, ok := w.take(); ok {
+		low, high, late := w.take()
+		if late.low > 0 {
+			reached = w.seeLate(late) || reached
+		}
+		if low > 0 {
 			reached = w.see(low, high) || reached
 		}
 	}
@@ -126,6 +152,17 @@ func (w *priceWatch) see(low, high float64) bool {
 	reached := false
 	for _, t := range w.triggers {
 		if !t.reached && t.See(low, high) {
+			t.reached, reached = true, true
+		}
+	}
+	return reached
+}
+
+// seeLate is see for bars that came after newer ones, which have moved the trails already.
+func (w *priceWatch) seeLate(r priceRange) bool {
+	reached := false
+	for _, t := range w.triggers {
+		if !t.reached && t.Best() == 0 && !t.since.After(time.Unix(r.began, 0)) && t.See(r.low, r.high) {
 			t.reached, reached = true, true
 		}
 	}
@@ -216,7 +253,7 @@ func (l *loop) renewTriggers(held []order.Order) (changed bool) {
 	for _, o := range held {
 		seen[o.ID] = true
 		if l.held.triggers[o.ID] == nil {
-			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), stop: o.IsStop(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
+			l.held.triggers[o.ID] = &heldTrigger{Trigger: order.NewTrigger(o), stop: o.IsStop(), since: l.now(), saved: o.Best.InexactFloat64(), savedAt: l.now()}
 			changed = true
 			if o.Local() {
 				l.checkMissed(o)

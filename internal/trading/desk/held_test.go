@@ -331,3 +331,28 @@ func stopAlone(quantity string) order.Request {
 	r.Protect.TakeProfit = dec("0")
 	return r
 }
+
+// TestHeld_ABarThatCameLate holds that a stop is sent when a bar that was missing shows that
+// its price was reached, but not for a bar from before the order.
+func TestHeld_ABarThatCameLate(t *testing.T) {
+	t.Parallel()
+	inHeld(t, func(w *world) {
+		p := w.placed(bracket(buy("0.5")))
+		stop := p.Legs[0].ID
+		late := func(began time.Time) {
+			w.Observe(provider.Event{
+				Sub: provider.Sub{Symbol: brokertest.MemorySymbol(), Interval: market.Minute1}, Kind: provider.Closed,
+				Bar: market.Bar{T: began.Unix() / 60 * 60, O: 50000, H: 50000, L: 47000, C: 50000}, Price: 50000, At: began.Add(time.Minute),
+			})
+			time.Sleep(2 * time.Second)
+		}
+		placed := time.Now()
+		time.Sleep(5 * time.Minute)
+		w.tick("50000")
+		late(placed.Add(-time.Minute))
+		w.wants(w.order(stop), order.Held)
+		late(placed.Add(2 * time.Minute))
+		w.wants(w.order(stop), order.Filled)
+		w.flat()
+	})
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/market"
 	"candela/internal/trading/order"
 )
 
@@ -46,6 +47,29 @@ func (l *loop) best(line order.Line) decimal.Decimal {
 		}
 	}
 	return best
+}
+
+// notWider returns the prices of a line as they are placed again. A trail that would begin at a worse price
+// than it has followed is a stop at its level.
+func (l *loop) notWider(s market.Symbol, line order.Line, p order.Protection) order.Protection {
+	can, _ := l.takes(s, line)
+	q, ok := l.cfg.Market.LastQuote(s)
+	behind := ok && line.Best.IsPositive() && q.Last.Cmp(line.Best) != int(line.Side.Sign())
+	if p.TrailPercent.IsPositive() && behind && !can.TrailFrom {
+		p.StopLoss, p.TrailPercent = l.nearTick(s, line.Level(), line.Side), decimal.Zero
+	}
+	return p
+}
+
+// goOn lets the trails among orders begin at the best price that the one before has followed, where the
+// venue takes that. What candela holds goes on by itself.
+func (l *loop) goOn(orders []order.Origin, best decimal.Decimal) []order.Origin {
+	for i := range orders {
+		if g := &orders[i]; g.TrailPercent.IsPositive() && g.Holder == "" && l.capabilities[g.Symbol].TrailFrom {
+			g.Best = best
+		}
+	}
+	return orders
 }
 
 // shownLevels returns the levels for readers, without those of orders that have ended.

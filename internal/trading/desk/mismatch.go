@@ -292,6 +292,20 @@ func resetMismatches(a venueState) []mismatch {
 // errTooRecent delays the acceptance of a reset.
 var errTooRecent = errors.New("a recent order is missing; the time of the venue reset is not yet known")
 
+// explainDelay says that a reset is accepted later, if an order is so young that the venue may
+// not show it yet. Accepting goes on by itself.
+func (l *loop) explainDelay(now time.Time) {
+	for _, o := range l.book.Newest(maxListed) {
+		known := o.Created.Add(notFoundGrace)
+		if o.External || o.VenueID == "" || !now.Before(known) {
+			continue
+		}
+		text := fmt.Sprintf("the venue was reset, as testnets are. Order %s is less than a minute old, so whether the venue lost it too is known at %s; the reset is accepted then", o.ID, known.UTC().Format(time.TimeOnly+" UTC"))
+		l.setState(l.systemCaller(), l.state.WithReason(guard.Mismatch, text))
+		return
+	}
+}
+
 // fetchSurvivors returns the IDs of the orders that survived a reset. Orders placed before
 // a missing one are gone, too.
 func (q venueQuery) fetchSurvivors(ctx context.Context) ([]string, error) {

@@ -68,10 +68,8 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if err != nil {
 		return order.Placed{}, err
 	}
-	if r.DryRun || r.Risk.Percent.IsPositive() {
-		d.readHoldings(ctx, &m)
-	}
 	if r.DryRun || !r.Risk.IsZero() {
+		d.readHoldings(ctx, &m)
 		d.readFee(ctx, r.Symbol, &m)
 	}
 	for {

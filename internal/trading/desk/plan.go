@@ -132,7 +132,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	before, inst := l.lines(s), l.instruments[s]
 	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
 	leg = cmp.Or(leg, l.refusedLine(s, r.Quantity))
-	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity)}
+	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s)}
 	after, concerned, ok := c.Apply(before, bare)
 	p.intent = intent(*g)
 	if !ok {
@@ -140,6 +140,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 		p.orders = []order.Origin{*g}
 		return
 	}
+	p.ends = append(p.ends, p.replaced...)
 	for _, id := range concerned {
 		p.ends = append(p.ends, l.lineOrders(s, id)...)
 	}
@@ -176,11 +177,14 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	if !g.Quantity.Equal(r.Quantity) && g.Asked == "" {
 		g.Asked = r.Spec("", "").Terms()
 	}
-	whole := order.Request{Symbol: r.Symbol, Side: r.Side, Type: order.Market, Quantity: g.Quantity, ReduceOnly: true, Protect: line.Protect, TimeInForce: r.TimeInForce}
+	whole := l.lineRequest(r.Symbol, line)
+	whole.TimeInForce = r.TimeInForce
 	head := *g
 	head.Spec = whole.Spec(g.ID, g.Owner)
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
-	orders := l.withLegs(head)
+	whole.Protect = l.notWider(r.Symbol, line, line.Protect)
+	head.Spec = whole.Spec(g.ID, g.Owner)
+	orders := l.goOn(l.withLegs(head), line.Best)
 	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
 		swapRoles(orders, g)
 	}
@@ -221,11 +225,34 @@ func (l *loop) judgeProposal(p *proposal) *guard.Denial {
 		return denial
 	}
 	if p.change != nil {
-		if denial := cmp.Or(l.filling(p), guard.Takes(l.cfg.Policy, intent(p.orders[0]), p.facts)); denial != nil {
+		if denial := cmp.Or(l.filling(p), l.notTakenOf(p)); denial != nil {
 			return denial
 		}
 	}
 	return guard.CheckReplacing(l.cfg.Policy, p.intent, p.facts, p.asked.Replaces)
+}
+
+// notTakenOf denies a change that leaves a line with prices which the venue cannot hold together.
+func (l *loop) notTakenOf(p *proposal) *guard.Denial {
+	for _, line := range p.lines {
+		if !slices.Contains(p.change.concerned, line.ID) {
+			continue
+		}
+		r := l.lineRequest(p.asked.Symbol, line)
+		facts := p.facts
+		facts.Capabilities, _ = l.takes(p.asked.Symbol, line)
+		if denial := guard.Takes(l.cfg.Policy, guard.Intent{Spec: r.Spec("", ""), Broker: p.asked.Broker, Mode: p.asked.Mode}, facts); denial != nil {
+			return denial
+		}
+	}
+	return nil
+}
+
+// lineRequest returns the request for all that a line asks for.
+func (l *loop) lineRequest(s market.Symbol, line order.Line) order.Request {
+	return order.Request{
+		Symbol: s, Side: line.Side.Opposite(), Type: order.Market, Quantity: order.RoundDown(line.Quantity, l.instruments[s].Step), ReduceOnly: true, Protect: line.Protect,
+	}
 }
 
 // filling denies a change of the prices of an entry that may bring more: the venue has its legs.
@@ -278,7 +305,17 @@ func (l *loop) feeSlack(s market.Symbol, quantity decimal.Decimal) decimal.Decim
 	return decimal.Min(decimal.Max(fees, decimal.Zero), quantity.Shift(-2))
 }
 
-// changed returns the event that records a plan, none if it stays.
+// least returns the smallest quantity that the venue trades.
+func (l *loop) least(s market.Symbol) decimal.Decimal {
+	inst := l.instruments[s]
+	least := decimal.Max(inst.MinQuantity, inst.Step)
+	if q, ok := l.cfg.Market.LastQuote(s); ok && q.Last.IsPositive() {
+		least = decimal.Max(least, inst.MinNotional.DivRound(q.Last, 8))
+	}
+	return least
+}
+
+// planned returns the event that records a plan, none if it stays.
 func (l *loop) planned(s market.Symbol, lines []order.Line) []order.Event {
 	if lines == nil {
 		return nil

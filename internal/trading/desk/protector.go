@@ -341,68 +341,13 @@ func (l *loop) stopsAtVenue(s market.Symbol, without ...order.Order) int {
 	return n
 }
 
-// takes returns what is possible for the protection of a line, and whether candela holds it.
-func (l *loop) takes(s market.Symbol, line order.Line) (can order.Capabilities, held bool) {
-	can = l.capabilities[s]
-	if line.Protect.IsZero() || l.cfg.Policy.HeldStops != guard.HeldAllow {
-		return can, false
-	}
-	asked, _ := l.book.Order(line.ID)
-	r := order.Request{Symbol: s, Side: line.Side.Opposite(), Type: order.Market, Quantity: order.RoundDown(line.Quantity, l.instruments[s].Step), ReduceOnly: true, Protect: line.Protect}
-	in := guard.Intent{Spec: r.Spec("", ""), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode()}
-	if asked.Holder == "" && !guard.Holds(l.cfg.Policy, in, guard.Facts{Capabilities: can}) {
-		return can, false
-	}
-	return can.Held(), true
-}
-
-// notTaken returns that the venue takes no such stop, "" if it does.
-func (l *loop) notTaken(s market.Symbol, c order.Cover, can order.Capabilities, held bool) string {
-	w := c.Want
-	if !held && w.HasStop() && (w.TrailPercent.IsPositive() && !can.Trails() || w.TrailPercent.IsZero() && w.StopLossLimit.IsZero() && !can.Stops || w.StopLossLimit.IsPositive() && !can.StopLimits) {
-		return l.cfg.Broker.Name() + " takes no such stop in " + s.Name
-	}
-	return ""
-}
-
-// stopPassed reports whether the price is at or beyond the stop of a line that lacks it, or was since.
-func (l *loop) stopPassed(s market.Symbol, c order.Cover) bool {
-	level := c.Want.StopLoss
-	if c.Want.TrailPercent.IsPositive() {
-		level = c.Level()
-	}
-	q, ok := l.cfg.Market.LastQuote(s)
-	if !level.IsPositive() || !ok || q.MarketClosed || l.now().Sub(q.At) > l.cfg.Policy.MaxQuoteAge {
-		return false
-	}
-	t := l.held.triggers[lackedStop(s, c).ID]
-	if q.Last.Cmp(level) != int(c.Side.Sign()) || t != nil && t.reached {
-		l.protector.passed[c.ID] = true
-	}
-	return l.protector.passed[c.ID]
-}
-
-// lackedStop returns the stop that a line lacks, as a price to watch. Its ID names no order.
-func lackedStop(s market.Symbol, c order.Cover) order.Order {
-	name := fmt.Sprintf("line %s, stop %v, trail %v", c.ID, c.Want.StopLoss, c.Want.TrailPercent)
-	spec := order.Spec{ID: name, Symbol: s, Side: c.Side.Opposite(), StopPrice: c.Want.StopLoss, TrailPercent: c.Want.TrailPercent, Best: c.Best}
-	return order.Order{Origin: order.Origin{Spec: spec}}
-}
-
-// watchLacking watches the prices of stops that lines lack, so that a price which passes one and comes
-// back is not missed.
-func (l *loop) watchLacking(lacking []order.Order) {
-	same := slices.EqualFunc(l.protector.bare, lacking, func(a, b order.Order) bool { return a.ID == b.ID })
-	if l.protector.bare = lacking; !same {
-		l.watchHeld(l.local())
-	}
-}
-
 // restExits makes targets of what is left of exits that wait for their price in the book: while they do,
-// the part that they are to close keeps its stop.
+// the part that they are to close keeps its stop. One at a price that the market has passed is about to
+// trade.
 func (l *loop) restExits(s market.Symbol, now time.Time) {
+	q, priced := l.cfg.Market.LastQuote(s)
 	for _, o := range l.book.Open() {
-		if o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
+		if priced && o.Price.Cmp(q.Last) != -int(o.Side.Sign()) || o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
 			o.TimeInForce == order.IOC || o.TimeInForce == order.FOK || l.inFlight[o.ID] || now.Sub(o.Updated) < restGrace || l.changing(s) != "" {
 			continue
 		}
@@ -415,50 +360,6 @@ func (l *loop) restExits(s market.Symbol, now time.Time) {
 
 // restGrace is how long an exit at a limit may take to trade.
 const restGrace = time.Second
-
-// want returns the prices that the orders of a line should have now. A target that the venue would not
-// take is left out: in a pair that it cannot hold, or at a price that the market has passed. A trail
-// that would begin at a worse price than it has followed is a stop at its level, until the price is
-// beyond.
-func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
-	p := line.Protect
-	can, _ := l.takes(s, line)
-	q, ok := l.cfg.Market.LastQuote(s)
-	passed := ok && p.TakeProfit.IsPositive() && p.TakeProfit.Cmp(q.Last) != int(line.Side.Sign())
-	if p.HasStop() && (!can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg) && !l.works(s, line.ID, order.TakeProfit) {
-		p.TakeProfit = decimal.Zero
-	}
-	behind := ok && line.Best.IsPositive() && q.Last.Cmp(line.Best) != int(line.Side.Sign())
-	if p.TrailPercent.IsPositive() && behind && !can.TrailFrom && !l.trailsNow(s, line) {
-		p.StopLoss, p.TrailPercent = l.nearTick(s, line.Level(), line.Side), decimal.Zero
-	}
-	return p
-}
-
-// works reports whether a line has an open order of a role.
-func (l *loop) works(s market.Symbol, line string, role order.Role) bool {
-	return slices.ContainsFunc(l.book.Legs(s), func(o order.Order) bool {
-		return o.Line() == line && o.Role == role && o.CancelRequested.IsZero()
-	})
-}
-
-// trailsNow reports whether a line has an order that trails.
-func (l *loop) trailsNow(s market.Symbol, line order.Line) bool {
-	return slices.ContainsFunc(l.book.Legs(s), func(o order.Order) bool {
-		return o.Line() == line.ID && o.TrailPercent.Equal(line.Protect.TrailPercent) && o.CancelRequested.IsZero()
-	})
-}
-
-// nearTick returns the price on the venue's tick that is nearest to a level, and not further from the
-// market.
-func (l *loop) nearTick(s market.Symbol, level decimal.Decimal, side order.Side) decimal.Decimal {
-	tick := l.instruments[s].Tick
-	down := order.RoundDown(level, tick)
-	if side == order.Buy && down.LessThan(level) {
-		return down.Add(tick)
-	}
-	return down
-}
 
 // legsOf returns the orders of a line: a stop, a target, or both; with a role the order that closes it
 // now.
@@ -479,7 +380,7 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 	} else if _, held := l.takes(s, c.Line); held {
 		g.Holder = order.HolderCandela
 	}
-	return l.withLegs(g)
+	return l.goOn(l.withLegs(g), c.Best)
 }
 
 // placeFor records and sends the orders of a line. The rules do not judge them: they only close what

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/trading/guard"
@@ -81,7 +80,8 @@ func (d *Desk) OpenByStatus() map[order.Status]int {
 	return count
 }
 
-// Orders lists the caller's orders, newest first: the open ones, or the newest of all.
+// Orders lists the caller's orders, newest first: the open ones, or these and the newest of the
+// others.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	if _, err := d.authorize(caller); err != nil {
 		return nil, err
@@ -91,8 +91,78 @@ func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly boo
 	}
 	var all []order.Order
 	err := d.do(ctx, func(l *loop) { all = l.book.Newest(maxListed) })
+	listed := make(map[string]bool, len(all))
+	for i := range all {
+		listed[all[i].ID] = true
+	}
+	for _, o := range d.view.Load().open {
+		if !listed[o.ID] {
+			all = append(all, o) // older than all others
+		}
+	}
 	d.view.Load().levels.show(all)
 	return all, err
+}
+
+// OrderPage returns a part of the list of all the caller's orders, or one order. What is no longer
+// in memory is read from the store.
+func (d *Desk) OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error) {
+	if _, err := d.authorize(caller); err != nil {
+		return order.Page{}, err
+	}
+	var p order.Page
+	var evicted bool
+	if err := d.do(ctx, func(l *loop) { p, evicted = l.page(q) }); err != nil {
+		return order.Page{}, err
+	}
+	if evicted {
+		if err := d.addStored(ctx, &p, q); err != nil {
+			return order.Page{}, err
+		}
+	}
+	d.view.Load().levels.show(p.Orders)
+	return p, nil
+}
+
+// page returns what memory has of a page, and whether the store may have more.
+func (l *loop) page(q order.Query) (p order.Page, evicted bool) {
+	p.Replaced = make(map[string]string)
+	since := l.book.EvictedBefore()
+	if q.ID != "" {
+		o, ok := l.book.Order(q.ID)
+		if p.Orders = []order.Order{o}; !ok {
+			p.Orders, evicted = nil, true
+		}
+	} else {
+		p.Orders, p.Left = l.book.List(q.After, min(q.Most, maxListed))
+		evicted = !since.IsZero()
+		if i := slices.IndexFunc(p.Orders, func(o order.Order) bool { return evicted && !o.Created.After(since) }); i >= 0 {
+			p.Orders = p.Orders[:i] // some of those that follow may be missing here
+		}
+	}
+	for _, o := range p.Orders {
+		if by := l.book.ReplacedBy(o.ID); by != "" {
+			p.Replaced[o.ID] = by
+		}
+	}
+	return p, evicted
+}
+
+// addStored adds what the store has of a page.
+func (d *Desk) addStored(ctx context.Context, p *order.Page, q order.Query) error {
+	if q.ID != "" {
+		o, err := d.cfg.Store.Order(ctx, d.cfg.Owner, q.ID)
+		p.Orders = []order.Order{o}
+		return err
+	}
+	after := q.After
+	if n := len(p.Orders); n > 0 {
+		after = p.Orders[n-1].Mark()
+	}
+	more, left, err := d.cfg.Store.ListOrders(ctx, d.cfg.Owner, after, min(q.Most, maxListed)-len(p.Orders))
+	p.Orders, p.Left = append(p.Orders, more...), left
+	maps.Copy(p.Replaced, order.Replacements(p.Orders))
+	return err
 }
 
 // Positions lists the caller's open positions and reads prices that are unknown.
@@ -119,38 +189,6 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 		all = append(all, marked)
 	}
 	return all, nil
-}
-
-// Account returns the caller's balances, the use of every limit, and the policy. If the
-// venue does not return the balances, the rest is returned with the reason.
-func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
-	if _, err := d.authorize(caller); err != nil {
-		return guard.Account{}, err
-	}
-	from := d.cfg.Broker
-	policy := d.view.Load().policy
-	a := guard.Account{Broker: from.Name(), Mode: from.Mode(), Rules: guard.Rules(policy), Exceptions: guard.Exceptions(policy)}
-	var prices guard.Prices
-	if err := d.do(ctx, func(l *loop) {
-		prices, a.State = l.prices(), l.state
-		a.State.Restrictions = slices.Clone(l.state.Restrictions)
-		prices.Instruments = maps.Clone(l.instruments)
-		a.Usage = guard.Measure(policy, l.state, l.book, prices, a.Mode, caller.Key)
-	}); err != nil {
-		return guard.Account{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
-	defer cancel()
-	holdings, err := d.holdings.Get(ctx, d.cfg.Now(), "", from.Holdings)
-	if err != nil {
-		a.Unread = from.Name() + " does not return the balances now"
-		if f := fault.Of(err); f != nil && f.Kind != fault.Internal {
-			a.Unread = f.Public()
-		}
-		return a, nil
-	}
-	a.Value(policy, prices, holdings)
-	return a, nil
 }
 
 // InSymbol lists the caller's orders in one symbol that are open or have fills, newest

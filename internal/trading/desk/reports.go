@@ -151,7 +151,7 @@ func (l *loop) retryCancel(id string, r order.Report) {
 		l.queueCancel(o)
 		return
 	}
-	l.commitReport(o, l.event(o, order.KindCancelFailed, "the venue keeps the order open"))
+	l.commitReport(o, l.cancelFailed(o, "the venue keeps the order open"))
 }
 
 // handleNotFound closes an order unknown to the venue, after the grace and a second query.

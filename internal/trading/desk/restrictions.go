@@ -128,6 +128,9 @@ func (d *Desk) Resume(ctx context.Context, by string) (guard.State, error) {
 		l.acceptMissed()
 		if slices.ContainsFunc(next.Restrictions, func(c guard.Restriction) bool { return c.Kind == guard.Mismatch }) {
 			l.reconciliation.acceptVenue, l.reconciliation.requested = true, true
+			if l.reconciliation.venueReset {
+				l.explainDelay(l.now())
+			}
 		}
 		if l.fenced != nil {
 			refused = fencedError(l.fenced)

@@ -337,6 +337,31 @@ func TestWipe_OfAVenueThatSaysSo(t *testing.T) {
 	})
 }
 
+// TestWipe_SaysWhyItWaits accepts a wipe right after an order, of which it is not known yet
+// whether the venue lost it.
+func TestWipe_SaysWhyItWaits(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		w.broker = strict{w.venue}
+		w.start()
+		time.Sleep(5 * time.Second)
+		w.place(buy("1"))
+		time.Sleep(2 * time.Minute)
+		young := w.place(limit("0.5", "49000"))
+		w.venue.Wipe()
+		w.venue.Drop()
+		time.Sleep(20 * time.Second)
+		w.level(guard.Reducing)
+		state, err := w.Resume(w.t.Context(), "owner")
+		if err != nil || !strings.Contains(state.Explain(), "Order "+young.ID+" is less than a minute old") {
+			w.t.Fatalf("%s, %v", state.Explain(), err)
+		}
+		time.Sleep(2 * time.Minute)
+		w.level(guard.Active)
+	})
+}
+
 // mute is a venue that does not say what is open while it is silent.
 type mute struct {
 	*brokertest.Memory

@@ -76,7 +76,7 @@ func (l *loop) shouldSend(caller principal.Caller, orders []order.Order, request
 	case !head.CancelRequested.IsZero():
 		events := make([]order.Event, 0, len(orders))
 		for _, o := range orders {
-			delete(l.inFlight, o.ID)
+			l.landed(o.ID)
 			events = append(events, l.event(o, order.KindCanceled, "canceled before it was sent")...)
 		}
 		l.commitReport(head, events)
@@ -99,7 +99,7 @@ func (l *loop) handleSubmitResult(orders []order.Order, reports []order.Report, 
 	var events []order.Event
 	var overtaken []order.Order
 	for i, o := range orders {
-		delete(l.inFlight, o.ID)
+		l.landed(o.ID)
 		o, ok := l.book.Order(o.ID)
 		switch {
 		case !ok:
@@ -130,6 +130,13 @@ func (l *loop) handleSubmitResult(orders []order.Order, reports []order.Report, 
 	for _, o := range orders {
 		l.advanceOrder(o.ID)
 	}
+}
+
+// landed records that nothing is on its way for an order any more. What waited for that can go on: the
+// stream may have reported the rest before.
+func (l *loop) landed(id string) {
+	delete(l.inFlight, id)
+	l.protector.changed = true
 }
 
 // failureEvents returns the events of an order whose submission failed.

@@ -44,7 +44,7 @@ func (l *loop) changing(s market.Symbol) string {
 func (l *loop) deferSend(caller principal.Caller, p proposal, requestedAt time.Time, m symbolMarket) *callResult {
 	d := &deferred{caller: caller, requestedAt: requestedAt.Round(0), market: m, asked: p.asked.ID, change: p.change, filled: make(map[string]decimal.Decimal)}
 	now, head := l.now(), p.orders[0].ID
-	var events []order.Event
+	events := make([]order.Event, 0, len(p.orders)+len(p.ends)+1)
 	for i := range p.orders {
 		events = append(events, order.Event{Kind: order.KindCreated, OrderID: p.orders[i].ID, At: now, Origin: &p.orders[i]})
 	}
@@ -164,7 +164,7 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 	orders := append([]order.Order{o}, l.legs(o)...)
 	var events []order.Event
 	for _, one := range orders {
-		delete(l.inFlight, one.ID)
+		l.landed(one.ID)
 		if denial != nil {
 			events = append(events, order.Event{Kind: order.KindDenied, OrderID: one.ID, At: l.now(), Reason: denial.Text, Denial: denial.Record()})
 		} else {
@@ -263,7 +263,7 @@ func (l *loop) ordersNamed(ids []string) []order.Order {
 func (l *loop) handleSwap(head string, d *deferred, groups [][]order.Order, swapped broker.Swapped, err error) {
 	delete(l.deferred, head)
 	for _, id := range d.waitsFor {
-		delete(l.inFlight, id)
+		l.landed(id)
 	}
 	first, _ := l.book.Order(head)
 	if err != nil {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -98,12 +99,21 @@ func (q *orderCheck) bounds() []bound {
 	return all
 }
 
+// cash returns the bound of what a purchase may cost with its fee, if that is known.
+func (q *orderCheck) cash() []bound {
+	if q.Side != order.Buy || !q.Cash.Valid {
+		return nil
+	}
+	perUnit := q.notional(decimal.NewFromInt(1))
+	return []bound{{"cash", q.Cash.Decimal.Mul(q.Rate), perUnit.Add(percent(perUnit, q.takerFeePct())), false}}
+}
+
 // Size returns the estimate of an order whose quantity follows from a risk:
 //
 //	quantity = risk / unit risk, rounded down to the step
 //
-// with the unit risk at the price at which it would plausibly trade. If a limit allows less,
-// CappedBy names it; those of risk count from the worst entry. The error says how much risk
+// with the unit risk at the price at which it would plausibly trade. If a limit or the free cash
+// allows less, CappedBy names it; those of risk count from the worst entry. The error says how much risk
 // the smallest order takes, if the risk is less.
 func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error) {
 	q := newCheck(p, State{}, in, f)
@@ -120,7 +130,7 @@ func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error)
 	if most := q.wholeSteps(risk.Most); risk.Most.IsPositive() && most.LessThan(q.Quantity) {
 		q.Quantity, capped = most, "quantity"
 	}
-	for _, b := range q.bounds() {
+	for _, b := range slices.Concat(q.bounds(), q.cash()) {
 		if most := q.wholeSteps(divide(b.left, b.perUnit)); most.LessThan(q.Quantity) {
 			q.Quantity, capped = most, b.rule
 		}

@@ -40,12 +40,17 @@ func TestSize(t *testing.T) {
 		"a short entry": {onePercent, func(s *scene) {
 			s.Side, s.AllowShort, s.Protect = order.Sell, true, order.Protection{StopLoss: dec("51500"), TakeProfit: dec("47000")}
 		}, "0.05379", "99.99561", ""},
-		"a trailing stop":           {onePercent, func(s *scene) { s.Protect = order.Protection{TrailPercent: dec("3")} }, "0.05431", "99.98471", ""},
-		"a market entry":            {onePercent, func(s *scene) { s.market() }, "0.05431", "99.98471", ""},
-		"capped by its worst entry": {onePercent, func(s *scene) { s.market(); s.MaxTradeRisk = limit("100") }, "0.02302", "42.37982", "max_trade_risk"},
-		"capped by its worth":       {onePercent, func(s *scene) { s.MaxOrderNotional = limit("1000") }, "0.02", "36.82", "max_order_notional"},
-		"capped by what is held":    {onePercent, func(s *scene) { s.Held = dec("0.48") }, "0.02", "36.82", "max_symbol_exposure"},
-		"capped by open risk":       {onePercent, func(s *scene) { s.MaxOpenRisk, s.OpenRisk = limit("100"), dec("63.18") }, "0.02", "36.82", "max_open_risk"},
+		"a trailing stop":                      {onePercent, func(s *scene) { s.Protect = order.Protection{TrailPercent: dec("3")} }, "0.05431", "99.98471", ""},
+		"a market entry":                       {onePercent, func(s *scene) { s.market() }, "0.05431", "99.98471", ""},
+		"capped by its worst entry":            {onePercent, func(s *scene) { s.market(); s.MaxTradeRisk = limit("100") }, "0.02302", "42.37982", "max_trade_risk"},
+		"capped by its worth":                  {onePercent, func(s *scene) { s.MaxOrderNotional = limit("1000") }, "0.02", "36.82", "max_order_notional"},
+		"capped by what is held":               {onePercent, func(s *scene) { s.Held = dec("0.48") }, "0.02", "36.82", "max_symbol_exposure"},
+		"capped by open risk":                  {onePercent, func(s *scene) { s.MaxOpenRisk, s.OpenRisk = limit("100"), dec("63.18") }, "0.02", "36.82", "max_open_risk"},
+		"capped by the cash with the fee":      {onePercent, func(s *scene) { s.Cash = decimal.NewNullDecimal(dec("1001")) }, "0.02", "36.82", "cash"},
+		"capped by the cash at a market price": {onePercent, func(s *scene) { s.market(); s.Cash = decimal.NewNullDecimal(dec("1051.05")) }, "0.02", "36.82", "cash"},
+		"a short entry pays nothing": {onePercent, func(s *scene) {
+			s.Side, s.AllowShort, s.Protect, s.Cash = order.Sell, true, order.Protection{StopLoss: dec("51500"), TakeProfit: dec("47000")}, decimal.NewNullDecimal(dec("1"))
+		}, "0.05379", "99.99561", ""},
 		"capped by whole shares": {order.Risk{Amount: dec("3000")}, func(s *scene) {
 			s.Capabilities.WholeLegs, s.MaxOrderNotional, s.MaxExposure, s.MaxSymbolExposure = true, guard.Limit{Off: true}, limit("99999"), limit("99999")
 		}, "1", "1841", ""},

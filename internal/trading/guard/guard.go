@@ -52,6 +52,7 @@ type Facts struct {
 
 	Capabilities order.Capabilities  // of the venue in the symbol
 	Equity       decimal.NullDecimal // of the account; null if unknown
+	Cash         decimal.NullDecimal // free, in the symbol's quote currency; null if unknown
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
 	Exits        []order.Order       // orders placed here that protect the position in the symbol, newest first

@@ -29,6 +29,7 @@ type Book struct {
 	owner          principal.Owner
 	orders         map[string]Order
 	sequence       []string          // IDs by creation
+	listed         []string          // IDs by Mark, the oldest first
 	open           map[string]bool   // IDs of the orders that are not final
 	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
@@ -36,12 +37,14 @@ type Book struct {
 	entries        map[market.Symbol][]string // IDs of the orders with Role Entry, by creation
 	plans          map[market.Symbol][]Line   // what protects the position, oldest first; a symbol that never had a plan has none
 	endedFor       map[string][]string        // by order: IDs of those that were cancelled for it
+	replacers      map[string][]string        // IDs of the orders that were to replace an order
 	trades         map[string]string          // order IDs by Fill.Key
 	positions      map[market.Symbol]*track
 	turnover       map[int64]map[market.Symbol]decimal.Decimal // by UTC day
 	newest         int64                                       // newest day of turnover
 	adjusted       int                                         // number of adjustments, which makes their keys unique
 	evictedThrough time.Time                                   // when the last evicted order with fills ended
+	evictedBefore  time.Time                                   // no order created after it was evicted
 }
 
 // venueID is a venue's ID of an order. Some venues number the orders by symbol.
@@ -55,7 +58,7 @@ type venueID struct {
 func NewBook(owner principal.Owner) *Book {
 	return &Book{
 		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
-		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
+		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), replacers: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
 }
@@ -255,22 +258,6 @@ func (b *Book) Since(t time.Time) []Order {
 	return since
 }
 
-// Newest returns the n newest orders, newest first.
-func (b *Book) Newest(n int) []Order {
-	newest := make([]Order, 0, min(n, len(b.sequence)))
-	for _, id := range slices.Backward(b.sequence) {
-		if len(newest) == n {
-			break
-		}
-		newest = append(newest, b.orders[id])
-	}
-	return newest
-}
-
-func newestFirst(a, b Order) int {
-	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
-}
-
 // Position returns the position in a symbol, with quantity zero if there is none.
 func (b *Book) Position(s market.Symbol) Position {
 	if t := b.positions[s]; t != nil {
@@ -321,7 +308,8 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 			b.remove(o)
 		}
 	}
-	b.sequence = slices.DeleteFunc(b.sequence, func(id string) bool { _, kept := b.orders[id]; return !kept })
+	gone := func(id string) bool { _, kept := b.orders[id]; return !kept }
+	b.sequence, b.listed = slices.DeleteFunc(b.sequence, gone), slices.DeleteFunc(b.listed, gone)
 }
 
 // EvictedThrough returns until when trades may belong to evicted orders, or zero.
@@ -331,6 +319,9 @@ func (b *Book) EvictedThrough() time.Time { return b.evictedThrough }
 func (b *Book) remove(o Order) {
 	if len(o.Fills) > 0 && o.Updated.After(b.evictedThrough) {
 		b.evictedThrough = o.Updated
+	}
+	if o.Created.After(b.evictedBefore) {
+		b.evictedBefore = o.Created
 	}
 	delete(b.orders, o.ID)
 	delete(b.endedFor, o.ID)

@@ -391,20 +391,6 @@ func (s *session) report(o order.Order) order.Report {
 	return r
 }
 
-func TestBook_Newest(t *testing.T) {
-	t.Parallel()
-	b := order.NewBook("o")
-	for _, id := range []string{"1", "2", "3"} {
-		g := order.Origin{Spec: order.Spec{ID: id, Owner: "o", Symbol: market.Symbol{Name: "X"}, Side: order.Buy, Type: order.Market, Quantity: decimal.NewFromInt(1)}}
-		if err := b.Apply(order.Event{Kind: order.KindCreated, OrderID: id, Origin: &g}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if all := b.Newest(2); len(all) != 2 || all[0].ID != "3" || all[1].ID != "2" || len(b.Newest(9)) != 3 {
-		t.Errorf("%+v", all)
-	}
-}
-
 func TestRequest_Asks(t *testing.T) {
 	t.Parallel()
 	o := order.Order{Origin: order.Origin{Spec: order.Spec{

@@ -15,6 +15,7 @@ type Change struct {
 	Protect  Protection      // the prices that are named
 	Step     decimal.Decimal // of quantities at the venue; zero for any
 	Slack    decimal.Decimal // how much more than there is may be asked for: a fee was taken from it
+	Least    decimal.Decimal // less than this is not traded, so no line is left with it
 }
 
 // Apply returns the lines after the change, and the IDs of those that it concerns. It returns false
@@ -109,11 +110,12 @@ func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 	}
 }
 
-// means reports whether the quantity stands for all of another, which may be off the venue's step
-// or smaller by a fee.
+// means reports whether the quantity stands for all of another, which may be off the venue's step,
+// smaller by a fee, or larger by less than the venue trades.
 func (c Change) means(all decimal.Decimal) bool {
-	return all.IsPositive() && (c.Quantity.Equal(RoundDown(all, c.Step)) || c.Quantity.Equal(all) ||
-		c.Quantity.GreaterThan(all) && c.Quantity.LessThanOrEqual(all.Add(c.Slack)))
+	left := all.Sub(c.Quantity)
+	return all.IsPositive() && c.Quantity.IsPositive() && (c.Quantity.Equal(RoundDown(all, c.Step)) ||
+		left.LessThan(c.Least) && !left.IsNegative() || left.IsNegative() && left.GreaterThanOrEqual(c.Slack.Neg()))
 }
 
 // line returns a new line.

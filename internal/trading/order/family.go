@@ -18,13 +18,17 @@ func (g *Origin) family() []string {
 	return ids
 }
 
-// join adds a new order to the orders that it belongs to.
+// join adds a new order to the list and to the orders that it belongs to.
 func (b *Book) join(o Order) {
+	b.listed = slices.Insert(b.listed, b.place(o.Mark()), o.ID)
 	if o.Role == Entry && !o.External {
 		b.entries[o.Symbol] = append(b.entries[o.Symbol], o.ID)
 	}
 	for _, id := range o.family() {
 		b.families[id] = append(b.families[id], o.ID)
+	}
+	if o.Replaces != "" {
+		b.replacers[o.Replaces] = append(b.replacers[o.Replaces], o.ID)
 	}
 }
 
@@ -36,6 +40,7 @@ func (b *Book) leave(o Order) {
 	if o.Role == Entry {
 		without(b.entries, o.Symbol, o.ID)
 	}
+	without(b.replacers, o.Replaces, o.ID)
 }
 
 // Replacements returns, by the ID of an order, the ID of the one that took its place: that the
@@ -43,7 +48,7 @@ func (b *Book) leave(o Order) {
 func Replacements(orders []Order) map[string]string {
 	by := make(map[string]string)
 	for _, o := range orders {
-		if o.Replaces != "" && o.reached() && o.Status != Rejected {
+		if o.replaced() {
 			by[o.Replaces] = o.ID
 		}
 	}

@@ -214,7 +214,7 @@ func step(o Order, e Event) (Order, error) {
 		return group(o, e)
 	case KindResized:
 		return resize(o, e)
-	case KindCreated, KindAdjusted, KindVenueReset: // never legal
+	case KindCreated, KindAdjusted, KindVenueReset, KindPlanned: // never legal
 	}
 	return o, nil
 }

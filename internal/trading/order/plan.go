@@ -58,10 +58,10 @@ func (l Line) Level() decimal.Decimal {
 // With returns the line with the prices that are named. What is not named stays.
 func (l Line) With(p Protection, by string) Line {
 	if p.HasStop() {
-		l.Protect.StopLoss, l.Protect.StopLossLimit, l.Protect.TrailPercent = p.StopLoss, p.StopLossLimit, p.TrailPercent
-		if p.TrailPercent.IsZero() {
-			l.Best = decimal.Zero
+		if !p.TrailPercent.Equal(l.Protect.TrailPercent) {
+			l.Best = decimal.Zero // another trail begins at the price of now
 		}
+		l.Protect.StopLoss, l.Protect.StopLossLimit, l.Protect.TrailPercent = p.StopLoss, p.StopLossLimit, p.TrailPercent
 	}
 	if p.TakeProfit.IsPositive() {
 		l.Protect.TakeProfit = p.TakeProfit
@@ -118,7 +118,7 @@ func (b *Book) Bare(s market.Symbol) decimal.Decimal {
 func bare(held decimal.Decimal, lines []Line) decimal.Decimal {
 	left := held.Abs()
 	for _, l := range lines {
-		left = left.Sub(l.Quantity)
+		left = left.Sub(decimal.Max(l.Quantity, decimal.Zero))
 	}
 	return decimal.Max(left, decimal.Zero)
 }
@@ -215,7 +215,11 @@ func (b *Book) follow(o Order, f Fill) {
 func (b *Book) extend(o Order, f Fill) {
 	lines, known := b.plans[f.Symbol]
 	brought := f.Quantity.Sub(f.FeeInBase())
-	before := b.Position(f.Symbol).Quantity.Sub(brought.Mul(decimal.NewFromInt(f.Side.Sign())))
+	if i := lineIndex(lines, o.ID); i >= 0 && lines[i].Quantity.IsNegative() { // its stop or target was reported first
+		owed := decimal.Min(brought, lines[i].Quantity.Neg())
+		lines[i].Quantity, brought = lines[i].Quantity.Add(owed), brought.Sub(owed)
+	}
+	before := b.certain(f.Symbol).Sub(brought.Mul(decimal.NewFromInt(f.Side.Sign())))
 	if before.Sign() == -int(f.Side.Sign()) {
 		closed := decimal.Min(before.Abs(), brought)
 		lines = Shorten(lines, "", f.Side.Opposite(), closed, bare(before, lines))
@@ -232,10 +236,22 @@ func (b *Book) extend(o Order, f Fill) {
 
 // shorten changes the plan by what was closed of a position, whose quantity is that after it.
 func (b *Book) shorten(s market.Symbol, line string, side Side, quantity decimal.Decimal) {
-	held := b.Position(s).Quantity.Add(quantity.Mul(decimal.NewFromInt(side.Sign())))
+	held := b.certain(s).Add(quantity.Mul(decimal.NewFromInt(side.Sign())))
 	if lines := b.plans[s]; len(lines) > 0 && held.Sign() == int(side.Sign()) {
 		b.plans[s] = Shorten(lines, line, side, quantity, bare(held, lines))
 	}
+}
+
+// certain returns what is held of a symbol with the fills of entries that have not been reported: a line whose
+// stop or target has closed more than is known to have come is below zero by that much.
+func (b *Book) certain(s market.Symbol) decimal.Decimal {
+	held := b.Position(s).Quantity
+	for _, l := range b.plans[s] {
+		if l.Quantity.IsNegative() {
+			held = held.Sub(l.Quantity.Mul(decimal.NewFromInt(l.Side.Sign())))
+		}
+	}
+	return held
 }
 
 // Shorten returns lines after a part of a position was closed: first the line that is named, then
@@ -293,7 +309,7 @@ func (b *Book) tidy(s market.Symbol) {
 	if !known {
 		return
 	}
-	flat := b.Position(s).Quantity.IsZero() && !b.unsettled(s)
+	flat := b.Position(s).Quantity.IsZero() && b.certain(s).IsZero() && !b.unsettled(s)
 	b.plans[s] = slices.DeleteFunc(lines, func(l Line) bool {
 		return !b.filling(l.ID) && (flat || !l.Quantity.IsPositive() || l.Protect.IsZero())
 	})
@@ -309,9 +325,19 @@ func (b *Book) unsettled(s market.Symbol) bool {
 	return false
 }
 
-// plan applies a recorded plan.
+// plan applies a recorded plan. It was made from the lines in force, which are never for more than is known
+// to be held; what they left out of a line, because fills have not been reported, stays with it.
 func (b *Book) plan(p *Plan) {
-	b.plans[p.Symbol] = slices.Clone(p.Lines)
+	after, inForce := slices.Clone(p.Lines), b.Lines(p.Symbol)
+	for k, l := range b.plans[p.Symbol] {
+		switch i, was := lineIndex(after, l.ID), lineIndex(inForce, l.ID); {
+		case i >= 0 && was >= 0:
+			after[i].Quantity = after[i].Quantity.Add(l.Quantity.Sub(inForce[was].Quantity))
+		case i < 0 && was < 0:
+			after = slices.Insert(after, min(k, len(after)), l)
+		}
+	}
+	b.plans[p.Symbol] = after
 	b.tidy(p.Symbol)
 }
 

@@ -33,6 +33,7 @@ type snapshotJSON struct {
 	Newest   int64                    `json:"newest,omitempty"`
 	Adjusted int                      `json:"adjusted,omitempty"`
 	Forgot   time.Time                `json:"forgot,omitzero"`
+	Evicted  time.Time                `json:"evicted,omitzero"`
 }
 
 type symbolAmount struct {
@@ -73,7 +74,7 @@ func Decompress(data []byte, snapshot any) error {
 func (b *Book) toJSON() snapshotJSON {
 	s := snapshotJSON{
 		Version: snapshotVersion, Owner: b.owner, Orders: make([]Order, 0, len(b.sequence)), Freed: make(map[string][]string),
-		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.evictedThrough,
+		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.evictedThrough, Evicted: b.evictedBefore,
 	}
 	for _, id := range b.sequence {
 		o := b.orders[id]
@@ -121,7 +122,7 @@ func ReadSnapshot(owner principal.Owner, data []byte) (*Book, error) {
 
 func (s *snapshotJSON) book() (*Book, error) {
 	b := NewBook(s.Owner)
-	b.newest, b.adjusted, b.evictedThrough = s.Newest, s.Adjusted, s.Forgot
+	b.newest, b.adjusted, b.evictedThrough, b.evictedBefore = s.Newest, s.Adjusted, s.Forgot, s.Evicted
 	unnamed := make(map[string]bool, len(s.Unnamed))
 	for _, id := range s.Unnamed {
 		unnamed[id] = true

@@ -24,10 +24,21 @@ func TestWireNames_StayTheSame(t *testing.T) {
 			Position: order.Position{Symbol: btc, Quantity: one, Cost: one, Realised: one, Base: "BTC", FeesInBase: one, FeesWorth: one, Earlier: order.Sums{Realised: one}}, Mode: order.Paper,
 			Quote: order.Quote{Last: one, Bid: one, Ask: one, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), MarketClosed: true},
 		},
+		`{"kind":"planned","at":"2026-01-02T03:04:05Z","plan":{"symbol":"binance:BTCUSDT","lines":[{"id":"e1","side":"buy","quantity":"1","protect":{"trail_percent":"1","take_profit":"1"},"best":"1","by":"e1"},{"id":"e2","side":"buy","quantity":"0","protect":{"stop_loss":"1","stop_loss_limit":"1"}}]}}`: at(order.Planned(btc, []order.Line{
+			{ID: "e1", Side: order.Buy, Quantity: one, Protect: order.Protection{TrailPercent: one, TakeProfit: one}, Best: one, By: "e1"},
+			{ID: "e2", Side: order.Buy, Protect: order.Protection{StopLoss: one, StopLossLimit: one}},
+		})),
+		`{"kind":"planned","at":"2026-01-02T03:04:05Z","plan":{"symbol":"binance:BTCUSDT"}}`: at(order.Planned(btc, nil)),
 	} {
 		got, err := json.Marshal(value)
 		if err != nil || string(got) != want {
 			t.Errorf("%T is sent as\n%s\nwant\n%s (%v)", value, got, want, err)
 		}
 	}
+}
+
+// at gives an event a time.
+func at(e order.Event) order.Event {
+	e.At = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return e
 }

@@ -73,6 +73,12 @@ func (a *Account) Orders(ctx context.Context, caller principal.Caller, open bool
 	return a.Trading.Orders(ctx, caller, open)
 }
 
+// OrderPage has the same.
+func (a *Account) OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error) {
+	a.see()
+	return a.Trading.OrderPage(ctx, caller, q)
+}
+
 // Positions lists two.
 func (a *Account) Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error) {
 	a.see()

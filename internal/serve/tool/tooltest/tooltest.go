@@ -24,6 +24,7 @@ import (
 	"candela/internal/market/provider/sample"
 	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -127,6 +128,11 @@ func (t *Trading) Cancel(_ context.Context, _ principal.Caller, id string) (orde
 // Orders lists one.
 func (t *Trading) Orders(context.Context, principal.Caller, bool) ([]order.Order, error) {
 	return []order.Order{t.order()}, nil
+}
+
+// OrderPage has the same.
+func (t *Trading) OrderPage(_ context.Context, _ principal.Caller, q order.Query) (order.Page, error) {
+	return desktest.Page([]order.Order{t.order()}, q), nil
 }
 
 // Positions lists a long one, and a short one without a price.

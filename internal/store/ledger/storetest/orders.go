@@ -38,6 +38,7 @@ func RunOrders(t *testing.T, open func(t *testing.T, dir string) OrderStore) {
 		"a batch is persisted whole or not at all":         wholeBatch,
 		"orders are found by their owner alone":            foreignOrders,
 		"replay equals the projection":                     replayEqualsProjection,
+		"all orders of an owner are listed":                listsAll,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,6 +65,13 @@ func keyed(e order.Event, key string) order.Event {
 	origin := *e.Origin
 	origin.Key = key
 	e.Origin = &origin
+	return e
+}
+
+// planned records the plan of a position.
+func planned(lines ...order.Line) order.Event {
+	e := order.Planned(orderSymbol(), lines)
+	e.At = start()
 	return e
 }
 
@@ -114,6 +122,11 @@ func orderEventsComeBack(t *testing.T, s OrderStore) {
 		traded("o1", "t1", 3, "4"), traded("o1", "t2", 4, "6.00000001"),
 		created("ann", "o2", start().Add(123*time.Nanosecond)), happened("o2", order.KindDenied, 6),
 		{Kind: order.KindAdjusted, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(-5, -3), Price: decimal.New(7, 0)}},
+		planned(order.Line{
+			ID: "o1", Side: order.Buy, Quantity: decimal.RequireFromString("10.00000001"), Best: decimal.New(8, 0), By: "o2",
+			Protect: order.Protection{TrailPercent: decimal.New(15, -1), TakeProfit: decimal.New(9, 0)},
+		}),
+		planned(), // of a position that has nothing any more
 	}
 	events[2].VenueID = "v-o1"
 	events[6].Reason, events[6].Denial = "too large", &order.Denial{Rule: "max_quantity", Limit: "5", Value: "10.00000001"}
@@ -247,6 +260,9 @@ func refusedEvent(t *testing.T, s OrderStore) {
 		{Kind: order.KindCreated, OrderID: "o2", At: start()},
 		{Kind: order.KindAdjusted, At: start()},
 		{Kind: order.KindFill, OrderID: "o1", At: start()},
+		{Kind: order.KindPlanned, At: start()},
+		planned(order.Line{Side: order.Buy, Quantity: decimal.New(1, 0)}), // without an ID
+		planned(order.Line{ID: "o1", Quantity: decimal.New(1, 0)}),        // without a side
 	} {
 		_, err := s.AppendEvents(t.Context(), service("ann"), []order.Event{e})
 		wantCode(t, err, fault.Conflict, "order_event_refused", "")
@@ -324,7 +340,7 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 	kind := rapid.SampledFrom([]order.Kind{
 		order.KindCreated, order.KindCreated, order.KindDenied, order.KindSent, order.KindSent, order.KindNotSent, order.KindLost, order.KindGone, order.KindAccepted,
 		order.KindFill, order.KindFill, order.KindFill, order.KindClaimed, order.KindCancelRequested, order.KindCancelFailed, order.KindCanceled, order.KindExpired,
-		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset,
+		order.KindRejected, order.KindDoubted, order.KindConfirmed, order.KindAdjusted, order.KindVenueReset, order.KindPlanned,
 	}).Draw(rt, "kind")
 	switch kind {
 	case order.KindCreated:
@@ -341,6 +357,9 @@ func drawEvent(rt *rapid.T, owner principal.Owner, run, n int) order.Event {
 		return order.Event{Kind: kind, At: start(), Survivors: []string{id}}
 	case order.KindAdjusted:
 		return order.Event{Kind: kind, At: start(), Adjustment: &order.Adjustment{Symbol: orderSymbol(), Quantity: decimal.New(int64(n-30), -2), Price: decimal.New(1, 0)}}
+	case order.KindPlanned:
+		line := order.Line{ID: id, Side: order.Buy, Quantity: decimal.New(int64(n), -1), Protect: order.Protection{StopLoss: decimal.New(int64(n+1), -5)}, By: id}
+		return planned(slices.Repeat([]order.Line{line}, rapid.IntRange(0, 1).Draw(rt, "lines"))...)
 	default:
 		e := happened(id, kind, n)
 		e.Reason, e.VenueID = "because", "v-"+id
@@ -376,6 +395,9 @@ func compareBooks(rt *rapid.T, s OrderStore, book *order.Book, owner principal.O
 		}
 	}
 	if diff := cmp.Diff(book.Positions(), replayed.Positions(), cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatal(diff)
+	}
+	if diff := cmp.Diff(book.Lines(orderSymbol()), replayed.Lines(orderSymbol()), cmpopts.EquateEmpty()); diff != "" {
 		rt.Fatal(diff)
 	}
 	if !slices.EqualFunc(book.Open(), replayed.Open(), func(a, b order.Order) bool { return a.ID == b.ID }) {

@@ -34,6 +34,10 @@ type OrderStore interface {
 	// book has forgotten. One that is not there or is someone else's is NotFound.
 	Order(ctx context.Context, owner principal.Owner, id string) (order.Order, error)
 
+	// ListOrders returns up to most orders of an owner after a mark, newest first, also those
+	// that a book has forgotten, and how many come after them: 0 only if none does.
+	ListOrders(ctx context.Context, owner principal.Owner, after order.Mark, most int) ([]order.Order, int, error)
+
 	// OrderByKey returns the order of an owner's idempotency key, or NotFound.
 	OrderByKey(ctx context.Context, owner principal.Owner, key string) (order.Order, error)
 }

@@ -42,6 +42,7 @@ func RunSnapshots(t *testing.T, open func(t *testing.T, dir string) SnapshotStor
 		"a snapshot is of its owner":                            snapshotOfOwner,
 		"what a snapshot has forgotten is found":                forgottenIsFound,
 		"what a snapshot has forgotten goes on":                 forgottenGoesOn,
+		"what a snapshot has forgotten is listed":               forgottenIsListed,
 		"a venue that was reset assigns forgotten names again":  forgottenIsWiped,
 		"a context that has ended keeps no snapshot":            snapshotEnded,
 		"what was kept first is found when there is more since": forgottenTwice,

@@ -33,6 +33,10 @@ type (
 		Caller   principal.Caller
 		OpenOnly bool
 	}
+	pageCall struct {
+		Caller principal.Caller
+		Query  order.Query
+	}
 	symbolCall struct {
 		Caller principal.Caller
 		Symbol market.Symbol
@@ -96,6 +100,7 @@ type methods struct {
 	place        method[placeCall, orderReply]
 	cancel       method[cancelCall, orderReply]
 	orders       method[ordersCall, []order.Order]
+	orderPage    method[pageCall, order.Page]
 	positions    method[principal.Caller, []order.PricedPosition]
 	inSymbol     method[symbolCall, symbolReply]
 	account      method[principal.Caller, guard.Account]
@@ -126,6 +131,9 @@ func (d *Desk) register() {
 	})
 	d.orders = newReadMethod(d, "desk.orders", func(ctx context.Context, running Trader, c ordersCall) ([]order.Order, error) {
 		return running.Orders(ctx, c.Caller, c.OpenOnly)
+	})
+	d.orderPage = newReadMethod(d, "desk.page", func(ctx context.Context, running Trader, c pageCall) (order.Page, error) {
+		return running.OrderPage(ctx, c.Caller, c.Query)
 	})
 	d.positions = newReadMethod(d, "desk.positions", func(ctx context.Context, running Trader, caller principal.Caller) ([]order.PricedPosition, error) {
 		return running.Positions(ctx, caller)

@@ -44,6 +44,7 @@ type Trader interface {
 	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
+	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
@@ -207,6 +208,11 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 // Orders lists the caller's orders, newest first: the open ones, or the newest of all.
 func (d *Desk) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	return d.orders(ctx, ordersCall{caller, openOnly})
+}
+
+// OrderPage returns a part of the list of all the caller's orders, or one order.
+func (d *Desk) OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error) {
+	return d.orderPage(ctx, pageCall{caller, q})
 }
 
 // Positions lists the caller's open positions with their prices.

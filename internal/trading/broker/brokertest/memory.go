@@ -43,6 +43,7 @@ type Memory struct {
 	deaf    error
 	manner  Manner
 	inBase  bool // the fee of a purchase is taken from what was bought
+	feesIn  []string
 	streams map[*queue]struct{}
 	last    int64 // id given out
 }
@@ -74,6 +75,13 @@ func (m *Memory) Fail(faults ...Fault) {
 	m.faults = append(m.faults, faults...)
 }
 
+// Calm ends the faults that no request has met.
+func (m *Memory) Calm() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = nil
+}
+
 // Deaf lets every question fail and no stream begin, until it is given nil.
 func (m *Memory) Deaf(err error) {
 	m.mu.Lock()
@@ -93,6 +101,14 @@ func (m *Memory) FeeInBase() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.inBase = true
+}
+
+// FeesIn takes the fees of trades in these assets, one after the other: BTC, USDT or another, of
+// which it takes 0.001 % of the worth.
+func (m *Memory) FeesIn(assets ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.feesIn = assets
 }
 
 // reads returns why a question fails.
@@ -247,6 +263,15 @@ func (m *Memory) fill(r *order.Report, quantity, price decimal.Decimal) {
 	m.balance["BTC"] = m.balance["BTC"].Add(quantity)
 	if m.inBase && r.Side == order.Buy {
 		f.Fee, f.FeeAsset = f.Quantity.Mul(decimal.New(1, -3)), "BTC"
+	}
+	if n := len(m.feesIn); n > 0 {
+		switch f.FeeAsset = m.feesIn[len(m.trades)%n]; f.FeeAsset {
+		case "USDT":
+		case "BTC":
+			f.Fee = f.Quantity.Mul(decimal.New(1, -3))
+		default:
+			f.Fee = f.Quantity.Mul(f.Price).Mul(decimal.New(1, -5))
+		}
 	}
 	m.balance["USDT"] = m.balance["USDT"].Sub(value)
 	m.balance[f.FeeAsset] = m.balance[f.FeeAsset].Sub(f.Fee)

@@ -185,13 +185,16 @@ func (m *matching) affordable(k *ticket, price decimal.Decimal) decimal.Decimal 
 }
 
 // arrive handles the last price for an order that did not see the way to it: as after a gap.
-// The volume since its arrival is not known, so a stop that is triggered fills from the next event.
+// A stop that is triggered fills at that price, whatever was traded since, as an order that
+// comes then would.
 func (m *matching) arrive(k *ticket, price decimal.Decimal) {
 	if k.Status.Final() || !k.waits() {
 		return
 	}
 	if k.reached(price) {
 		m.trigger(k, m.rests(k, price))
+		m.room[k.ID], m.volume = k.left(), pool{endless: true}
+		m.take(k, price)
 		return
 	}
 	m.follow(k, price)

@@ -13,17 +13,26 @@ import (
 	"candela/internal/trading/order"
 )
 
-// tape is how far the prices of a symbol are known: the bar as it was last
-// reported. It exists while an order rests in the symbol.
+// tape is how far the prices of a symbol are known. It exists while an order rests in the
+// symbol.
 type tape struct {
 	interval market.Interval
-	bar      market.Bar
+	last     known // the newest bar
+	behind   known // the one before, of which the rest may come later
+}
+
+// known is a bar as it was last reported.
+type known struct {
+	bar    market.Bar
+	at     time.Time
+	closed bool
 }
 
 // Observe processes an event of a symbol and fills the resting orders that
 // it reaches. The engine calls it for every event; what no order waits for costs
 // a look into a map. Only bars count: they say how much was traded, and they hold
-// the prices that come alone. clock is the venue's: a replay has its own.
+// the prices that come alone. A closed bar that comes after a newer one counts for what
+// rested then. clock is the venue's: a replay has its own.
 func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	if e.Kind != provider.Forming && e.Kind != provider.Closed || e.Bar.Check() != nil || e.Bar.L <= 0 {
 		return
@@ -36,16 +45,23 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	}
 	if t.interval != e.Interval {
 		b.restart(e) // of two series of one symbol the finer has more detail; volume counts once
-		t.interval, t.bar = e.Interval, market.Bar{}
+		*t = tape{interval: e.Interval}
 	}
-	w, volume := t.since(e.Bar)
-	t.bar = e.Bar
 	at, began := e.At, clock.Wall(e.Bar.T)
 	if clock.Speed != 0 {
 		at = clock.Wall(e.At.Unix())
 	}
 	b.expire(context.Background(), began)
-	ready, arrived := b.waiting(e.Symbol, at, began)
+	var ready, arrived []*ticket
+	before := t.last
+	if e.Bar.T < t.last.bar.T {
+		before = t.behind
+		ready, arrived = b.overtaken(e, at, t.behind.seen(e.Bar, began))
+	} else {
+		ready, arrived = b.waiting(e.Symbol, at, began)
+	}
+	w, volume := before.since(e.Bar)
+	t.add(known{e.Bar, at, e.Kind == provider.Closed})
 	entries := b.match(ready, arrived, w, volume)
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
@@ -85,9 +101,25 @@ func (b *Broker) expire(ctx context.Context, at time.Time) {
 	b.sweep()
 }
 
-// follows reports whether the event is newer than what is known, and no coarser.
+// follows reports whether the event is new and no coarser than what is known. An older bar
+// is new if it has closed since.
 func (t *tape) follows(e provider.Event) bool {
-	return t.interval == 0 || e.Interval < t.interval || e.Interval == t.interval && e.Bar.T >= t.bar.T
+	if t.interval == 0 || e.Interval != t.interval {
+		return t.interval == 0 || e.Interval < t.interval
+	}
+	return e.Bar.T >= t.last.bar.T || e.Kind == provider.Closed && (!t.behind.closed || e.Bar.T != t.behind.bar.T)
+}
+
+// add adds a bar to what is known. A bar that is behind stays there until it has closed.
+func (t *tape) add(k known) {
+	switch {
+	case k.bar.T < t.last.bar.T:
+		t.behind = k
+	case k.bar.T > t.last.bar.T && (t.behind.closed || t.behind.bar.T == 0):
+		t.behind, t.last = t.last, k
+	default:
+		t.last = k
+	}
 }
 
 // restart makes every order of the symbol wait for the next event.
@@ -106,16 +138,16 @@ type way struct {
 	jump  bool            // the first turn is the open of a new bar
 }
 
-// since returns the way of the price since the tape was sent last, and how much was
+// since returns the way of the price since the bar was reported, and how much was
 // traded. Of a bar that has grown the turns are the extremes that went beyond the known
 // ones, and the last.
-func (t *tape) since(bar market.Bar) (way, pool) {
-	if bar.T != t.bar.T {
+func (k known) since(bar market.Bar) (way, pool) {
+	known := k.bar
+	if bar.T != known.T {
 		w := way{start: decimal.NewFromFloat(bar.O), turns: walk(bar.O, bar.H, bar.L, bar.C), jump: true}
-		return w, newPool(0, bar.V, bar.H != bar.L || t.bar.T != 0 && bar.C != t.bar.C)
+		return w, newPool(0, bar.V, bar.H != bar.L || known.T != 0 && bar.C != known.C)
 	}
-	turns := walk(t.bar.C, bar.H, bar.L, bar.C)[1:]
-	known := t.bar
+	turns := walk(known.C, bar.H, bar.L, bar.C)[1:]
 	turns = slices.DeleteFunc(turns, func(p float64) bool { return p != bar.C && known.L <= p && p <= known.H })
 	return way{start: decimal.NewFromFloat(known.C), turns: turns}, newPool(known.V, bar.V, bar.C != known.C || len(turns) > 1)
 }
@@ -219,6 +251,30 @@ func (b *Broker) waiting(s market.Symbol, at, began time.Time) (ready, arrived [
 			arrived = append(arrived, k)
 		}
 		k.seen = true
+	}
+	return ready, arrived
+}
+
+// seen returns since when an order must have rested to see all that is new of a bar.
+func (k known) seen(bar market.Bar, began time.Time) time.Time {
+	if bar.T == k.bar.T {
+		return k.at
+	}
+	return began
+}
+
+// overtaken is waiting for a bar that newer ones came before. What newer prices have changed
+// already, it does not change again: orders that were triggered, and stops that trail.
+func (b *Broker) overtaken(e provider.Event, at, since time.Time) (ready, arrived []*ticket) {
+	for _, k := range b.book.open {
+		if k.Symbol != e.Symbol || k.Status == order.Held || !at.After(k.Since) || !k.Triggered.IsZero() || k.TrailPercent.IsPositive() {
+			continue
+		}
+		if k.Since.After(since) {
+			arrived = append(arrived, k)
+		} else {
+			ready = append(ready, k)
+		}
 	}
 	return ready, arrived
 }

@@ -174,6 +174,21 @@ func (s *Store) Replays() int {
 	return s.replays
 }
 
+// Rewrite replaces the events of an owner and forgets the snapshot. change returns false for an event
+// that was never stored.
+func (s *Store) Rewrite(owner principal.Owner, change func(*order.Event) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.of(owner)
+	var kept []order.Event
+	for _, e := range a.events {
+		if change(&e) {
+			kept = append(kept, e)
+		}
+	}
+	a.events, a.snapshot, a.snapped, a.book = kept, nil, 0, replay(owner, kept)
+}
+
 // FailSnapshots makes SaveSnapshot fail.
 func (s *Store) FailSnapshots(fail bool) {
 	s.mu.Lock()
@@ -226,6 +241,14 @@ func (s *Store) OrderByKey(_ context.Context, owner principal.Owner, key string)
 	defer s.mu.Unlock()
 	o, ok := s.of(owner).book.ByKey(key)
 	return found(o, ok && key != "")
+}
+
+// ListOrders returns orders after a mark, newest first, and how many come after them.
+func (s *Store) ListOrders(_ context.Context, owner principal.Owner, after order.Mark, most int) ([]order.Order, int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	orders, left := s.of(owner).book.List(after, most)
+	return orders, left, nil
 }
 
 func found(o order.Order, ok bool) (order.Order, error) {

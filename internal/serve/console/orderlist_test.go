@@ -1,0 +1,59 @@
+package console_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/internal/trading/order"
+)
+
+// TestOrders_ReachEveryOrder follows the links to older orders, saves all of them and opens the
+// oldest.
+func TestOrders_ReachEveryOrder(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.mu.Lock()
+	s.book.newest = 3
+	for i := range 1100 {
+		o := anOrder(fmt.Sprintf("old-%04d", i), order.Denied, "claude")
+		o.Created = noon().Add(-time.Duration(i+1) * time.Hour)
+		o.Updated = o.Created
+		s.book.orders = append(s.book.orders, o)
+	}
+	s.book.mu.Unlock()
+	b := s.browser().login()
+	found, links := map[string]bool{}, regexp.MustCompile(`href="([^"]*after=[^"]*)"`)
+	pages := 0
+	for path := "/console/orders?since=all"; path != ""; pages++ {
+		r := b.get(path)
+		if r.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, r.status, r.body)
+		}
+		for _, id := range regexp.MustCompile(`old-[0-9]{4}`).FindAllString(r.body, -1) {
+			found[id] = true
+		}
+		path = ""
+		if next := links.FindStringSubmatch(r.body); next != nil {
+			path = html.UnescapeString(next[1])
+		}
+	}
+	if len(found) != 1100 || pages != 3 {
+		t.Errorf("%d pages have %d orders", pages, len(found))
+	}
+	if saved := b.get("/console/orders.csv").body; strings.Count(saved, "old-") != 1100 {
+		t.Errorf("%d orders are saved", strings.Count(saved, "old-"))
+	}
+	if r := b.get("/console/orders/old-1099"); r.status != http.StatusOK {
+		t.Errorf("the oldest: %d", r.status)
+	}
+	for path, status := range map[string]int{"/console/orders/none": http.StatusNotFound, "/console/orders?after=x": http.StatusUnprocessableEntity} {
+		if r := b.get(path); r.status != status {
+			t.Errorf("%s: %d", path, r.status)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package desk_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+)
+
+// learn gives the models what was filled since the last time, and which entries bring no more.
+func (s *planSequence) learn() {
+	s.t.Helper()
+	origins := make(map[string]order.Origin)
+	n := 0
+	for e, err := range s.events() {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if e.Kind == order.KindCreated {
+			origins[e.OrderID] = *e.Origin
+		}
+		if e.Kind != order.KindFill {
+			continue
+		}
+		if n++; n <= s.seen {
+			continue
+		}
+		s.seen = n
+		g, f := origins[e.OrderID], *e.Fill
+		quantity := f.Quantity
+		if f.FeeAsset != "" && f.FeeAsset == s.fee() {
+			quantity = quantity.Sub(f.Fee)
+		}
+		for i := range s.models {
+			m := &s.models[i]
+			if f.Side == order.Buy {
+				m.bought(g.ID, quantity)
+			} else {
+				m.sold(m.lineOf(g), f.Quantity)
+			}
+		}
+		s.note("  %v %v of %v %s at %v", f.Side, f.Quantity, g.Role, g.ID, f.Price)
+	}
+	for _, o := range s.book().Orders() {
+		if o.Role == order.Entry && o.Status.Final() && !o.NeedsQuery() {
+			for i := range s.models {
+				s.models[i].settle(o.ID)
+			}
+		}
+	}
+}
+
+// watch holds what must be true at every moment: working stops close no more than is held, and none is
+// wider than every possible plan says.
+func (s *planSequence) watch() {
+	s.t.Helper()
+	synctest.Wait()
+	s.learn()
+	held, sum := s.held(), decimal.Zero
+	// A venue may size a stop before the fee of its entry.
+	if held.Add(s.book().Position(s.symbol()).Fees[s.fee()]).IsNegative() {
+		s.t.Errorf("the venue is short by %v", held)
+	}
+	for _, o := range s.book().Legs(s.symbol()) {
+		if !o.IsStop() || !s.works(o) {
+			continue
+		}
+		sum = sum.Add(o.Remaining())
+		wider := func(m planModel) bool {
+			return slices.ContainsFunc(m.lines, func(l modelLine) bool {
+				return l.id == o.Line() && l.stop.IsPositive() && o.StopPrice.IsPositive() && o.StopPrice.LessThan(l.stop)
+			})
+		}
+		if o.CancelRequested.IsZero() && !slices.ContainsFunc(s.models, func(m planModel) bool { return !wider(m) }) {
+			s.t.Errorf("the stop %s at %v is wider than the plan: %v", o.ID, o.StopPrice, s.models)
+		}
+	}
+	if sum.GreaterThan(decimal.Max(held.Add(held.Shift(-2)), decimal.Zero)) {
+		s.t.Errorf("stops close %v of %v", sum, held)
+	}
+}
+
+// compare holds, after some time without faults, that the orders at the venue are those of a possible
+// plan. What the venue refused, a restriction says.
+func (s *planSequence) compare() {
+	s.t.Helper()
+	s.calm()
+	if _, err := s.desk().Resume(s.t.Context(), "candela resume"); err != nil {
+		s.t.Error(err)
+	}
+	time.Sleep(95 * time.Second)
+	synctest.Wait()
+	s.learn()
+	open, lacking := make(map[string]decimal.Decimal), make(map[string]bool)
+	legs := s.book().Legs(s.symbol())
+	for _, o := range legs {
+		if !s.works(o) {
+			s.t.Errorf("the %v %s is %v here, and does not work at the venue", o.Role, o.ID, o.Status)
+		}
+		var stop, trail, target, quantity decimal.Decimal
+		for _, other := range legs {
+			if other.ID == o.ID || o.Group.Name != "" && other.Group.Name == o.Group.Name {
+				quantity = decimal.Max(quantity, other.Remaining())
+				if other.IsStop() {
+					stop, trail = other.StopPrice, other.TrailPercent
+				} else {
+					target = other.Price
+				}
+			}
+		}
+		if key := cmpGroup(o); !lacking[key] {
+			lacking[key] = true
+			if stop.Add(trail).IsPositive() && target.LessThanOrEqual(s.last()) {
+				target = decimal.Zero
+			}
+			name := legKey(stop, trail, target)
+			open[name] = open[name].Add(quantity)
+		}
+	}
+	var problems []string
+	for i, m := range s.models {
+		problem := s.differs(m, open)
+		if problem == "" {
+			s.models = slices.Clone(s.models[i : i+1])
+			s.count.mu.Lock()
+			s.count.compared++
+			s.count.mu.Unlock()
+			return
+		}
+		problems = append(problems, problem)
+	}
+	for _, r := range s.desk().Status().State.Restrictions {
+		if r.Kind == guard.Unprotected {
+			s.count.mu.Lock()
+			s.count.excused++
+			s.count.mu.Unlock()
+			return
+		}
+	}
+	s.t.Errorf("the venue has %v, the book %v\n%s", open, s.book().Lines(s.symbol()), strings.Join(problems, "\n"))
+}
+
+func cmpGroup(o order.Order) string {
+	if o.Group.Name != "" {
+		return o.Group.Name
+	}
+	return o.ID
+}
+
+// differs returns in what the orders at the venue differ from a plan. A trail may have a stop in its
+// place that is not wider, and less than the venue trades needs no order.
+func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) string {
+	if !m.held.Equal(s.holds()) {
+		return fmt.Sprintf("the model holds %v, the venue %v", m.held, s.held())
+	}
+	want, left := m.legs(s.step(), s.last()), maps.Clone(open)
+	dust := dec("12").Div(s.last())
+	for key, quantity := range want {
+		has := left[key]
+		if strings.Contains(key, "trail ") && has.IsZero() {
+			key, has = s.standIn(m, key, left)
+		}
+		if has.Sub(quantity).Abs().GreaterThan(dust) {
+			return fmt.Sprintf("%s: %v at the venue, %v in the plan %v", key, has, quantity, m)
+		}
+		delete(left, key)
+	}
+	for key, quantity := range left {
+		if quantity.GreaterThan(dust) {
+			return fmt.Sprintf("%s: %v at the venue and not in the plan %v", key, quantity, m)
+		}
+	}
+	return ""
+}
+
+// standIn returns the stop that is in place of a trail: at a price, with the same target.
+func (s *planSequence) standIn(m planModel, key string, left map[string]decimal.Decimal) (string, decimal.Decimal) {
+	for other, has := range left {
+		_, target, _ := strings.Cut(key, "target ")
+		if strings.HasSuffix(other, "trail 0 target "+target) && !slices.ContainsFunc(m.lines, func(l modelLine) bool { return legKey(l.stop, l.trail, l.target) == other }) {
+			return other, has
+		}
+	}
+	return key, left[key]
+}
