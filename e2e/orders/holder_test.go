@@ -27,12 +27,13 @@ type holder struct {
 	quantity, stop, target decimal.Decimal // of an entry and its legs
 	fee                    decimal.Decimal // the part of a purchase that is taken out of it
 	dip, crash             decimal.Decimal // a price below an entry that waits, and one below its stop
-	nearer                 decimal.Decimal // where the stop is moved to
+	nearer, further        decimal.Decimal // where the stop and the target are moved to
 	truth                  func(*shield) []placed
 	// The ways in which the program dies with an order on its way. nil where there is no
 	// such moment.
 	ignored, taken, unsaved func(*shield)
 	cut                     func(*shield)         // lets nothing reach the venue from now on
+	cutNext                 func(*shield)         // the same, where an order is persisted as sent before the old ones are ended
 	cutNew                  func(*shield)         // lets no new order reach it
 	mend                    func()                // ends the faults that no request has met
 	stall                   func(*shield)         // lets the answer to the next new order not come
@@ -51,6 +52,7 @@ type placed struct {
 	status           string // held, open, filled or ended
 	quantity, filled decimal.Decimal
 	price, stop      decimal.Decimal
+	trail            decimal.Decimal // per cent
 	cost             decimal.Decimal // of what is filled
 }
 
@@ -70,11 +72,11 @@ func list(all [][2]string) string {
 }
 
 // roleOf returns the role of an order of the venue by its form.
-func roleOf(buys bool, stop decimal.Decimal, limit bool) string {
+func roleOf(buys bool, stop, trail decimal.Decimal, limit bool) string {
 	switch {
 	case buys:
 		return "entry"
-	case stop.IsPositive():
+	case stop.IsPositive(), trail.IsPositive():
 		return "stop_loss"
 	case limit:
 		return "take_profit"
@@ -104,10 +106,11 @@ func (h *holder) remote(server interface {
 },
 ) {
 	placing := func(r *http.Request) bool { return r.Method == http.MethodPost }
-	h.cutNew = func(*shield) { server.Next(fake.Fault{Hang: true, On: placing}) }
+	h.cutNew = func(*shield) { server.Next(fake.Fault{Hang: true, On: placing}, fake.Fault{Hang: true, On: placing}) }
 	h.mend = server.Clear
 	h.stall = func(*shield) { server.Next(fake.Fault{Stall: true, On: placing}) }
 	h.cut = func(s *shield) { s.venue.close() }
+	h.cutNext = h.cut
 	h.ignored = func(s *shield) { s.fails(fake.Fault{Hang: true}, nil) }
 	h.taken = func(s *shield) { s.fails(fake.Fault{Stall: true}, nil); s.arrived() }
 	h.unsaved = func(s *shield) { s.fails(fake.Fault{}, s.lock); s.arrived(); settle() }
@@ -147,7 +150,7 @@ func bitcoin() *fakebinance.Server {
 // prices has what is asked for in both places where bitcoin is traded.
 func (h *holder) prices(legs int) {
 	h.symbol, h.quantity, h.stop, h.target = "BTCUSDT", dec("0.02"), dec("48000"), dec("53000")
-	h.dip, h.crash, h.nearer = dec("49400"), dec("47500"), dec("48500")
+	h.dip, h.crash, h.nearer, h.further = dec("49400"), dec("47500"), dec("48500"), dec("54000")
 	h.half, h.fills, h.rests = dec("0.01"), h.entry("50100", legs), h.entry("49500", legs)
 }
 
@@ -167,8 +170,9 @@ func heldByBinance(tb testing.TB, legs int) *holder {
 	h.truth = func(*shield) []placed {
 		var all []placed
 		for _, o := range server.Orders() {
-			role := roleOf(o.Side == "BUY", o.StopPrice, o.Type != "MARKET")
-			all = append(all, placed{o.ClientID, role, binanceWord(o), o.Quantity, o.Executed, o.Price, o.StopPrice, o.Quote})
+			trail := decimal.New(o.TrailingDelta, -2)
+			role := roleOf(o.Side == "BUY", o.StopPrice, trail, o.Type != "MARKET")
+			all = append(all, placed{o.ClientID, role, binanceWord(o), o.Quantity, o.Executed, o.Price, o.StopPrice, trail, o.Quote})
 		}
 		return all
 	}
@@ -203,7 +207,7 @@ func heldByAlpaca(tb testing.TB, legs int) *holder {
 	h.move = func(price decimal.Decimal) { server.SetQuote("MSFT", price.String(), price.Add(dec("0.02")).String()) }
 	h.move(last)
 	at := func(part string) decimal.Decimal { return last.Mul(dec(part)).Round(2) }
-	h.stop, h.target, h.dip, h.crash, h.nearer = at("0.95"), at("1.06"), at("0.98"), at("0.94"), at("0.96")
+	h.stop, h.target, h.dip, h.crash, h.nearer, h.further = at("0.95"), at("1.06"), at("0.98"), at("0.94"), at("0.96"), at("1.08")
 	h.fills, h.rests = h.entry(at("1.002").String(), legs), h.entry(at("0.985").String(), legs)
 	h.remote(server)
 	h.door = open(tb, h.serve(server, fakealpaca.Changes), fakealpaca.Changes)
@@ -243,7 +247,7 @@ func alpacaOrders(truth fakealpaca.Truth) []placed {
 		case o.Status.Final():
 			word = "ended"
 		}
-		all = append(all, placed{o.ID, roleOf(o.Side == order.Buy, o.StopPrice, o.Type == order.Limit), word, o.Quantity, o.Filled, o.Price, o.StopPrice, cost[o.VenueID]})
+		all = append(all, placed{o.ID, roleOf(o.Side == order.Buy, o.StopPrice, o.TrailPercent, o.Type == order.Limit), word, o.Quantity, o.Filled, o.Price, o.StopPrice, o.TrailPercent, cost[o.VenueID]})
 	}
 	return all
 }
@@ -257,6 +261,7 @@ type journal struct {
 		Quantity  decimal.Decimal `json:"quantity"`
 		Price     decimal.Decimal `json:"price"`
 		StopPrice decimal.Decimal `json:"stop_price"`
+		Trail     decimal.Decimal `json:"trail_percent"`
 		Group     struct {
 			Leg bool `json:"leg"`
 		} `json:"group"`
@@ -287,7 +292,7 @@ func (j journal) apply(all []placed) []placed {
 		if t.Group.Leg {
 			status = "held"
 		}
-		all = append(all, placed{t.ID, roleOf(t.Side == "buy", t.StopPrice, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice, decimal.Zero})
+		all = append(all, placed{t.ID, roleOf(t.Side == "buy", t.StopPrice, t.Trail, t.Type == "limit"), status, t.Quantity, decimal.Zero, t.Price, t.StopPrice, t.Trail, decimal.Zero})
 	case j.Fill != nil:
 		o := at(j.Fill.OrderID)
 		o.cost = o.cost.Add(j.Fill.Quantity.Mul(j.Fill.Price))
@@ -326,9 +331,10 @@ func heldOnPaper(tb testing.TB, legs int) *holder {
 		return all
 	}
 	h.cut = func(s *shield) { s.hang("journals", "1") }
+	h.cutNext = func(s *shield) { s.hang("events", "NEW.kind = 'order_sent'") }
 	h.cutNew = func(s *shield) { s.hang("journals", `NEW.entry LIKE '%"taken"%'`) }
 	h.unsaved = func(s *shield) {
-		s.hang("events", "NEW.kind NOT IN ('order_created', 'order_sent')")
+		s.hang("events", "NEW.kind NOT IN ('order_created', 'order_sent', 'order_planned')")
 		s.begin()
 		s.arrived()
 	}

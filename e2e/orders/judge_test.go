@@ -84,7 +84,7 @@ func (s *shield) judge(m step) string {
 		}
 	}
 	s.becomes(m.venue, m.here, up)
-	s.asAsked(m.moved)
+	s.asAsked(m.plan)
 	s.exact()
 	s.safe(m.state)
 	if m.keyed {
@@ -92,6 +92,10 @@ func (s *shield) judge(m step) string {
 	}
 	if m.ends != "" && *patient {
 		s.becomes(cmp.Or(m.healed, m.venue), m.ends, up)
+		s.safe("")
+	}
+	if m.heals && *patient {
+		s.within(3*patience, func() bool { held, stops := s.protection(); return held.Equal(stops) })
 		s.safe("")
 	}
 	if out, err := run(s, "audit", "verify", "--home", s.home); err != nil || !strings.Contains(out, "unbroken") {
@@ -102,8 +106,8 @@ func (s *shield) judge(m step) string {
 		found += "; `" + m.state + "`, REDUCING"
 	}
 	switch {
-	case m.healed != "":
-		found += "; after a minute a new stop and target"
+	case m.healed != "" || m.heals:
+		found += "; after a minute others in their place"
 	case m.ends != "":
 		found += ", after a minute canceled"
 	}
@@ -126,23 +130,36 @@ func (s *shield) again(m step) {
 		return
 	}
 	s.becomes(working, protected, func() {})
-	s.asAsked(false)
+	s.asAsked(nil)
 }
 
-// asAsked holds the legs at the venue against the request, and a stop that works against where
-// it was moved to, if it was.
-func (s *shield) asAsked(moved bool) {
+// asAsked holds the orders that wait at the venue against the plan, which is that of the entry if nothing
+// has changed it.
+func (s *shield) asAsked(plan func(*holder) []prices) {
 	s.Helper()
 	h := s.holder
-	stop := h.stop
-	if moved {
-		stop = h.nearer
+	first := prices{stop: h.stop, target: h.target}
+	lines := []prices{first}
+	if plan != nil {
+		lines = plan(h)
+	}
+	fits := func(o placed, p prices) bool {
+		if o.role == "take_profit" {
+			return o.price.Equal(p.target)
+		}
+		return o.trail.Equal(p.trail) && (p.trail.IsPositive() || o.stop.Equal(p.stop))
 	}
 	for _, o := range h.truth(s) {
-		switch {
-		case o.role == "stop_loss" && !o.stop.Equal(h.stop) && !o.stop.Equal(stop), o.role == "stop_loss" && o.status == "open" && !o.stop.Equal(stop), o.role == "take_profit" && !o.price.Equal(h.target),
-			o.role == "entry" && !o.quantity.Equal(h.quantity), o.role != "entry" && o.status != "held" && o.status != "ended" && o.quantity.GreaterThan(h.quantity):
-			s.Errorf("the venue has %+v", o)
+		switch o.role {
+		case "entry":
+			if !o.quantity.Equal(h.quantity) {
+				s.Errorf("the venue has %+v", o)
+			}
+		case "stop_loss", "take_profit":
+			i := slices.IndexFunc(lines, func(p prices) bool { return fits(o, p) })
+			if o.status != "ended" && i < 0 || i < 0 && !fits(o, first) || o.status == "open" && o.quantity.GreaterThan(h.quantity) {
+				s.Errorf("the venue has %+v, and the plan is %+v", o, lines)
+			}
 		}
 	}
 }
@@ -168,10 +185,10 @@ func (s *shield) exact() {
 	}
 }
 
-// safe holds that a position has its stop, or that the program says that it has none.
-func (s *shield) safe(state string) {
-	s.Helper()
-	held, stops, fees := decimal.Zero, decimal.Zero, decimal.Zero
+// protection returns how much is held at the venue, and how much of it stops would close. The fee of a
+// purchase may be missing in a stop.
+func (s *shield) protection() (held, stops decimal.Decimal) {
+	fees := decimal.Zero
 	for _, o := range s.holder.truth(s) {
 		if o.role == "entry" {
 			held = held.Add(o.filled)
@@ -183,7 +200,16 @@ func (s *shield) safe(state string) {
 			stops = stops.Add(o.quantity.Sub(o.filled))
 		}
 	}
-	if held.Sub(fees).GreaterThan(stops) && state == "" || stops.GreaterThan(held) && stops.IsPositive() {
+	if stops.LessThan(held) && stops.Add(fees).GreaterThanOrEqual(held) {
+		stops = held
+	}
+	return held, stops
+}
+
+// safe holds that a position has its stop, or that the program says that it has none.
+func (s *shield) safe(state string) {
+	s.Helper()
+	if held, stops := s.protection(); held.GreaterThan(stops) && state == "" || stops.GreaterThan(held) && stops.IsPositive() {
 		s.Errorf("%s are held, and stops are for %s", held, stops)
 	}
 	var account struct {

@@ -19,22 +19,24 @@ import (
 // and what must be found after the next start.
 type step struct {
 	name   string
-	places []string      // the venues; nil for all
-	laws   []string      // more of the policy
-	keyed  bool          // the client calls again with its key
-	two    bool          // it needs two legs
-	one    bool          // the short form has it with one leg, too
-	before func(*shield) // the group is placed; nil if that is what is interrupted
-	bring  func(*shield) // has the moment come; nil for any moment
-	late   bool          // what was sent arrives after the next start
-	past   bool          // and too late for the venue
-	moved  bool          // the stop is where it was moved to
-	down   func(*shield) // happens at the venue before the next start
-	up     func(*shield) // and after it, again and again
+	places []string               // the venues; nil for all
+	laws   []string               // more of the policy
+	keyed  bool                   // the client calls again with its key
+	two    bool                   // it needs two legs
+	one    bool                   // the short form has it with one leg, too
+	before func(*shield)          // the group is placed; nil if that is what is interrupted
+	bring  func(*shield)          // has the moment come; nil for any moment
+	late   bool                   // what was sent arrives after the next start
+	past   bool                   // and too late for the venue
+	single bool                   // it is one of a stop alone
+	plan   func(*holder) []prices // the prices of what waits at the venue; nil for those of the entry
+	down   func(*shield)          // happens at the venue before the next start
+	up     func(*shield)          // and after it, again and again
 	// Expected after the next start, of two legs.
 	venue, here string
 	ends        string // what it becomes after a minute in which the venue does not know it
 	healed      string // what the venue has then, if that is something else
+	heals       bool   // then everything has a stop, in one part or in two
 	state       string // the restriction in force; "" for none
 }
 
@@ -222,11 +224,11 @@ func cells(steps []step) []cell {
 				continue
 			}
 			for legs := longtest.Pick(2, 1); legs <= 2; legs++ {
-				if legs == 2 || !m.two {
+				if !m.single && (legs == 2 || !m.two) {
 					all = append(all, cell{m, v.place, v.at, legs})
 				}
 			}
-			if m.one && !longtest.On() {
+			if m.single || m.one && !longtest.On() {
 				all = append(all, cell{m, v.place, v.at, 1})
 			}
 		}
@@ -254,7 +256,7 @@ func TestCrash_Groups(t *testing.T) { //nolint:tparallel // the group of all cel
 				mu.Lock()
 				defer mu.Unlock()
 				played++
-				if c.legs == 2 {
+				if c.legs == 2 || c.single {
 					if found[c.name] == nil {
 						found[c.name] = make(map[string][]string)
 					}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/market"
 	"candela/internal/trading/order"
 )
@@ -75,6 +77,32 @@ func (l *loop) tooLittle(s market.Symbol, c order.Cover) string {
 		return reason
 	}
 	return fmt.Sprintf("%s: %s takes %s", reason, l.cfg.Broker.Name(), strings.Join(least, ", "))
+}
+
+// setApart returns what has no stop because orders are to close it that have no answer yet, and whether
+// that has been so for longer than the policy's grace.
+func (l *loop) setApart(s market.Symbol, now time.Time) (gap order.Gap, late bool) {
+	closing := l.book.Closing(s)
+	apart := withStop(l.book.Lines(s)).Sub(withStop(l.book.Due(s)))
+	if len(closing) == 0 || !apart.IsPositive() {
+		return order.Gap{}, false
+	}
+	open := slices.DeleteFunc(l.book.Open(), func(o order.Order) bool { return o.Symbol != s })
+	bare := order.WithoutStop(l.book.Position(s).Quantity, open)
+	first := closing[0]
+	gap = order.Gap{Quantity: decimal.Min(apart, bare), Reason: "order " + first.ID + " is to close it and has no answer", Since: first.Created}
+	return gap, gap.Quantity.IsPositive() && now.Sub(gap.Since) >= l.cfg.Policy.UnprotectedGrace
+}
+
+// withStop returns how much lines with a stop are for.
+func withStop(lines []order.Line) decimal.Decimal {
+	var sum decimal.Decimal
+	for _, l := range lines {
+		if l.Protect.HasStop() {
+			sum = sum.Add(l.Quantity)
+		}
+	}
+	return sum
 }
 
 // tryAgain is the reason of a stop that was refused for the moment.

@@ -293,10 +293,8 @@ func (l *loop) lines(s market.Symbol) []order.Line {
 // exiting returns how much of a position orders close that are on their way.
 func (l *loop) exiting(s market.Symbol) decimal.Decimal {
 	var sum decimal.Decimal
-	for _, o := range l.book.Open() {
-		if o.Symbol == s && l.book.IsExit(o) && o.Status != order.PendingApproval {
-			sum = sum.Add(o.Remaining())
-		}
+	for _, o := range l.book.Closing(s) {
+		sum = sum.Add(o.Remaining())
 	}
 	return sum
 }

@@ -58,6 +58,12 @@ func (l *loop) protectChanged() {
 				bare[s.String()] = fmt.Sprintf("%v of %v, line %s, has no stop: %s", gap.Quantity, s, c.ID, gap.Reason)
 			}
 		}
+		if gap, late := l.setApart(s, now); gap.Quantity.IsPositive() {
+			found[s] = append(found[s], gap)
+			if late {
+				bare[s.String()] = fmt.Sprintf("%v of %v has no stop: %s", gap.Quantity, s, gap.Reason)
+			}
+		}
 		l.endOrphans(orphans, seen, now)
 	}
 	for s, why := range l.missedSymbols() {

@@ -127,7 +127,7 @@ func bare(held decimal.Decimal, lines []Line) decimal.Decimal {
 // orders on their way will close.
 func (b *Book) Due(s market.Symbol) []Line {
 	held, lines := b.Position(s).Quantity, b.Lines(s)
-	for _, o := range b.exits(s) {
+	for _, o := range b.Closing(s) {
 		lines = Shorten(lines, o.Line(), o.Side.Opposite(), o.Remaining(), bare(held, lines))
 		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
 	}
@@ -138,7 +138,7 @@ func (b *Book) Due(s market.Symbol) []Line {
 // a part of a position now.
 func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity decimal.Decimal) []string {
 	due, held := b.Due(s), b.Position(s).Quantity
-	for _, o := range b.exits(s) {
+	for _, o := range b.Closing(s) {
 		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
 	}
 	var ids []string
@@ -150,16 +150,16 @@ func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity deci
 	return ids
 }
 
-// exits returns the open orders that close a position now, oldest first.
-func (b *Book) exits(s market.Symbol) []Order {
-	var exits []Order
+// Closing returns the open orders that close a position now, oldest first.
+func (b *Book) Closing(s market.Symbol) []Order {
+	var closing []Order
 	for id := range b.open {
 		if o := b.orders[id]; o.Symbol == s && b.IsExit(o) && o.Status != PendingApproval {
-			exits = append(exits, o)
+			closing = append(closing, o)
 		}
 	}
-	slices.SortFunc(exits, func(x, y Order) int { return newestFirst(y, x) })
-	return exits
+	slices.SortFunc(closing, func(x, y Order) int { return newestFirst(y, x) })
+	return closing
 }
 
 // IsExit reports whether an order closes a part of a position now, and does not wait for a price as
