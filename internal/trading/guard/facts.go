@@ -130,7 +130,7 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 			continue
 		}
 		sums[o.Symbol].add(o, x.Quotes[o.Symbol].Last)
-		if o.Symbol == s && givesWay(b, o, f.Held) {
+		if o.Symbol == s && givesWay(o, f.Held) {
 			f.Exits = append(f.Exits, o)
 		}
 	}
@@ -154,9 +154,9 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 
 // givesWay reports whether an order protects a position of a signed quantity, and so gives way to
 // an order with reduce_only.
-func givesWay(b *order.Book, o order.Order, held decimal.Decimal) bool {
+func givesWay(o order.Order, held decimal.Decimal) bool {
 	against := held.Sign() == -int(o.Side.Sign())
-	return !o.External && against && (o.ReduceOnly || o.Protects(held)) && !b.IsExit(o)
+	return !o.External && against && (o.ReduceOnly || o.Protects(held)) && !o.IsExit()
 }
 
 // filling returns the open entries that brought a part of a position of a signed quantity,

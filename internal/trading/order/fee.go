@@ -33,6 +33,15 @@ func (f Fill) FeeInBase() decimal.Decimal {
 	}
 }
 
+// feesInBase returns the fees of an order that were taken in the asset that is traded.
+func (o Order) feesInBase() decimal.Decimal {
+	var sum decimal.Decimal
+	for _, f := range o.Fills {
+		sum = sum.Add(f.FeeInBase())
+	}
+	return sum
+}
+
 // spelledBase reports whether the name of a symbol begins with an asset and ends with the currency
 // of the price. It decides for fills that were stored without Base. A ticker such as USDU,
 // which begins with the currency of its fees, has no currency at the end.

@@ -54,41 +54,44 @@ func (b *Book) Covers(s market.Symbol, want func(Line) Protection, busy func(id 
 
 // compare sets what the orders of a line do for it.
 func (c *Cover) compare(entry Order, busy func(string) bool) {
-	filled := entry.Status == Filled
 	var stops decimal.Decimal // what all working stops would close
 	seen := make(map[string]bool)
 	for _, o := range c.Legs {
 		if o.NeedsQuery() || busy(o.ID) || o.Status == New {
 			c.Waits = true
 		}
-		if name := o.Group.Name; name == "" || !seen[name] {
-			seen[name] = true
-			stop, target := c.group(o, filled)
-			working := stop
-			if !c.Want.HasStop() {
-				working = target
-			}
-			if working != nil && (stop == nil || stop.IsStopOf(c.Want)) {
-				c.Has = c.Has.Add(working.Remaining())
-			}
-			if !c.fits(stop, target) && (stop == nil || !stop.begun()) {
-				c.Wrong = append(c.Wrong, present(stop, target)...)
-			}
-			if stop != nil {
-				stops = stops.Add(stop.Remaining())
-			}
+		if o.Group.Name != "" && seen[o.Group.Name] {
+			continue
+		}
+		seen[o.Group.Name] = true
+		stop, target := c.group(o, entry.Status == Filled)
+		c.count(stop, target)
+		if stop != nil {
+			stops = stops.Add(stop.Remaining())
 		}
 	}
 	c.Lacks = decimal.Max(c.Quantity.Sub(c.Has), decimal.Zero)
-	fee := decimal.Zero
-	if entry.Role == Entry { // a venue may size legs before its fee
-		for _, f := range entry.Fills {
-			fee = fee.Add(f.FeeInBase())
-		}
-	}
-	c.Over = decimal.Max(stops.Sub(c.Quantity).Sub(fee), decimal.Zero)
 	if c.Want.IsZero() {
 		c.Lacks = decimal.Zero
+	}
+	c.Over = stops.Sub(c.Quantity)
+	if entry.Role == Entry { // a venue may size legs before its fee
+		c.Over = c.Over.Sub(entry.feesInBase())
+	}
+	c.Over = decimal.Max(c.Over, decimal.Zero)
+}
+
+// count counts the working stop and target of a group, nil for none, for the line or as wrong.
+func (c *Cover) count(stop, target *Order) {
+	working := stop
+	if !c.Want.HasStop() {
+		working = target
+	}
+	if working != nil && (stop == nil || stop.IsStopOf(c.Want)) {
+		c.Has = c.Has.Add(working.Remaining())
+	}
+	if !c.fits(stop, target) && (stop == nil || !stop.begun()) {
+		c.Wrong = append(c.Wrong, present(stop, target)...)
 	}
 }
 

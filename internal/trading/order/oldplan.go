@@ -69,10 +69,7 @@ func (b *Book) OldPlan(s market.Symbol) []Line {
 
 // oldEntry sets the line of an entry.
 func (b *Book) oldEntry(entry Order, lines map[string]*Line) {
-	left := entry.Filled
-	for _, f := range entry.Fills {
-		left = left.Sub(f.FeeInBase())
-	}
+	left := entry.Filled.Sub(entry.feesInBase())
 	protect := entry.Protect
 	for _, o := range b.Exits(entry.ID) {
 		left = left.Sub(o.Filled)

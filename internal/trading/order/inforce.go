@@ -1,0 +1,229 @@
+package order
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/market"
+)
+
+// HasPlan reports whether a plan was ever recorded for a symbol.
+func (b *Book) HasPlan(s market.Symbol) bool { _, ok := b.plans[s]; return ok }
+
+// Planned returns the symbols that have a plan with lines, or orders that protect a position.
+func (b *Book) Planned() []market.Symbol {
+	found := make(map[market.Symbol]bool)
+	for s, lines := range b.plans {
+		if len(lines) > 0 {
+			found[s] = true
+		}
+	}
+	for id := range b.open {
+		if o := b.orders[id]; o.isLeg() {
+			found[o.Symbol] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), bySymbol)
+}
+
+// Lines returns the plan in force, oldest first: the recorded one less what was closed since. They
+// are never for more than is held. A line whose entry has brought nothing yet has no quantity.
+func (b *Book) Lines(s market.Symbol) []Line {
+	held := b.Position(s).Quantity
+	left := held.Abs()
+	lines := slices.Clone(b.plans[s])
+	for i := range slices.Backward(lines) {
+		l := &lines[i]
+		if held.Sign() != int(l.Side.Sign()) {
+			l.Quantity = decimal.Zero
+		}
+		l.Quantity = decimal.Max(decimal.Min(l.Quantity, left), decimal.Zero)
+		left = left.Sub(l.Quantity)
+	}
+	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) })
+}
+
+// Bare returns how much of a position no line is for.
+func (b *Book) Bare(s market.Symbol) decimal.Decimal {
+	return bare(b.Position(s).Quantity, b.Lines(s))
+}
+
+func bare(held decimal.Decimal, lines []Line) decimal.Decimal {
+	left := held.Abs()
+	for _, l := range lines {
+		left = left.Sub(decimal.Max(l.Quantity, decimal.Zero))
+	}
+	return decimal.Max(left, decimal.Zero)
+}
+
+// Due returns the lines for which the venue should have orders now: those in force, less what
+// orders on their way will close.
+func (b *Book) Due(s market.Symbol) []Line {
+	held, lines := b.Position(s).Quantity, b.Lines(s)
+	for _, o := range b.Closing(s) {
+		lines = Shorten(lines, o.Line(), o.Side.Opposite(), o.Remaining(), bare(held, lines))
+		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
+	}
+	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) })
+}
+
+// Shortened returns the IDs of the lines, as Due returns them, that an order would shorten which closes
+// a part of a position now.
+func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity decimal.Decimal) []string {
+	due, held := b.Due(s), b.Position(s).Quantity
+	for _, o := range b.Closing(s) {
+		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
+	}
+	var ids []string
+	for i, l := range Shorten(due, named, side, quantity, bare(held, due)) {
+		if !l.Quantity.Equal(due[i].Quantity) {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}
+
+// Closing returns the open orders that close a position now, oldest first.
+func (b *Book) Closing(s market.Symbol) []Order {
+	var closing []Order
+	for id := range b.open {
+		if o := b.orders[id]; o.Symbol == s && o.IsExit() && o.Status != PendingApproval {
+			closing = append(closing, o)
+		}
+	}
+	slices.SortFunc(closing, func(x, y Order) int { return newestFirst(y, x) })
+	return closing
+}
+
+// IsExit reports whether an order closes a part of a position now, and does not wait for a price as
+// the legs of a line do.
+func (o Order) IsExit() bool {
+	return !o.External && o.ReduceOnly && !o.IsStop() && o.Group.Name == "" && o.Role != TakeProfit
+}
+
+// Legs returns the open orders placed here that protect the position in a symbol, by creation.
+func (b *Book) Legs(s market.Symbol) []Order {
+	var legs []Order
+	for id := range b.open {
+		if o := b.orders[id]; o.Symbol == s && o.isLeg() {
+			legs = append(legs, o)
+		}
+	}
+	slices.SortFunc(legs, func(x, y Order) int { return newestFirst(y, x) })
+	return legs
+}
+
+// isLeg reports whether an order waits for a price at which it closes a part of a position.
+func (o Order) isLeg() bool {
+	return !o.External && o.Role != Entry && o.ReduceOnly && !o.IsExit() && o.Status != PendingApproval
+}
+
+// filling reports whether a line belongs to an entry of which more may come.
+func (b *Book) filling(line string) bool {
+	o, ok := b.orders[line]
+	return ok && o.Role == Entry && o.Status != Denied && (!o.Status.Final() || o.NeedsQuery())
+}
+
+// follow changes the plan by a fill: an entry extends its line, and what closes a position shortens
+// the line that it is for.
+func (b *Book) follow(o Order, f Fill) {
+	if o.Role == Entry {
+		b.extend(o, f)
+		b.tidy(f.Symbol)
+		return
+	}
+	lines := b.plans[f.Symbol]
+	switch {
+	case b.filling(o.Line()) && lineIndex(lines, o.Line()) >= 0: // its entry's fill may be reported later
+		i := lineIndex(lines, o.Line())
+		lines[i].Quantity = lines[i].Quantity.Sub(f.Quantity)
+	default:
+		b.shorten(f.Symbol, o.Line(), f.Side.Opposite(), f.Quantity.Add(f.FeeInBase()))
+	}
+	b.tidy(f.Symbol)
+}
+
+// extend changes the plan by a fill of an entry: first it closes what is held on the other side, the
+// rest is for its line.
+func (b *Book) extend(o Order, f Fill) {
+	lines, known := b.plans[f.Symbol]
+	brought := f.Quantity.Sub(f.FeeInBase())
+	if i := lineIndex(lines, o.ID); i >= 0 && lines[i].Quantity.IsNegative() { // its stop or target was reported first
+		owed := decimal.Min(brought, lines[i].Quantity.Neg())
+		lines[i].Quantity, brought = lines[i].Quantity.Add(owed), brought.Sub(owed)
+	}
+	before := b.certain(f.Symbol).Sub(brought.Mul(decimal.NewFromInt(f.Side.Sign())))
+	if before.Sign() == -int(f.Side.Sign()) {
+		closed := decimal.Min(before.Abs(), brought)
+		lines = Shorten(lines, "", f.Side.Opposite(), closed, bare(before, lines))
+		brought = brought.Sub(closed)
+		b.plans[f.Symbol] = lines
+	}
+	switch i := lineIndex(lines, o.ID); {
+	case i >= 0:
+		lines[i].Quantity = lines[i].Quantity.Add(brought)
+	case known && !o.Protect.IsZero(): // more came after its line had ended
+		b.plans[f.Symbol] = append(lines, Line{ID: o.ID, Side: o.Side, Quantity: brought, Protect: o.Protect, By: o.ID})
+	}
+}
+
+// shorten changes the plan by what was closed of a position, whose quantity is that after it.
+func (b *Book) shorten(s market.Symbol, line string, side Side, quantity decimal.Decimal) {
+	held := b.certain(s).Add(quantity.Mul(decimal.NewFromInt(side.Sign())))
+	if lines := b.plans[s]; len(lines) > 0 && held.Sign() == int(side.Sign()) {
+		b.plans[s] = Shorten(lines, line, side, quantity, bare(held, lines))
+	}
+}
+
+// certain returns what is held of a symbol with the fills of entries that have not been reported: a line whose
+// stop or target has closed more than is known to have come is below zero by that much.
+func (b *Book) certain(s market.Symbol) decimal.Decimal {
+	held := b.Position(s).Quantity
+	for _, l := range b.plans[s] {
+		if l.Quantity.IsNegative() {
+			held = held.Sub(l.Quantity.Mul(decimal.NewFromInt(l.Side.Sign())))
+		}
+	}
+	return held
+}
+
+// tidy removes the lines that have ended. While something is unknown of an order, a line without a
+// position is kept: the position may be reported later.
+func (b *Book) tidy(s market.Symbol) {
+	lines, known := b.plans[s]
+	if !known {
+		return
+	}
+	flat := b.Position(s).Quantity.IsZero() && b.certain(s).IsZero() && !b.unsettled(s)
+	b.plans[s] = slices.DeleteFunc(lines, func(l Line) bool {
+		return !b.filling(l.ID) && (flat || !l.Quantity.IsPositive() || l.Protect.IsZero())
+	})
+}
+
+// unsettled reports whether the outcome of an order in a symbol is unknown.
+func (b *Book) unsettled(s market.Symbol) bool {
+	for id := range b.open {
+		if o := b.orders[id]; o.Symbol == s && o.NeedsQuery() {
+			return true
+		}
+	}
+	return false
+}
+
+// plan applies a recorded plan. It was made from the lines in force, which are never for more than is known
+// to be held; what they left out of a line, because fills have not been reported, stays with it.
+func (b *Book) plan(p *Plan) {
+	after, inForce := slices.Clone(p.Lines), b.Lines(p.Symbol)
+	for k, l := range b.plans[p.Symbol] {
+		switch i, was := lineIndex(after, l.ID), lineIndex(inForce, l.ID); {
+		case i >= 0 && was >= 0:
+			after[i].Quantity = after[i].Quantity.Add(l.Quantity.Sub(inForce[was].Quantity))
+		case i < 0 && was < 0:
+			after = slices.Insert(after, min(k, len(after)), l)
+		}
+	}
+	b.plans[p.Symbol] = after
+	b.tidy(p.Symbol)
+}
