@@ -355,3 +355,17 @@ func TestPaper_ARiskIsSizedWithinTheCash(t *testing.T) {
 		})
 	}
 }
+
+// TestPaper_ExitLeavesDust holds that a sale passes that leaves less than the venue trades: its rest can
+// get no stop.
+func TestPaper_ExitLeavesDust(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaper(t)
+		defer func() { p.stop() }()
+		entry := buy("0.1")
+		entry.Protect.StopLoss = dec("49000")
+		p.placed(entry)
+		p.wants(p.place(order.Request{Symbol: entry.Symbol, Side: order.Sell, Type: order.Market, Quantity: dec("0.09999"), ReduceOnly: true}), order.Filled)
+	})
+}

@@ -19,13 +19,12 @@ type proposal struct {
 	said   order.Request  // the client's words, by which it is judged
 	asked  order.Origin   // the order that the client asked for, one of orders
 	orders []order.Origin // that are sent in one request, first the head
-	ends   []order.Order  // that must end before they are sent
-	intent guard.Intent   // of asked
+	ends   []order.Order  // that must end before they are sent: those whose place they take, or that protect what they close or change
+	lines  []order.Line   // the plan after it; nil if it stays
+	change *planChange    // of the plan, if its prices change
 
-	lines    []order.Line  // the plan after it; nil if it stays
-	change   *planChange   // of the plan, if its prices change
-	facts    guard.Facts   // by which it is judged
-	replaced []order.Order // whose place it takes, beside legs
+	intent guard.Intent // of asked
+	facts  guard.Facts  // by which it is judged
 }
 
 // planChange is how a plan changed, so that it can be undone.
@@ -80,7 +79,6 @@ func (l *loop) asPlan(caller principal.Caller, r order.Request, facts guard.Fact
 func (l *loop) proposeEntry(p *proposal) {
 	g := &p.asked
 	g.Holder, p.facts = l.holder(intent(*g), p.facts)
-	p.ends = append(p.ends, p.replaced...)
 	p.facts = p.facts.Without(p.ends)
 	p.intent = intent(*g)
 	g.Edge = guard.Edge(l.cfg.Policy, p.intent, p.facts)
@@ -98,8 +96,7 @@ func (l *loop) proposeEntry(p *proposal) {
 func (l *loop) proposeExit(p *proposal, leg string) {
 	g := &p.asked
 	g.Parent = leg
-	p.ends = append(p.ends, p.replaced...)
-	p.facts = p.facts.Without(p.replaced)
+	p.facts = p.facts.Without(p.ends)
 	p.intent = intent(*g)
 	for _, id := range l.book.Shortened(g.Symbol, cmp.Or(g.Parent, g.ID), g.Side.Opposite(), g.Quantity) {
 		p.ends = append(p.ends, l.lineOrders(g.Symbol, id)...)
@@ -128,34 +125,39 @@ func (l *loop) lineOrders(s market.Symbol, line string) []order.Order {
 // proposeChange changes the prices of the plan. The order that the client asked for is the stop or
 // the target of the first line that it concerns; what the line has beside it goes with it.
 func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
-	g, s := &p.asked, r.Symbol
-	before, inst := l.lines(s), l.instruments[s]
-	bare := decimal.Max(l.book.Bare(s).Sub(l.exiting(s)), decimal.Zero)
-	leg = cmp.Or(leg, l.refusedLine(s, r.Quantity))
-	c := order.Change{ID: g.ID, Side: g.Side.Opposite(), Line: leg, Quantity: r.Quantity, Protect: r.Protect, Step: inst.Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s)}
+	before, c := l.lines(r.Symbol), l.changeOf(p.asked, r, leg)
+	bare := decimal.Max(l.book.Bare(r.Symbol).Sub(l.exiting(r.Symbol)), decimal.Zero)
 	after, concerned, ok := c.Apply(before, bare)
-	p.intent = intent(*g)
 	if !ok {
+		p.orders, p.intent = []order.Origin{p.asked}, intent(p.asked)
 		p.intent.Unclear = slices.DeleteFunc(before, func(l order.Line) bool { return !l.Quantity.IsPositive() })
-		p.orders = []order.Origin{*g}
 		return
 	}
-	p.ends = append(p.ends, p.replaced...)
-	for _, id := range concerned {
-		p.ends = append(p.ends, l.lineOrders(s, id)...)
-	}
-	for _, line := range before {
-		if slices.Contains(concerned, line.ID) {
-			p.intent.Lines = append(p.intent.Lines, line)
-		}
-	}
 	p.lines, p.change = after, &planChange{c, before, concerned}
-	line := after[slices.IndexFunc(after, func(l order.Line) bool { return l.ID == concerned[0] })]
+	for _, id := range concerned {
+		p.ends = append(p.ends, l.lineOrders(r.Symbol, id)...)
+	}
+	p.facts = p.facts.Without(p.ends)
+	l.formGroup(p, r, linesNamed(after, concerned[:1])[0])
+	p.intent = p.inItsWords()
+	p.intent.Lines = linesNamed(before, concerned)
 	if r.Protect.HasStop() {
 		p.intent.Stops = stops(after)
 	}
-	p.facts = p.facts.Without(p.ends)
-	l.formGroup(p, r, line)
+}
+
+// changeOf returns the change of the plan that a request asks for.
+func (l *loop) changeOf(g order.Origin, r order.Request, leg string) order.Change {
+	s := r.Symbol
+	return order.Change{
+		ID: g.ID, Side: g.Side.Opposite(), Line: cmp.Or(leg, l.refusedLine(s, r.Quantity)), Quantity: r.Quantity, Protect: r.Protect,
+		Step: l.instruments[s].Step, Slack: l.feeSlack(s, r.Quantity), Least: l.least(s),
+	}
+}
+
+// linesNamed returns the lines with these IDs.
+func linesNamed(lines []order.Line, ids []string) []order.Line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l order.Line) bool { return !slices.Contains(ids, l.ID) })
 }
 
 // refusedLine returns the line of a quantity whose stop the venue refused: a stop of that quantity is for
@@ -172,45 +174,36 @@ func (l *loop) refusedLine(s market.Symbol, quantity decimal.Decimal) string {
 
 // formGroup sets the orders of a line that changes, with the order that the client asked for among them.
 func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
-	g := &p.asked
-	g.Parent, g.Quantity = line.ID, order.RoundDown(line.Quantity, l.instruments[r.Symbol].Step)
-	if !g.Quantity.Equal(r.Quantity) && g.Asked == "" {
-		g.Asked = r.Spec("", "").Terms()
-	}
-	whole := l.lineRequest(r.Symbol, line)
-	whole.TimeInForce = r.TimeInForce
-	head := *g
-	head.Spec = whole.Spec(g.ID, g.Owner)
+	whole, head := l.lineRequest(r.Symbol, line), p.asked
+	whole.TimeInForce, head.Parent = r.TimeInForce, line.ID
+	head.Spec = whole.Spec(head.ID, head.Owner)
 	head.Holder, p.facts = l.holder(intent(head), p.facts)
 	whole.Protect = l.notWider(r.Symbol, line, line.Protect)
-	head.Spec = whole.Spec(g.ID, g.Owner)
-	orders := l.goOn(l.withLegs(head), line.Best)
-	if len(orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
-		swapRoles(orders, g)
+	head.Spec = whole.Spec(head.ID, head.Owner)
+	p.orders = l.goOn(l.withLegs(head), line.Best)
+	if len(p.orders) == 2 && !r.Protect.TakeProfit.IsPositive() { // the stop is what was asked for
+		swapRoles(p.orders, p.asked)
 	}
-	p.orders = orders
-	for i := range orders {
-		orders[i].Parent = line.ID
-		if orders[i].ID == g.ID {
-			orders[i].Asked = g.Asked
-			if terms := orders[i].Terms(); g.Asked == "" && terms != g.Terms() {
-				orders[i].Asked = g.Terms()
-			}
-			p.asked = orders[i]
-		}
+	asked := &p.orders[slices.IndexFunc(p.orders, func(g order.Origin) bool { return g.ID == p.asked.ID })]
+	asked.Asked = p.asked.Asked
+	if terms := p.said.Spec("", "").Terms(); terms != asked.Terms() {
+		asked.Asked = terms
 	}
-	stop, lines, count := p.intent.Unclear, p.intent.Lines, p.intent.Stops
-	said := p.said
+	p.asked = *asked
+}
+
+// inItsWords returns the order that the client asked for with the arguments that the client gave, so that
+// a denial names them.
+func (p *proposal) inItsWords() guard.Intent {
+	said, g := p.said, p.asked
 	said.Quantity = g.Quantity
-	judged := p.asked
-	judged.Spec = said.Spec(g.ID, g.Owner)
-	p.intent = intent(judged)
-	p.intent.Unclear, p.intent.Lines, p.intent.Stops = stop, lines, count
+	g.Spec = said.Spec(g.ID, g.Owner)
+	return intent(g)
 }
 
 // swapRoles makes the stop of a pair the order that the client asked for, and the target one of the
 // desk's own.
-func swapRoles(orders []order.Origin, asked *order.Origin) {
+func swapRoles(orders []order.Origin, asked order.Origin) {
 	target, stop := &orders[0], &orders[1]
 	name := id.Derived("leg", asked.ID, target.Role.String())
 	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Risk = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Risk
@@ -218,26 +211,23 @@ func swapRoles(orders []order.Origin, asked *order.Origin) {
 	target.ID, target.Group.Name, stop.Group.Name = name, name, name
 }
 
-// judge returns why a proposal is denied.
+// judgeProposal returns why a proposal is denied, nil if it is not.
 func (l *loop) judgeProposal(p *proposal) *guard.Denial {
 	p.intent.Holder = p.orders[0].Holder
 	if denial := guard.Check(l.cfg.Policy, l.state, p.intent, p.facts); denial != nil {
 		return denial
 	}
 	if p.change != nil {
-		if denial := cmp.Or(l.filling(p), l.notTakenOf(p)); denial != nil {
+		if denial := cmp.Or(p.denyOpenEntry(), l.denyNotTaken(p)); denial != nil {
 			return denial
 		}
 	}
 	return guard.CheckReplacing(l.cfg.Policy, p.intent, p.facts, p.asked.Replaces)
 }
 
-// notTakenOf denies a change that leaves a line with prices which the venue cannot hold together.
-func (l *loop) notTakenOf(p *proposal) *guard.Denial {
-	for _, line := range p.lines {
-		if !slices.Contains(p.change.concerned, line.ID) {
-			continue
-		}
+// denyNotTaken denies a change that leaves a line with prices which the venue cannot hold together.
+func (l *loop) denyNotTaken(p *proposal) *guard.Denial {
+	for _, line := range linesNamed(p.lines, p.change.concerned) {
 		r := l.lineRequest(p.asked.Symbol, line)
 		facts := p.facts
 		facts.Capabilities, _ = l.takes(p.asked.Symbol, line)
@@ -255,8 +245,8 @@ func (l *loop) lineRequest(s market.Symbol, line order.Line) order.Request {
 	}
 }
 
-// filling denies a change of the prices of an entry that may bring more: the venue has its legs.
-func (l *loop) filling(p *proposal) *guard.Denial {
+// denyOpenEntry denies a change of the prices of an entry that may bring more: the venue has its legs.
+func (p *proposal) denyOpenEntry() *guard.Denial {
 	for _, o := range p.ends {
 		if o.Role == order.Entry {
 			return guard.NotFreed("entry_open", "Order "+o.ID+" is being filled, and its stop and target belong to it. Use cancel_order with order_id "+o.ID+" to end what is left of it, or replaces "+o.ID+" with all its prices.")

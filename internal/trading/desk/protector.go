@@ -10,7 +10,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/id"
 	"candela/internal/kit/retry"
 	"candela/internal/market"
 	"candela/internal/trading/guard"
@@ -31,6 +30,15 @@ type protector struct {
 	started bool                 // a comparison was made since the start
 }
 
+// comparison is what one comparison of plans with orders found.
+type comparison struct {
+	now     time.Time
+	seen    map[string]bool   // the lines, and those of orders that no line asks for
+	lacking []order.Order     // the stops that lines lack, as prices to watch
+	gaps    gaps              // what has no stop
+	late    map[string]string // by symbol: what has had none for longer than the policy's grace
+}
+
 // protectChanged compares protection if anything has changed.
 func (l *loop) protectChanged() {
 	if !l.protector.changed || !l.reconciliation.succeededOnce || l.reload != nil || l.stopping || l.fenced != nil {
@@ -39,49 +47,64 @@ func (l *loop) protectChanged() {
 	l.protector.changed = false
 	l.planOld()
 	l.advanceDeferred()
-	now, bare, found := l.now(), make(map[string]string), make(gaps)
-	seen := make(map[string]bool)
-	var lacking []order.Order
+	found := &comparison{now: l.now(), seen: make(map[string]bool), gaps: make(gaps), late: make(map[string]string)}
 	for _, s := range l.book.Planned() {
-		l.restExits(s, now)
-		covers, orphans := l.covers(s)
-		for _, c := range covers {
-			seen[c.ID] = true
-			if c.Lacks.IsPositive() && c.Protect.HasStop() && !c.Fills {
-				lacking = append(lacking, lackedStop(s, c))
-			}
-			gap, late := l.protect(s, c, now)
-			if gap.Quantity.IsPositive() {
-				found[s] = append(found[s], gap)
-			}
-			if late {
-				bare[s.String()] = fmt.Sprintf("%v of %v, line %s, has no stop: %s", gap.Quantity, s, c.ID, gap.Reason)
-			}
-		}
-		if gap, late := l.setApart(s, now); gap.Quantity.IsPositive() {
-			found[s] = append(found[s], gap)
-			if late {
-				bare[s.String()] = fmt.Sprintf("%v of %v has no stop: %s", gap.Quantity, s, gap.Reason)
-			}
-		}
-		l.endOrphans(orphans, seen, now)
+		l.restExits(s, found.now)
+		l.compare(s, found)
 	}
 	for s, why := range l.missedSymbols() {
-		bare[s.String()] = why
+		found.late[s.String()] = why
 	}
-	gone := func(key string) bool { return !seen[strings.TrimPrefix(key, excessKey)] }
-	maps.DeleteFunc(l.protector.since, func(id string, _ time.Time) bool { return gone(id) })
-	maps.DeleteFunc(l.protector.tries, func(id string, _ *attempts) bool { return gone(id) })
-	maps.DeleteFunc(l.protector.dust, func(id string, _ order.Gap) bool { return !seen[id] })
-	maps.DeleteFunc(l.protector.passed, func(id string, _ bool) bool { return !seen[id] })
+	l.forgetUnseen(found.seen)
 	l.protector.started = true
-	l.watchLacking(lacking)
-	l.showGaps(found)
-	for subject, why := range bare {
+	l.watchLacking(found.lacking)
+	l.showGaps(found.gaps)
+	l.restrictUnprotected(found.late)
+}
+
+// compare compares the plan of a symbol with its orders, and does what its lines need.
+func (l *loop) compare(s market.Symbol, found *comparison) {
+	covers, orphans := l.covers(s)
+	for _, c := range covers {
+		found.seen[c.ID] = true
+		if c.Lacks.IsPositive() && c.Protect.HasStop() && !c.Fills {
+			found.lacking = append(found.lacking, lackedStop(s, c))
+		}
+		gap, late := l.protect(s, c, found.now)
+		found.add(s, ", line "+c.ID+",", gap, late)
+	}
+	gap, late := l.setApart(s, found.now)
+	found.add(s, "", gap, late)
+	l.endOrphans(orphans, found)
+}
+
+// add notes what has no stop. part names it, if it is not the whole position.
+func (c *comparison) add(s market.Symbol, part string, gap order.Gap, late bool) {
+	if !gap.Quantity.IsPositive() {
+		return
+	}
+	c.gaps[s] = append(c.gaps[s], gap)
+	if late {
+		c.late[s.String()] = fmt.Sprintf("%v of %v%s has no stop: %s", gap.Quantity, s, part, gap.Reason)
+	}
+}
+
+// forgetUnseen forgets the lines that have ended.
+func (l *loop) forgetUnseen(seen map[string]bool) {
+	gone := func(key string) bool { return !seen[strings.TrimPrefix(key, excessKey)] }
+	maps.DeleteFunc(l.protector.since, func(key string, _ time.Time) bool { return gone(key) })
+	maps.DeleteFunc(l.protector.tries, func(key string, _ *attempts) bool { return gone(key) })
+	maps.DeleteFunc(l.protector.dust, func(key string, _ order.Gap) bool { return gone(key) })
+	maps.DeleteFunc(l.protector.passed, func(key string, _ bool) bool { return gone(key) })
+}
+
+// restrictUnprotected restricts trading for the symbols that are named with a reason, and no others.
+func (l *loop) restrictUnprotected(late map[string]string) {
+	for subject, why := range late {
 		l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.Unprotected, Subject: subject, Reason: why})
 	}
 	for _, r := range l.state.Restrictions {
-		if r.Kind == guard.Unprotected && bare[r.Subject] == "" {
+		if r.Kind == guard.Unprotected && late[r.Subject] == "" {
 			l.liftRestriction(r.Kind, r.Subject)
 		}
 	}
@@ -111,6 +134,7 @@ func (l *loop) covers(s market.Symbol) (covers []order.Cover, orphans []order.Or
 	return covers, orphans
 }
 
+// forgetLine forgets when something of a line was first seen, and what was tried.
 func (l *loop) forgetLine(id string) {
 	delete(l.protector.since, id)
 	delete(l.protector.tries, id)
@@ -126,14 +150,11 @@ func (l *loop) protect(s market.Symbol, c order.Cover, now time.Time) (gap order
 		return l.noteDust(s, c, now), false
 	}
 	delete(l.protector.dust, c.ID)
-	since, known := l.protector.since[c.ID]
-	if !known {
-		since = now
-		if ended := c.Newest; !l.protector.started && ended.Status.Final() {
-			since = ended.Updated // before the restart
-		}
-		l.protector.since[c.ID] = since
+	first := now
+	if ended := c.Newest; !l.protector.started && ended.Status.Final() {
+		first = ended.Updated // before the restart
 	}
+	since := l.since(c.ID, first)
 	late = now.Sub(since) >= l.cfg.Policy.UnprotectedGrace
 	switch {
 	case c.Fills:
@@ -154,13 +175,18 @@ func (l *loop) endWrong(s market.Symbol, c order.Cover, now time.Time) {
 		l.forgetLine(c.ID)
 		return
 	}
-	since, known := l.protector.since[c.ID]
-	if !known {
-		l.protector.since[c.ID] = now
-	}
-	if known && now.Sub(since) >= orphanGrace && !c.Waits && !c.Fills && l.changing(s) == "" && l.haltAllowsProtection() && l.mayTry(c.ID, now) {
+	late := now.Sub(l.since(c.ID, now)) >= orphanGrace
+	if late && !c.Waits && !c.Fills && l.changing(s) == "" && l.haltAllowsProtection() && l.mayTry(c.ID, now) {
 		_ = l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...) // the next attempt repeats it
 	}
+}
+
+// since returns when something of a line was first seen, which is now if it was not.
+func (l *loop) since(line string, now time.Time) time.Time {
+	if _, known := l.protector.since[line]; !known {
+		l.protector.since[line] = now
+	}
+	return l.protector.since[line]
 }
 
 // mayTry reports whether the line's turn has come, and sets the next.
@@ -179,19 +205,14 @@ func (l *loop) mayTry(line string, now time.Time) bool {
 
 // endOrphans cancels the orders that no line asks for, such as the legs of an entry that ended without
 // a fill. The venue ends most of them by itself.
-func (l *loop) endOrphans(orphans []order.Order, seen map[string]bool, now time.Time) {
+func (l *loop) endOrphans(orphans []order.Order, found *comparison) {
 	left := slices.DeleteFunc(orphans, func(o order.Order) bool {
-		key := o.Line()
-		seen[key] = true
-		since, known := l.protector.since[key]
-		if !known {
-			l.protector.since[key] = now
-			since = now
-		}
-		return o.NeedsQuery() || l.inFlight[o.ID] || o.Status == order.New || now.Sub(since) < orphanGrace
+		found.seen[o.Line()] = true
+		since := l.since(o.Line(), found.now)
+		return o.NeedsQuery() || l.inFlight[o.ID] || o.Status == order.New || found.now.Sub(since) < orphanGrace
 	})
 	for _, o := range l.cancelledFirst(left) {
-		if l.mayTry(o.Line(), now) {
+		if l.mayTry(o.Line(), found.now) {
 			_ = l.requestCancel(l.systemCaller(), o.Line(), o) // the next attempt repeats it
 		}
 	}
@@ -199,51 +220,6 @@ func (l *loop) endOrphans(orphans []order.Order, seen map[string]bool, now time.
 
 // orphanGrace is how long the venue may take to end the orders of a line by itself.
 const orphanGrace = 5 * time.Second
-
-// protectable returns how much can get a stop, on the venue's step, and why it is less than
-// what is due. Less than the venue trades is zero without a reason: it cannot be sold either.
-func (l *loop) protectable(s market.Symbol, c order.Cover) (quantity decimal.Decimal, problem string) {
-	inst, step := l.instruments[s], l.instruments[s].Step
-	if can, _ := l.takes(s, c.Line); can.WholeLegs {
-		step = decimal.Max(step, decimal.NewFromInt(1))
-	}
-	due := order.RoundDown(c.Lacks, step)
-	price := c.Want.StopLoss
-	if q, ok := l.cfg.Market.LastQuote(s); ok && price.IsZero() {
-		price = q.Last
-	}
-	if !due.IsPositive() || due.LessThan(inst.MinQuantity) || price.IsPositive() && due.Mul(price).LessThan(inst.MinNotional) {
-		return decimal.Zero, ""
-	}
-	quantity = order.RoundDown(decimal.Min(due, decimal.Max(l.freeUnits(s, c.Wrong...), decimal.Zero)), step)
-	if quantity.LessThan(due) {
-		problem = fmt.Sprintf("other orders hold %v of it", due.Sub(quantity))
-	}
-	return quantity, problem
-}
-
-// freeUnits returns how much of a position no open order would close, without some that end.
-// Orders of a group that exclude each other count once, and legs whose entry is open do not count. It
-// is negative if they would close more than is held.
-func (l *loop) freeUnits(s market.Symbol, without ...order.Order) decimal.Decimal {
-	held := l.book.Position(s).Held(l.instruments[s].Base)
-	free, claims := held.Abs(), make(map[string]decimal.Decimal)
-	for _, o := range l.book.Open() {
-		ends := slices.ContainsFunc(without, func(other order.Order) bool { return other.ID == o.ID })
-		if ends || o.Symbol != s || held.Sign() != -int(o.Side.Sign()) || o.Status == order.New || o.Status == order.PendingApproval || l.waitsForEntry(o) {
-			continue
-		}
-		if o.Group.Name == "" {
-			free = free.Sub(o.Remaining())
-			continue
-		}
-		claims[o.Group.Name] = decimal.Max(claims[o.Group.Name], o.Remaining())
-	}
-	for _, claim := range claims {
-		free = free.Sub(claim)
-	}
-	return free
-}
 
 // endExcess cancels the orders of a line that would close more than it is for, as after a sale
 // elsewhere. What is held then gets orders of its size. A venue that makes a stop smaller as its
@@ -258,10 +234,7 @@ func (l *loop) endExcess(s market.Symbol, c order.Cover, now time.Time) {
 		delete(l.protector.since, key)
 		return
 	}
-	if _, known := l.protector.since[key]; !known {
-		l.protector.since[key] = now
-	}
-	if now.Sub(l.protector.since[key]) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(key, now) {
+	if now.Sub(l.since(key, now)) >= l.cfg.Policy.UnprotectedGrace && l.mayTry(key, now) {
 		_ = l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Legs)...) // the next attempt repeats it
 	}
 }
@@ -277,149 +250,68 @@ func (l *loop) closesTooMuch(s market.Symbol, side order.Side) bool {
 // of their own, since a line that lacks no stop is forgotten.
 const excessKey = "over "
 
-// waitsForEntry reports whether an order is a leg of an entry that is open.
-func (l *loop) waitsForEntry(o order.Order) bool {
-	if !o.Group.Leg || o.External || o.Local() && !o.Waiting || o.Status == order.Accepted || o.Status == order.PartiallyFilled {
-		return false
-	}
-	entry, ok := l.book.Order(o.Group.Name)
-	return ok && !entry.Status.Final()
-}
-
 // reprotect gives a line the orders that it lacks: it cancels those with other prices and places what
 // the plan asks for. What the price has passed is sold as the stop would have sold it. Where the venue
 // refused the stop, the policy decides. It returns what is in the way.
 func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decimal, problem string, late bool, now time.Time) string {
-	can, held := l.takes(s, c.Line)
 	if _, known := l.capabilities[s]; !known {
 		return "it is not known which orders " + l.cfg.Broker.Name() + " takes in " + s.Name
 	}
-	refused := cmp.Or(c.Newest.Refused(), l.notTaken(s, c, can, held))
-	if c.Newest.Status == order.Rejected && refused == "" {
-		problem = tryAgain(c.Newest.Reason)
+	refused, problem := l.refusal(s, c, problem)
+	exit := l.exitRole(s, c, refused != "" && late)
+	if obstacle := l.obstacle(s, c, refused); obstacle != "" && exit == 0 {
+		return obstacle
 	}
-	if held && refused != "" {
-		problem, refused = refused, "" // candela tries again: the price has reached it
-	}
-	passed := !held && l.stopPassed(s, c)
-	var exit order.Role
-	switch {
-	case passed:
-		exit = order.StopLoss
-	case refused != "" && late && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit:
-		exit = order.Exit
-	}
-	full := !held && can.MaxStops > 0 && c.Want.HasStop() && l.stopsAtVenue(s, c.Wrong...) >= can.MaxStops
-	switch {
-	case refused != "" && exit == 0:
-		return refused
-	case !l.haltAllowsProtection():
+	if !l.haltAllowsProtection() {
 		return "trading is halted"
-	case full && exit == 0 && len(c.Wrong) == 0:
-		return fmt.Sprintf("%s holds %d stops in %s at a time, and all are in use", l.cfg.Broker.Name(), can.MaxStops, s.Name)
-	case len(c.Wrong) == 0 && !quantity.IsPositive() || !l.mayTry(c.ID, now):
-		return problem
-	case len(c.Wrong) > 0:
-		if err := l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...); err != nil {
-			l.cfg.Log.WarnContext(l.drainCtx, "cancel of an order with other prices failed", "order", c.Wrong[0].ID, "error", err)
-		}
+	}
+	if len(c.Wrong) == 0 && !quantity.IsPositive() || !l.mayTry(c.ID, now) {
 		return problem
 	}
-	l.placeFor(s, c, quantity, exit)
+	if len(c.Wrong) == 0 {
+		l.placeFor(s, c, quantity, exit)
+	} else if err := l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...); err != nil {
+		l.cfg.Log.WarnContext(l.drainCtx, "cancel of an order with other prices failed", "order", c.Wrong[0].ID, "error", err)
+	}
 	return problem
 }
 
-// stopsAtVenue counts the stops that the venue has in a symbol, without some that end.
-func (l *loop) stopsAtVenue(s market.Symbol, without ...order.Order) int {
-	n := 0
-	for _, o := range l.book.Open() {
-		ends := slices.ContainsFunc(without, func(other order.Order) bool { return other.ID == o.ID })
-		if o.Symbol == s && o.IsStop() && !o.Local() && !ends && o.Status != order.New && o.Status != order.PendingApproval {
-			n++
-		}
-	}
-	return n
-}
-
-// restExits makes targets of what is left of exits that wait for their price in the book: while they do,
-// the part that they are to close keeps its stop. One at a price that the market has passed is about to
-// trade.
-func (l *loop) restExits(s market.Symbol, now time.Time) {
-	q, priced := l.cfg.Market.LastQuote(s)
-	for _, o := range l.book.Open() {
-		if priced && o.Price.Cmp(q.Last) != -int(o.Side.Sign()) || o.Symbol != s || !l.book.IsExit(o) || o.Type != order.Limit || o.Status != order.Accepted && o.Status != order.PartiallyFilled ||
-			o.TimeInForce == order.IOC || o.TimeInForce == order.FOK || l.inFlight[o.ID] || now.Sub(o.Updated) < restGrace || l.changing(s) != "" {
-			continue
-		}
-		lines := order.Rest(l.lines(s), o, l.book.Bare(s), func(line string) string { return id.Derived("rest", o.ID, line) })
-		if err := l.requestCancelWith(l.systemCaller(), lines, o.ID, o); err != nil {
-			l.cfg.Log.WarnContext(l.drainCtx, "an exit that waits could not become a target", "order", o.ID, "error", err)
-		}
+// refusal returns why the venue does not take the stop of a line, "" if it does, and what else is in the
+// way. What candela holds is tried again: the price has reached it.
+func (l *loop) refusal(s market.Symbol, c order.Cover, problem string) (refused, other string) {
+	can, held := l.takes(s, c.Line)
+	refused = cmp.Or(c.Newest.Refused(), l.notTaken(s, c, can, held))
+	switch {
+	case refused != "" && held:
+		return "", refused
+	case refused == "" && c.Newest.Status == order.Rejected:
+		return "", tryAgain(c.Newest.Reason)
+	default:
+		return refused, problem
 	}
 }
 
-// restGrace is how long an exit at a limit may take to trade.
-const restGrace = time.Second
-
-// legsOf returns the orders of a line: a stop, a target, or both; with a role the order that closes it
-// now.
-func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) []order.Origin {
-	r := order.Request{Symbol: s, Side: c.Side.Opposite(), Type: order.Market, Quantity: quantity, ReduceOnly: true, Protect: c.Want}
-	if slices.Contains(l.capabilities[s].Times, order.GTC) {
-		r.TimeInForce = order.GTC
+// exitRole returns the role of the order that closes a line now, and zero if its orders are placed: as
+// its stop if the price has passed that, else as an exit if it gets none and the policy asks for it.
+func (l *loop) exitRole(s market.Symbol, c order.Cover, withoutStop bool) order.Role {
+	_, held := l.takes(s, c.Line)
+	switch {
+	case !held && l.stopPassed(s, c):
+		return order.StopLoss
+	case withoutStop && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit:
+		return order.Exit
+	default:
+		return 0
 	}
-	if exit != 0 {
-		r.Protect, r.TimeInForce = order.Protection{}, 0
-		if limit := c.Want.StopLossLimit; limit.IsPositive() && exit == order.StopLoss {
-			r.Type, r.Price = order.Limit, limit
-		}
-	}
-	g := order.Origin{Spec: r.Spec(id.New(l.cfg.Now()), l.cfg.Owner), Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Client: "candela", Parent: c.ID}
-	if exit != 0 {
-		g.Role = exit
-	} else if _, held := l.takes(s, c.Line); held {
-		g.Holder = order.HolderCandela
-	}
-	return l.goOn(l.withLegs(g), c.Best)
 }
 
-// placeFor records and sends the orders of a line. The rules do not judge them: they only close what
-// is held.
-func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal, exit order.Role) {
-	now, orders := l.now(), l.legsOf(s, c, quantity, exit)
-	t := l.send(l.systemCaller(), orders, nil, now)
-	if t.err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "protection could not be placed", "line", c.ID, "error", t.err)
-		return
+// obstacle returns why the venue takes no orders for a line, "" if it does.
+func (l *loop) obstacle(s market.Symbol, c order.Cover, refused string) string {
+	can, held := l.takes(s, c.Line)
+	if full := !held && can.MaxStops > 0 && c.Want.HasStop() && l.stopsAtVenue(s) >= can.MaxStops; refused == "" && full && len(c.Wrong) == 0 {
+		return fmt.Sprintf("%s holds %d stops in %s at a time, and all are in use", l.cfg.Broker.Name(), can.MaxStops, s.Name)
 	}
-	l.setWaiters(orders[0].ID, nil) // nothing waits for it
-	l.followFrom(t.order.Order, c.Best)
-	l.cfg.Log.WarnContext(l.drainCtx, "protection placed", "line", c.ID, "order", orders[0].ID, "quantity", quantity.String(), "stop", c.Want.StopLoss.String(), "sold", exit != 0, "unprotected_for", now.Sub(l.protector.since[c.ID]).String())
-}
-
-// missingLegs returns the orders that the plan of a symbol asks for and that no order is in place of,
-// once some have ended.
-func (l *loop) missingLegs(s market.Symbol, ended []order.Order) [][]order.Origin {
-	var all [][]order.Origin
-	free := l.freeUnits(s, ended...)
-	covers, _ := l.covers(s)
-	for _, c := range covers {
-		can, held := l.takes(s, c.Line)
-		quantity := order.RoundDown(decimal.Min(c.Lacks, free), l.instruments[s].Step)
-		if most, _ := l.protectable(s, c); c.Fills || c.Waits && !l.onlyEnds(c, ended) || held || !quantity.IsPositive() || l.stopPassed(s, c) || l.notTaken(s, c, can, held) != "" || most.IsZero() && len(ended) == 0 {
-			continue
-		}
-		free = free.Sub(quantity)
-		all = append(all, l.legsOf(s, c, quantity, 0))
-	}
-	return all
-}
-
-// onlyEnds reports whether the answers that a line waits for are about orders that end.
-func (l *loop) onlyEnds(c order.Cover, ended []order.Order) bool {
-	return !slices.ContainsFunc(c.Legs, func(o order.Order) bool {
-		return (o.NeedsQuery() || l.inFlight[o.ID]) && !slices.ContainsFunc(ended, func(e order.Order) bool { return e.ID == o.ID })
-	})
+	return refused
 }
 
 // haltAllowsProtection reports whether orders that protect a position may be sent: an owner's

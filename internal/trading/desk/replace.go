@@ -55,7 +55,7 @@ func (l *loop) replacedOrders(p *proposal, r order.Request) (line string, err er
 	if old.ReduceOnly && slices.ContainsFunc(l.book.Lines(r.Symbol), func(line order.Line) bool { return line.ID == old.Line() }) {
 		return old.Line(), nil
 	}
-	p.replaced = group
+	p.ends = group
 	return "", nil
 }
 

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/market"
-	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -191,105 +189,4 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 		}
 		l.queueSubmit(d.caller, o, d.requestedAt)
 	}
-}
-
-// swap ends orders and sends others in one step, where the broker can: the order that waits, and
-// whatever the plan asks for beside it. It reports false where that is not possible. If the broker refuses,
-// nothing has changed there, and the orders are ended and sent one after the other.
-func (l *loop) swap(head string, d *deferred) bool {
-	swapper, ok := l.cfg.Broker.(broker.Swapper)
-	first, _ := l.book.Order(head)
-	if !ok || first.Local() || l.state.Level() == guard.Halted {
-		return false
-	}
-	var ended []order.Handle
-	for _, id := range d.waitsFor {
-		o, _ := l.book.Order(id)
-		if o.Role == order.Entry || o.VenueID == "" || l.inFlight[id] {
-			return false
-		}
-		ended = append(ended, o.Handle())
-	}
-	groups := [][]order.Order{l.departing(first)}
-	var events []order.Event
-	for _, o := range groups[0] {
-		events = append(events, l.event(o, order.KindSent, "")...)
-	}
-	legs := l.missingLegs(first.Symbol, l.ordersNamed(d.waitsFor))
-	for _, orders := range legs {
-		events = append(events, sentEvents(orders, l.now())...)
-	}
-	if l.commit(l.systemCaller(), events...) != nil {
-		return false
-	}
-	for _, orders := range legs {
-		var group []order.Order
-		for _, g := range orders {
-			o, _ := l.book.Order(g.ID)
-			group = append(group, o)
-			l.inFlight[g.ID] = true
-		}
-		groups = append(groups, group)
-	}
-	d.swapping = true
-	for _, id := range d.waitsFor {
-		l.inFlight[id] = true
-	}
-	l.sends.addIf(func(ctx context.Context) func() {
-		specs := make([][]order.Spec, len(groups))
-		for i, group := range groups {
-			for _, o := range group {
-				specs[i] = append(specs[i], o.Outgoing())
-			}
-		}
-		swapped, err := swapper.Swap(ctx, ended, specs)
-		return func() { l.handleSwap(head, d, groups, swapped, err) }
-	}, func() bool { return true })
-	return true
-}
-
-// ordersNamed returns the orders with these IDs.
-func (l *loop) ordersNamed(ids []string) []order.Order {
-	all := make([]order.Order, 0, len(ids))
-	for _, id := range ids {
-		if o, ok := l.book.Order(id); ok {
-			all = append(all, o)
-		}
-	}
-	return all
-}
-
-// handleSwap applies the result of a swap.
-func (l *loop) handleSwap(head string, d *deferred, groups [][]order.Order, swapped broker.Swapped, err error) {
-	delete(l.deferred, head)
-	for _, id := range d.waitsFor {
-		l.landed(id)
-	}
-	first, _ := l.book.Order(head)
-	if err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "swap failed", "order", head, "error", err)
-		l.handleSubmitResult(slices.Concat(groups...), nil, err)
-		l.separately(first, d)
-		return
-	}
-	var events []order.Event
-	for i, id := range d.waitsFor {
-		if o, ok := l.book.Order(id); ok && i < len(swapped.Ended) {
-			events = append(events, l.reportEvents(o, swapped.Ended[i])...)
-		}
-	}
-	l.commitReport(first, events)
-	l.handleSubmitResult(slices.Concat(groups...), slices.Concat(swapped.Placed...), nil)
-}
-
-// separately takes back the cancels of a swap that the broker refused: its orders still stand.
-func (l *loop) separately(first order.Order, d *deferred) {
-	var events []order.Event
-	for _, id := range d.waitsFor {
-		if o, ok := l.book.Order(id); ok && !o.Status.Final() && !o.CancelRequested.IsZero() {
-			events = append(events, l.event(o, order.KindCancelFailed, "the order for which it was to end was refused")...)
-		}
-	}
-	events = append(events, l.undo(first.Symbol, d.change)...)
-	l.commitReport(first, events)
 }
