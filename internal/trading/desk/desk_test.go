@@ -106,13 +106,14 @@ func (w *world) start() {
 	if store == nil {
 		store = w.store
 	}
+	venue := map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 	w.Desk = desk.New(desk.Config{
 		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, AssetBalances: w.assets, Simulated: w.paper,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			if w.resolve != nil {
 				return w.resolve(s)
 			}
-			s.Venue = map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
+			s.Venue = venue
 			return s, nil
 		},
 		Asked: w.asked, Bars: w.bars, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
