@@ -81,6 +81,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 				fmt.Fprintf(w, ", %s without a stop", p.WithoutStop)
 			}
 			fmt.Fprintln(w)
+			for _, line := range p.Plan {
+				fmt.Fprintf(w, "    %s\n", line)
+			}
 		}
 	}
 	if s.Policy != nil {

@@ -22,18 +22,19 @@ func TestPrintStatus_NamesReceiversThatFail(t *testing.T) {
 	}
 }
 
-// TestPrintStatus_NamesWhatHasNoStop holds that an owner sees how much no stop protects.
+// TestPrintStatus_NamesWhatHasNoStop holds that an owner sees the plan of a position, and how much no stop
+// protects.
 func TestPrintStatus_NamesWhatHasNoStop(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	positions := []control.PositionStatus{
 		{Symbol: "binance:BTCUSDT", Side: "buy", Quantity: "0.3", Entry: "50000", WithoutStop: "0.1"},
-		{Symbol: "binance:ETHUSDT", Side: "buy", Quantity: "2", Entry: "3000"},
+		{Symbol: "binance:ETHUSDT", Side: "buy", Quantity: "2", Entry: "3000", Plan: []string{"1.5: stop 2900, target 3300", "0.5: trail 2 %, now 2940"}},
 	}
 	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Accounts: []control.AccountStatus{{Account: "paper", Positions: positions}}}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "  binance:BTCUSDT buy 0.3 at 50000, 0.1 without a stop\n  binance:ETHUSDT buy 2 at 3000\n") {
+	if !strings.Contains(out.String(), "  binance:BTCUSDT buy 0.3 at 50000, 0.1 without a stop\n  binance:ETHUSDT buy 2 at 3000\n    1.5: stop 2900, target 3300\n    0.5: trail 2 %, now 2940\n") {
 		t.Errorf("%s", &out)
 	}
 }

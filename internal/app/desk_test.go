@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -202,7 +203,7 @@ func TestDesk_AtBinance(t *testing.T) {
 	}
 	running := shownPosition(t, home)
 	s.stop()
-	if stored := shownPosition(t, home); stored != running || stored.Quantity != "0.0224775" {
+	if stored := shownPosition(t, home); !reflect.DeepEqual(stored, running) || stored.Quantity != "0.0224775" {
 		t.Errorf("the status shows %+v while the program runs and %+v after", running, stored)
 	}
 }

@@ -186,6 +186,11 @@ func newPositionStatus(p order.PricedPosition, open []order.Order) control.Posit
 	if naked := order.WithoutStop(p.Quantity, open); naked.IsPositive() {
 		one.WithoutStop = naked.String()
 	}
+	for _, l := range p.Plan {
+		if l.Quantity.IsPositive() {
+			one.Plan = append(one.Plan, l.Text(decimal.Decimal.String))
+		}
+	}
 	return one
 }
 
@@ -263,7 +268,7 @@ func readStore(ctx context.Context, from store.Store, haltFile string, s *contro
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
 				quantities[p.Symbol] = p.Quantity
-				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p}, watched))
+				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p, Plan: book.Lines(p.Symbol)}, watched))
 			}
 		}
 		countGroups(&one, book.Open(), quantities)

@@ -91,5 +91,6 @@ type PositionStatus struct {
 	Current    string `json:"current_price,omitempty"` // "" while no price is known
 	Unrealized string `json:"unrealized_pnl,omitempty"`
 
-	WithoutStop string `json:"quantity_without_stop,omitempty"` // that no open stop would close
+	Plan        []string `json:"plan,omitempty"`                  // what should protect it, a text for each line
+	WithoutStop string   `json:"quantity_without_stop,omitempty"` // that no open stop would close
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/market"
+	"candela/internal/trading/order"
 )
 
 // format writes numbers and times as the owner prefers. Amounts of orders are written with all
@@ -39,6 +40,9 @@ const minus = "\u2212"
 
 // Num writes an exact decimal, with all its digits.
 func (f format) Num(d decimal.Decimal) string { return f.digits(d.String()) }
+
+// Line writes a line of a plan.
+func (f format) Line(l order.Line) string { return l.Text(f.Num) }
 
 // Price writes a price that was computed, such as an average, with as many digits as another.
 func (f format) Price(d, like decimal.Decimal) string {

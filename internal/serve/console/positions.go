@@ -1,6 +1,8 @@
 package console
 
 import (
+	"slices"
+
 	"github.com/shopspring/decimal"
 
 	"candela/internal/market"
@@ -25,6 +27,7 @@ type positionRow struct {
 	Value      decimal.Decimal
 	Unrealized decimal.Decimal
 	Percent    decimal.Decimal
+	Plan       []order.Line    // what should protect it
 	Unguarded  decimal.Decimal // without a stop
 	Day        *spark          // the last 24 hours; nil if they are unknown
 }
@@ -45,6 +48,7 @@ func (c *Console) positions(v *visit) (positions, error) {
 func newPositionRow(p order.PricedPosition) positionRow {
 	row := positionRow{Full: p.Symbol, Symbol: p.Symbol.Name, Held: p.Quantity, Last: p.Quote.Last}
 	row.Average, _ = p.Average()
+	row.Plan = slices.DeleteFunc(slices.Clone(p.Plan), func(l order.Line) bool { return !l.Quantity.IsPositive() })
 	row.Unguarded = decimal.Max(decimal.Zero, row.Held.Abs().Sub(p.Protected))
 	if row.Last.IsPositive() {
 		row.Value, row.Unrealized = row.Held.Abs().Mul(row.Last), p.Unrealised(row.Last)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"candela/internal/trading/order"
 )
 
 func TestSettings_ShowHealthPolicyAndLooks(t *testing.T) {
@@ -40,6 +42,28 @@ func TestOverview_DrawsTheDay(t *testing.T) {
 	page := s.browser().login().get("/console/")
 	if !strings.Contains(page.body, `<polyline class="ln"`) || !strings.Contains(page.body, "P&amp;L since midnight UTC: \u2212120.00") {
 		t.Error(page.body)
+	}
+}
+
+// TestOverview_ShowsThePlan holds that the owner sees what should protect a position, and what has no stop.
+func TestOverview_ShowsThePlan(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	s.book.held[0].Protected = dec("0.05")
+	s.book.held[0].Plan = []order.Line{
+		{ID: "l1", Side: order.Buy, Quantity: dec("0.05"), Protect: order.Protection{StopLoss: dec("46000.5"), TakeProfit: dec("49000")}},
+		{ID: "l2", Side: order.Buy, Quantity: dec("0.036"), Protect: order.Protection{TrailPercent: dec("2")}, Best: dec("48000")},
+		{ID: "l3", Side: order.Buy, Protect: order.Protection{StopLoss: dec("40000")}}, // its entry waits
+	}
+	page := s.browser().login().get("/console/")
+	for _, want := range []string{"0.05: stop 46,000.5, target 49,000", "0.036: trail 2 %, now 47,040", "0.036 without stop"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(page.body, "40,000") {
+		t.Error("the page shows a line of an entry that waits")
 	}
 }
 

@@ -52,7 +52,7 @@ func (l *loop) swappable(ids []string) []order.Handle {
 // those that the plan asks for beside them. It returns nil if they could not be recorded.
 func (l *loop) sendSwapped(first order.Order, d *deferred) [][]order.Order {
 	groups := [][]order.Order{l.departing(first)}
-	var events []order.Event
+	events := make([]order.Event, 0, len(groups[0]))
 	for _, o := range groups[0] {
 		events = append(events, l.event(o, order.KindSent, "")...)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -53,6 +54,31 @@ func (l Line) Level() decimal.Decimal {
 	}
 	return l.Best.Sub(l.Best.Mul(l.Protect.TrailPercent).Shift(-2).Mul(decimal.NewFromInt(l.Side.Sign())))
 }
+
+// Text describes the line for people: its quantity and its prices.
+func (l Line) Text(number func(decimal.Decimal) string) string {
+	p := l.Protect
+	var parts []string
+	switch {
+	case p.TrailPercent.IsPositive() && l.Best.IsPositive():
+		parts = append(parts, "trail "+number(p.TrailPercent)+" %, now "+number(l.Level().Round(textDigits)))
+	case p.TrailPercent.IsPositive():
+		parts = append(parts, "trail "+number(p.TrailPercent)+" %")
+	case p.StopLossLimit.IsPositive():
+		parts = append(parts, "stop "+number(p.StopLoss)+" limit "+number(p.StopLossLimit))
+	case p.StopLoss.IsPositive():
+		parts = append(parts, "stop "+number(p.StopLoss))
+	default:
+		parts = append(parts, "no stop")
+	}
+	if p.TakeProfit.IsPositive() {
+		parts = append(parts, "target "+number(p.TakeProfit))
+	}
+	return number(l.Quantity) + ": " + strings.Join(parts, ", ")
+}
+
+// textDigits is how exact the level of a trail is shown to people.
+const textDigits = 8
 
 // With returns the line with the prices that are named. What is not named stays.
 func (l Line) With(p Protection, by string) Line {
