@@ -410,7 +410,7 @@ func (d *groupDay) tally() tally {
 	for _, o := range d.book().Orders() {
 		switch {
 		case o.Filled.IsZero():
-		case o.IsStop():
+		case o.IsStop(), o.Role == order.StopLoss: // or candela sold what the stop missed
 			t.stops++
 		case o.Role == order.TakeProfit:
 			t.targets++

@@ -141,8 +141,40 @@ func (b *Book) follow(o Order, f Fill) {
 		lines[i].Quantity = lines[i].Quantity.Sub(f.Quantity)
 	default:
 		b.shorten(f.Symbol, o.Line(), f.Side.Opposite(), f.Quantity.Add(f.FeeInBase()))
+		b.reopen(o, f)
 	}
 	b.tidy(f.Symbol)
+}
+
+// reopen gives an entry back what an exit that is reported late shows that it opened: the entry was taken
+// to close what the exit had closed before.
+func (b *Book) reopen(o Order, f Fill) {
+	now := b.Position(f.Symbol).Quantity
+	if !o.ReduceOnly || now.Sign() != int(f.Side.Sign()) {
+		return
+	}
+	left := decimal.Min(now.Abs(), f.Quantity) // what it did not close
+	for _, id := range slices.Backward(b.entries[f.Symbol]) {
+		entry := b.orders[id]
+		lines := b.plans[f.Symbol]
+		i := lineIndex(lines, id)
+		room := entry.Filled
+		if i >= 0 {
+			room = room.Sub(lines[i].Quantity)
+		}
+		for _, exit := range b.Exits(id) {
+			room = room.Sub(exit.Filled)
+		}
+		part := decimal.Min(left, room)
+		if entry.Side != f.Side || entry.Protect.IsZero() || !part.IsPositive() {
+			continue
+		}
+		if left = left.Sub(part); i >= 0 {
+			lines[i].Quantity = lines[i].Quantity.Add(part)
+		} else {
+			b.plans[f.Symbol] = append(lines, Line{ID: id, Side: entry.Side, Quantity: part, Protect: entry.Protect, By: id})
+		}
+	}
 }
 
 // extend changes the plan by a fill of an entry: first it closes what is held on the other side, the
