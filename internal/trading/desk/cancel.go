@@ -193,6 +193,9 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 			"Order %s is the stop of order %s, which is open, and require_stop wants one. Nothing was cancelled. Use cancel_order with %s to cancel both, or place_order with replaces %s to change it.",
 			stop.ID, entry.ID, entry.ID, entry.ID).About("order_id", o.ID, entry.ID)
 	}
+	if stop, quantity := l.stopOfLine(o, victims); quantity.IsPositive() {
+		return lastStop(o, stop, quantity)
+	}
 	held := l.book.Position(o.Symbol).Held(l.instruments[o.Symbol].Base)
 	open := slices.DeleteFunc(l.book.Open(), func(other order.Order) bool { return other.Symbol != o.Symbol })
 	before := order.WithoutStop(held, open)
@@ -210,6 +213,18 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 		}
 	}
 	return lastStop(o, stop, bare)
+}
+
+// stopOfLine returns the stop that the plan would lose with a cancel, and how much it is for. A venue may
+// call a stop waiting that works, so the plan decides.
+func (l *loop) stopOfLine(o order.Order, victims []order.Order) (stop order.Order, quantity decimal.Decimal) {
+	i := slices.IndexFunc(victims, func(v order.Order) bool { return v.IsStop() })
+	for _, line := range l.book.Lines(o.Symbol) {
+		if i >= 0 && line.ID == o.Line() && line.Protect.HasStop() {
+			return victims[i], line.Quantity
+		}
+	}
+	return order.Order{}, decimal.Zero
 }
 
 // lastStop is the fault of a cancel that would leave a part of a position without a stop. It
