@@ -26,7 +26,7 @@ async function scene(page) {
   await place(claude, limit("ETHUSDT", "buy", many(eth, 800, 1), eth(1.01)), "filled");
   await at(venue, btc(0.9965));
   await until(claude, "get_notifications", { wait_seconds: 30 }, (s) => JSON.stringify(s).includes(fired));
-  const filled = await place(claude, limit("BTCUSDT", "buy", many(btc, 950, 3), btc(1)), "filled");
+  const filled = await place(claude, limit("BTCUSDT", "buy", many(btc, 950, 3), btc(1), { stop_loss: btc(0.97), take_profit: btc(1.05) }), "filled");
   await cursor("place_order", limit("BTCUSDT", "buy", many(btc, 9000, 3), btc(0.995)));
   const { order_id } = await claude("place_order", limit("ETHUSDT", "buy", many(eth, 300, 1), eth(0.98)));
   await claude("cancel_order", { order_id });

@@ -57,7 +57,7 @@ func TestOverview_ShowsThePlan(t *testing.T) {
 		{ID: "l3", Side: order.Buy, Protect: order.Protection{StopLoss: dec("40000")}}, // its entry waits
 	}
 	page := s.browser().login().get("/console/")
-	for _, want := range []string{"0.05: stop 46,000.5, target 49,000", "0.036: trail 2 %, now 47,040", "0.036 without stop"} {
+	for _, want := range []string{"0.05: stop 46,000.5, target 49,000", " · 0.036: trail 2 %, now 47,040", `<span class="warn">0.036</span>`} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -377,7 +377,7 @@ func errorCodes() map[string]string {
 		"no_subscription":        "The venue's data needs a subscription that the operator's account lacks.",
 		"not_compared":           "The account is being reconciled with the venue, as after every start. Nothing was done: retry with the same key.",
 		"not_live":               "The source has no live prices, so the alert could never fire.",
-		"leg_of_pair":            "The order is one of a group, and the venue cancels all of it at once. Nothing was cancelled: cancel the first order of the group, or move this one with `replaces`.",
+		"leg_of_pair":            "The order is a leg of an entry that is open, and the venue cancels all of it at once. Nothing was cancelled: cancel the entry, or replace it with all its prices.",
 		"last_stop":              "The order is the last stop of a position, and the policy has `require_stop`. Nothing was cancelled: move the stop with `replaces`, or close the position with `reduce_only`.",
 		"not_sent":               "The order was recorded but not sent. Place it again with a new key.",
 		"not_supported":          "The server does not support this; the message names an alternative.",

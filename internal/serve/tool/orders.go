@@ -41,7 +41,7 @@ func (t *Trading) placeOrder() toolSpec {
 	return toolSpec{
 		name: "place_order", title: "Place an order", trading: true, scope: principal.Trade,
 		description: "Place an order; the venue holds stop_loss and take_profit. " +
-			"Read mode (paper or live) before you mention real money. A denied order is not sent; the error says why. " +
+			"Read mode (paper or live) before you mention real money. Denied: not sent; the error says why. " +
 			"pending_approval: not sent until the owner approves.",
 		output: orderSchema(), hints: hints{destructive: true, openWorld: true},
 		call: calling(declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
@@ -83,7 +83,7 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 func (t *Trading) cancelOrder() toolSpec {
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
-		description: "Cancel an open order, and an entry with its legs. Check status: it may have filled first; pending_cancel means the venue has not confirmed yet.",
+		description: "Cancel an open order: a stop or target alone, an entry with its legs. Check status: it may be filled; pending_cancel: not confirmed yet.",
 		output: object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
 			typedProp("filled_quantity", "string", ""), typedProp("without_stop?", "string", ""),
 			enumProp("mode", "", "paper", "live")),

@@ -181,8 +181,8 @@ func (l *loop) checkCancel(o order.Order, victims []order.Order) error {
 		ends = slices.DeleteFunc(l.book.Group(o.Group.Name), func(other order.Order) bool { return other.Status.Final() })
 		if len(ends) > 1 && o.ID != o.Group.Name {
 			return fault.New(fault.Conflict, "leg_of_pair",
-				"Order %s is the %v of a group: %s cancels all of it at once, %s. Nothing was cancelled. Use cancel_order with %s to cancel the group, or place_order with replaces to move this order.",
-				o.ID, o.Role, o.Broker, names(ends), o.Group.Name).About("order_id", o.ID, o.Group.Name)
+				"Order %s is the %v of a group: %s cancels all of it at once, %s. Nothing was cancelled. Use cancel_order with %s to cancel the group, or place_order with replaces %s and all its prices to change it.",
+				o.ID, o.Role, o.Broker, names(ends), o.Group.Name, o.Group.Name).About("order_id", o.ID, o.Group.Name)
 		}
 	}
 	if !l.cfg.Policy.RequiresStop(o.Symbol, o.Mode) {
