@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"candela/internal/kit/budget"
 	"candela/internal/market"
 )
 
@@ -159,6 +160,7 @@ type Env struct {
 	Interval market.Interval // how far apart the bars are
 	Calendar market.Calendar // when the market is open; the zero value never closes
 	Facts    market.Facts    // what is known of the instrument; only scripts ask
+	Run      *budget.Run     // what the work may hold, and when it ends; only scripts ask
 }
 
 // Input is what an indicator computes from.

@@ -48,7 +48,7 @@ func (s *instance) machine(env eval.Env) (m *eval.Machine, err error) {
 }
 
 func (s *instance) env(env indicator.Env, limits eval.Limits) eval.Env {
-	return eval.Env{Interval: env.Interval, Calendar: env.Calendar, Symbol: SymbolOf(env.Facts), Inputs: s.program.values(s.values), Limits: limits}
+	return eval.Env{Interval: env.Interval, Calendar: env.Calendar, Symbol: SymbolOf(env.Facts), Inputs: s.program.values(s.values), Limits: limits, Run: env.Run}
 }
 
 // catch turns a panic into an error: a defect must not end the process.

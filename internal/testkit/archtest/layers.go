@@ -47,7 +47,7 @@ func floors() [][]room {
 			{"config", "settings and their sources", []string{"config"}},
 		},
 		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/listing market/provider/*", "market/provider", "market market/upstream"}}},
-		{{"kit", "knows nothing about markets", []string{"kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 	}
 }
 

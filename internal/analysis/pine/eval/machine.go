@@ -10,6 +10,7 @@ import (
 	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/syntax"
 	"candela/internal/analysis/simulate"
+	"candela/internal/kit/budget"
 	"candela/internal/market"
 )
 
@@ -51,6 +52,7 @@ type Env struct {
 	Symbol   Symbol
 	Inputs   []Value // by Input.Index; a missing or empty one takes the default
 	Limits   Limits
+	Run      *budget.Run // shared memory, and when the work ends
 
 	// Outside returns the bars of other symbols and shorter intervals that the script
 	// requests. It is asked while the script is compiled; without it such a script is
