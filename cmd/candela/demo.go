@@ -13,6 +13,9 @@ import (
 	"candela/internal/operate/install"
 )
 
+// mostArguments is how much is shown of the arguments of a call; a script is longer.
+const mostArguments = 150
+
 func showDemo(ctx context.Context, in invocation) error {
 	output := "candela-demo.png"
 	switch args := in.args; {
@@ -35,7 +38,12 @@ func showDemo(ctx context.Context, in invocation) error {
 			clearLine()
 			fmt.Fprintf(in.Stdout, format+"\n", args...)
 		},
-		Call: func(tool, arguments string) { fmt.Fprintf(in.Stdout, "    %s %s\n", tool, arguments) },
+		Call: func(tool, arguments string) {
+			if len(arguments) > mostArguments {
+				arguments = arguments[:mostArguments] + "..."
+			}
+			fmt.Fprintf(in.Stdout, "    %s %s\n", tool, arguments)
+		},
 	}
 	if isTerminal(in.Stderr) {
 		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }

@@ -3,7 +3,7 @@
 // usage: user.mjs ORIGIN FOLDER CACHE VENUE_URL
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -17,6 +17,9 @@ const since = () => `${((performance.now() - began) / 1000).toFixed(1)} s`;
 const isPNG = (bytes) => bytes.subarray(1, 4).toString() === "PNG";
 
 execFileSync("git", ["clone", "-q", origin, clone]);
+// The chart library comes from a registry, which is not asked here: the one that is there is used.
+const library = "internal/picture/webchart/lib/lightweight-charts.js.gz";
+if (existsSync(join(origin, library))) copyFileSync(join(origin, library), join(clone, library));
 const cloned = since();
 
 // serve runs a command that does not end by itself until it says that it is ready and

@@ -47,53 +47,6 @@ func TestDocs_MatchTable(t *testing.T) {
 	}
 }
 
-// shown are the settings of the README, in its order.
-func shown() []string {
-	return []string{
-		"mcp", "serve", "trade", "home", "crypto-venue", "stock-venue", "csv-dir", "port", "base-url", "trusted-proxies", "admin-listen",
-		"owner-password-file", "broker", "live", "policy", "webhook-url", "ntfy-url", "log-level",
-	}
-}
-
-// TestDocs_Readme holds the README's short table to the whole one.
-func TestDocs_Readme(t *testing.T) {
-	t.Parallel()
-	const begin, end = "<!-- settings: go test ./internal/app -update -->\n", "<!-- end of settings -->"
-	path := filepath.Join("..", "..", "README.md")
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := bytes.Cut(page, []byte(begin))
-	_, tail, closed := bytes.Cut(rest, []byte(end))
-	if !ok || !closed {
-		t.Fatal("the README has no place for the settings")
-	}
-	all := map[string]config.Setting{}
-	for _, s := range config.Settings(Parts()) {
-		all[s.Name] = s
-	}
-	var want bytes.Buffer
-	want.Write(head)
-	want.WriteString(begin + "| Variable | Default | |\n|---|---|---|\n")
-	for _, name := range shown() {
-		s, ok := all[name]
-		if !ok {
-			t.Fatalf("there is no setting %s", name)
-		}
-		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", s.Env(), code(s.Default != "", s.Default), s.Doc)
-	}
-	want.WriteString(end)
-	want.Write(tail)
-	if *update {
-		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if diff := cmp.Diff(want.String(), string(page)); diff != "" {
-		t.Errorf("README.md differs from the table; run with -update (-want +got):\n%s", diff)
-	}
-}
-
 func writeMarkdown(w io.Writer) {
 	group := ""
 	for _, s := range config.Settings(Parts()) {

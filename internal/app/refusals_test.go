@@ -32,7 +32,7 @@ import (
 	"candela/internal/trading/order"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/refusals.md, docs/configuration.md and a table in the README")
+var update = flag.Bool("update", false, "rewrite docs/refusals.md and docs/configuration.md")
 
 // counter is a desk whose venue is in memory, and the tools before it. The policy is
 // the default one, the price 50,000.

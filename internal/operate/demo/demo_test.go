@@ -75,7 +75,8 @@ func goodResults() map[string]string {
 		"subscribe_notifications": "{}",
 		"set_alert":               "{}",
 		"place_order":             `{"status":"filled","filled_quantity":"5","mode":"paper"}`,
-		"get_positions":           `[{"entry_price":101,"unrealized_pnl":0.5}]`,
+		"get_positions":           `[{"entry_price":101,"unrealized_pnl":0.5,"protected_quantity":"5"}]`,
+		"run_backtest":            `{"result":{"trades":7,"net_pct":-1.25},"honesty":{"flags":["few_trades"]}}`,
 	}
 }
 
@@ -94,7 +95,7 @@ func TestTour_PrintsEachResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50", "price_above 101.5000 at a price of 102.0000"} {
+	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50, 5 protected", "7 trades, -1.25 % after costs. Reasons not to trust it: few_trades.", "price_above 101.5000 at a price of 102.0000"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing:\n%s", want, said)
 		}

@@ -1,15 +1,17 @@
-// Package demo tours the tools over MCP, as a client would: it reads indicators, draws a
-// chart, sets alerts, places a paper order and waits for an alert. The caller chooses the
-// program and its prices.
+// Package demo tours the tools over MCP, as a client would: it reads indicators, sets alerts,
+// buys on paper with a stop and a target, draws a chart with a Pine script, back-tests the
+// script and waits for an alert. The caller chooses the program and its prices.
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,7 @@ type Tour struct {
 	Call    func(method, arguments string)
 	Waiting func(since time.Duration)
 
+	last  float64   // price
 	setAt time.Time // of the alerts
 }
 
@@ -38,7 +41,7 @@ func (t *Tour) Run(ctx context.Context, run Program) error {
 
 func (t *Tour) walk(ctx context.Context, c *client) error {
 	c.onCall = t.Call
-	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.draw, t.setAlerts, t.trade, t.awaitAlert} {
+	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.setAlerts, t.trade, t.draw, t.backtest, t.awaitAlert} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -65,7 +68,7 @@ func (t *Tour) initialize(ctx context.Context, c *client) error {
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return err
 	}
-	t.Say("%d tools: charts, indicators, orders, positions, alerts, notifications.", len(list.Tools))
+	t.Say("%d tools: charts, indicators, orders, alerts, scripts, back-tests.", len(list.Tools))
 	return nil
 }
 
@@ -113,6 +116,7 @@ func (t *Tour) setAlerts(ctx context.Context, c *client) error {
 		reach += (b.High - b.Low) / float64(len(seen.Bars))
 	}
 	last := seen.Bars[len(seen.Bars)-1].Close
+	t.last = last
 	// Small enough for a calm minute, large enough for four decimals.
 	move := max(reach/1000, 0.0001)
 	t.Say("The last price is %s. It sets alerts just above and below, and subscribes.", shortPrice(last))
@@ -132,34 +136,54 @@ func (t *Tour) setAlerts(ctx context.Context, c *client) error {
 
 func shortPrice(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
+// trade buys with a stop and a target that are far enough away for a calm minute.
 func (t *Tour) trade(ctx context.Context, c *client) error {
-	t.Say("It buys %d on a paper account, after the order policy allowed it.", quantity)
+	t.Say("It buys %d on a paper account with a stop and a target, after the order policy allowed it.", quantity)
 	var order struct {
 		Status string `json:"status"`
 		Filled string `json:"filled_quantity"`
 		Mode   string `json:"mode"`
 	}
-	if _, err := c.call(ctx, "place_order", map[string]any{"symbol": symbol, "side": "buy", "type": "market", "quantity": quantity}, &order); err != nil {
+	if _, err := c.call(ctx, "place_order", map[string]any{
+		"symbol": symbol, "side": "buy", "type": "market", "quantity": quantity, "idempotency_key": "demo-1",
+		"stop_loss": json.Number(shortPrice(t.last * 0.98)), "take_profit": json.Number(shortPrice(t.last * 1.03)),
+	}, &order); err != nil {
 		return err
 	}
 	t.Say("Order %s, %s filled, mode %s.", order.Status, order.Filled, order.Mode)
 	var held []struct {
 		Entry      float64 `json:"entry_price"`
 		Unrealized float64 `json:"unrealized_pnl"`
+		Protected  string  `json:"protected_quantity"`
 	}
 	if _, err := c.call(ctx, "get_positions", map[string]any{}, &held); err != nil {
 		return err
 	}
 	for _, p := range held {
-		t.Say("Position: bought at %s, unrealized profit %.2f.", shortPrice(p.Entry), p.Unrealized)
+		t.Say("Position: bought at %s, unrealized profit %.2f, %s protected by the stop.", shortPrice(p.Entry), p.Unrealized, p.Protected)
 	}
 	return nil
 }
 
+// script is a Pine strategy that is drawn and tested.
+const script = `//@version=6
+strategy("Two averages", overlay = true, default_qty_type = strategy.percent_of_equity, default_qty_value = 50,
+  commission_value = 0.05)
+fast = ta.ema(close, 9)
+slow = ta.ema(close, 21)
+plot(fast, "Fast", color.orange)
+plot(slow, "Slow", color.blue)
+if ta.crossover(fast, slow)
+    strategy.entry("long", strategy.long)
+if ta.crossunder(fast, slow)
+    strategy.close("long")
+`
+
 func (t *Tour) draw(ctx context.Context, c *client) error {
-	t.Say("It draws a chart with averages, RSI and MACD.")
+	t.Say("It draws a chart with a Pine script, RSI and MACD.")
 	result, err := c.call(ctx, "generate_chart", map[string]any{
-		"symbol": symbol, "interval": "1m", "bars": 150, "indicators": []string{"ema_stack", "rsi", "macd"}, "format": "png",
+		"symbol": symbol, "interval": "1m", "bars": 150, "format": "png",
+		"indicators": []any{map[string]string{"name": "pine", "source": script}, "rsi", "macd"},
 	}, nil)
 	if err != nil {
 		return err
@@ -172,6 +196,24 @@ func (t *Tour) draw(ctx context.Context, c *client) error {
 		return err
 	}
 	t.Say("Saved as %s, %d KB.", t.Output, (len(png)+1023)>>10)
+	return nil
+}
+
+func (t *Tour) backtest(ctx context.Context, c *client) error {
+	t.Say("It asks what the script would have earned.")
+	var report struct {
+		Result struct {
+			Trades int     `json:"trades"`
+			Net    float64 `json:"net_pct"`
+		} `json:"result"`
+		Honesty struct {
+			Flags []string `json:"flags"`
+		} `json:"honesty"`
+	}
+	if _, err := c.call(ctx, "run_backtest", map[string]any{"symbol": symbol, "interval": "1m", "bars": 1000, "script": script}, &report); err != nil {
+		return err
+	}
+	t.Say("%d trades, %.2f %% after costs. Reasons not to trust it: %s.", report.Result.Trades, report.Result.Net, cmp.Or(strings.Join(report.Honesty.Flags, ", "), "none"))
 	return nil
 }
 

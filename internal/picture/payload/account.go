@@ -19,7 +19,10 @@ type Position struct {
 // Order is an open order.
 type Order struct {
 	ID, Side, Type, Quantity, Filled string
-	Price                            string // "" for a market order
+
+	Role  string // "" for an order on its own
+	Price string // "" for a market order
+	Stop  string // the price that triggers it, "" where it waits for none
 }
 
 // Fill is one execution.
@@ -51,10 +54,14 @@ func (e *encoder) account(a *Account) {
 	}
 	listFirst(e, "open_orders", a.Orders, maxOrders, func(o Order) {
 		e.text("order_id", o.ID)
+		if o.Role != "" {
+			e.text("role", o.Role)
+		}
 		e.text("side", o.Side)
 		e.text("type", o.Type)
 		e.digits("quantity", o.Quantity)
 		e.digits("price", o.Price)
+		e.digits("stop_price", o.Stop)
 		e.digits("filled_quantity", o.Filled)
 	})
 	listFirst(e, "fills", a.Fills, maxFills, func(f Fill) {

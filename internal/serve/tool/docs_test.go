@@ -58,6 +58,7 @@ func TestDocs_ToolsPage(t *testing.T) {
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	var page strings.Builder
 	page.WriteString(toolsHead)
+	writeOverview(t, &page, registry)
 	for _, each := range registry.Tools() {
 		if each.Name == "find_symbols" {
 			page.WriteString(toolsetsHead)
@@ -74,43 +75,31 @@ func TestDocs_ToolsPage(t *testing.T) {
 	golden(t, "../../../docs/tools.md", []byte(page.String()))
 }
 
-// TestDocs_ReadmeTools holds the table in the README to the registry.
-func TestDocs_ReadmeTools(t *testing.T) {
-	t.Parallel()
-	registry := tooltest.Registry(t, &tooltest.Trading{})
-	var table strings.Builder
-	table.WriteString("| Tool | What it does | Answer | Hint |\n|---|---|---|---|\n")
+// writeOverview writes a line for each tool, those of the sets too.
+func writeOverview(t *testing.T, page *strings.Builder, registry *tool.Registry) {
+	t.Helper()
+	page.WriteString("\n| Tool | What it does | Answer | Hint |\n|---|---|---|---|\n")
 	for _, each := range registry.Tools() {
 		what, _, _ := strings.Cut(each.Description, ". ")
-		fmt.Fprintf(&table, "| [`%s`](docs/tools.md#%s) | %s | %s | %s |\n", each.Name, each.Name,
+		fmt.Fprintf(page, "| [`%s`](#%s) | %s | %s | %s |\n", each.Name, each.Name,
 			strings.TrimSuffix(what, "."), answerSize(t, registry, each.Name), changes(each.Annotations))
 	}
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Numbers that stand in a sentence.
-	count := func(file, text string) {
-		page, err := os.ReadFile(file)
+}
+
+// TestDocs_Counts holds the numbers that stand in sentences.
+func TestDocs_Counts(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
+	for file, text := range map[string]string{
+		"README.md":      fmt.Sprintf("%d indicators", len(indicator.All())),
+		"docs/README.md": fmt.Sprintf("the %d indicators", len(indicator.All())),
+		"llms.txt":       fmt.Sprintf("the %d tools", len(registry.Tools())),
+	} {
+		page, err := os.ReadFile("../../../" + file)
 		if err != nil || !bytes.Contains(page, []byte(text)) {
 			t.Errorf("%s does not say %q: %v", file, text, err)
 		}
 	}
-	count("../../../README.md", fmt.Sprintf("%d indicators", len(indicator.All())))
-	count("../../../docs/README.md", fmt.Sprintf("the %d indicators", len(indicator.All())))
-	count("../../../llms.txt", fmt.Sprintf("the %d tools", len(registry.Tools())))
-	golden(t, "../../../README.md", replaceBlock(t, readme, "<!-- tools: go test ./internal/serve/tool -update -->\n", "<!-- end of tools -->", table.String()))
-}
-
-// replaceBlock puts text between two marks of a page.
-func replaceBlock(t *testing.T, page []byte, begin, end, text string) []byte {
-	t.Helper()
-	head, rest, ok := bytes.Cut(page, []byte(begin))
-	_, tail, closed := bytes.Cut(rest, []byte(end))
-	if !ok || !closed {
-		t.Fatalf("the page has no %q with its end", begin)
-	}
-	return slices.Concat(head, []byte(begin+text+end), tail)
 }
 
 func changes(a mcp.Annotations) string {

@@ -125,22 +125,44 @@ func positionFigures(p order.PricedPosition, average decimal.Decimal) *payload.P
 func (o *overlay) addOrders(orders []order.Order, shown *payload.Chart) {
 	open := slices.DeleteFunc(slices.Clone(orders), func(o order.Order) bool { return o.Status.Final() })
 	last := decimal.NewFromFloat(shown.Bars.C[shown.Bars.Len()-1])
-	slices.SortStableFunc(open, func(a, b order.Order) int { return a.Price.Sub(last).Abs().Cmp(b.Price.Sub(last).Abs()) })
+	slices.SortStableFunc(open, func(a, b order.Order) int { return waitsFor(a).Sub(last).Abs().Cmp(waitsFor(b).Sub(last).Abs()) })
 	drawn := 0
 	for _, one := range open {
-		figures := payload.Order{ID: one.ID, Side: one.Side.String(), Type: typeOf(one), Quantity: one.Quantity.String(), Filled: one.Filled.String()}
-		if one.Price.IsPositive() {
-			figures.Price = one.Price.String()
-		}
-		shown.Account.Orders = append(shown.Account.Orders, figures)
-		price := one.Price.InexactFloat64()
-		if !one.Price.IsPositive() || drawn == maxLevels {
+		shown.Account.Orders = append(shown.Account.Orders, payload.Order{
+			ID: one.ID, Role: one.Role.String(), Side: one.Side.String(), Type: typeOf(one), Quantity: one.Quantity.String(), Filled: one.Filled.String(),
+			Price: exact(one.Price), Stop: exact(one.StopPrice),
+		})
+		at := waitsFor(one)
+		if !at.IsPositive() || drawn == maxLevels {
 			continue
 		}
 		drawn++
-		word := map[order.Side]string{order.Buy: "Buy ", order.Sell: "Sell "}[one.Side]
-		o.levels = append(o.levels, chart.Level{Kind: chart.OrderLevel, Price: price, Label: word + one.Remaining().String(), Sell: one.Side == order.Sell})
+		o.levels = append(o.levels, chart.Level{
+			Kind: chart.OrderLevel, Price: at.InexactFloat64(), Label: orderWord(one) + " " + one.Remaining().String(), Sell: one.Side == order.Sell,
+		})
 	}
+}
+
+// waitsFor returns the price that an open order waits for: that of its stop before its limit,
+// and zero for a market order.
+func waitsFor(o order.Order) decimal.Decimal {
+	if o.StopPrice.IsPositive() {
+		return o.StopPrice
+	}
+	return o.Price
+}
+
+// orderWord says in a word what an open order is for.
+func orderWord(o order.Order) string {
+	switch {
+	case o.Role == order.StopLoss:
+		return "Stop"
+	case o.Role == order.TakeProfit:
+		return "Target"
+	case o.Side == order.Sell:
+		return "Sell"
+	}
+	return "Buy"
 }
 
 // addFills adds the trades within the bars, newest first.

@@ -467,7 +467,8 @@ func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 	text := string(call(t, registry, "generate_chart", `{"symbol":"BTCUSDT","bars":60,"format":"both"}`).Content[1].Text)
 	for _, part := range []string{
 		`"mode":"paper","position":{"side":"buy","quantity":2,"entry_price":550.125,"unrealized_pnl":99.75}`,
-		`"open_orders":[{"order_id":"o-2","side":"sell","type":"limit","quantity":0.5,"price":650.5,"filled_quantity":0},{"order_id":"o-3"`,
+		`"open_orders":[{"order_id":"o-2","side":"sell","type":"limit","quantity":0.5,"price":650.5,"filled_quantity":0},` +
+			`{"order_id":"o-4","role":"stop_loss","side":"sell","type":"market","quantity":0.5,"stop_price":430,"filled_quantity":0},{"order_id":"o-3"`,
 		`"side":"buy","quantity":1,"price":600.25}]`,
 	} {
 		if !strings.Contains(text, part) {
@@ -478,9 +479,10 @@ func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 		t.Error("the summary is no JSON")
 	}
 	levels := painter.spec.Levels
-	if len(levels) < 3 || levels[0] != (chart.Level{Kind: chart.EntryLevel, Price: 550.125, Label: "Long 2"}) ||
+	if len(levels) < 4 || levels[0] != (chart.Level{Kind: chart.EntryLevel, Price: 550.125, Label: "Long 2"}) ||
 		levels[1] != (chart.Level{Kind: chart.OrderLevel, Price: 650.5, Label: "Sell 0.5", Sell: true}) ||
-		levels[2] != (chart.Level{Kind: chart.OrderLevel, Price: 1, Label: "Buy 0.5"}) { // far away, and for the edge of the picture
+		levels[2] != (chart.Level{Kind: chart.OrderLevel, Price: 430, Label: "Stop 0.5", Sell: true}) ||
+		levels[3] != (chart.Level{Kind: chart.OrderLevel, Price: 1, Label: "Buy 0.5"}) { // far away, and for the edge of the picture
 		t.Errorf("levels %+v", levels)
 	}
 	if diff := cmp.Diff([]chart.Trade{{X: 57, Price: 600.25}}, painter.spec.Trades); diff != "" {

@@ -161,19 +161,21 @@ func (t *Trading) Account(context.Context, principal.Caller) (guard.Account, err
 	return a, nil
 }
 
-// InSymbol has a position, an order above and one below the price of the sample, and two
-// trades, one of them long ago.
+// InSymbol has a position, an order above and one far below the price of the sample, a stop
+// between them, and two trades, one of them long ago.
 func (t *Trading) InSymbol(_ context.Context, _ principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	num := decimal.RequireFromString
 	open := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-2", Symbol: s, Side: order.Sell, Type: order.Limit, Quantity: num("0.50"), Price: num("650.5")}, Mode: order.Paper}, Status: order.Accepted}
 	far := open
 	far.ID, far.Side, far.Price = "o-3", order.Buy, num("1")
+	stop := open
+	stop.ID, stop.Role, stop.Type, stop.Price, stop.StopPrice = "o-4", order.StopLoss, order.Market, decimal.Decimal{}, num("430")
 	done := order.Order{Origin: order.Origin{Spec: order.Spec{ID: "o-1", Symbol: s, Side: order.Buy, Type: order.Market, Quantity: num("2")}}, Status: order.Filled, Fills: []order.Fill{
 		{TradeID: "1", Side: order.Buy, Quantity: num("1"), Price: num("500"), At: time.Unix(0, 0)},
 		{TradeID: "2", Side: order.Buy, Quantity: num("1"), Price: num("600.25"), At: time.Unix(t.Traded, 0)},
 	}}
 	p := order.PricedPosition{Position: order.Position{Symbol: s, Quantity: num("2"), Cost: num("1100.25")}, Quote: order.Quote{Last: num("600")}, Mode: order.Paper}
-	return []order.Order{far, open, done}, p, nil
+	return []order.Order{far, stop, open, done}, p, nil
 }
 
 // Alerts is the alert side.
