@@ -62,7 +62,7 @@ func TestCrash_Held(t *testing.T) {
 				h.fills = fmt.Sprintf(`"symbol":%q,"side":"buy","type":"market","quantity":%s,"stop_price":%s,"stop_loss":%s`,
 					h.symbol, h.quantity, h.dip.Mul(dec("1.03")).Round(2), h.stop)
 				policy(t, home, append(h.laws, `held_stops = "allow"`)...)
-				s := &shield{scene: &scene{T: t, venue: h.venue, home: home, reply: make(chan error, 1)}, holder: h, legs: 1}
+				s := &shield{scene: newScene(t, h.venue, home), holder: h, legs: 1}
 				s.playHeld(m)
 			})
 		}

@@ -157,6 +157,7 @@ func (h *holder) prices(legs int) {
 func heldByBinance(tb testing.TB, legs int) *holder {
 	tb.Helper()
 	server := bitcoin()
+	server.AllowLate(true) // what waits before the door arrives when the program has started again
 	h := &holder{venue: &venue{
 		name: "binance", environ: []string{"CANDELA_BINANCE_API_KEY=" + fakebinance.Key, "CANDELA_BINANCE_API_SECRET=" + fakebinance.Secret},
 		fail:  func(f fake.Fault, arrived func()) { server.Next(on(f, fakebinance.Changes, arrived)) },
@@ -177,7 +178,9 @@ func heldByBinance(tb testing.TB, legs int) *holder {
 		return all
 	}
 	h.age = func(request func()) {
+		server.AllowLate(false)
 		server.SetSkew(10 * time.Second)
+		defer server.AllowLate(true)
 		defer server.SetSkew(0)
 		request()
 	}

@@ -74,7 +74,7 @@ func start(tb testing.TB, home string, environ, args []string) *program {
 		read: make(chan struct{}), waits: make(map[int]chan reply),
 	}
 	p.cmd.Env = append(environ, "HOME="+home)
-	log, err := os.OpenFile(filepath.Join(filepath.Dir(home), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.CreateTemp(filepath.Dir(home), "log")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,8 +98,8 @@ func start(tb testing.TB, home string, environ, args []string) *program {
 	go p.listen(stdout)
 	tb.Cleanup(func() {
 		p.kill()
-		if text, err := os.ReadFile(log.Name()); err == nil && tb.Failed() {
-			tb.Logf("its log:\n%s", text)
+		if tb.Failed() {
+			tb.Logf("its log:\n%s", logOf(log.Name()))
 		}
 	})
 	return p

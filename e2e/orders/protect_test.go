@@ -251,7 +251,7 @@ func TestCrash_Groups(t *testing.T) { //nolint:tparallel // the group of all cel
 				t.Parallel()
 				home, h := newHome(t), c.at(t, c.legs)
 				policy(t, home, append(h.laws, c.laws...)...)
-				s := &shield{scene: &scene{T: t, venue: h.venue, home: home, reply: make(chan error, 1)}, holder: h, legs: c.legs}
+				s := &shield{scene: newScene(t, h.venue, home), holder: h, legs: c.legs}
 				row := s.play(c.step)
 				mu.Lock()
 				defer mu.Unlock()

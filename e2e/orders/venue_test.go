@@ -60,6 +60,7 @@ func on(f fake.Fault, such func(*http.Request) bool, arrived func()) fake.Fault 
 func atBinance(tb testing.TB, home string) *venue {
 	tb.Helper()
 	server := fakebinance.New(fakebinance.Config{Seed: 1})
+	server.AllowLate(true) // what waits before the door arrives when the program has started again
 	last := server.Price("BTCUSDT")
 	server.Pin("BTCUSDT", dec("50000"))
 	v := &venue{

@@ -166,9 +166,12 @@ func (c *turns) once() {
 	c.ratios = append(c.ratios, float64(other.P99)/float64(one.P99))
 }
 
+// pushTurns is how many turns a comparison has, odd so that one is in the middle.
+const pushTurns = 41
+
 // compare reports the middle of the ratios of p99, which a busy machine disturbs less
-// than it does the ratio of the middles. With -push-clients the ratio is at most most:
-// a busy machine can spoil one comparison, eight of them only a server that is too slow.
+// than it does the ratio of the middles, and the quartiles around it. With -push-clients
+// the middle is at most most.
 func compare(b *testing.B, most float64, first, second func() round) {
 	b.Helper()
 	for range 2 { // buffers and heaps find their size
@@ -177,23 +180,21 @@ func compare(b *testing.B, most float64, first, second func() round) {
 	}
 	c := turns{first: first, second: second}
 	for b.Loop() {
-		c.once()
-	}
-	rounds, ratio := len(c.ratios), middle(c.ratios)
-	for tried := 1; *pushClients > 0 && ratio > most; tried++ {
-		if tried == 8 {
-			b.Errorf("p99 is %.2f times as long, at most %.2f is allowed", ratio, most)
-			break
-		}
-		b.Logf("p99 ratio %.2f, once more\n%v\n%v", ratio, c.firsts, c.seconds)
-		c = turns{first: first, second: second}
-		for range rounds {
+		for range pushTurns {
 			c.once()
 		}
-		ratio = middle(c.ratios)
 	}
+	ratio := middle(c.ratios) // and they are sorted
+	n := len(c.ratios)
+	low, high := c.ratios[n/4], c.ratios[n-1-n/4]
 	b.ReportMetric(ratio, "p99_ratio")
-	b.Logf("%d clients, %d rounds\nfirst:  %v\nsecond: %v\np99 ratio %.2f", scale(), rounds, c.firsts, c.seconds, ratio)
+	b.ReportMetric(low, "p99_ratio_q1")
+	b.ReportMetric(high, "p99_ratio_q3")
+	b.Logf("%d clients, %d turns\nfirst:  %v\nsecond: %v\np99 ratio %.2f, half of the turns %.2f to %.2f, all %.2f to %.2f",
+		scale(), n, c.firsts, c.seconds, ratio, low, high, c.ratios[0], c.ratios[n-1])
+	if *pushClients > 0 && ratio > most {
+		b.Errorf("p99 is %.2f times as long in the middle of %d turns, at most %.2f is allowed", ratio, n, most)
+	}
 }
 
 // BenchmarkPushBesideABareHub compares the time from publishing to the last

@@ -157,8 +157,8 @@ func (t *Table) WriteAllFor(ctx context.Context, limit time.Duration, op string,
 }
 
 // ReadAll decodes the last message of each subject that matches filter and has a sequence number
-// above after, in that order. It includes every message that was acknowledged before the call
-// and not replaced since. It skips tombstones and messages for which read returns false.
+// above after, in that order. It includes every message that was acknowledged before the call,
+// or one that replaced it since. It skips tombstones and messages for which read returns false.
 //
 // Nothing is returned before all is read: a lagging server first sends messages that have been
 // replaced since.
@@ -234,6 +234,10 @@ type barrier struct {
 	ttl     time.Duration // 0 for no expiry
 }
 
+// maxDoubts is how often a reading goes on because something was written after its barrier: a row
+// that is missed then was replaced each time while its barrier was read.
+const maxDoubts = 4
+
 // readTo is ReadToBarrier with a barrier that is among the consumed subjects.
 func (t *Table) readTo(ctx context.Context, after uint64, b barrier, consumed []string) iter.Seq2[conn.Message, error] {
 	return func(yield func(conn.Message, error) bool) {
@@ -245,16 +249,27 @@ func (t *Table) readTo(ctx context.Context, after uint64, b barrier, consumed []
 		if end <= after {
 			return // the reader is already past the barrier
 		}
+		doubts := 0
 		for m, err := range t.consume(ctx, after, consumed) {
 			if err != nil {
 				yield(conn.Message{}, err)
 				return
 			}
-			if m.Subject != t.barrier && m.Subject != b.subject && !yield(m, nil) || m.Seq >= end && m.Pending == 0 {
+			if m.Subject != t.barrier && m.Subject != b.subject && !yield(m, nil) {
 				return
 			}
 			if m.Seq < end {
 				continue
+			}
+			if m.Pending == 0 {
+				last, err := t.isLast(ctx, m.Seq)
+				if err != nil {
+					yield(conn.Message{}, err)
+					return
+				}
+				if doubts++; last || doubts > maxDoubts {
+					return
+				}
 			}
 			// More messages followed. One may replace a message that was removed before it was
 			// sent, so they count; and they may be replaced too, so another barrier must end the
@@ -265,6 +280,15 @@ func (t *Table) readTo(ctx context.Context, after uint64, b barrier, consumed []
 			}
 		}
 	}
+}
+
+// isLast reports whether no message follows a sequence number. The count of pending messages does
+// not say so: the servers count one that replaces another a moment after they removed the other.
+func (t *Table) isLast(ctx context.Context, seq uint64) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
+	defer cancel()
+	head, err := t.Head(ctx)
+	return head <= seq, err
 }
 
 // ReadThrough yields messages with a sequence number above after and up to through, ascending.

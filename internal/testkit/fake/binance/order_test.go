@@ -133,6 +133,7 @@ func TestOrders_MustBeSignedInTime(t *testing.T) {
 		"upper case":             {strings.ToUpper(signed(at(0))[strings.LastIndex(signed(at(0)), "="):]), 0},
 		"ahead":                  {signed(at(1000)), -1021},
 		"late":                   {signed(at(-5001)), -1021},
+		"late but allowed":       {signed(at(-5001)), 0},
 		"a window beyond reason": {signed(at(0) + "&recvWindow=60001"), -1131},
 		"no time":                {signed(order), -1102},
 		"no signature":           {at(0), -1102},
@@ -143,6 +144,7 @@ func TestOrders_MustBeSignedInTime(t *testing.T) {
 			tc.query = at(0) + "&signature" + tc.query
 		}
 		d := newDesk()
+		d.AllowLate(name == "late but allowed")
 		if _, object := d.send(t, http.MethodPost, "/api/v3/order?"+tc.query); tc.code == 0 && object["orderId"] == nil || tc.code != 0 && object["code"] != tc.code {
 			t.Errorf("%s: %v", name, object)
 		}

@@ -98,6 +98,7 @@ type Server struct {
 	mux      *http.ServeMux
 	methods  map[string]endpoint // of the WebSocket API
 	skew     atomic.Int64        // of the venue's clock
+	late     atomic.Bool         // see AllowLate
 
 	mu     sync.Mutex
 	minute int64

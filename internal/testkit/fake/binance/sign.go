@@ -104,7 +104,7 @@ func (s *Server) check(key string, params url.Values, payload string) *refusal {
 	switch {
 	case at >= now+s.exchange.rules.requestMaxAhead:
 		return &refusal{400, -1021, "Timestamp for this request was 1000ms ahead of the server's time."}
-	case float64(now-at) > window:
+	case float64(now-at) > window && !s.late.Load():
 		return &refusal{400, -1021, "Timestamp for this request is outside of the recvWindow."}
 	case !s.genuine(payload, params.Get("signature")):
 		return &refusal{400, -1022, "Signature for this request is not valid."}

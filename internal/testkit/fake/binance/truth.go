@@ -165,6 +165,10 @@ func (s *Server) SetLag(lag time.Duration) {
 // SetSkew sets the venue's clock ahead of ours, or behind.
 func (s *Server) SetSkew(d time.Duration) { s.skew.Store(int64(d)) }
 
+// AllowLate lets requests arrive after their recvWindow, or no longer. No venue does: it is for
+// a test in which a request is on its way for as long as the machine needs for something else.
+func (s *Server) AllowLate(allowed bool) { s.late.Store(allowed) }
+
 // Changes reports whether a request places or cancels an order or a list.
 func Changes(r *http.Request) bool {
 	one, list := "/api/v3/order", "/api/v3/orderList"
