@@ -137,7 +137,7 @@ func (o *operator) haunt(l *login) {
 	for began := time.Now(); time.Since(began) < 15*time.Second && o.ctx.Err() == nil; pause(o.ctx, 50*time.Millisecond) {
 		asked := time.Now()
 		limit, cancel := context.WithTimeout(o.ctx, 10*time.Second)
-		_, err := l.Call(limit, "set_alert", `{"symbol":"`+o.w.markets[0].symbol+`","condition":{"price_above":1000000},"note":"revoked"}`)
+		_, err := l.Call(limit, "set_alert", `{"symbol":"`+o.w.markets[0].symbol+`","condition":{"price_above":1000000},"note":"`+farAway+`"}`)
 		cancel()
 		o.w.calls.Add(1)
 		revoked, _ := l.ends()

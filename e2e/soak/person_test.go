@@ -17,6 +17,7 @@ import (
 type person struct {
 	w    *world
 	name string
+	all  bool // it subscribes without a filter
 
 	mu    sync.Mutex
 	login *login
@@ -78,13 +79,14 @@ func (p *person) present(ctx context.Context) *login {
 func (p *person) subscribe(ctx context.Context, l *login) {
 	arguments := map[string]any{}
 	p.w.mu.Lock()
-	switch p.w.dice.IntN(3) {
-	case 0:
+	switch draw := p.w.dice.IntN(3); {
+	case p.all:
+	case draw == 0:
 		for _, m := range p.w.markets[:len(p.w.markets)/2] {
 			l.symbols = append(l.symbols, m.symbol)
 		}
 		arguments["symbols"] = l.symbols
-	case 1:
+	case draw == 1:
 		l.kinds = []string{above, crosses}
 		arguments["alert_types"] = l.kinds
 	}
@@ -94,7 +96,11 @@ func (p *person) subscribe(ctx context.Context, l *login) {
 		limit, cancel := context.WithTimeout(ctx, 15*time.Second)
 		defer cancel()
 		_, err := l.Call(limit, "subscribe_notifications", string(text))
-		return err == nil
+		refused, ok := errors.AsType[*remote.RefusalError](err)
+		if ok && !refused.Retryable {
+			p.w.violate("notifications", "", "subscribe_notifications %s: %v", text, err)
+		}
+		return err == nil || ok && !refused.Retryable
 	})
 	if l.since = time.Now(); !done {
 		l.since = l.since.Add(never) // it may be subscribed or not

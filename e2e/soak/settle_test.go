@@ -17,7 +17,8 @@ type look struct {
 	held   decimal.Decimal
 	price  decimal.Decimal // that the position is valued at; zero without one
 	open   []order
-	unsure bool // an order may have reached the venue or not
+	unsure bool   // an order may have reached the venue or not
+	opens  string // ID of an order that may open a position and is not the one that waits; "" for none
 	plan   *[]planned
 	took   time.Duration
 }
@@ -50,6 +51,9 @@ func (a *agent) look(m *market) (l look, err error) {
 		if o.Symbol == m.symbol {
 			l.open = append(l.open, o)
 			l.unsure = l.unsure || o.unsure()
+			if o.Side == "buy" && (m.rests == nil || o.ID != m.rests.id) {
+				l.opens = o.ID
+			}
 		}
 	}
 	l.took = time.Since(began)
@@ -81,6 +85,9 @@ func (l *look) differs(p plan, price, fee decimal.Decimal) string {
 	}
 	if l.unsure {
 		wrong = append(wrong, "the outcome of an order is not known")
+	}
+	if l.opens != "" {
+		wrong = append(wrong, fmt.Sprintf("order %s may buy more", l.opens))
 	}
 	if !l.held.Equal(p.held) {
 		wrong = append(wrong, fmt.Sprintf("%s is held", l.held))

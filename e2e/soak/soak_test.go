@@ -41,7 +41,7 @@ func newWorld(t *testing.T, nodes int, atVenue bool) *world {
 	t.Helper()
 	w := &world{
 		TB: t, site: newSite(t, nodes, atVenue), seed: *seeded, dice: rand.New(rand.NewPCG(*seeded, 1)), over: make(chan struct{}), pace: 200 * time.Millisecond,
-		alerts: map[string]*alert{}, notes: map[string]bool{"revoked": true}, polled: map[string][]receipt{}, fired: map[string]firing{},
+		alerts: map[string]*alert{}, notes: map[string]bool{farAway: true}, polled: map[string][]receipt{}, fired: map[string]firing{},
 		refusals: map[string]int{}, orders: map[string]*order{}, acked: map[string]string{},
 	}
 	if atVenue {
@@ -65,7 +65,8 @@ func (w *world) run() {
 	w.listening = listening
 	w.Logf("seed %d: go test ./e2e/soak -run '^%s$' -v -seed %d -soak %v", w.seed, w.Name(), w.seed, *soakFor)
 	w.site.open(ctx)
-	o := &operator{person: &person{w: w, name: "owner"}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, reported: map[string]bool{}}
+	o := &operator{person: &person{w: w, name: "owner", all: true}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, reported: map[string]bool{}}
+	o.known()
 	acting, stop := context.WithCancel(ctx)
 	defer stop()
 	for i := range *agents {

@@ -29,6 +29,19 @@ func (m *market) span() (high, low decimal.Decimal) {
 	return high, low
 }
 
+// known sets an alert far away in every symbol: a subscription takes a symbol that its venue lists, or that an
+// alert is on.
+func (o *operator) known() {
+	for _, m := range o.w.markets {
+		if _, _, err := o.call(o.ctx, "set_alert", fmt.Sprintf(`{"symbol":%q,"condition":{"price_above":1000000},"note":%q}`, m.symbol, farAway)); err != nil {
+			o.w.violate("alerts", m.symbol, "set_alert: %v", err)
+		}
+	}
+}
+
+// farAway is the note of alerts that are never due.
+const farAway = "far away"
+
 // setAlert sets an alert beyond the prices that the program may know.
 func (a *agent) setAlert(m *market) {
 	if len(m.alerts) > 20 {

@@ -57,6 +57,7 @@ func (l *loop) deferSend(caller principal.Caller, p proposal, requestedAt time.T
 	for _, o := range p.ends {
 		d.waitsFor = append(d.waitsFor, o.ID)
 		d.filled[o.ID] = o.Filled
+		l.forgetTries(o.Line()) // its line gets other orders at once
 	}
 	for _, g := range p.orders {
 		l.inFlight[g.ID] = true // nothing else is done with it

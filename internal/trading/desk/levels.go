@@ -42,12 +42,25 @@ func (l *loop) best(line order.Line) decimal.Decimal {
 			better(decimal.NewFromFloat(t.Best()))
 		}
 		if level, ok := l.levels[o.ID]; ok {
-			hundred := decimal.NewFromInt(100)
-			better(level.Mul(hundred).DivRound(hundred.Add(o.TrailPercent.Mul(decimal.NewFromInt(o.Side.Sign()))), levelDigits))
+			better(bestOf(o, level))
 		}
 	}
 	return best
 }
+
+// bestOf returns the best price that an order which trails has followed by its level. It is rounded towards the
+// market, so that the level which follows from it is no worse.
+func bestOf(o order.Order, level decimal.Decimal) decimal.Decimal {
+	hundred := decimal.NewFromInt(100)
+	best := level.Mul(hundred).DivRound(hundred.Add(o.TrailPercent.Mul(decimal.NewFromInt(o.Side.Sign()))), 2*bestDigits)
+	if o.Side == order.Sell {
+		return best.RoundCeil(bestDigits)
+	}
+	return best.RoundFloor(bestDigits)
+}
+
+// bestDigits is how exact a best price is that follows from a level: more than order.Line.Level is.
+const bestDigits = 16
 
 // notWider returns the prices of a line as they are placed again. A trail that would begin at a worse price
 // than it has followed is a stop at its level.

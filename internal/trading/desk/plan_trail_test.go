@@ -74,6 +74,25 @@ func TestPlan_ATrailIsNeverWider(t *testing.T) {
 	})
 }
 
+// TestPlan_ATrailKeepsItsTick holds that a trail which is placed again and again stays at its level. It begins at
+// the price of the fill, which the desk knows only by the level that the venue has put on its tick.
+func TestPlan_ATrailKeepsItsTick(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		for _, c := range []struct{ trail, level string }{{"1.3", "49374.67"}, {"1.7", "49174.57"}, {"3.1", "48474.22"}} {
+			s.done(s.buys("0.04", "trail "+c.trail))
+			for _, target := range []string{"52000", "52100", "52200"} {
+				s.done(s.sells(s.held(), "target "+target))
+				s.levelAtVenue(c.level)
+			}
+			s.denied(s.sells(s.held(), "stop "+dec(c.level).Sub(dec("0.01")).String()), "allow_wider_stop")
+			s.done(s.sells(s.held(), "stop "+c.level))
+			s.levelAtVenue(c.level)
+			s.sold(s.held())
+		}
+	}, onThePaper)
+}
+
 // TestPlan_ATargetBesideATrail holds that a target which is added, moved or cancelled leaves the trail at
 // the level that it has reached.
 func TestPlan_ATargetBesideATrail(t *testing.T) {

@@ -91,7 +91,7 @@ func (c *comparison) add(s market.Symbol, part string, gap order.Gap, late bool)
 
 // forgetUnseen forgets the lines that have ended.
 func (l *loop) forgetUnseen(seen map[string]bool) {
-	gone := func(key string) bool { return !seen[strings.TrimPrefix(key, excessKey)] }
+	gone := func(key string) bool { return !seen[key[strings.LastIndexByte(key, ' ')+1:]] }
 	maps.DeleteFunc(l.protector.since, func(key string, _ time.Time) bool { return gone(key) })
 	maps.DeleteFunc(l.protector.tries, func(key string, _ *attempts) bool { return gone(key) })
 	maps.DeleteFunc(l.protector.dust, func(key string, _ order.Gap) bool { return gone(key) })
@@ -137,7 +137,13 @@ func (l *loop) covers(s market.Symbol) (covers []order.Cover, orphans []order.Or
 // forgetLine forgets when something of a line was first seen, and what was tried.
 func (l *loop) forgetLine(id string) {
 	delete(l.protector.since, id)
+	l.forgetTries(id)
+}
+
+// forgetTries lets orders be cancelled and placed for a line without a pause.
+func (l *loop) forgetTries(id string) {
 	delete(l.protector.tries, id)
+	delete(l.protector.tries, wrongKey+id)
 }
 
 // protect does what a line needs. It returns what has no stop, and whether that has been so for
@@ -176,10 +182,14 @@ func (l *loop) endWrong(s market.Symbol, c order.Cover, now time.Time) {
 		return
 	}
 	late := now.Sub(l.since(c.ID, now)) >= orphanGrace
-	if late && !c.Waits && !c.Fills && l.changing(s) == "" && l.haltAllowsProtection() && l.mayTry(c.ID, now) {
+	if late && !c.Waits && !c.Fills && l.changing(s) == "" && l.haltAllowsProtection() && l.mayTry(wrongKey+c.ID, now) {
 		_ = l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...) // the next attempt repeats it
 	}
 }
+
+// wrongKey is before the ID of a line whose orders have other prices: these cancels have pauses of their own,
+// so that what takes their place is sent with the answer.
+const wrongKey = "wrong "
 
 // since returns when something of a line was first seen, which is now if it was not.
 func (l *loop) since(line string, now time.Time) time.Time {
@@ -265,13 +275,13 @@ func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decima
 	if !l.haltAllowsProtection() {
 		return "trading is halted"
 	}
-	if len(c.Wrong) == 0 && !quantity.IsPositive() || !l.mayTry(c.ID, now) {
-		return problem
-	}
-	if len(c.Wrong) == 0 {
+	switch {
+	case len(c.Wrong) > 0 && l.mayTry(wrongKey+c.ID, now):
+		if err := l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...); err != nil {
+			l.cfg.Log.WarnContext(l.drainCtx, "cancel of an order with other prices failed", "order", c.Wrong[0].ID, "error", err)
+		}
+	case len(c.Wrong) == 0 && quantity.IsPositive() && l.mayTry(c.ID, now):
 		l.placeFor(s, c, quantity, exit)
-	} else if err := l.requestCancel(l.systemCaller(), c.ID, l.cancelledFirst(c.Wrong)...); err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "cancel of an order with other prices failed", "order", c.Wrong[0].ID, "error", err)
 	}
 	return problem
 }

@@ -52,8 +52,11 @@ func (l Line) Level() decimal.Decimal {
 	if !l.Protect.TrailPercent.IsPositive() {
 		return l.Protect.StopLoss
 	}
-	return l.Best.Sub(l.Best.Mul(l.Protect.TrailPercent).Shift(-2).Mul(decimal.NewFromInt(l.Side.Sign())))
+	return l.Best.Sub(l.Best.Mul(l.Protect.TrailPercent).Shift(-2).Mul(decimal.NewFromInt(l.Side.Sign()))).Round(levelDigits)
 }
+
+// levelDigits is how exact the level of a trail is: less than a best price that was worked out from it.
+const levelDigits = 12
 
 // Text describes the line for people: its quantity and its prices.
 func (l Line) Text(number func(decimal.Decimal) string) string {
