@@ -80,17 +80,18 @@ func yesNo(yes bool) string {
 }
 
 func revokeClient(ctx context.Context, in invocation) error {
-	if len(in.args) == 0 || strings.HasPrefix(in.args[0], "-") {
+	id, rest := cutWord(in.args)
+	if id == "" {
 		return fault.Missing("ID", "an ID that candela auth list shows")
 	}
-	cfg, err := in.config(in.args[1:])
+	cfg, err := in.config(rest)
 	if err != nil {
 		return err
 	}
-	if err := control.Revoke(ctx, cfg.Home, in.args[0]); err != nil {
+	if err := control.Revoke(ctx, cfg.Home, id); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Revoked client %s.\n", in.args[0])
+	_, err = fmt.Fprintf(in.Stdout, "Revoked client %s.\n", id)
 	return err
 }
 

@@ -76,18 +76,20 @@ func (in invocation) config(args []string) (*config.Config, error) {
 
 // flags loads the configuration for a command that takes flags only, which allowed says.
 func (in invocation) flags(command, allowed string) (*config.Config, error) {
-	if len(in.args) > 0 && !strings.HasPrefix(in.args[0], "-") {
-		return nil, fault.Field(command, in.args[0], allowed)
+	if word, _ := cutWord(in.args); word != "" {
+		return nil, fault.Field(command, word, allowed)
 	}
 	return in.config(in.args)
 }
 
-// cutWord returns the first argument, "" if that is a flag, and those that follow.
+// cutWord returns the first argument that is neither a flag nor the value of one, "" if there
+// is none, and the others. A command with flags of its own cuts them first.
 func cutWord(args []string) (word string, rest []string) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+	i := config.FirstWord(app.Parts(), args)
+	if i < 0 {
 		return "", args
 	}
-	return args[0], args[1:]
+	return args[i], slices.Concat(args[:i], args[i+1:])
 }
 
 // dispatch runs the command. --help and --version take precedence over everything else, so

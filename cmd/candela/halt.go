@@ -15,7 +15,7 @@ import (
 	"candela/internal/operate/control"
 )
 
-// halt stops trading. The arguments before the flags are the reason.
+// halt stops trading. The arguments that are no flags are the reason.
 func halt(ctx context.Context, in invocation) error {
 	all := slices.Contains(in.args, "--all")
 	in.args = slices.DeleteFunc(slices.Clone(in.args), func(arg string) bool { return arg == "--all" })
@@ -23,16 +23,19 @@ func halt(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	in.args = rest
-	words := 0
-	for words < len(in.args) && !strings.HasPrefix(in.args[words], "-") {
-		words++
+	var words []string
+	for {
+		word, others := cutWord(rest)
+		if rest = others; word == "" {
+			break
+		}
+		words = append(words, word)
 	}
-	cfg, err := in.config(in.args[words:])
+	cfg, err := in.config(rest)
 	if err != nil {
 		return err
 	}
-	reason := strings.Join(in.args[:words], " ")
+	reason := strings.Join(words, " ")
 	if owner != "" {
 		state, err := app.HaltOwner(ctx, cfg, owner, reason, all)
 		return printState(in, state, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,10 +16,8 @@ import (
 // changeClient returns the command that adds candela to a client or removes it.
 func changeClient(command string, remove bool) runner {
 	return func(_ context.Context, in invocation) error {
-		client, args := cutWord(in.args)
-		want := install.Installation{Name: "candela", Client: client, Remove: remove, Environ: in.environ, Parts: app.Parts()}
-		var err error
-		want.Flags, err = cutFlags(args, map[string]*bool{"--dry-run": &want.DryRun, "--remove": &want.Remove}, []valueFlag{
+		want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ, Parts: app.Parts()}
+		rest, err := cutFlags(in.args, map[string]*bool{"--dry-run": &want.DryRun, "--remove": &want.Remove}, []valueFlag{
 			textFlag("--url", &want.URL, "the address of a candela server"),
 			textFlag("--name", &want.Name, "the name of the server in the client"),
 			textFlag("--file", &want.File, "the file to edit, such as one of a project"),
@@ -26,8 +25,9 @@ func changeClient(command string, remove bool) runner {
 		if err != nil {
 			return err
 		}
+		want.Client, want.Flags = cutWord(rest)
 		if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
-			return fault.Field(command, strings.Join(args, " "), "--name, --file and --dry-run to remove a server")
+			return fault.Field(command, cmp.Or(strings.Join(want.Flags, " "), "--url "+want.URL), "--name, --file and --dry-run to remove a server")
 		}
 		done, err := install.Install(want)
 		if err != nil {

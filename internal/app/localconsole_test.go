@@ -49,11 +49,11 @@ func (v visitor) do(method, path string, form url.Values) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// post sends a form with the token of a page.
+// post sends a form with its token on a page.
 func (v visitor) post(page, path string, form url.Values) (int, string) {
 	v.t.Helper()
 	_, body := v.do(http.MethodGet, page, nil)
-	m := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(body)
+	m := regexp.MustCompile(`(?s)action="` + path + `".*?name="token" value="([^"]+)"`).FindStringSubmatch(body)
 	if m == nil {
 		v.t.Fatalf("no form in %s", body)
 	}
@@ -82,10 +82,10 @@ func TestConsole_BesideStdio(t *testing.T) {
 	if status, body := v.post("/console/more", "/console/halt", url.Values{"reason": {"lunch"}}); status != http.StatusOK || !strings.Contains(body, "Trading is halted since") || !strings.Contains(body, "lunch") {
 		t.Errorf("halt: %d %s", status, body)
 	}
-	if status, _ := v.post("/console/more", "/console/resume", url.Values{"passphrase": {pages.Passphrase}}); status != http.StatusUnauthorized {
+	if status, _ := v.post("/console/resume", "/console/resume", url.Values{"passphrase": {pages.Passphrase}}); status != http.StatusUnauthorized {
 		t.Errorf("a passphrase that was used resumes: %d", status)
 	}
-	if status, body := v.post("/console/more", "/console/resume", url.Values{"passphrase": {open().Passphrase}}); status != http.StatusOK || strings.Contains(body, "Trading is halted since") {
+	if status, body := v.post("/console/resume", "/console/resume", url.Values{"passphrase": {open().Passphrase}}); status != http.StatusOK || strings.Contains(body, "Trading is halted since") {
 		t.Errorf("resume: %d %s", status, body)
 	}
 	v.client.CloseIdleConnections()

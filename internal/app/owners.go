@@ -417,10 +417,14 @@ func (g ownerGate) Active(ctx context.Context, owner principal.Owner) error {
 
 // admitted refuses owners who are suspended or erased.
 func admitted(o store.Owner) error {
-	if o.State != store.OwnerActive {
-		return oauth.ErrSuspended
+	switch o.State {
+	case store.OwnerActive:
+		return nil
+	case store.OwnerErased:
+		return oauth.ErrErased
+	case store.OwnerSuspended:
 	}
-	return nil
+	return oauth.ErrSuspended
 }
 
 // isGone reports whether what a command would end has ended meanwhile.

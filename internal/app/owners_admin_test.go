@@ -102,7 +102,7 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 		t.Error("the other's subscription is gone")
 	}
 	gate := ownerGate{&node{owners: func() store.Owners { return kept }}}
-	if _, err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrSuspended) {
+	if _, err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrErased) {
 		t.Errorf("an erased owner signs in: %v", err)
 	}
 	for _, name := range []principal.Owner{bob, ownerName(3)} {

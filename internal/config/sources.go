@@ -2,6 +2,7 @@ package config
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 
 	"candela/internal/kit/fault"
@@ -47,6 +48,22 @@ func (l *loader) parseArgs(args []string) []given {
 		values = append(values, given{s, text, s.Flag()})
 	}
 	return values
+}
+
+// FirstWord returns the index of the first argument that is neither a flag nor the value of
+// one, -1 if there is none. An unknown flag, which Load refuses, has no value here.
+func FirstWord(p Parts, args []string) int {
+	table := Settings(p)
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			return i
+		}
+		hasValue := slices.ContainsFunc(table, func(s Setting) bool { return s.Flag() == args[i] && !s.isBool() })
+		if hasValue && startsValue(args[i+1:]) {
+			i++
+		}
+	}
+	return -1
 }
 
 // startsValue reports whether the next argument can be a flag's value. Another

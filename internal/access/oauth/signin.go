@@ -36,17 +36,22 @@ type IdentityProvider interface {
 type Owners interface {
 	// SignedIn records that a person signed in whose own id is owner. It returns the owner that
 	// the person acts as: another where the operator has linked them. It returns ErrSuspended
-	// for one who is suspended.
+	// or ErrErased for one who may not.
 	SignedIn(ctx context.Context, owner principal.Owner, who upstream.Identity) (principal.Owner, error)
-	// Active returns ErrSuspended for an owner who is suspended.
+	// Active returns ErrSuspended or ErrErased for an owner who is that.
 	Active(ctx context.Context, owner principal.Owner) error
 }
 
 // SignsIn reports whether owners sign in at an identity provider.
 func (s *Server) SignsIn() bool { return s.cfg.SignIn != nil }
 
-// ErrSuspended means that the operator has suspended an owner.
-var ErrSuspended = errors.New("the owner is suspended")
+// Errors of Owners that are not failures.
+var (
+	// ErrSuspended means that the operator has suspended an owner.
+	ErrSuspended = errors.New("the owner is suspended")
+	// ErrErased means that the operator has erased an owner, for good.
+	ErrErased = errors.New("the owner is erased")
+)
 
 // unavailableWait is the Retry-After while the identity provider does not answer.
 const unavailableWait = 10 * time.Second
@@ -134,7 +139,7 @@ func (s *Server) current(ctx context.Context) *Error {
 	return e
 }
 
-// active returns an error for an owner who is suspended.
+// active returns an error for an owner who is suspended or erased.
 func (s *Server) active(ctx context.Context, owner principal.Owner) *Error {
 	if s.cfg.SignIn.Owners == nil {
 		return nil
@@ -148,19 +153,22 @@ func (s *Server) ownerError(ctx context.Context, err error) *Error {
 		return nil
 	case errors.Is(err, ErrSuspended):
 		return suspended()
+	case errors.Is(err, ErrErased):
+		return erased()
 	}
 	s.log.LogAttrs(ctx, slog.LevelError, "[OAuth] owner not read", slog.Any("error", err))
 	return serverError()
 }
 
-// checkOwner refuses the code of an owner who was suspended or signed out since the approval.
+// checkOwner refuses the code of an owner who was suspended, erased or signed out since the
+// approval.
 func (s *Server) checkOwner(r *http.Request, code Code) *Error {
 	if s.signOuts.endedSince(code.Grant, code.Expires.Add(-CodeTTL)) {
 		return invalidGrant("the owner signed out after the approval")
 	}
 	if e := s.active(r.Context(), code.Grant.Subject); e != nil {
 		if e.Code == "access_denied" {
-			return invalidGrant("the owner is suspended")
+			return invalidGrant(e.Description)
 		}
 		return e
 	}

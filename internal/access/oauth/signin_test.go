@@ -289,17 +289,15 @@ func TestSignIn_EmailIsNoIdentity(t *testing.T) {
 	}
 }
 
-// suspender is an Owners whose owners are all suspended or all active.
+// suspender is an Owners whose owners are all refused by one error, or all active.
 type suspender struct {
-	suspended atomic.Bool
-	seen      atomic.Int32
+	refusal atomic.Value // of error
+	seen    atomic.Int32
 }
 
 func (o *suspender) Active(context.Context, principal.Owner) error {
-	if o.suspended.Load() {
-		return oauth.ErrSuspended
-	}
-	return nil
+	err, _ := o.refusal.Load().(error)
+	return err
 }
 
 func (o *suspender) SignedIn(ctx context.Context, owner principal.Owner, _ upstream.Identity) (principal.Owner, error) {
@@ -307,21 +305,29 @@ func (o *suspender) SignedIn(ctx context.Context, owner principal.Owner, _ upstr
 	return owner, o.Active(ctx, owner)
 }
 
+// TestSignIn_Suspended refuses owners who are suspended or erased, and says which.
 func TestSignIn_Suspended(t *testing.T) {
 	t.Parallel()
+	for word, refusal := range map[string]error{"suspended": oauth.ErrSuspended, "erased": oauth.ErrErased} {
+		refusesOwner(t, word, refusal)
+	}
+}
+
+func refusesOwner(t *testing.T, word string, refusal error) {
+	t.Helper()
 	owners := &suspender{}
 	s, _ := NewSignIn(t, anyone(), func(c *oauth.Config) { c.SignIn.Owners = owners })
 	b, c := s.Browser(), s.Known()
 	page := b.SignIn(Query(c))
 	code := allow(b, page).Location(t).Query().Get("code")
 	second := b.Open(Query(c))
-	owners.suspended.Store(true)
-	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusBadRequest || r.Text(t, "error") != "invalid_grant" {
+	owners.refusal.Store(refusal)
+	if r := s.Redeem(TokenForm(c, code)); r.Status != http.StatusBadRequest || r.Text(t, "error") != "invalid_grant" || r.Text(t, "error_description") != "the account is "+word {
 		t.Errorf("a code from before: %d %s", r.Status, r.Body)
 	}
 	for name, r := range map[string]Response{"the page": b.Open(Query(c)), "the form": allow(b, second), "a new sign-in": s.Browser().SignIn(Query(c))} {
 		Documented(t, r)
-		if !strings.Contains(string(r.Body), "suspended") {
+		if !strings.Contains(string(r.Body), "account is "+word) && !strings.Contains(string(r.Body), "account was "+word) {
 			t.Errorf("%s: %s", name, r.Body)
 		}
 	}

@@ -28,6 +28,13 @@ func suspended() *Error {
 	return e
 }
 
+// erased is the page of an owner whose data is gone. Erasing is final, also for the same person.
+func erased() *Error {
+	e := refuse(http.StatusForbidden, "access_denied", "the account is erased")
+	e.title, e.lead = "Your account was erased", "The operator of this server has erased your account and its data. You cannot sign in with it again."
+	return e
+}
+
 // notSignedIn is the page of somebody who turned back at the provider.
 func notSignedIn() *Error {
 	e := refuse(http.StatusForbidden, "access_denied", "the sign-in was cancelled")

@@ -77,11 +77,12 @@ type Session struct {
 	secret  string
 }
 
-// FormToken returns the token that every form of the session carries.
-func (s Session) FormToken() string { return sign(s.secret, "form") }
+// FormToken returns the token of the session's form that is sent to a path. The path names the
+// act and what it is about, so the form of one order carries out nothing for another.
+func (s Session) FormToken(path string) string { return sign(s.secret, "form "+path) }
 
-// Validates reports whether a form carries the session's token.
-func (s Session) Validates(token string) bool { return same(token, s.FormToken()) }
+// Validates reports whether a form that was sent to a path carries the session's token for it.
+func (s Session) Validates(path, token string) bool { return same(token, s.FormToken(path)) }
 
 // Login checks the passphrase and starts a session in the browser of the request. An earlier
 // session of the browser ends: a session that somebody planted there never becomes the owner's.

@@ -74,7 +74,7 @@ func TestSessions_AreOfOneBrowser(t *testing.T) {
 		}
 	})
 	in := s.login(b)
-	if got, err := s.of(b, firefox); err != nil || got.ID != in.ID || !got.Validates(in.FormToken()) || got.Validates("another") {
+	if got, err := s.of(b, firefox); err != nil || got.ID != in.ID || !got.Validates("/a", in.FormToken("/a")) || got.Validates("/a", "another") || got.Validates("/a", in.FormToken("/b")) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := s.of(b, "curl/8"); !errors.Is(err, owner.ErrNoSession) {

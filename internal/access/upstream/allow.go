@@ -68,13 +68,14 @@ func parseRule(text string) (func(Identity) bool, bool) {
 	return nil, false
 }
 
-// domainOf returns what follows the last @ of an address, or "".
+// domainOf returns what follows the @ of an address, or "" if it has not exactly one: two
+// programs may not agree which of two @ begins the domain.
 func domainOf(email string) string {
-	at := strings.LastIndexByte(email, '@')
-	if at < 1 {
+	name, domain, _ := strings.Cut(email, "@")
+	if name == "" || strings.Contains(domain, "@") {
 		return ""
 	}
-	return email[at+1:]
+	return domain
 }
 
 // Fits returns the first rule that lets somebody in, or false if none does.

@@ -50,6 +50,44 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// TestAllow_DomainNeedsOneAddress refuses what is no address of the domain, and a claim that is
+// not exactly true.
+func TestAllow_DomainNeedsOneAddress(t *testing.T) {
+	t.Parallel()
+	allow, err := upstream.ParseAllow([]string{"domain:example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		email    any
+		verified any
+		want     bool
+	}{
+		"an address":         {"ann@example.com", true, true},
+		"two @":              {"x@evil.com@example.com", true, false},
+		"two @ in a row":     {"x@@example.com", true, false},
+		"a quoted @":         {`"x@evil.com"@example.com`, true, false},
+		"nobody":             {"@example.com", true, false},
+		"no @":               {"example.com", true, false},
+		"verified as a text": {"ann@example.com", "true", false},
+		"verified as 1":      {"ann@example.com", 1, false},
+		"verified in a list": {"ann@example.com", []any{true}, false},
+		"not verified":       {"ann@example.com", false, false},
+	} {
+		s := newScene(t, nil)
+		ann := oidc.Ann()
+		ann.Claims = map[string]any{"email": tc.email, "email_verified": tc.verified}
+		s.idp.SignIn(ann)
+		who, err := s.signIn(name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, ok := allow.Fits(who); ok != tc.want {
+			t.Errorf("%s: admitted is %t", name, ok)
+		}
+	}
+}
+
 func TestParseAllow_Refuses(t *testing.T) {
 	t.Parallel()
 	for _, texts := range [][]string{nil, {""}, {"everyone"}, {"group:"}, {"email:ann@example.com"}, {"claim:x"}, {"claim:=x"}, {"claim:x="}, {"anyone", "sub"}} {

@@ -188,7 +188,7 @@ func (p *Provider) identify(ctx context.Context, d *discovery, raw string, flow 
 	}
 	id := Identity{
 		Issuer: p.cfg.Issuer, Subject: subject, Sub: token.Subject, Session: c.Session, SignedIn: token.IssuedAt,
-		Name: c.Name, Email: c.Email, Verified: c.Verified == true || c.Verified == "true", claims: all,
+		Name: c.Name, Email: c.Email, Verified: c.Verified == true, claims: all,
 	}
 	if c.AuthTime > 0 {
 		id.SignedIn = time.Unix(c.AuthTime, 0)

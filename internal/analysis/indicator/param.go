@@ -179,7 +179,7 @@ func (p Param) parse(raw json.RawMessage) (any, error) {
 			if len(s) > int(p.Max) {
 				return nil, wrong()
 			}
-			return s, nil
+			return fault.Visible(s), nil
 		}
 		if p.Kind == SymbolParam {
 			if symbol, err := market.ParseSymbol(s); err == nil {

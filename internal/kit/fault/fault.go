@@ -181,7 +181,7 @@ func Clean(text string, most int) string {
 		case unicode.IsSpace(r): // line and paragraph separators too
 			space = true
 			continue
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		case hides(r):
 			continue
 		}
 		if space && b.Len() > 0 {
@@ -196,6 +196,20 @@ func Clean(text string, most int) string {
 	}
 	return b.String()
 }
+
+// Visible returns text without control and bidirectional characters. It keeps line breaks, tabs
+// and the length of what is left, for texts of several lines such as those of a script.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && hides(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// hides reports whether a character makes text look different from what it is.
+func hides(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Plain reports whether text is printable ASCII without leading or trailing spaces, so
 // that no different text looks the same.

@@ -216,6 +216,21 @@ func TestClean_KeepsOnlyWhatCanBeSeen(t *testing.T) {
 	}
 }
 
+func TestVisible_KeepsLines(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"":                                   "",
+		" a\tb\n\n c ":                       " a\tb\n\n c ",
+		"\x1b[31mred\x1b[0m\x07\r\n":         "[31mred[0m\n",
+		"\u202eevil\u2066\u2069\u200f\u061c": "evil",
+		"\u00e9\U0001F468\u200d\U0001F469":   "\u00e9\U0001F468\u200d\U0001F469",
+	} {
+		if got := fault.Visible(given); got != want {
+			t.Errorf("%q became %q, want %q", given, got, want)
+		}
+	}
+}
+
 func TestPlain_LooksLikeNoOther(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

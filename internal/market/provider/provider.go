@@ -95,6 +95,12 @@ type Instrument struct {
 	MaxNotional decimal.Decimal
 }
 
+// Trades reports whether an order of a quantity is not too small, with so much held that it could
+// close. Where quantities have no step, all that is held may be closed, however little it is.
+func (i *Instrument) Trades(quantity, held decimal.Decimal) bool {
+	return quantity.GreaterThanOrEqual(i.MinQuantity) || i.Step.IsZero() && quantity.Equal(held)
+}
+
 // Facts returns what indicators may know of the instrument.
 func (i *Instrument) Facts() market.Facts {
 	return market.Facts{

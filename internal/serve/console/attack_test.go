@@ -29,10 +29,13 @@ func TestAttacks_EveryFormIsRefused(t *testing.T) {
 	s := newScene(t)
 	s.book.fill()
 	b := s.browser().login()
-	good := token(t, b.get("/console/more"))
+	const good = "GOOD" // the token of b for the path
 	bearer := s.clientToken(t)
 	stale := s.browser().login()
-	staleToken := token(t, stale.get("/console/more"))
+	staleTokens := map[string]string{}
+	for _, path := range paths() {
+		staleTokens[path] = stale.formToken(path)
+	}
 	kept := maps.Clone(stale.cookies)
 	stale.post("/console/logout")
 	stale.cookies = kept
@@ -52,12 +55,22 @@ func TestAttacks_EveryFormIsRefused(t *testing.T) {
 		"same-site":         {b, url.Values{"token": {good}}, http.Header{"Sec-Fetch-Site": {"same-site"}}},
 		"no cookie":         {s.browser(), url.Values{"token": {good}}, nil},
 		"bearer token":      {s.browser(), url.Values{"token": {good}}, http.Header{"Authorization": {"Bearer " + bearer}}},
-		"ended session":     {stale, url.Values{"token": {staleToken}}, nil},
+		"ended session":     {stale, url.Values{"token": {"STALE"}}, nil},
 		"token in the path": {b, url.Values{}, http.Header{"X-Csrf-Token": {good}}},
 	} {
 		for _, path := range paths() {
-			try.form.Set("passphrase", oauthtest.Passphrase)
-			if r := try.from.do(http.MethodPost, path, try.form, try.header); r.status != http.StatusForbidden {
+			form, header := maps.Clone(try.form), maps.Clone(try.header)
+			form.Set("passphrase", oauthtest.Passphrase)
+			switch form.Get("token") {
+			case good:
+				form.Set("token", b.formToken(path))
+			case "STALE":
+				form.Set("token", staleTokens[path])
+			}
+			if header.Get("X-Csrf-Token") == good {
+				header.Set("X-Csrf-Token", b.formToken(path))
+			}
+			if r := try.from.do(http.MethodPost, path, form, header); r.status != http.StatusForbidden {
 				t.Errorf("%s at %s: %d %s", name, path, r.status, r.body)
 			}
 		}
@@ -89,9 +102,9 @@ func TestAttacks_GetChangesNothing(t *testing.T) {
 	s := newScene(t)
 	s.book.fill()
 	b := s.browser().login()
-	good := token(t, b.get("/console/more"))
 	for _, path := range paths() {
 		s.pass(time.Second)
+		good := b.formToken(path)
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
 			b.do(method, path+"?token="+good+"&passphrase=x", nil, nil)
 		}

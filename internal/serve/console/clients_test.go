@@ -102,7 +102,7 @@ func TestClients_Acts(t *testing.T) {
 		t.Error(got)
 	}
 	other := s.browser().login()
-	if r := other.do(http.MethodPost, "/console/clients/c1/revoke", url.Values{"token": {token(t, b.get("/console/more"))}}, nil); r.status != http.StatusForbidden {
+	if r := other.do(http.MethodPost, "/console/clients/c1/revoke", url.Values{"token": {b.formToken("/console/clients/c1/revoke")}}, nil); r.status != http.StatusForbidden {
 		t.Errorf("a form of another session: %d", r.status)
 	}
 	if r := b.post("/console/browsers/end-others", "passphrase", oauthtest.Passphrase); r.status != http.StatusSeeOther {

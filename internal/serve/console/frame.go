@@ -21,10 +21,11 @@ type frame struct {
 	Tabs   []entry
 	Host   string
 	Until  time.Time // end of the session
-	Token  string    // of forms
 	Notice string    // what the last act did
 	Prefs  prefs
 	Live   string
+
+	Token func(path string) string // of the form that is sent to a path
 	state
 }
 
@@ -100,7 +101,7 @@ func (s state) Working() int { return max(0, s.Open-s.Pending) }
 func (c *Console) frame(v *visit, p page) frame {
 	f := frame{
 		Title: p.title, Name: p.name, Path: v.r.URL.RequestURI(), Host: c.base.Host, Until: v.session.Expires,
-		Token: v.session.FormToken(), Prefs: v.prefs, Live: p.live, state: c.state(v.ctx()),
+		Token: v.session.FormToken, Prefs: v.prefs, Live: p.live, state: c.state(v.ctx()),
 	}
 	if v.r.Method != http.MethodGet {
 		f.Path = Root + "/"

@@ -263,8 +263,8 @@ func (c *Console) ask(v *visit, a act, failed error) {
 // maxForm bounds the body of a form.
 const maxForm = 16 << 10
 
-// act returns the handler of a form: nothing but a form of this session, sent by this origin, is
-// carried out.
+// act returns the handler of a form: nothing but a form of this session for this path, sent by
+// this origin, is carried out.
 func (c *Console) act(a act) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !c.ours(r) {
@@ -283,8 +283,8 @@ func (c *Console) act(a act) http.HandlerFunc {
 		if !readForm(w, r) {
 			return
 		}
-		if !s.Validates(r.PostFormValue("token")) {
-			refuse(w, "The form does not belong to this session. Nothing was done. Load the page again.")
+		if !s.Validates(r.URL.Path, r.PostFormValue("token")) {
+			refuse(w, "The form does not belong to this session, or not to this path. Nothing was done. Load the page again.")
 			return
 		}
 		c.carryOut(c.visit(w, r, s), a) //nolint:contextcheck // a visit carries the context of its request

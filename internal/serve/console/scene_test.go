@@ -369,7 +369,7 @@ func (b *browser) login() *browser {
 // post sends a form of the session.
 func (b *browser) post(path string, pairs ...string) response {
 	b.s.tb.Helper()
-	form := url.Values{"token": {token(b.s.tb, b.get("/console/more"))}}
+	form := url.Values{"token": {b.formToken(path)}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		form.Set(pairs[i], pairs[i+1])
 	}

@@ -57,7 +57,12 @@ func TestCheck_LetsPass(t *testing.T) {
 		"a market order":               (*scene).market,
 		"the price of a closed market": func(s *scene) { s.Quote.At, s.Quote.MarketClosed = noon.Add(-48*time.Hour), true },
 		"a sell of all that is held":   func(s *scene) { s.sell("0.1") },
-		"a short sell, where allowed":  func(s *scene) { s.sell("0.11"); s.AllowShort = true },
+		"the rest of a position, where quantities have no step": func(s *scene) {
+			s.Instrument.Step, s.Instrument.MinNotional = decimal.Zero, decimal.Zero
+			s.Held = dec("0.00001")
+			s.sell("0.00001")
+		},
+		"a short sell, where allowed": func(s *scene) { s.sell("0.11"); s.AllowShort = true },
 		"a symbol of the list": func(s *scene) {
 			s.Mode, s.AllowedSymbols = order.Live, []market.Symbol{symbol}
 		},

@@ -258,6 +258,14 @@ func plainRefusals() map[string]refusal {
 			"venue_min_quantity", "0.0001", "0.00009", "quantity 0.00009 is below the venue's minimum of 0.0001.", "quantity", "0.0001",
 			func(s *scene) { s.Quantity = dec("0.00009") },
 		},
+		"less than the rest of a position, where quantities have no step": {
+			"venue_min_quantity", "0.0001", "0.00001", "quantity 0.00001 is below the venue's minimum of 0.0001.", "quantity", "0.0001",
+			func(s *scene) { s.Instrument.Step, s.Held = decimal.Zero, dec("0.00002"); s.sell("0.00001") },
+		},
+		"the rest of a position, where quantities have a step": {
+			"venue_min_quantity", "0.0001", "0.00001", "quantity 0.00001 is below the venue's minimum of 0.0001.", "quantity", "0.0001",
+			func(s *scene) { s.Held = dec("0.00001"); s.sell("0.00001") },
+		},
 		"too much for the venue": {
 			"venue_max_quantity", "9000", "9001", "quantity 9001 is above the venue's maximum of 9000.", "quantity", "9000",
 			func(s *scene) { s.Quantity = dec("9001") },

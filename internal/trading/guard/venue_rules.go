@@ -43,7 +43,7 @@ func venueRules() []rule {
 			"A quantity that is not a multiple of the venue's quantity step. It is never rounded; the denial names the nearest quantities.",
 			checkStep,
 		},
-		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum.", checkMinQuantity},
+		{"venue_min_quantity", false, filter, "A quantity below the venue's minimum; on the paper account 0.00000001 where the venue states none, or all that is held.", checkMinQuantity},
 		{"venue_max_quantity", false, filter, "A quantity above the venue's maximum.", checkMaxQuantity},
 		{"venue_min_notional", false, filter, "A notional below the venue's minimum.", checkMinNotional},
 	})
@@ -161,8 +161,11 @@ func (q *orderCheck) floor(v decimal.Decimal) decimal.Decimal {
 }
 
 func checkMinQuantity(q *orderCheck) *Denial {
-	least := q.Instrument.MinQuantity
-	if q.Quantity.GreaterThanOrEqual(least) {
+	least, held := q.Instrument.MinQuantity, decimal.Zero
+	if q.reduces() {
+		held = q.Held.Abs()
+	}
+	if q.Instrument.Trades(q.Quantity, held) {
 		return nil
 	}
 	d := deny("quantity", q.Quantity.String(), least.String(), "quantity %v is below the venue's minimum of %v.", q.Quantity, least)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"candela/internal/analysis/pine/syntax"
+	"candela/internal/kit/fault"
 )
 
 // The codes of errors at run time.
@@ -32,10 +33,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d, bar %d: %s", e.Line, e.Column, e.Bar, e.Message)
 }
 
+// maxMessage bounds a message, which may quote the script, in characters.
+const maxMessage = 1000
+
 // fail ends the run of this bar. Keep and Try turn it into their error.
 func (m *Machine) fail(at syntax.Pos, code, format string, args ...any) {
 	panic(&Error{
-		Code: code, Message: fmt.Sprintf(format, args...),
+		Code: code, Message: fault.Clean(fmt.Sprintf(format, args...), maxMessage),
 		Line: int(at.Line), Column: int(at.Column), Bar: m.index, Time: m.bar.T,
 	})
 }

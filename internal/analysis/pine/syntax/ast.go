@@ -178,7 +178,7 @@ type Number struct {
 	Int   bool
 }
 
-// String is a literal string, without quotes and escapes.
+// String is a literal string, without quotes, escapes and characters that hide others.
 type String struct {
 	Span
 	Value string

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"candela/internal/kit/fault"
 )
 
 // lexer splits source into tokens, with the layout as tokens of its own.
@@ -274,7 +276,8 @@ func (l *lexer) number() {
 	l.take(tokNumber, n)
 }
 
-// quoted reads a string. It may not cross lines.
+// quoted reads a string. It may not cross lines. Characters that hide others are left out here:
+// every text of a script begins in a string or in an input.
 func (l *lexer) quoted(quote byte) {
 	from := l.pos()
 	var b strings.Builder
@@ -283,7 +286,7 @@ func (l *lexer) quoted(quote byte) {
 		c := l.src[l.at]
 		if c == quote {
 			l.advance(1)
-			l.emit(tokString, b.String(), Span{from, l.pos()})
+			l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})
 			return
 		}
 		if c == '\\' && l.at+1 < len(l.src) && l.src[l.at+1] != '\n' && l.src[l.at+1] != '\r' {
@@ -306,7 +309,7 @@ func (l *lexer) quoted(quote byte) {
 		l.advance(1)
 	}
 	l.fail(Span{from, l.pos()}, CodeSyntax, "The string is not closed on its line.", "Add the closing "+string(quote)+", and join strings with + to continue on the next line.")
-	l.emit(tokString, b.String(), Span{from, l.pos()})
+	l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})
 }
 
 // wrapped moves over the end of a line inside a string, if the next line is indented as a

@@ -119,9 +119,14 @@ func (b *Broker) Name() string { return Name }
 // Mode returns paper.
 func (b *Broker) Mode() order.Mode { return order.Paper }
 
-// Instrument returns the rules of the venue whose prices these are.
+// Instrument returns the rules of the venue whose prices these are. Where that states neither a
+// step nor a minimum, 0.00000001 is the least quantity, as at venues for cryptocurrencies.
 func (b *Broker) Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
-	return b.cfg.Market.Instrument(ctx, s)
+	inst, err := b.cfg.Market.Instrument(ctx, s)
+	if inst.Step.IsZero() && inst.MinQuantity.IsZero() {
+		inst.MinQuantity = decimal.New(1, -8)
+	}
+	return inst, err
 }
 
 // commit writes entries to the journal and applies them. The caller holds the lock.

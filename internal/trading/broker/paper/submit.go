@@ -66,14 +66,14 @@ func (b *Broker) prepare(ctx context.Context, form func([]order.Spec) error, ord
 		return g, refused(err)
 	}
 	var err error
-	g.inst, err = b.cfg.Market.Instrument(ctx, orders[0].Symbol)
+	g.inst, err = b.Instrument(ctx, orders[0].Symbol)
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
 		return g, refused(err)
 	} else if err != nil {
 		return g, notSent(err)
 	}
 	for _, o := range orders {
-		if err := sound(o, g.inst); err != nil {
+		if err := sound(o, g.inst, b.closes(o)); err != nil {
 			return g, refused(err)
 		}
 	}
@@ -105,8 +105,19 @@ func (b *book) vacant(orders []order.Spec) error {
 	return nil
 }
 
-// sound holds an order against the rules of the symbol, as a venue does.
-func sound(o order.Spec, inst provider.Instrument) error {
+// closes returns what is held that an order may close.
+func (b *Broker) closes(o order.Spec) decimal.Decimal {
+	if o.Side != order.Sell {
+		return decimal.Zero
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.book.held[o.Symbol]
+}
+
+// sound holds an order against the rules of the symbol, as a venue does. held is what it may
+// close.
+func sound(o order.Spec, inst provider.Instrument, held decimal.Decimal) error {
 	switch {
 	case o.ID == "" || o.Side.String() == "" || o.Type.String() == "":
 		return fault.Missing("order", "an id, a side and a type")
@@ -114,8 +125,8 @@ func sound(o order.Spec, inst provider.Instrument) error {
 		return fault.Field("quantity", o.Quantity.String(), "a number above 0")
 	case offGrid(o.Quantity, inst.Step):
 		return fault.Field("quantity", o.Quantity.String(), "multiples of "+inst.Step.String())
-	case o.Quantity.LessThan(inst.MinQuantity):
-		return fault.Field("quantity", o.Quantity.String(), "at least "+inst.MinQuantity.String())
+	case !inst.Trades(o.Quantity, held):
+		return fault.Field("quantity", o.Quantity.String(), least(inst))
 	case inst.MaxQuantity.IsPositive() && o.Quantity.GreaterThan(inst.MaxQuantity):
 		return fault.Field("quantity", o.Quantity.String(), "at most "+inst.MaxQuantity.String())
 	case o.ReduceOnly && o.Side == order.Buy:
@@ -128,6 +139,15 @@ func sound(o order.Spec, inst provider.Instrument) error {
 		return err
 	}
 	return soundPrice(field(o, "price"), o.Price, o.Quantity, inst)
+}
+
+// least names the least quantity of an order.
+func least(inst provider.Instrument) string {
+	text := "at least " + inst.MinQuantity.String()
+	if inst.Step.IsZero() {
+		text += ", or all that is held"
+	}
+	return text
 }
 
 // soundPrice holds a price at which an order may trade against the rules of the symbol.
