@@ -53,7 +53,7 @@ type Def struct {
 	Kind    Kind
 	Group   Group
 	Doc     string // what it shows, for a model choosing between indicators
-	Formula string // how it is computed, for docs/indicators.md
+	Formula string // how it is computed, for docs/indicators
 	Truth   string // whose numbers it agrees with
 	Params  []Param
 	Lines   []string // labels of the lines, in index order

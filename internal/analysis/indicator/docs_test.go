@@ -5,43 +5,65 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"candela/internal/market"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/indicators.md")
+var update = flag.Bool("update", false, "rewrite docs/indicators")
 
-// TestDocs_AreCurrent compares docs/indicators.md with the definitions.
+// The pages, and the pictures that the tests of the charts hold.
+const (
+	docsDir = "../../../docs/indicators"
+	golden  = "../../internal/picture/chart/testdata/golden/indicator_%s.png"
+)
+
+// TestDocs_AreCurrent compares the pages of docs/indicators with the definitions.
 func TestDocs_AreCurrent(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "..", "docs", "indicators.md")
-	want := document()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	pages := map[string]string{"README.md": index()}
+	for _, g := range Groups() {
+		pages[string(g)+".md"] = groupPage(g)
+	}
+	for name, want := range pages {
+		path := filepath.Join(docsDir, name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if string(got) != want {
+			t.Errorf("docs/indicators/%s is stale: run go test ./internal/analysis/indicator -run Docs -update", name)
+		}
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/indicators.md is stale: run go test ./internal/analysis/indicator -run Docs -update")
+	if files, err := os.ReadDir(docsDir); err != nil || len(files) != len(pages) {
+		t.Errorf("docs/indicators has %d files instead of %d; remove the page of a group that is gone (%v)", len(files), len(pages), err)
 	}
 }
 
-// document renders the catalogue as a page, by subject.
-func document() string {
+// TestDocs_ShowEveryIndicator finds an indicator without a picture.
+func TestDocs_ShowEveryIndicator(t *testing.T) {
+	t.Parallel()
+	for _, d := range All() {
+		if _, err := os.Stat(filepath.Join(docsDir, fmt.Sprintf(golden, d.Name))); err != nil {
+			t.Errorf("%s has no picture: run go test ./internal/picture/chart -update (%v)", d.Name, err)
+		}
+	}
+}
+
+const generated = "<!-- Generated from the definitions in internal/analysis/indicator: go test ./internal/analysis/indicator -run Docs -update -->\n\n"
+
+// index renders what holds for all indicators, and a table of each group.
+func index() string {
 	var b strings.Builder
-	b.WriteString(`# Indicators
-
-<!-- Generated from the definitions in internal/analysis/indicator: go test ./internal/analysis/indicator -run Docs -update -->
-
-Every value is a float64 computed from closed bars, with one entry per bar, empty before the first value. To find an indicator,
+	b.WriteString("# Indicators\n\n" + generated + `Every value is a float64 computed from closed bars, with one entry per bar, empty before the first value. To find an indicator,
 search this page for any name that you know it by: the tables list the other spellings that candela understands.
-[gallery.md](gallery.md) shows a picture of each.
 
 The first value of an indicator is at the bar *first*, counted from 0. After *stable* bars a value no longer depends, in any bit, on
 the start of the history; candela reads that many bars before the ones you request. Both are for 4h bars and default parameters. An
@@ -54,40 +76,31 @@ confirmed by the bar whose close made it known. Alerts fire only on confirmation
 A value within 1e-7 of a level, such as 30 for the RSI or zero for the CMF, is at the level, because on coarse ticks rounding would
 move it to either side. ROC is compared with zero exactly. Two lines, or a line and the price, are compared as computed; where they
 are equal before rounding, the last bit may decide.
-
 `)
 	for _, g := range Groups() {
-		fmt.Fprintf(&b, "- [%s](#%s-indicators): %s\n", title(g), g, code(named(g)))
+		fmt.Fprintf(&b, "\n## [%s](%s.md)\n\n| Name | Also | Shows |\n|---|---|---|\n", title(g), g)
+		for _, d := range of(g) {
+			fmt.Fprintf(&b, "| [`%s`](%s.md#%s) | %s | %s |\n", d.Name, g, d.Name, code(d.Aliases), d.Summary())
+		}
 	}
-	b.WriteString("\n")
-	for _, g := range Groups() {
-		fmt.Fprintf(&b, "## %s indicators\n\n| Name | Also | Shows |\n|---|---|---|\n", title(g))
-		for _, d := range All() {
-			if d.Group == g {
-				fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", d.Name, d.Name, code(d.Aliases), d.Summary())
-			}
-		}
-		b.WriteString("\n")
-		for _, d := range All() {
-			if d.Group == g {
-				b.WriteString(entry(d))
-			}
-		}
+	return b.String()
+}
+
+// groupPage renders the indicators of one group, each with its picture.
+func groupPage(g Group) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s indicators\n\n%sThe pictures are of synthetic bars and default parameters. [Indicators](README.md) says what the words mean.\n\n", title(g), generated)
+	for _, d := range of(g) {
+		b.WriteString(entry(d))
 	}
 	return b.String()
 }
 
 func title(g Group) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
 
-// named returns the names of a group.
-func named(g Group) []string {
-	var names []string
-	for _, d := range All() {
-		if d.Group == g {
-			names = append(names, d.Name)
-		}
-	}
-	return names
+// of returns the indicators of a group.
+func of(g Group) []Def {
+	return slices.DeleteFunc(slices.Clone(All()), func(d Def) bool { return d.Group != g })
 }
 
 func docSelection(d Def) (*Selection, Env) {
@@ -112,7 +125,8 @@ func facts(d Def, s *Selection, env Env) string {
 func entry(d Def) string {
 	var b strings.Builder
 	s, env := docSelection(d)
-	fmt.Fprintf(&b, "### %s\n\n%s %s\n\n%s\n\nAgrees with: %s.\n\n", d.Name, d.Doc, facts(d, s, env), d.Formula, d.Truth)
+	fmt.Fprintf(&b, "## %s\n\n%s %s\n\n![%s]("+golden+")\n\n%s\n\nAgrees with: %s.\n\n",
+		d.Name, d.Doc, facts(d, s, env), d.Name, d.Name, d.Formula, d.Truth)
 	if len(d.Lines) > 0 {
 		fmt.Fprintf(&b, "Lines: %s.\n\n", code(d.Lines))
 	}
