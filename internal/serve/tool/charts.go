@@ -408,6 +408,11 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	for i, visible := range spec.Shown() {
 		shown.Drawings[i].Shown = visible
 	}
+	if a.format == formatSeries {
+		if err := checkDrawn("generate_chart", shown); err != nil {
+			return mcp.Result{}, err
+		}
+	}
 	switch a.format {
 	case formatSeries:
 		return rawResult(payload.AppendSeries(nil, shown, seriesLimit)), nil

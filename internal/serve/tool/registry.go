@@ -174,6 +174,9 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	}
 	result, err := r.tools[i].run(ctx, caller, arguments)
 	if err == nil {
+		result, err = bounded(name, result)
+	}
+	if err == nil {
 		return result, nil
 	}
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
