@@ -24,6 +24,7 @@ import (
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -69,7 +70,8 @@ type day struct {
 	policy  guard.Policy
 	log     *slog.Logger
 	dir     string
-	store   *ledger.Ledger
+	store   dayStore
+	memory  *desktest.Store // in place of files, if it is set
 	calls   sync.WaitGroup
 	steps   int
 	coming  []func() // what happens next to the venue or to the desk
@@ -116,7 +118,7 @@ func openDay(t *testing.T, seed uint64, network *fake.Network, f floor) *day {
 func (d *day) start() {
 	d.t.Helper()
 	var err error
-	if d.store, err = ledger.Open(d.t.Context(), d.dir, d.floor.now); err != nil {
+	if d.store, err = d.openStore(); err != nil {
 		d.t.Fatal(err)
 	}
 	hosts := upstream.NewHosts(d.network.Dial)
@@ -154,6 +156,24 @@ func (d *day) start() {
 		}
 	}
 	d.stop, d.kill = end(cancel), end(func() { kill(); cancel() })
+}
+
+// dayStore is a store that a day opens.
+type dayStore interface {
+	desk.Store
+	Close() error
+}
+
+// inMemory is a store in memory, which outlives the desk.
+type inMemory struct{ *desktest.Store }
+
+func (inMemory) Close() error { return nil }
+
+func (d *day) openStore() (dayStore, error) {
+	if d.memory != nil {
+		return inMemory{d.memory}, nil
+	}
+	return ledger.Open(d.t.Context(), d.dir, d.floor.now)
 }
 
 // draw draws a symbol, its price and a quantity.

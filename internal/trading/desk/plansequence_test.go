@@ -27,10 +27,13 @@ type planSequence struct {
 	random *rand.Rand
 	models []planModel
 	log    []string
-	seen   int // fills that the models have
+	seen   int // events that the models and the book have
+	view   *order.Book
 	prices int // makes every price another
 	count  *planCount
-	dying  bool // the desk dies during the next call
+
+	origins map[string]order.Origin
+	dying   bool // the desk dies during the next call
 }
 
 // planRounds is how many sequences of a plan each venue runs in the short form.
@@ -91,20 +94,20 @@ func TestPlan_Sequences(t *testing.T) {
 
 func runPlanSequence(t *testing.T, v planVenue, seed uint64, count *planCount) {
 	t.Helper()
-	s := &planSequence{planVenue: v, t: t, random: rand.New(rand.NewPCG(seed, 31)), models: make([]planModel, 1), count: count}
+	s := &planSequence{planVenue: v, t: t, random: rand.New(rand.NewPCG(seed, 31)), models: make([]planModel, 1), count: count, view: order.NewBook(owner), origins: make(map[string]order.Origin)}
 	time.Sleep(2 * time.Second)
 	for range 5 + s.random.IntN(10) {
 		s.act()
 		time.Sleep(time.Duration(s.random.IntN(1500)) * time.Millisecond)
 		s.watch()
 		if s.random.IntN(3) == 0 {
-			s.compare()
+			s.compare(false)
 		}
 		if t.Failed() {
 			break
 		}
 	}
-	s.compare()
+	s.compare(true)
 	if t.Failed() {
 		t.Logf("seed %d:\n%s", seed, strings.Join(s.log, "\n"))
 	}
@@ -141,9 +144,7 @@ func (s *planSequence) act() {
 	}
 	for n := s.random.IntN(sum); ; steps = steps[1:] {
 		if n -= steps[0].share; n < 0 {
-			s.count.mu.Lock()
-			s.count.steps[steps[0].name]++
-			s.count.mu.Unlock()
+			s.tally(func(c *planCount) { c.steps[steps[0].name]++ })
 			steps[0].do()
 			return
 		}
@@ -255,7 +256,7 @@ func (s *planSequence) slack(quantity decimal.Decimal) decimal.Decimal {
 	if s.fee() == "" {
 		return decimal.Zero
 	}
-	return decimal.Min(quantity.Shift(-2), s.book().Position(s.symbol()).Fees[s.fee()])
+	return decimal.Min(quantity.Shift(-2), s.view.Position(s.symbol()).Fees[s.fee()])
 }
 
 // holds returns what the venue holds, and what it took from elsewhere as a fee.

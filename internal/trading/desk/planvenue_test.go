@@ -18,6 +18,7 @@ import (
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
@@ -25,7 +26,6 @@ import (
 // planVenue is a desk at a venue, as a sequence of changes of a plan needs it.
 type planVenue interface {
 	desk() *desk.Desk
-	book() *order.Book
 	events() iter.Seq2[order.Event, error]
 	symbol() market.Symbol
 	last() decimal.Decimal
@@ -70,8 +70,7 @@ func newPlanInMemory(t *testing.T, manner brokertest.Manner, swaps, feeInBase bo
 	return planInMemory{w}
 }
 
-func (v planInMemory) desk() *desk.Desk  { return v.Desk }
-func (v planInMemory) book() *order.Book { return v.store.Book(owner) }
+func (v planInMemory) desk() *desk.Desk { return v.Desk }
 func (v planInMemory) events() iter.Seq2[order.Event, error] {
 	return v.store.OrderEvents(v.t.Context(), owner)
 }
@@ -153,8 +152,7 @@ func newPlanOnPaper(t *testing.T) planVenue {
 	return planOnPaper{p}
 }
 
-func (v planOnPaper) desk() *desk.Desk  { return v.Desk }
-func (v planOnPaper) book() *order.Book { return v.store.Book(owner) }
+func (v planOnPaper) desk() *desk.Desk { return v.Desk }
 func (v planOnPaper) events() iter.Seq2[order.Event, error] {
 	return v.store.OrderEvents(v.t.Context(), owner)
 }
@@ -231,6 +229,7 @@ func newPlanAtFake(t *testing.T, seed uint64, open func(*fake.Network, uint64) (
 	d := openDay(t, seed, network, f)
 	d.policy = planPolicy(d.policy)
 	d.policy.AllowShort = false
+	d.memory = desktest.NewStore()
 	d.start()
 	v := planAtFake{d, f, base, trail}
 	f.shove(f.guarded(), v.last())
@@ -243,8 +242,7 @@ func deepBinance(network *fake.Network, seed uint64) (groupFloor, func()) {
 	return onBinance{server}, network.Serve("binance.test:80", server)
 }
 
-func (v planAtFake) desk() *desk.Desk  { return v.Desk }
-func (v planAtFake) book() *order.Book { return v.day.book() }
+func (v planAtFake) desk() *desk.Desk { return v.Desk }
 func (v planAtFake) events() iter.Seq2[order.Event, error] {
 	return v.store.OrderEvents(v.t.Context(), owner)
 }
