@@ -15,6 +15,9 @@ type Slab struct {
 // NewSlab returns an empty slab.
 func NewSlab() *Slab { return &Slab{} }
 
+// Size returns how many numbers the states hold.
+func (s *Slab) Size() int { return len(s.mem) }
+
 // Snapshot copies the memory of every state into dst, growing it if needed, and
 // returns the copy. A nil dst allocates.
 func (s *Slab) Snapshot(dst []float64) []float64 { return append(dst[:0], s.mem...) }

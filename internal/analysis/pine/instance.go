@@ -176,11 +176,15 @@ func (s *instance) Compute(in indicator.Input) *indicator.Result {
 	limits.TotalSteps /= int64(max(1, in.Scripts))
 	env := s.env(in.Env, limits)
 	env.Outside, env.Bars = outsideOf(&in), in.Bars
+	limits.TotalTime = max(limits.TotalTime-in.Run.Spent(), 1) // the scripts of a request share it
+	env.Limits = limits
 	m, err := s.machine(env)
 	if err == nil {
 		b.machine = m
+		defer m.Close()
 		b.wire()
 		err = b.run()
+		in.Run.Spend(m.Used())
 	}
 	b.complete()
 	r := b.result()
@@ -194,6 +198,7 @@ func (s *instance) Compute(in indicator.Input) *indicator.Result {
 // script draws it differently from the others.
 func (b *batch) run() (err error) {
 	defer catch(&err)
+	defer b.machine.Measure()()
 	n := b.in.Bars.Len()
 	for i := range n {
 		bar := b.in.Bars.At(i)

@@ -27,7 +27,10 @@ func (s *instance) WantsAt(chart market.Interval) (wants []indicator.Want) {
 
 // StreamsAt returns why the script cannot run in an alert on bars of an interval.
 func (s *instance) StreamsAt(interval market.Interval) error {
-	_, err := s.machine(s.env(indicator.Env{Interval: interval}, eval.AlertLimits()))
+	m, err := s.machine(s.env(indicator.Env{Interval: interval}, eval.AlertLimits()))
+	if err == nil {
+		m.Close()
+	}
 	if err != nil {
 		return errors.New(problemOf(err).Message)
 	}

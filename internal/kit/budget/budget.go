@@ -5,6 +5,7 @@ package budget
 import (
 	"context"
 	"sync"
+	"time"
 
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -69,6 +70,7 @@ type Run struct {
 	pool  *Pool
 	owner principal.Owner
 	held  int64
+	spent time.Duration // processor time
 }
 
 // Hold says that the work holds so many bytes more, or less where bytes is negative. The

@@ -240,7 +240,7 @@ func (c *charts) scriptLibrary() func(path string) (string, bool) {
 
 // scriptLimits bounds one run of a script; the runs that judge a result are bounded each.
 func scriptLimits() eval.Limits {
-	return eval.Limits{BarSteps: 200_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}
+	return eval.BacktestLimits()
 }
 
 func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (mcp.Result, error) {

@@ -33,12 +33,14 @@ func (c *compiler) callInto(call *check.Call, dst []*float64) stmt {
 			early(func() { *s.p = args[i]() })
 		}
 	}
+	before := c.nodes
 	body := c.valued(call.Func.Body, call.T, dst)
+	steps := c.weight(before)
 	c.scope = outer
 	m, at, hold := c.m, call.Where().From, make([]float64, len(args))
 	return func() signal {
-		if m.left--; m.left < 0 {
-			m.outOfSteps(at)
+		if m.left -= steps; m.left < 0 {
+			m.pause(at)
 		}
 		for i, f := range args {
 			if f != nil {
@@ -139,7 +141,7 @@ func (c *compiler) plain(call *check.Call, f plain) num {
 			values[i] = a()
 		}
 		if m.left--; m.left < 0 {
-			m.outOfSteps(s.at)
+			m.pause(s.at)
 		}
 		m.place = s.at
 		return f(s, values)

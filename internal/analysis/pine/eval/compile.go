@@ -21,6 +21,8 @@ type compiler struct {
 	globals *instance
 	scope   *instance // of the function that is compiled, or globals
 	loops   int       // loops around the place that is compiled
+	nodes   int       // expressions compiled so far, those of loops and functions left out
+	slabbed int       // numbers of kernels that are counted as held
 	count   int       // instances of functions so far
 	library map[string]builder
 	series  map[string]*ring    // history of built-in variables
@@ -64,7 +66,7 @@ func (c *compiler) program() {
 	list := c.statements(c.prog.Body, nil)
 	m.body = sequence(list)
 	c.seal()
-	m.left = m.budget
+	m.base = c.nodes/nodesAStep + len(m.rings)/8 + len(m.hoisted)/16
 	m.idle = c.hoist != nil && len(list)+len(m.everyBar)+len(m.hoisted)+len(m.rings)+len(m.conds) == 0
 }
 
@@ -72,8 +74,7 @@ func (c *compiler) program() {
 func (c *compiler) begin() {
 	c.globals = &instance{slots: make([]*slot, len(c.prog.Vars))}
 	c.scope = c.globals
-	c.m.budget = c.m.env.Limits.BarSteps // for what is computed before the first bar
-	c.m.left = c.m.budget
+	c.m.beginCompile()
 	c.series, c.vars, c.texts = map[string]*ring{}, map[string]*float64{}, map[string]float64{}
 	c.m.types = &typeTable{}
 	c.noteTypes()
@@ -149,7 +150,7 @@ func historyOf(v *check.Var) int {
 }
 
 func (c *compiler) newRing(now *float64, limit int, t *check.Type) *ring {
-	r := newRing(now, limit)
+	r := newRing(now, limit, c.m.meter)
 	r.handles = isHandle(t)
 	c.m.rings = append(c.m.rings, r)
 	return r
@@ -226,6 +227,7 @@ func sequence(list []stmt) stmt {
 // stmt compiles a statement, nil if nothing is left to do for it on a bar.
 func (c *compiler) stmt(s check.Stmt) stmt {
 	c.m.place = s.Where().From
+	c.node()
 	switch s := s.(type) {
 	case *check.Declare:
 		return c.declare(s)
@@ -345,7 +347,7 @@ func (c *compiler) assignField(s *check.AssignField) stmt {
 	if t.Kind == check.String {
 		return func() signal {
 			handle, v := x(), value()
-			joined := h.newText(h.text(h.get(at, handle, "object").n[field]) + h.text(v))
+			joined := h.joined(h.get(at, handle, "object").n[field], v)
 			h.change(at, handle, "object").n[field] = joined
 			return next
 		}
@@ -362,6 +364,7 @@ func (c *compiler) assignField(s *check.AssignField) stmt {
 // into compiles an expression whose value goes to dst: one place, several for a tuple, or
 // none if only its effect counts.
 func (c *compiler) into(e check.Expr, dst []*float64) stmt {
+	c.node()
 	switch e := e.(type) {
 	case *check.If:
 		return c.ifInto(e, dst)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 
-	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
 	"candela/internal/market"
 )
@@ -102,8 +101,8 @@ func (c *compiler) contextText(q *check.Request, call *check.Call, name string) 
 func (c *compiler) firstText(q *check.Request, arg check.Expr) (text string, ok bool) {
 	env := c.m.env
 	env.Outside, env.Bars = nil, nil
-	scratch := &Machine{prog: c.prog, env: env, slab: calc.NewSlab(), index: -1}
-	scratch.heap.m = scratch
+	scratch := newMachine(c.prog, env, c.m.meter)
+	scratch.inner = true
 	defer func() {
 		if _, failed := recover().(*Error); failed {
 			ok = false

@@ -59,6 +59,7 @@ func (c *compiler) constValue(e *check.Const) float64 {
 
 // num compiles an expression with one value.
 func (c *compiler) num(e check.Expr) num {
+	c.node()
 	if p := c.address(e); p != nil {
 		return func() float64 { return *p }
 	}
@@ -265,12 +266,13 @@ func (c *compiler) newObject(e *check.New) num {
 	for i, f := range e.Fields {
 		fields[i] = c.num(f)
 	}
-	h, t := &c.m.heap, e.T.Object
+	h, t, m, at := &c.m.heap, e.T.Object, c.m, e.From
 	return func() float64 {
 		n := make([]float64, len(fields))
 		for i, f := range fields {
 			n[i] = f()
 		}
+		m.spend(at, 1+len(n)/wordsAStep)
 		return h.add(object{kind: check.Object, n: n, fields: t, from: math.NaN()})
 	}
 }
@@ -287,13 +289,13 @@ func (c *compiler) field(e *check.Field) num {
 }
 
 func (c *compiler) copyObject(e *check.Copy) num {
-	x, h := c.num(e.X), &c.m.heap
+	x, h, m, at := c.num(e.X), &c.m.heap, c.m, e.From
 	return func() float64 {
 		handle := x()
 		if handle != handle {
 			return handle
 		}
-		o := h.objects[int(handle)].clone()
-		return h.add(o)
+		m.spend(at, h.objects[int(handle)].copying())
+		return h.add(h.objects[int(handle)].clone())
 	}
 }

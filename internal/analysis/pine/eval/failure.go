@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 
 	"candela/internal/analysis/pine/syntax"
@@ -10,11 +11,13 @@ import (
 // The codes of errors at run time.
 const (
 	CodeSteps   = "pine_steps"
+	CodeTime    = "pine_time"
 	CodeMemory  = "pine_memory"
 	CodeHistory = "pine_history"
 	CodeCalls   = "pine_calls"
 	CodeRuntime = "pine_runtime"
 	CodeMissing = "pine_unsupported"
+	CodeEnded   = "pine_ended"
 )
 
 // Error is a failure of a script while it runs: a limit, an index out of range, or
@@ -24,7 +27,12 @@ type Error struct {
 	Line, Column  int
 	Bar           int   // bar_index, -1 before the first bar
 	Time          int64 // the bar's open in unix seconds
+
+	cause error
 }
+
+// Unwrap returns the reason outside the script for which it was ended, nil if there is none.
+func (e *Error) Unwrap() error { return e.cause }
 
 func (e *Error) Error() string {
 	if e.Bar < 0 {
@@ -44,11 +52,17 @@ func (m *Machine) fail(at syntax.Pos, code, format string, args ...any) {
 	})
 }
 
-// spend counts n steps.
-func (m *Machine) spend(at syntax.Pos, n int) {
-	if m.left -= int64(n); m.left < 0 {
-		m.outOfSteps(at)
+// failFor ends the run of this bar for a reason outside the script: its client has gone, or
+// all scripts together hold too much. The error of the bar has it as its cause.
+func (m *Machine) failFor(at syntax.Pos, cause error) {
+	code := CodeEnded
+	if f, ok := errors.AsType[*fault.Error](cause); ok {
+		code = f.Code
 	}
+	panic(&Error{
+		Code: code, Message: fault.Clean(cause.Error(), maxMessage), Line: int(at.Line), Column: int(at.Column), Bar: m.index, Time: m.bar.T,
+		cause: cause,
+	})
 }
 
 func (m *Machine) outOfSteps(at syntax.Pos) {

@@ -19,6 +19,7 @@ type object struct {
 	// places finds a map's pair; string keys are found by text.
 	numbers map[float64]int
 	texts   map[string]int
+	pairs   int // the most pairs that it has had: a map keeps its memory
 
 	text       string
 	rows, cols int
@@ -81,10 +82,10 @@ func isHandle(t *check.Type) bool {
 // add puts an object on the heap and returns its handle.
 func (h *heap) add(o object) float64 {
 	h.made++
-	h.size += 16 + len(o.n) + len(o.text)/8
-	if h.size > h.m.env.Limits.Memory/8 || len(h.objects)-len(h.unused) > maxObjects {
-		h.m.fail(h.m.place, CodeMemory, "The script holds more than %d objects or %d MiB.", maxObjects, h.m.env.Limits.Memory>>20)
+	if len(h.objects)-len(h.unused) > maxObjects {
+		h.m.fail(h.m.place, CodeMemory, "The script holds more than %d objects.", maxObjects)
 	}
+	h.grow(o.words())
 	o.saved = h.try
 	if n := len(h.unused); n > 0 && h.try == 0 {
 		at := h.unused[n-1]
@@ -95,6 +96,37 @@ func (h *heap) add(o object) float64 {
 	h.objects = append(h.objects, o)
 	return float64(len(h.objects) - 1)
 }
+
+// grow counts numbers that the heap holds from now on.
+func (h *heap) grow(words int) {
+	h.m.make(h.m.place, 8*words)
+	h.m.hold(h.m.place, 8*words)
+	h.size += words
+}
+
+// resize sets what the heap holds.
+func (h *heap) resize(words int) {
+	h.m.meter.release(8 * int64(h.size-words))
+	h.size = words
+}
+
+// objectWords is what an entry of the heap holds besides its content, pairWords what a pair of
+// a map does.
+const (
+	objectWords = 24
+	pairWords   = 10
+)
+
+// words is how many numbers an object holds, a byte of its text an eighth of one.
+func (o *object) words() int {
+	return objectWords + cap(o.n) + len(o.text)/8 + pairWords*max(o.pairs, len(o.keys))
+}
+
+// copying is how many steps it takes to copy an object.
+func (o *object) copying() int { return 1 + (len(o.n)+mapSteps*max(o.pairs, len(o.keys)))/wordsAStep }
+
+// mapSteps is how many numbers are copied in the time in which a pair of a map is.
+const mapSteps = 32
 
 // maxObjects bounds the entries of the heap between two sweeps.
 const maxObjects = 150_000
@@ -107,10 +139,11 @@ func (h *heap) text(handle float64) string {
 	return h.objects[int(handle)].text
 }
 
-// newText puts a string on the heap.
+// newText puts a string on the heap. It must not be a part of another one, which would be
+// held with it.
 func (h *heap) newText(s string) float64 {
 	if len(s) > maxText {
-		h.m.fail(h.m.place, CodeMemory, "A string has more than %d characters.", maxText)
+		h.m.tooLong(h.m.place)
 	}
 	return h.add(object{kind: check.String, text: s, from: math.NaN()})
 }
@@ -133,6 +166,8 @@ func (h *heap) get(at syntax.Pos, handle float64, what string) *object {
 func (h *heap) change(at syntax.Pos, handle float64, what string) *object {
 	o := h.get(at, handle, what)
 	if h.try != 0 && o.saved != h.try {
+		h.m.spend(at, o.copying())
+		h.grow(o.words())
 		h.undo = append(h.undo, undone{at: int(handle), old: o.clone()})
 		o.saved = h.try
 	}
@@ -169,7 +204,8 @@ func (h *heap) rewind(size, made int) {
 			h.lists[k] = append(h.lists[k][:0], h.kept[k]...)
 		}
 	}
-	h.try, h.size, h.made = 0, size, made
+	h.try, h.made = 0, made
+	h.resize(size)
 }
 
 // list returns the drawings of a kind to change the list.
@@ -194,6 +230,7 @@ func (h *heap) sweep() {
 	if len(h.objects) == h.fixed {
 		return
 	}
+	h.m.meter.owed += int64(len(h.objects))/16 + int64(h.size)/wordsAStep
 	for i := range h.objects {
 		h.objects[i].live = i < h.fixed
 	}
@@ -213,7 +250,7 @@ func (h *heap) sweep() {
 			h.reach(x)
 		}
 	}
-	h.size = 0
+	size := 0
 	h.unused = h.unused[:0]
 	for i := len(h.objects) - 1; i >= 0; i-- {
 		o := &h.objects[i]
@@ -222,8 +259,9 @@ func (h *heap) sweep() {
 			h.unused = append(h.unused, i)
 			continue
 		}
-		h.size += 16 + len(o.n) + len(o.text)/8
+		size += o.words()
 	}
+	h.resize(size)
 }
 
 // reach marks an object and what it refers to.

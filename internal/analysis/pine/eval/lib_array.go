@@ -57,15 +57,10 @@ func (s *site) splice(x float64, i, j int, values ...float64) {
 	if len(o.n)+len(values) > maxElements {
 		s.m.fail(s.at, CodeMemory, "An array has more than %d elements.", maxElements)
 	}
-	before := len(o.n)
+	before := cap(o.n)
 	o.n = slices.Replace(o.n, i, j, values...)
-	s.grown(len(o.n) - before)
-}
-
-// grown counts memory that a collection has taken.
-func (s *site) grown(n int) {
-	if s.h.size += n; s.h.size > s.m.env.Limits.Memory/8 {
-		s.m.fail(s.at, CodeMemory, "The script holds more than %d MiB.", s.m.env.Limits.Memory>>20)
+	if more := cap(o.n) - before; more > 0 {
+		s.h.grow(more)
 	}
 }
 

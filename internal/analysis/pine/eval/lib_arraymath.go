@@ -200,9 +200,8 @@ func mapFunction(name string) plain {
 	case "clear":
 		return func(s *site, a []float64) float64 {
 			o := s.h.change(s.at, a[0], "map")
-			o.n, o.keys = o.n[:0], o.keys[:0]
-			clear(o.numbers)
-			clear(o.texts)
+			o.n, o.keys, o.pairs = nil, nil, 0
+			o.index()
 			return math.NaN()
 		}
 	case "keys", "values":
@@ -240,12 +239,17 @@ func mapNew(s *site, _ []float64) float64 {
 	case len(s.call.Elems) == 2:
 		o.key, o.elem = s.call.Elems[0], s.call.Elems[1]
 	}
+	o.index()
+	return s.h.add(o)
+}
+
+// index gives a map without pairs the index of its keys.
+func (o *object) index() {
 	if o.key != nil && o.key.Kind == check.String {
 		o.texts = map[string]int{}
 	} else {
 		o.numbers = map[float64]int{}
 	}
-	return s.h.add(o)
 }
 
 // lookup finds the place of a key, -1 if there is none.
@@ -282,8 +286,14 @@ func (s *site) put(handle, key, value float64) float64 {
 	if len(o.n) >= maxElements/2 {
 		s.m.fail(s.at, CodeMemory, "A map has more than %d pairs.", maxElements/2)
 	}
-	s.grown(4)
-	o.keys, o.n = append(o.keys, key), append(o.n, value)
+	if len(o.keys) >= o.pairs {
+		s.h.grow(pairWords)
+		o.pairs++
+	}
+	before := cap(o.n)
+	if o.keys, o.n = append(o.keys, key), append(o.n, value); cap(o.n) > before {
+		s.h.grow(cap(o.n) - before)
+	}
 	s.h.index(o, key, len(o.n)-1)
 	return math.NaN()
 }

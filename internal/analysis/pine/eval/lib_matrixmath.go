@@ -83,8 +83,8 @@ func matrixMath(name string) plain {
 			if len(o.n)+len(other.n) > maxElements {
 				s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
 			}
+			s.h.grow(len(other.n))
 			o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
-			s.grown(len(other.n))
 			return a[0]
 		}
 	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":

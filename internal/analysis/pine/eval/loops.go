@@ -13,27 +13,30 @@ const tolerance = 1e-10
 // loopBody compiles the body of a loop, whose calls can run several times a bar, and counts
 // its turns.
 func (c *compiler) loopBody(b *check.Block, dst []*float64) stmt {
-	run, at := c.loopBlock(b, dst)
+	run, at, turn := c.loopBlock(b, dst)
 	m := c.m
 	return func() signal {
-		if m.left--; m.left < 0 {
-			m.outOfSteps(at)
+		if m.left -= turn; m.left < 0 {
+			m.pause(at)
 		}
 		return run()
 	}
 }
 
-// loopBlock compiles the body of a loop that counts its turns itself, and says where it is.
-func (c *compiler) loopBlock(b *check.Block, dst []*float64) (run stmt, at syntax.Pos) {
+// loopBlock compiles the body of a loop that counts its turns itself. It says where the body
+// is and how many steps a turn takes.
+func (c *compiler) loopBlock(b *check.Block, dst []*float64) (run stmt, at syntax.Pos, turn int64) {
 	c.loops++
 	defer func() { c.loops-- }()
+	before := c.nodes
 	run = c.block(b, dst)
+	turn = c.weight(before)
 	if len(b.Stmts) > 0 {
 		at = b.Stmts[0].Where().From
 	} else if b.Value != nil {
 		at = b.Value.Where().From
 	}
-	return run, at
+	return run, at, turn
 }
 
 func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
@@ -44,7 +47,7 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 		step = c.num(e.Step)
 	}
 	empty := c.blank(e.T, dst)
-	block, inside := c.loopBlock(e.Body, dst)
+	block, inside, turn := c.loopBlock(e.Body, dst)
 	body := marked(block, counter.ring)
 	_, fixed := e.To.(*check.Const)
 	m, at, p, every := c.m, e.From.Where().From, counter.p, e.Again && !fixed
@@ -66,8 +69,8 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 				return next
 			}
 			*p = i
-			if m.left--; m.left < 0 {
-				m.outOfSteps(inside)
+			if m.left -= turn; m.left < 0 {
+				m.pause(inside)
 			}
 			if body() == leave {
 				return next
@@ -84,15 +87,17 @@ func (c *compiler) forInto(e *check.For, dst []*float64) stmt {
 func (c *compiler) whileInto(e *check.While, dst []*float64) stmt {
 	empty := c.blank(e.T, dst)
 	c.loops++
+	before := c.nodes
 	cond := c.cond(e.Cond)
+	turn := c.weight(before)
 	c.loops--
 	body := c.loopBody(e.Body, dst)
 	m, at := c.m, e.From
 	return func() signal {
 		empty()
 		for cond() {
-			if m.left--; m.left < 0 {
-				m.outOfSteps(at)
+			if m.left -= turn; m.left < 0 {
+				m.pause(at)
 			}
 			if body() == leave {
 				break

@@ -18,18 +18,34 @@ import (
 type Limits struct {
 	BarSteps   int64 // on one bar
 	TotalSteps int64 // in the life of a machine, 0 for no bound
-	Memory     int   // bytes
+	Memory     int   // bytes held
 	Instances  int   // written calls of the whole tree
+
+	// Processor time, in the life of a machine or, if that is 0, on each bar; 0 for no bound.
+	TotalTime, BarTime time.Duration
+
+	// Made is how many bytes may be made, kept or not, in the life of a machine with
+	// TotalTime and on each bar of another; 0 for no bound.
+	Made int64
 }
 
 // ChartLimits are the limits of a chart.
 func ChartLimits() Limits {
-	return Limits{BarSteps: 2_000_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}
+	return Limits{
+		BarSteps: 2_000_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000, TotalTime: 2 * time.Second, Made: 4 << 30,
+	}
+}
+
+// BacktestLimits are the limits of a strategy over a history.
+func BacktestLimits() Limits {
+	return Limits{
+		BarSteps: 200_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000, TotalTime: 10 * time.Second, Made: 16 << 30,
+	}
 }
 
 // AlertLimits are the limits of a stream that an alert waits on.
 func AlertLimits() Limits {
-	return Limits{BarSteps: 200_000, Memory: 8 << 20, Instances: 20_000}
+	return Limits{BarSteps: 200_000, Memory: 8 << 20, Instances: 20_000, BarTime: 100 * time.Millisecond, Made: 64 << 20}
 }
 
 // Symbol describes the instrument of the chart, for syminfo.
@@ -116,8 +132,13 @@ type Machine struct {
 	newest     bool
 	confirmed  bool
 	closeTime  int64
-	left       int64
+	meter      *meter
+	watching   bool  // this machine has started the watch of the meter
+	inner      bool  // the machine of a request, whose bars are part of another's
+	left       int64 // steps until the next look at the clock
+	reserve    int64 // steps of this bar after that
 	budget     int64 // steps of this bar at its begin
+	base       int   // steps of each bar, for what is not counted while it runs
 	spent      int64 // steps of kept bars
 	place      syntax.Pos
 	failed     error
@@ -158,12 +179,22 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 	if env.Limits == (Limits{}) {
 		env.Limits = ChartLimits()
 	}
-	m = &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1}
-	m.heap.m = m
-	defer func() { m.caught(recover(), &err) }()
+	m = newMachine(p, env, &meter{run: env.Run, limits: env.Limits})
+	defer func() {
+		m.unwatch()
+		if m.caught(recover(), &err); err != nil {
+			m.Close()
+		}
+	}()
 	c := &compiler{m: m, prog: p, version: p.Version, library: library()}
 	c.program()
 	return m, nil
+}
+
+func newMachine(p *check.Program, env Env, t *meter) *Machine {
+	m := &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1, meter: t}
+	m.heap.m = m
+	return m
 }
 
 // caught turns a panic of a script into an error.
@@ -205,8 +236,18 @@ func (m *Machine) Keep(bar market.Bar) error {
 	for _, r := range m.rings {
 		r.commit()
 	}
-	m.spent += m.budget - m.left
+	m.spent += m.Steps()
 	m.heap.endBar()
+	if m.meter.held > m.meter.granted {
+		m.failed = m.settle()
+	}
+	return m.failed
+}
+
+// settle counts the memory by which histories have grown.
+func (m *Machine) settle() (err error) {
+	defer func() { m.caught(recover(), &err) }()
+	m.hold(m.place, 0)
 	return nil
 }
 
@@ -243,6 +284,7 @@ func (m *Machine) begin() error {
 	m.savedKeep = m.keep.save(m.savedKeep[:0])
 	m.savedSlab = m.slab.Snapshot(m.savedSlab)
 	m.savedSize, m.savedMade = m.heap.size, m.heap.made
+	m.meter.owed += int64(len(m.savedKeep)+len(m.savedSlab)) / wordsAStep
 	m.heap.begin()
 	m.undoNeeded = true
 	return nil
@@ -289,14 +331,13 @@ func (m *Machine) run() (err error) {
 		if !done {
 			m.caught(recover(), &err)
 		}
+		if m.watching {
+			m.unwatch()
+		}
 	}()
 	m.index++
 	m.setPrices()
-	m.budget = m.env.Limits.BarSteps
-	if total := m.env.Limits.TotalSteps; total > 0 {
-		m.budget = min(m.budget, total-m.spent)
-	}
-	m.left = m.budget
+	m.beginSteps()
 	if len(m.messages)+len(m.fires)+len(m.logs) > 0 {
 		m.messages, m.fires, m.logs = m.messages[:0], m.fires[:0], m.logs[:0]
 	}
@@ -308,6 +349,21 @@ func (m *Machine) run() (err error) {
 	m.body()
 	done = true
 	return nil
+}
+
+// beginSteps gives a bar its steps.
+func (m *Machine) beginSteps() {
+	before := m.Steps()
+	m.budget = m.env.Limits.BarSteps
+	if total := m.env.Limits.TotalSteps; total > 0 {
+		m.budget = min(m.budget, total-m.spent)
+	}
+	m.left = min(m.budget, slice)
+	m.reserve = m.budget - m.left
+	if !m.inner {
+		m.meter.beginBar()
+	}
+	m.owe(m.place, int(before)+m.base)
 }
 
 // loadHoisted sets what was computed ahead for this bar.
@@ -382,7 +438,7 @@ func (m *Machine) ends() int64 {
 }
 
 // Steps returns how many steps the last bar took.
-func (m *Machine) Steps() int64 { return m.budget - m.left }
+func (m *Machine) Steps() int64 { return m.budget - m.left - m.reserve }
 
 // Index returns the bar_index of the last bar, -1 before the first.
 func (m *Machine) Index() int { return m.index }

@@ -71,10 +71,11 @@ type ring struct {
 	compact bool
 	handles bool // the values are handles
 	always  bool // set on every bar
+	meter   *meter
 }
 
-func newRing(now *float64, limit int) *ring {
-	return &ring{now: now, held: math.NaN(), max: max(limit, 1)}
+func newRing(now *float64, limit int, t *meter) *ring {
+	return &ring{now: now, held: math.NaN(), max: max(limit, 1), meter: t}
 }
 
 // back returns the value k bars before this one, k at least 1.
@@ -112,6 +113,7 @@ func (r *ring) commit() {
 // grow doubles the buffer, the oldest value first.
 func (r *ring) grow() {
 	size := min(max(2*len(r.buf), 8), r.max)
+	r.meter.held += 8 * int64(size-len(r.buf)) // the machine looks at it after the bar
 	next := make([]float64, size)
 	n := copy(next, r.buf[r.head:])
 	copy(next[n:], r.buf[:r.head])
@@ -143,6 +145,7 @@ func (r *ring) load(src []float64) ([]float64, bool) {
 		size = min(max(2*size, 8), r.max)
 	}
 	r.held, r.n, r.ran = src[0], n, false
+	r.meter.held += 8 * int64(size-len(r.buf))
 	r.buf, r.head = make([]float64, size), 0
 	copy(r.buf, src[2:2+n])
 	if size > 0 {

@@ -40,7 +40,7 @@ func (c *compiler) binary(e *check.Binary) num {
 				return math.NaN()
 			}
 			c.m.place = at
-			return h.newText(h.text(a) + h.text(b))
+			return h.joined(a, b)
 		}
 	}
 	p, q := c.address(e.X), c.address(e.Y)
@@ -175,6 +175,7 @@ func binaryCalls(op check.Op, x, y num) num {
 
 // cond compiles a bool to a condition; na counts as false.
 func (c *compiler) cond(e check.Expr) func() bool {
+	c.node()
 	switch e := e.(type) {
 	case *check.Binary:
 		if e.Op >= check.Eq && e.Op <= check.Ge {
@@ -244,7 +245,7 @@ func (c *compiler) equal(t *check.Type) func(a, b float64) bool {
 	case check.Float:
 		return near
 	case check.String, check.Option:
-		return func(a, b float64) bool { return a == a && b == b && h.text(a) == h.text(b) }
+		return func(a, b float64) bool { return a == a && b == b && h.same(a, b) }
 	default:
 		return func(a, b float64) bool { return a == b }
 	}

@@ -243,6 +243,8 @@ func Frames(p *check.Program, env Env) []Frame {
 		}
 		return nil, nil
 	}
-	_, _ = New(p, env) // what cannot be compiled is an error when it runs
+	if m, err := New(p, env); err == nil { // what cannot be compiled is an error when it runs
+		m.Close()
+	}
 	return all
 }

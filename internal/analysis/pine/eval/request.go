@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 
-	"candela/internal/analysis/calc"
 	"candela/internal/analysis/pine/check"
 	"candela/internal/analysis/pine/syntax"
 	"candela/internal/market"
@@ -87,8 +86,8 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 		env.Symbol = symbolOf(symbol)
 	}
 	env.Limits.TotalSteps = 0
-	child := &Machine{prog: c.prog, env: env, slab: calc.NewSlab(), index: -1}
-	child.heap.m = child
+	child := newMachine(c.prog, env, parent.meter)
+	child.inner = true
 	r := &request{m: parent, child: child, frame: f, gaps: q.Gaps, lookahead: q.Lookahead, at: q.Call.Where().From, feed: outside}
 	types := []*check.Type{q.Expr.Type()}
 	if types[0].Kind == check.TupleKind {

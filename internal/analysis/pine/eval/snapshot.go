@@ -190,7 +190,8 @@ func (h *heap) load(src []float64) ([]float64, bool) {
 		return nil, false
 	}
 	n := int(src[0])
-	h.size, h.made, h.bars = int(src[1]), int(src[2]), int(src[3])
+	h.resize(int(src[1]))
+	h.made, h.bars = int(src[2]), int(src[3])
 	src = src[4:]
 	h.objects = h.objects[:h.fixed]
 	for range n {
