@@ -54,7 +54,23 @@ func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Fac
 	default:
 		l.proposeChange(&p, r, leg)
 	}
+	if r.ReduceOnly {
+		l.awaitCancels(&p)
+	}
 	return p, nil
+}
+
+// awaitCancels lets a proposal wait for stops and targets that the plan no longer asks for and whose cancel
+// has no answer, if they may still hold what it needs: they would close it a second time.
+func (l *loop) awaitCancels(p *proposal) {
+	if p.intent.Unclear != nil || l.freeUnits(p.asked.Symbol, orderIDs(p.ends)...).GreaterThanOrEqual(p.asked.Quantity) {
+		return
+	}
+	for _, o := range l.book.Legs(p.asked.Symbol) {
+		if !o.CancelRequested.IsZero() && !o.Local() && !slices.Contains(orderIDs(p.ends), o.ID) {
+			p.ends = append(p.ends, o)
+		}
+	}
 }
 
 // asPlan returns a request to close a position at a price that is not there yet as a change of the

@@ -201,8 +201,10 @@ func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) str
 	dust := dec("12").Div(s.last())
 	for key, quantity := range want {
 		has := left[key]
-		if strings.Contains(key, "trail ") && has.IsZero() {
-			key, has = s.standIn(m, key, left)
+		if !strings.Contains(key, "trail 0") && has.LessThan(quantity) {
+			other, instead := s.standIn(m, key, left)
+			has = has.Add(instead)
+			delete(left, other)
 		}
 		if has.Sub(quantity).Abs().GreaterThan(dust) {
 			return fmt.Sprintf("%s: %v at the venue, %v in the plan %v", key, has, quantity, m)
@@ -218,12 +220,12 @@ func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) str
 }
 
 // standIn returns the stop that is in place of a trail: at a price, with the same target.
-func (s *planSequence) standIn(m planModel, key string, left map[string]decimal.Decimal) (string, decimal.Decimal) {
+func (*planSequence) standIn(m planModel, key string, left map[string]decimal.Decimal) (string, decimal.Decimal) {
+	_, target, _ := strings.Cut(key, "target ")
 	for other, has := range left {
-		_, target, _ := strings.Cut(key, "target ")
 		if strings.HasSuffix(other, "trail 0 target "+target) && !slices.ContainsFunc(m.lines, func(l modelLine) bool { return legKey(l.stop, l.trail, l.target) == other }) {
 			return other, has
 		}
 	}
-	return key, left[key]
+	return "", decimal.Zero
 }

@@ -59,14 +59,17 @@ func (m *planModel) enter(id string, p order.Protection) {
 }
 
 // protect changes the prices of what a call is for: a line by its ID, else the whole position, what has
-// no line, a line of this quantity, or a part of the only line. It reports false where that is not clear.
-func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.Protection, slack, least decimal.Decimal) bool {
+// no line, a line of this quantity, or a part of the only line. What exits close that have no answer yet is
+// set apart from what has no line. It reports false where it is not clear.
+func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.Protection, apart, slack, least decimal.Decimal) bool {
 	is := func(all decimal.Decimal) bool {
 		return all.IsPositive() && (quantity.GreaterThan(all) && quantity.LessThanOrEqual(all.Add(slack)) || quantity.LessThanOrEqual(all) && all.Sub(quantity).LessThan(least))
 	}
-	bare := m.bare().Truncate(5)
+	bare := decimal.Max(m.bare().Sub(apart), decimal.Zero)
+	whole := bare.Add(m.held.Sub(m.bare()))
+	bare = bare.Truncate(5)
 	switch {
-	case line == "" && is(m.held):
+	case line == "" && is(whole):
 		for i := range m.lines {
 			m.lines[i].name(p)
 		}
