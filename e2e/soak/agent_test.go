@@ -182,18 +182,32 @@ func (a *agent) enter(m *market) {
 	if r.Average != nil && !a.w.site.real { // on paper a leg that trails begins with the price of the fill
 		best = decimal.Max(best, *r.Average)
 	}
-	a.conclude(m, since, before, r, m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), best, w))
+	after := []plan{m.plan.bought(r.ID, quantity.Sub(quantity.Mul(a.w.fee)), best, w)}
+	if r.Average != nil && apart(*r.Average, m.price) {
+		// It traded at an older price, so that the last move comes after it.
+		if met := after[0].moved(m.price); after[0].near(m.price) {
+			after = append(after, met)
+		} else {
+			after[0] = met
+		}
+	}
+	a.conclude(m, since, before, r, after...)
+}
+
+// apart reports whether a fill differs from the price by more than the slippage on paper.
+func apart(fill, price decimal.Decimal) bool {
+	return fill.Sub(price).Abs().GreaterThan(price.Mul(decimal.New(1, -3)))
 }
 
 // conclude settles after an order that trades at once or not at all.
-func (a *agent) conclude(m *market, since time.Time, before look, r result, after plan) {
+func (a *agent) conclude(m *market, since time.Time, before look, r result, after ...plan) {
 	switch {
 	case r.refused != nil:
 		a.settle(m, since, before, m.plan)
 	case r.Status == "filled" && !r.lost:
-		a.settle(m, since, before, after)
+		a.settle(m, since, before, after...)
 	default:
-		a.settle(m, since, before, after, m.plan)
+		a.settle(m, since, before, append(after, m.plan)...)
 	}
 }
 

@@ -237,7 +237,8 @@ func (l *look) wide(plans []plan, before, fee decimal.Decimal) string {
 	}
 	for i := range l.open {
 		o := &l.open[i]
-		if key, ok := o.protects(); ok && key.kind != targetLeg && !o.waits() && o.Status != "pending_cancel" {
+		// An order without an answer may not be at the venue, and its legs then wait for nothing.
+		if key, ok := o.protects(); ok && key.kind != targetLeg && !o.waits() && (!o.unsure() || o.Filled.IsPositive()) {
 			sum = sum.Add(o.left())
 			if key.kind == stopLeg && o.Stop.LessThan(lowest.Sub(tick)) {
 				return fmt.Sprintf("a stop works at %s, and no plan has one below %s", o.Stop, lowest)
