@@ -46,6 +46,7 @@ func (l *loop) saveWatched(now time.Time, last bool) {
 	if len(l.held.triggers) == 0 || l.fenced != nil || len(l.held.unchecked) > 0 || !last && now.Sub(l.held.savedAt) < watchSaveInterval {
 		return
 	}
+	l.saveTrails(now, true)
 	data, err := json.Marshal(watchedJSON{now})
 	if err == nil {
 		err = l.cfg.Store.SaveState(l.drainCtx, l.systemCaller(), heldName, data)

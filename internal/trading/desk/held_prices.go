@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/market"
 	"candela/internal/market/provider"
 	"candela/internal/trading/order"
@@ -186,29 +184,6 @@ func (l *loop) checkQuotes(now time.Time) {
 	}
 }
 
-const (
-	trailSaveInterval = 10 * time.Second // at least between two records of a trail
-	trailSaveStep     = 0.1              // of the distance of a trail: smaller moves are not recorded
-)
-
-// saveTrails records how far trails have followed the price, so that a restart goes on from
-// there; all of them at the end, else those that moved far enough.
-func (l *loop) saveTrails(now time.Time, all bool) {
-	var events []order.Event
-	for id, t := range l.held.triggers {
-		if t.Best() == t.saved || !all && (now.Sub(t.savedAt) < trailSaveInterval || !t.movedFrom(t.saved, trailSaveStep)) {
-			continue
-		}
-		if o, ok := l.book.Order(id); ok && (o.Local() && o.Status == order.Held || followed(o)) {
-			events = append(events, order.Event{Kind: order.KindTrailed, OrderID: id, At: now, Price: decimal.NewFromFloat(t.Best())})
-			t.saved, t.savedAt = t.Best(), now
-		}
-	}
-	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.WarnContext(l.drainCtx, "trail save failed", "error", err)
-	}
-}
-
 // movedFrom reports whether a trail has moved by this fraction of its distance.
 func (t *heldTrigger) movedFrom(saved, fraction float64) bool {
 	return math.Abs(t.Best()-saved) >= math.Abs(t.Best()-t.Level())*fraction
@@ -258,6 +233,7 @@ func (l *loop) renewTriggers(held []order.Order) (changed bool) {
 			if o.Local() {
 				l.checkMissed(o)
 			}
+			l.followMissed(o)
 		}
 	}
 	for id := range l.held.triggers {

@@ -162,7 +162,8 @@ func (l *loop) run(ctx context.Context) error {
 			l.receive(r)
 			l.notifyDeferred()
 		case <-l.watches.moved:
-			if !l.checkPrices() {
+			reached := l.checkPrices()
+			if l.saveTrails(l.now(), false); !reached {
 				continue
 			}
 		case <-ticker.C:

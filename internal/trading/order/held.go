@@ -90,7 +90,7 @@ func NewTrigger(o Order) Trigger {
 	}
 	if o.TrailPercent.IsPositive() {
 		t.trail, t.level = o.TrailPercent.InexactFloat64()/100, 0
-		t.follow(o.Best.InexactFloat64())
+		t.Follow(o.Best.InexactFloat64())
 	}
 	return t
 }
@@ -111,12 +111,12 @@ func (t *Trigger) See(low, high float64) bool {
 	if t.level > 0 && (worst == t.level || (worst < t.level) == t.falls) {
 		return true
 	}
-	t.follow(best)
+	t.Follow(best)
 	return false
 }
 
-// follow moves a trail when the price is better than any before.
-func (t *Trigger) follow(price float64) {
+// Follow moves a trail when the price is better than any before.
+func (t *Trigger) Follow(price float64) {
 	if t.trail == 0 || price <= 0 || t.best > 0 && (price == t.best || (price > t.best) != t.falls) {
 		return
 	}
