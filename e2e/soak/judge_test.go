@@ -94,6 +94,10 @@ func (w *world) fate(one *alert, f firing, came, active bool, prices []priced, e
 	if one.kind == closes {
 		due := closedDue(one, prices, end.Add(-15*time.Second))
 		switch {
+		case one.either && active:
+			return "it was cancelled or fired, and is listed"
+		case one.either && !came:
+			return ""
 		case !one.cancelled.IsZero() && came && one.cancelled.Before(f.Triggered):
 			return "it was cancelled and fired at " + clock(f.Triggered)
 		case came && !closedCause(one, prices, f.Triggered):

@@ -93,20 +93,7 @@ func (l *look) differs(p plan, price, fee decimal.Decimal) string {
 		wrong = append(wrong, fmt.Sprintf("%s is held", l.held))
 	}
 	got, must := l.legs(), p.legs()
-	for _, one := range p.lines {
-		if key := (leg{trailLeg, one.trail.String()}); one.trail.IsPositive() && got[key].LessThan(must[key]) {
-			for other, quantity := range got {
-				at := decimal.Zero
-				if other.kind == stopLeg {
-					at = decimal.RequireFromString(other.at)
-				}
-				if _, asked := must[other]; !asked && at.GreaterThanOrEqual(one.level().Sub(tick)) && !quantity.Sub(one.quantity).IsNegative() {
-					got[key] = got[key].Add(quantity)
-					delete(got, other)
-				}
-			}
-		}
-	}
+	p.standIns(got, must, fee)
 	for key, quantity := range must {
 		if more := got[key].Sub(quantity); more.IsNegative() || more.GreaterThan(got[key].Mul(fee)) {
 			wrong = append(wrong, fmt.Sprintf("%s at %s is open for %s and should be for %s", key.kind, key.at, got[key], quantity))
@@ -124,6 +111,28 @@ func (l *look) differs(p plan, price, fee decimal.Decimal) string {
 	}
 	slices.Sort(wrong)
 	return strings.Join(wrong, "; ")
+}
+
+// standIns counts stops that stand in the place of trails as these. A line with a higher level comes first, because
+// a stop at its level is also above that of the others.
+func (p plan) standIns(got, must map[leg]decimal.Decimal, fee decimal.Decimal) {
+	lines := slices.SortedFunc(slices.Values(p.lines), func(a, b line) int { return b.level().Cmp(a.level()) })
+	for _, one := range lines {
+		key := leg{trailLeg, one.trail.String()}
+		for other, quantity := range got {
+			lacks := decimal.Min(must[key].Sub(got[key]), one.quantity)
+			if _, asked := must[other]; !one.trail.IsPositive() || !lacks.IsPositive() || asked || other.kind != stopLeg || quantity.LessThan(lacks) || decimal.RequireFromString(other.at).LessThan(one.level().Sub(tick)) {
+				continue
+			}
+			if left := quantity.Sub(lacks); left.GreaterThan(quantity.Mul(fee)) {
+				got[other] = left
+			} else {
+				lacks = quantity
+				delete(got, other)
+			}
+			got[key] = got[key].Add(lacks)
+		}
+	}
 }
 
 // loose returns the trails whose level is further from the market than the plan's.

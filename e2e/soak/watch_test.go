@@ -23,6 +23,7 @@ type alert struct {
 	made, acked      time.Time
 	due              time.Time // when the price passed it; zero for not yet
 	cancelled        time.Time // when the cancel was acknowledged
+	either           bool      // it was cancelled by a call without an answer, or a minute fired it before
 }
 
 // passed reports whether a price makes an alert on prices due.

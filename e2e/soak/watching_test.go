@@ -89,9 +89,12 @@ func (a *agent) cancelAlert(m *market) {
 	m.alerts = slices.Delete(m.alerts, at, at+1)
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
-	if err == nil || one.kind != closes {
+	switch {
+	case err == nil || one.kind != closes:
 		one.cancelled = time.Now()
-	} else { // it has fired by the close of a minute
+	case lost:
+		one.either = true
+	default: // it has fired by the close of a minute
 		one.due = time.Now()
 	}
 }
