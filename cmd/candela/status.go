@@ -98,6 +98,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	if n := s.NotEvaluated; n > 0 {
 		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
 	}
+	if n := s.Broken; n > 0 {
+		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; list_alerts says why\n", n, choose(n, "is", "are"), choose(n, "it", "them"))
+	}
 	for _, r := range s.Receivers {
 		if r.Problem != "" {
 			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))

@@ -86,7 +86,7 @@ func (t *trading) firings() []console.Firing {
 			break
 		}
 		seq = entry.Seq
-		if fired, ok := alert.ParseFired(entry.Data); ok {
+		if fired, ok := alert.ParseFired(entry.Data); ok && fired.State == "" { // others wait and are idle
 			all = append(all, console.Firing{Fired: fired, Seq: entry.Seq})
 		}
 	}

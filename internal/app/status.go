@@ -13,6 +13,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/analysis/pine"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
@@ -20,6 +23,7 @@ import (
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store"
+	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
@@ -61,9 +65,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		}
 		s.Alerts = len(alerts)
 		for i := range alerts {
-			if t.engine.NotEvaluated(&alerts[i]) != "" {
-				s.NotEvaluated++
-			}
+			countIdle(&s, &alerts[i], t.engine.NotEvaluated)
 		}
 		now, haltFiles, known := t.status(ctx)
 		if !known {
@@ -91,10 +93,23 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	}
 }
 
+// countIdle counts an alert if nothing evaluates it. notEvaluated may be nil.
+func countIdle(s *control.Status, a *alert.Alert, notEvaluated func(*alert.Alert) string) {
+	switch {
+	case a.IsBroken():
+		s.Broken++
+	case a.IsSetAside():
+		s.SetAside++
+	case notEvaluated != nil && notEvaluated(a) != "":
+		s.NotEvaluated++
+	}
+}
+
 // addManyStatus adds the accounts of all owners together. What an owner has is for the owner.
 func (t *trading) addManyStatus(ctx context.Context, rt Runtime, s *control.Status) {
 	alerts := t.engine.Status()
-	s.Alerts, s.NotEvaluated = alerts.Alerts, alerts.NotEvaluated
+	s.Alerts, s.NotEvaluated = alerts.Alerts+alerts.Broken+alerts.SetAside, alerts.NotEvaluated
+	s.Broken, s.SetAside = alerts.Broken, alerts.SetAside
 	now, haltFiles, known := t.status(ctx)
 	if !known {
 		return
@@ -224,17 +239,26 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	err = readStore(ctx, stored, filepath.Join(home, statedir.HaltName), &s)
+	library := indicator.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
+	err = readStore(ctx, stored, library, filepath.Join(home, statedir.HaltName), &s)
 	return s, errors.Join(err, stored.Close())
 }
 
 // readStore adds the contents of a store to s.
-func readStore(ctx context.Context, from store.Store, haltFile string, s *control.Status) error {
-	for _, err := range from.Alerts(ctx) {
-		if err != nil {
+func readStore(ctx context.Context, from store.Store, library indicator.Library, haltFile string, s *control.Status) error {
+	usable := alert.NewIndexOf(library)
+	for a, err := range from.Alerts(ctx) {
+		if err != nil && a.ID == "" {
 			return err
 		}
+		if err == nil && a.Idle == nil {
+			err = usable.AddInactive(a)
+		}
+		if err != nil {
+			a.MarkBroken(err)
+		}
 		s.Alerts++
+		countIdle(s, &a, nil)
 	}
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus

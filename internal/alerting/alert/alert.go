@@ -30,13 +30,14 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// Firing is an alert whose condition came true, or that ended because its script failed.
+// Firing is an alert whose condition came true, that ended because its script failed, or that
+// stays and is not evaluated any more.
 type Firing struct {
 	Alert
 	Value float64   // the price that reached the threshold, or the signal's value
 	At    time.Time // when the condition came true
 	Late  bool      // found in bars that were missed when they closed
-	Error string    // why it can fire no more; "" for a condition that came true
+	Error string    // why it cannot fire; "" for a condition that came true
 }
 
 // Failed returns the firing which reports that an alert has ended because its script failed
@@ -80,6 +81,9 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	if f.Error != "" {
 		dst = strictjson.AppendString(append(dst, `,"error":`...), f.Error)
 	}
+	if f.Idle != nil {
+		dst = strictjson.AppendString(append(dst, `,"state":`...), f.Idle.State)
+	}
 	if f.Repeat.Repeats() {
 		dst = fmt.Appendf(dst, `,"fire":%d,"max_fires":%d`, f.State.Fires, f.Repeat.MaxFires)
 	}
@@ -89,8 +93,8 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 // appendCondition appends the condition, with a sentence for the types that clients have
 // not known from the beginning.
 func (f *Firing) appendCondition(dst []byte) []byte {
-	dst = f.Condition.appendOpen(dst)
-	if f.Extended() {
+	dst = f.appendOpenCondition(dst)
+	if f.Extended() || f.Idle != nil {
 		dst = strictjson.AppendString(append(dst, `,"describe":`...), f.Describe())
 	}
 	return append(dst, '}')
@@ -146,7 +150,8 @@ type Fired struct {
 	At    time.Time `json:"triggered_at"`
 	Note  string    `json:"note"`
 	Late  bool      `json:"late"`
-	Error string    `json:"error"` // why the alert ended without having fired
+	Error string    `json:"error"` // why the alert ended without having fired, or is not evaluated
+	State string    `json:"state"` // Broken or SetAside of an alert that stays; "" for any other
 }
 
 // indicatorName is the name of an indicator, which may be an object with its parameters.

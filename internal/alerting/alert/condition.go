@@ -186,6 +186,9 @@ type Alert struct {
 	BarOpen time.Time
 
 	State State
+
+	// Idle says why nothing evaluates the alert; nil for one that is evaluated.
+	Idle *Idle
 }
 
 // Extended reports whether the alert needs more than the three first types and one

@@ -18,6 +18,8 @@ func (a *Alert) Describe() string {
 		on += " on " + a.Interval.String()
 	}
 	switch c := &a.Condition; c.Type {
+	case 0:
+		return a.unreadable()
 	case PriceAbove:
 		b.WriteString(symbol + " trades at or above " + number(c.Threshold))
 	case PriceBelow:

@@ -151,7 +151,7 @@ func (l *loop) checkLimit(a *alert.Alert) error {
 		return nil
 	}
 	alerts, symbols := l.cfg.Limit(a.Owner)
-	if n := l.index.Count(a.Owner); n >= alerts {
+	if n := l.index.Count(a.Owner) + len(l.idleOf(a.Owner)); n >= alerts {
 		return &fault.Error{
 			Kind: fault.Conflict, Code: "too_many_alerts", Value: strconv.Itoa(n), Allowed: fmt.Sprintf("at most %d active alerts", alerts),
 			Message: fmt.Sprintf("%d alerts are active and your plan has %d; cancel_alert removes one, list_alerts shows them", n, alerts),
@@ -213,6 +213,9 @@ func (e *Engine) Cancel(ctx context.Context, caller principal.Caller, alertID st
 
 // remove removes an alert that the store no longer has.
 func (l *loop) remove(name Name) {
+	if a, idle := l.idle[name.ID]; idle && a.Owner == name.Owner {
+		delete(l.idle, name.ID)
+	}
 	if a, ok := l.index.Remove(name.Owner, name.ID); ok {
 		l.markUnused(a.Dependency())
 	}
@@ -220,7 +223,7 @@ func (l *loop) remove(name Name) {
 
 // Alerts lists the active alerts of the caller in the order of their creation.
 func (e *Engine) Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error) {
-	return e.unexpired(ctx, caller, func(l *loop) []alert.Alert { return l.index.List(caller.Subject) })
+	return e.unexpired(ctx, caller, func(l *loop) []alert.Alert { return l.listed(caller.Subject) })
 }
 
 // AlertsOn lists the active alerts of the caller on one instrument, named with or
@@ -233,14 +236,30 @@ func (e *Engine) AlertsOn(ctx context.Context, caller principal.Caller, s market
 	return e.unexpired(ctx, caller, func(l *loop) []alert.Alert { return l.index.ListOn(caller.Subject, s) })
 }
 
-// unexpired lists alerts without those that have expired and are not removed yet.
+// unexpired lists alerts without those that have expired and are not removed yet. An idle one stays
+// until it is cancelled or evaluated again: it may have come true before it expired.
 func (e *Engine) unexpired(ctx context.Context, caller principal.Caller, list func(*loop) []alert.Alert) ([]alert.Alert, error) {
 	all, err := askFor(ctx, e, caller, func(l *loop) ([]alert.Alert, error) { return list(l), nil })
 	now := e.cfg.Now()
-	return slices.DeleteFunc(all, func(a alert.Alert) bool { return !a.Expires.IsZero() && !a.Expires.After(now) }), err
+	return slices.DeleteFunc(all, func(a alert.Alert) bool { return a.Idle == nil && !a.Expires.IsZero() && !a.Expires.After(now) }), err
 }
 
-// Scripts returns the scripts that alerts use, by name and version.
+// errUnreadable means that the scripts of an alert are not known.
+var errUnreadable = errors.New("an alert cannot be read, so the scripts that it uses are not known")
+
+// Scripts returns the scripts that alerts use, by name and version. It is an error if the condition
+// of an alert cannot be read.
 func (e *Engine) Scripts(ctx context.Context) (map[string]bool, error) {
-	return ask(ctx, e, func(l *loop) (map[string]bool, error) { return l.index.Scripts(), nil })
+	return ask(ctx, e, func(l *loop) (map[string]bool, error) {
+		used := l.index.Scripts()
+		for _, a := range l.idle {
+			if a.Condition.Type == 0 {
+				return nil, errUnreadable
+			}
+			for _, name := range a.Condition.Scripts() {
+				used[name] = true
+			}
+		}
+		return used, nil
+	})
 }

@@ -34,6 +34,9 @@ type Store interface {
 	CancelAlert(ctx context.Context, by principal.Caller, id string) error
 	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
 	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
+	// ReportAlerts stores a notification about each alert that nothing evaluates, once for each
+	// reason. The alerts stay.
+	ReportAlerts(ctx context.Context, reports []alert.Firing) ([]notify.Entry, error)
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 }
 

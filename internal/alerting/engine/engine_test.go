@@ -65,6 +65,7 @@ type firing struct {
 	Late      bool
 	Fire      int
 	Error     string
+	State     string
 }
 
 // failing is the ledger, which can be made to refuse.

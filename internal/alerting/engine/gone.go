@@ -12,6 +12,9 @@ import (
 // NotEvaluated returns why nothing evaluates an alert, and "" if it is evaluated. It queries no
 // venue.
 func (e *Engine) NotEvaluated(a *alert.Alert) string {
+	if a.Idle != nil {
+		return a.Idle.Reason
+	}
 	if venue := a.Instrument.Venue; venue == "" || e.cfg.Data.HasVenue(venue) {
 		return ""
 	}

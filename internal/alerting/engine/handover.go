@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -63,6 +64,7 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 	for t := range l.trackers() {
 		l.load(t)
 	}
+	l.reportIdle(func(market.Symbol) bool { return true })
 	return nil
 }
 
@@ -77,15 +79,17 @@ func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 }
 
 func (l *loop) list(a *alert.Alert) {
-	if l.index.Has(a.ID) {
+	switch {
+	case l.keepIdle(a):
+	case l.index.Has(a.ID):
 		l.index.Update(a.ID, a.State)
-	} else {
+	default:
 		l.added(a, l.index.AddInactive(*a))
 	}
 }
 
 // errRefused means that an alert of the store is not in the index.
-var errRefused = errors.New("the list lacks alerts whose definition this version does not support")
+var errRefused = errors.New("the list lacks alerts that nothing evaluates")
 
 // Listed returns some of the listed alerts, and the number to call it with for the next ones, 0
 // after the last. It begins with 0. An alert that the store has all the while is among them, also
@@ -97,7 +101,7 @@ func (e *Engine) Listed(ctx context.Context, from int) (alerts []alert.Alert, ne
 		next   int
 	}
 	p, err := ask(ctx, e, func(l *loop) (p page, err error) {
-		if p.alerts, p.next = l.index.Page(from); l.refused {
+		if p.alerts, p.next = l.index.Page(from); len(l.idle) > 0 {
 			err = errRefused
 		}
 		p.alerts = append(p.alerts, l.expired...)
@@ -117,6 +121,9 @@ func (e *Engine) AdoptListed(ctx context.Context, match func(market.Symbol) bool
 	rest, err := ask(ctx, e, func(l *loop) ([]alert.Inactive, error) {
 		return l.index.Inactive(func(d alert.Dependency) bool { return match(d.Instrument) }), nil
 	})
+	if err == nil {
+		err = e.do(ctx, func(l *loop) { l.reportIdle(match) })
+	}
 	for err == nil && len(rest) > 0 {
 		n, alerts := 0, 0
 		for n < len(rest) && alerts < adoptStep {
@@ -166,6 +173,9 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 		for d := range added {
 			l.load(l.track(d))
 		}
+		l.reportIdle(func(s market.Symbol) bool {
+			return slices.ContainsFunc(handed, func(h Handed) bool { return h.Instrument == s })
+		})
 	})
 }
 
@@ -173,6 +183,9 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 // tracker. The unsaved watermark is dropped: it would cover bars that this alert has not
 // seen.
 func (l *loop) adopt(h *Handed) bool {
+	if l.keepIdle(&h.Alert) {
+		return false
+	}
 	if l.cfg.Suspended != nil && l.cfg.Suspended(h.Owner) {
 		l.list(&h.Alert)
 		return false
@@ -221,16 +234,6 @@ func (h *Handed) unseen() (since time.Time, mark int64) {
 	return h.Created, h.Mark
 }
 
-// added reports whether an alert was added, and logs why not: this version may lack its
-// indicator. The store keeps it.
-func (l *loop) added(a *alert.Alert, err error) bool {
-	if err != nil {
-		l.refused = true
-		l.cfg.Log.ErrorContext(l.ctx, "alert not evaluated: unsupported definition", "alert_id", a.ID, "owner", a.Owner, "error", err)
-	}
-	return err == nil
-}
-
 // Abandon stops evaluating the alerts on all instruments except those keep selects, so
 // that another engine can adopt them. It commits firings and saves watermarks first. A
 // firing that cannot be committed is found again by the engine that resumes from the
@@ -274,6 +277,7 @@ func (e *Engine) Ended(ctx context.Context, names []Name) error {
 func (e *Engine) Clear(ctx context.Context) error {
 	return e.do(ctx, func(l *loop) {
 		l.index.RemoveWhere(func(alert.Dependency) bool { return true })
+		clear(l.idle)
 		l.newFirings = l.newFirings[:0]
 		for t := range l.trackers() {
 			l.stopTracking(t)

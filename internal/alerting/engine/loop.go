@@ -44,8 +44,10 @@ type loop struct {
 	attempts                  // to commit
 	commitErr  error          // of the last commit
 
-	refused     bool      // an alert of the store is not in the index
-	brokenRetry time.Time // when broken is stored again after a failure
+	idle        map[string]alert.Alert // stored alerts that nothing evaluates, by ID
+	reports     []alert.Firing         // about idle alerts, not stored yet
+	reportRetry time.Time              // when reports are stored again after a failure
+	brokenRetry time.Time              // when broken is stored again after a failure
 
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
@@ -65,6 +67,7 @@ func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
 		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth), missingVenues: make(map[string]bool),
+		idle: make(map[string]alert.Alert),
 	}
 }
 
@@ -92,6 +95,7 @@ func (l *loop) run() {
 		}
 		l.commit()
 		l.commitBroken()
+		l.commitReports()
 	}
 }
 
@@ -235,9 +239,10 @@ func (l *loop) saveWatermarks() {
 
 // close commits the last firings.
 func (l *loop) close() error {
-	l.retryAt, l.brokenRetry = time.Time{}, time.Time{}
+	l.retryAt, l.brokenRetry, l.reportRetry = time.Time{}, time.Time{}, time.Time{}
 	l.commit()
 	l.commitBroken()
+	l.commitReports()
 	l.saveWatermarks()
 	l.publishStatus(l.cfg.Now())
 	return l.commitErr

@@ -40,6 +40,9 @@ type memory struct {
 func (m *memory) PutAlert(context.Context, principal.Caller, alert.Alert) error { return nil }
 func (m *memory) CancelAlert(context.Context, principal.Caller, string) error   { return nil }
 func (m *memory) ExpireAlerts(context.Context, []alert.Alert) error             { return nil }
+func (m *memory) ReportAlerts(context.Context, []alert.Firing) ([]notify.Entry, error) {
+	return nil, nil
+}
 func (m *memory) SaveMarks(context.Context, map[provider.Sub]int64) error       { return nil }
 func (m *memory) Marks(context.Context) (map[provider.Sub]int64, error)         { return nil, nil }
 func (m *memory) Alerts(context.Context) iter.Seq2[alert.Alert, error] {

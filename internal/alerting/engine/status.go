@@ -19,6 +19,8 @@ type Status struct {
 	Series        int           // rolling windows
 	Loading       int           // prices and windows that are not loaded; their alerts wait
 	NotEvaluated  int           // of Alerts, those on venues that are not set up
+	Broken        int           // stored alerts that this version cannot evaluate
+	SetAside      int           // stored alerts that wait until their owner resumes them
 	Uncommitted   int           // firings that the store has not accepted
 	Failure       string        // the error of the last commit
 	LaggingVenues []string      // venues whose bars are overdue
@@ -46,6 +48,13 @@ func (l *loop) publishStatus(now time.Time) {
 			s.NotEvaluated += l.index.ActiveOn(t.dependency)
 		case !t.ready:
 			s.Loading++
+		}
+	}
+	for _, a := range l.idle {
+		if a.IsBroken() {
+			s.Broken++
+		} else {
+			s.SetAside++
 		}
 	}
 	if l.commitErr != nil {

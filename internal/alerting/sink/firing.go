@@ -49,7 +49,10 @@ func (f *Firing) Text(now time.Time) string {
 	default:
 		b.WriteString(f.Symbol + " " + strings.TrimSpace(f.Interval+" "+string(f.Condition.Indicator)+" "+f.Condition.Signal))
 	}
-	if f.Error != "" {
+	switch {
+	case f.State != "":
+		b.WriteString(": " + idleText(f.State) + f.Error + ". Noticed")
+	case f.Error != "":
 		b.WriteString(": the alert has ended, its script failed. " + f.Error + " The bar closed")
 	}
 	if f.Value != nil {
@@ -67,6 +70,14 @@ func (f *Firing) Text(now time.Time) string {
 		b.WriteString("\n" + f.Note)
 	}
 	return fault.Truncate(b.String(), MaxText)
+}
+
+// idleText says that an alert stays and is not evaluated.
+func idleText(state string) string {
+	if state == alert.SetAside {
+		return "the alert is set aside and not evaluated until you resume it; "
+	}
+	return "the alert is broken and not evaluated; "
 }
 
 // readable formats a value with ten significant digits, without an exponent where that stays

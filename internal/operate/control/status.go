@@ -36,6 +36,8 @@ type Status struct {
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
 
 	NotEvaluated int `json:"alerts_not_evaluated,omitempty"` // of Alerts, those on venues that are not set up
+	Broken       int `json:"alerts_broken,omitempty"`        // of Alerts, those that this version cannot evaluate
+	SetAside     int `json:"alerts_set_aside,omitempty"`     // of Alerts, those that wait until the owner resumes them
 }
 
 // PolicyStatus is the policy in force and its file as it is now.

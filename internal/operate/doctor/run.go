@@ -125,6 +125,20 @@ func (x *examination) held(ctx context.Context) {
 	if s.NotEvaluated > 0 {
 		x.Report(notEvaluated(s.NotEvaluated, s.Alerts))
 	}
+	x.idle(s)
+}
+
+// idle reports the alerts that nothing evaluates because of themselves.
+func (x *examination) idle(s control.Status) {
+	if s.Broken > 0 {
+		x.Report(brokenAlerts(s.Broken, s.Alerts))
+	}
+}
+
+// brokenAlerts is the finding of alerts that this version cannot evaluate.
+func brokenAlerts(n, all int) Finding {
+	return NewWarning("alerts", "list_alerts says why: restore the script under scripts/pinned, start the version of candela that set them, or cancel them",
+		"%d of %d cannot be evaluated by this version", n, all)
 }
 
 // notEvaluated is the finding of alerts on venues that are not set up.

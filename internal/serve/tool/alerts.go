@@ -46,11 +46,20 @@ type alertJSON struct {
 	LastFired string          `json:"last_fired,omitempty"`
 
 	NotEvaluated string `json:"not_evaluated,omitempty"`
+
+	Broken   bool          `json:"broken,omitempty"`
+	SetAside *setAsideJSON `json:"set_aside,omitempty"`
+}
+
+// setAsideJSON says since when an alert is set aside, and why.
+type setAsideJSON struct {
+	At     string `json:"at"`
+	Reason string `json:"reason"`
 }
 
 func toAlertJSON(a alert.Alert) alertJSON {
 	r := alertJSON{
-		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: toConditionJSON(&a.Condition),
+		AlertID: a.ID, Symbol: a.Symbol.String(), Condition: storedConditionJSON(&a),
 		CreatedAt: formatTime(a.Created), Note: a.Note, Describe: a.Describe(),
 	}
 	if a.Interval.Valid() {
@@ -71,7 +80,19 @@ func toAlertJSON(a alert.Alert) alertJSON {
 	if !a.State.LastFired.IsZero() {
 		r.LastFired = formatTime(a.State.LastFired)
 	}
+	if r.Broken = a.IsBroken(); a.IsSetAside() {
+		r.SetAside = &setAsideJSON{At: formatTime(a.Idle.At), Reason: a.Idle.Reason}
+	}
 	return r
+}
+
+// storedConditionJSON returns the condition of an alert as set_alert takes it, or its type alone if
+// it cannot be read.
+func storedConditionJSON(a *alert.Alert) json.RawMessage {
+	if a.Condition.Type == 0 {
+		return a.AppendCondition(nil)
+	}
+	return toConditionJSON(&a.Condition)
 }
 
 // prefixField adds the path of the enclosing field to an error.
@@ -179,7 +200,7 @@ func (t *Trading) listAlerts() toolSpec {
 	return toolSpec{
 		name: name, title: "List alerts", trading: true, scope: principal.Read,
 		description: "List active alerts, oldest first. About 0.3 KB each.",
-		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "As from set_alert without now, with id, not_evaluated.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
+		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "From set_alert, with not_evaluated, broken, set_aside.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)

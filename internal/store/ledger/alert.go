@@ -23,6 +23,7 @@ const (
 	alertCanceled = "alert_canceled"
 	alertExpired  = "alert_expired"
 	alertFired    = "alert_fired"
+	alertReported = "alert_reported"
 )
 
 // PutAlert stores an active alert of the caller's subject.
@@ -56,6 +57,9 @@ func (l *Ledger) PutAlert(ctx context.Context, by principal.Caller, a alert.Aler
 func (l *Ledger) CancelAlert(ctx context.Context, by principal.Caller, id string) error {
 	return l.write(ctx, func(t *tx) error {
 		removed, err := t.removeAlert(id, by.Subject)
+		if err == nil {
+			_, err = t.exec("DELETE FROM states WHERE owner = ? AND name = ?", by.Subject, reportName(id))
+		}
 		if err != nil {
 			return err
 		}
@@ -248,7 +252,9 @@ func (w *words) scanAlert(scan scanner) (alert.Alert, error) {
 	}
 	errs[5] = a.SetRule(rule)
 	if err := cmp.Or(errs[:]...); err != nil {
-		return alert.Alert{ID: a.ID, Owner: a.Owner}, damaged("alert "+a.ID, err)
+		a.Condition, a.OnTick, a.Repeat = alert.Condition{}, false, alert.Repeat{}
+		a.Idle = &alert.Idle{State: alert.Broken, Reason: err.Error(), Kind: kind, Rule: rule}
+		return a, damaged("alert "+a.ID, err)
 	}
 	return a, nil
 }

@@ -38,7 +38,7 @@ func (w *words) scanEntry(scan scanner) (notify.Entry, error) {
 
 // AddEntries stores notifications that another store had, all or none, in their
 // order, and returns them with the numbers that they have here. Their alerts are not
-// active any more, unless they repeat.
+// active any more, unless they repeat or only say that nothing evaluates them.
 func (l *Ledger) AddEntries(ctx context.Context, entries []notify.Entry) ([]notify.Entry, error) {
 	var added []notify.Entry
 	err := l.write(ctx, func(t *tx) error {
@@ -58,14 +58,17 @@ func (l *Ledger) AddEntries(ctx context.Context, entries []notify.Entry) ([]noti
 
 func (t *tx) importEntry(e *notify.Entry) error {
 	var record struct {
-		ID   string `json:"alert_id"`
-		Fire int    `json:"fire"` // of an alert that repeats
+		ID    string `json:"alert_id"`
+		Fire  int    `json:"fire"`  // of an alert that repeats
+		State string `json:"state"` // of an alert that stays and is not evaluated
 	}
 	if err := json.Unmarshal(e.Data, &record); err != nil {
 		return fmt.Errorf("notification %d: %w", e.Seq, err)
 	}
-	if _, err := t.exec("DELETE FROM alerts WHERE id = ? AND owner = ? AND fires = 0 AND ? = 0", record.ID, e.Owner, record.Fire); err != nil {
-		return err
+	if record.State == "" {
+		if _, err := t.exec("DELETE FROM alerts WHERE id = ? AND owner = ? AND fires = 0 AND ? = 0", record.ID, e.Owner, record.Fire); err != nil {
+			return err
+		}
 	}
 	return t.addEntry(e, entryImported, record.ID)
 }

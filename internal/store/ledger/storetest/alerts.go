@@ -46,6 +46,7 @@ func RunAlerts(t *testing.T, open func(t *testing.T, dir string) AlertStore) {
 		"an alert of another owner does not fire":             fireOther,
 		"a late firing is new to its readers":                 fireLate,
 		"expired alerts are gone and those gone are no error": expire,
+		"an idle alert is reported once and stays":           reportIdle,
 		"entries are read from a number on":                   entriesAfter,
 		"old entries are pruned in steps":                     pruneOld,
 		"entries over the limit of their owner are pruned":    pruneMany,

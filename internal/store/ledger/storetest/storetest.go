@@ -47,6 +47,11 @@ type AlertStore interface {
 	// a late firing, too, is new to its readers.
 	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
 
+	// ReportAlerts stores a notification about each alert that nothing evaluates, as
+	// FireAlerts does, and leaves the alert as it is. An alert that is gone, and one that
+	// was reported with the same reason before, is passed over.
+	ReportAlerts(ctx context.Context, reports []alert.Firing) ([]notify.Entry, error)
+
 	// ExpireAlerts removes alerts by their id and owner. One that is no longer
 	// active is passed over.
 	ExpireAlerts(ctx context.Context, gone []alert.Alert) error

@@ -178,24 +178,27 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		return notify.Entry{}, false
 	}
 	r, err := decodeRecord(m.Data)
-	var a alert.Alert
-	if err == nil {
-		a, err = r.Alert.alert()
-	}
 	if err != nil {
 		t.skip(ctx, m.Subject, m.Seq, err)
 		return notify.Entry{}, false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: !r.isActive()}
-	if !c.ended {
-		if c.alert = a; a.State.Fires == 0 { // a later message changes only its state
-			t.recent.add(m.Seq, a.ID)
-		}
+	c := r.change()
+	if !c.ended && c.alert.State.Fires == 0 { // a later message changes only its state
+		t.recent.add(m.Seq, c.name.ID)
 	}
 	t.enqueue(c)
 	return r.entry(m.Seq), r.State == fired
+}
+
+// change returns what a record says about its alert.
+func (r *alertRecord) change() alertChange {
+	c := alertChange{name: engine.Name{Owner: r.Alert.Owner, ID: r.Alert.ID}, ended: r.hasEnded()}
+	if !c.ended {
+		c.alert = r.listed()
+	}
+	return c
 }
 
 // applyTombstone queues the end of an alert: with many owners, what an erased owner had ends with

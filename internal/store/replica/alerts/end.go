@@ -170,7 +170,7 @@ func (s *Store) loadAlert(ctx context.Context, changeID string, e *endRequest) e
 	}
 	e.record, e.subject, e.after, e.seq = r, m.Subject, m.Seq, m.Seq
 	e.ended = r.End.ID == changeID
-	e.pending = r.isActive()
+	e.pending = r.isActive() || e.state == cancelled && !r.hasEnded()
 	if f := e.firing; f != nil && f.Repeat.Repeats() && e.pending {
 		e.pending = r.Alert.Fires == f.State.Fires-1
 		if r.Fire.ID == changeID {

@@ -122,13 +122,17 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 // importChange returns the message of an alert that fired elsewhere.
 func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
 	var fields struct {
-		ID   string `json:"alert_id"`
-		Fire int    `json:"fire"` // of an alert that repeats
+		ID    string `json:"alert_id"`
+		Fire  int    `json:"fire"`  // of an alert that repeats
+		State string `json:"state"` // of an alert that stays and is not evaluated
 	}
 	if err := json.Unmarshal(e.Data, &fields); err != nil || !conn.IsSubjectToken(fields.ID) {
 		return conn.Change{}, fmt.Errorf("notification %d: invalid alert ID %q: %w", e.Seq, fields.ID, err)
 	}
-	if fields.Fire > 0 {
+	switch {
+	case fields.State != "":
+		fields.ID = reportID(fields.ID, string(e.Data))
+	case fields.Fire > 0:
 		fields.ID = firingID(fields.ID, fields.Fire)
 	}
 	first, kind := e.Type, ""

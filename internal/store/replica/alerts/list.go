@@ -99,11 +99,10 @@ func (a *Coordinator) indexOwner(ctx context.Context, e Engine, caller principal
 func (s *Store) OwnerAlerts(ctx context.Context, owner principal.Owner) ([]alert.Alert, error) {
 	all, err := table.ReadBelow(ctx, s.alerts, "read alerts", s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (alert.Alert, bool, error) {
 		r, err := decodeRecord(m.Data)
-		if err != nil || !r.isActive() || r.Alert.Owner != owner {
+		if err != nil || r.hasEnded() || r.Alert.Owner != owner {
 			return alert.Alert{}, false, err
 		}
-		one, err := r.Alert.alert()
-		return one, true, err
+		return r.listed(), true, nil
 	})
 	slices.SortFunc(all, func(x, y alert.Alert) int { return cmp.Or(x.Created.Compare(y.Created), strings.Compare(x.ID, y.ID)) })
 	return all, err
@@ -144,7 +143,7 @@ func (a *Coordinator) ownerAlerts(ctx context.Context, caller principal.Caller, 
 	all, err := store.OwnerAlerts(ctx, caller.Subject)
 	now := store.now()
 	return slices.DeleteFunc(all, func(one alert.Alert) bool {
-		return !wanted(&one) || !one.Expires.IsZero() && !one.Expires.After(now)
+		return !wanted(&one) || one.Idle == nil && !one.Expires.IsZero() && !one.Expires.After(now)
 	}), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store"
@@ -36,7 +37,13 @@ func (s *Store) ownerRows(ctx context.Context, owner principal.Owner) ([]ownerRo
 		data, _ := json.Marshal(map[string]any{"reader": n.second, "seq": n.value}) // a text and a number
 		return ownerRow{m.Subject, "cursors", data}, true, err
 	})
-	return append(rows, cursors...), err
+	if err != nil {
+		return nil, err
+	}
+	reports, err := table.ReadAll(ctx, s.states, op, s.states.Subject(table.StateKind, conn.EncodeToken(string(owner)), ">"), 0, func(m conn.Message) (ownerRow, bool, error) {
+		return ownerRow{m.Subject, "states", m.Data}, len(m.Data) > 0, nil
+	})
+	return slices.Concat(rows, cursors, reports), err
 }
 
 // EraseOwner removes what the store has of an owner and counts it. The streams keep one message of
@@ -47,12 +54,12 @@ func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[stri
 		return nil, err
 	}
 	counts := make(map[string]int64)
-	var gone, cursors []conn.Change
+	var gone, states []conn.Change
 	for _, row := range rows {
 		counts[row.table]++
 		ch := conn.Change{Subject: row.subject, TTL: table.TombstoneTTL}
-		if row.table == "cursors" {
-			cursors = append(cursors, ch)
+		if row.table == "cursors" || row.table == "states" {
+			states = append(states, ch)
 		} else {
 			gone = append(gone, ch)
 		}
@@ -60,7 +67,7 @@ func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[stri
 	if err := s.alerts.WriteAll(ctx, "erase an owner", gone); err != nil {
 		return counts, err
 	}
-	return counts, s.states.WriteAll(ctx, "erase an owner", cursors)
+	return counts, s.states.WriteAll(ctx, "erase an owner", states)
 }
 
 // ExportOwner yields what the store has of an owner.

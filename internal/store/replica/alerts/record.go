@@ -66,6 +66,30 @@ type alertData struct {
 // isActive reports whether the alert can fire.
 func (r *alertRecord) isActive() bool { return r.State == active || r.State == activeRule }
 
+// hasEnded reports whether the alert is over. A state that this version does not know is that of an
+// alert which a later version set: it is listed as broken and can be cancelled.
+func (r *alertRecord) hasEnded() bool {
+	return r.State == fired || r.State == cancelled || r.State == expired
+}
+
+// listed returns an alert that has not ended. One that this version cannot evaluate is broken.
+func (r *alertRecord) listed() alert.Alert {
+	a, err := r.Alert.alert()
+	if err == nil && !r.isActive() {
+		err = fmt.Errorf("unknown state %q", r.State)
+	}
+	if err == nil {
+		return a
+	}
+	f := &r.Alert
+	a = alert.Alert{
+		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
+		Created: f.Created, Expires: f.Expires, BarOpen: f.Since, Note: f.Note,
+	}
+	a.Idle = &alert.Idle{State: alert.Broken, Reason: err.Error(), Kind: cmp.Or(f.Kind, f.Type), Rule: string(f.Rule)}
+	return a
+}
+
 func newAlertData(a alert.Alert) (alertData, error) {
 	f := alertData{
 		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,

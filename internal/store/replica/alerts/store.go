@@ -170,11 +170,10 @@ func (s *Store) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return yieldAll(func() ([]alert.Alert, error) {
 		return table.ReadAll(ctx, s.alerts, "read alerts", s.alerts.Subject(alertKind, ">"), 0, func(m conn.Message) (alert.Alert, bool, error) {
 			r, err := decodeRecord(m.Data)
-			if err != nil || !r.isActive() {
+			if err != nil || r.hasEnded() {
 				return alert.Alert{}, false, err
 			}
-			a, err := r.Alert.alert()
-			return a, true, err
+			return r.listed(), true, nil
 		})
 	})
 }

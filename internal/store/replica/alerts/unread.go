@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
@@ -79,19 +78,11 @@ func (t *ChangeFeed) readChange(ctx context.Context, brief *briefReader, m conn.
 		}
 	}
 	r, err := brief.decode(m.Data)
-	var a alert.Alert
-	if err == nil {
-		a, err = r.Alert.alert()
-	}
 	if err != nil {
 		t.skip(ctx, m.Subject, m.Seq, err)
 		return alertChange{}, false
 	}
-	c := alertChange{name: engine.Name{Owner: a.Owner, ID: a.ID}, ended: !r.isActive()}
-	if !c.ended {
-		c.alert = a
-	}
-	return c, true
+	return r.change(), true
 }
 
 // firedPrefix begins the record of an alert that fired.

@@ -364,7 +364,7 @@ func (t *Table) consumed(filters []string) []string {
 const (
 	CursorKind = "cursor" // cursor.<owner>.<reader>
 	SeriesKind = "series" // series.<instrument>.<interval>
-	StateKind  = "state"  // state.<owner>.<name>; no longer written; existing streams have it
+	StateKind  = "state"  // state.<owner>.<name>: what was reported about alerts
 )
 
 // InboxKinds returns the subject kinds of the inbox's records.

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+	"candela/internal/market"
+)
+
+// A stored alert may be idle: broken, because this version does not know its definition or lacks
+// its script, or set aside. It is listed, reported once and can be cancelled; the index does not
+// have it, so nothing about it is computed. The store keeps it as it is.
+
+// added reports whether an alert was added, and keeps it among the idle ones if not.
+func (l *loop) added(a *alert.Alert, err error) bool {
+	if err == nil {
+		delete(l.idle, a.ID)
+		return true
+	}
+	broken := *a
+	broken.MarkBroken(l.whyBroken(&broken, err))
+	if was, known := l.idle[a.ID]; !known || was.Idle.Reason != broken.Idle.Reason {
+		l.cfg.Log.ErrorContext(l.ctx, "alert not evaluated: unsupported definition", "alert_id", a.ID, "owner", a.Owner, "error", broken.Idle.Reason)
+	}
+	l.idle[a.ID] = broken
+	return false
+}
+
+// whyBroken returns why an alert cannot be evaluated, for its owner.
+func (l *loop) whyBroken(a *alert.Alert, err error) error {
+	if a.Condition.Type == 0 {
+		if f := fault.Of(err); f != nil && f.Cause != nil {
+			err = f.Cause
+		}
+		return fmt.Errorf("this version of candela does not know its definition (%w); a version that does evaluates it again, and cancel_alert removes it", err)
+	}
+	if f := fault.Of(err); f == nil || f.Code != indicator.UnknownCode {
+		return fmt.Errorf("its definition cannot be evaluated: %w", err)
+	}
+	if scripts := a.Condition.Scripts(); len(scripts) > 0 {
+		return fmt.Errorf("a version of a script that it uses is not stored here (%s); it is evaluated again when the state directory has it under scripts/pinned, and cancel_alert removes it", strings.Join(scripts, ", "))
+	}
+	return fmt.Errorf("this version of candela lacks its indicator: %w", err)
+}
+
+// keepIdle keeps an alert that the store has as idle, and reports whether it is one.
+func (l *loop) keepIdle(a *alert.Alert) bool {
+	if a.Idle == nil {
+		return false
+	}
+	if l.index.Has(a.ID) {
+		l.remove(Name{a.Owner, a.ID})
+	}
+	l.idle[a.ID] = *a
+	return true
+}
+
+// idleOf returns the idle alerts of an owner.
+func (l *loop) idleOf(owner principal.Owner) []alert.Alert {
+	var all []alert.Alert
+	for _, a := range l.idle {
+		if a.Owner == owner {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// listed returns all alerts of an owner in the order of their creation.
+func (l *loop) listed(owner principal.Owner) []alert.Alert {
+	all := l.index.List(owner)
+	idle := l.idleOf(owner)
+	if len(idle) == 0 {
+		return all
+	}
+	all = append(all, idle...)
+	slices.SortStableFunc(all, func(x, y alert.Alert) int {
+		return cmp.Or(x.Created.Compare(y.Created), strings.Compare(x.ID, y.ID))
+	})
+	return all
+}
+
+// reportIdle reports the idle alerts on the instruments that this engine evaluates. The store
+// knows which were reported.
+func (l *loop) reportIdle(mine func(market.Symbol) bool) {
+	for _, a := range l.idle {
+		if mine(a.Instrument) && !slices.ContainsFunc(l.reports, func(f alert.Firing) bool { return f.ID == a.ID }) {
+			l.reports = append(l.reports, alert.Report(a, l.cfg.Now().Truncate(time.Millisecond).UTC()))
+		}
+	}
+}
+
+// commitReports stores the reports and then publishes those that are new.
+func (l *loop) commitReports() {
+	if len(l.reports) == 0 || l.consecutiveFailures > 0 || l.cfg.Now().Before(l.reportRetry) {
+		return
+	}
+	for len(l.reports) > 0 {
+		batch := l.reports[:min(len(l.reports), commitBatch)]
+		entries, err := l.cfg.Store.ReportAlerts(l.drainCtx, batch)
+		if err != nil {
+			l.reportRetry = l.cfg.Now().Add(brokenPause)
+			l.cfg.Log.ErrorContext(l.ctx, "report of idle alerts not stored", "error", err, "alerts", len(l.reports))
+			return
+		}
+		l.cfg.Publish(entries)
+		l.reports = l.reports[len(batch):]
+	}
+	l.reports = nil
+}
