@@ -25,6 +25,7 @@ type venueBook struct {
 type venueOrder struct {
 	ClientID, Symbol, Side, Status string
 	Quantity, Executed             decimal.Decimal
+	Created                        time.Time
 }
 
 // ownBook is the account as the program reports it.

@@ -94,11 +94,16 @@ func (p *people) newDeal(trader, n int) *deal {
 	case n/dealt%3 == 2:
 		d.side = "sell"
 	}
-	d.quantity = decimal.NewFromFloat(math.Ceil(8/price*1e5) / 1e5)
+	d.quantity = quantityFor(8, price)
 	p.mu.Lock()
 	p.deals = append(p.deals, d)
 	p.mu.Unlock()
 	return d
+}
+
+// quantityFor returns how much of something is worth an amount, or little more.
+func quantityFor(amount, price float64) decimal.Decimal {
+	return decimal.NewFromFloat(math.Ceil(amount/price*1e5) / 1e5)
 }
 
 // deal places an order, repeats it with its key until it is answered, and cancels it

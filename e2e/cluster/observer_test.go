@@ -32,6 +32,7 @@ type streamedAlert struct {
 	Type    string
 	Price   json.Number
 	Made    time.Time
+	stored  time.Time   // its first message, by the clock of the servers
 	fired   []time.Time // when a message that says so was seen
 	number  []uint64    // and its number
 	// The fields below are those of the first.
@@ -168,7 +169,7 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 	o.seen[meta.Sequence.Stream] = true
 	a := o.alerts[body.Alert.ID]
 	if a == nil {
-		a = &streamedAlert{}
+		a = &streamedAlert{stored: meta.Timestamp}
 		o.alerts[body.Alert.ID] = a
 	}
 	a.Subject, a.State, a.Note, a.Type = m.Subject(), body.State, body.Alert.Note, body.Alert.Type

@@ -56,7 +56,9 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		t.Fatal(err)
 	}
 	services := Wired()
+	var kept Runtime
 	services.Serve = func(rt Runtime) (parts []Part, err error) {
+		kept = rt
 		parts, s.side, _, err = rt.listen(httpd.Authorizer(tokens), nil)
 		if err != nil {
 			return nil, err
@@ -65,6 +67,9 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		return append([]Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)
+	if err := storeTokens(kept, tokens); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

@@ -58,12 +58,18 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 	if t.asker != nil {
 		asked = t.asker.asked
 	}
-	return desk.Config{
+	cfg := desk.Config{
 		Asked: asked, Bars: t.barsSince,
 		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.now().Policy,
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
+	if shared, ok := store.(interface {
+		Confirm(ctx context.Context, by principal.Caller) error
+	}); ok {
+		cfg.Confirm = shared.Confirm
+	}
+	return cfg
 }
 
 // haltFile is the path of the file that halts trading.

@@ -32,6 +32,10 @@ type node struct {
 	// --trade only.
 	trading func(t *trading) (side, error)
 
+	// confirm asks whether a caller's login is in force where all replicas write it; nil on a
+	// single node, which knows.
+	confirm func(ctx context.Context, by principal.Caller) error
+
 	reconnect time.Duration       // after which clients of a stopped server reconnect; 0 for their own choice
 	cluster   *admin.Cluster      // nil on a single node
 	owners    func() store.Owners // of the trading side, once it is built; nil without one

@@ -113,12 +113,17 @@ func (d ownersDesk) endLogins(ctx context.Context, id principal.Owner) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range tokens {
-		if err := d.logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
-			return err
-		}
+	errs := make([]error, len(tokens))
+	var ending sync.WaitGroup // all at once: each waits a moment among replicas
+	for i, t := range tokens {
+		ending.Go(func() {
+			if err := d.logins.Revoke(ctx, id, t.ID); err != nil && !isGone(err) {
+				errs[i] = err
+			}
+		})
 	}
-	return nil
+	ending.Wait()
+	return errors.Join(errs...)
 }
 
 // Resume implements control.Owners.

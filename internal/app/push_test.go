@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,7 +47,7 @@ func startTradingLog(t *testing.T, log io.Writer, home, venue string, tokens htt
 		t.Fatal(err)
 	}
 	services := Wired()
-	services.Serve = ServeMCP(func(Runtime) (httpd.Authorizer, error) { return tokens, nil })
+	services.Serve = ServeMCP(func(rt Runtime) (httpd.Authorizer, error) { return tokens, storeTokens(rt, tokens) })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := untilReady(ctx, t, cfg, Deps{Version: "test", Stderr: log, Services: services})
 	return "http://127.0.0.1:" + port, func() {
@@ -56,6 +57,32 @@ func startTradingLog(t *testing.T, log io.Writer, home, venue string, tokens htt
 			t.Fatal(err)
 		}
 	}
+}
+
+// storeTokens stores tokens where replicas look for them before they change something, and ends the
+// others of their owners.
+func storeTokens(rt Runtime, tokens httpdtest.Tokens) error {
+	if rt.node.confirm == nil {
+		return nil
+	}
+	kept, _, err := rt.node.logins()
+	if err != nil {
+		return err
+	}
+	for text, caller := range tokens {
+		before, listed := kept.Tokens(context.Background(), caller.Subject, time.Now())
+		err = errors.Join(err, listed)
+		for _, former := range before {
+			if _, stays := tokens[former.ID]; !stays {
+				err = errors.Join(err, kept.Revoke(context.Background(), caller.Subject, former.ID))
+			}
+		}
+		err = errors.Join(err, kept.PutToken(context.Background(), oauth.Token{
+			Hash: oauth.HashOf(text), Key: caller.Key, ID: text, Grant: oauth.Grant{Subject: caller.Subject, Scope: caller.Scope.String()},
+			Generation: kept.Seal().Generation(), Issued: time.Now(), Expires: caller.Expires,
+		}, time.Now()))
+	}
+	return err
 }
 
 // use calls a tool and returns the text of its answer, which must be no error. It calls again

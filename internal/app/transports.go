@@ -190,7 +190,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			bars.close()
 		}
 	}()
-	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading}
+	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
 	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
 	}

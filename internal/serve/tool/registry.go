@@ -64,6 +64,10 @@ type Config struct {
 	// nil, long work runs as any other.
 	Apart func(work func() error) error
 
+	// Confirm returns an error if a caller may no longer change anything. It is called before a tool
+	// that is not read-only; nil where a caller's context ends with its login at once.
+	Confirm func(ctx context.Context, caller principal.Caller) error
+
 	// TradingDisabled returns the error of the trading tools when Trading is nil. If it
 	// is nil too, the error says that --trade is missing.
 	TradingDisabled func() error
@@ -93,6 +97,7 @@ type Registry struct {
 	symbols Symbols
 	charts  *charts
 	runs    report.Runs[mcp.Result]
+	confirm func(ctx context.Context, caller principal.Caller) error
 }
 
 // registeredTool is a tool that is ready to run.
@@ -107,7 +112,7 @@ type runner func(ctx context.Context, caller principal.Caller, arguments json.Ra
 
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
-	r := &Registry{log: cfg.Log, symbols: cfg.Symbols}
+	r := &Registry{log: cfg.Log, symbols: cfg.Symbols, confirm: cfg.Confirm}
 	trading := &Trading{}
 	if cfg.Trading != nil {
 		*trading = *cfg.Trading
@@ -172,7 +177,7 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if need := r.tools[i].scope; caller.Scope < need {
 		return newToolError(ctx, outOfScope(name, need, caller.Scope)).result(), nil
 	}
-	result, err := r.tools[i].run(ctx, caller, arguments)
+	result, err := r.run(ctx, caller, r.tools[i], arguments)
 	if err == nil {
 		result, err = bounded(name, result)
 	}
@@ -183,6 +188,16 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
 	return newToolError(ctx, Suggest(ctx, r.symbols, err)).result(), nil
+}
+
+// run runs a tool, one that changes something only while the caller's login is confirmed.
+func (r *Registry) run(ctx context.Context, caller principal.Caller, one registeredTool, arguments json.RawMessage) (mcp.Result, error) {
+	if r.confirm != nil && !one.tool.Annotations.ReadOnly {
+		if err := r.confirm(ctx, caller); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	return one.run(ctx, caller, arguments)
 }
 
 // outOfScope is the error of a call that the caller's token does not allow.

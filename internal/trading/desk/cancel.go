@@ -24,6 +24,9 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	if err != nil {
 		return order.Order{}, err
 	}
+	if err := d.confirm(ctx, caller); err != nil {
+		return order.Order{}, err
+	}
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.cancel(caller, orderID) }); err != nil {
 		return order.Order{}, err

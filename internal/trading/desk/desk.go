@@ -75,7 +75,7 @@ type Market interface {
 }
 
 // Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
-// Replica, Asked and Bars are optional.
+// Replica, Asked, Bars and Confirm are optional.
 type Config struct {
 	Owner        principal.Owner   // subject that owns the account
 	OwnerAliases []principal.Owner // other subjects of the same person, such as the one on stdio
@@ -100,8 +100,12 @@ type Config struct {
 	// Bars returns the bars of a symbol since a time; the first may begin earlier. It is for
 	// stops that candela holds, after a start; nil if there are none.
 	Bars func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
-	Log  *slog.Logger
-	Now  func() time.Time
+	// Confirm returns an error if a caller may no longer trade, or this desk no longer manages the
+	// account: it asks those who decide that, because this process may have been stopped since it last
+	// heard of them. It is called directly before a change; nil where nobody else decides.
+	Confirm func(ctx context.Context, by principal.Caller) error
+	Log     *slog.Logger
+	Now     func() time.Time
 	// Rand returns numbers in [0, 1) for jitter.
 	Rand func() float64
 }
@@ -195,6 +199,14 @@ func (d *Desk) do(ctx context.Context, run func(*loop)) error {
 	default:
 		return errStopping
 	}
+}
+
+// confirm calls Confirm, if there is one.
+func (d *Desk) confirm(ctx context.Context, by principal.Caller) error {
+	if d.cfg.Confirm == nil {
+		return nil
+	}
+	return d.cfg.Confirm(ctx, by)
 }
 
 // authorize maps the caller to the account owner, or returns an error for others.

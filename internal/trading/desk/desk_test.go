@@ -50,6 +50,7 @@ type world struct {
 	resolve func(market.Symbol) (market.Symbol, error)
 	asked   func(order.Order)
 	bars    func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
+	confirm func(ctx context.Context, by principal.Caller) error
 	assets  bool
 	paper   bool          // the venue is the paper account
 	ahead   *atomic.Int64 // of the desk's clock before the test's; nil for none
@@ -116,7 +117,7 @@ func (w *world) start() {
 			s.Venue = venue
 			return s, nil
 		},
-		Asked: w.asked, Bars: w.bars, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
+		Asked: w.asked, Bars: w.bars, Confirm: w.confirm, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.SetMaxClosed(w.remember)

@@ -14,7 +14,7 @@ import (
 
 // Submit sends an order as the loop does.
 func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) {
-	reports, err := newLoop(ctx, ctx, d).submit(ctx, []order.Order{o}, o.Created)
+	reports, err := newLoop(ctx, ctx, d).submit(ctx, d.systemCaller(), []order.Order{o}, o.Created)
 	if len(reports) == 0 {
 		return order.Report{}, err
 	}

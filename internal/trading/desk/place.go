@@ -73,6 +73,11 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 		d.readFee(ctx, r.Symbol, &m)
 	}
 	for {
+		if !r.DryRun {
+			if err := d.confirm(ctx, caller); err != nil {
+				return order.Placed{}, err
+			}
+		}
 		if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
 			return order.Placed{}, err
 		}

@@ -20,7 +20,7 @@ func (l *loop) queueSubmit(caller principal.Caller, head order.Order, requestedA
 		l.inFlight[o.ID] = true
 	}
 	l.sends.addIf(func(ctx context.Context) func() {
-		reports, err := l.submit(ctx, orders, requestedAt)
+		reports, err := l.submit(ctx, caller, orders, requestedAt)
 		return func() { l.handleSubmitResult(orders, reports, err) }
 	}, func() bool { return l.shouldSend(caller, orders, requestedAt) })
 }
@@ -35,9 +35,9 @@ func (l *loop) departing(head order.Order) []order.Order {
 }
 
 // submit sends orders in one request, unless the process stood still since they were
-// queued: another process may have taken over the account.
-func (l *loop) submit(ctx context.Context, orders []order.Order, requestedAt time.Time) ([]order.Report, error) {
-	if err := l.checkStale(orders[0], requestedAt); err != nil {
+// queued: another process may have taken over the account, or revoked the login.
+func (l *loop) submit(ctx context.Context, caller principal.Caller, orders []order.Order, requestedAt time.Time) ([]order.Report, error) {
+	if err := cmp.Or(l.confirmSend(ctx, caller), l.checkStale(orders[0], requestedAt)); err != nil {
 		return nil, err
 	}
 	if len(orders) == 1 {
@@ -63,6 +63,22 @@ func (l *loop) checkStale(o order.Order, requestedAt time.Time) error {
 	return nil
 }
 
+// confirmSend returns the error of orders of a caller that may no longer be sent.
+func (l *loop) confirmSend(ctx context.Context, caller principal.Caller) error {
+	err := l.confirm(ctx, caller)
+	switch {
+	case err == nil:
+		return nil
+	case fault.KindOf(err) == fault.Unauthorized:
+		return notSent("%s", revokedText)
+	default:
+		return notSent("whether the order may still be sent could not be confirmed: %s", publicReason(err))
+	}
+}
+
+// revokedText is why an order was not sent whose login was revoked.
+const revokedText = "the login that placed the order was revoked before it was sent"
+
 func notSent(format string, args ...any) error {
 	return fault.New(fault.Unavailable, "not_sent", format, args...).Because(broker.ErrNotSent)
 }
@@ -85,7 +101,7 @@ func (l *loop) shouldSend(caller principal.Caller, orders []order.Order, request
 	case l.state.Level() == guard.Halted && !l.mayProtect(head):
 		err = notSent("trading was halted before the order was sent")
 	case l.revocations.revoked(caller, requestedAt, l.now()):
-		err = notSent("the login that placed the order was revoked before it was sent")
+		err = notSent("%s", revokedText)
 	}
 	if err != nil {
 		l.handleSubmitResult(orders, nil, err)

@@ -28,7 +28,11 @@ func (l *loop) swap(head string, d *deferred) bool {
 		l.inFlight[id] = true
 	}
 	l.sends.add(func(ctx context.Context) func() {
-		swapped, err := swapper.Swap(ctx, ended, outgoing(groups))
+		var swapped broker.Swapped
+		err := l.confirmSend(ctx, d.caller)
+		if err == nil {
+			swapped, err = swapper.Swap(ctx, ended, outgoing(groups))
+		}
 		return func() { l.handleSwap(head, d, groups, swapped, err) }
 	})
 	return true

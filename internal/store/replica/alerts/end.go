@@ -101,6 +101,11 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 	if len(changes) == 0 {
 		return nil
 	}
+	if by := changed[0].by; by.Key != "" {
+		if err := s.alerts.Confirm(ctx, by); err != nil {
+			return err
+		}
+	}
 	first, err := s.alerts.Write(ctx, changes...)
 	if err != nil {
 		return err

@@ -84,6 +84,9 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 	}
 	subject := s.alertSubject(&a)
 	return s.alerts.RetryWrite(ctx, "create alert", func(ctx context.Context) error {
+		if err := s.alerts.Confirm(ctx, by); err != nil {
+			return err
+		}
 		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true})
 		if !errors.Is(err, conn.ErrConflict) {
 			return err

@@ -70,6 +70,7 @@ type Conn struct {
 	many      bool            // owners
 	held      <-chan struct{} // closed when background reading may begin; nil for at once
 	conflicts atomic.Uint64
+	checks    []Check        // see Confirm
 	calls     meter.Counters // by outcome
 	Seals     *Seals
 	History   OrderHistory  // of orders

@@ -274,6 +274,7 @@ func (t *Store) RevokeAll(ctx context.Context, now time.Time) (int, error) {
 	t.advanceTo(began, seq, func(from *currentGeneration) bool { return from.Owner == began.Owner && from.Lineage == began.Lineage })
 	ended := t.countStored(ctx, known, lived)
 	t.purgeRevoked(ctx, seq)
+	t.table.OutliveConfirmations(ctx)
 	return ended, nil
 }
 

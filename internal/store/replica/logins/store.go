@@ -123,6 +123,7 @@ func Open(ctx context.Context, c *conn.Conn, owner *oauth.Passphrase, most oauth
 	if err := t.initGeneration(ctx); err != nil {
 		return nil, err
 	}
+	c.AddCheck(t.confirm)
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t.stop = stop
 	if c.ManyOwners() {
@@ -369,11 +370,6 @@ func (t *Store) RevokeReplayed(ctx context.Context, code oauth.Hash) error {
 	})
 }
 
-// revoke ends tokens. The tombstones outlive the tokens, so a replica that was away sees them.
-func (t *Store) revoke(ctx context.Context, gone ...oauth.Hash) error {
-	return t.writeTombstones(ctx, tokenKind, oauth.TokenTTL, gone...)
-}
-
 // DropCode ends a code. A redeemed one stays known as such.
 func (t *Store) DropCode(ctx context.Context, code oauth.Hash) error {
 	return t.table.RetryWrite(ctx, "delete code", func(ctx context.Context) error {
@@ -475,23 +471,4 @@ func (t *Store) Tokens(ctx context.Context, subject principal.Owner, now time.Ti
 		return cmp.Or(b.Issued.Compare(a.Issued), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
-}
-
-// Revoke ends a token by its ID.
-func (t *Store) Revoke(ctx context.Context, subject principal.Owner, id string) error {
-	if err := t.awaitLoaded(ctx); err != nil {
-		return err
-	}
-	t.mu.RLock()
-	var found []oauth.Hash
-	for h := range t.tokens.owned[subject] {
-		if row := t.tokens.rows[h]; !row.cleared && row.value.ID == id {
-			found = append(found, h)
-		}
-	}
-	t.mu.RUnlock()
-	if len(found) == 0 {
-		return oauth.ErrNotFound
-	}
-	return t.revoke(ctx, found...)
 }

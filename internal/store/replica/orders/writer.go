@@ -170,19 +170,40 @@ func (o *Store) WatchFence(ctx context.Context) error {
 			return o.closeErr
 		case <-tick.C:
 		}
-		var seq uint64
-		name, err := o.readChangeID(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
-			m, err := o.stream.GetLastMsgForSubject(ctx, o.writer())
-			if err == nil {
-				seq = m.Sequence
-			}
-			return m, err
-		})
-		// An error proves nothing, and a lagging server may name a previous writer.
-		if err == nil && name != o.writerID && seq > o.fencingToken {
-			return fencedError()
+		if err := o.checkWriter(ctx); errors.Is(err, desk.ErrFenced) {
+			return err // another error proves nothing
 		}
 	}
+}
+
+// checkWriter reads the last writer change and returns an error that wraps desk.ErrFenced if it names
+// a later writer. A lagging server may name a previous one.
+func (o *Store) checkWriter(ctx context.Context) error {
+	var seq uint64
+	name, err := o.readChangeID(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		m, err := o.stream.GetLastMsgForSubject(ctx, o.writer())
+		if err == nil {
+			seq = m.Sequence
+		}
+		return m, err
+	})
+	if err == nil && name != o.writerID && seq > o.fencingToken {
+		return fencedError()
+	}
+	return err
+}
+
+// Confirm asks the servers, and not what this replica knows, whether an order of a caller may be sent:
+// this is still the writer, and the caller's login is in force. This process may have been stopped
+// while another replica took over or revoked the login.
+func (o *Store) Confirm(ctx context.Context, by principal.Caller) error {
+	return o.AwaitConfirmed(ctx, by, func(ctx context.Context, _ principal.Caller) error {
+		err := o.checkWriter(ctx)
+		if errors.Is(err, errForged) {
+			err = nil // a stranger's message makes nobody the writer
+		}
+		return err
+	})
 }
 
 // changeIDAt returns the change ID of a message, "" if there is no such message.

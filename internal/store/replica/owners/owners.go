@@ -67,7 +67,9 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part
 	if err != nil {
 		return nil, err
 	}
-	return &Store{table: t, parts: parts, now: now, standings: make(map[principal.Owner]store.Standing)}, nil
+	s := &Store{table: t, parts: parts, now: now, standings: make(map[principal.Owner]store.Standing)}
+	c.AddCheck(s.confirm)
+	return s, nil
 }
 
 // Close stops Follow.
@@ -313,12 +315,17 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id princip
 	return id, conn.Unavailable("read an identity", err)
 }
 
-// SetOwnerState implements store.Owners. All replicas learn of it.
+// SetOwnerState implements store.Owners. All replicas learn of it. When a suspension returns, no replica
+// changes anything more for the owner.
 func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state store.OwnerState) (store.Owner, error) {
-	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
+	o, err := s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.State, r.Since = state, conn.StoredTime(s.now())
 		return []conn.Change{s.standingOf(id, r)}, nil
 	})
+	if err == nil && state != store.OwnerActive {
+		s.table.OutliveConfirmations(ctx)
+	}
+	return o, err
 }
 
 // standingOf returns the change by which all replicas learn of a standing.
