@@ -139,6 +139,9 @@ func (a *Account) Skip(bars int, last int64, price float64) {
 // Quiet reports whether no order waits.
 func (a *Account) Quiet() bool { return len(a.orders) == 0 && len(a.paper.resting) == 0 }
 
+// Waiting returns how many orders have not filled yet.
+func (a *Account) Waiting() int { return len(a.orders) + len(a.paper.resting) }
+
 // Idle reports whether there is neither an order nor a position.
 func (a *Account) Idle() bool { return a.Quiet() && len(a.lots) == 0 }
 

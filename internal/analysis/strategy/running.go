@@ -68,6 +68,9 @@ func (r *running) all(ctx context.Context, p Program) (*Run, error) {
 	if converted, ok := p.(interface{ rate(at int64) float64 }); ok {
 		r.rate = converted.rate
 	}
+	if timed, ok := r.instance.(interface{ Measure() (done func()) }); ok {
+		defer timed.Measure()() // what the account does with its orders is part of it
+	}
 	account.Reuse(r.Trades)
 	r.account, r.lens, r.repeated = account, lensOf(p, r.Bars), repeat(account, r.instance)
 	r.sleeper, _ = r.instance.(Sleeper)

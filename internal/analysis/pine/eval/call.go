@@ -77,13 +77,13 @@ type plain func(s *site, a []float64) float64
 func (c *compiler) builtin(call *check.Call) num {
 	name := call.Builtin.Name
 	c.m.place = call.Where().From
-	if build := c.library[name]; build != nil {
-		return c.late(func() num { return build(c, call) })
+	if b := c.library[name]; b.build != nil {
+		return c.late(func() num { return b.priced(c, call) })
 	}
 	if f := c.condition(call); f != nil {
 		return truth(f)
 	}
-	if f := plainFunction(name); f != nil {
+	if f := plainFunction(name); f.run != nil {
 		return c.plain(call, f)
 	}
 	if call.Builtin.Support == check.NoEffect {
@@ -115,7 +115,7 @@ func (c *compiler) late(build func() num) (f num) {
 }
 
 // plain compiles a call of a function without memory.
-func (c *compiler) plain(call *check.Call, f plain) num {
+func (c *compiler) plain(call *check.Call, f function) num {
 	s := &site{m: c.m, h: &c.m.heap, at: call.Where().From, call: call, has: make([]bool, len(call.Args)), c: c}
 	args := make([]num, 0, len(call.Args)+len(call.Rest))
 	written := call.Args
@@ -134,17 +134,28 @@ func (c *compiler) plain(call *check.Call, f plain) num {
 	for _, a := range call.Rest {
 		args = append(args, c.num(a))
 	}
-	values := make([]float64, len(args))
-	m := c.m
+	values, m, steps, more, run := make([]float64, len(args)), c.m, f.cost.steps, f.cost.more, f.run
+	if more == nil {
+		return func() float64 {
+			for i, a := range args {
+				values[i] = a()
+			}
+			if m.left -= steps; m.left < 0 {
+				m.pause(s.at)
+			}
+			m.place = s.at
+			return run(s, values)
+		}
+	}
 	return func() float64 {
 		for i, a := range args {
 			values[i] = a()
 		}
-		if m.left--; m.left < 0 {
+		m.place = s.at
+		if m.left -= steps + more(s, values); m.left < 0 {
 			m.pause(s.at)
 		}
-		m.place = s.at
-		return f(s, values)
+		return run(s, values)
 	}
 }
 
@@ -184,29 +195,29 @@ func builders() map[string]builder {
 	mathBuilders(all)
 	outputBuilders(all)
 	for _, name := range []string{"request.security", "request.security_lower_tf"} {
-		all[name] = func(c *compiler, call *check.Call) num {
+		all[name] = built(ownWork, func(c *compiler, call *check.Call) num {
 			dst := c.places(1)
 			run := c.security(call, dst)
 			return func() float64 {
 				run()
 				return *dst[0]
 			}
-		}
+		})
 	}
 	return all
 }
 
 // plainFunction finds a function without memory by name.
-func plainFunction(name string) plain {
-	for _, find := range []func(string) plain{
+func plainFunction(name string) function {
+	for _, find := range []func(string) function{
 		mathFunction, arrayFunction, arrayMath, stringFunction, colorFunction, timeFunction, mapFunction, matrixFunction, matrixMath,
 		drawingFunction, tableFunction, miscFunction,
 	} {
-		if f := find(name); f != nil {
+		if f := find(name); f.run != nil {
 			return f
 		}
 	}
-	return nil
+	return function{}
 }
 
 // makeInputs puts the values of the inputs in place.

@@ -132,7 +132,7 @@ func eager(call *check.Call) bool {
 	}
 	name := call.Builtin.Name
 	_, _, output := outputParts(name)
-	return output || name == "alertcondition" || batchKernel(name) != nil || plainFunction(name) != nil
+	return output || name == "alertcondition" || batchKernel(name) != nil || plainFunction(name).run != nil
 }
 
 // hoisted returns the places of a call's values; nil for a call that is stepped. A place is
@@ -224,11 +224,14 @@ func (h *hoister) call(call *check.Call) []column {
 // allocated at once.
 func (h *hoister) make() column {
 	n := h.bars.Len()
+	h.c.m.owe(h.c.m.place, n/readAStep)
 	if h.left -= n; h.left < 0 {
 		return nil
 	}
 	if len(h.spare) == 0 {
-		h.spare = make([]float64, n*max(1, min(len(h.always), 4)))
+		size := n * max(1, min(len(h.always), 4))
+		h.c.m.holdColumns(8 * size)
+		h.spare = make([]float64, size)
 	}
 	out := h.spare[:n:n]
 	h.spare = h.spare[n:]

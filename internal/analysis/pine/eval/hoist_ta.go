@@ -275,6 +275,7 @@ func extremeColumn(sign float64) kernel {
 		return oneColumn(h.each(func(i int) float64 {
 			switch v := float64(x[i] * sign); {
 			case best >= 0 && best <= i-n:
+				h.c.m.owe(h.c.m.place, n/readAStep)
 				best = bestOf(x[:i+1], n, sign)
 			case v != v:
 			case best < 0 || v > float64(x[best]*sign):

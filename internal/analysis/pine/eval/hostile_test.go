@@ -38,6 +38,16 @@ func hostile() map[string][2]string {
 		"own error":          {"if bar_index == 2\n    runtime.error(\"enough\")\nplot(1)", eval.CodeRuntime},
 		"map while visited":  {"m = map.new<int, int>()\nm.put(1, 1)\nm.put(2, 2)\nfor [k, v] in m\n    m.put(k + 10, v)\nplot(m.size())", eval.CodeRuntime},
 		"matrix power":       {"m = matrix.new<float>(60, 60, 0.1)\nfor i = 0 to 100\n    m := m.pow(1000)\nplot(m.get(0, 0))", eval.CodeSteps},
+		"text of an array":   {"var b = str.repeat(\"x\", 40000)\nvar a = array.new<string>(100000, b)\nx = str.tostring(a)\nplot(1)", eval.CodeMemory},
+		"format of an array": {"var b = str.repeat(\"x\", 40000)\nvar a = array.new<string>(100000, b)\nx = str.format(\"{0}\", a)\nplot(1)", eval.CodeMemory},
+		"join":               {"var b = str.repeat(\"x\", 40000)\nvar a = array.new<string>(100000, b)\nx = a.join(b)\nplot(1)", eval.CodeMemory},
+		"number format":      {"f = str.repeat(\"0\", 40000)\nfor i = 0 to 10000\n    x = str.tostring(1, f)\nplot(1)", eval.CodeSteps},
+		"slow pattern":       {"t = str.repeat(\"a\", 40000)\nfor i = 0 to 1000\n    x = str.match(t, \"(a|aa)+$b\")\nplot(1)", eval.CodeSteps},
+		"length of a text":   {"t = str.repeat(\"a\", 40000)\nfor i = 0 to 10000\n    x = str.length(t)\nplot(1)", eval.CodeSteps},
+		"index of a text":    {"t = str.repeat(\"a\", 40000)\na = array.new<string>(1000, t)\nfor i = 0 to 100\n    x = a.indexof(t + \"b\" == \"\" ? \"\" : str.replace(t, \"a\", \"b\", 39999))\nplot(1)", eval.CodeSteps},
+		"slices of slices":   {"a = array.new<int>(10, 1)\nfor i = 0 to 100\n    a := a.slice(0, 10)\nplot(a.get(0))", eval.CodeMemory},
+		"sorted texts":       {"t = str.repeat(\"a\", 40000)\na = array.new<string>(1000, t)\nfor i = 0 to 100\n    a.sort()\nplot(1)", eval.CodeSteps},
+		"eigenvalues":        {"m = matrix.new<float>(100, 100, 0)\nfor i = 0 to 99\n    for j = 0 to 99\n        m.set(i, j, math.sin(i * j + i))\nx = m.eigenvalues()\nplot(1)", eval.CodeSteps},
 		"table":              {"var t = table.new(position.top_left, 5000, 5000)\nplot(1)", eval.CodeRuntime},
 	}
 }

@@ -91,45 +91,45 @@ func (s *site) elemOf() *check.Type {
 }
 
 // arrayFunction are the functions on arrays that read and change them.
-func arrayFunction(name string) plain {
+func arrayFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "array.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	if rest == "new" || strings.HasPrefix(rest, "new_") {
-		return arrayNew
+		return priced(flat(1), arrayNew)
 	}
 	switch rest {
 	case "from":
-		return func(s *site, a []float64) float64 { return s.h.newArray(s.elemOf(), slices.Clone(a)) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return s.h.newArray(s.elemOf(), slices.Clone(a)) })
 	case "get":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
 			return v[s.place(a[1], len(v))]
-		}
+		})
 	case "set":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			v := s.writable(a[0])
 			v[s.place(a[1], len(v))] = a[2]
 			return math.NaN()
-		}
+		})
 	case "size":
-		return func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) })
 	case "push":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			n := len(s.array(a[0]))
 			s.splice(a[0], n, n, a[1])
 			return math.NaN()
-		}
+		})
 	case "unshift":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
 			s.splice(a[0], 0, 0, a[1])
 			return math.NaN()
-		}
+		})
 	case "pop", "shift", "first", "last":
-		return func(s *site, a []float64) float64 { return s.end(rest, a[0]) }
+		return priced(endCost(rest), func(s *site, a []float64) float64 { return s.end(rest, a[0]) })
 	case "insert":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
 			n := len(s.array(a[0]))
 			i := whole(a[1])
 			if i != n {
@@ -137,20 +137,20 @@ func arrayFunction(name string) plain {
 			}
 			s.splice(a[0], i, i, a[2])
 			return math.NaN()
-		}
+		})
 	case "remove":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
 			i := s.place(a[1], len(v))
 			x := v[i]
 			s.splice(a[0], i, i+1)
 			return x
-		}
+		})
 	case "clear":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
 			s.splice(a[0], 0, len(s.array(a[0])))
 			return math.NaN()
-		}
+		})
 	}
 	return arrayWhole(rest)
 }
@@ -168,12 +168,33 @@ func arrayNew(s *site, a []float64) float64 {
 	if size < 0 || size > maxElements {
 		s.m.fail(s.at, CodeMemory, "An array has from 0 to %d elements (got %d).", maxElements, size)
 	}
-	s.m.spend(s.at, size)
+	s.pay(size)
 	values := make([]float64, size, max(size, 4))
 	for i := range values {
 		values[i] = initial
 	}
 	return s.h.newArray(s.elemOf(), values)
+}
+
+// maxDepthOfSlices bounds slices of slices: each reads through all below it.
+const maxDepthOfSlices = 64
+
+// checkDepth refuses a slice of an array that is a slice of too many others.
+func (s *site) checkDepth(x float64) {
+	for range maxDepthOfSlices {
+		if x = s.h.objects[int(x)].from; x != x {
+			return
+		}
+	}
+	s.m.fail(s.at, CodeMemory, "A slice shows more than %d slices of slices.", maxDepthOfSlices)
+}
+
+// endCost is that of the functions on the ends of an array: shift moves all others.
+func endCost(name string) cost {
+	if name == "shift" {
+		return elements(movedAStep, 0)
+	}
+	return flat(1)
 }
 
 // end takes or reads the first or last element.
@@ -194,78 +215,76 @@ func (s *site) end(name string, x float64) float64 {
 }
 
 // arrayWhole are the functions on whole arrays.
-func arrayWhole(name string) plain {
+func arrayWhole(name string) function {
 	switch name {
 	case "copy":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			return s.h.newArray(s.h.objects[int(a[0])].elem, slices.Clone(v))
-		}
+		})
 	case "concat":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 1), func(s *site, a []float64) float64 {
 			n, more := len(s.array(a[0])), slices.Clone(s.array(a[1]))
-			s.m.spend(s.at, len(more))
 			s.splice(a[0], n, n, more...)
 			return a[0]
-		}
+		})
 	case "slice":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			n := len(s.array(a[0]))
 			from, to := whole(a[1]), whole(a[2])
 			if from < 0 || to < from || to > n {
 				s.fail("The part from %d to %d is outside the array, which has %d elements.", from, to, n)
 			}
+			s.checkDepth(a[0])
 			return s.h.add(object{kind: check.Array, elem: s.h.objects[int(a[0])].elem, from: a[0], rows: from, cols: to - from})
-		}
+		})
 	case "fill":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			v := s.writable(a[0])
 			from, to := whole(s.number(a, 2, 0)), len(v)
 			if s.given(3) && a[3] == a[3] {
 				to = whole(a[3])
 			}
-			for i := max(from, 0); i < min(to, len(v)); i++ {
+			from, to = max(from, 0), min(to, len(v))
+			s.pay(max(to-from, 0))
+			for i := from; i < to; i++ {
 				v[i] = a[1]
 			}
-			s.m.spend(s.at, max(to-from, 0))
 			return math.NaN()
-		}
+		})
 	case "reverse":
-		return func(s *site, a []float64) float64 {
-			v := s.writable(a[0])
-			s.m.spend(s.at, len(v))
-			slices.Reverse(v)
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
+			slices.Reverse(s.writable(a[0]))
 			return math.NaN()
-		}
+		})
 	case "sort":
-		return func(s *site, a []float64) float64 {
+		return priced(ordered(0), func(s *site, a []float64) float64 {
 			v := s.writable(a[0])
 			s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
 			return math.NaN()
-		}
+		})
 	case "sort_indices":
-		return sortIndices
+		return priced(ordered(0), sortIndices)
 	case "includes", "indexof", "lastindexof", "binary_search", "binary_search_leftmost", "binary_search_rightmost":
-		return func(s *site, a []float64) float64 { return s.find(name, a[0], a[1]) }
+		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(name, a[0], a[1]) })
 	case "join":
-		return func(s *site, a []float64) float64 {
-			v, elem := s.array(a[0]), s.h.objects[int(a[0])].elem
-			parts := make([]string, len(v))
-			for i, x := range v {
-				parts[i] = s.m.spell(x, elem, "")
-			}
-			s.m.spend(s.at, len(v))
-			return s.h.newText(strings.Join(parts, s.text(a, 1, "")))
-		}
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			v, elem, w := s.array(a[0]), s.h.objects[int(a[0])].elem, s.writer()
+			w.list(v, elem, "", s.text(a, 1, ""))
+			return w.text()
+		})
 	}
-	return nil
+	return function{}
 }
 
 // order compares two elements; na is the greatest.
 func (s *site) order(elem *check.Type) func(a, b float64) int {
 	if elem != nil && elem.Kind == check.String {
-		return func(a, b float64) int { return strings.Compare(s.h.text(a), s.h.text(b)) }
+		return func(a, b float64) int {
+			x, y := s.h.text(a), s.h.text(b)
+			s.pay(1 + min(len(x), len(y))/bytesAStep)
+			return strings.Compare(x, y)
+		}
 	}
 	return func(a, b float64) int {
 		switch {
@@ -279,7 +298,6 @@ func (s *site) order(elem *check.Type) func(a, b float64) int {
 }
 
 func (s *site) sort(v []float64, elem *check.Type, descending bool) {
-	s.m.spend(s.at, len(v))
 	compare := s.order(elem)
 	if descending {
 		slices.SortStableFunc(v, func(a, b float64) int { return compare(b, a) })
@@ -290,7 +308,6 @@ func (s *site) sort(v []float64, elem *check.Type, descending bool) {
 
 func sortIndices(s *site, a []float64) float64 {
 	v := s.array(a[0])
-	s.m.spend(s.at, len(v))
 	out := make([]float64, len(v))
 	for i := range out {
 		out[i] = float64(i)
@@ -308,7 +325,6 @@ func sortIndices(s *site, a []float64) float64 {
 func (s *site) find(how string, array, x float64) float64 {
 	v := s.array(array)
 	elem := s.h.objects[int(array)].elem
-	s.m.spend(s.at, len(v))
 	if strings.HasPrefix(how, "binary") {
 		return binarySearch(v, x, how)
 	}

@@ -9,24 +9,22 @@ import (
 )
 
 // arrayMath are the statistics of arrays; na elements are left out.
-func arrayMath(name string) plain {
+func arrayMath(name string) function {
 	rest, ok := strings.CutPrefix(name, "array.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	of := statistic(rest)
 	if of != nil {
-		return func(s *site, a []float64) float64 {
+		return priced(statisticCost(rest), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			return of(s, present(v), a)
-		}
+		})
 	}
 	switch rest {
 	case "abs", "standardize":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			out := slices.Clone(v)
 			if rest == "abs" {
 				for i, x := range out {
@@ -36,25 +34,23 @@ func arrayMath(name string) plain {
 				standardize(out)
 			}
 			return s.h.newArray(s.h.objects[int(a[0])].elem, out)
-		}
+		})
 	case "covariance":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(readAStep, 0, 1), func(s *site, a []float64) float64 {
 			return covariance(s.array(a[0]), s.array(a[1]), !s.given(2) || a[2] != 0)
-		}
+		})
 	case "every", "some":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			yes := func(x float64) bool { return x > 0 || x < 0 }
 			if rest == "some" {
 				return toFloat(slices.ContainsFunc(v, yes))
 			}
 			return toFloat(!slices.ContainsFunc(v, func(x float64) bool { return !yes(x) }))
-		}
+		})
 	case "percentile_nearest_rank", "percentile_linear_interpolation":
-		return func(s *site, a []float64) float64 {
+		return priced(ordered(0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			if len(v) == 0 {
 				return math.NaN()
 			}
@@ -62,11 +58,10 @@ func arrayMath(name string) plain {
 				return nearestRank(v, a[1])
 			}
 			return interpolated(v, a[1])
-		}
+		})
 	case "percentrank":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
-			s.m.spend(s.at, len(v))
 			i := s.place(a[1], len(v))
 			if len(v) < 2 || v[i] != v[i] {
 				return math.NaN()
@@ -78,9 +73,18 @@ func arrayMath(name string) plain {
 				}
 			}
 			return float64(100*float64(count)) / float64(len(v)-1)
-		}
+		})
 	}
-	return nil
+	return function{}
+}
+
+// statisticCost is that of a statistic of all elements: some of them put these in order.
+func statisticCost(name string) cost {
+	switch name {
+	case "median", "mode", "min", "max":
+		return ordered(0)
+	}
+	return elements(1, 0)
 }
 
 // present returns the values that are not missing.
@@ -185,50 +189,70 @@ func covariance(v, w []float64, biased bool) float64 {
 }
 
 // mapFunction are the functions on maps.
-func mapFunction(name string) plain {
+func mapFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "map.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	switch rest {
 	case "new":
-		return mapNew
+		return priced(flat(1), mapNew)
 	case "put", "get", "remove", "contains":
-		return func(s *site, a []float64) float64 { return s.pair(rest, a) }
+		return priced(keyed(1), func(s *site, a []float64) float64 { return s.pair(rest, a) })
 	case "size":
-		return func(s *site, a []float64) float64 { return float64(len(s.h.get(s.at, a[0], "map").keys)) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.h.get(s.at, a[0], "map").keys)) })
 	case "clear":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(4), func(s *site, a []float64) float64 {
 			o := s.h.change(s.at, a[0], "map")
 			o.n, o.keys, o.pairs = nil, nil, 0
 			o.index()
 			return math.NaN()
-		}
+		})
 	case "keys", "values":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			o := s.h.get(s.at, a[0], "map")
-			s.m.spend(s.at, len(o.n))
 			if rest == "keys" {
 				return s.h.newArray(o.key, slices.Clone(o.keys))
 			}
 			return s.h.newArray(o.elem, slices.Clone(o.n))
-		}
+		})
 	case "copy":
-		return func(s *site, a []float64) float64 {
+		return priced(copied(0), func(s *site, a []float64) float64 {
 			o := s.h.get(s.at, a[0], "map").clone()
-			s.m.spend(s.at, len(o.n))
 			return s.h.add(o)
-		}
+		})
 	case "put_all":
-		return func(s *site, a []float64) float64 {
+		return priced(copied(1), func(s *site, a []float64) float64 {
 			from := s.h.get(s.at, a[1], "map").clone()
 			for i, k := range from.keys {
+				s.pay(2)
 				s.put(a[0], k, from.n[i])
 			}
 			return math.NaN()
-		}
+		})
 	}
-	return nil
+	return function{}
+}
+
+// keyed is the cost of finding the key of a map in argument i: a text is read whole.
+func keyed(i int) cost {
+	return sized(func(s *site, a []float64) int64 {
+		if isHandle(s.exprs[i].Type()) {
+			return int64(s.textSize(a, i) / bytesAStep)
+		}
+		return 0
+	})
+}
+
+// copied is the cost of a copy of the map in argument i.
+func copied(i int) cost {
+	return sized(func(s *site, a []float64) int64 {
+		if a[i] != a[i] {
+			return 0
+		}
+		o := &s.h.objects[int(a[i])]
+		return int64(max(len(o.n), o.copying()))
+	})
 }
 
 func mapNew(s *site, _ []float64) float64 {
@@ -318,8 +342,8 @@ func (s *site) pair(name string, a []float64) float64 {
 	} else {
 		delete(o.numbers, a[1])
 	}
+	s.pay(len(o.n) - i)
 	o.keys, o.n = slices.Delete(o.keys, i, i+1), slices.Delete(o.n, i, i+1)
-	s.m.spend(s.at, len(o.n))
 	for k := i; k < len(o.keys); k++ {
 		s.h.index(o, o.keys[k], k)
 	}

@@ -66,55 +66,58 @@ func drawingKind(name string) check.Kind {
 }
 
 // drawingFunction are the functions on lines, labels, boxes, fills and polylines.
-func drawingFunction(name string) plain {
+func drawingFunction(name string) function {
 	family, rest, _ := strings.Cut(name, ".")
 	kind := drawingKind(family)
 	if kind == check.Void || kind == check.Table {
-		return nil
+		return function{}
 	}
 	switch {
 	case rest == "new":
-		return func(s *site, a []float64) float64 { return s.draw(kind, a) }
+		return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.draw(kind, a) })
 	case rest == "delete":
-		return func(s *site, a []float64) float64 { return s.erase(kind, a[0]) }
+		return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.erase(kind, a[0]) })
 	case rest == "copy":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(drawSteps), func(s *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
 			return s.list(kind, s.h.objects[int(a[0])].clone())
-		}
+		})
 	case rest == "get_price" && kind == check.Line:
-		return linePrice
+		return priced(flat(1), linePrice)
 	case strings.HasPrefix(rest, "get_"):
 		i := slices.Index(drawingFields(kind), rest[4:])
 		if i < 0 {
-			return nil
+			return function{}
 		}
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
 			return s.h.objects[int(a[0])].n[i]
-		}
+		})
 	case strings.HasPrefix(rest, "set_"):
 		return setter(kind, rest[4:])
 	}
-	return nil
+	return function{}
 }
 
+// drawSteps is what it takes to make a drawing or to take one off its list.
+const drawSteps = 16
+
 // setter changes the properties that a set_ function names.
-func setter(kind check.Kind, what string) plain {
+func setter(kind check.Kind, what string) function {
 	var fields []int
 	for _, f := range setFields(kind, what) {
 		i := slices.Index(drawingFields(kind), f)
 		if i < 0 {
-			return nil
+			return function{}
 		}
 		fields = append(fields, i)
 	}
 	if strings.HasSuffix(what, "point") {
-		return func(s *site, a []float64) float64 {
+		return priced(flat(2), func(s *site, a []float64) float64 {
 			if a[0] != a[0] || a[1] != a[1] {
 				return math.NaN()
 			}
@@ -122,9 +125,9 @@ func setter(kind check.Kind, what string) plain {
 			x, y := s.coordinates(a[1], s.h.text(o.n[slices.Index(drawingFields(kind), "xloc")]))
 			o.n[fields[0]], o.n[fields[1]] = x, y
 			return math.NaN()
-		}
+		})
 	}
-	return func(s *site, a []float64) float64 {
+	return priced(flat(2), func(s *site, a []float64) float64 {
 		if a[0] != a[0] {
 			return a[0]
 		}
@@ -133,7 +136,7 @@ func setter(kind check.Kind, what string) plain {
 			o.n[i] = s.sized(drawingFields(kind)[i], k+1, a)
 		}
 		return math.NaN()
-	}
+	})
 }
 
 // sized returns an argument; a size may be a name, which is kept as a number.
@@ -328,8 +331,9 @@ func linePrice(s *site, a []float64) float64 {
 func (c *compiler) allDrawings(e *check.BuiltinVar) num {
 	family, _, _ := strings.Cut(e.Name, ".")
 	kind := drawingKind(family)
-	h := &c.m.heap
+	h, m := &c.m.heap, c.m
 	return func() float64 {
+		m.spend(m.place, 1+len(h.lists[listOf(kind)])/readAStep)
 		return h.newArray(&check.Type{Kind: kind}, slices.Clone(h.lists[listOf(kind)]))
 	}
 }

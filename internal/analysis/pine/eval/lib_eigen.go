@@ -21,7 +21,7 @@ type eigenpair struct {
 // matrixEigenvalues is matrix.eigenvalues.
 func matrixEigenvalues(s *site, a []float64) float64 {
 	o := s.eigenMatrix(a[0])
-	pairs := eigen(o.n, o.rows, false)
+	pairs := s.eigen(o.n, o.rows, false)
 	out := make([]float64, len(pairs))
 	for i := range pairs {
 		out[i] = pairs[i].value
@@ -35,7 +35,7 @@ func matrixEigenvectors(s *site, a []float64) float64 {
 	o := s.eigenMatrix(a[0])
 	n := o.rows
 	out := make([]float64, n*n)
-	for c, p := range eigen(o.n, n, true) {
+	for c, p := range s.eigen(o.n, n, true) {
 		for r := range n {
 			out[r*n+c] = math.NaN()
 			if !p.complex {
@@ -46,10 +46,9 @@ func matrixEigenvectors(s *site, a []float64) float64 {
 	return s.newMatrix(&check.Type{Kind: check.Float}, n, n, out)
 }
 
-// eigenMatrix returns a square matrix without na and counts what the computation takes.
+// eigenMatrix returns a square matrix without na.
 func (s *site) eigenMatrix(x float64) *object {
 	o := s.square(x)
-	s.m.spend(s.at, 8*o.rows*o.rows*o.rows)
 	for _, v := range o.n {
 		if v-v != 0 {
 			s.fail("A matrix with na or an infinite element has no eigenvalues.")
@@ -59,22 +58,22 @@ func (s *site) eigenMatrix(x float64) *object {
 }
 
 // eigen returns the eigenvalues of a square matrix, largest first.
-func eigen(m []float64, n int, vectors bool) []eigenpair {
+func (s *site) eigen(m []float64, n int, vectors bool) []eigenpair {
 	var out []eigenpair
 	if shaped("is_symmetric", &object{n: m, rows: n, cols: n}) {
-		out = symmetricEigen(slices.Clone(m), n)
+		out = s.symmetricEigen(slices.Clone(m), n)
 	} else {
-		out = generalEigen(m, n, vectors)
+		out = s.generalEigen(m, n, vectors)
 	}
 	slices.SortStableFunc(out, func(a, b eigenpair) int { return cmp.Compare(b.value, a.value) })
 	return out
 }
 
 // symmetricEigen rotates a symmetric matrix until it is diagonal, by the method of Jacobi.
-func symmetricEigen(m []float64, n int) []eigenpair {
+func (s *site) symmetricEigen(m []float64, n int) []eigenpair {
 	v := identity(n)
 	for range eigenSweeps {
-		if rotateAll(m, v, n) {
+		if s.rotateAll(m, v, n) {
 			break
 		}
 	}
@@ -90,9 +89,10 @@ func symmetricEigen(m []float64, n int) []eigenpair {
 
 // rotateAll clears every element beside the diagonal once, and reports whether all of them
 // were 0 already.
-func rotateAll(m, v []float64, n int) bool {
+func (s *site) rotateAll(m, v []float64, n int) bool {
 	done := true
 	for p := range n {
+		s.pay(1 + n/readAStep)
 		for q := p + 1; q < n; q++ {
 			x, scale := m[p*n+q], math.Abs(m[p*n+p])+math.Abs(m[q*n+q])
 			if scale+math.Abs(x) == scale {
@@ -100,6 +100,7 @@ func rotateAll(m, v []float64, n int) bool {
 				continue
 			}
 			done = false
+			s.pay(1 + n/2)
 			rotate(m, v, n, p, q)
 		}
 	}
@@ -129,9 +130,10 @@ func rotate(m, v []float64, n, p, q int) {
 }
 
 // pseudoInverse is the inverse of Moore and Penrose, from the eigenvectors of mᵀm.
-func pseudoInverse(o *object) []float64 {
+func (s *site) pseudoInverse(o *object) []float64 {
 	t := transposed(o)
-	pairs := symmetricEigen(multiplied(t.n, o.n, o.cols, o.rows, o.cols), o.cols)
+	s.pay(2 * o.cols * o.cols * max(o.cols, o.rows))
+	pairs := s.symmetricEigen(multiplied(t.n, o.n, o.cols, o.rows, o.cols), o.cols)
 	largest := 0.0
 	for _, p := range pairs {
 		largest = max(largest, p.value)

@@ -29,7 +29,7 @@ func (a pair) root() pair {
 
 // generalEigen finds the eigenvalues of any square matrix by the QR method with shifts,
 // and the vectors of the real ones by solving for them.
-func generalEigen(m []float64, n int, vectors bool) []eigenpair {
+func (s *site) generalEigen(m []float64, n int, vectors bool) []eigenpair {
 	h := make([]pair, n*n)
 	for i, x := range m {
 		h[i].re = x
@@ -38,12 +38,13 @@ func generalEigen(m []float64, n int, vectors bool) []eigenpair {
 	for _, x := range m {
 		size = max(size, math.Abs(x))
 	}
-	shrink(h, n)
+	s.shrink(h, n)
 	out := make([]eigenpair, n)
 	for i := range out {
 		x := h[i*n+i]
 		out[i] = eigenpair{value: x.re, complex: math.Abs(x.im) > float64(size*1e-9)}
 		if vectors && !out[i].complex {
+			s.pay(8 * n * n * n)
 			out[i].vector = nullVector(m, n, x.re, size, i)
 		}
 	}
@@ -51,7 +52,7 @@ func generalEigen(m []float64, n int, vectors bool) []eigenpair {
 }
 
 // shrink makes a matrix triangular, from its last row up.
-func shrink(h []pair, n int) {
+func (s *site) shrink(h []pair, n int) {
 	rounds := 0
 	for last := n - 1; last > 0; {
 		row := 0.0
@@ -64,6 +65,7 @@ func shrink(h []pair, n int) {
 			continue
 		}
 		rounds++
+		s.pay((last + 1) * (last + 1) * (last + 1) / readAStep)
 		shift := wilkinson(h, n, last)
 		if rounds%11 == 10 { // breaks a cycle
 			shift = pair{row + h[last*n+last].re, row / 2}

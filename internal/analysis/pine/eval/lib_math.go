@@ -8,7 +8,7 @@ import (
 )
 
 // one compiles a function of one number.
-func one(f func(float64) float64) builder {
+func one(f func(float64) float64) build {
 	return func(c *compiler, call *check.Call) num {
 		if p := c.address(call.Args[0]); p != nil {
 			return func() float64 { return f(*p) }
@@ -20,20 +20,20 @@ func one(f func(float64) float64) builder {
 
 // mathBuilders are the functions that are worth their own closures.
 func mathBuilders(all map[string]builder) {
-	all["math.abs"] = one(math.Abs)
-	all["math.sqrt"] = one(math.Sqrt)
-	all["math.exp"] = one(elementary.Exp)
-	all["math.log"] = one(elementary.Log)
-	all["math.log10"] = one(elementary.Log10)
-	all["math.sin"] = one(elementary.Sin)
-	all["math.cos"] = one(elementary.Cos)
-	all["math.tan"] = one(elementary.Tan)
-	all["math.asin"] = one(elementary.Asin)
-	all["math.acos"] = one(elementary.Acos)
-	all["math.atan"] = one(elementary.Atan)
-	all["math.floor"] = one(math.Floor)
-	all["math.ceil"] = one(math.Ceil)
-	all["math.sign"] = one(func(x float64) float64 {
+	all["math.abs"] = built(constant, one(math.Abs))
+	all["math.sqrt"] = built(constant, one(math.Sqrt))
+	all["math.exp"] = built(constant, one(elementary.Exp))
+	all["math.log"] = built(constant, one(elementary.Log))
+	all["math.log10"] = built(constant, one(elementary.Log10))
+	all["math.sin"] = built(constant, one(elementary.Sin))
+	all["math.cos"] = built(constant, one(elementary.Cos))
+	all["math.tan"] = built(constant, one(elementary.Tan))
+	all["math.asin"] = built(constant, one(elementary.Asin))
+	all["math.acos"] = built(constant, one(elementary.Acos))
+	all["math.atan"] = built(constant, one(elementary.Atan))
+	all["math.floor"] = built(constant, one(math.Floor))
+	all["math.ceil"] = built(constant, one(math.Ceil))
+	all["math.sign"] = built(constant, one(func(x float64) float64 {
 		switch {
 		case x > 0:
 			return 1
@@ -41,17 +41,17 @@ func mathBuilders(all map[string]builder) {
 			return -1
 		}
 		return x
-	})
-	all["math.toradians"] = one(func(x float64) float64 { return x * (math.Pi / 180) })
-	all["math.todegrees"] = one(func(x float64) float64 { return x * (180 / math.Pi) })
-	all["nz"] = nz
-	all["math.max"] = extremum(func(a, b float64) bool { return a > b })
-	all["math.min"] = extremum(func(a, b float64) bool { return a < b })
-	all["math.random"] = random
+	}))
+	all["math.toradians"] = built(constant, one(func(x float64) float64 { return x * (math.Pi / 180) }))
+	all["math.todegrees"] = built(constant, one(func(x float64) float64 { return x * (180 / math.Pi) }))
+	all["nz"] = built(constant, nz)
+	all["math.max"] = built(constant, extremum(func(a, b float64) bool { return a > b }))
+	all["math.min"] = built(constant, extremum(func(a, b float64) bool { return a < b }))
+	all["math.random"] = built(constant, random)
 	for _, name := range []string{"int", "float", "bool", "color", "string", "line", "label", "box", "table", "linefill", "polyline"} {
-		all[name] = func(c *compiler, call *check.Call) num {
+		all[name] = built(constant, func(c *compiler, call *check.Call) num {
 			return c.castCall(call, name)
-		}
+		})
 	}
 }
 
@@ -93,7 +93,7 @@ func nz(c *compiler, call *check.Call) num {
 }
 
 // extremum is math.max or math.min of any number of values; na makes it na.
-func extremum(better func(a, b float64) bool) builder {
+func extremum(better func(a, b float64) bool) build {
 	return func(c *compiler, call *check.Call) num {
 		var args []num
 		for _, a := range append(append([]check.Expr(nil), call.Args...), call.Rest...) {
@@ -151,23 +151,23 @@ func random(c *compiler, call *check.Call) num {
 }
 
 // mathFunction are the plain functions on numbers.
-func mathFunction(name string) plain {
+func mathFunction(name string) function {
 	switch name {
 	case "math.pow":
-		return func(_ *site, a []float64) float64 { return power(a[0], a[1]) }
+		return priced(flat(1), func(_ *site, a []float64) float64 { return power(a[0], a[1]) })
 	case "math.round":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			if s.given(1) {
 				return roundTo(a[0], a[1])
 			}
 			return roundHalf(a[0])
-		}
+		})
 	case "math.round_to_mintick":
-		return func(s *site, a []float64) float64 { return toTick(a[0], s.m.env.Symbol.Tick) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return toTick(a[0], s.m.env.Symbol.Tick) })
 	case "math.avg":
-		return func(_ *site, a []float64) float64 { return meanOf(a) }
+		return priced(flat(1), func(_ *site, a []float64) float64 { return meanOf(a) })
 	}
-	return nil
+	return function{}
 }
 
 // whole cuts a number to a whole one. One that is na or beyond 2³¹ gives that bound, on every

@@ -13,7 +13,6 @@ func (s *site) newMatrix(elem *check.Type, rows, cols int, values []float64) flo
 	if rows < 0 || cols < 0 || rows*cols > maxElements {
 		s.m.fail(s.at, CodeMemory, "A matrix has from 0 to %d elements (got %d rows and %d columns).", maxElements, rows, cols)
 	}
-	s.m.spend(s.at, rows*cols)
 	return s.h.add(object{kind: check.Matrix, n: values, rows: rows, cols: cols, elem: elem, from: math.NaN()})
 }
 
@@ -28,54 +27,66 @@ func (s *site) spot(x float64, size int, what string) int {
 }
 
 // matrixFunction are the functions that read and change matrices.
-func matrixFunction(name string) plain {
+func matrixFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "matrix.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	switch rest {
 	case "new":
-		return matrixNew
+		return priced(flat(1), matrixNew)
 	case "get":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
 			return o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")]
-		}
+		})
 	case "set":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			o := s.h.change(s.at, a[0], "matrix")
 			o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")] = a[3]
 			return math.NaN()
-		}
+		})
 	case "rows":
-		return func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).rows) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).rows) })
 	case "columns":
-		return func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).cols) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).cols) })
 	case "elements_count":
-		return func(s *site, a []float64) float64 { return float64(len(s.matrix(a[0]).n)) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.matrix(a[0]).n)) })
 	case "row":
-		return func(s *site, a []float64) float64 {
+		return priced(line(false), func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
 			r := s.spot(a[1], o.rows, "row")
 			return s.h.newArray(o.elem, slices.Clone(o.n[r*o.cols:(r+1)*o.cols]))
-		}
+		})
 	case "col":
-		return func(s *site, a []float64) float64 {
+		return priced(line(true), func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
 			return s.h.newArray(o.elem, columnOf(o, s.spot(a[1], o.cols, "column")))
-		}
+		})
 	case "copy":
-		return func(s *site, a []float64) float64 {
-			o := s.matrix(a[0]).clone()
-			s.m.spend(s.at, len(o.n))
-			return s.h.add(o)
-		}
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
+			return s.h.add(s.matrix(a[0]).clone())
+		})
 	case "fill":
-		return matrixFill
+		return priced(elements(1, 0), matrixFill)
 	case "add_row", "add_col", "remove_row", "remove_col", "swap_rows", "swap_columns", "reverse", "reshape":
-		return func(s *site, a []float64) float64 { return s.reshape(rest, a) }
+		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.reshape(rest, a) })
 	}
-	return nil
+	return function{}
+}
+
+// line is the cost of reading a row or a column.
+func line(column bool) cost {
+	return sized(func(s *site, a []float64) int64 {
+		if a[0] != a[0] {
+			return 0
+		}
+		o := &s.h.objects[int(a[0])]
+		if column {
+			return int64(o.rows / readAStep)
+		}
+		return int64(o.cols / movedAStep)
+	})
 }
 
 func columnOf(o *object, c int) []float64 {
@@ -91,6 +102,7 @@ func matrixNew(s *site, a []float64) float64 {
 	if rows < 0 || cols < 0 || rows*cols > maxElements {
 		return s.newMatrix(nil, rows, cols, nil)
 	}
+	s.pay(rows * cols)
 	values := make([]float64, rows*cols)
 	for i := range values {
 		values[i] = initial
@@ -100,7 +112,6 @@ func matrixNew(s *site, a []float64) float64 {
 
 func matrixFill(s *site, a []float64) float64 {
 	o := s.h.change(s.at, a[0], "matrix")
-	s.m.spend(s.at, len(o.n))
 	from, to := whole(s.number(a, 2, 0)), whole(s.number(a, 3, float64(o.rows)))
 	left, right := whole(s.number(a, 4, 0)), whole(s.number(a, 5, float64(o.cols)))
 	for r := max(from, 0); r < min(to, o.rows); r++ {
@@ -114,7 +125,6 @@ func matrixFill(s *site, a []float64) float64 {
 // reshape are the functions that change a matrix's rows and columns.
 func (s *site) reshape(name string, a []float64) float64 {
 	o := s.h.change(s.at, a[0], "matrix")
-	s.m.spend(s.at, len(o.n))
 	switch name {
 	case "add_row":
 		return s.addRow(o, a)

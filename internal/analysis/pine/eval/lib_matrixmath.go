@@ -9,46 +9,43 @@ import (
 )
 
 // matrixMath are the functions that compute with matrices.
-func matrixMath(name string) plain {
+func matrixMath(name string) function {
 	rest, ok := strings.CutPrefix(name, "matrix.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	if of := statistic(rest); of != nil && rest != "sum" {
-		return func(s *site, a []float64) float64 {
+		return priced(statisticCost(rest), func(s *site, a []float64) float64 {
 			v := s.matrix(a[0]).n
-			s.m.spend(s.at, len(v))
 			return of(&site{m: s.m, h: s.h, c: s.c}, present(v), a)
-		}
+		})
 	}
 	switch rest {
 	case "transpose":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
 			t := transposed(s.matrix(a[0]))
 			return s.newMatrix(t.elem, t.rows, t.cols, t.n)
-		}
+		})
 	case "sum", "diff":
-		return func(s *site, a []float64) float64 { return s.eachElement(rest, a) }
+		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.eachElement(rest, a) })
 	case "mult":
-		return matrixMult
+		return priced(elements(1, 0), matrixMult)
 	case "det":
-		return func(s *site, a []float64) float64 {
+		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
-			d := eliminate(slices.Clone(o.n), nil, o.rows)
-			return d
-		}
+			return eliminate(slices.Clone(o.n), nil, o.rows)
+		})
 	case "eigenvalues":
-		return matrixEigenvalues
+		return priced(cubic(0, 1), matrixEigenvalues)
 	case "eigenvectors":
-		return matrixEigenvectors
+		return priced(cubic(0, 1), matrixEigenvectors)
 	case "pinv":
-		return func(s *site, a []float64) float64 {
+		return priced(cubic(0, 2), func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
-			s.m.spend(s.at, 8*o.cols*o.cols*max(o.cols, o.rows))
-			return s.newMatrix(o.elem, o.cols, o.rows, pseudoInverse(o))
-		}
+			return s.newMatrix(o.elem, o.cols, o.rows, s.pseudoInverse(o))
+		})
 	case "inv":
-		return func(s *site, a []float64) float64 {
+		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			unit := identity(o.rows)
 			d := eliminate(slices.Clone(o.n), unit, o.rows)
@@ -56,43 +53,42 @@ func matrixMath(name string) plain {
 				return math.NaN()
 			}
 			return s.newMatrix(o.elem, o.rows, o.rows, unit)
-		}
+		})
 	case "trace":
-		return func(s *site, a []float64) float64 {
+		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			sum := 0.0
 			for i := range o.rows {
 				sum += o.n[i*o.cols+i]
 			}
 			return sum
-		}
+		})
 	case "rank":
-		return func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) }
+		return priced(cubic(0, 1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) })
 	case "pow":
-		return matrixPow
+		return priced(cubic(0, 1), matrixPow)
 	case "submatrix":
-		return submatrix
+		return priced(elements(1, 0), submatrix)
 	case "concat":
-		return func(s *site, a []float64) float64 {
+		return priced(elements(1, 1), func(s *site, a []float64) float64 {
 			other := s.matrix(a[1]).clone()
 			o := s.h.change(s.at, a[0], "matrix")
 			if o.cols != other.cols && o.rows > 0 {
 				s.fail("The matrices have %d and %d columns.", o.cols, other.cols)
 			}
-			s.m.spend(s.at, len(other.n))
 			if len(o.n)+len(other.n) > maxElements {
 				s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
 			}
 			s.h.grow(len(other.n))
 			o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
 			return a[0]
-		}
+		})
 	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":
-		return func(s *site, a []float64) float64 { return toFloat(shaped(rest, s.matrix(a[0]))) }
+		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(shaped(rest, s.matrix(a[0]))) })
 	case "sort":
-		return matrixSort
+		return priced(ordered(0), matrixSort)
 	}
-	return nil
+	return function{}
 }
 
 func (s *site) square(x float64) *object {
@@ -100,7 +96,6 @@ func (s *site) square(x float64) *object {
 	if o.rows != o.cols {
 		s.fail("The matrix is not square: it has %d rows and %d columns.", o.rows, o.cols)
 	}
-	s.m.spend(s.at, o.rows*o.rows*o.rows)
 	return o
 }
 
@@ -137,14 +132,13 @@ func matrixMult(s *site, a []float64) float64 {
 		if o.cols != other.rows {
 			s.fail("A matrix of %d columns cannot be multiplied with one of %d rows.", o.cols, other.rows)
 		}
-		s.m.spend(s.at, o.rows*o.cols*other.cols)
+		s.pay(o.rows * o.cols * other.cols)
 		return s.newMatrix(o.elem, o.rows, other.cols, multiplied(o.n, other.n, o.rows, o.cols, other.cols))
 	case check.Array:
 		v := s.array(a[1])
 		if o.cols != len(v) {
 			s.fail("A matrix of %d columns cannot be multiplied with an array of %d.", o.cols, len(v))
 		}
-		s.m.spend(s.at, len(o.n))
 		return s.h.newArray(o.elem, multiplied(o.n, v, o.rows, o.cols, 1))
 	default: // a number
 	}
@@ -262,9 +256,9 @@ func matrixPow(s *site, a []float64) float64 {
 	if n < 0 || n > 1000 {
 		s.fail("The power of a matrix must be from 0 to 1000 (got %d).", n)
 	}
-	s.m.spend(s.at, n*o.rows*o.rows*o.rows)
 	out := identity(o.rows)
 	for range n {
+		s.pay(o.rows * o.rows * o.rows)
 		out = multiplied(out, o.n, o.rows, o.rows, o.rows)
 	}
 	return s.newMatrix(o.elem, o.rows, o.rows, out)
@@ -305,7 +299,6 @@ func shaped(what string, o *object) bool {
 func matrixSort(s *site, a []float64) float64 {
 	o := s.h.change(s.at, a[0], "matrix")
 	c := s.spot(s.number(a, 1, 0), o.cols, "column")
-	s.m.spend(s.at, len(o.n))
 	rows := make([][]float64, o.rows)
 	for r := range rows {
 		rows[r] = slices.Clone(o.n[r*o.cols : (r+1)*o.cols])

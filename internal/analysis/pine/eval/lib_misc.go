@@ -8,21 +8,21 @@ import (
 )
 
 // colorFunction are the functions on colours.
-func colorFunction(name string) plain {
+func colorFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "color.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	switch rest {
 	case "new":
-		return func(_ *site, a []float64) float64 {
+		return priced(flat(1), func(_ *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
 			return withAlpha(a[0], a[1])
-		}
+		})
 	case "rgb":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			x := 0.0
 			for _, part := range a[:3] {
 				if part != part {
@@ -31,9 +31,9 @@ func colorFunction(name string) plain {
 				x = x*256 + math.Round(min(max(part, 0), 255))
 			}
 			return withAlpha(x*256, s.number(a, 3, 0))
-		}
+		})
 	case "r", "g", "b", "t":
-		return func(_ *site, a []float64) float64 {
+		return priced(flat(1), func(_ *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
@@ -47,11 +47,11 @@ func colorFunction(name string) plain {
 				return float64(c >> 8 & 255)
 			}
 			return math.Round(100 - float64(float64(c&255)*100)/255)
-		}
+		})
 	case "from_gradient":
-		return gradient
+		return priced(flat(1), gradient)
 	}
-	return nil
+	return function{}
 }
 
 // withAlpha sets the transparency of a colour, from 0 to 100.
@@ -82,42 +82,42 @@ func gradient(_ *site, a []float64) float64 {
 }
 
 // miscFunction are the functions of no family.
-func miscFunction(name string) plain {
+func miscFunction(name string) function {
 	switch name {
 	case "runtime.error":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0), func(s *site, a []float64) float64 {
 			s.fail("%s", s.text(a, 0, ""))
 			return 0
-		}
+		})
 	case "log.info", "log.warning", "log.error":
-		return func(s *site, a []float64) float64 {
+		return priced(allTexts(), func(s *site, a []float64) float64 {
 			if len(s.m.logs) < 100 {
-				s.m.logs = append(s.m.logs, s.format(a))
+				s.m.logs = append(s.m.logs, s.format(a).b.String())
 			}
 			return math.NaN()
-		}
+		})
 	case "alert":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0, 1), func(s *site, a []float64) float64 {
 			if len(s.m.fires) < 16 {
 				s.m.fires = append(s.m.fires, Alert{Message: s.text(a, 0, ""), Freq: s.text(a, 1, "freq_once_per_bar")})
 			}
 			return math.NaN()
-		}
+		})
 	case "max_bars_back", "indicator", "strategy", "library":
-		return func(*site, []float64) float64 { return math.NaN() }
+		return priced(flat(1), func(*site, []float64) float64 { return math.NaN() })
 	case "chart.point.new", "chart.point.from_index", "chart.point.from_time", "chart.point.now", "chart.point.copy":
-		return func(s *site, a []float64) float64 { return s.point(name, a) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return s.point(name, a) })
 	}
-	if f := tickerFunction(name); f != nil {
+	if f := tickerFunction(name); f.run != nil {
 		return f
 	}
 	if !strings.HasPrefix(name, "strategy.") {
-		return nil
+		return function{}
 	}
-	if f := strategyFunction(name); f != nil {
+	if f := strategyFunction(name); f.run != nil {
 		return f
 	}
-	return strategyCall
+	return priced(flat(1), strategyCall)
 }
 
 // strategyCall is a call that places orders or reads trades: a chart simulates none.

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,125 +10,131 @@ import (
 )
 
 // stringFunction are the functions on strings.
-func stringFunction(name string) plain {
+func stringFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "str.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	switch rest {
 	case "tostring":
-		return func(s *site, a []float64) float64 {
-			return s.h.newText(s.m.spell(a[0], s.call.Args[0].Type(), s.text(a, 1, "")))
-		}
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			w := s.writer()
+			w.spell(a[0], s.call.Args[0].Type(), s.text(a, 1, ""))
+			return w.text()
+		})
 	case "format":
-		return func(s *site, a []float64) float64 { return s.h.newText(s.format(a)) }
+		return priced(texts(0), func(s *site, a []float64) float64 { return s.format(a).text() })
 	case "format_time":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return s.h.newText("NaN")
 			}
 			t := s.m.local(a[0]).In(s.zoneOf(a, 2))
-			return s.h.newText(formatDate(t, s.text(a, 1, "yyyy-MM-dd'T'HH:mm:ssZ")))
-		}
+			w := s.writer()
+			w.date(t, s.text(a, 1, "yyyy-MM-dd'T'HH:mm:ssZ"))
+			return w.text()
+		})
 	case "length":
-		return func(s *site, a []float64) float64 { return float64(utf8.RuneCountInString(s.text(a, 0, ""))) }
+		return priced(texts(0), func(s *site, a []float64) float64 { return float64(utf8.RuneCountInString(s.text(a, 0, ""))) })
 	case "contains", "startswith", "endswith":
 		test := map[string]func(a, b string) bool{"contains": strings.Contains, "startswith": strings.HasPrefix, "endswith": strings.HasSuffix}[rest]
-		return func(s *site, a []float64) float64 { return toFloat(test(s.text(a, 0, ""), s.text(a, 1, ""))) }
+		return priced(texts(0, 1), func(s *site, a []float64) float64 { return toFloat(test(s.text(a, 0, ""), s.text(a, 1, ""))) })
 	case "upper", "lower", "trim":
 		change := map[string]func(string) string{"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace}[rest]
-		return func(s *site, a []float64) float64 { return s.h.newText(change(s.text(a, 0, ""))) }
+		return priced(texts(0, 0, 0, 0), func(s *site, a []float64) float64 { return s.h.newText(strings.Clone(change(s.text(a, 0, "")))) })
 	case "tonumber":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0, 0), func(s *site, a []float64) float64 {
 			x, err := strconv.ParseFloat(strings.TrimSpace(s.text(a, 0, "")), 64)
 			if err != nil || math.IsInf(x, 0) {
 				return math.NaN()
 			}
 			return x
-		}
+		})
 	}
 	return stringPart(rest)
 }
 
 // stringPart are the functions that look for parts.
-func stringPart(name string) plain {
+func stringPart(name string) function {
 	switch name {
 	case "substring":
-		return substring
+		return priced(texts(0, 0, 0, 0), substring)
 	case "pos":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
 			text := s.text(a, 0, "")
 			i := strings.Index(text, s.text(a, 1, ""))
 			if i < 0 {
 				return math.NaN()
 			}
 			return float64(utf8.RuneCountInString(text[:i]))
-		}
+		})
 	case "replace", "replace_all":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0, 0, 0, 1, 2), func(s *site, a []float64) float64 {
 			text, old, with := s.text(a, 0, ""), s.text(a, 1, ""), s.text(a, 2, "")
-			s.m.spend(s.at, len(text))
 			if name == "replace_all" {
 				return s.h.newText(s.replaceAll(text, old, with))
 			}
-			return s.h.newText(replaceNth(text, old, with, whole(s.number(a, 3, 0))))
-		}
+			return s.replaceNth(text, old, with, whole(s.number(a, 3, 0)))
+		})
 	case "split":
-		return func(s *site, a []float64) float64 {
-			parts := strings.Split(s.text(a, 0, ""), s.text(a, 1, ""))
-			s.m.spend(s.at, len(parts))
-			out := make([]float64, len(parts))
-			for i, p := range parts {
-				out[i] = s.h.newText(p)
+		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
+			var out []float64
+			for part := range strings.SplitSeq(s.text(a, 0, ""), s.text(a, 1, "")) {
+				s.pay(1)
+				out = append(out, s.h.newText(strings.Clone(part)))
 			}
 			return s.h.newArray(&check.Type{Kind: check.String}, out)
-		}
+		})
 	case "repeat":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			text, n, between := s.text(a, 0, ""), whole(a[1]), s.text(a, 2, "")
-			if n <= 0 {
+			if n <= 0 || text+between == "" {
 				return s.h.newText("")
 			}
-			if (len(text)+len(between))*n > maxText {
-				s.m.fail(s.at, CodeMemory, "A string has more than %d characters.", maxText)
+			if len(text)*n+len(between)*(n-1) > maxText {
+				s.m.tooLong(s.at)
 			}
-			return s.h.newText(strings.TrimSuffix(strings.Repeat(text+between, n), between))
-		}
+			w := s.writer()
+			w.write(text)
+			for range n - 1 {
+				w.write(between)
+				w.write(text)
+			}
+			return w.text()
+		})
 	case "match":
-		return func(s *site, a []float64) float64 {
-			re, err := regexp.Compile(s.text(a, 1, ""))
-			if err != nil {
-				s.fail("The pattern of str.match is wrong: %v.", err)
-			}
-			text := s.text(a, 0, "")
-			s.m.spend(s.at, len(text))
-			return s.h.newText(re.FindString(text))
-		}
+		return priced(texts(0, 1, 1, 1, 1), match)
 	}
-	return nil
+	return function{}
 }
 
 func (s *site) replaceAll(text, old, with string) string {
 	if n := strings.Count(text, old); len(text)+n*(len(with)-len(old)) > maxText {
-		s.m.fail(s.at, CodeMemory, "A string has more than %d characters.", maxText)
+		s.m.tooLong(s.at)
 	}
 	return strings.ReplaceAll(text, old, with)
 }
 
 // replaceNth replaces one occurrence, counted from 0.
-func replaceNth(text, old, with string, n int) string {
+func (s *site) replaceNth(text, old, with string, n int) float64 {
+	w := s.writer()
 	if old == "" {
-		return text
+		w.write(text)
+		return w.text()
 	}
 	at := 0
 	for {
 		i := strings.Index(text[at:], old)
 		if i < 0 {
-			return text
+			w.write(text)
+			return w.text()
 		}
 		at += i
 		if n == 0 {
-			return text[:at] + with + text[at+len(old):]
+			w.write(text[:at])
+			w.write(with)
+			w.write(text[at+len(old):])
+			return w.text()
 		}
 		n--
 		at += len(old)
@@ -142,7 +147,6 @@ func substring(s *site, a []float64) float64 {
 	if s.given(2) && a[2] == a[2] {
 		to = min(whole(a[2]), len(runes))
 	}
-	s.m.spend(s.at, len(runes))
 	if from < 0 || from > to {
 		return s.h.newText("")
 	}
@@ -150,58 +154,68 @@ func substring(s *site, a []float64) float64 {
 }
 
 // spell writes a value as str.tostring does.
-func (m *Machine) spell(x float64, t *check.Type, format string) string {
-	if t == nil {
-		t = &check.Type{Kind: check.Float}
+func (w *writer) spell(x float64, t *check.Type, format string) {
+	kind := check.Float
+	if t != nil {
+		kind = t.Kind
 	}
-	switch t.Kind {
-	case check.String, check.Option:
-		if x != x {
-			return "NaN"
-		}
-		return m.heap.text(x)
-	case check.Bool:
-		if x != x {
-			return "NaN"
-		}
-		return strconv.FormatBool(x != 0)
-	case check.Enum:
-		if i := whole(x); x == x && i >= 0 && i < len(t.Enum.Titles) {
-			return t.Enum.Titles[i]
-		}
-		return "NaN"
-	case check.Array:
-		if x != x {
-			return "NaN"
-		}
-		var parts []string
-		for _, v := range m.heap.elements(x) {
-			parts = append(parts, m.spell(v, t.Elem, format))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case check.Matrix:
-		return m.spellMatrix(x, t, format)
-	case check.Int, check.Float:
-		return m.spellNumber(x, format)
+	switch kind {
+	case check.String, check.Option, check.Bool, check.Enum, check.Array, check.Matrix, check.Int, check.Float:
 	default: // a type that str.tostring does not take
-		return ""
+		return
+	}
+	if x != x {
+		w.write("NaN")
+		return
+	}
+	switch kind {
+	case check.String, check.Option:
+		w.write(w.m.heap.text(x))
+	case check.Bool:
+		w.write(strconv.FormatBool(x != 0))
+	case check.Enum:
+		title := "NaN"
+		if i := whole(x); i >= 0 && i < len(t.Enum.Titles) {
+			title = t.Enum.Titles[i]
+		}
+		w.write(title)
+	case check.Array:
+		w.row(w.m.heap.elements(x), t.Elem, format)
+	case check.Matrix:
+		w.rows(&w.m.heap.objects[int(x)], t.Elem, format)
+	default: // a number
+		w.m.spend(w.at, len(format)/readAStep)
+		w.write(w.m.spellNumber(x, format))
 	}
 }
 
-func (m *Machine) spellMatrix(x float64, t *check.Type, format string) string {
-	if x != x {
-		return "NaN"
-	}
-	o := &m.heap.objects[int(x)]
-	var b strings.Builder
+// rows writes a matrix, a row on each line.
+func (w *writer) rows(o *object, elem *check.Type, format string) {
 	for r := range o.rows {
-		parts := make([]string, o.cols)
-		for c := range parts {
-			parts[c] = m.spell(o.n[r*o.cols+c], t.Elem, format)
+		w.m.spend(w.at, 1)
+		if r > 0 {
+			w.write("\n")
 		}
-		b.WriteString("[" + strings.Join(parts, ", ") + "]\n")
+		w.row(o.n[r*o.cols:(r+1)*o.cols], elem, format)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// row writes values between brackets.
+func (w *writer) row(values []float64, elem *check.Type, format string) {
+	w.write("[")
+	w.list(values, elem, format, ", ")
+	w.write("]")
+}
+
+// list writes values with a text between them.
+func (w *writer) list(values []float64, elem *check.Type, format, between string) {
+	for i, v := range values {
+		w.m.spend(w.at, 1)
+		if i > 0 {
+			w.write(between)
+		}
+		w.spell(v, elem, format)
+	}
 }
 
 // spellNumber writes a number with a pattern or one of the named formats.
@@ -275,8 +289,8 @@ func patterned(x float64, pattern string) string {
 	if digits == "0" && need == 0 && whole != "" && rest != "" && !strings.Contains(whole, "#") {
 		digits = ""
 	}
-	for len(digits) < need {
-		digits = "0" + digits
+	if lacks := need - len(digits); lacks > 0 {
+		digits = strings.Repeat("0", lacks) + digits
 	}
 	if strings.Contains(whole, ",") {
 		digits = grouped(digits)
@@ -292,54 +306,57 @@ func patterned(x float64, pattern string) string {
 
 // grouped puts commas between thousands.
 func grouped(digits string) string {
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// format fills the places {0}, {1,number,#.##} of a text.
-func (s *site) format(a []float64) string {
-	text := []rune(s.text(a, 0, ""))
 	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\'' && i+1 < len(text) && text[i+1] == '\'':
-			b.WriteByte('\'')
-			i++
-		case text[i] == '\'':
-			quoted = !quoted
-		case text[i] == '{' && !quoted:
-			end := i + 1
-			for end < len(text) && text[end] != '}' {
-				end++
-			}
-			b.WriteString(s.formatted(string(text[i+1:min(end, len(text))]), a))
-			i = end
-		default:
-			b.WriteRune(text[i])
+	for i := range len(digits) {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
 		}
-		if b.Len() > maxText {
-			s.m.fail(s.at, CodeMemory, "A string has more than %d characters.", maxText)
-		}
+		b.WriteByte(digits[i])
 	}
 	return b.String()
 }
 
+// format fills the places {0}, {1,number,#.##} of a text.
+func (s *site) format(a []float64) *writer {
+	text, w := s.text(a, 0, ""), s.writer()
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\'' && i+1 < len(text) && text[i+1] == '\'':
+			w.write("'")
+			i++
+		case text[i] == '\'':
+			quoted = !quoted
+		case text[i] == '{' && !quoted:
+			end := len(text)
+			if n := strings.IndexByte(text[i:], '}'); n >= 0 {
+				end = i + n
+			}
+			w.formatted(s, text[i+1:end], a)
+			i = end
+		default:
+			w.write(text[i : i+1])
+		}
+	}
+	return w
+}
+
 // formatted writes one place of a format.
-func (s *site) formatted(place string, a []float64) string {
+func (w *writer) formatted(s *site, place string, a []float64) {
+	s.pay(1 + len(place)/readAStep)
 	parts := strings.SplitN(place, ",", 3)
 	i, err := strconv.Atoi(strings.TrimSpace(parts[0]))
 	if err != nil || i < 0 {
-		return "{" + place + "}"
+		w.write("{" + place + "}")
+		return
 	}
 	at, t := i+1, (*check.Type)(nil)
 	if at < len(s.exprs) && s.exprs[at] != nil {
 		t = s.exprs[at].Type()
 	}
 	if t == nil || at >= len(a) {
-		return "{" + place + "}"
+		w.write("{" + place + "}")
+		return
 	}
 	kind, style := "", ""
 	if len(parts) > 1 {
@@ -348,22 +365,23 @@ func (s *site) formatted(place string, a []float64) string {
 	if len(parts) > 2 {
 		style = strings.TrimSpace(parts[2])
 	}
-	if !t.Numeric() {
-		return s.m.spell(a[at], t, "")
-	}
-	return s.formatNumber(a[at], kind, style)
-}
-
-func (s *site) formatNumber(x float64, kind, style string) string {
-	if x != x {
-		return "NaN"
-	}
 	switch {
-	case kind == "date" || kind == "time":
+	case !t.Numeric():
+		w.spell(a[at], t, "")
+	case a[at] == a[at] && (kind == "date" || kind == "time"):
 		if style == "" {
 			style = map[string]string{"date": "yyyy-MM-dd", "time": "HH:mm:ss"}[kind]
 		}
-		return formatDate(s.m.local(x), style)
+		w.date(s.m.local(a[at]), style)
+	default:
+		w.write(formatNumber(a[at], kind, style))
+	}
+}
+
+func formatNumber(x float64, kind, style string) string {
+	switch {
+	case x != x:
+		return "NaN"
 	case kind != "number" || style == "":
 		return patterned(x, "#,###.###")
 	case style == "integer":

@@ -25,18 +25,18 @@ func cellHandle(i int) bool {
 }
 
 // tableFunction are the functions on tables.
-func tableFunction(name string) plain {
+func tableFunction(name string) function {
 	rest, ok := strings.CutPrefix(name, "table.")
 	if !ok {
-		return nil
+		return function{}
 	}
 	switch rest {
 	case "new":
-		return tableNew
+		return priced(flat(drawSteps), tableNew)
 	case "delete":
-		return func(s *site, a []float64) float64 { return s.erase(check.Table, a[0]) }
+		return priced(flat(1), func(s *site, a []float64) float64 { return s.erase(check.Table, a[0]) })
 	case "cell":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(4), func(s *site, a []float64) float64 {
 			cell := s.cell(a)
 			if cell == nil {
 				return math.NaN()
@@ -48,33 +48,33 @@ func tableFunction(name string) plain {
 				}
 			}
 			return math.NaN()
-		}
+		})
 	case "clear":
-		return tableClear
+		return priced(elements(readAStep, 0), tableClear)
 	case "merge_cells":
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			if cell := s.cell(a); cell != nil {
 				cell[len(cell)-2], cell[len(cell)-1] = a[3], a[4]
 			}
 			return math.NaN()
-		}
+		})
 	}
 	if field, ok := strings.CutPrefix(rest, "cell_set_"); ok {
 		k := slices.Index(cellFields(), field)
 		if k < 0 {
-			return nil
+			return function{}
 		}
-		return func(s *site, a []float64) float64 {
+		return priced(flat(1), func(s *site, a []float64) float64 {
 			if cell := s.cell(a); cell != nil {
 				cell[k] = s.sized(field, 3, a)
 			}
 			return math.NaN()
-		}
+		})
 	}
 	if field, ok := strings.CutPrefix(rest, "set_"); ok {
 		return setter(check.Table, field)
 	}
-	return nil
+	return function{}
 }
 
 func tableNew(s *site, a []float64) float64 {

@@ -10,53 +10,53 @@ import (
 const heikinAshi = "heikinashi:"
 
 // tickerFunction are the functions that make the symbol of a request.
-func tickerFunction(name string) plain {
+func tickerFunction(name string) function {
 	switch name {
 	case "ticker.new":
-		return func(s *site, a []float64) float64 {
+		return priced(allTexts(), func(s *site, a []float64) float64 {
 			s.refuseModifiers(a)
 			return s.h.newText(s.text(a, 0, "") + ":" + s.text(a, 1, ""))
-		}
+		})
 	case "ticker.modify":
-		return func(s *site, a []float64) float64 {
+		return priced(allTexts(), func(s *site, a []float64) float64 {
 			s.refuseModifiers(a)
 			return a[0]
-		}
+		})
 	case "ticker.heikinashi":
-		return func(s *site, a []float64) float64 {
+		return priced(allTexts(), func(s *site, a []float64) float64 {
 			return s.h.newText(heikinAshi + strings.TrimPrefix(s.text(a, 0, ""), heikinAshi))
-		}
+		})
 	case "ticker.standard":
-		return func(s *site, a []float64) float64 {
-			return s.h.newText(strings.TrimPrefix(s.text(a, 0, s.m.env.Symbol.id()), heikinAshi))
-		}
+		return priced(allTexts(), func(s *site, a []float64) float64 {
+			return s.h.newText(strings.Clone(strings.TrimPrefix(s.text(a, 0, s.m.env.Symbol.id()), heikinAshi)))
+		})
 	case "ticker.inherit":
-		return func(s *site, a []float64) float64 {
+		return priced(allTexts(), func(s *site, a []float64) float64 {
 			symbol := strings.TrimPrefix(s.text(a, 1, ""), heikinAshi)
 			if strings.HasPrefix(s.text(a, 0, ""), heikinAshi) {
 				symbol = heikinAshi + symbol
 			}
-			return s.h.newText(symbol)
-		}
+			return s.h.newText(strings.Clone(symbol))
+		})
 	}
 	return symbolPart(name)
 }
 
 // symbolPart are the functions that take a symbol apart.
-func symbolPart(name string) plain {
+func symbolPart(name string) function {
 	if name != "syminfo.prefix" && name != "syminfo.ticker" {
-		return nil
+		return function{}
 	}
-	return func(s *site, a []float64) float64 {
+	return priced(allTexts(), func(s *site, a []float64) float64 {
 		prefix, ticker, found := strings.Cut(strings.TrimPrefix(s.text(a, 0, ""), heikinAshi), ":")
 		if !found {
 			prefix, ticker = "", prefix
 		}
 		if name == "syminfo.prefix" {
-			return s.h.newText(prefix)
+			return s.h.newText(strings.Clone(prefix))
 		}
-		return s.h.newText(ticker)
-	}
+		return s.h.newText(strings.Clone(ticker))
+	})
 }
 
 // refuseModifiers refuses sessions and adjustments that candela's bars do not have.

@@ -43,43 +43,57 @@ func zoneNamed(name string) (*time.Location, bool) {
 	return zone, err == nil
 }
 
+// zoneSteps is what it takes to find a time zone, maxZones how many a machine keeps.
+const (
+	zoneSteps = 500
+	maxZones  = 16
+)
+
 // zoneOf returns the zone of an argument, or the exchange's.
 func (s *site) zoneOf(a []float64, i int) *time.Location {
 	name := s.text(a, i, "")
 	if name == "" {
 		return s.m.zone()
 	}
+	if zone := s.m.zones[name]; zone != nil {
+		return zone
+	}
+	s.m.owe(s.at, zoneSteps) // no steps of the script: another machine may know the zone
 	zone, ok := zoneNamed(name)
 	if !ok {
 		s.fail("Unknown time zone %q. Use a name such as America/New_York, or UTC+2.", name)
 	}
+	if s.m.zones == nil || len(s.m.zones) >= maxZones {
+		s.m.zones = map[string]*time.Location{}
+	}
+	s.m.zones[name] = zone
 	return zone
 }
 
 // timeFunction are the functions of dates and timeframes.
-func timeFunction(name string) plain {
+func timeFunction(name string) function {
 	switch name {
 	case "year", "month", "dayofmonth", "dayofweek", "weekofyear", "hour", "minute", "second":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(1), func(s *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
 			return dateField(name, s.m.local(a[0]).In(s.zoneOf(a, 1)))
-		}
+		})
 	case "time", "time_close":
-		return barTime
+		return priced(texts(0, 1, 2), barTime)
 	case "timestamp":
-		return timestamp
+		return priced(cost{steps: 1, more: dateSteps}, timestamp)
 	case "timeframe.in_seconds":
-		return func(s *site, a []float64) float64 {
+		return priced(texts(0), func(s *site, a []float64) float64 {
 			return float64(s.m.interval(s.text(a, 0, "")).seconds())
-		}
+		})
 	case "timeframe.from_seconds":
-		return func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) }
+		return priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) })
 	case "timeframe.change":
-		return nil
+		return function{}
 	}
-	return nil
+	return function{}
 }
 
 // frame is a timeframe: an interval of candela, or a number of seconds that is none.
@@ -156,6 +170,7 @@ func barTime(s *site, a []float64) float64 {
 		span = s.m.bucket(f, t)
 	}
 	if session := s.text(a, 1, ""); session != "" {
+		s.pay(len(session) / readAStep)
 		hours, days, _ := strings.Cut(session, ":")
 		if !s.inSession(hours, days, time.Unix(span.Open, 0).In(s.zoneOf(a, 2))) {
 			return math.NaN()
@@ -231,6 +246,14 @@ func timestamp(s *site, a []float64) float64 {
 	return float64(t.UnixMilli())
 }
 
+// dateSteps is what timestamp takes: a date as a text is compared with many forms.
+func dateSteps(s *site, a []float64) int64 {
+	if first := s.call.Args[0]; first != nil && first.Type().Kind == check.String {
+		return int64(20 + s.textSize(a, 0))
+	}
+	return 1
+}
+
 func parseDate(s *site, text string) float64 {
 	for _, layout := range []string{
 		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04",
@@ -245,16 +268,15 @@ func parseDate(s *site, text string) float64 {
 	return math.NaN()
 }
 
-// formatDate writes a time with a pattern of letters such as yyyy-MM-dd HH:mm:ss.
-func formatDate(t time.Time, pattern string) string {
-	var b strings.Builder
+// date writes a time with a pattern of letters such as yyyy-MM-dd HH:mm:ss.
+func (w *writer) date(t time.Time, pattern string) {
 	for i := 0; i < len(pattern); {
 		if pattern[i] == '\'' {
 			end := strings.IndexByte(pattern[i+1:], '\'')
 			if end < 0 {
 				break
 			}
-			b.WriteString(pattern[i+1 : i+1+end])
+			w.write(pattern[i+1 : i+1+end])
 			i += end + 2
 			continue
 		}
@@ -262,10 +284,10 @@ func formatDate(t time.Time, pattern string) string {
 		for j < len(pattern) && pattern[j] == pattern[i] {
 			j++
 		}
-		b.WriteString(dateLetters(t, pattern[i], j-i))
+		w.m.spend(w.at, 4)
+		w.write(dateLetters(t, pattern[i], j-i))
 		i = j
 	}
-	return b.String()
 }
 
 func dateLetters(t time.Time, letter byte, n int) string {

@@ -156,11 +156,13 @@ type Machine struct {
 	fires    []Alert
 	logs     []string
 	requests []*request
+	trades   int // of the account that are counted as held
 	hoisted  []hoisted
 	columns  map[int]column // values of plots that are known ahead, by Plot.Index
 	idle     bool           // nothing is left to do on a bar
 	everyBar []func()       // built-in variables with state, before the body
 	types    *typeTable
+	zones    map[string]*time.Location // time zones that the script has named
 }
 
 // Alert is a call of alert() on a bar.
@@ -347,6 +349,9 @@ func (m *Machine) run() (err error) {
 		f()
 	}
 	m.body()
+	if m.env.Account != nil {
+		m.settleAccount()
+	}
 	done = true
 	return nil
 }

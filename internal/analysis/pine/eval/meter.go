@@ -26,6 +26,7 @@ type meter struct {
 
 	held    int64 // bytes that the script holds
 	granted int64 // of which the run knows
+	columns int64 // bytes of values that were computed ahead
 	made    int64 // bytes made, in the life of the script or on this bar
 	owed    int64 // steps since the last look
 }
@@ -59,8 +60,8 @@ func (t *meter) release(bytes int64) {
 
 // close gives everything back.
 func (t *meter) close() {
-	_ = t.run.Hold(-t.granted) // less always fits
-	t.granted = 0
+	_ = t.run.Hold(-t.granted - t.columns) // less always fits
+	t.granted, t.columns = 0, 0
 }
 
 // Close gives the memory of a machine back to its run. The machine must not be used any
@@ -88,6 +89,15 @@ func (m *Machine) hold(at syntax.Pos, bytes int) {
 	if t.held += int64(bytes); t.held > t.granted {
 		m.holdMore(at, int64(bytes))
 	}
+}
+
+// holdColumns counts bytes of values that are computed ahead. They have a bound of their own,
+// beyond which they are computed on each bar.
+func (m *Machine) holdColumns(bytes int) {
+	if err := m.meter.run.Hold(int64(bytes)); err != nil {
+		m.failFor(m.place, err)
+	}
+	m.meter.columns += int64(bytes)
 }
 
 // holdMore asks for more memory than the run knows of.

@@ -89,15 +89,15 @@ func outputParts(name string) (series, colors []string, ok bool) {
 func outputBuilders(all map[string]builder) {
 	for _, name := range []string{"plot", "plotshape", "plotchar", "plotarrow", "plotcandle", "plotbar", "hline", "bgcolor", "barcolor", "fill"} {
 		series, colors, _ := outputParts(name)
-		all[name] = func(c *compiler, call *check.Call) num {
+		all[name] = built(constant, func(c *compiler, call *check.Call) num {
 			run, self := sequence(c.output(call, series, colors)), float64(call.Output)
 			return func() float64 {
 				run()
 				return self
 			}
-		}
+		})
 	}
-	all["alertcondition"] = func(c *compiler, call *check.Call) num {
+	all["alertcondition"] = built(constant, func(c *compiler, call *check.Call) num {
 		cond, m, i := c.cond(call.Args[0]), c.m, call.Output
 		return func() float64 {
 			hit := cond()
@@ -106,7 +106,7 @@ func outputBuilders(all map[string]builder) {
 			}
 			return 0
 		}
-	}
+	})
 }
 
 // output compiles a plot: its values and colours go to the outputs of the bar, and its

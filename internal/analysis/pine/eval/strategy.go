@@ -95,24 +95,43 @@ func (s *site) when(a []float64) bool {
 }
 
 // strategyFunction finds a function of strategies by name.
-func strategyFunction(name string) plain {
+func strategyFunction(name string) function {
 	if rest, ok := strings.CutPrefix(name, "strategy.risk."); ok {
-		return func(s *site, a []float64) float64 { return s.limit(rest, a) }
+		return priced(allTexts(), func(s *site, a []float64) float64 { return s.limit(rest, a) })
 	}
 	for _, list := range []string{"strategy.closedtrades.", "strategy.opentrades."} {
 		if field, ok := strings.CutPrefix(name, list); ok {
-			return func(s *site, a []float64) float64 { return s.tradeField(list == "strategy.opentrades.", field, a[0]) }
+			return priced(flat(1), func(s *site, a []float64) float64 { return s.tradeField(list == "strategy.opentrades.", field, a[0]) })
 		}
 	}
 	act := orderFunction(strings.TrimPrefix(name, "strategy."))
 	if act == nil {
-		return nil
+		return function{}
 	}
-	return func(s *site, a []float64) float64 {
+	return priced(allTexts(), func(s *site, a []float64) float64 {
 		if s.m.env.Account == nil || s.m.tried && !s.m.again || !s.when(a) {
 			return math.NaN()
 		}
+		s.pay(s.m.env.Account.Waiting()/readAStep + len(s.m.env.Account.Open())/readAStep)
 		return act(s, a)
+	})
+}
+
+// The memory of an order, a position and a trade of the account, about.
+const tradeBytes = 200
+
+// settleAccount pays for what the account does with the orders of a bar before it does it, and
+// counts what it holds. Each order that fills is compared with all others.
+func (m *Machine) settleAccount() {
+	a := m.env.Account
+	if a == nil || m.tried && !m.again {
+		return
+	}
+	waiting, open := a.Waiting(), len(a.Open())
+	m.spend(m.place, (waiting*(waiting+open)+open)/16)
+	if n := waiting + open + len(a.Trades()); n > m.trades {
+		m.hold(m.place, tradeBytes*(n-m.trades))
+		m.trades = n
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"candela/internal/analysis/pine/check"
 )
 
-// builder compiles a call of a built-in function with one value.
-type builder func(c *compiler, call *check.Call) num
+// build compiles a call of a built-in function with one value.
+type build func(c *compiler, call *check.Call) num
 
 // clock gives a windowed kernel the slot of the bar. A call that can run several times a
 // bar counts its own steps instead: a window of n slots must not see more than n values.
@@ -149,17 +149,17 @@ func (c *compiler) wmaOf(x num, n int) num {
 
 // taAverages are the means.
 func taAverages(all map[string]builder) {
-	all["ta.sma"] = windowed(false, meanOf, (*compiler).smaOf)
-	all["math.sum"] = windowed(false, totalOf, (*compiler).sumOf)
-	all["ta.wma"] = windowed(true, weightedOf, (*compiler).wmaOf)
-	all["ta.ema"] = averaged((*compiler).emaOf)
-	all["ta.rma"] = averaged((*compiler).rmaOf)
-	all["ta.hma"] = averaged(func(c *compiler, x num, n int) num {
+	all["ta.sma"] = built(constant, windowed(false, meanOf, (*compiler).smaOf))
+	all["math.sum"] = built(constant, windowed(false, totalOf, (*compiler).sumOf))
+	all["ta.wma"] = built(constant, windowed(true, weightedOf, (*compiler).wmaOf))
+	all["ta.ema"] = built(constant, averaged((*compiler).emaOf))
+	all["ta.rma"] = built(constant, averaged((*compiler).rmaOf))
+	all["ta.hma"] = built(constant, averaged(func(c *compiler, x num, n int) num {
 		s, k := c.m.slab.HMA(n), c.clock()
 		return skipped(x, func(v float64) float64 { return s.Step(k.now(), v) })
-	})
-	all["ta.alma"] = alma
-	all["ta.swma"] = func(c *compiler, call *check.Call) num {
+	}))
+	all["ta.alma"] = built(window(1), alma)
+	all["ta.swma"] = built(constant, func(c *compiler, call *check.Call) num {
 		x, s := c.num(call.Args[0]), c.m.slab.Recent(4)
 		return func() float64 {
 			w := s.Step(x())
@@ -168,13 +168,13 @@ func taAverages(all map[string]builder) {
 			}
 			return w[0]/6 + w[1]/3 + w[2]/3 + w[3]/6
 		}
-	}
-	all["ta.vwma"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.vwma"] = built(constant, func(c *compiler, call *check.Call) num {
 		x, v := c.num(call.Args[0]), &c.m.price[priceVolume]
 		product := func() float64 { return float64(x() * *v) }
 		volume := func() float64 { return *v }
 		return ratio(c.mean(call, product), c.mean(call, volume))
-	}
+	})
 }
 
 // mean is the moving mean of x over the length in argument 1.
@@ -197,7 +197,7 @@ func ratio(x, y num) num {
 }
 
 // averaged is a recursive mean, whose length is known before the first bar.
-func averaged(of func(*compiler, num, int) num) builder {
+func averaged(of func(*compiler, num, int) num) build {
 	return func(c *compiler, call *check.Call) num {
 		return of(c, c.num(call.Args[0]), c.mustLength(call, 1))
 	}
@@ -205,7 +205,7 @@ func averaged(of func(*compiler, num, int) num) builder {
 
 // windowed is a window with a kernel for lengths that stay and a function over the
 // values for lengths that change. Filled says how missing values are taken.
-func windowed(naBlank bool, of func([]float64) float64, kernel func(*compiler, num, int) num) builder {
+func windowed(naBlank bool, of func([]float64) float64, kernel func(*compiler, num, int) num) build {
 	return func(c *compiler, call *check.Call) num {
 		x := c.num(call.Args[0])
 		if n, ok := c.length(call, 1); ok {

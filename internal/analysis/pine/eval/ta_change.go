@@ -8,9 +8,9 @@ import (
 
 // taChanges are changes, crosses and events.
 func taChanges(all map[string]builder) {
-	all["ta.change"] = change
-	all["ta.mom"] = change
-	all["ta.roc"] = func(c *compiler, call *check.Call) num {
+	all["ta.change"] = built(constant, change)
+	all["ta.mom"] = built(constant, change)
+	all["ta.roc"] = built(constant, func(c *compiler, call *check.Call) num {
 		x := c.num(call.Args[0])
 		lag := c.lag(call)
 		return func() float64 {
@@ -18,13 +18,13 @@ func taChanges(all map[string]builder) {
 			old := lag(v)
 			return 100 * (v - old) / old
 		}
-	}
-	all["ta.rising"] = runs(1)
-	all["ta.falling"] = runs(-1)
-	all["ta.cum"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.rising"] = built(constant, runs(1))
+	all["ta.falling"] = built(constant, runs(-1))
+	all["ta.cum"] = built(constant, func(c *compiler, call *check.Call) num {
 		return c.cumOf(c.num(call.Args[0]))
-	}
-	all["ta.barssince"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.barssince"] = built(constant, func(c *compiler, call *check.Call) num {
 		cond, count := c.cond(call.Args[0]), c.m.keep.add(math.NaN())
 		return func() float64 {
 			if cond() {
@@ -34,21 +34,22 @@ func taChanges(all map[string]builder) {
 			}
 			return *count
 		}
-	}
-	all["ta.valuewhen"] = valueWhen
+	})
+	all["ta.valuewhen"] = built(constant, valueWhen)
 	for _, name := range []string{"ta.cross", "ta.crossover", "ta.crossunder"} {
-		all[name] = func(c *compiler, call *check.Call) num { return truth(c.crossing(call)) }
+		all[name] = built(constant, func(c *compiler, call *check.Call) num { return truth(c.crossing(call)) })
 	}
-	all["timeframe.change"] = func(c *compiler, call *check.Call) num {
+	all["timeframe.change"] = built(ownWork, func(c *compiler, call *check.Call) num {
 		text, last, m := c.num(call.Args[0]), c.m.keep.add(math.NaN()), c.m
 		return func() float64 {
+			m.spend(m.place, 4)
 			open := float64(m.bucket(m.interval(m.heap.text(text())), m.bar.T).Open)
 			changed := open != *last && *last == *last
 			*last = open
 			return toFloat(changed)
 		}
-	}
-	all["fixnan"] = func(c *compiler, call *check.Call) num {
+	})
+	all["fixnan"] = built(constant, func(c *compiler, call *check.Call) num {
 		x, last := c.num(call.Args[0]), c.m.keep.add(math.NaN())
 		return func() float64 {
 			if v := x(); v == v {
@@ -56,7 +57,7 @@ func taChanges(all map[string]builder) {
 			}
 			return *last
 		}
-	}
+	})
 }
 
 // cumOf is a running total; missing values are stepped over.
@@ -181,7 +182,7 @@ func change(c *compiler, call *check.Call) num {
 }
 
 // runs counts how many steps in a row rose or fell by more than the tolerance.
-func runs(sign float64) builder {
+func runs(sign float64) build {
 	return func(c *compiler, call *check.Call) num {
 		x, n := c.num(call.Args[0]), c.num(call.Args[1])
 		last, count := c.m.keep.add(math.NaN()), c.m.keep.add(0)

@@ -10,6 +10,7 @@ import (
 // extreme is the state of the highest or lowest of the last n values and of how long ago it
 // was. Missing values are passed over; of equal values the oldest counts, or the newest.
 type extreme struct {
+	m      *Machine
 	cells  calc.Cells
 	n      int
 	sign   float64 // -1 for the lowest
@@ -24,7 +25,7 @@ const (
 )
 
 func (c *compiler) extreme(n int, sign float64, newest bool) extreme {
-	return extreme{cells: c.m.slab.Cells(extremeHead + n), n: n, sign: sign, newest: newest}
+	return extreme{m: c.m, cells: c.m.slab.Cells(extremeHead + n), n: n, sign: sign, newest: newest}
 }
 
 // step returns the extreme and how many values ago it was; both are na before n values
@@ -54,6 +55,7 @@ func (e *extreme) step(x float64) (value, ago float64) {
 // search looks through a full window that ends at number i.
 func (e *extreme) search(ring []float64, i int) int {
 	best := -1
+	e.m.owe(e.m.place, e.n/readAStep)
 	for k := i; k > i-e.n && k >= 0; k-- {
 		v := ring[k%e.n]
 		if v != v {
@@ -68,23 +70,23 @@ func (e *extreme) search(ring []float64, i int) int {
 
 // taExtremes are the extremes, pivots and ranks.
 func taExtremes(all map[string]builder) {
-	all["ta.highest"] = extremeBuilder(1, false)
-	all["ta.lowest"] = extremeBuilder(-1, false)
-	all["ta.highestbars"] = extremeBuilder(1, true)
-	all["ta.lowestbars"] = extremeBuilder(-1, true)
-	all["ta.range"] = func(c *compiler, call *check.Call) num {
+	all["ta.highest"] = built(ownWork, extremeBuilder(1, false))
+	all["ta.lowest"] = built(ownWork, extremeBuilder(-1, false))
+	all["ta.highestbars"] = built(ownWork, extremeBuilder(1, true))
+	all["ta.lowestbars"] = built(ownWork, extremeBuilder(-1, true))
+	all["ta.range"] = built(ownWork, func(c *compiler, call *check.Call) num {
 		high, low := c.extremeOf(call, 1, false), c.extremeOf(call, -1, false)
 		return func() float64 {
 			top := high()
 			return top - low()
 		}
-	}
-	all["ta.max"] = allTime(1)
-	all["ta.min"] = allTime(-1)
-	all["ta.pivothigh"] = pivotBuilder(1)
-	all["ta.pivotlow"] = pivotBuilder(-1)
-	all["ta.stoch"] = stochastic
-	all["ta.wpr"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.max"] = built(constant, allTime(1))
+	all["ta.min"] = built(constant, allTime(-1))
+	all["ta.pivothigh"] = built(ownWork, pivotBuilder(1))
+	all["ta.pivotlow"] = built(ownWork, pivotBuilder(-1))
+	all["ta.stoch"] = built(ownWork, stochastic)
+	all["ta.wpr"] = built(ownWork, func(c *compiler, call *check.Call) num {
 		top, bottom := c.window(call.Args[0], 1), c.window(call.Args[0], -1)
 		h, l, x := &c.m.price[priceHigh], &c.m.price[priceLow], &c.m.price[priceClose]
 		return func() float64 {
@@ -92,7 +94,7 @@ func taExtremes(all map[string]builder) {
 			lo := bottom(*l)
 			return 100 * (*x - hi) / (hi - lo)
 		}
-	}
+	})
 }
 
 // window is the extreme of a value over a length that may change.
@@ -137,7 +139,7 @@ func (c *compiler) changing(sign float64) func(x, n float64) (value, ago float64
 	}
 }
 
-func extremeBuilder(sign float64, ago bool) builder {
+func extremeBuilder(sign float64, ago bool) build {
 	return func(c *compiler, call *check.Call) num { return c.extremeOf(call, sign, ago) }
 }
 
@@ -167,7 +169,7 @@ func (c *compiler) extremeOf(call *check.Call, sign float64, ago bool) num {
 	}
 }
 
-func allTime(sign float64) builder {
+func allTime(sign float64) build {
 	return func(c *compiler, call *check.Call) num {
 		x, best := c.num(call.Args[0]), c.m.keep.add(math.NaN())
 		return func() float64 {
@@ -182,7 +184,7 @@ func allTime(sign float64) builder {
 
 // pivotBuilder finds a value that is above those before it, or equal, and above those
 // after it.
-func pivotBuilder(sign float64) builder {
+func pivotBuilder(sign float64) build {
 	return func(c *compiler, call *check.Call) num {
 		x := c.num(call.Args[0])
 		left, lok := c.fixed(call.Args[1])

@@ -42,6 +42,7 @@ func pivotLevels(c *compiler, call *check.Call) num {
 		if developing() {
 			from, open = n, p[priceClose]
 		}
+		m.spend(m.place, 1)
 		levels := make([]float64, 11)
 		for i := range levels {
 			levels[i] = math.NaN()

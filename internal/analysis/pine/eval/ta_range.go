@@ -29,7 +29,7 @@ func (c *compiler) trueRange(first bool) num {
 
 // taRanges are the functions of the bar's range and of gains and losses.
 func taRanges(all map[string]builder) {
-	all["ta.tr"] = func(c *compiler, call *check.Call) num {
+	all["ta.tr"] = built(constant, func(c *compiler, call *check.Call) num {
 		plain, whole := c.trueRange(false), c.trueRange(true)
 		if len(call.Args) == 0 || call.Args[0] == nil {
 			return plain
@@ -41,24 +41,24 @@ func taRanges(all map[string]builder) {
 			}
 			return plain()
 		}
-	}
-	all["ta.atr"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.atr"] = built(constant, func(c *compiler, call *check.Call) num {
 		return c.rmaOf(c.trueRange(true), c.mustLength(call, 0))
-	}
-	all["ta.rsi"] = rsi
-	all["ta.cmo"] = cmo
-	all["ta.mfi"] = mfi
-	all["ta.tsi"] = tsi
-	all["ta.sar"] = sar
-	all["ta.pivot_point_levels"] = pivotLevels
-	all["ta.vwap"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.rsi"] = built(constant, rsi)
+	all["ta.cmo"] = built(constant, cmo)
+	all["ta.mfi"] = built(constant, mfi)
+	all["ta.tsi"] = built(constant, tsi)
+	all["ta.sar"] = built(constant, sar)
+	all["ta.pivot_point_levels"] = built(ownWork, pivotLevels)
+	all["ta.vwap"] = built(constant, func(c *compiler, call *check.Call) num {
 		dst := c.places(1)
 		run := vwap(c, call, dst)
 		return func() float64 {
 			run()
 			return *dst[0]
 		}
-	}
+	})
 }
 
 func rsi(c *compiler, call *check.Call) num {

@@ -9,12 +9,12 @@ import (
 
 // taRanks are the functions that look at all values of a window on each bar.
 func taRanks(all map[string]builder) {
-	all["ta.median"] = ranked(true, func(w, _ []float64, _ *check.Call) float64 { return medianOf(w) })
-	all["ta.mode"] = ranked(true, func(w, _ []float64, _ *check.Call) float64 { return modeOf(w) })
-	all["ta.percentile_nearest_rank"] = ranked(false, func(w, a []float64, _ *check.Call) float64 { return nearestRank(w, a[0]) })
-	all["ta.percentile_linear_interpolation"] = ranked(false, func(w, a []float64, _ *check.Call) float64 { return interpolated(w, a[0]) })
-	all["ta.percentrank"] = percentRank
-	all["ta.rci"] = func(c *compiler, call *check.Call) num {
+	all["ta.median"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 { return medianOf(w) }))
+	all["ta.mode"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 { return modeOf(w) }))
+	all["ta.percentile_nearest_rank"] = built(ownWork, ranked(false, func(w, a []float64, _ *check.Call) float64 { return nearestRank(w, a[0]) }))
+	all["ta.percentile_linear_interpolation"] = built(ownWork, ranked(false, func(w, a []float64, _ *check.Call) float64 { return interpolated(w, a[0]) }))
+	all["ta.percentrank"] = built(ownWork, percentRank)
+	all["ta.rci"] = built(ownWork, func(c *compiler, call *check.Call) num {
 		n := c.mustLength(call, 1)
 		rank := ranked(false, func(w, _ []float64, _ *check.Call) float64 { return rankCorrelation(w) })(c, call)
 		m := c.m
@@ -25,20 +25,20 @@ func taRanks(all map[string]builder) {
 			}
 			return v
 		}
-	}
-	all["ta.cog"] = ranked(true, func(w, _ []float64, _ *check.Call) float64 {
+	})
+	all["ta.cog"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 {
 		sum, weighted := 0.0, 0.0
 		for i, x := range w {
 			sum += x
 			weighted += float64(x * float64(len(w)-i))
 		}
 		return -weighted / sum
-	})
+	}))
 }
 
 // ranked computes a function over the last n values; with skip over those that are not
 // missing. On a missing value it is na. Further arguments are handed to the function.
-func ranked(skip bool, of func(w, args []float64, call *check.Call) float64) builder {
+func ranked(skip bool, of func(w, args []float64, call *check.Call) float64) build {
 	return func(c *compiler, call *check.Call) num {
 		x := c.num(call.Args[0])
 		var more []num

@@ -9,19 +9,19 @@ import (
 
 // taSpread are the deviations, bands and channels.
 func taSpread(all map[string]builder) {
-	all["ta.stdev"] = func(c *compiler, call *check.Call) num {
+	all["ta.stdev"] = built(constant, func(c *compiler, call *check.Call) num {
 		v := variance(c, call)
 		return func() float64 { return math.Sqrt(v()) }
-	}
-	all["ta.variance"] = variance
-	all["ta.dev"] = windowed(true, distanceOf, func(c *compiler, x num, n int) num {
+	})
+	all["ta.variance"] = built(constant, variance)
+	all["ta.dev"] = built(window(1), windowed(true, distanceOf, func(c *compiler, x num, n int) num {
 		s, k := c.m.slab.MeanDeviation(n), c.clock()
 		return skipped(x, func(v float64) float64 {
 			_, dev := s.Step(k.now(), v)
 			return dev
 		})
-	})
-	all["ta.cci"] = windowed(true, func(w []float64) float64 {
+	}))
+	all["ta.cci"] = built(window(1), windowed(true, func(w []float64) float64 {
 		return (w[len(w)-1] - meanOf(w)) / float64(0.015*distanceOf(w))
 	}, func(c *compiler, x num, n int) num {
 		s, k := c.m.slab.MeanDeviation(n), c.clock()
@@ -29,8 +29,8 @@ func taSpread(all map[string]builder) {
 			mean, dev := s.Step(k.now(), v)
 			return (v - mean) / float64(0.015*dev)
 		})
-	})
-	all["ta.bbw"] = func(c *compiler, call *check.Call) num {
+	}))
+	all["ta.bbw"] = built(constant, func(c *compiler, call *check.Call) num {
 		places := c.places(3)
 		run := bands(c, call, places)
 		return func() float64 {
@@ -41,17 +41,17 @@ func taSpread(all map[string]builder) {
 			}
 			return float64((*places[1]-*places[2])/base) * 100
 		}
-	}
-	all["ta.kcw"] = func(c *compiler, call *check.Call) num {
+	})
+	all["ta.kcw"] = built(constant, func(c *compiler, call *check.Call) num {
 		places := c.places(3)
 		run := keltner(c, call, places)
 		return func() float64 {
 			run()
 			return (*places[1] - *places[2]) / *places[0]
 		}
-	}
-	all["ta.linreg"] = linreg
-	all["ta.correlation"] = correlation
+	})
+	all["ta.linreg"] = built(constant, linreg)
+	all["ta.correlation"] = built(window(2), correlation)
 }
 
 // places makes n places for the values of a tuple.

@@ -38,24 +38,40 @@ func (c *compiler) tupleCall(call *check.Call, dst []*float64) stmt {
 }
 
 func (c *compiler) tupleBuiltin(call *check.Call, dst []*float64) stmt {
-	switch call.Builtin.Name {
-	case "ta.bb":
-		return bands(c, call, dst)
-	case "ta.kc":
-		return keltner(c, call, dst)
-	case "ta.macd":
-		return macd(c, call, dst)
-	case "ta.dmi":
-		return dmi(c, call, dst)
-	case "ta.supertrend":
-		return supertrend(c, call, dst)
-	case "ta.vwap":
-		return vwap(c, call, dst)
-	case "request.security", "request.security_lower_tf":
-		return c.security(call, dst)
+	t := tupleNamed(call.Builtin.Name)
+	if t.build == nil {
+		c.unsupported(call.Where(), call.Builtin.Name)
 	}
-	c.unsupported(call.Where(), call.Builtin.Name)
-	return nil
+	run, n := t.build(c, call, dst), t.steps(c, call)
+	if n <= 0 {
+		return run
+	}
+	m, at := c.m, call.Where().From
+	return func() signal {
+		m.spend(at, n)
+		return run()
+	}
+}
+
+// tupleNamed finds a function with several values by name.
+func tupleNamed(name string) tuple {
+	switch name {
+	case "ta.bb":
+		return builtTuple(constant, bands)
+	case "ta.kc":
+		return builtTuple(constant, keltner)
+	case "ta.macd":
+		return builtTuple(constant, macd)
+	case "ta.dmi":
+		return builtTuple(constant, dmi)
+	case "ta.supertrend":
+		return builtTuple(constant, supertrend)
+	case "ta.vwap":
+		return builtTuple(constant, vwap)
+	case "request.security", "request.security_lower_tf":
+		return builtTuple(ownWork, (*compiler).security)
+	}
+	return tuple{}
 }
 
 func macd(c *compiler, call *check.Call, dst []*float64) stmt {

@@ -1,9 +1,10 @@
 package eval
 
-import "candela/internal/analysis/pine/syntax"
+import (
+	"strings"
 
-// bytesAStep is how many bytes of text are written, compared or searched in the time of a step.
-const bytesAStep = 32
+	"candela/internal/analysis/pine/syntax"
+)
 
 // tooLong ends the run at a text that is longer than texts may be.
 func (m *Machine) tooLong(at syntax.Pos) {
@@ -31,3 +32,28 @@ func (h *heap) same(a, b float64) bool {
 	}
 	return x == y
 }
+
+// writer writes a text. It pays for what it writes and ends the run at the longest text.
+type writer struct {
+	m     *Machine
+	at    syntax.Pos
+	b     strings.Builder
+	bytes int // written and not paid for
+}
+
+func (s *site) writer() *writer { return &writer{m: s.m, at: s.at} }
+
+// write appends a text.
+func (w *writer) write(s string) {
+	if w.b.Len()+len(s) > maxText {
+		w.m.tooLong(w.at)
+	}
+	if w.bytes += len(s); w.bytes >= bytesAStep {
+		w.m.spend(w.at, w.bytes/bytesAStep)
+		w.bytes %= bytesAStep
+	}
+	w.b.WriteString(s)
+}
+
+// text puts what was written on the heap.
+func (w *writer) text() float64 { return w.m.heap.newText(w.b.String()) }
