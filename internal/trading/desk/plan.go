@@ -101,7 +101,7 @@ func (l *loop) proposeEntry(p *proposal) {
 	if g.Role == order.Entry {
 		p.lines = append(l.lines(g.Symbol), order.Line{ID: g.ID, Side: g.Side, Protect: g.Protect, By: g.ID})
 		if g.Protect.HasStop() {
-			p.intent.Stops = stops(p.lines)
+			p.intent.Stops = l.stopsWith(g.Symbol, p.lines, p.ends)
 		}
 	}
 	p.orders = l.withLegs(*g)
@@ -158,7 +158,7 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 	p.intent = p.inItsWords()
 	p.intent.Lines = linesNamed(before, concerned)
 	if r.Protect.HasStop() {
-		p.intent.Stops = stops(after)
+		p.intent.Stops = l.stopsWith(r.Symbol, after, p.ends)
 	}
 }
 
@@ -271,12 +271,19 @@ func (p *proposal) denyOpenEntry() *guard.Denial {
 	return nil
 }
 
-// stops counts the lines with a stop.
-func stops(lines []order.Line) int {
+// stopsWith counts the stops that the venue has with a plan, once some orders have ended: one for each line that
+// asks for one, and more where a line has several, as after an exit that the venue refused.
+func (l *loop) stopsWith(s market.Symbol, lines []order.Line, ends []order.Order) int {
+	working := make(map[string]int)
+	for _, o := range l.book.Legs(s) {
+		if o.IsStop() && !o.Local() && !slices.ContainsFunc(ends, func(end order.Order) bool { return end.ID == o.ID }) {
+			working[o.Line()]++
+		}
+	}
 	n := 0
 	for _, line := range lines {
 		if line.Protect.HasStop() {
-			n++
+			n += max(1, working[line.ID])
 		}
 	}
 	return n

@@ -267,6 +267,9 @@ func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decima
 	if _, known := l.capabilities[s]; !known {
 		return "it is not known which orders " + l.cfg.Broker.Name() + " takes in " + s.Name
 	}
+	if l.fullFor(s, c) && len(c.Wrong) == 0 {
+		c.Wrong = inOne(c)
+	}
 	refused, problem := l.refusal(s, c, problem)
 	exit := l.exitRole(s, c, refused != "" && late)
 	if obstacle := l.obstacle(s, c, refused); obstacle != "" && exit == 0 {
@@ -317,11 +320,27 @@ func (l *loop) exitRole(s market.Symbol, c order.Cover, withoutStop bool) order.
 
 // obstacle returns why the venue takes no orders for a line, "" if it does.
 func (l *loop) obstacle(s market.Symbol, c order.Cover, refused string) string {
-	can, held := l.takes(s, c.Line)
-	if full := !held && can.MaxStops > 0 && c.Want.HasStop() && l.stopsAtVenue(s) >= can.MaxStops; refused == "" && full && len(c.Wrong) == 0 {
-		return fmt.Sprintf("%s holds %d stops in %s at a time, and all are in use", l.cfg.Broker.Name(), can.MaxStops, s.Name)
+	if refused == "" && len(c.Wrong) == 0 && l.fullFor(s, c) {
+		return fmt.Sprintf("%s holds %d stops in %s at a time, and all are in use", l.cfg.Broker.Name(), l.capabilities[s].MaxStops, s.Name)
 	}
 	return refused
+}
+
+// fullFor reports whether the venue has no room for another stop of a line.
+func (l *loop) fullFor(s market.Symbol, c order.Cover) bool {
+	can, held := l.takes(s, c.Line)
+	return !held && can.MaxStops > 0 && c.Want.HasStop() && l.stopsAtVenue(s) >= can.MaxStops
+}
+
+// inOne returns the orders of a line that must end so that one stop protects all of it: the venue has no room
+// for one more, and an exit that it refused has left a part without. None must have begun to sell.
+func inOne(c order.Cover) []order.Order {
+	for _, o := range c.Legs {
+		if o.Begun() || o.Local() {
+			return nil
+		}
+	}
+	return c.Legs
 }
 
 // haltAllowsProtection reports whether orders that protect a position may be sent: an owner's

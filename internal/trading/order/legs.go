@@ -90,7 +90,7 @@ func (c *Cover) count(stop, target *Order) {
 	if working != nil && (stop == nil || stop.IsStopOf(c.Want)) {
 		c.Has = c.Has.Add(working.Remaining())
 	}
-	if !c.fits(stop, target) && (stop == nil || !stop.begun()) {
+	if !c.fits(stop, target) && (stop == nil || !stop.Begun()) {
 		c.Wrong = append(c.Wrong, present(stop, target)...)
 	}
 }
@@ -122,8 +122,8 @@ func (c *Cover) fits(stop, target *Order) bool {
 	return (stop == nil || stop.IsStopOf(c.Want)) && (target == nil || target.Price.Equal(c.Want.TakeProfit))
 }
 
-// begun reports whether a stop has reached its price: it is closing what it is for.
-func (o Order) begun() bool { return !o.Triggered.IsZero() || o.Filled.IsPositive() || o.Fired }
+// Begun reports whether a stop has reached its price: it is closing what it is for.
+func (o Order) Begun() bool { return !o.Triggered.IsZero() || o.Filled.IsPositive() || o.Fired }
 
 // IsStopOf reports whether the order is the stop that is asked for.
 func (o Order) IsStopOf(p Protection) bool {
