@@ -21,7 +21,11 @@ func (l *loop) legsOf(s market.Symbol, c order.Cover, quantity decimal.Decimal, 
 	}
 	if exit != 0 {
 		r.Protect, r.TimeInForce = order.Protection{}, 0
-		if limit := c.Want.StopLossLimit; limit.IsPositive() && exit == order.StopLoss {
+		limit := c.Want.StopLossLimit
+		if exit == order.TakeProfit {
+			limit = c.Protect.TakeProfit
+		}
+		if limit.IsPositive() && exit != order.Exit {
 			r.Type, r.Price = order.Limit, limit
 		}
 	}
@@ -57,7 +61,7 @@ func (l *loop) missingLegs(s market.Symbol, ended []string) [][]order.Origin {
 	for _, c := range covers {
 		can, held := l.takes(s, c.Line)
 		quantity := order.RoundDown(decimal.Min(l.due(s, c), free), l.instruments[s].Step)
-		if held || c.Fills || c.Waits && !l.waitsOnlyFor(c, ended) || !quantity.IsPositive() || l.stopPassed(s, c) || l.notTaken(s, c, can, held) != "" {
+		if held || c.Fills || c.Waits && !l.waitsOnlyFor(c, ended) || !quantity.IsPositive() || l.stopPassed(s, c) || l.sellsAtTarget(s, c.Line) || l.notTaken(s, c, can, held) != "" {
 			continue
 		}
 		free = free.Sub(quantity)

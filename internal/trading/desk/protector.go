@@ -305,12 +305,14 @@ func (l *loop) refusal(s market.Symbol, c order.Cover, problem string) (refused,
 }
 
 // exitRole returns the role of the order that closes a line now, and zero if its orders are placed: as
-// its stop if the price has passed that, else as an exit if it gets none and the policy asks for it.
+// its stop or its target if the price has passed that, else as an exit if it gets none and the policy asks for it.
 func (l *loop) exitRole(s market.Symbol, c order.Cover, withoutStop bool) order.Role {
 	_, held := l.takes(s, c.Line)
 	switch {
 	case !held && l.stopPassed(s, c):
 		return order.StopLoss
+	case l.sellsAtTarget(s, c.Line):
+		return order.TakeProfit
 	case withoutStop && l.cfg.Policy.OnUnprotected == guard.UnprotectedExit:
 		return order.Exit
 	default:

@@ -51,6 +51,22 @@ func (l *loop) stopPassed(s market.Symbol, c order.Cover) bool {
 	return l.protector.passed[c.ID]
 }
 
+// targetPassed reports whether the price is at or beyond the target of a line that has no order for it: one would be
+// filled at once, and the venue takes no pair with it.
+func (l *loop) targetPassed(s market.Symbol, line order.Line) bool {
+	q, ok := l.cfg.Market.LastQuote(s)
+	target := line.Protect.TakeProfit
+	return ok && target.IsPositive() && target.Cmp(q.Last) != int(line.Side.Sign()) && !l.works(s, line.ID, order.TakeProfit)
+}
+
+// sellsAtTarget reports whether a line is closed at its target because the price has passed it. An old price says
+// nothing.
+func (l *loop) sellsAtTarget(s market.Symbol, line order.Line) bool {
+	can, held := l.takes(s, line)
+	q, _ := l.cfg.Market.LastQuote(s)
+	return !held && can.Pairs && !q.MarketClosed && l.now().Sub(q.At) <= l.cfg.Policy.MaxQuoteAge && line.Protect.HasStop() && l.targetPassed(s, line)
+}
+
 // lackedStop returns the stop that a line lacks, as a price to watch. Its ID names no order.
 func lackedStop(s market.Symbol, c order.Cover) order.Order {
 	name := fmt.Sprintf("line %s, stop %v, trail %v", c.ID, c.Want.StopLoss, c.Want.TrailPercent)
@@ -68,14 +84,13 @@ func (l *loop) watchLacking(lacking []order.Order) {
 }
 
 // want returns the prices that the orders of a line should have now. A target that the venue would not
-// take is left out: in a pair that it cannot hold, or at a price that the market has passed. A trail
+// take is left out: in a pair that it cannot hold, or at a price that the market has passed, as far as that is known. A trail
 // that would begin at a worse price than it has followed is a stop at its level, until the price is
 // beyond.
 func (l *loop) want(s market.Symbol, line order.Line) order.Protection {
 	p := line.Protect
 	can, _ := l.takes(s, line)
-	q, ok := l.cfg.Market.LastQuote(s)
-	passed := ok && p.TakeProfit.IsPositive() && p.TakeProfit.Cmp(q.Last) != int(line.Side.Sign())
+	passed := l.targetPassed(s, line) && !l.sellsAtTarget(s, line)
 	if p.HasStop() && (!can.Pairs || passed || p.TrailPercent.IsPositive() && !can.TrailLeg) && !l.works(s, line.ID, order.TakeProfit) {
 		p.TakeProfit = decimal.Zero
 	}
