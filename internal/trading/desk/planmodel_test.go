@@ -71,7 +71,9 @@ func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.P
 	switch {
 	case line == "" && is(whole):
 		for i := range m.lines {
-			m.lines[i].name(p)
+			if m.lines[i].quantity.IsPositive() {
+				m.lines[i].name(p)
+			}
 		}
 		if bare.IsPositive() {
 			m.add(id, bare, p)
@@ -81,8 +83,11 @@ func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.P
 		m.add(id, decimal.Min(quantity, bare), p)
 		return true
 	}
-	var same []int
+	var same, held []int // an entry that has brought nothing has its prices
 	for i, l := range m.lines {
+		if l.quantity.IsPositive() {
+			held = append(held, i)
+		}
 		if line == "" && is(l.quantity) || line == l.id {
 			same = append(same, i)
 		}
@@ -94,11 +99,8 @@ func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.P
 	case len(same) == 1 && is(m.lines[same[0]].quantity):
 		m.lines[same[0]].name(p)
 		return true
-	case len(same) == 1, len(m.lines) == 1 && bare.IsZero() && line == "":
-		i := 0
-		if len(same) == 1 {
-			i = same[0]
-		}
+	case len(same) == 1, len(held) == 1 && bare.IsZero() && line == "":
+		i := append(same, held...)[0]
 		if quantity.GreaterThanOrEqual(m.lines[i].quantity) {
 			return false
 		}
