@@ -201,9 +201,12 @@ func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) str
 	dust := dec("12").Div(s.last())
 	for key, quantity := range want {
 		has := left[key]
-		if !strings.Contains(key, "trail 0") && has.LessThan(quantity) {
-			other, instead := s.standIn(m, key, left)
-			has = has.Add(instead)
+		for !strings.Contains(key, "trail 0") && quantity.Sub(has).GreaterThan(dust) {
+			other := s.standIn(m, key, left, quantity.Sub(has))
+			if other == "" {
+				break
+			}
+			has = has.Add(left[other])
 			delete(left, other)
 		}
 		if has.Sub(quantity).Abs().GreaterThan(dust) {
@@ -219,13 +222,18 @@ func (s *planSequence) differs(m planModel, open map[string]decimal.Decimal) str
 	return ""
 }
 
-// standIn returns the stop that is in place of a trail: at a price, with the same target.
-func (*planSequence) standIn(m planModel, key string, left map[string]decimal.Decimal) (string, decimal.Decimal) {
+// standIn returns a stop that is in place of a trail: at a price, with the same target. Of several it is the
+// one whose quantity is nearest to what is wanted.
+func (*planSequence) standIn(m planModel, key string, left map[string]decimal.Decimal, want decimal.Decimal) string {
 	_, target, _ := strings.Cut(key, "target ")
+	found := ""
 	for other, has := range left {
-		if strings.HasSuffix(other, "trail 0 target "+target) && !slices.ContainsFunc(m.lines, func(l modelLine) bool { return legKey(l.stop, l.trail, l.target) == other }) {
-			return other, has
+		if !strings.HasSuffix(other, "trail 0 target "+target) || slices.ContainsFunc(m.lines, func(l modelLine) bool { return legKey(l.stop, l.trail, l.target) == other }) {
+			continue
+		}
+		if found == "" || has.Sub(want).Abs().LessThan(left[found].Sub(want).Abs()) {
+			found = other
 		}
 	}
-	return "", decimal.Zero
+	return found
 }

@@ -30,6 +30,7 @@ type Store struct {
 type Entry struct {
 	By    principal.Caller
 	Event order.Event // zero for a state
+	Batch int         // that it was stored with, by Commits
 	State string      // its name
 }
 
@@ -96,7 +97,7 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 	a.events = append(a.events, kept...)
 	s.commits++
 	for _, e := range kept {
-		s.audit = append(s.audit, Entry{By: by, Event: e})
+		s.audit = append(s.audit, Entry{By: by, Event: e, Batch: s.commits})
 	}
 	return kept, nil
 }
