@@ -57,6 +57,9 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	default:
 		fmt.Fprintln(w, "No account has traded here.")
 	}
+	if s.Replica != "" {
+		fmt.Fprintf(w, "The replica %s trades.\n", s.Replica)
+	}
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "%s: trading is %s", a.Account, a.Level)
 		if a.Why != "" {

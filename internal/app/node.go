@@ -71,6 +71,9 @@ type side struct {
 	// standing makes the standing of an owner take effect here after it was written; nil for
 	// replicas, which all learn of it from the store.
 	standing func(ctx context.Context, owner principal.Owner, now store.Standing) error
+	// replicas are the others; nil on a single node.
+	replicas *policyGroup
+
 	// limits are those of owners; nil for one owner.
 	limits *ownerLimits
 

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -174,7 +175,13 @@ func (t *trading) applyPolicy(rt Runtime) func(context.Context) (control.PolicyS
 			return control.PolicyStatus{}, fault.New(fault.Conflict, "policy_invalid", "%v. Nothing was changed.", err)
 		}
 		old := t.policies.now()
-		if err := t.setPolicy(ctx, old, &next); err != nil {
+		if t.replicas != nil {
+			if err := t.replicas.checkPolicy(ctx, next.sum); err != nil {
+				return control.PolicyStatus{}, err
+			}
+			err = t.replicas.applyPolicy(ctx, next.sum)
+		}
+		if err := errors.Join(err, t.setPolicy(ctx, old, &next)); err != nil {
 			return control.PolicyStatus{}, fault.New(fault.Conflict, "policy_not_applied", "The policy could not be put in force everywhere: %v. Run candela policy apply again.", err)
 		}
 		changes := policyChanges(old.Policy, next.Policy)
@@ -204,6 +211,9 @@ func (t *trading) setPolicy(ctx context.Context, old, next *policyFile) error {
 		if err != nil {
 			t.policies.current.Store(old)
 		}
+	}
+	if err == nil && t.replicas != nil {
+		t.replicas.announce(ctx, next.sum)
 	}
 	return err
 }

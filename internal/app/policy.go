@@ -1,12 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -57,18 +59,40 @@ func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 	return policy, true, nil
 }
 
-// PolicySum returns a digest by which replicas compare their policies. The order of a
-// file's entries and trailing zeros do not change it.
+// PolicySum returns a digest by which replicas compare their policies: of what differs from the
+// defaults, so that a rule that a version adds does not change it. The order of a file's entries and
+// trailing zeros do not change it either.
 func PolicySum(p guard.Policy) (string, error) {
 	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
 	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
 	if len(p.Symbols) == 0 {
 		p.Symbols = nil // the same as without a file
 	}
-	data, err := json.Marshal(p) // with the symbols sorted
+	own, err := fieldsOf(p) // with the symbols sorted
+	if err != nil {
+		return "", err
+	}
+	usual, err := fieldsOf(guard.Default())
+	if err != nil {
+		return "", err
+	}
+	maps.DeleteFunc(own, func(name string, value json.RawMessage) bool { return bytes.Equal(value, usual[name]) })
+	data, err := json.Marshal(own)
 	if err != nil {
 		return "", fmt.Errorf("policy: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8]), nil
+}
+
+// fieldsOf returns the encoded fields of a policy by name.
+func fieldsOf(p guard.Policy) (fields map[string]json.RawMessage, err error) {
+	data, err := json.Marshal(p)
+	if err == nil {
+		err = json.Unmarshal(data, &fields)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return fields, nil
 }

@@ -1,13 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +121,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 		return err
 	}
 	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
-	who.Policy = policy.sum
+	who.Rules, who.BaseURL, who.Toolsets = policy.sum, rt.Config.HTTP.BaseURL, cmp.Or(strings.Join(slices.Sorted(slices.Values(rt.Config.Toolsets)), ","), "none")
 	if rt.Config.ManyOwners() {
 		plans, err := ReadPlans(rt.Config.Home)
 		if err != nil {
@@ -214,7 +217,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		},
 	})
 	return side{
-		owners: r.ownerRecords(), limits: limits,
+		owners: r.ownerRecords(), limits: limits, replicas: r.policies(t),
 		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
@@ -258,6 +261,9 @@ func (r *replicaNode) running() runningDesk {
 
 // openTerm returns what trades for one term as owner of the account, or of all accounts.
 func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (deskproxy.Trader, func(), error) {
+	if err := r.members.CheckPolicies(); err != nil {
+		return nil, nil, err
+	}
 	if !rt.Config.ManyOwners() {
 		return r.openDesk(ctx, rt, t, orders)
 	}

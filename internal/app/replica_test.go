@@ -65,9 +65,18 @@ func newCast(t *testing.T, extra ...string) cast {
 
 // start runs a replica.
 func (c cast) start() *replica {
+	c.t.Helper()
+	return c.startWith("")
+}
+
+// startWith runs a replica with a policy, "" for the default.
+func (c cast) startWith(policy string) *replica {
 	t := c.t
 	t.Helper()
 	r := &replica{home: filepath.Join(shortDir(t), "home")}
+	if policy != "" {
+		writePolicy(t, r.home, policy)
+	}
 	port := porttest.Free(t)
 	cfg, err := LoadConfig(config.Input{
 		Args:    append([]string{"--serve", "--port", port, "--base-url", "http://localhost:9315", "--home", r.home, "--nats-url", c.nats, "--cluster-secret-file", natstest.SecretFile(c.t)}, c.extra...),

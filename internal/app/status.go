@@ -43,7 +43,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	return func(ctx context.Context) (control.Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
-		s := control.Status{Running: true, Accounts: []control.AccountStatus{}}
+		s := control.Status{Running: true, Accounts: []control.AccountStatus{}, Replica: t.replicas.trades()}
 		if server != nil {
 			for _, b := range server().Budgets {
 				s.Limits = append(s.Limits, control.LimitStatus(b))

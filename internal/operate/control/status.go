@@ -29,7 +29,8 @@ type Status struct {
 	Running  bool            `json:"running"` // a program trades there; else this is what is stored
 	Alerts   int             `json:"alerts"`  // that wait
 	Accounts []AccountStatus `json:"accounts"`
-	Limits   []LimitStatus   `json:"limits,omitempty"` // of a server that answers over HTTP
+	Replica  string          `json:"trading_replica,omitempty"` // that trades; "" without replicas, or if none does
+	Limits   []LimitStatus   `json:"limits,omitempty"`          // of a server that answers over HTTP
 
 	Policy *PolicyStatus `json:"policy,omitempty"` // nil where nothing is known of it
 

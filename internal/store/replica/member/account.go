@@ -65,6 +65,9 @@ func (w Info) accountConflict(other heartbeat) error {
 		return nil
 	}
 	if other.Account == w.Account {
+		if err := w.policyConflict(other); err != nil {
+			return err
+		}
 		return w.plansConflict(other)
 	}
 	return &fault.Error{

@@ -91,8 +91,11 @@ type Group struct {
 type Info struct {
 	Name    string `json:"name"`              // for the log
 	Account string `json:"account,omitempty"` // trading account, "" for none
-	Policy  string `json:"policy,omitempty"`  // digest of the trading policy
+	Rules   string `json:"rules,omitempty"`   // digest of the trading policy
 	Plans   string `json:"plans,omitempty"`   // digest of the plans of many owners
+
+	BaseURL  string `json:"base,omitempty"`  // under which clients reach it
+	Toolsets string `json:"tools,omitempty"` // that it offers; "none" for none
 }
 
 // heartbeat is the stored form of a heartbeat.
@@ -289,8 +292,8 @@ func (m *Group) apply(ctx context.Context, one conn.Message) {
 	case m.peers[id] == nil:
 		m.log.InfoContext(ctx, "replica joined", "replica", id, "name", form.Name)
 		m.peers[id] = &peer{heartbeat: form}
-		if form.Account != "" && form.Account == m.self.Account && form.Policy != m.self.Policy {
-			m.log.WarnContext(ctx, "trading policies differ between replicas; the trading replica's policy applies", "replica", id, "name", form.Name)
+		if differ := m.self.settingsDiffer(form.Info); len(differ) > 0 {
+			m.log.WarnContext(ctx, "settings differ between replicas; give all of them the same", "settings", differ, "replica", id, "name", form.Name)
 		}
 	default:
 		if form.Link != m.peers[id].Link {
@@ -404,6 +407,9 @@ func (m *Group) Conn() *conn.Conn { return m.table.Conn }
 
 // Name returns the name of this replica.
 func (m *Group) Name() string { return m.self.Name }
+
+// Account returns the account of this replica, "" for none.
+func (m *Group) Account() string { return m.self.Account }
 
 // Peer is another live replica.
 type Peer struct{ ID, Name, Account string }
