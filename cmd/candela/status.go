@@ -104,6 +104,10 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	if n := s.Broken; n > 0 {
 		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; list_alerts says why\n", n, choose(n, "is", "are"), choose(n, "it", "them"))
 	}
+	if s.ScriptBars > 0 || s.ScriptsLate > 0 {
+		_, err = fmt.Fprintf(w, "  %s for scripts; scripts were late %s%s\n", count(s.ScriptBars, "bar")+" "+choose(s.ScriptBars, "waits", "wait"),
+			count(int(min(s.ScriptsLate, 1<<53)), "time"), skippedText(s.ScriptsSkipped))
+	}
 	for _, r := range s.Receivers {
 		if r.Problem != "" {
 			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))
@@ -115,6 +119,14 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	return err
+}
+
+// skippedText says how many bars scripts did not see.
+func skippedText(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %s they never saw", count(int(min(n, 1<<53)), "bar"))
 }
 
 // printHeld prints how many stops only candela watches.

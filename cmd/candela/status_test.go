@@ -88,3 +88,15 @@ func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintStatus_CountsScriptsThatAreLate holds that scripts that are too slow are shown.
+func TestPrintStatus_CountsScriptsThatAreLate(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, ScriptBars: 1, ScriptsLate: 5, ScriptsSkipped: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "3 alerts waiting.\n  1 bar waits for scripts; scripts were late 5 times, and 2 bars they never saw\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%s", &out)
+	}
+}

@@ -33,6 +33,9 @@ func (h *health) parts() []console.Part {
 	}
 	now := t.engine.Status()
 	engine := console.Part{Name: "engine", Text: fmt.Sprintf("%d alerts, %d series, %d loading", now.Alerts, now.Series, now.Loading), Bad: !now.Running || now.Failure != ""}
+	if now.ScriptBars > 0 || now.ScriptsLate > 0 {
+		engine.Text += fmt.Sprintf(", %d bars wait for scripts, scripts late %d times", now.ScriptBars, now.ScriptsLate)
+	}
 	if now.Failure != "" {
 		engine.Text = "firings cannot be stored; see the log"
 	}

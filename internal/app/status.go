@@ -55,6 +55,8 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		}
 		policy := t.policies.status()
 		s.Policy = &policy
+		scripts := t.engine.Status()
+		s.ScriptBars, s.ScriptsLate, s.ScriptsSkipped = scripts.ScriptBars, scripts.ScriptsLate, scripts.ScriptsSkipped
 		if rt.Config.ManyOwners() {
 			t.addManyStatus(ctx, rt, &s)
 			return s, nil

@@ -42,8 +42,9 @@ func (b *Index) countUse(owner uint32, q *queue, n int) {
 		}
 		change := changed(was.all, now.all)
 		e.all += change
-		if isScript(g.selection) {
+		if g.script {
 			e.scripts += change
+			g.use(owner, n)
 		}
 		if change != 0 && isWhole(g.selection, q.dependents.dependency) {
 			e.whole += change
@@ -57,13 +58,11 @@ func (b *Index) countUse(owner uint32, q *queue, n int) {
 
 // computed returns the indicators that count: those of extended alerts, and scripts.
 func (q *queue) computed() []*indicatorGroup {
-	if q.group != nil && isScript(q.group.selection) {
+	if q.group != nil && q.group.script {
 		return []*indicatorGroup{q.group}
 	}
 	return q.groups
 }
-
-func isScript(s *indicator.Selection) bool { return s.Def.Version != "" }
 
 // changed returns 1 if a count has left zero, -1 if it has come to zero, otherwise 0.
 func changed(was, now int) int {
@@ -98,7 +97,7 @@ func (b *Index) checkEffort(a *Alert) error {
 		if has.all == 0 {
 			e.all++
 		}
-		if has.all == 0 && isScript(selection) {
+		if has.all == 0 && UsesScript(selection) {
 			e.scripts++
 		}
 		if has.all == 0 && isWhole(selection, a.Dependency()) {
@@ -130,7 +129,8 @@ func tooMuch(n, limit int, what string) error {
 	}
 }
 
-// isWhole reports whether an indicator computes all bars for each value.
+// isWhole reports whether an indicator computes all bars for each value. A script does not; it is not
+// compiled to find that out.
 func isWhole(s *indicator.Selection, n Dependency) bool {
-	return s.Stream(indicator.Env{Interval: n.Interval}) == nil
+	return s.Def.Version == "" && s.Stream(indicator.Env{Interval: n.Interval}) == nil
 }

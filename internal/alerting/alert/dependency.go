@@ -97,6 +97,9 @@ type indicatorGroup struct {
 
 	row   *Row  // of the bar or tick with that stamp
 	stamp int64 // in milliseconds
+
+	script bool           // a script computes it, see [Index.FireScript]
+	owners map[uint32]int // of a script: the owners whose alerts use it, with their number
 }
 
 // queue holds the alerts on the same event: price_above ordered by threshold, price_below
@@ -195,7 +198,7 @@ func (b *Index) releaseQueue(q *queue) {
 func (w *dependents) group(s selected) *indicatorGroup {
 	i, found := w.find(s.key)
 	if !found {
-		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection, row: &Row{}})
+		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection, row: &Row{}, script: UsesScript(s.selection)})
 	}
 	return w.groups[i]
 }

@@ -19,8 +19,8 @@ func (b *Index) SetRow(n Dependency, key string, row Row, at time.Time) {
 }
 
 // FireClose fires the alerts whose condition a closed bar makes true, for all that needs
-// more than FireSignal. prev is the bar before, with T zero if there is none. An indicator
-// without a row for the bar makes no condition true.
+// more than FireSignal, but not those on scripts. prev is the bar before, with T zero if there
+// is none. An indicator without a row for the bar makes no condition true.
 func (b *Index) FireClose(dst []Firing, n Dependency, bar, prev market.Bar, closed time.Time, late bool) []Firing {
 	w := b.dependencies[n]
 	if w == nil || len(w.lines) == 0 && len(w.rules) == 0 {
@@ -30,16 +30,24 @@ func (b *Index) FireClose(dst []Firing, n Dependency, bar, prev market.Bar, clos
 	m := fullTrigger(0, closed)
 	m.closed, m.firing.Late = f.stamp, late
 	for _, l := range w.lines {
-		dst = b.fireLine(dst, l, f, &m)
+		if !l.onScript() {
+			dst = b.fireLine(dst, l, f, &m)
+		}
 	}
 	for _, r := range w.rules {
-		dst = b.fireRule(dst, r, f, &m)
+		if !r.onScript() {
+			dst = b.fireRule(dst, r, f, &m)
+		}
 	}
 	return dst
 }
 
-// FireTick is FireClose for a bar that still forms. Only alerts on ticks count.
+// FireTick is FireClose for a bar that still forms. Only alerts on ticks count, and none on scripts.
 func (b *Index) FireTick(dst []Firing, n Dependency, bar market.Bar, at time.Time) []Firing {
+	return b.fireTick(dst, n, bar, at, func(l *line) bool { return !l.onScript() })
+}
+
+func (b *Index) fireTick(dst []Firing, n Dependency, bar market.Bar, at time.Time, counts func(*line) bool) []Firing {
 	w := b.dependencies[n]
 	if w == nil {
 		return dst
@@ -47,7 +55,7 @@ func (b *Index) FireTick(dst []Firing, n Dependency, bar market.Bar, at time.Tim
 	f := &frame{bar: bar, stamp: milli(at)}
 	m := fullTrigger(0, at)
 	for _, l := range w.lines {
-		if l.tick {
+		if l.tick && counts(l) {
 			dst = b.fireLine(dst, l, f, &m)
 		}
 	}

@@ -157,7 +157,14 @@ type loadedBars struct {
 	firstEvaluated int   // index of the first evaluated bar
 	skippedBefore  int64 // missed bars before this time were not evaluated; 0 if all were
 	evaluators     map[string]*evaluate.Evaluator
-	frames         []evaluatedBar
+	frames         []evaluatedBar // of the bars from firstEvaluated on
+	scripts        []missedScript // that are still to evaluate them
+}
+
+// missedScript is a script that is to evaluate the bars of a load from one of them on.
+type missedScript struct {
+	watchedIndicator
+	first int
 }
 
 // evaluatedBar is a missed bar with what the indicators say of it.
@@ -185,12 +192,31 @@ func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, reques
 	return h
 }
 
-// evaluate evaluates the indicators over the bars that closed after from. It skips bars
-// without the history that an indicator needs.
+// evaluate evaluates the indicators over the bars that closed after from, without the scripts,
+// which it notes. It skips bars without the history that an indicator needs.
 func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
+	h.findFirst(from)
+	var plain []watchedIndicator
+	for _, w := range all {
+		if !alert.UsesScript(w.selection) {
+			plain = append(plain, w)
+			continue
+		}
+		first := h.firstToEvaluate(evaluate.New(w.selection, h.listing.env(h.interval)), from)
+		h.scripts = append(h.scripts, missedScript{w, first})
+	}
+	h.evaluateAll(plain, from, func() error { return nil })
+}
+
+// findFirst finds the first bar that closed after from.
+func (h *loadedBars) findFirst(from int64) {
 	for h.firstEvaluated = h.closed.Len(); h.firstEvaluated > 0 && h.closeUnix(h.firstEvaluated-1) > from; {
 		h.firstEvaluated--
 	}
+}
+
+// evaluateAll evaluates indicators over the bars from the first one on, until pause returns an error.
+func (h *loadedBars) evaluateAll(all []watchedIndicator, from int64, pause func() error) {
 	first := make([]int, len(all))
 	for k, w := range all {
 		ev := evaluate.New(w.selection, h.listing.env(h.interval))
@@ -204,10 +230,10 @@ func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
 			if i < first[k] {
 				continue
 			}
-			row := h.evaluators[w.key].Last(&seen)
-			f.rows = append(f.rows, keyedRow{w.key, alert.Row{
-				Values: slices.Clone(row.Values), Prev: slices.Clone(row.Prev), Signals: slices.Clone(row.Signals),
-			}})
+			f.rows = append(f.rows, keyedRow{w.key, cloneRow(h.evaluators[w.key].Last(&seen))})
+			if pause() != nil {
+				return
+			}
 		}
 		h.frames = append(h.frames, f)
 	}

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-
 	"candela/internal/analysis/indicator"
 	"candela/internal/market"
 	"candela/internal/market/feed"
@@ -27,6 +27,9 @@ type barTracker struct {
 	evaluators   map[string]*evaluate.Evaluator // by the selection's key
 	pending      []market.Bar                   // closed during the load
 	mustReach    int64                          // the bar before pending, which the load must include
+
+	scripts map[string]*script // by the selection's key
+	asked   []*askedBar        // closed bars that wait for scripts, in the order in which they were asked
 }
 
 func (b *barTracker) handleEvent(l *loop, e *feed.Event) {
@@ -64,20 +67,36 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 	}
 	b.append(bar)
 	b.publish(market.Bar{}, false, l.cfg.Now())
+	prev := barBefore(&b.bars, b.bars.Len()-1)
 	for key, selection := range l.index.Groups(b.dependency) {
+		if alert.UsesScript(selection) {
+			continue
+		}
 		ev := b.evaluator(key, selection)
 		if b.isTooShort(ev) {
 			continue // extendBack evaluates the bars from here on
 		}
 		l.evaluations++
 		l.fireRow(b.dependency, key, *ev.Last(&b.bars), closed, late)
-		l.endBroken(b.dependency, key, ev, closed)
 	}
-	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, barBefore(&b.bars, b.bars.Len()-1), closed, late)
+	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, prev, closed, late)
+	if scripts := b.scriptsOn(l); len(scripts) > 0 {
+		a := &askedBar{bar: bar, prev: prev, closed: closed, late: late, live: !late, rows: b.besideScripts(l)}
+		b.ask(l, a, b.bars.Slice(0, b.bars.Len()), scripts)
+	}
 	b.dropUnused(l)
-	if b.isZero() { // otherwise an indicator waits for older bars and then for this one
-		l.setWatermark(&b.tracker, bar.T)
+	b.markEvaluated(l)
+}
+
+// besideScripts returns the rows at the newest bar of indicators that conditions need together with
+// a script.
+func (b *barTracker) besideScripts(l *loop) (rows []keyedRow) {
+	for key := range l.index.BesideScripts(b.dependency) {
+		if ev := b.evaluators[key]; ev != nil && !b.isTooShort(ev) {
+			rows = append(rows, keyedRow{key, cloneRow(ev.Row())})
+		}
 	}
+	return rows
 }
 
 // evaluator returns the evaluator of a selection and creates it if it is missing.
@@ -95,22 +114,31 @@ func (b *barTracker) isTooShort(ev *evaluate.Evaluator) bool {
 	return b.bars.Len() < ev.Depth() && !b.reachesStart
 }
 
-// dropUnused removes the evaluators that no alert depends on.
+// dropUnused removes the evaluators and scripts that no alert depends on.
 func (b *barTracker) dropUnused(l *loop) {
 	used := 0
 	for range l.index.Groups(b.dependency) {
 		used++
 	}
-	if used == len(b.evaluators) {
+	if used == len(b.evaluators)+len(b.scripts) {
 		return
 	}
 	keep := make(map[string]*evaluate.Evaluator, used)
+	scripts := make(map[string]*script)
 	for key := range l.index.Groups(b.dependency) {
 		if ev := b.evaluators[key]; ev != nil {
 			keep[key] = ev
 		}
+		if s := b.scripts[key]; s != nil {
+			scripts[key] = s
+		}
 	}
-	b.evaluators = keep
+	for key, s := range b.scripts {
+		if scripts[key] == nil {
+			b.endScript(s)
+		}
+	}
+	b.evaluators, b.scripts = keep, scripts
 }
 
 // append adds a closed bar. A window that has grown by a quarter is copied, because

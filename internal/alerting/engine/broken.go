@@ -5,29 +5,16 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/alerting/evaluate"
 )
 
 // brokenPause is the time between attempts to store that alerts have ended.
 const brokenPause = 5 * time.Second
 
-// endBroken ends the alerts on the scripts of a tracker that have failed.
-func (b *barTracker) endBroken(l *loop) {
-	last := b.listing.closeTime(b.dependency.Interval, b.bars.T[b.bars.Len()-1])
-	for key, ev := range b.evaluators {
-		l.endBroken(b.dependency, key, ev, last)
-	}
-}
-
 // endBroken ends the alerts on a script that has failed, with a notification that says why:
 // none of them could fire any more.
-func (l *loop) endBroken(d alert.Dependency, key string, ev *evaluate.Evaluator, at time.Time) {
-	err := ev.Failed()
-	if err == nil {
-		return
-	}
-	problem := ev.Name() + ": " + err.Error()
-	l.cfg.Log.WarnContext(l.ctx, "alerts ended: their script failed", "script", ev.Name(), "symbol", d.Instrument.String(), "interval", d.Interval.String(), "error", err)
+func (l *loop) endBroken(d alert.Dependency, key, name string, err error, at time.Time) {
+	problem := name + ": " + err.Error()
+	l.cfg.Log.WarnContext(l.ctx, "alerts ended: their script failed", "script", name, "symbol", d.Instrument.String(), "interval", d.Interval.String(), "error", err)
 	for _, a := range l.index.Where(func(other alert.Dependency) bool { return other == d }) {
 		for needed := range alert.NewProbe(l.cfg.Library, &a).Groups() {
 			if needed == key && !slices.ContainsFunc(l.broken, func(f alert.Firing) bool { return f.ID == a.ID }) {

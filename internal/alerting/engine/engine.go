@@ -2,7 +2,7 @@
 // the store before it publishes it, and after a restart it evaluates the bars it missed.
 //
 // One goroutine, the loop, owns all state. Callers send it commands or read the rolling
-// windows and prices that it publishes. The engine draws nothing and sends no orders.
+// windows and prices that it publishes. Scripts are evaluated beside it. The engine draws nothing and sends no orders.
 package engine
 
 import (
@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -56,7 +58,7 @@ type Feed interface {
 	Status() []feed.Status
 }
 
-// Config holds the dependencies of an engine. All but Observe, Suspended, Limit and Depth are required.
+// Config holds the dependencies of an engine. All but Observe, Suspended, Limit, Scripts and Depth are required.
 type Config struct {
 	Store Store
 	Data  Data
@@ -77,6 +79,8 @@ type Config struct {
 	// Limit returns how many alerts an owner may have, on how many symbols; nil for
 	// alert.MaxPerOwner on any.
 	Limit func(owner principal.Owner) (alerts, symbols int)
+	// Scripts is the memory that the scripts of alerts share with all others; nil for no bound.
+	Scripts *budget.Pool
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }
@@ -99,9 +103,11 @@ type Engine struct {
 	commands chan func(*loop)
 	turns    *fair.Slots   // of owners, for their commands
 	stopped  chan struct{} // closed after the loop has ended
-	windows  publishedMap[provider.Sub, window]
-	prices   publishedMap[market.Symbol, lastPrice]
-	status   atomic.Pointer[Status]
+
+	scriptTurns *fair.Slots // of the scripts of alerts
+	windows     publishedMap[provider.Sub, window]
+	prices      publishedMap[market.Symbol, lastPrice]
+	status      atomic.Pointer[Status]
 
 	mu               sync.Mutex
 	requestedSymbols map[market.Symbol]bool // of the last call of Follow
@@ -113,6 +119,7 @@ func New(cfg Config) *Engine {
 	cfg.Depth = cmp.Or(cfg.Depth, defaultDepth)
 	e := &Engine{cfg: cfg, commands: make(chan func(*loop), maxCommands), turns: fair.NewSlots(maxTurns), stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
 	e.turns.SetShare(maxOwnTurns)
+	e.scriptTurns = fair.NewSlots(max(1, runtime.GOMAXPROCS(0)/2)) // the other processors are for everything else
 	e.status.Store(&Status{})
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/bits"
+	"slices"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -232,11 +233,10 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 	b.evaluators = got.evaluators
 	b.ready, b.backfill = true, backfill{}
 	now := l.cfg.Now()
-	b.fireFrames(l, got.frames, now)
-	b.endBroken(l)
+	b.fireFrames(l, got, now)
 	l.windows.put(subscriptionFor(b.dependency), &b.window)
 	b.publish(got.forming, got.hasForming, now)
-	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
+	b.markEvaluated(l)
 	pending := b.pending
 	b.pending = nil
 	for _, bar := range pending {
@@ -250,16 +250,32 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 	b.extendIfShort(l)
 }
 
-// fireFrames fires what missed bars made true.
-func (b *barTracker) fireFrames(l *loop, frames []evaluatedBar, now time.Time) {
-	for i := range frames {
-		f := &frames[i]
+// fireFrames fires what missed bars made true, and asks the scripts about them.
+func (b *barTracker) fireFrames(l *loop, got *loadedBars, now time.Time) {
+	beside := slices.Collect(l.index.BesideScripts(b.dependency))
+	for i := range got.frames {
+		f := &got.frames[i]
 		late := now.Sub(f.closed) > lateAfter
 		for _, row := range f.rows {
 			l.fireRow(b.dependency, row.key, row.Row, f.closed, late)
 		}
 		l.newFirings = l.index.FireClose(l.newFirings, b.dependency, f.bar, f.prev, f.closed, late)
+		if len(got.scripts) > 0 {
+			rows := slices.DeleteFunc(slices.Clone(f.rows), func(row keyedRow) bool { return !slices.Contains(beside, row.key) })
+			b.askMissed(l, got, got.firstEvaluated+i, &askedBar{bar: f.bar, prev: f.prev, closed: f.closed, late: late, rows: rows})
+		}
 	}
+}
+
+// askMissed asks the scripts about a missed bar.
+func (b *barTracker) askMissed(l *loop, got *loadedBars, i int, a *askedBar) {
+	var scripts []*script
+	for _, m := range got.scripts {
+		if i >= m.first {
+			scripts = append(scripts, b.script(l, m.key, m.selection))
+		}
+	}
+	b.ask(l, a, got.closed.Slice(0, i+1), scripts)
 }
 
 // extendIfShort loads older bars if the window is too short for an indicator.
@@ -273,6 +289,15 @@ func (b *barTracker) extendIfShort(l *loop) {
 	}
 }
 
+// hasWaited reports whether an indicator had too few bars.
+func (b *barTracker) hasWaited(key string) bool {
+	if s := b.scripts[key]; s != nil {
+		return b.bars.Len() < s.depth && !b.reachesStart
+	}
+	ev := b.evaluators[key]
+	return ev == nil || b.isTooShort(ev)
+}
+
 // extendBack puts older bars before the window. If an indicator had too few, it evaluates
 // the newest bars again, for all indicators: a condition may need several.
 func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64) {
@@ -283,8 +308,7 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 	}
 	waited := false
 	for key := range l.index.Groups(b.dependency) {
-		ev := b.evaluators[key]
-		waited = waited || ev == nil || b.isTooShort(ev)
+		waited = waited || b.hasWaited(key)
 	}
 	b.bars, b.reachesStart, b.depth = all, got.reachesStart, max(b.depth, depth)
 	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluate.Evaluator)}
@@ -295,11 +319,10 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 	if waited {
 		merged.evaluate(indicators, from)
 		maps.Copy(b.evaluators, merged.evaluators)
-		b.fireFrames(l, merged.frames, l.cfg.Now())
-		b.endBroken(l)
+		b.fireFrames(l, merged, l.cfg.Now())
 	}
 	b.backfill = backfill{}
-	l.setWatermark(&b.tracker, b.bars.T[b.bars.Len()-1])
+	b.markEvaluated(l)
 	if w := b.window.Load(); w != nil {
 		b.publish(w.forming, w.hasForming, w.asOf)
 	}

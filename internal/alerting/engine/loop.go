@@ -59,6 +59,10 @@ type loop struct {
 	evaluations uint64 // indicator values computed, one per bar
 	firings     uint64 // committed
 	late        uint64 // committed late firings
+
+	scriptsBusy    int    // scripts that are being evaluated
+	scriptsLate    uint64 // bars that a script evaluated too late
+	scriptsSkipped uint64 // bars that were given up because scripts were too slow
 }
 
 func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/kit/fair"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
@@ -60,7 +61,7 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 		return said
 	}
 	n := got.closed.Len()
-	got.evaluate(all, got.closeUnix(max(0, n-1-count)))
+	e.previewAll(ctx, got, all, got.closeUnix(max(0, n-1-count)))
 	for i := range got.frames {
 		f := &got.frames[i]
 		for _, row := range f.rows {
@@ -79,6 +80,22 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 		said.True, said.Value, said.Against, said.At = v.Holds, v.Value, v.Against, f.closed
 	}
 	return said
+}
+
+// previewAll evaluates indicators over the bars that closed after from. Scripts take turns with those
+// of alerts.
+func (e *Engine) previewAll(ctx context.Context, got *loadedBars, all []watchedIndicator, from int64) {
+	got.findFirst(from)
+	pause := func() error { return nil }
+	if slices.ContainsFunc(all, func(w watchedIndicator) bool { return alert.UsesScript(w.selection) }) {
+		held, done, err := e.scriptTurns.Hold(ctx, "", "preview")
+		if err != nil {
+			return
+		}
+		defer done()
+		pause = func() error { return fair.Pause(held) }
+	}
+	got.evaluateAll(all, from, pause)
 }
 
 // recentBars returns at most the newest total closed bars, from the rolling window if that

@@ -29,6 +29,10 @@ type Status struct {
 	Evaluations uint64 // indicator values computed, one per bar
 	Firings     uint64 // committed
 	Late        uint64 // committed late firings
+
+	ScriptBars     int    // closed bars that wait for scripts
+	ScriptsLate    uint64 // evaluations of a script more than a second after its bar closed
+	ScriptsSkipped uint64 // bars that were given up because scripts were too slow
 }
 
 // Ready reports whether alerts fire in time: the store accepts firings and no venue lags.
@@ -41,6 +45,7 @@ func (l *loop) publishStatus(now time.Time) {
 	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.index.Active(), Instruments: l.index.ActiveInstruments(), Prices: len(l.priceTrackers), Series: len(l.barTrackers),
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
+		ScriptBars: l.pendingScripts(), ScriptsLate: l.scriptsLate, ScriptsSkipped: l.scriptsSkipped,
 	}
 	for t := range l.trackers() {
 		switch {

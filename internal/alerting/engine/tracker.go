@@ -113,7 +113,7 @@ func (l *loop) track(d alert.Dependency) *tracker {
 		l.priceTrackers[d.Instrument] = p
 		return &p.tracker
 	}
-	b := &barTracker{tracker: tracker{dependency: d}, evaluators: make(map[string]*evaluate.Evaluator)}
+	b := &barTracker{tracker: tracker{dependency: d}, evaluators: make(map[string]*evaluate.Evaluator), scripts: make(map[string]*script)}
 	l.barTrackers[d] = b
 	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil {
 		sub.bars = b
@@ -129,6 +129,9 @@ func (l *loop) needed(d alert.Dependency) bool {
 // mayStillFire reports whether bars may still arrive in which an alert came true.
 func (l *loop) mayStillFire(d alert.Dependency) bool {
 	t := l.track(d)
+	if b := l.barTrackers[d]; b != nil && len(b.asked) > 0 {
+		return true
+	}
 	return !t.ready && !t.notFound || slices.Contains(l.status.Load().LaggingVenues, d.Instrument.Venue)
 }
 
@@ -158,6 +161,9 @@ func (l *loop) untrack(t *tracker) {
 	}
 	b := l.barTrackers[d]
 	delete(l.barTrackers, d)
+	for _, s := range b.scripts {
+		b.endScript(s)
+	}
 	l.windows.remove(subscriptionFor(d))
 	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil && sub.bars == b {
 		sub.bars = nil

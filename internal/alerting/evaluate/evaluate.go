@@ -86,6 +86,7 @@ func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
 // start begins the stream again. It reports false if the indicator has none.
 func (s *Evaluator) start(past *market.Bars) bool {
 	if s.inner == nil || !s.inner.Reset() {
+		s.env.Run.Close() // what the stream before held
 		if s.inner = s.selection.Stream(s.env); s.inner == nil {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 )
@@ -86,12 +87,20 @@ func (r *Run) Hold(bytes int64) error {
 	return nil
 }
 
-// Err says why the work must end now; nil while it may go on.
+// In says in which context the work goes on, for work that is done in several parts.
+func (r *Run) In(ctx context.Context) {
+	if r != nil {
+		r.ctx = ctx
+	}
+}
+
+// Err says why the work must end now; nil while it may go on. Work that holds a slot of package fair
+// lends it here when others wait, so it is called every millisecond or so.
 func (r *Run) Err() error {
 	if r == nil {
 		return nil
 	}
-	return context.Cause(r.ctx)
+	return fair.Pause(r.ctx)
 }
 
 // Close gives back everything that the work holds.

@@ -144,6 +144,9 @@ func (s scrape) engine(t *Trading) {
 	s.put("candela_engine_followed", float64(e.Prices), "prices")
 	s.put("candela_engine_followed", float64(e.Series), "series")
 	s.put("candela_engine_loading", float64(e.Loading))
+	s.put("candela_scripts_waiting", float64(e.ScriptBars))
+	s.count("candela_scripts_late_total", e.ScriptsLate)
+	s.count("candela_scripts_skipped_total", e.ScriptsSkipped)
 	for i := range e.Feeds {
 		s.feed(&e.Feeds[i], slices.Contains(e.LaggingVenues, e.Feeds[i].Venue))
 	}

@@ -61,6 +61,9 @@ func table() []metric {
 		{"candela_engine_evaluations_total", counter, nil, "Evaluations of an indicator, each for one bar.", trading},
 		{"candela_engine_followed", gauge, []string{"what"}, "Prices and windows of bars that the engine follows.", trading},
 		{"candela_engine_loading", gauge, nil, "Of them, those not loaded yet: their alerts wait.", trading},
+		{"candela_scripts_waiting", gauge, nil, "Closed bars that wait for scripts of alerts.", trading},
+		{"candela_scripts_late_total", counter, nil, "Evaluations of a script for alerts more than a second after its bar closed.", trading},
+		{"candela_scripts_skipped_total", counter, nil, "Bars that were given up because scripts of alerts were too slow.", trading},
 
 		{"candela_feed_behind", gauge, venue, "1 while the bars of a venue do not come: alerts on its symbols wait.", trading},
 		{"candela_feed_subscriptions", gauge, venue, "Series that are followed.", trading},
