@@ -411,7 +411,7 @@ func (c *Console) cause(v *visit, o order.Order) (*firedRow, error) {
 
 // steps returns what is known of an order's life, oldest first.
 func steps(o order.Order, f format) []actRow {
-	who := clientName(o.Client, o.External)
+	who := clientName(o)
 	all := []actRow{{Icon: "arrow", At: o.Created, Lead: who + " asked to " + lowerFirst(terms(o, f)), Text: "name not checked"}}
 	add := func(at time.Time, icon, lead, text string) {
 		if !at.IsZero() {

@@ -57,3 +57,24 @@ func TestOrders_ReachEveryOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestOrders_SayWhoPlacedThem holds that an order which candela placed before a restore is not shown as one of somebody
+// else at the venue.
+func TestOrders_SayWhoPlacedThem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.mu.Lock()
+	recovered, other := anOrder("recovered-1", order.Accepted, ""), anOrder("external-1", order.Accepted, "")
+	recovered.External, recovered.Recovered, other.External = true, true, true
+	s.book.orders = []order.Order{recovered, other}
+	s.book.mu.Unlock()
+	b := s.browser().login()
+	for id, words := range map[string]string{"recovered-1": "a client before the restore", "external-1": "at the venue"} {
+		if r := b.get("/console/orders/" + id); !strings.Contains(r.body, words) {
+			t.Errorf("the page of %s has no %q", id, words)
+		}
+	}
+	if list := b.get("/console/orders?since=all").body; !strings.Contains(list, "a client before the restore") {
+		t.Error("the list does not say who placed the orders")
+	}
+}

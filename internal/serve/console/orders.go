@@ -156,7 +156,7 @@ func grouped(rows []orderRow) []orderRow {
 func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decimal) orderRow {
 	r := orderRow{
 		Order: o, ID: o.ID, Created: o.Created, Updated: o.Updated, Symbol: o.Symbol.Name, Side: "Buy", Class: "up", Kind: kindOfOrder(o), Price: "–", Value: "–",
-		Client: clientName(o.Client, o.External), Pending: o.Status == order.PendingApproval, Open: !o.Status.Final(),
+		Client: clientName(o), Pending: o.Status == order.PendingApproval, Open: !o.Status.Final(),
 	}
 	if o.Side == order.Sell {
 		r.Side, r.Class = "Sell", "down"
@@ -203,12 +203,17 @@ func kindOfOrder(o order.Order) string {
 	return kind
 }
 
-// clientName is what a client calls itself, which nobody checked.
-func clientName(name string, external bool) string {
-	if external {
+// clientName is what a client calls itself, which nobody checked. The records lack who placed an order before a
+// restore.
+func clientName(o order.Order) string {
+	switch {
+	case o.Recovered:
+		return "a client before the restore"
+	case o.External:
 		return "at the venue"
+	default:
+		return cmp.Or(fault.Clean(o.Client, 40), "this machine")
 	}
-	return cmp.Or(fault.Clean(name, 40), "this machine")
 }
 
 // statusWords returns the word, the icon and the class of a status.
