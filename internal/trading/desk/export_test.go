@@ -21,6 +21,14 @@ func (d *Desk) Submit(ctx context.Context, o order.Order) (order.Report, error) 
 	return reports[0], err
 }
 
+// OnTick and UsualTick are how a level becomes a price that a venue takes.
+func OnTick(level, tick decimal.Decimal, side order.Side) decimal.Decimal {
+	return onTick(level, tick, side)
+}
+
+// UsualTick is for a venue whose tick is not known.
+func UsualTick(last decimal.Decimal) decimal.Decimal { return usualTick(last) }
+
 // SnapshotEvery sets the number of events between snapshots.
 func (d *Desk) SnapshotEvery(events int) { d.snapshotEvery = events }
 

@@ -118,9 +118,28 @@ func (l *loop) trailsNow(s market.Symbol, line order.Line) bool {
 // market.
 func (l *loop) nearTick(s market.Symbol, level decimal.Decimal, side order.Side) decimal.Decimal {
 	tick := l.instruments[s].Tick
+	if q, _ := l.cfg.Market.LastQuote(s); !tick.IsPositive() {
+		tick = usualTick(q.Last)
+	}
+	return onTick(level, tick, side)
+}
+
+// onTick returns the price on a tick that is nearest to a level of a position of a side, and not further from the
+// market.
+func onTick(level, tick decimal.Decimal, side order.Side) decimal.Decimal {
 	down := order.RoundDown(level, tick)
 	if side == order.Buy && down.LessThan(level) {
 		return down.Add(tick)
 	}
 	return down
+}
+
+// usualTick returns a tick that a venue takes whose own is not known: the decimals that the last price has, and no
+// fewer than two, or four below one.
+func usualTick(last decimal.Decimal) decimal.Decimal {
+	least := int32(2)
+	if last.LessThan(decimal.NewFromInt(1)) {
+		least = 4
+	}
+	return decimal.New(1, -max(least, -last.Exponent()))
 }
