@@ -43,6 +43,7 @@ type orderJSON struct {
 	HolderNote    string            `json:"holder_note,omitempty"`
 	TriggeredAt   string            `json:"triggered_at,omitempty"`
 	AmbiguousBar  bool              `json:"ambiguous_bar,omitempty"`
+	Late          bool              `json:"late,omitempty"` // on paper: filled by a bar that came late
 	Approval      *approvalJSON     `json:"approval,omitempty"`
 	State         string            `json:"state"`
 	Status        string            `json:"status"`
@@ -206,6 +207,7 @@ func toOrderJSON(o order.Order) orderJSON {
 		r.TriggeredAt = formatTime(o.Triggered)
 	}
 	r.AmbiguousBar = slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.AmbiguousBar })
+	r.Late = slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.Late })
 	r.Approval = toApprovalJSON(o)
 	if average, ok := o.Average(); ok {
 		text := average.String()

@@ -175,6 +175,7 @@ type Fill struct {
 	At       time.Time       `json:"at,omitzero"`
 
 	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
+	Late         bool `json:"late,omitempty"`          // on paper: the bar that filled it came after newer prices, or long after it closed
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.

@@ -17,6 +17,7 @@ type matching struct {
 	orders []*ticket                  // of the plan: limits by price, then by age
 	room   map[string]decimal.Decimal // by id: what an order may fill of what it had before the event
 	torn   map[order.Group]bool       // the way reaches stop and target, in an order that is a guess
+	late   bool                       // the event came after newer prices, or long after its bar closed
 }
 
 // match returns what a way of the price does: to the orders that saw all of it, and to those
@@ -24,11 +25,11 @@ type matching struct {
 //
 // At each turn the orders that the price has gone through fill: the best price first, then
 // the oldest. Then the stops that it reached are triggered.
-func (b *Broker) match(ready, arrived []*ticket, w way, volume pool) []entry {
+func (b *Broker) match(ready, arrived []*ticket, w way, volume pool, late bool) []entry {
 	if !slices.ContainsFunc(ready, w.touches) && !slices.ContainsFunc(arrived, w.ends) {
 		return nil
 	}
-	m := matching{plan: b.plan(), way: w, volume: volume, room: make(map[string]decimal.Decimal, len(ready)), torn: make(map[order.Group]bool)}
+	m := matching{plan: b.plan(), way: w, volume: volume, room: make(map[string]decimal.Decimal, len(ready)), torn: make(map[order.Group]bool), late: late}
 	for _, k := range ready {
 		m.orders = append(m.orders, m.tickets[k.ID])
 		m.room[k.ID] = k.left()
@@ -126,7 +127,7 @@ func (m *matching) wants(k *ticket) decimal.Decimal {
 
 func (m *matching) trade(k *ticket, f order.Fill) {
 	m.room[k.ID] = m.room[k.ID].Sub(f.Quantity)
-	f.AmbiguousBar = m.torn[k.Group]
+	f.AmbiguousBar, f.Late = m.torn[k.Group], m.late
 	m.fill(k, f)
 }
 

@@ -53,8 +53,8 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	}
 	b.expire(context.Background(), began)
 	var ready, arrived []*ticket
-	before := t.last
-	if e.Bar.T < t.last.bar.T {
+	before, late := t.last, e.Bar.T < t.last.bar.T
+	if late {
 		before = t.behind
 		ready, arrived = b.overtaken(e, at, t.behind.seen(e.Bar, began))
 	} else {
@@ -62,7 +62,8 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	}
 	w, volume := before.since(e.Bar)
 	t.add(known{e.Bar, at, e.Kind == provider.Closed})
-	entries := b.match(ready, arrived, w, volume)
+	late = late || e.Kind == provider.Closed && b.cfg.Now().Sub(clock.Wall(e.Bar.T+e.Interval.Seconds())) > lateAfter
+	entries := b.match(ready, arrived, w, volume, late)
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
 			// The orders rest on, as if the market had passed them by.
@@ -74,6 +75,9 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	}
 	b.expire(context.Background(), at)
 }
+
+// lateAfter is how long after its end a closed bar may come: what it fills later is late.
+const lateAfter = 30 * time.Second
 
 // begin lets the legs that now work see the next event whole.
 func (b *Broker) begin(entries []entry, at time.Time) {
