@@ -1,6 +1,7 @@
 package pine
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -13,6 +14,10 @@ import (
 // last bar.
 func (b *batch) draw(r, over *indicator.Result) {
 	if b.ran == 0 {
+		return
+	}
+	if p := b.tooMuch(r, over); p != nil {
+		r.Drawn.Problem, r.Drawn.Alerts, r.Drawn.Marks, over.Drawn.Marks = p, nil, nil, nil
 		return
 	}
 	all := b.machine.Drawings()
@@ -45,6 +50,40 @@ func (b *batch) draw(r, over *indicator.Result) {
 			}
 		}
 	}
+}
+
+// Bounds of all drawings of a script together.
+const (
+	MaxDrawnText   = 512 << 10 // bytes of texts and tooltips, with those of marks and alerts
+	MaxDrawnPoints = 10_000    // of polylines
+	MaxDrawnCells  = 10_000    // of tables
+)
+
+// tooMuch says which bound the drawings exceed, nil if none.
+func (b *batch) tooMuch(r, over *indicator.Result) *indicator.Problem {
+	texts, points, cells := b.machine.Drawn()
+	for _, a := range r.Drawn.Alerts {
+		texts += len(a.Text)
+	}
+	all := [][]indicator.Mark{r.Drawn.Marks}
+	if over != r {
+		all = append(all, over.Drawn.Marks)
+	}
+	for _, marks := range all {
+		for i := range marks {
+			texts += len(marks[i].Text) + len(marks[i].Label)
+		}
+	}
+	for _, bound := range []struct {
+		n, most int
+		what    string
+	}{{texts, MaxDrawnText, "bytes of text"}, {points, MaxDrawnPoints, "points of polylines"}, {cells, MaxDrawnCells, "cells of tables"}} {
+		if bound.n > bound.most {
+			return &indicator.Problem{Code: "pine_drawings", Message: fmt.Sprintf(
+				"The drawings have %d %s together, and at most %d are shown. Draw less, or delete what is old.", bound.n, bound.what, bound.most)}
+		}
+	}
+	return nil
 }
 
 // x returns the bar of a position.

@@ -111,10 +111,10 @@ func (l *layout) polygon(pane int, color raster.Color, xs, ys []float64) {
 		return
 	}
 	cuts := polygonCuts(xs, float64(l.Panes[pane].Rect.X0), float64(l.Panes[pane].Rect.X1))
-	var crossed []edge
-	for i := 1; i < len(cuts); i++ {
-		x0, x1 := cuts[i-1], cuts[i]
-		crossed = crossings(crossed[:0], xs, ys, x0, x1)
+	columns, pieces := crossings(xs, ys, cuts, mostPieces-l.pieces)
+	l.pieces += pieces
+	for i, crossed := range columns {
+		x0, x1 := cuts[i], cuts[i+1]
 		for k := 0; k+1 < len(crossed); k += 2 {
 			a := Area{From: len(l.ax), Pane: pane}
 			l.ax = append(l.ax, x0, x1)

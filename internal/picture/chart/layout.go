@@ -57,6 +57,8 @@ type layout struct {
 	entries   int     // of the legends
 	walk      int     // colours of overlays in use
 	ahead     int     // bars after the last one that lines reach
+	curved    int     // straight parts of curves
+	pieces    int     // of filled areas
 	linear    bool    // a requested logarithm is impossible
 	axisX     int     // device x of the value axis' border
 	lastPrice float64 // NaN when no bar has one

@@ -28,21 +28,33 @@ func polygonCuts(xs []float64, left, right float64) []float64 {
 	return cuts[:min(len(cuts), mostCuts)]
 }
 
-// crossings returns the sides of a polygon that go through the column from x0 to x1, from
-// top to bottom.
-func crossings(dst []edge, xs, ys []float64, x0, x1 float64) []edge {
+// mostPieces is how many pieces the filled areas of scripts have together in a picture.
+const mostPieces = 100_000
+
+// crossings returns the sides of a polygon that go through each column between two cuts, from
+// top to bottom, and how many there are. It returns none if there are more than most.
+func crossings(xs, ys, cuts []float64, most int) (columns [][]edge, pieces int) {
+	columns = make([][]edge, max(len(cuts)-1, 0))
 	for i := range xs {
 		k := (i + 1) % len(xs)
 		a, b, ya, yb := math.Round(xs[i]), math.Round(xs[k]), ys[i], ys[k]
 		if a > b {
 			a, b, ya, yb = b, a, yb, ya
 		}
-		if a == b || a > x0 || b < x1 {
+		if a == b {
 			continue
 		}
 		at := func(x float64) float64 { return ya + float64((x-a)/(b-a)*(yb-ya)) }
-		dst = append(dst, edge{at(x0), at(x1)})
+		first, _ := slices.BinarySearch(cuts, a)
+		for c := first; c < len(columns) && cuts[c+1] <= b; c++ {
+			if pieces++; pieces > most {
+				return nil, 0
+			}
+			columns[c] = append(columns[c], edge{at(cuts[c]), at(cuts[c+1])})
+		}
 	}
-	slices.SortFunc(dst, func(a, b edge) int { return cmp.Compare(a.y0+a.y1, b.y0+b.y1) })
-	return dst
+	for _, c := range columns {
+		slices.SortFunc(c, func(a, b edge) int { return cmp.Compare(a.y0+a.y1, b.y0+b.y1) })
+	}
+	return columns, pieces
 }

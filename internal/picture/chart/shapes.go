@@ -220,7 +220,9 @@ func (l *layout) path(pane int, s *indicator.Shape) {
 		}
 	}
 	if s.Curved {
-		xs, ys = curve(xs, ys, s.Closed)
+		parts := curveParts(len(xs), mostCurve-l.curved)
+		l.curved += parts * len(xs)
+		xs, ys = curve(xs, ys, s.Closed, parts)
 	}
 	if s.Fill.Opacity() > 0 {
 		l.polygon(pane, tone(s.Fill), xs, ys)
@@ -234,11 +236,19 @@ func (l *layout) path(pane int, s *indicator.Shape) {
 	}
 }
 
-// curve returns the points of a smooth line through the given ones.
-func curve(xs, ys []float64, closed bool) (cx, cy []float64) {
-	const parts = 8
+// mostCurve is how many straight parts the curves of a picture have together. Beyond it, and
+// between points that are closer to each other than a picture shows, lines are straight.
+const mostCurve = 40_000
+
+// curveParts returns how many straight parts a curve has between two of n points, if so many
+// may still be drawn.
+func curveParts(n, left int) int { return min(max(left/max(2*n, 1), 1), 8) }
+
+// curve returns the points of a smooth line through the given ones, which has so many straight
+// parts between two of them.
+func curve(xs, ys []float64, closed bool, parts int) (cx, cy []float64) {
 	n := len(xs)
-	if n < 3 {
+	if n < 3 || parts < 2 {
 		return xs, ys
 	}
 	at := func(i int) int {
@@ -254,7 +264,7 @@ func curve(xs, ys []float64, closed bool) (cx, cy []float64) {
 	for i := range last {
 		a, b, c, d := at(i-1), at(i), at(i+1), at(i+2)
 		for k := range parts {
-			t := float64(k) / parts
+			t := float64(k) / float64(parts)
 			cx, cy = append(cx, spline(xs[a], xs[b], xs[c], xs[d], t)), append(cy, spline(ys[a], ys[b], ys[c], ys[d], t))
 		}
 	}

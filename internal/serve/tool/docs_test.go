@@ -407,6 +407,7 @@ func errorCodes() map[string]string {
 		"pine_invalid":           "A Pine script does not compile; the message has line, column and fix of each error.",
 		"pine_kind":              "A Pine library is no indicator. Store it as user/library/number and import it.",
 		"pine_runtime":           "A Pine script failed at a bar; the message has the line.",
+		"pine_drawings":          "The drawings of a script have more text, points or cells than are shown. Draw less, or delete what is old.",
 		"pine_size":              "A Pine script is longer than 256 KiB. Remove what it does not need.",
 		"scripts_of_operator":    "Many owners share the stored scripts, and only the operator changes them. Send the source with each request.",
 		"scripts_one_node":       "Several replicas run, and scripts are stored on one node only. Send the source with each request.",

@@ -32,6 +32,32 @@ type Cell struct {
 	Texts                      map[string]string
 }
 
+// Drawn counts what the script has drawn: the bytes of its texts, the points of its polylines
+// and the cells of its tables that have something in them.
+func (m *Machine) Drawn() (texts, points, cells int) {
+	h := &m.heap
+	for _, list := range h.lists {
+		for _, x := range list {
+			o := &h.objects[int(x)]
+			fields := drawingFields(o.kind)
+			for i, v := range o.n {
+				if v == v && drawingHandle(o.kind, i) {
+					texts += len(h.objects[int(v)].text)
+				}
+			}
+			if o.kind == check.Polyline && o.n[0] == o.n[0] {
+				points += h.length(o.n[0])
+			}
+			for i := len(fields); i < len(o.n); i += len(cellFields()) {
+				if o.n[i] == o.n[i] {
+					cells++
+				}
+			}
+		}
+	}
+	return texts, points, cells
+}
+
 // Drawings returns what the script has drawn, oldest first, kind by kind. After a Try it
 // includes what the try drew.
 func (m *Machine) Drawings() []Drawing {

@@ -81,6 +81,12 @@ func gradient(_ *site, a []float64) float64 {
 	return float64(out)
 }
 
+// How many lines a bar may log, and how many bytes before the last of them.
+const (
+	maxLogs   = 100
+	maxLogged = 64 << 10
+)
+
 // miscFunction are the functions of no family.
 func miscFunction(name string) function {
 	switch name {
@@ -91,8 +97,10 @@ func miscFunction(name string) function {
 		})
 	case "log.info", "log.warning", "log.error":
 		return priced(allTexts(), func(s *site, a []float64) float64 {
-			if len(s.m.logs) < 100 {
-				s.m.logs = append(s.m.logs, s.format(a).b.String())
+			if len(s.m.logs) < maxLogs && s.m.logged < maxLogged {
+				text := s.format(a).b.String()
+				s.m.logs = append(s.m.logs, text)
+				s.m.logged += len(text)
 			}
 			return math.NaN()
 		})

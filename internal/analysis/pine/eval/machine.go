@@ -155,6 +155,7 @@ type Machine struct {
 	messages []string
 	fires    []Alert
 	logs     []string
+	logged   int // bytes of logs
 	requests []*request
 	trades   int // of the account that are counted as held
 	hoisted  []hoisted
@@ -341,7 +342,7 @@ func (m *Machine) run() (err error) {
 	m.setPrices()
 	m.beginSteps()
 	if len(m.messages)+len(m.fires)+len(m.logs) > 0 {
-		m.messages, m.fires, m.logs = m.messages[:0], m.fires[:0], m.logs[:0]
+		m.messages, m.fires, m.logs, m.logged = m.messages[:0], m.fires[:0], m.logs[:0], 0
 	}
 	clear(m.conds)
 	m.loadHoisted()
