@@ -46,6 +46,7 @@ func commands() []command {
 		{"Research", "test-alert", "SYMBOL INTERVAL [flags]", "Show when an alert would have fired, and what followed", testAlertHelp, testAlert},
 		{"Research", "scan", "INTERVAL [flags]", "List the symbols that meet a condition", scanHelp, scanMarket},
 		{"Trade", "status", "[flags]", "Show trading state, open orders, positions and alerts", statusHelp, status},
+		{"Trade", "alerts", "COMMAND", "List, show, cancel and resume alerts", alertsHelp, alerts()},
 		{"Trade", "console", "[flags]", "Open the owner's console in a browser", consoleHelp, openConsole},
 		{"Trade", "approvals", "[flags]", "List the orders that need your approval", approvalsHelp, approvals},
 		{"Trade", "approve", "ID [flags]", "Send an order that needs your approval", approveHelp, approve},

@@ -217,6 +217,26 @@ Flags:
 Example:
   candela refuse 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11 --reason "too large"
 `
+	alertsHelp = `
+Commands:
+  list       the alerts that wait, with those that nothing evaluates and why
+  show ID    one alert in JSON
+  cancel ID  remove an alert
+  resume ID  evaluate an alert again that was set aside; bars that closed meanwhile
+             do not count
+
+Works with and without a running server. An alert is set aside when candela ended while it
+evaluated the alert's script. One that is broken is of another version of candela, or its
+script is not stored any more.
+
+Flags:
+  --owner ID  of many owners, this one
+  --json      print JSON (list)
+
+Examples:
+  candela alerts list
+  candela alerts cancel 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11
+`
 	haltHelp = `
 Takes effect at once in a running server, and otherwise at the next start. Trading stays
 halted until candela resume. Orders that protect a position, such as stops, are kept, and

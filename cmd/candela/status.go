@@ -101,8 +101,11 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	if n := s.NotEvaluated; n > 0 {
 		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
 	}
+	if n := s.SetAside; n > 0 {
+		_, err = fmt.Fprintf(w, "  %d of them %s set aside, because candela ended while it evaluated %s; candela alerts list shows %s\n", n, choose(n, "is", "are"), choose(n, "it", "them"), choose(n, "it", "them"))
+	}
 	if n := s.Broken; n > 0 {
-		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; list_alerts says why\n", n, choose(n, "is", "are"), choose(n, "it", "them"))
+		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; candela alerts list says why\n", n, choose(n, "is", "are"), choose(n, "it", "them"))
 	}
 	if s.ScriptBars > 0 || s.ScriptsLate > 0 {
 		_, err = fmt.Fprintf(w, "  %s for scripts; scripts were late %s%s\n", count(s.ScriptBars, "bar")+" "+choose(s.ScriptBars, "waits", "wait"),

@@ -78,6 +78,15 @@ func TestPrintStatus_CountsGroupsOnce(t *testing.T) {
 // counted in silence.
 func TestPrintStatus_CountsAlertsThatNothingEvaluates(t *testing.T) {
 	t.Parallel()
+	var idle bytes.Buffer
+	if err := printStatus(&idle, "/home/me/.candela", control.Status{Running: true, Alerts: 3, Broken: 1, SetAside: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  1 of them is broken: this version cannot evaluate it; candela alerts list says why\n", "  2 of them are set aside, because candela ended while it evaluated them; candela alerts list shows them\n"} {
+		if !strings.Contains(idle.String(), want) {
+			t.Errorf("%s", &idle)
+		}
+	}
 	for n, want := range map[int]string{1: "nothing evaluates 1 of them: its venue is not set up", 2: "nothing evaluates 2 of them: their venues are not set up"} {
 		var out bytes.Buffer
 		if err := printStatus(&out, "/home/me/.candela", control.Status{Running: true, Alerts: 3, NotEvaluated: n}); err != nil {

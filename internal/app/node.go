@@ -11,7 +11,6 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
-	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
@@ -48,7 +47,7 @@ type node struct {
 // side is the trading side of a node.
 type side struct {
 	inbox  notify.Inbox
-	alerts tool.Alerts
+	alerts ownAlerts
 	orders account
 	// running returns the desk that runs in this process, nil while another replica has it.
 	running func() runningDesk

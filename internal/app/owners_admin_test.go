@@ -16,7 +16,6 @@ import (
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 )
@@ -27,7 +26,7 @@ type storedAlerts struct {
 	kept *ledger.Ledger
 }
 
-type unused = tool.Alerts
+type unused = ownAlerts
 
 func (s storedAlerts) Alerts(ctx context.Context, by principal.Caller) (all []alert.Alert, err error) {
 	for a, err := range s.kept.Alerts(ctx) {

@@ -15,7 +15,6 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
@@ -23,7 +22,6 @@ import (
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store"
-	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
@@ -241,8 +239,7 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	library := indicator.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
-	err = readStore(ctx, stored, library, filepath.Join(home, statedir.HaltName), &s)
+	err = readStore(ctx, stored, storedLibrary(home), filepath.Join(home, statedir.HaltName), &s)
 	return s, errors.Join(err, stored.Close())
 }
 

@@ -157,7 +157,7 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
 // for it.
 func (t *toolset) control(rt Runtime) []Part {
 	pages := newLocalConsole(rt, t)
-	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(rt), Console: pages.open, Log: rt.Log}
+	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(rt), Console: pages.open, Log: rt.Log}
 	return []Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
 }
 

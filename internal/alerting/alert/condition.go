@@ -187,6 +187,10 @@ type Alert struct {
 
 	State State
 
+	// Resumed is when its owner resumed it after it was set aside; zero for never. Bars that closed
+	// before do not count.
+	Resumed time.Time
+
 	// Idle says why nothing evaluates the alert; nil for one that is evaluated.
 	Idle *Idle
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
 )
 
@@ -75,4 +76,12 @@ func (a *Alert) appendOpenCondition(dst []byte) []byte {
 		kind = "unknown"
 	}
 	return strictjson.AppendString(append(dst, `{"type":`...), kind)
+}
+
+// NotSetAside is the error of resuming an alert that is not set aside.
+func NotSetAside(id string) error {
+	return &fault.Error{
+		Kind: fault.Conflict, Code: "alert_not_set_aside", Field: "alert_id", Value: id, Allowed: "an alert that is set aside",
+		Message: "No alert with this ID is set aside. list_alerts shows those that are with set_aside.",
+	}
 }

@@ -37,8 +37,10 @@ type Store interface {
 	FireAlerts(ctx context.Context, firings []alert.Firing) ([]notify.Entry, error)
 	ExpireAlerts(ctx context.Context, gone []alert.Alert) error
 	// ReportAlerts stores a notification about each alert that nothing evaluates, once for each
-	// reason. The alerts stay.
+	// reason. The alerts stay; those that are set aside are stored as such.
 	ReportAlerts(ctx context.Context, reports []alert.Firing) ([]notify.Entry, error)
+	// ResumeAlert stores that an alert is no longer set aside. See alert.Alert.Resumed.
+	ResumeAlert(ctx context.Context, by principal.Caller, id string) error
 	SaveMarks(ctx context.Context, marks map[provider.Sub]int64) error
 }
 

@@ -231,6 +231,9 @@ func (h *Handed) unseen() (since time.Time, mark int64) {
 	if h.Condition.Type.OnPrice() && h.State.Fires > 0 {
 		return h.State.LastFired, 0
 	}
+	if h.Resumed.After(h.Created) {
+		return h.Resumed, h.Mark
+	}
 	return h.Created, h.Mark
 }
 

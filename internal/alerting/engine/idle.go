@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,4 +115,31 @@ func (l *loop) commitReports() {
 		l.reports = l.reports[len(batch):]
 	}
 	l.reports = nil
+}
+
+// ResumeAlert lets an alert of the caller that was set aside be evaluated again, from the next bar
+// on.
+func (e *Engine) ResumeAlert(ctx context.Context, caller principal.Caller, alertID string) error {
+	_, err := askFor(ctx, e, caller, func(l *loop) (struct{}, error) {
+		a, idle := l.idle[alertID]
+		if idle && a.Owner == caller.Subject && a.IsBroken() {
+			return struct{}{}, fault.New(fault.Conflict, "alert_broken", "The alert is broken: %s.", a.Idle.Reason).About("alert_id", alertID, "an alert that is set aside")
+		}
+		if err := l.cfg.Store.ResumeAlert(l.drainCtx, caller, alertID); err != nil {
+			return struct{}{}, err
+		}
+		if idle {
+			l.resumeAlert(a)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func (l *loop) resumeAlert(a alert.Alert) {
+	delete(l.idle, a.ID)
+	a.Idle, a.Resumed = nil, l.cfg.Now().Truncate(time.Millisecond).UTC()
+	if l.adopt(&Handed{Alert: a}) {
+		l.load(l.track(a.Dependency()))
+	}
 }

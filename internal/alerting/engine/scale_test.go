@@ -43,8 +43,9 @@ func (m *memory) ExpireAlerts(context.Context, []alert.Alert) error             
 func (m *memory) ReportAlerts(context.Context, []alert.Firing) ([]notify.Entry, error) {
 	return nil, nil
 }
-func (m *memory) SaveMarks(context.Context, map[provider.Sub]int64) error       { return nil }
-func (m *memory) Marks(context.Context) (map[provider.Sub]int64, error)         { return nil, nil }
+func (m *memory) ResumeAlert(context.Context, principal.Caller, string) error { return nil }
+func (m *memory) SaveMarks(context.Context, map[provider.Sub]int64) error     { return nil }
+func (m *memory) Marks(context.Context) (map[provider.Sub]int64, error)       { return nil, nil }
 func (m *memory) Alerts(context.Context) iter.Seq2[alert.Alert, error] {
 	return func(yield func(alert.Alert, error) bool) {
 		for _, a := range m.alerts {

@@ -54,6 +54,7 @@ type Server struct {
 	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
 	ApplyPolicy func(context.Context) (PolicyStatus, error)
 	Owners      Owners // nil for one owner
+	Alerts      Alerts // nil without --trade
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -178,6 +179,9 @@ func (s Server) handler() http.Handler {
 	}
 	if s.Owners != nil {
 		s.handleOwners(mux)
+	}
+	if s.Alerts != nil {
+		s.handleAlerts(mux)
 	}
 	if s.Pass != nil {
 		mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {

@@ -14,6 +14,7 @@ func TestHeldStops(t *testing.T) {
 
 func TestNotEvaluated(t *testing.T) {
 	t.Parallel()
+	expect(t, setAsideAlerts(1, 5), Warning, "1 of 5 are set aside: candela ended while it evaluated them", "candela alerts resume ID")
 	expect(t, brokenAlerts(1, 5), Warning, "1 of 5 cannot be evaluated by this version", "scripts/pinned")
 	expect(t, notEvaluated(2, 5), Warning, "nothing evaluates 2 of 5: their venue is not set up in this run", "--csv-dir")
 }

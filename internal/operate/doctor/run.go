@@ -133,11 +133,14 @@ func (x *examination) idle(s control.Status) {
 	if s.Broken > 0 {
 		x.Report(brokenAlerts(s.Broken, s.Alerts))
 	}
+	if s.SetAside > 0 {
+		x.Report(setAsideAlerts(s.SetAside, s.Alerts))
+	}
 }
 
 // brokenAlerts is the finding of alerts that this version cannot evaluate.
 func brokenAlerts(n, all int) Finding {
-	return NewWarning("alerts", "list_alerts says why: restore the script under scripts/pinned, start the version of candela that set them, or cancel them",
+	return NewWarning("alerts", "candela alerts list says why: restore the script under scripts/pinned, start the version of candela that set them, or cancel them with candela alerts cancel ID",
 		"%d of %d cannot be evaluated by this version", n, all)
 }
 
@@ -145,6 +148,12 @@ func brokenAlerts(n, all int) Finding {
 func notEvaluated(n, all int) Finding {
 	return NewWarning("alerts", "start candela with the venue, such as --csv-dir or --replay-from, or cancel them; list_alerts and the console say which they are",
 		"nothing evaluates %d of %d: their venue is not set up in this run", n, all)
+}
+
+// setAsideAlerts is the finding of alerts that were evaluated when the program ended.
+func setAsideAlerts(n, all int) Finding {
+	return NewWarning("alerts", "look at their script, then run candela alerts resume ID or candela alerts cancel ID; candela alerts list shows them",
+		"%d of %d are set aside: candela ended while it evaluated them", n, all)
 }
 
 // heldStops is the finding of an account with stops that candela holds.

@@ -35,6 +35,7 @@ func alertActs() []act {
 	return []act{
 		{path: "/alerts/new", asks: confirmOnly, form: newAlertForm, do: (*Console).setAlert},
 		{path: "/alerts/{id}/cancel", asks: confirmOnly, form: cancelAlertForm, do: (*Console).cancelAlert},
+		{path: "/alerts/{id}/resume", asks: confirmOnly, form: resumeAlertForm, do: (*Console).resumeAlert},
 	}
 }
 
@@ -51,6 +52,7 @@ type alertRow struct {
 	Set, Expires                          time.Time
 	Fires                                 int
 	Idle                                  string // why nothing evaluates it
+	Aside                                 bool   // it can be resumed
 }
 
 // firedRow is an alert that fired.
@@ -165,7 +167,7 @@ func (c *Console) firings() []Firing {
 func (c *Console) alertRow(a *alert.Alert, f format) alertRow {
 	row := alertRow{
 		ID: a.ID, Symbol: a.Symbol.Name, Condition: condition(a, f), Note: fault.Clean(a.Note, 200), Away: "on a close",
-		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires, Idle: c.idle(a),
+		Set: a.Created, Expires: a.Expires, Fires: a.State.Fires, Idle: c.idle(a), Aside: a.IsSetAside(),
 	}
 	if !a.Condition.Type.OnPrice() {
 		return row
@@ -327,19 +329,52 @@ func (c *Console) setAlert(v *visit) (done, error) {
 	return done{Notice: "Alert set: " + set.Describe() + ".", To: "/alerts"}, nil
 }
 
-func cancelAlertForm(c *Console, v *visit) (form, error) {
+// waiting returns the alert that a form is about.
+func (c *Console) waiting(v *visit) (alert.Alert, error) {
 	if c.cfg.Alerts == nil {
-		return form{}, errNoTrading
+		return alert.Alert{}, errNoTrading
 	}
 	all, err := c.cfg.Alerts.Alerts(v.ctx(), v.caller())
 	if err != nil {
-		return form{}, err
+		return alert.Alert{}, err
 	}
 	at := slices.IndexFunc(all, func(a alert.Alert) bool { return a.ID == v.id() })
 	if at < 0 {
-		return form{}, fault.New(fault.NotFound, "unknown_alert", "The alert no longer waits: it fired, expired or was cancelled.")
+		return alert.Alert{}, fault.New(fault.NotFound, "unknown_alert", "The alert no longer waits: it fired, expired or was cancelled.")
 	}
-	return form{Title: "Cancel this alert?", Lead: all[at].Describe() + ". The agent gets no message about it.", Submit: "Cancel alert", Keep: "Keep", Danger: true, Back: "/alerts", Page: "alerts"}, nil
+	return all[at], nil
+}
+
+func resumeAlertForm(c *Console, v *visit) (form, error) {
+	a, err := c.waiting(v)
+	if err != nil {
+		return form{}, err
+	}
+	if !a.IsSetAside() {
+		return form{}, alert.NotSetAside(a.ID)
+	}
+	return form{
+		Title: "Evaluate this alert again?", Lead: a.Describe() + ". It is set aside: " + fault.Clean(a.Idle.Reason, 300) + ". If its script ends candela again, it is set aside again.",
+		Submit: "Resume alert", Keep: "Back", Back: "/alerts", Page: "alerts",
+	}, nil
+}
+
+func (c *Console) resumeAlert(v *visit) (done, error) {
+	if c.cfg.Alerts == nil {
+		return done{}, errNoTrading
+	}
+	if err := c.cfg.Alerts.ResumeAlert(v.ctx(), v.caller(), v.id()); err != nil {
+		return done{}, err
+	}
+	return done{Notice: "Alert resumed.", To: "/alerts"}, nil
+}
+
+func cancelAlertForm(c *Console, v *visit) (form, error) {
+	a, err := c.waiting(v)
+	if err != nil {
+		return form{}, err
+	}
+	return form{Title: "Cancel this alert?", Lead: a.Describe() + ". The agent gets no message about it.", Submit: "Cancel alert", Keep: "Keep", Danger: true, Back: "/alerts", Page: "alerts"}, nil
 }
 
 func (c *Console) cancelAlert(v *visit) (done, error) {

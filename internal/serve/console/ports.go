@@ -124,6 +124,7 @@ type Alerts interface {
 	Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error)
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 	Cancel(ctx context.Context, caller principal.Caller, alertID string) error
+	ResumeAlert(ctx context.Context, caller principal.Caller, alertID string) error // of one that is set aside
 }
 
 // byConsole is the author of what the owner does here, in the audit log and in orders.

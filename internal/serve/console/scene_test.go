@@ -238,6 +238,11 @@ func (b bell) Cancel(_ context.Context, _ principal.Caller, id string) error {
 	return nil
 }
 
+func (b bell) ResumeAlert(_ context.Context, _ principal.Caller, id string) error {
+	b.did("resume alert " + id)
+	return nil
+}
+
 // scene is a console over a book.
 type scene struct {
 	tb      testing.TB

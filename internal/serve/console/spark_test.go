@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,4 +54,23 @@ func TestPages_CountAlertsThatNothingEvaluates(t *testing.T) {
 	b := s.browser().login()
 	shows(t, b, "/console/", "1 not evaluated")
 	shows(t, b, "/console/alerts", "1 not evaluated</span>", "Not evaluated: the venue replay is not set up in this run of candela.")
+}
+
+func TestPages_ResumeAnAlertThatIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.fill()
+	s.book.alerts = []alert.Alert{{
+		ID: "al2", Symbol: market.Symbol{Name: "BTCUSDT"}, Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.NewFromInt(60000)}, Created: noon(),
+		Idle: &alert.Idle{State: alert.SetAside, Reason: "candela ended while it evaluated its script", At: noon()},
+	}}
+	b := s.browser().login()
+	shows(t, b, "/console/alerts", `href="/console/alerts/al2/resume"`, `href="/console/alerts/al2/cancel"`)
+	shows(t, b, "/console/alerts/al2/resume", "candela ended while it evaluated its script")
+	if r := b.post("/console/alerts/al2/resume"); r.status != http.StatusSeeOther {
+		t.Errorf("the answer is %d", r.status)
+	}
+	if !slices.Contains(s.book.done(), "resume alert al2") {
+		t.Errorf("done: %v", s.book.done())
+	}
 }

@@ -341,6 +341,8 @@ func errorCodes() map[string]string {
 	return map[string]string{
 		"ambiguous_symbol":       "The symbol alone means one thing to most people and is the ticker of another, such as BTC. Name the pair or the venue; `suggestions` lists both.",
 		"answer_too_large":       "The answer would have more than 8 MiB. The message says what to ask for instead.",
+		"alert_broken":           "The alert cannot be evaluated by this version of candela, so it cannot be resumed; cancel_alert removes it.",
+		"alert_not_set_aside":    "No alert with that id is set aside, so none can be resumed. list_alerts shows those that are.",
 		"alert_exists":           "An alert with that id exists; list_alerts shows it.",
 		"alert_not_found":        "No active alert has that id: it fired, expired, was cancelled or never existed. list_alerts lists the active ones.",
 		"bad_file":               "A CSV file has a line that cannot be parsed; the message names it. The operator corrects the file.",

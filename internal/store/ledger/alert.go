@@ -24,6 +24,7 @@ const (
 	alertExpired  = "alert_expired"
 	alertFired    = "alert_fired"
 	alertReported = "alert_reported"
+	alertResumed  = "alert_resumed"
 )
 
 // PutAlert stores an active alert of the caller's subject.
@@ -213,6 +214,26 @@ func micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
 // Alerts yields every active alert of all owners.
 func (l *Ledger) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
+	return func(yield func(alert.Alert, error) bool) {
+		known, err := l.reports(ctx)
+		if err != nil {
+			yield(alert.Alert{}, err)
+			return
+		}
+		for a, err := range l.alerts(ctx) {
+			if states := known[a.Owner]; states != nil {
+				if r, ok := states[reportName(a.ID)]; ok {
+					r.apply(&a)
+				}
+			}
+			if !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
 	return rows(ctx, l.read, "read the alerts", newWords().scanAlert,
 		"SELECT id, owner, symbol, instrument, interval, type, threshold, indicator, signal, created, expires, note, since, rule, fires, fired, side FROM alerts")
 }

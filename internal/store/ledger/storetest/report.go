@@ -3,10 +3,12 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/fault"
 )
 
 // reportIdle reports an alert that nothing evaluates. It is reported once for a reason, also after a
@@ -53,4 +55,43 @@ func reportIdle(t *testing.T, s scene) {
 		t.Errorf("a cancelled alert is reported %d times", n)
 	}
 	active(t, s, other)
+}
+
+// setAside sets an alert aside. It is read as such, also after a restart, until its owner resumes it;
+// then it may be set aside and reported again.
+func setAside(t *testing.T, s scene) {
+	t.Helper()
+	a, other := price("ann", "42"), price("ann", "43")
+	put(t, s, a, other)
+	at := start().Add(time.Hour).Truncate(time.Millisecond)
+	aside := a
+	aside.Idle = &alert.Idle{State: alert.SetAside, Reason: "candela ended while it evaluated its script", At: at}
+	entries, err := s.ReportAlerts(t.Context(), []alert.Firing{alert.Report(aside, at)})
+	must(t, err)
+	if len(entries) != 1 || !strings.Contains(string(entries[0].Data), `"state":"set_aside"`) {
+		t.Errorf("reported %+v", entries)
+	}
+	active(t, s, aside, other)
+	must(t, s.Close())
+	s.AlertStore = s.reopen(t)
+	active(t, s, aside, other)
+	wantKind(t, s.ResumeAlert(t.Context(), caller("bob"), a.ID), fault.Conflict)
+	wantKind(t, s.ResumeAlert(t.Context(), caller("ann"), other.ID), fault.Conflict)
+	wantKind(t, s.ResumeAlert(t.Context(), caller("ann"), "none"), fault.Conflict)
+	must(t, s.ResumeAlert(t.Context(), caller("ann"), a.ID))
+	wantKind(t, s.ResumeAlert(t.Context(), caller("ann"), a.ID), fault.Conflict)
+	for _, one := range collect(t, s.Alerts(t.Context())) {
+		if one.Idle != nil || one.Resumed.IsZero() != (one.ID != a.ID) {
+			t.Errorf("after the resume: %+v", one)
+		}
+	}
+	aside.Idle.At = at.Add(time.Hour)
+	entries, err = s.ReportAlerts(t.Context(), []alert.Firing{alert.Report(aside, at)})
+	must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("the second time gives %d reports", len(entries))
+	}
+	must(t, s.CancelAlert(t.Context(), caller("ann"), a.ID))
+	active(t, s, other)
+	wantKind(t, s.ResumeAlert(t.Context(), caller("ann"), a.ID), fault.Conflict)
 }

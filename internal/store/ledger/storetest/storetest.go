@@ -52,6 +52,10 @@ type AlertStore interface {
 	// was reported with the same reason before, is passed over.
 	ReportAlerts(ctx context.Context, reports []alert.Firing) ([]notify.Entry, error)
 
+	// ResumeAlert ends that an alert of the caller's subject is set aside. Any other alert
+	// is a Conflict.
+	ResumeAlert(ctx context.Context, by principal.Caller, id string) error
+
 	// ExpireAlerts removes alerts by their id and owner. One that is no longer
 	// active is passed over.
 	ExpireAlerts(ctx context.Context, gone []alert.Alert) error

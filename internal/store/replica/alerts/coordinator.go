@@ -363,6 +363,12 @@ func (a *Coordinator) Cancel(ctx context.Context, caller principal.Caller, alert
 	return a.cfg.ChangeFeed.store.CancelAlert(ctx, caller, alertID)
 }
 
+// ResumeAlert lets an alert of the caller's that was set aside be evaluated again, whichever replica
+// evaluates it.
+func (a *Coordinator) ResumeAlert(ctx context.Context, caller principal.Caller, alertID string) error {
+	return a.cfg.ChangeFeed.store.ResumeAlert(ctx, caller, alertID)
+}
+
 // Store returns the store of this replica's engine.
 func (a *Coordinator) Store() engine.Store { return &engineStore{a.cfg.ChangeFeed.store, a} }
 

@@ -22,9 +22,12 @@ const (
 	// activeRule is the state of an extended alert. A replica that does not know them takes
 	// it for an alert that has ended and leaves it alone.
 	activeRule = "rule"
-	fired      = "fired"
-	cancelled  = "cancelled"
-	expired    = "expired"
+	// aside is the state of an alert that is set aside. A replica that does not know it leaves it
+	// alone.
+	aside     = "aside"
+	fired     = "fired"
+	cancelled = "cancelled"
+	expired   = "expired"
 )
 
 // alertRecord is the last message of an alert's subject. It contains everything known about the
@@ -61,6 +64,11 @@ type alertData struct {
 	Fires int             `json:"fires,omitempty"`
 	Fired time.Time       `json:"fired,omitzero"`
 	Side  int8            `json:"side,omitempty"`
+
+	// Of an alert that is or was set aside.
+	Aside   time.Time `json:"aside,omitzero"`
+	Why     string    `json:"why,omitempty"`
+	Resumed time.Time `json:"resumed,omitzero"`
 }
 
 // isActive reports whether the alert can fire.
@@ -75,6 +83,10 @@ func (r *alertRecord) hasEnded() bool {
 // listed returns an alert that has not ended. One that this version cannot evaluate is broken.
 func (r *alertRecord) listed() alert.Alert {
 	a, err := r.Alert.alert()
+	if err == nil && r.State == aside {
+		a.Idle = &alert.Idle{State: alert.SetAside, Reason: r.Alert.Why, At: r.Alert.Aside}
+		return a
+	}
 	if err == nil && !r.isActive() {
 		err = fmt.Errorf("unknown state %q", r.State)
 	}
@@ -94,7 +106,7 @@ func newAlertData(a alert.Alert) (alertData, error) {
 	f := alertData{
 		ID: a.ID, Owner: a.Owner, Symbol: a.Symbol, Instrument: a.Instrument, Interval: a.Interval,
 		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
-		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note,
+		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note, Resumed: conn.StoredTime(a.Resumed),
 	}
 	if !a.Extended() {
 		return f, nil
@@ -121,7 +133,7 @@ func (f alertData) alert() (alert.Alert, error) {
 	a := alert.Alert{
 		ID: f.ID, Owner: f.Owner, Symbol: f.Symbol, Instrument: f.Instrument, Interval: f.Interval,
 		Condition: alert.Condition{Type: kind, Threshold: f.Threshold, Indicator: f.Indicator, Signal: f.Signal},
-		Created:   f.Created, Expires: f.Expires, BarOpen: f.Since, Note: f.Note,
+		Created:   f.Created, Expires: f.Expires, BarOpen: f.Since, Note: f.Note, Resumed: f.Resumed,
 	}
 	if len(f.Rule) > 0 {
 		a.State = alert.State{Fires: f.Fires, LastFired: f.Fired, Side: f.Side}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
@@ -37,13 +38,22 @@ func (s *Store) ReportAlerts(ctx context.Context, reports []alert.Firing) ([]not
 }
 
 func (s *Store) report(ctx context.Context, f *alert.Firing) (entry notify.Entry, isNew bool, err error) {
-	id := reportID(f.ID, f.Error)
+	reason := f.Error
+	if f.IsSetAside() {
+		reason += f.Idle.At.String() // each time is reported
+	}
+	id := reportID(f.ID, reason)
 	known := s.states.Subject(table.StateKind, conn.EncodeToken(string(f.Owner)), conn.EncodeToken(id))
 	if _, ok, err := s.states.Latest(ctx, known); err != nil || ok {
 		return entry, false, err
 	}
 	if there, err := s.isThere(ctx, f); err != nil || !there {
 		return entry, false, err
+	}
+	if f.IsSetAside() {
+		if err := s.setAside(ctx, f); err != nil {
+			return entry, false, err
+		}
 	}
 	stored, err := newAlertData(f.Alert)
 	if err != nil {
@@ -83,4 +93,62 @@ func (s *Store) isThere(ctx context.Context, f *alert.Firing) (bool, error) {
 		return false, conn.Corrupted("read alert", err)
 	}
 	return !r.hasEnded(), nil
+}
+
+// setAside stores that no replica evaluates an alert until it is resumed.
+func (s *Store) setAside(ctx context.Context, f *alert.Firing) error {
+	return s.changeAlert(ctx, "set alert aside", s.alertSubject(&f.Alert), f.Owner, func(r *alertRecord) bool {
+		if !r.isActive() {
+			return false
+		}
+		r.State, r.Alert.Aside, r.Alert.Why = aside, conn.StoredTime(f.Idle.At), f.Error
+		return true
+	})
+}
+
+// ResumeAlert stores that an alert of the caller's subject is no longer set aside. Every replica
+// follows the change.
+func (s *Store) ResumeAlert(ctx context.Context, by principal.Caller, id string) error {
+	if !conn.IsSubjectToken(id) {
+		return alert.NotSetAside(id)
+	}
+	found := false
+	err := s.changeAlert(ctx, "resume alert", s.alerts.OwnerSubject(by.Subject, alertKind, "*", id), by.Subject, func(r *alertRecord) bool {
+		if found = r.State == aside; !found {
+			return false
+		}
+		r.State, r.Alert.Aside, r.Alert.Why, r.Alert.Resumed = active, time.Time{}, "", conn.StoredTime(s.now())
+		if len(r.Alert.Rule) > 0 {
+			r.State = activeRule
+		}
+		return true
+	})
+	if err == nil && !found {
+		err = alert.NotSetAside(id)
+	}
+	return err
+}
+
+// changeAlert writes an alert of an owner as change leaves it, unless that returns false or there is
+// no such alert. A retry finds what an earlier attempt wrote and changes nothing more.
+func (s *Store) changeAlert(ctx context.Context, op, subject string, owner principal.Owner, change func(*alertRecord) bool) error {
+	return s.alerts.RetryWrite(ctx, op, func(ctx context.Context) error {
+		m, ok, err := s.alerts.Latest(ctx, subject)
+		if err != nil || !ok || len(m.Data) == 0 {
+			return err
+		}
+		r, err := decodeRecord(m.Data)
+		if err != nil {
+			return conn.Corrupted("read alert", err)
+		}
+		if r.Alert.Owner != owner || !change(&r) {
+			return nil
+		}
+		data, err := r.encode()
+		if err != nil {
+			return err
+		}
+		_, err = s.alerts.Write(ctx, conn.Change{Subject: m.Subject, Data: data, CompareAndSet: true, Revision: m.Seq})
+		return err
+	})
 }
