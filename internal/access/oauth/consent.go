@@ -1,13 +1,14 @@
 package oauth
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
-	"candela/internal/kit/bucket"
 	"candela/internal/kit/principal"
 )
 
@@ -137,15 +138,16 @@ func staleForm() *Error {
 // server nothing.
 func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Owner, *Error) {
 	address := s.cfg.Address(r)
-	if wait := s.limits.tryGuess(address, time.Now()); wait > 0 {
-		e := slowDown(wait)
-		e.Description = "Too many attempts."
-		return "", e
+	left, refused := s.countGuess(r.Context(), address)
+	if refused != nil {
+		return "", refused
 	}
 	subject, err := s.owner.Authenticate(r.Context(), passphrase)
 	switch {
 	case err == nil:
-		s.limits.guess.Forget(bucket.Network(address))
+		if err := s.limits.forget(r.Context(), address); err != nil {
+			s.log.LogAttrs(r.Context(), slog.LevelWarn, "[OAuth] guesses not forgotten", slog.Any("error", err))
+		}
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", string(subject)), slog.String("address", address.String()))
 		return subject, nil
 	case errors.Is(err, ErrReplaced):
@@ -153,10 +155,29 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Own
 		e.RetryAfter = replacedWait
 		return "", e
 	case errors.Is(err, ErrWrongPassphrase):
-		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(s.limits.guessesLeft(address, time.Now())))
+		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(min(left, s.limits.guessesLeft(address, time.Now()))))
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase check failed", slog.Any("error", err))
 	return "", serverError()
+}
+
+// countGuess counts a guess here and, if there are replicas, among them. left is how many the address
+// has among them.
+func (s *Server) countGuess(ctx context.Context, address netip.Addr) (left int, _ *Error) {
+	wait := s.limits.tryGuess(address, time.Now())
+	if wait == 0 {
+		var err error
+		if left, wait, err = s.limits.trySharedGuess(ctx, address); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelError, "[OAuth] guess not counted", slog.Any("error", err))
+			return 0, serverError()
+		}
+	}
+	if wait > 0 {
+		e := slowDown(wait)
+		e.Description = "Too many attempts."
+		return 0, e
+	}
+	return left, nil
 }
 
 func triesLeft(n int) string {

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"sync"
 	"time"
@@ -24,6 +25,15 @@ type Limits struct {
 // Rate is a token bucket: Burst at once, and one more after each Every.
 type Rate = bucket.Rate
 
+// SharedGuesses is a Store that counts guesses of the passphrase for all replicas.
+type SharedGuesses interface {
+	// TakeGuess takes a guess from an address and from all, or none and returns the time to wait. left
+	// is how many the address has then.
+	TakeGuess(ctx context.Context, from string, one, all Rate) (left int, wait time.Duration, err error)
+	// ForgetGuesses forgets those from an address, after a right one.
+	ForgetGuesses(ctx context.Context, from string) error
+}
+
 // limiter counts registrations and guesses. It is safe for concurrent use.
 type limiter struct {
 	register *bucket.Set[netip.Addr]
@@ -34,14 +44,20 @@ type limiter struct {
 
 	mu     sync.Mutex // guards guesses
 	latest time.Time  // of the last guess
+
+	one, all Rate          // of guesses
+	shared   SharedGuesses // nil if this process is the only one that counts
 }
 
-func newLimiter(l Limits) *limiter {
+func newLimiter(l Limits, store Store) *limiter {
 	l.Addresses = cmp.Or(l.Addresses, 4096)
+	l.Guess, l.GuessAll = cmp.Or(l.Guess, Rate{Burst: 5, Every: 3 * time.Minute}), cmp.Or(l.GuessAll, Rate{Burst: 30, Every: 2 * time.Second})
+	shared, _ := store.(SharedGuesses)
 	return &limiter{
+		one: l.Guess, all: l.GuessAll, shared: shared,
 		register: bucket.NewSet[netip.Addr](cmp.Or(l.Register, Rate{Burst: 60, Every: time.Second}), l.Addresses),
-		guess:    bucket.NewSet[netip.Addr](cmp.Or(l.Guess, Rate{Burst: 5, Every: 3 * time.Minute}), l.Addresses),
-		guessAll: cmp.Or(l.GuessAll, Rate{Burst: 30, Every: 2 * time.Second}).Limiter(),
+		guess:    bucket.NewSet[netip.Addr](l.Guess, l.Addresses),
+		guessAll: l.GuessAll.Limiter(),
 		signIn:   bucket.NewSet[netip.Addr](cmp.Or(l.SignIn, Rate{Burst: 60, Every: 100 * time.Millisecond}), l.Addresses),
 		signOut:  cmp.Or(l.SignOut, Rate{Burst: 10, Every: 100 * time.Millisecond}).Limiter(),
 	}
@@ -64,6 +80,23 @@ func (l *limiter) tryGuess(address netip.Addr, now time.Time) (wait time.Duratio
 		l.guess.GiveBack(bucket.Network(address), now)
 	}
 	return wait
+}
+
+// trySharedGuess is tryGuess among all replicas. left is how many guesses the address has then.
+func (l *limiter) trySharedGuess(ctx context.Context, address netip.Addr) (left int, wait time.Duration, err error) {
+	if l.shared == nil {
+		return l.one.Burst, 0, nil
+	}
+	return l.shared.TakeGuess(ctx, bucket.Network(address).String(), l.one, l.all)
+}
+
+// forget forgets the guesses of an address after a right one.
+func (l *limiter) forget(ctx context.Context, address netip.Addr) error {
+	l.guess.Forget(bucket.Network(address))
+	if l.shared == nil {
+		return nil
+	}
+	return l.shared.ForgetGuesses(ctx, bucket.Network(address).String())
 }
 
 // guessesLeft returns how many guesses an address has now.
