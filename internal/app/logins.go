@@ -2,10 +2,15 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
+	"candela/internal/store/ledger"
 	"candela/internal/store/loginfile"
 	"candela/internal/store/statedir"
 )
@@ -35,7 +40,7 @@ func (rt Runtime) openPersistent(ctx context.Context) (*node, error) {
 	}
 	most := rt.capacity(rt.maxLocalTokens())
 	most.Tokens = min(most.Tokens, maxStored)
-	cfg := loginfile.Config{Owner: owner, Live: rt.liveAccount(), Most: most, Now: time.Now, Log: rt.Log}
+	cfg := loginfile.Config{Owner: owner, Live: rt.liveAccount(), Most: most, Outdated: rt.loginsOutdated, Now: time.Now, Log: rt.Log}
 	tokens, err := loginfile.Open(ctx, rt.Config.Home, cfg)
 	if err != nil {
 		return nil, err
@@ -79,4 +84,41 @@ func revokeStored(home string, reason error) (control.Ended, error) {
 	defer held.Release()
 	clients, _ := loginfile.Count(home, time.Now()) // whatever is wrong with the file, it goes
 	return control.Ended{Clients: clients, Where: "in the state directory; no server runs there"}, loginfile.Remove(home)
+}
+
+// loginsOutdated reports whether the audit log of the state directory says that stored tokens were
+// revoked, or that their scope was changed, since they were written.
+func (rt Runtime) loginsOutdated(ctx context.Context, stored []oauth.Token) (outdated bool, err error) {
+	log, err := ledger.OpenAudit(ctx, rt.Config.Home)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil // there is none without --trade
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	oldest := slices.MinFunc(stored, func(a, b oauth.Token) int { return a.Issued.Compare(b.Issued) })
+	changes, err := log.LoginChanges(ctx, oldest.Issued)
+	if err != nil {
+		return false, err
+	}
+	byID := make(map[string]oauth.Token, len(stored))
+	for _, t := range stored {
+		byID[t.ID] = t
+	}
+	seen := make(map[string]bool) // newer changes of the scope
+	for _, e := range changes {
+		t, known := byID[e.Subject]
+		switch {
+		case e.Kind == "logins_ended" && oldest.Issued.Before(e.At), known && e.Kind == "token_revoked":
+			return true, nil
+		case known && e.Kind == "scope_changed" && !seen[e.Subject]:
+			var body struct{ Scope string }
+			if json.Unmarshal(e.Body, &body) == nil && body.Scope != "" && body.Scope != t.Grant.Scope {
+				return true, nil
+			}
+			seen[e.Subject] = true
+		}
+	}
+	return false, nil
 }

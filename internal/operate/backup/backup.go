@@ -19,6 +19,7 @@ import (
 	"candela/internal/kit/disk"
 	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
+	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 )
 
@@ -55,7 +56,7 @@ func Make(ctx context.Context, home, to string, progress func(done, total int64)
 		return c, fmt.Errorf("backup: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(room)) }() // it has another name by then if all went well
-	if err := c.fill(ctx, home, room, progress); err != nil {
+	if err := c.fill(ctx, home, room, os.Stat, progress); err != nil {
 		return c, err
 	}
 	if c.Store == nil && len(c.Files) == 0 {
@@ -67,10 +68,31 @@ func Make(ctx context.Context, home, to string, progress func(done, total int64)
 	return c, disk.SyncDir(filepath.Dir(to))
 }
 
-// fill copies the state files of one folder into another and checks them.
-func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, total int64)) error {
+// fill copies the state files of one folder into another and checks them. stat looks at a file: a state
+// directory may have links to files that are kept elsewhere, a backup has none.
+//
+// Scripts are copied before the store and again after it: versions that alerts keep come and go, and an
+// alert in the copy must have its own.
+func (c *Copied) fill(ctx context.Context, from, to string, stat func(string) (fs.FileInfo, error), progress func(done, total int64)) error {
+	if err := copyScripts(from, to, stat); err != nil {
+		return err
+	}
+	if err := c.fillFiles(ctx, from, to, stat, progress); err != nil {
+		return err
+	}
+	if err := copyScripts(from, to, stat); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(to, scripts.DirName)); err == nil {
+		c.Files = append(c.Files, scripts.DirName)
+	}
+	return disk.SyncDir(to)
+}
+
+// fillFiles is fill without the scripts.
+func (c *Copied) fillFiles(ctx context.Context, from, to string, stat func(string) (fs.FileInfo, error), progress func(done, total int64)) error {
 	for _, name := range keptFiles() {
-		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
+		err := copyFile(filepath.Join(from, name), filepath.Join(to, name), stat)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -81,7 +103,7 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	}
 	store, err := ledger.OpenAudit(ctx, from)
 	if fault.KindOf(err) == fault.NotFound {
-		return disk.SyncDir(to)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -90,10 +112,7 @@ func (c *Copied) fill(ctx context.Context, from, to string, progress func(done, 
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
-	if err := c.verify(ctx, to); err != nil {
-		return err
-	}
-	return disk.SyncDir(to)
+	return c.verify(ctx, to)
 }
 
 func copyStore(ctx context.Context, store *ledger.Audit, to string, progress func(done, total int64)) error {
@@ -163,7 +182,10 @@ func Restore(ctx context.Context, from, home string, now time.Time, progress fun
 		return c, fmt.Errorf("restore: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
-	if err := c.fill(ctx, from, room, progress); err != nil {
+	if err := checkBackup(from); err != nil {
+		return c, err
+	}
+	if err := c.fill(ctx, from, room, os.Lstat, progress); err != nil {
 		return c, err
 	}
 	if c.Store == nil && len(c.Files) == 0 {
@@ -216,10 +238,13 @@ func nothingIn(path, what string) error {
 }
 
 // copyFile copies a regular file, readable only by its owner, and syncs it to disk.
-func copyFile(from, to string) error {
-	info, err := os.Stat(from)
+func copyFile(from, to string, stat func(string) (fs.FileInfo, error)) error {
+	info, err := stat(from)
 	if err != nil {
 		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return linked(from)
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")

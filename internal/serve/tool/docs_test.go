@@ -373,6 +373,7 @@ func errorCodes() map[string]string {
 		"not_live":               "The source has no live prices, so the alert could never fire.",
 		"leg_of_pair":            "The order is a leg of an entry that is open, and the venue cancels all of it at once. Nothing was cancelled: cancel the entry, or replace it with all its prices.",
 		"last_stop":              "The order is the last stop of a position, and the policy has `require_stop`. Nothing was cancelled: move the stop with `replaces`, or close the position with `reduce_only`.",
+		"not_a_file":             "A stored script is a symbolic link and is not read. The owner puts the script itself there.",
 		"not_sent":               "The order was recorded but not sent. Place it again with a new key.",
 		"not_supported":          "The server does not support this; the message names an alternative.",
 		"not_your_account":       "The trading account belongs to another owner.",

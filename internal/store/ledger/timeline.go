@@ -226,6 +226,23 @@ func (a *Audit) Answers(ctx context.Context, alertID string) ([]Event, error) {
 	return all, nil
 }
 
+// maxLoginChanges bounds what LoginChanges returns.
+const maxLoginChanges = 10_000
+
+// LoginChanges returns the newest events since a time that end logins or change what they may do,
+// newest first.
+func (a *Audit) LoginChanges(ctx context.Context, since time.Time) ([]Event, error) {
+	if _, err := readHead(ctx, a.db); noRow(err) {
+		return nil, nil // nothing was written yet
+	}
+	from, err := a.seqAt(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows(ctx, a.db, "read the events", scanEvent,
+		selectEvents+"WHERE seq >= ? AND kind IN ('token_revoked', 'logins_ended', 'scope_changed') ORDER BY seq DESC LIMIT ?", from, maxLoginChanges))
+}
+
 // Setter returns the event with which an alert was set, and false if it is not in the log.
 func (a *Audit) Setter(ctx context.Context, alertID string) (Event, bool, error) {
 	return a.first(ctx, alertID, alertSet)

@@ -29,13 +29,16 @@ const (
 	recordInterval = time.Hour   // between records of the time, if nothing else is written
 )
 
-// Config configures a Store. All fields but Live are required.
+// Config configures a Store. All fields but Live and Outdated are required.
 type Config struct {
 	Owner *oauth.Passphrase
 	Live  string // the account with real money that clients may trade on; "" for none
 	Most  oauth.Capacity
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Outdated reports whether another record knows that stored tokens were revoked or changed since:
+	// the files were put back from an earlier state. nil where there is no such record.
+	Outdated func(ctx context.Context, stored []oauth.Token) (bool, error)
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Store is an oauth.Store that writes the tokens of clients to disk before it returns. It is
@@ -58,8 +61,8 @@ type Store struct {
 var _ oauth.Store = (*Store)(nil)
 
 // Open reads the logins of a state directory. It writes nothing; Run does. A passphrase other
-// than the stored one ends all logins. A clock that was set back, or another account with
-// real money, ends all tokens.
+// than the stored one ends all logins, and so do files that are outdated. A clock that was set back, or
+// another account with real money, ends all tokens.
 func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	s := &Store{Memory: oauth.NewMemoryWithin(cfg.Most), dir: dir, cfg: cfg, newest: now(cfg)}
 	key, stored, err := read(dir)
@@ -89,6 +92,13 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 		s.logEnd(ctx, "they were not approved for this account", len(stored.Tokens))
 		return s, nil
 	}
+	if outdated, err := s.outdated(ctx, stored.Tokens); outdated || err != nil {
+		if err == nil {
+			s.logEnd(ctx, "the files are older than the audit log: they were put back from an earlier state", len(stored.Tokens))
+			err = s.renew()
+		}
+		return s, err
+	}
 	if stored.Saved.After(s.newest) {
 		s.newest = stored.Saved
 	}
@@ -100,6 +110,13 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 		}
 	}
 	return s, nil
+}
+
+func (s *Store) outdated(ctx context.Context, stored []oauth.Token) (bool, error) {
+	if s.cfg.Outdated == nil || len(stored) == 0 {
+		return false, nil
+	}
+	return s.cfg.Outdated(ctx, stored)
 }
 
 // now returns the wall time. A monotonic reading would hide that the clock was set back, and

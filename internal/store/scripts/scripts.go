@@ -35,6 +35,17 @@ const (
 	keptCost  = 16 << 20 // of sources whose definitions are kept
 )
 
+// Folders returns the folders of scripts in a state directory.
+func Folders() []string { return []string{DirName, filepath.Join(DirName, pinnedDir)} }
+
+// IsFile reports whether a file in those folders has the name of a script, a library or a version.
+func IsFile(name string) bool {
+	if plain, ok := strings.CutSuffix(name, extension); ok {
+		return scriptName.MatchString(plain) || libraryName.MatchString(plain)
+	}
+	return pinnedName.MatchString(name)
+}
+
 // NotFoundCode is the fault code of a script that is not stored.
 const NotFoundCode = "unknown_script"
 
@@ -63,6 +74,7 @@ const (
 
 var (
 	scriptName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+	pinnedName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}@[0-9a-f]{12}\.json$`)
 	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,47}\.[1-9][0-9]{0,5}$`)
 )
 
@@ -332,9 +344,12 @@ func (s *Shelf) path(name string) string { return filepath.Join(s.dir, name+exte
 
 // read returns the text of a file.
 func (s *Shelf) read(name string) (string, error) {
-	info, err := os.Stat(s.path(name))
+	info, err := os.Lstat(s.path(name))
 	if err != nil {
 		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fault.New(fault.Conflict, "not_a_file", "%s is a link or no file, and is not read. Put the script itself there.", s.path(name))
 	}
 	if info.Size() > MaxSource {
 		return "", tooLong(int(info.Size()))

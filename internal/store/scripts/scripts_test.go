@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,5 +176,26 @@ func TestPin_KeepsTheVersionOfAlerts(t *testing.T) {
 	all, err := again.List()
 	if err != nil || len(all) != 1 || all[0].Name != "someone/lib/1" || !all[0].Library {
 		t.Errorf("stored are %v, %v", all, err)
+	}
+}
+
+// A link among the scripts is not read: it may point to a file of somebody else.
+func TestShelf_ReadsNoLinks(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	secret := filepath.Join(home, "secret")
+	if err := errors.Join(os.Mkdir(filepath.Join(home, scripts.DirName), 0o700), os.WriteFile(secret, []byte("secret"), 0o600),
+		os.Symlink(secret, filepath.Join(home, scripts.DirName, "linked.pine")), os.Symlink(secret, filepath.Join(home, scripts.DirName, "user.lib.1.pine"))); err != nil {
+		t.Fatal(err)
+	}
+	s := scripts.Open(home, scripts.Unshared, nil)
+	if text, err := s.Source("linked"); err == nil || text != "" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	if text, found := s.Library("user/lib/1"); found || text != "" {
+		t.Errorf("read %q", text)
+	}
+	if all, err := s.List(); err != nil || len(all) > 0 {
+		t.Errorf("listed %v, %v", all, err)
 	}
 }
