@@ -87,6 +87,15 @@ func protectiveRefusals() map[string]refusal {
 				s.holding("s1", "0.06", "58000", order.Group{})
 			},
 		},
+		"a stop that is wider than that of the second line": {
+			"allow_wider_stop", "58500 or nearer to the price", "58200", "stop_loss: a stop at 58200 is below the stop at 58500 of line l2", "stop_loss", "58500",
+			func(s *scene) {
+				s.Held = dec("0.2")
+				s.exit("0.2", order.Protection{StopLoss: dec("58200")})
+				s.line(order.Protection{StopLoss: dec("58000")})
+				s.Lines = append(s.Lines, order.Line{ID: "l2", Side: order.Buy, Quantity: dec("0.1"), Protect: order.Protection{StopLoss: dec("58500")}})
+			},
+		},
 		"a stop that is moved away": {
 			"allow_wider_stop", "58000 or nearer to the price", "57000", "stop_loss: a stop at 57000 is below the stop at 58000 of line l1, whose place it takes, and the policy does not allow a wider stop. Use 58000 or a price nearer to the market.", "stop_loss", "58000",
 			func(s *scene) {
