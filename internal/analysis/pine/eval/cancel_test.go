@@ -103,7 +103,7 @@ func cancelled(p *check.Program, after time.Duration, bars []market.Bar) (late t
 	watch.Start()
 	defer watch.Stop()
 	env := hourly()
-	env.Limits = eval.Limits{BarSteps: 1 << 40, TotalSteps: 1 << 40, Memory: 64 << 20, Instances: 20_000, TotalTime: time.Hour}
+	env.Limits = eval.Limits{BarSteps: 1 << 40, TotalSteps: 1 << 40, Memory: 1 << 30, Instances: 20_000, TotalTime: time.Hour}
 	env.Run = budget.NewPool(1<<40, 1<<40).Run(leaving{Context: context.Background(), watch: &watch, after: after, ended: make(chan struct{})}, "a")
 	m, err := eval.New(p, env)
 	for i := 0; err == nil && i < len(bars); i++ {

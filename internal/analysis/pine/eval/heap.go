@@ -113,13 +113,19 @@ func (h *heap) resize(words int) {
 // objectWords is what an entry of the heap holds besides its content, pairWords what a pair of
 // a map does.
 const (
-	objectWords = 24
+	objectWords = 28
 	pairWords   = 10
+	mapWords    = 32 // of an empty map
 )
 
 // words is how many numbers an object holds, a byte of its text an eighth of one.
 func (o *object) words() int {
-	return objectWords + cap(o.n) + len(o.text)/8 + pairWords*max(o.pairs, len(o.keys))
+	n := cap(o.n) + (len(o.text)+15)/8
+	n += objectWords + n/8 // memory is given in pieces of certain sizes
+	if o.kind == check.Map {
+		n += mapWords + pairWords*max(o.pairs, len(o.keys))
+	}
+	return n
 }
 
 // copying is how many steps it takes to copy an object.
