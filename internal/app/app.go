@@ -14,6 +14,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/analysis/indicator"
 	"candela/internal/config"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fault"
 	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
@@ -65,13 +66,15 @@ type Runtime struct {
 
 	shelf *scripts.Shelf // the owner's scripts; nil without a state directory
 
+	scriptMemory *budget.Pool // what all scripts share; nil for commands
+
 	noTrading func() error // why trading tools are unavailable in spite of --trade; else nil
 }
 
 // Run runs the configured mode. It returns after a chart is written, or when ctx ends or a
 // part of a service fails. Stopping a service through ctx is not an error.
 func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
-	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
+	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr), scriptMemory: newScriptMemory()}
 	if cfg.Home != "" {
 		rt.shelf = openScripts(cfg)
 	}

@@ -3,8 +3,19 @@ package app
 import (
 	"candela/internal/analysis/pine"
 	"candela/internal/config"
+	"candela/internal/kit/budget"
 	"candela/internal/store/scripts"
 )
+
+// Bytes that scripts may hold: all of the process, of charts, back-tests, scans and alerts together, and those of one
+// owner.
+const (
+	ScriptMemory      = 160 << 20
+	OwnerScriptMemory = 96 << 20
+)
+
+// newScriptMemory returns the memory that all scripts share.
+func newScriptMemory() *budget.Pool { return budget.NewPool(ScriptMemory, OwnerScriptMemory) }
 
 // openScripts returns the stored scripts of the state directory.
 func openScripts(cfg *config.Config) *scripts.Shelf {

@@ -194,6 +194,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
 	}
+	cfg.ScriptMemory = rt.scriptMemory
 	t := &toolset{meter: rt.newMeter()}
 	if t.meter != nil {
 		cfg.Spent = t.meter.Spent

@@ -130,6 +130,9 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 		err = l.index.Check(&a)
 	}
 	if err == nil {
+		err = l.checkMemory(&a)
+	}
+	if err == nil {
 		err = l.cfg.Store.PutAlert(l.drainCtx, caller, a)
 	}
 	if err == nil {

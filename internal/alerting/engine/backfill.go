@@ -7,6 +7,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
@@ -159,6 +160,8 @@ type loadedBars struct {
 	evaluators     map[string]*evaluate.Evaluator
 	frames         []evaluatedBar // of the bars from firstEvaluated on
 	scripts        []missedScript // that are still to evaluate them
+
+	run func() *budget.Run // what scripts may hold; nil for no bound
 }
 
 // missedScript is a script that is to evaluate the bars of a load from one of them on.
@@ -219,7 +222,12 @@ func (h *loadedBars) findFirst(from int64) {
 func (h *loadedBars) evaluateAll(all []watchedIndicator, from int64, pause func() error) {
 	first := make([]int, len(all))
 	for k, w := range all {
-		ev := evaluate.New(w.selection, h.listing.env(h.interval))
+		env := h.listing.env(h.interval)
+		if h.run != nil {
+			env.Run = h.run()
+			defer env.Run.Close()
+		}
+		ev := evaluate.New(w.selection, env)
 		h.evaluators[w.key] = ev
 		first[k] = h.firstToEvaluate(ev, from)
 	}

@@ -21,6 +21,7 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -45,6 +46,7 @@ type scene struct {
 	log   journal
 
 	library   indicator.Library
+	scripts   *budget.Pool
 	suspended func(owner principal.Owner) bool
 	now       func() time.Time // the engine's clock; nil for time.Now
 
@@ -134,7 +136,7 @@ func (s *scene) start() {
 	}
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library, Suspended: s.suspended,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library, Scripts: s.scripts, Suspended: s.suspended,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)

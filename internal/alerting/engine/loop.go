@@ -62,6 +62,7 @@ type loop struct {
 
 	scriptsBusy    int    // scripts that are being evaluated
 	scriptsLate    uint64 // bars that a script evaluated too late
+	scriptsStarved uint64 // evaluations that found no memory
 	scriptsSkipped uint64 // bars that were given up because scripts were too slow
 }
 
@@ -199,6 +200,7 @@ func (l *loop) onTick() {
 		}
 	}
 	l.resubscribe(now)
+	l.retryScripts(now)
 	l.publishStatus(now)
 	if now.Sub(l.lastTick) > maxStall {
 		l.resumedAt = now // the events of the stall are still to come

@@ -8,7 +8,9 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
+	"candela/internal/kit/principal"
 	"candela/internal/market"
 	"candela/internal/market/marketdata"
 	"candela/internal/market/provider"
@@ -61,7 +63,7 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 		return said
 	}
 	n := got.closed.Len()
-	e.previewAll(ctx, got, all, got.closeUnix(max(0, n-1-count)))
+	e.previewAll(ctx, want.Owner, got, all, got.closeUnix(max(0, n-1-count)))
 	for i := range got.frames {
 		f := &got.frames[i]
 		for _, row := range f.rows {
@@ -84,16 +86,17 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 
 // previewAll evaluates indicators over the bars that closed after from. Scripts take turns with those
 // of alerts.
-func (e *Engine) previewAll(ctx context.Context, got *loadedBars, all []watchedIndicator, from int64) {
+func (e *Engine) previewAll(ctx context.Context, owner principal.Owner, got *loadedBars, all []watchedIndicator, from int64) {
 	got.findFirst(from)
 	pause := func() error { return nil }
 	if slices.ContainsFunc(all, func(w watchedIndicator) bool { return alert.UsesScript(w.selection) }) {
-		held, done, err := e.scriptTurns.Hold(ctx, "", "preview")
+		held, done, err := e.scriptTurns.Hold(ctx, string(owner), "preview")
 		if err != nil {
 			return
 		}
 		defer done()
 		pause = func() error { return fair.Pause(held) }
+		got.run = func() *budget.Run { return e.cfg.Scripts.Run(held, owner) }
 	}
 	got.evaluateAll(all, from, pause)
 }

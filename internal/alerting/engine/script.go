@@ -23,6 +23,8 @@ const (
 	maxScriptBars  = maxLoaded             // bars of a tracker that wait for scripts; beyond it the oldest is given up
 	maxScriptTicks = 32                    // values of the forming bar that wait for a script; beyond it the oldest is given up
 	scriptGrace    = time.Second           // after it, a script is late with its bar
+	scriptRetry    = 5 * time.Second       // after which a script that found no memory is evaluated again
+	leastScript    = 1 << 20               // bytes that must be left for a new alert on a script
 	scriptTurn     = 50 * time.Millisecond // after which rows return to the loop
 )
 
@@ -34,6 +36,7 @@ type script struct {
 	depth int
 	queue []scriptTask // oldest first
 	busy  bool         // a goroutine works on the first tasks
+	retry time.Time    // when it is evaluated again after it found no memory; zero if it waits for none
 	ended bool         // no alert depends on it
 
 	// Of the goroutine while busy.
@@ -144,10 +147,10 @@ func (b *barTracker) scriptsOn(l *loop) (all []*script) {
 
 // work evaluates what is queued for a script, unless that is under way.
 func (l *loop) work(b *barTracker, s *script) {
-	if s.busy || len(s.queue) == 0 {
+	if s.busy || len(s.queue) == 0 || l.cfg.Now().Before(s.retry) {
 		return
 	}
-	s.busy = true
+	s.busy, s.retry = true, time.Time{}
 	tasks := slices.Clone(s.queue[:min(len(s.queue), maxPending)])
 	token := b.dependency.Instrument.String() + " " + b.dependency.Interval.String() + " " + s.key
 	l.scriptBegins(b, s)
@@ -177,8 +180,9 @@ func (s *script) evaluate(ctx context.Context, tasks []scriptTask) []scriptAnswe
 	var answers []scriptAnswer
 	s.run.In(ctx)
 	for began := time.Now(); len(answers) < len(tasks) && (len(answers) == 0 || time.Since(began) < scriptTurn); {
-		answers = append(answers, s.answer(&tasks[len(answers)]))
-		if fair.Pause(ctx) != nil {
+		answer := s.answer(&tasks[len(answers)])
+		answers = append(answers, answer)
+		if answer.failed != nil || fair.Pause(ctx) != nil {
 			break
 		}
 	}
@@ -209,8 +213,9 @@ func (l *loop) answered(b *barTracker, s *script, answers []scriptAnswer) {
 		s.run.Close()
 		return // untracked meanwhile; who tracks it next begins at the watermark
 	}
-	s.queue = afterTasks(s.queue, answers)
 	now := l.cfg.Now()
+	answers = l.withoutMemory(s, answers, now)
+	s.queue = afterTasks(s.queue, answers)
 	for i := range answers {
 		answer := &answers[i]
 		l.evaluations++
@@ -226,6 +231,40 @@ func (l *loop) answered(b *barTracker, s *script, answers []scriptAnswer) {
 		b.endScript(s)
 	}
 	l.work(b, s)
+}
+
+// withoutMemory leaves out the last answer of a script that found no memory. It stays queued and is asked
+// again later; the script has not failed.
+func (l *loop) withoutMemory(s *script, answers []scriptAnswer, now time.Time) []scriptAnswer {
+	last := len(answers) - 1
+	if last < 0 || !budget.IsMemory(answers[last].failed) {
+		return answers
+	}
+	if l.scriptsStarved++; l.scriptsStarved == 1 {
+		l.cfg.Log.WarnContext(l.ctx, "script of alerts waits for memory", "script", s.name, "owner", s.owner, "error", answers[last].failed)
+	}
+	s.evaluator.Forget()
+	s.retry = now.Add(scriptRetry)
+	return answers[:last]
+}
+
+// retryScripts evaluates the scripts again that found no memory.
+func (l *loop) retryScripts(now time.Time) {
+	for _, b := range l.barTrackers {
+		for _, s := range b.scripts {
+			if !s.retry.IsZero() && !now.Before(s.retry) {
+				l.work(b, s)
+			}
+		}
+	}
+}
+
+// checkMemory refuses an alert on a script whose owner has no memory left for it.
+func (l *loop) checkMemory(a *alert.Alert) error {
+	if l.cfg.Scripts == nil || len(a.Condition.Scripts()) == 0 {
+		return nil
+	}
+	return l.cfg.Scripts.Room(a.Owner, leastScript)
 }
 
 // afterTasks removes tasks that were answered from a queue. Ticks may have been given up meanwhile.

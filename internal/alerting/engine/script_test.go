@@ -12,8 +12,13 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/budget"
+	"candela/internal/kit/fault"
 	"candela/internal/market"
 )
+
+// gateBytes is what the script gate holds.
+const gateBytes = 2 << 20
 
 // gate is a script that stands still while it is shut. Its line is the close of the bar, and it signals
 // every bar.
@@ -21,7 +26,7 @@ type gate struct{ shut atomic.Bool }
 
 func (g *gate) Label() string                        { return "gate" }
 func (g *gate) Warmup(indicator.Env) (int, int)      { return 0, 10 }
-func (g *gate) Values(env indicator.Env) *gateRunner { return &gateRunner{g, env} }
+func (g *gate) Values(env indicator.Env) *gateRunner { return &gateRunner{gate: g, env: env} }
 func (g *gate) Stream(env indicator.Env) *indicator.Stream {
 	return indicator.NewStream(env, 1, g.Values(env))
 }
@@ -40,12 +45,19 @@ func (g *gate) def() *indicator.Def {
 
 type gateRunner struct {
 	*gate
-	env indicator.Env
+	env  indicator.Env
+	held bool
 }
 
 func (r *gateRunner) Step(row *indicator.Row) error {
+	if !r.held {
+		if err := r.env.Run.Hold(gateBytes); err != nil {
+			return err
+		}
+		r.held = true
+	}
 	for r.shut.Load() {
-		if err := r.env.Run.Err(); err != nil {
+		if err := r.env.Run.Pause(); err != nil {
 			return err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -58,6 +70,52 @@ func (r *gateRunner) Step(row *indicator.Row) error {
 func (r *gateRunner) Peek(row *indicator.Row) error    { return r.Step(row) }
 func (r *gateRunner) Snapshot(dst []float64) []float64 { return dst }
 func (r *gateRunner) Restore([]float64) error          { return nil }
+
+// TestScript_WaitsForMemory holds that an alert whose script finds no memory does not end: it fires when there is some
+// again, once. A new alert is refused meanwhile.
+func TestScript_WaitsForMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pool := budget.NewPool(5<<20, 4<<20)
+		s, _ := newGate(t)
+		s.stop()
+		s.scripts = pool
+		s.start()
+		defer func() { s.stop() }()
+		other := pool.Run(t.Context(), "bob")
+		if err := other.Hold(4 << 20); err != nil {
+			t.Fatal(err)
+		}
+		waits := s.set(signal("BTC", market.Minute1, "gate", "bar"))
+		time.Sleep(3 * time.Minute)
+		if got := s.fired(); len(got) != 0 {
+			t.Errorf("without memory there is %+v", got)
+		}
+		if err := other.Hold(1 << 20); err == nil {
+			t.Error("bob holds more than one owner may")
+		}
+		full := pool.Run(t.Context(), "cid")
+		if err := full.Hold(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+		more := signal("ETH", market.Minute1, "gate", "bar")
+		more.Repeat = alert.Repeat{MaxFires: 2}
+		if _, err := s.Set(t.Context(), ann(), more); fault.Of(err) == nil || fault.Of(err).Code != budget.MemoryCode {
+			t.Errorf("an alert without memory is set: %v", err)
+		}
+		full.Close()
+		other.Close()
+		time.Sleep(10 * time.Second)
+		if got := s.fired(); len(got) != 1 || got[0].AlertID != waits.ID || got[0].Error != "" {
+			t.Errorf("with memory there is %+v", got)
+		}
+
+		time.Sleep(2 * time.Minute)
+		if held := pool.Held(); held != 0 {
+			t.Errorf("%d bytes are held after the alert has fired", held)
+		}
+	})
+}
 
 // newGate returns a scene whose library has the script gate.
 func newGate(t *testing.T) (*scene, *gate) {

@@ -73,6 +73,12 @@ func (s *Evaluator) Failed() error {
 	return s.inner.Err()
 }
 
+// Forget gives up the stream and what it holds. The next bar begins it again.
+func (s *Evaluator) Forget() {
+	s.env.Run.Close()
+	s.inner, s.reported = nil, 0
+}
+
 // Name returns the name of the indicator.
 func (s *Evaluator) Name() string { return s.selection.Def.Name }
 

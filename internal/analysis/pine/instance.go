@@ -76,7 +76,7 @@ type runner struct {
 // way of its own comes from a try of that bar as the newest.
 func (r *runner) Step(row *indicator.Row) (err error) {
 	if r.failed != nil {
-		return fault.New(fault.Invalid, "pine_runtime", "%s", problemOf(r.failed).Message)
+		return fault.New(fault.Invalid, "pine_runtime", "%s", problemOf(r.failed).Message).Because(r.failed)
 	}
 	defer catch(&err)
 	if r.program.Redraws != 0 {

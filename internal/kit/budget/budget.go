@@ -4,13 +4,27 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
-	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 )
+
+// MemoryCode is the fault code of work that does not fit into a pool.
+const MemoryCode = "script_memory"
+
+// IsMemory reports whether work failed because it did not fit into a pool, so that it may succeed later.
+func IsMemory(err error) bool {
+	for {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Code == MemoryCode {
+			return ok
+		}
+		err = f.Cause
+	}
+}
 
 // Pool is memory that many runs share. It is safe for concurrent use.
 type Pool struct {
@@ -32,6 +46,14 @@ func (p *Pool) Run(ctx context.Context, owner principal.Owner) *Run {
 	return &Run{ctx: ctx, pool: p, owner: owner}
 }
 
+// Room returns an error if an owner cannot hold so many bytes more.
+func (p *Pool) Room(owner principal.Owner, bytes int64) error {
+	if err := p.hold(owner, bytes); err != nil {
+		return err
+	}
+	return p.hold(owner, -bytes)
+}
+
 // Held returns how many bytes are held now.
 func (p *Pool) Held() int64 {
 	p.mu.Lock()
@@ -49,10 +71,10 @@ func (p *Pool) hold(owner principal.Owner, bytes int64) error {
 	now := p.owner[owner] + bytes
 	switch {
 	case bytes > 0 && now > p.each:
-		return fault.New(fault.Conflict, "script_memory",
+		return fault.New(fault.Conflict, MemoryCode,
 			"the scripts of this owner hold %d MiB together, the most that one owner may hold; end an alert on a script, or ask for fewer scripts at a time", p.each>>20)
 	case bytes > 0 && p.held+bytes > p.all:
-		return fault.New(fault.Conflict, "script_memory",
+		return fault.New(fault.Conflict, MemoryCode,
 			"all scripts on this server hold %d MiB together, the most that they may hold; ask again later", p.all>>20)
 	}
 	p.held += bytes
@@ -94,13 +116,12 @@ func (r *Run) In(ctx context.Context) {
 	}
 }
 
-// Err says why the work must end now; nil while it may go on. Work that holds a slot of package fair
-// lends it here when others wait, so it is called every millisecond or so.
+// Err says why the work must end now; nil while it may go on.
 func (r *Run) Err() error {
 	if r == nil {
 		return nil
 	}
-	return fair.Pause(r.ctx)
+	return context.Cause(r.ctx)
 }
 
 // Close gives back everything that the work holds.

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
 	"candela/internal/market"
@@ -37,8 +39,10 @@ type charts struct {
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	behind   *fair.Slots // shares the processors that long work may use
-	lends    bool        // charts give their slots to owners who have used less
-	memory   sync.Pool   // of *indicator.Memory
+	scripted *fair.Slots // the calls with scripts that run at a time
+	budget   *budget.Pool
+	lends    bool      // charts give their slots to owners who have used less
+	memory   sync.Pool // of *indicator.Memory
 	reports  *report.Store
 	runs     *report.Runs[mcp.Result]
 	trials   *report.Trials
@@ -68,6 +72,21 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 	}
 	defer done()
 	return work(held)
+}
+
+// ScriptCalls is how many calls with scripts run at a time: charts, back-tests, tests of alerts and scans.
+// Further ones wait for the turn of their owner and token.
+const ScriptCalls = 3
+
+// inScripts runs work with scripts when it is the caller's turn. Scripts take turns of 20 ms with each other and
+// with long work; charts without scripts do not wait for them.
+func (c *charts) inScripts(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	release, err := c.scripted.Take(ctx, string(caller.Subject), caller.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return c.inBackground(ctx, caller, work)
 }
 
 // draw draws a picture when the caller gets a slot.
@@ -105,13 +124,19 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 	if err != nil {
 		return nil, err
 	}
-	err = c.inTurn(ctx, caller, func(ctx context.Context) error {
+	turn := c.inTurn
+	if countScripts(q.Indicators) > 0 {
+		turn = c.inScripts
+	}
+	err = turn(ctx, caller, func(ctx context.Context) error {
 		memory, ok := c.memory.Get().(*indicator.Memory)
 		if !ok {
 			memory = new(indicator.Memory)
 		}
 		defer c.memory.Put(memory)
-		shown, err = show(ctx, bars, q, memory)
+		run := c.budget.Run(ctx, caller.Subject)
+		defer run.Close()
+		shown, err = show(ctx, bars, q, memory, run)
 		return err
 	})
 	return shown, err
@@ -136,7 +161,7 @@ func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Ch
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, bars, q, new(indicator.Memory))
+	return show(ctx, bars, q, new(indicator.Memory), nil)
 }
 
 // chartBars holds the bars that a request needs: those to show among those for the
@@ -202,11 +227,11 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 }
 
 // show runs the indicators over the bars, in memory that the chart does not keep, and
-// compares the symbols.
-func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory) (*payload.Chart, error) {
+// compares the symbols. run is what scripts may hold.
+func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory, run *budget.Run) (*payload.Chart, error) {
 	set, shown := bars.BarSet, bars.shown
 	bars.scripts = countScripts(q.Indicators)
-	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts}
+	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts, Run: run}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),
@@ -223,7 +248,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 			return nil, err
 		}
 		memory.Reset()
-		result, warm := run(r.Selection, env, &bars, shown.Len(), memory)
+		result, warm := compute(r.Selection, env, &bars, shown.Len(), memory)
 		chart.WarmupOK = chart.WarmupOK && warm
 		chart.Indicators = append(chart.Indicators, payload.Indicator{Key: keys[i], Result: result})
 	}
@@ -233,7 +258,7 @@ func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator
 // countScripts returns how many of the indicators are scripts.
 func countScripts(all []NamedIndicator) (n int) {
 	for _, r := range all {
-		if r.Selection.Def.Version != "" {
+		if alert.UsesScript(r.Selection) {
 			n++
 		}
 	}
@@ -257,9 +282,9 @@ func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 	return set.Calendar.Missed(found.Gaps)
 }
 
-// run computes one indicator over the bars shown and its own warm-up, and reports
+// compute computes one indicator over the bars shown and its own warm-up, and reports
 // whether the warm-up was complete.
-func run(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
+func compute(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
 	set := &all.BarSet
 	_, stable := s.Warmup(env)
 	sums, ok := s.Instance.(indicator.Summing)

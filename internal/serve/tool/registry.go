@@ -18,6 +18,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -42,6 +43,9 @@ type Config struct {
 
 	// Scripts stores scripts, for the tool set scripts; it may be nil without it.
 	Scripts Scripts
+
+	// ScriptMemory is what all scripts may hold; nil for no bound.
+	ScriptMemory *budget.Pool
 
 	// Library has the indicators; the zero value is the catalogue.
 	Library indicator.Library
@@ -118,7 +122,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), budget: cfg.ScriptMemory, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
 	r.charts = charts
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
