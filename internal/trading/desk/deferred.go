@@ -177,7 +177,7 @@ func (l *loop) finishDeferred(o order.Order, d *deferred, denial *guard.Denial) 
 		events = append(events, l.undo(o.Symbol, d.change)...)
 	}
 	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "order that waited could not be saved", "order", o.ID, "error", err)
+		l.logUnsaved("order that waited could not be saved", err, "order", o.ID)
 		return
 	}
 	if denial != nil {

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -45,6 +46,7 @@ type world struct {
 	policy guard.Policy
 	halt   string
 	broker broker.Broker // venue, unless the test has another
+	errors *bytes.Buffer // gets the errors of the desk's log, nil for nowhere
 	kept   desk.Store    // what the desk is given instead of store, nil for that
 	// resolve is the desk's, nil for one that takes every name as the venue's.
 	resolve func(market.Symbol) (market.Symbol, error)
@@ -117,7 +119,7 @@ func (w *world) start() {
 			s.Venue = venue
 			return s, nil
 		},
-		Asked: w.asked, Bars: w.bars, Confirm: w.confirm, Log: slog.New(slog.DiscardHandler), Now: w.now, Rand: rand.Float64,
+		Asked: w.asked, Bars: w.bars, Confirm: w.confirm, Log: slog.New(w.handler()), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.SetMaxClosed(w.remember)
@@ -139,6 +141,14 @@ func (w *world) start() {
 	w.done = done
 	w.stop = end(cancel, kill)
 	w.kill = end(func() { kill(); cancel() }, func() {})
+}
+
+// handler is where the desk logs to.
+func (w *world) handler() slog.Handler {
+	if w.errors == nil {
+		return slog.DiscardHandler
+	}
+	return slog.NewTextHandler(w.errors, &slog.HandlerOptions{Level: slog.LevelError})
 }
 
 // buy asks for a market order.

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -126,6 +127,25 @@ func TestFence_WhatTheVenueSays(t *testing.T) {
 		w.venue.Trade(open.ID, dec("0.1"))
 		w.over(lines)
 		w.wants(w.order(open.ID), order.Filled)
+	})
+}
+
+// TestFence_IsNoError holds that a desk which lost the account logs no error for what it can no longer write.
+func TestFence_IsNoError(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.stop()
+		w.errors = &bytes.Buffer{}
+		w.start()
+		time.Sleep(2 * time.Second)
+		open := w.place(limit("0.1", "49000"))
+		w.store.Fail(replaced())
+		w.venue.Trade(open.ID, dec("0.1"))
+		w.fenced()
+		if text := w.errors.String(); text != "" {
+			w.t.Errorf("it logs %s", text)
+		}
+		w.start()
 	})
 }
 

@@ -224,7 +224,7 @@ func (l *loop) fire(o order.Order, now time.Time) {
 		}
 	}
 	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "held order could not be saved and was not sent", "order", o.ID, "error", err)
+		l.logUnsaved("held order could not be saved and was not sent", err, "order", o.ID)
 		l.pauseHeld(o.Symbol, now)
 		return
 	}

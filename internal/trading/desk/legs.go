@@ -44,7 +44,7 @@ func (l *loop) placeFor(s market.Symbol, c order.Cover, quantity decimal.Decimal
 	now, orders := l.now(), l.legsOf(s, c, quantity, exit)
 	t := l.send(l.systemCaller(), orders, nil, now)
 	if t.err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "protection could not be placed", "line", c.ID, "error", t.err)
+		l.logUnsaved("protection could not be placed", t.err, "line", c.ID)
 		return
 	}
 	l.setWaiters(orders[0].ID, nil) // nothing waits for it

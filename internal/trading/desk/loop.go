@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -263,6 +264,15 @@ func (l *loop) storeFailed(err error) {
 	}
 	l.restrict(l.systemCaller(), guard.Restriction{Kind: guard.StoreFailure, Reason: "events cannot be stored; see the log"})
 	l.cfg.Log.ErrorContext(l.drainCtx, "trading halted: store failed", "error", err)
+}
+
+// logUnsaved logs that something could not be stored. After a fence that is no error: another replica goes on with it.
+func (l *loop) logUnsaved(message string, err error, attributes ...any) {
+	level := slog.LevelError
+	if l.fenced != nil {
+		level = slog.LevelWarn
+	}
+	l.cfg.Log.Log(l.drainCtx, level, message, append(attributes, "error", err)...)
 }
 
 // fencedDrain is how long a fenced desk finishes calls to the venue: no other repeats them.

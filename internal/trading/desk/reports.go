@@ -320,7 +320,7 @@ func (l *loop) recordExternalOrder(r order.Report) (order.Order, bool) {
 		g.ID, g.Recovered = r.ID, true
 	}
 	if err := l.commit(l.systemCaller(), order.NewExternal(g, r, now)); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "external order save failed", "venue_id", r.VenueID, "error", err)
+		l.logUnsaved("external order save failed", err, "venue_id", r.VenueID)
 		return order.Order{}, false
 	}
 	l.cfg.Log.InfoContext(l.drainCtx, "external order recorded", "order", g.ID, "recovered", g.Recovered, "venue_id", r.VenueID, "symbol", r.Symbol.String())

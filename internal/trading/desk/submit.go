@@ -137,7 +137,7 @@ func (l *loop) handleSubmitResult(orders []order.Order, reports []order.Report, 
 		l.cfg.Log.WarnContext(l.drainCtx, "order submission failed", "order", head.ID, "error", err)
 	}
 	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "report save failed, querying the order again", "order", head.ID, "error", err)
+		l.logUnsaved("report save failed, querying the order again", err, "order", head.ID)
 		overtaken = orders
 	}
 	for _, o := range overtaken {
@@ -201,7 +201,7 @@ func (l *loop) stampEvents(events []order.Event) []order.Event {
 // commitReport commits events of a venue's report, or queries the order again.
 func (l *loop) commitReport(o order.Order, events []order.Event) {
 	if err := l.commit(l.systemCaller(), events...); err != nil {
-		l.cfg.Log.ErrorContext(l.drainCtx, "report save failed, querying the order again", "order", o.ID, "error", err)
+		l.logUnsaved("report save failed, querying the order again", err, "order", o.ID)
 		l.forcePoll(o)
 	}
 }

@@ -16,17 +16,24 @@ func TestPlan_ATrailOutlivesAKill(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(s *site)
 		bars   func() []market.Bar // that are read after the start
-		after  string // the price then
+		after  string              // the price then
 		level  string
 	}{
 		"it began a moment ago":       {func(*site) {}, nil, "49700", "49000"},
 		"the price went up and back":  {func(s *site) { s.move("52000"); synctest.Wait(); s.move("51500"); synctest.Wait() }, nil, "51400", "50960"},
 		"the price went up while off": {func(*site) { time.Sleep(2 * time.Minute) }, risen("53000"), "52500", "51940"},
 		"it went up a little and back before": {
-			func(s *site) { time.Sleep(2 * time.Minute); s.move("50050"); time.Sleep(5 * time.Second); s.move("49900") }, risen("50050"), "49700", "49049",
+			func(s *site) {
+				time.Sleep(2 * time.Minute)
+				s.move("50050")
+				time.Sleep(5 * time.Second)
+				s.move("49900")
+			}, risen("50050"), "49700", "49049",
 		},
 		"a bar that was higher before it began": {
-			func(*site) {}, func() []market.Bar { return []market.Bar{{T: time.Now().Unix() / 60 * 60, O: 55000, H: 55000, L: 49800, C: 49800, V: 1}} }, "49700", "49000",
+			func(*site) {}, func() []market.Bar {
+				return []market.Bar{{T: time.Now().Unix() / 60 * 60, O: 55000, H: 55000, L: 49800, C: 49800, V: 1}}
+			}, "49700", "49000",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -120,6 +120,9 @@ func (b *Broker) load(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		if ctx.Err() != nil {
+			return err // the start was given up, and the snapshot is as good as it was
+		}
 		b.cfg.Log.ErrorContext(ctx, "the snapshot of the paper account cannot be used; its whole journal is read", "error", err)
 		b.book, since = fresh, b.cfg.Journal.Entries(ctx)
 	}

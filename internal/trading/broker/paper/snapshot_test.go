@@ -1,13 +1,16 @@
 package paper_test
 
 import (
+	"bytes"
 	gocmp "cmp"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -127,6 +130,30 @@ func TestSnapshot_OfNoUse(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("with %.10q: %s, %v", bad, diff, err)
 		}
+	}
+}
+
+// givenUp is a journal whose reader gives up after the snapshot.
+type givenUp struct{ *papertest.Journal }
+
+func (j givenUp) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
+	data, _, err := j.Journal.Snapshot(ctx)
+	return data, func(yield func([]byte, error) bool) { yield(nil, ctx.Err()) }, err
+}
+
+// TestSnapshot_OfAStartThatEnds holds that a start which is given up does not call the snapshot useless.
+func TestSnapshot_OfAStartThatEnds(t *testing.T) {
+	t.Parallel()
+	j := &papertest.Journal{}
+	v := open(t, j)
+	v.SnapshotEvery(1)
+	v.submit(t, spec(order.Buy, order.Market, "0.01", ""))
+	var logged bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := paper.New(paper.Config{Journal: givenUp{j}, Market: v.market, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	if err := b.Load(ctx); !errors.Is(err, context.Canceled) || logged.Len() > 0 {
+		t.Errorf("the start ends with %v, and logs %q", err, logged.String())
 	}
 }
 
