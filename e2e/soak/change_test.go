@@ -148,7 +148,7 @@ func (a *agent) cancelAll(m *market) {
 	}
 	// A cancel that ends a pair sets the other order again, under another ID.
 	bare := plan{held: m.plan.held}
-	within(a.ctx, 5*time.Second, func() bool {
+	within(a.ctx, a.w.patience(5*time.Second), func() bool {
 		l, err := a.look(m)
 		if err != nil || l.differs(bare, m.price, a.w.fee) == "" {
 			return true

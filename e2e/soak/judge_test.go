@@ -135,7 +135,7 @@ func (w *world) heard(l *login) (wrong []string) {
 		if one.kind == closes {
 			at = f.Triggered
 		}
-		expected := came && l.hears(one) && at.After(l.since.Add(time.Second)) && (l.revoked.IsZero() || at.Before(l.revoked.Add(-2*grace)))
+		expected := came && l.hears(one) && at.After(l.since.Add(time.Second)) && (l.revoked.IsZero() || at.Before(l.revoked.Add(-w.patience(2*grace))))
 		switch {
 		case expected && len(got) == 0:
 			wrong = append(wrong, fmt.Sprintf("alert %s, %s %s, fired at %s and was not pushed to %s, subscribed since %s, revoked %s", id, one.symbol, one.kind, clock(at), l.Name, clock(l.since), clock(l.revoked)))

@@ -144,9 +144,9 @@ func (o *operator) haunt(l *login) {
 		if revoked.IsZero() {
 			continue
 		}
-		if late := asked.Sub(revoked); err == nil && late > grace {
+		if late := asked.Sub(revoked); err == nil && late > o.w.patience(grace) {
 			o.w.violate("revocation", "", "%s set an alert %v after its revocation was acknowledged", l.Name, late)
-		} else if late > 2*grace {
+		} else if late > o.w.patience(2*grace) {
 			return
 		}
 	}
@@ -244,6 +244,9 @@ func (o *operator) sample() {
 	o.samples = append(o.samples, most)
 }
 
+// orderBytes is what an order may take that has ended: the program remembers 20,000 of them, more than a run has.
+const orderBytes = 8000
+
 // flat checks that the program holds no more at the end than at the beginning.
 func (o *operator) flat() {
 	if len(o.samples) < 4 {
@@ -259,7 +262,7 @@ func (o *operator) flat() {
 	}
 	early, late := extremes(o.samples[:len(o.samples)/2]), extremes(o.samples[len(o.samples)/2:])
 	o.w.Logf("held in the first half %+v, in the second %+v", early, late)
-	if late.goroutines > early.goroutines*5/4+20 || late.files > early.files*5/4+20 || len(o.samples) >= 12 && late.heap > early.heap*3/2+16e6 {
+	if late.goroutines > early.goroutines*5/4+20 || late.files > early.files*5/4+20 || len(o.samples) >= 12 && late.heap > early.heap*3/2+16e6+orderBytes*float64(len(o.w.orders)) {
 		o.w.violate("resources", "", "it grows: %+v, and later %+v", early, late)
 	}
 }

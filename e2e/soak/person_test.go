@@ -144,7 +144,7 @@ func (l *login) receive(w *world, e remote.Event) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.revoked.IsZero() && now.Sub(l.revoked) > grace {
+	if !l.revoked.IsZero() && now.Sub(l.revoked) > w.patience(grace) {
 		w.violate("revocation", f.Symbol, "alert %s was pushed %v after the revocation was acknowledged", f.ID, now.Sub(l.revoked))
 	}
 	l.got[f.ID] = append(l.got[f.ID], receipt{now, e.ID})

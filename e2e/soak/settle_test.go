@@ -215,7 +215,7 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 			m.held = a.w.disturbed(since)
 			break
 		}
-		if time.Since(changed) > steady {
+		if time.Since(changed) > a.w.patience(steady)+10*slow {
 			break
 		}
 		if wait == slowest {
@@ -300,7 +300,7 @@ func (a *agent) measure(m *market, since time.Time, before, after look, slow tim
 	a.w.mu.Lock()
 	a.w.gaps = append(a.w.gaps, gap)
 	a.w.mu.Unlock()
-	if gap > statedGap+4*slow {
+	if gap > a.w.patience(statedGap)+4*slow {
 		a.w.violate(protection, m.symbol, "%v without its stop; plan: %s", gap, m.plan)
 	}
 }

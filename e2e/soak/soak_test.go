@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	soakFor = flag.Duration("soak", longtest.Pick(0, 20*time.Minute), "how long clients work; without it they work in the long run alone")
+	soakFor = flag.Duration("soak", longtest.Pick(time.Minute, 20*time.Minute), "how long clients work")
 	seeded  = flag.Uint64("seed", longtest.Seed(), "of all random choices")
 	agents  = flag.Int("agents", 6, "how many clients work")
 	keep    = flag.String("keep", "", "folder for the logs of the nodes; a temporary one when empty")
@@ -63,6 +63,7 @@ func (w *world) run() {
 	defer cancel()
 	listening, deafen := context.WithCancel(ctx)
 	w.listening = listening
+	w.busy.Go(func() { w.clock(ctx) })
 	w.Logf("seed %d: go test ./e2e/soak -run '^%s$' -v -seed %d -soak %v", w.seed, w.Name(), w.seed, *soakFor)
 	w.site.open(ctx)
 	o := &operator{person: &person{w: w, name: "owner", all: true}, ctx: ctx, dice: rand.New(rand.NewPCG(w.seed, 2)), deeds: map[string]int{}, reported: map[string]bool{}}
@@ -106,29 +107,18 @@ func (w *world) run() {
 // TestSoak_PaperOnOneNode soaks a paper account at one node.
 func TestSoak_PaperOnOneNode(t *testing.T) {
 	t.Parallel()
-	soak(t, 1, false)
+	newWorld(t, 1, false).run()
 }
 
 // TestSoak_PaperOverThreeReplicas soaks a paper account that three replicas share.
 func TestSoak_PaperOverThreeReplicas(t *testing.T) {
 	t.Parallel()
-	soak(t, 3, false)
+	newWorld(t, 3, false).run()
 }
 
 // TestSoak_BinanceOnOneNode soaks an account at the fake Binance, which takes its fees of what
 // is bought and holds five stops in a symbol.
 func TestSoak_BinanceOnOneNode(t *testing.T) {
 	t.Parallel()
-	soak(t, 1, true)
-}
-
-// soak runs a site. The short form of all tests leaves it out until the open violations are fixed: it says
-// so in its log, and the flag -soak starts it.
-func soak(t *testing.T, nodes int, binance bool) {
-	t.Helper()
-	if *soakFor == 0 {
-		t.Log("not started: run it with -soak 40s, or with LONGTEST")
-		return
-	}
-	newWorld(t, nodes, binance).run()
+	newWorld(t, 1, true).run()
 }

@@ -61,6 +61,7 @@ type world struct {
 	revoking  atomic.Bool
 	pausing   atomic.Bool   // no step begins
 	plans     atomic.Bool   // the program says plans
+	lag       atomic.Int64  // how long a short pause took beyond its time, at most, in nanoseconds
 	over      chan struct{} // closed when no new step begins
 	quiet     sync.RWMutex
 
@@ -79,6 +80,21 @@ type world struct {
 	traded   []string          // those with fills, in the order of these
 	acked    map[string]string // symbols of orders that were acknowledged
 	gaps     []time.Duration
+}
+
+// clock measures how slow the machine is: by how much pauses are too long.
+func (w *world) clock(ctx context.Context) {
+	const step = 20 * time.Millisecond
+	for began := time.Now(); pause(ctx, step); began = time.Now() {
+		if late := int64(time.Since(began) - step); late > w.lag.Load() {
+			w.lag.Store(late)
+		}
+	}
+}
+
+// patience returns how long to wait for something that takes at most d on a machine that nothing else uses.
+func (w *world) patience(d time.Duration) time.Duration {
+	return d + 10*time.Duration(w.lag.Load())
 }
 
 // violate notes a violation, with the last steps of its symbol.
@@ -188,8 +204,8 @@ func (w *world) report(took time.Duration) {
 	if len(w.gaps) > 0 {
 		longest = w.gaps[len(w.gaps)-1]
 	}
-	w.Logf("seed %d, %.0f s: %d calls, %d steps, %d orders of which %d traded, %d alerts of which %d fired, %d logins, %d faults, %d halts; the longest time without a stop %v; refused: %v",
-		w.seed, took.Seconds(), w.calls.Load(), w.actions.Load(), len(w.orders), len(w.traded), len(w.alerts), len(w.fired), len(w.logins), len(w.faults), len(w.halts), longest, w.refusals)
+	w.Logf("seed %d, %.0f s: %d calls, %d steps, %d orders of which %d traded, %d alerts of which %d fired, %d logins, %d faults, %d halts; the longest time without a stop %v, the longest delay of a pause %v; refused: %v",
+		w.seed, took.Seconds(), w.calls.Load(), w.actions.Load(), len(w.orders), len(w.traded), len(w.alerts), len(w.fired), len(w.logins), len(w.faults), len(w.halts), longest, time.Duration(w.lag.Load()), w.refusals)
 	w.Logf("%d violations: %v", len(w.wrongs), kinds)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		shown := 0
