@@ -92,6 +92,9 @@ func (m *planModel) protect(id, line string, quantity decimal.Decimal, p order.P
 			same = append(same, i)
 		}
 	}
+	if exact := slices.DeleteFunc(slices.Clone(same), func(i int) bool { return !m.lines[i].quantity.Truncate(5).Equal(quantity) }); len(exact) == 1 && line == "" {
+		same = exact // another is nearly as large
+	}
 	if bareOf := slices.DeleteFunc(slices.Clone(same), func(i int) bool { return m.lines[i].stop.IsPositive() || m.lines[i].trail.IsPositive() }); len(same) > 1 && p.HasStop() {
 		same = bareOf // the only one without a stop
 	}

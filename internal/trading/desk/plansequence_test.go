@@ -182,10 +182,8 @@ func (s *planSequence) place(what string, r order.Request, change func(*planMode
 	r.Symbol = s.symbol()
 	synctest.Wait()
 	s.learn()
-	s.apart = decimal.Zero
-	for _, o := range s.view.Closing(r.Symbol) {
-		s.apart = s.apart.Add(o.Remaining())
-	}
+	waiting := s.exiting()
+	s.apart = waiting
 	p, err := s.call(r)
 	s.note("%s %v %v %v, %+v, replaces %q: %s %v %v", what, r.Side, r.Type, r.Quantity, r.Protect, r.Replaces, p.ID, p.Status, err)
 	defer s.learn()
@@ -193,11 +191,16 @@ func (s *planSequence) place(what string, r order.Request, change func(*planMode
 	case err == nil && p.Status == order.New: // it waits, and may be denied
 		s.fork(func(m *planModel) { change(m, p) })
 	case err == nil:
-		before := s.models
+		before, outcomes := s.models, []decimal.Decimal{waiting}
+		if waiting.IsPositive() { // the exits may have ended before it was its turn
+			outcomes = append(outcomes, decimal.Zero)
+		}
 		s.models = nil
-		for _, m := range before {
-			if m = m.clone(); change(&m, p) {
-				s.models = append(s.models, m)
+		for _, s.apart = range outcomes {
+			for _, m := range before {
+				if m = m.clone(); change(&m, p) {
+					s.models = append(s.models, m)
+				}
 			}
 		}
 		if len(s.models) == 0 {
@@ -207,6 +210,15 @@ func (s *planSequence) place(what string, r order.Request, change func(*planMode
 	case fault.Of(err) == nil || p.ID == "" && fault.KindOf(err) == fault.Unavailable:
 		s.fork(func(m *planModel) { change(m, p) })
 	}
+}
+
+// exiting returns what exits close that have no answer, as far as events are known.
+func (s *planSequence) exiting() decimal.Decimal {
+	var sum decimal.Decimal
+	for _, o := range s.view.Closing(s.symbol()) {
+		sum = sum.Add(o.Remaining())
+	}
+	return sum
 }
 
 // call places an order. If the desk is to die, it does while the call is on its way.

@@ -66,7 +66,7 @@ func (c Change) Undo(now, before []Line, concerned []string) []Line {
 		switch {
 		case i < 0:
 		case was >= 0:
-			after[i].Protect, after[i].Best, after[i].By = before[was].Protect, before[was].Best, before[was].By
+			after[i] = c.undone(after[i], before[was])
 		default:
 			part := after[i].Quantity
 			after = slices.Delete(after, i, i+1)
@@ -80,19 +80,39 @@ func (c Change) Undo(now, before []Line, concerned []string) []Line {
 	return after
 }
 
+// undone returns a line with the prices that it had before the change. A price that was changed or cancelled
+// since stays as it is.
+func (c Change) undone(l, was Line) Line {
+	p := &l.Protect
+	if named := c.Protect; named.HasStop() && p.StopLoss.Equal(named.StopLoss) && p.StopLossLimit.Equal(named.StopLossLimit) && p.TrailPercent.Equal(named.TrailPercent) {
+		p.StopLoss, p.StopLossLimit, p.TrailPercent, l.Best = was.Protect.StopLoss, was.Protect.StopLossLimit, was.Protect.TrailPercent, was.Best
+	}
+	if p.TakeProfit.IsPositive() && p.TakeProfit.Equal(c.Protect.TakeProfit) {
+		p.TakeProfit = was.Protect.TakeProfit
+	}
+	if l.By == c.ID {
+		l.By = was.By
+	}
+	return l
+}
+
 // chosen returns the index of the line that is meant, or -1: the one that is named, the only one, or
-// the only one of this quantity. Of several of them it is the only one without a stop.
+// the only one of this quantity, to the step before nearly. Of several of them it is the only one without
+// a stop.
 func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 	if c.Line != "" {
 		return lineIndex(lines, c.Line)
 	}
-	var held, same, lacking []int
+	var held, same, exact, lacking []int
 	for i, l := range lines {
 		if l.Quantity.IsPositive() {
 			held = append(held, i)
 		}
 		if c.means(l.Quantity) {
 			same = append(same, i)
+			if c.Quantity.Equal(RoundDown(l.Quantity, c.Step)) {
+				exact = append(exact, i)
+			}
 			if !l.Protect.HasStop() {
 				lacking = append(lacking, i)
 			}
@@ -103,6 +123,8 @@ func (c Change) chosen(lines []Line, bare decimal.Decimal) int {
 		return held[0]
 	case len(same) == 1:
 		return same[0]
+	case len(exact) == 1:
+		return exact[0]
 	case len(lacking) == 1 && c.Protect.HasStop():
 		return lacking[0]
 	default:

@@ -264,3 +264,33 @@ func TestChange_UndoKeepsTheBestPrice(t *testing.T) {
 		t.Errorf("undone it is %+v, and was %+v", got, before)
 	}
 }
+
+// TestChange_UndoKeepsALaterCancel holds that a target which was cancelled while a stop was being moved does
+// not come back when that is taken back, and that a target which was being moved stays cancelled.
+func TestChange_UndoKeepsALaterCancel(t *testing.T) {
+	t.Parallel()
+	for named, want := range map[string]string{"stop 95": "stop 90", "target 130": "stop 90"} {
+		before := []order.Line{{ID: "e", Side: order.Buy, Quantity: dec("5"), Protect: protect("stop 90 target 120"), By: "e"}}
+		c := order.Change{ID: "c", Side: order.Buy, Quantity: dec("5"), Protect: protect(named)}
+		after, concerned, _ := c.Apply(before, decimal.Zero)
+		after[0].Protect.TakeProfit, after[0].By = decimal.Zero, "cancel"
+		got := c.Undo(after, before, concerned)
+		if p := got[0].Protect; !p.StopLoss.Equal(protect(want).StopLoss) || !p.TakeProfit.IsZero() || got[0].By != "cancel" {
+			t.Errorf("%s undone is %+v, want %s", named, got[0], want)
+		}
+	}
+}
+
+// TestChange_MeansTheLineOfItsQuantity holds that a quantity is for the line that has it, and not for one
+// that has a little more, even if that has no stop.
+func TestChange_MeansTheLineOfItsQuantity(t *testing.T) {
+	t.Parallel()
+	lines := []order.Line{
+		{ID: "e0", Side: order.Buy, Quantity: dec("0.02271"), Protect: protect("stop 90"), By: "e0"},
+		{ID: "e1", Side: order.Buy, Quantity: dec("0.02279"), Protect: protect("target 120"), By: "e1"},
+	}
+	c := order.Change{ID: "c", Side: order.Buy, Quantity: dec("0.02271"), Protect: protect("stop 95"), Step: dec("0.00001"), Least: dec("0.0001")}
+	if _, concerned, ok := c.Apply(lines, decimal.Zero); !ok || len(concerned) != 1 || concerned[0] != "e0" {
+		t.Errorf("it concerns %v", concerned)
+	}
+}
