@@ -88,7 +88,7 @@ func (l *loop) cancel(by principal.Caller, id string) *callResult {
 	}
 	for _, victim := range victims {
 		if i >= 0 {
-			l.uncancelled[victim.ID] = lines[i]
+			l.uncancelled[victim.ID] = cancelledLine{lines[i], lineIDs(lines[:i])}
 		}
 	}
 	o, _ = l.book.Order(victims[0].ID)
@@ -279,6 +279,31 @@ func (l *loop) cancelUnsaved(o order.Order, err error) *callResult {
 	return failed(fault.New(fault.Unavailable, "store_failed", "%s", text).Because(err))
 }
 
+// cancelledLine is a line as it was before a client cancelled a price of it.
+type cancelledLine struct {
+	order.Line
+	older []string // IDs of the lines before it
+}
+
+// insert puts the line back where it was among lines.
+func (c cancelledLine) insert(lines []order.Line) []order.Line {
+	at := 0
+	for i, line := range lines {
+		if slices.Contains(c.older, line.ID) {
+			at = i + 1
+		}
+	}
+	return slices.Insert(lines, at, c.Line)
+}
+
+func lineIDs(lines []order.Line) []string {
+	ids := make([]string, 0, len(lines))
+	for _, line := range lines {
+		ids = append(ids, line.ID)
+	}
+	return ids
+}
+
 // cancelFailed returns the events of an order that stays open after a cancel. What the plan lost with a
 // client's cancel comes back.
 func (l *loop) cancelFailed(o order.Order, reason string) []order.Event {
@@ -293,7 +318,7 @@ func (l *loop) cancelFailed(o order.Order, reason string) []order.Event {
 		lines[i].Protect, lines[i].Best, lines[i].By = was.Protect, was.Best, was.By
 	} else {
 		was.Quantity = decimal.Min(was.Quantity, l.book.Bare(o.Symbol))
-		lines = append(lines, was)
+		lines = was.insert(lines)
 	}
 	return append(events, l.planned(o.Symbol, lines)...)
 }

@@ -56,12 +56,12 @@ type loop struct {
 
 	protector           protector
 	held                heldOrders
-	deferred            map[string]*deferred   // by the ID of the order, the first of its group
-	changes             map[string]*planChange // of the plan, by the ID of the first order, until the venue has answered
-	uncancelled         map[string]order.Line  // by order: its line before a client cancelled the order, until the venue has answered
-	levels              levels                 // see noteLevel
-	retries             map[string]*attempts   // of cancels during an owner's halt
-	pendingRetry        attempts               // backoff of denials of orders that wait for the owner
+	deferred            map[string]*deferred     // by the ID of the order, the first of its group
+	changes             map[string]*planChange   // of the plan, by the ID of the first order, until the venue has answered
+	uncancelled         map[string]cancelledLine // by order: its line before a client cancelled the order, until the venue has answered
+	levels              levels                   // see noteLevel
+	retries             map[string]*attempts     // of cancels during an owner's halt
+	pendingRetry        attempts                 // backoff of denials of orders that wait for the owner
 	lastEviction        time.Time
 	eventsSinceSnapshot int
 	snapshot            attempts  // backoff of snapshots
@@ -109,7 +109,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
-	l.deferred, l.levels, l.changes, l.uncancelled = make(map[string]*deferred), make(levels), make(map[string]*planChange), make(map[string]order.Line)
+	l.deferred, l.levels, l.changes, l.uncancelled = make(map[string]*deferred), make(levels), make(map[string]*planChange), make(map[string]cancelledLine)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)
 	l.protector = protector{since: make(map[string]time.Time), tries: make(map[string]*attempts), dust: make(map[string]order.Gap), passed: make(map[string]bool)}

@@ -56,6 +56,25 @@ func TestPlan_ACancelThatIsRefused(t *testing.T) {
 	}, binanceToo, alpacaToo)
 }
 
+// TestPlan_ARefusedCancelKeepsTheOrderOfLines holds that a line which a refused cancel brings back is the
+// oldest again: an exit shortens it first.
+func TestPlan_ARefusedCancelKeepsTheOrderOfLines(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		s.done(s.buys("0.02", "stop 48000"))
+		stop := s.legOf(order.StopLoss)
+		s.done(s.buys("0.03", "stop 49000"))
+		refused := orderFault(s, "balance")
+		refused.On = func(r *http.Request) bool { return r.Method == http.MethodDelete }
+		s.next(refused)
+		if o, err := s.Cancel(s.t.Context(), caller(), stop.ID); err == nil {
+			s.t.Errorf("the cancel is %v", o.Status)
+		}
+		time.Sleep(10 * time.Second)
+		s.planned(s.want(s.net("0.02"), "stop 48000"), s.want(s.net("0.03"), "stop 49000"))
+	}, binanceToo)
+}
+
 // TestPlan_ATrailStandsOnTheNearerTick holds that the stop in place of a trail, whose level is between two
 // ticks, is at the one nearer to the market.
 func TestPlan_ATrailStandsOnTheNearerTick(t *testing.T) {
