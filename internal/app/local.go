@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/config"
@@ -118,7 +119,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	if err != nil {
 		return side{}, err
 	}
-	t.newEngine(rt, l, inbox.Append, limits)
+	evaluating := statedir.NewEvaluating(rt.Config.Home)
+	t.newEngine(rt, l, inbox.Append, limits, evaluating)
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}
@@ -136,7 +138,9 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		},
 		exclusive: func(_ string, run work) work { return run },
 		first: []Part{
-			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error { return l.run(ctx, hard, rt, ready) }},
+			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error {
+				return errors.Join(l.run(ctx, hard, rt, ready), evaluating.Close()) // the engine has stopped
+			}},
 			inboxPart(inbox, func(ctx context.Context) error { return restoreInbox(ctx, inbox, l) }),
 		},
 		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
@@ -145,7 +149,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 					return err
 				}
 			}
-			if err := t.engine.Restore(ctx, l); err != nil {
+			if err := t.restoreAlerts(ctx, l, evaluating); err != nil {
 				return err
 			}
 			rt.pruneScripts(ctx, t.engine)
@@ -161,6 +165,25 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return t.haltOnSignals(ctx, rt, func() error { return own.Run(ctx, hard, ready) })
 		}}},
 	}, nil
+}
+
+// restoreAlerts has the engine evaluate the stored alerts, but for those whose script an earlier
+// process was evaluating when it ended.
+func (t *trading) restoreAlerts(ctx context.Context, from engine.Stored, evaluating *statedir.Evaluating) error {
+	if err := evaluating.Open(); err != nil {
+		return err
+	}
+	if err := t.engine.SetAside(ctx, evaluating.Died()); err != nil {
+		return err
+	}
+	if err := t.engine.Restore(ctx, from); err != nil {
+		return err
+	}
+	if err := t.engine.StoreReports(ctx); err != nil {
+		return err
+	}
+	evaluating.Forget()
+	return nil
 }
 
 // ownDesk is what trades on one machine.

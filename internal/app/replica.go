@@ -205,7 +205,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	if err != nil {
 		return side{}, err
 	}
-	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits)
+	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits, r.alerts)
 	r.engine = t.engine
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err

@@ -136,6 +136,9 @@ func (b *Index) check(a *Alert) (Key, error) {
 	return id, b.checkCondition(a)
 }
 
+// CheckCondition returns an error if an alert cannot be evaluated.
+func (b *Index) CheckCondition(a *Alert) error { return b.checkCondition(a) }
+
 func (b *Index) checkCondition(a *Alert) error {
 	c := &a.Condition
 	if a.Extended() {

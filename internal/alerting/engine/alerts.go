@@ -55,6 +55,9 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	if err := e.checkInterval(ctx, p, want.Dependency()); err != nil {
 		return alert.Alert{}, err
 	}
+	if err := e.tryScripts(ctx, caller.Subject, p, &want); err != nil {
+		return alert.Alert{}, err
+	}
 	var q *priceRead
 	for reads := 0; ; reads++ {
 		set, err := askFor(ctx, e, caller, func(l *loop) (alert.Alert, error) { return l.create(caller, want, q) })

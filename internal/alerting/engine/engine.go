@@ -83,6 +83,8 @@ type Config struct {
 	Limit func(owner principal.Owner) (alerts, symbols int)
 	// Scripts is the memory that the scripts of alerts share with all others; nil for no bound.
 	Scripts *budget.Pool
+	// Evaluations records which scripts are evaluated; nil for nowhere.
+	Evaluations Evaluations
 	// Depth is the least number of bars in a rolling window; 1500 when 0.
 	Depth int
 }

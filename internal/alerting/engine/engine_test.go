@@ -45,6 +45,9 @@ type scene struct {
 	data  *marketdata.Service
 	log   journal
 
+	evaluations engine.Evaluations
+	died        map[string]time.Time // what an earlier process was evaluating
+
 	library   indicator.Library
 	scripts   *budget.Pool
 	suspended func(owner principal.Owner) bool
@@ -136,13 +139,19 @@ func (s *scene) start() {
 	}
 	s.Engine = engine.New(engine.Config{
 		Store: s.store, Data: s.data, Feed: feed.NewHub(s.data.Route, feed.Config{Log: log, Rand: half, Now: time.Now}),
-		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library, Scripts: s.scripts, Suspended: s.suspended,
+		Publish: s.publish, Observe: s.observe, Log: log, Now: now, Rand: half, Library: s.library, Scripts: s.scripts, Suspended: s.suspended, Evaluations: s.evaluations,
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- s.Run(ctx, s.t.Context(), func() { close(ready) }) }()
 	<-ready
+	if err := s.SetAside(s.t.Context(), s.died); err != nil {
+		s.t.Error(err)
+	}
 	if err := s.Restore(s.t.Context(), s.store); err != nil {
+		s.t.Error(err)
+	}
+	if err := s.StoreReports(s.t.Context()); err != nil {
 		s.t.Error(err)
 	}
 	s.stop = func() {

@@ -64,7 +64,7 @@ func (l *loop) restore(ctx context.Context, from Stored) error {
 	for t := range l.trackers() {
 		l.load(t)
 	}
-	l.reportIdle(func(market.Symbol) bool { return true })
+	l.reportIdle(func(market.Symbol) bool { return true }, anyIdle)
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (e *Engine) Index(ctx context.Context, alerts []alert.Alert) error {
 
 func (l *loop) list(a *alert.Alert) {
 	switch {
-	case l.keepIdle(a):
+	case l.keepIdle(a), l.setAsideDied(a):
 	case l.index.Has(a.ID):
 		l.index.Update(a.ID, a.State)
 	default:
@@ -122,7 +122,7 @@ func (e *Engine) AdoptListed(ctx context.Context, match func(market.Symbol) bool
 		return l.index.Inactive(func(d alert.Dependency) bool { return match(d.Instrument) }), nil
 	})
 	if err == nil {
-		err = e.do(ctx, func(l *loop) { l.reportIdle(match) })
+		err = e.do(ctx, func(l *loop) { l.reportIdle(match, anyIdle) })
 	}
 	for err == nil && len(rest) > 0 {
 		n, alerts := 0, 0
@@ -175,7 +175,7 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 		}
 		l.reportIdle(func(s market.Symbol) bool {
 			return slices.ContainsFunc(handed, func(h Handed) bool { return h.Instrument == s })
-		})
+		}, anyIdle)
 	})
 }
 
@@ -183,7 +183,7 @@ func (e *Engine) Adopt(ctx context.Context, handed []Handed) error {
 // tracker. The unsaved watermark is dropped: it would cover bars that this alert has not
 // seen.
 func (l *loop) adopt(h *Handed) bool {
-	if l.keepIdle(&h.Alert) {
+	if l.keepIdle(&h.Alert) || l.setAsideDied(&h.Alert) {
 		return false
 	}
 	if l.cfg.Suspended != nil && l.cfg.Suspended(h.Owner) {

@@ -88,15 +88,17 @@ func (l *loop) listed(owner principal.Owner) []alert.Alert {
 	return all
 }
 
-// reportIdle reports the idle alerts on the instruments that this engine evaluates. The store
-// knows which were reported.
-func (l *loop) reportIdle(mine func(market.Symbol) bool) {
+// reportIdle reports those idle alerts that which selects, on the instruments that this engine
+// evaluates. The store knows which were reported.
+func (l *loop) reportIdle(mine func(market.Symbol) bool, which func(*alert.Alert) bool) {
 	for _, a := range l.idle {
-		if mine(a.Instrument) && !slices.ContainsFunc(l.reports, func(f alert.Firing) bool { return f.ID == a.ID }) {
+		if mine(a.Instrument) && which(&a) && !slices.ContainsFunc(l.reports, func(f alert.Firing) bool { return f.ID == a.ID }) {
 			l.reports = append(l.reports, alert.Report(a, l.cfg.Now().Truncate(time.Millisecond).UTC()))
 		}
 	}
 }
+
+func anyIdle(*alert.Alert) bool { return true }
 
 // commitReports stores the reports and then publishes those that are new.
 func (l *loop) commitReports() {

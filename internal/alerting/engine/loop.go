@@ -44,6 +44,7 @@ type loop struct {
 	attempts                  // to commit
 	commitErr  error          // of the last commit
 
+	died        map[string]time.Time   // scripts that were evaluated when a process died, and when that was
 	idle        map[string]alert.Alert // stored alerts that nothing evaluates, by ID
 	reports     []alert.Firing         // about idle alerts, not stored yet
 	reportRetry time.Time              // when reports are stored again after a failure
@@ -72,7 +73,7 @@ func newLoop(ctx, drainCtx context.Context, e *Engine) *loop {
 		events: make(chan feed.Event, maxEvents), results: make(chan func(), maxLoads), slots: make(chan struct{}, maxLoads),
 		priceTrackers: make(map[market.Symbol]*priceTracker), barTrackers: make(map[alert.Dependency]*barTracker),
 		subscriptions: make(map[provider.Sub]*feedSubscription), watermarks: make(map[provider.Sub]int64), health: make(map[string]*venueHealth), missingVenues: make(map[string]bool),
-		idle: make(map[string]alert.Alert),
+		idle: make(map[string]alert.Alert), died: make(map[string]time.Time),
 	}
 }
 

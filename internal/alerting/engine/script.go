@@ -159,7 +159,9 @@ func (l *loop) work(b *barTracker, s *script) {
 		if err != nil {
 			return nil
 		}
+		end := l.evaluating(ctx, b.dependency, s.key)
 		answers := s.evaluate(held, tasks)
+		end()
 		done()
 		if ctx.Err() != nil {
 			return nil // a script that was interrupted has not failed
@@ -168,9 +170,9 @@ func (l *loop) work(b *barTracker, s *script) {
 	})
 }
 
-// scriptBegins and scriptEnded enclose every evaluation of a script for an alert. They run in the
-// loop: scriptBegins before the script takes its first step, scriptEnded after its rows have
-// returned. A process that ends in between was evaluating it.
+// scriptBegins and scriptEnded count the scripts that have something to do. They run in the loop:
+// scriptBegins before the script takes its first step, scriptEnded after its rows have returned.
+// Evaluations records a script only while it has its turn.
 func (l *loop) scriptBegins(*barTracker, *script) { l.scriptsBusy++ }
 
 func (l *loop) scriptEnded(*barTracker, *script) { l.scriptsBusy-- }

@@ -351,6 +351,7 @@ func errorCodes() map[string]string {
 		"cancel_failed":          "The venue did not confirm the cancel. get_orders shows the order's state.",
 		"cancelled":              "The call was cancelled before it finished. An order may have been sent: check get_orders.",
 		"order_closed":           "The order is filled, rejected or denied, so it cannot be cancelled. get_orders with filter open lists orders that can.",
+		"script_failed":          "The script of the alert fails on the present bars; the message has its error. Nothing was stored.",
 		"script_memory":          "The scripts of this owner, or all scripts of the server, hold as much memory as they may. Ask for fewer scripts at a time, cancel an alert on a script, or retry later.",
 		"too_late":               "The order was not sent within ten seconds of the call, or the process was suspended until a moment ago. Nothing was done: check the price and retry with the same key.",
 		"external_order":         "The order was placed outside candela. Cancel it on the venue's own page.",

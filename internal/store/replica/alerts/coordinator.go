@@ -45,6 +45,7 @@ type Engine interface {
 	Abandon(ctx context.Context, keep func(market.Symbol) bool) error
 	Ended(ctx context.Context, names []engine.Name) error
 	Clear(ctx context.Context) error
+	SetAside(ctx context.Context, died map[string]time.Time) error
 }
 
 // CoordinatorConfig configures a Coordinator. All fields but ListFile are required.
@@ -230,6 +231,9 @@ func (a *Coordinator) rebalance(ctx context.Context, e Engine, all member.Candid
 // adoptOwned makes the engine adopt the alerts that it owns and did not own before, each from the
 // watermark up to which it was evaluated.
 func (a *Coordinator) adoptOwned(ctx context.Context, e Engine, has, had func(market.Symbol) bool) error {
+	if err := a.setAsideDead(ctx, e); err != nil {
+		return fmt.Errorf("set alerts aside: %w", err)
+	}
 	marks, err := a.cfg.ChangeFeed.store.marks(ctx)
 	if err != nil {
 		return fmt.Errorf("read watermarks: %w", err)

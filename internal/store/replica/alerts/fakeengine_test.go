@@ -103,6 +103,8 @@ func (w *fakeEngine) Index(_ context.Context, all []alert.Alert) error {
 	})
 }
 
+func (w *fakeEngine) SetAside(context.Context, map[string]time.Time) error { return nil }
+
 func (w *fakeEngine) Clear(context.Context) error {
 	return w.call(func() {
 		clear(w.listed)

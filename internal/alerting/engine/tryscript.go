@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/evaluate"
+	"candela/internal/analysis/indicator"
+	"candela/internal/kit/fault"
+	"candela/internal/kit/principal"
+)
+
+// tryScripts evaluates the scripts of an alert once, over the present bars, before it is stored: an
+// alert whose script fails could never fire. Bars that are not known soon are not waited for.
+func (e *Engine) tryScripts(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert) error {
+	if want.Interval == 0 || len(want.Condition.Scripts()) == 0 {
+		return nil
+	}
+	if err := alert.NewIndexOf(e.cfg.Library).CheckCondition(want); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
+	defer cancel()
+	for _, selection := range alert.NewProbe(e.cfg.Library, want).Groups() {
+		if !alert.UsesScript(selection) {
+			continue
+		}
+		if err := e.tryScript(ctx, owner, p, want, selection); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryScript evaluates a script within the budget of its owner.
+func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert, selection *indicator.Selection) error {
+	env := p.env(want.Interval)
+	env.Run = e.cfg.Scripts.Run(ctx, owner)
+	defer env.Run.Close()
+	ev := evaluate.New(selection, env)
+	got := e.recentBars(ctx, p, want.Interval, ev.Depth())
+	if got == nil {
+		return nil
+	}
+	held, done, err := e.scriptTurns.Hold(ctx, string(owner), "set "+want.Instrument.String())
+	if err != nil {
+		return nil //nolint:nilerr // other scripts are evaluated; it is tried with its first bar
+	}
+	defer done()
+	env.Run.In(held)
+	ev.Last(&got.closed)
+	err = ev.Failed()
+	if err == nil || ctx.Err() != nil && fault.Of(err) == nil {
+		return nil
+	}
+	if fault.Of(err) != nil {
+		return err
+	}
+	return fault.New(fault.Invalid, "script_failed", "The script %s fails on the present bars, so the alert could never fire: %s", ev.Name(), err).
+		About("condition", ev.Name(), "a script that runs without an error")
+}
