@@ -104,10 +104,19 @@ func (h *heap) grow(words int) {
 	h.size += words
 }
 
+// grown counts what a collection holds more than before, when it had room for so many.
+func (h *heap) grown(before int, now []float64) {
+	if more := cap(now) - before; more > 0 {
+		h.grow(more + more/8)
+	}
+}
+
 // resize sets what the heap holds.
 func (h *heap) resize(words int) {
-	h.m.meter.release(8 * int64(h.size-words))
-	h.size = words
+	if words != h.size {
+		h.m.meter.release(8 * int64(h.size-words))
+		h.size = words
+	}
 }
 
 // objectWords is what an entry of the heap holds besides its content, pairWords what a pair of

@@ -59,9 +59,7 @@ func (s *site) splice(x float64, i, j int, values ...float64) {
 	}
 	before := cap(o.n)
 	o.n = slices.Replace(o.n, i, j, values...)
-	if more := cap(o.n) - before; more > 0 {
-		s.h.grow(more)
-	}
+	s.h.grown(before, o.n)
 }
 
 // place checks an index. In version 6 a negative one counts from the end.

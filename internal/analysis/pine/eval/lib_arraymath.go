@@ -315,9 +315,8 @@ func (s *site) put(handle, key, value float64) float64 {
 		o.pairs++
 	}
 	before := cap(o.n)
-	if o.keys, o.n = append(o.keys, key), append(o.n, value); cap(o.n) > before {
-		s.h.grow(cap(o.n) - before)
-	}
+	o.keys, o.n = append(o.keys, key), append(o.n, value)
+	s.h.grown(before, o.n)
 	s.h.index(o, key, len(o.n)-1)
 	return math.NaN()
 }

@@ -193,9 +193,10 @@ func (s *site) addRow(o *object, a []float64) float64 {
 	if len(o.n)+len(row) > maxElements {
 		s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
 	}
-	s.h.grow(len(row))
+	before := cap(o.n)
 	o.n = slices.Insert(o.n, at*o.cols, row...)
 	o.rows++
+	s.h.grown(before, o.n)
 	return math.NaN()
 }
 

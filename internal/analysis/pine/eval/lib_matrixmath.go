@@ -79,8 +79,9 @@ func matrixMath(name string) function {
 			if len(o.n)+len(other.n) > maxElements {
 				s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
 			}
-			s.h.grow(len(other.n))
+			before := cap(o.n)
 			o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
+			s.h.grown(before, o.n)
 			return a[0]
 		})
 	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":

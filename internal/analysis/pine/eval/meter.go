@@ -34,7 +34,7 @@ type meter struct {
 // beginBar starts the bounds of a bar. Where a machine has none for its life, each bar has
 // its own.
 func (t *meter) beginBar() {
-	if t.limits.TotalTime == 0 {
+	if t.limits.TotalTime == 0 && t.limits.BarTime > 0 {
 		t.watch.Reset()
 		t.made = 0
 	}

@@ -40,7 +40,10 @@ func taChanges(all map[string]builder) {
 		all[name] = built(constant, func(c *compiler, call *check.Call) num { return truth(c.crossing(call)) })
 	}
 	all["timeframe.change"] = built(ownWork, func(c *compiler, call *check.Call) num {
-		text, last, m := c.num(call.Args[0]), c.m.keep.add(math.NaN()), c.m
+		text, last, m := func() float64 { return math.NaN() }, c.m.keep.add(math.NaN()), c.m
+		if call.Args[0] != nil {
+			text = c.num(call.Args[0])
+		}
 		return func() float64 {
 			m.spend(m.place, 4)
 			open := float64(m.bucket(m.interval(m.heap.text(text())), m.bar.T).Open)
