@@ -97,6 +97,22 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 			}
 		}
 	}
+	err := printAlerts(w, s)
+	for _, r := range s.Receivers {
+		if r.Problem != "" {
+			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))
+		}
+	}
+	for _, l := range s.Limits {
+		if l.Refused > 0 {
+			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, count(int(min(l.Refused, 1<<53)), "time"))
+		}
+	}
+	return err
+}
+
+// printAlerts prints how many alerts wait, and why some of them do not fire.
+func printAlerts(w io.Writer, s control.Status) error {
 	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
 	if n := s.NotEvaluated; n > 0 {
 		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
@@ -110,16 +126,6 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	if s.ScriptBars > 0 || s.ScriptsLate > 0 {
 		_, err = fmt.Fprintf(w, "  %s for scripts; scripts were late %s%s\n", count(s.ScriptBars, "bar")+" "+choose(s.ScriptBars, "waits", "wait"),
 			count(int(min(s.ScriptsLate, 1<<53)), "time"), skippedText(s.ScriptsSkipped))
-	}
-	for _, r := range s.Receivers {
-		if r.Problem != "" {
-			_, err = fmt.Fprintf(w, "Alerts to %s fail: %s.\n", r.Name, strings.TrimSuffix(r.Problem, "."))
-		}
-	}
-	for _, l := range s.Limits {
-		if l.Refused > 0 {
-			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, count(int(min(l.Refused, 1<<53)), "time"))
-		}
 	}
 	return err
 }

@@ -26,8 +26,8 @@ import (
 // byAlerts names the command in the audit log.
 const byAlerts = "candela alerts"
 
-// alertKeeper lists, cancels and resumes alerts: a program that runs, or a store.
-type alertKeeper interface {
+// alertCommands lists, cancels and resumes alerts: a program that runs, or a store.
+type alertCommands interface {
 	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 	Cancel(ctx context.Context, caller principal.Caller, id string) error
 	ResumeAlert(ctx context.Context, caller principal.Caller, id string) error
@@ -46,7 +46,7 @@ func storedLibrary(home string) indicator.Library {
 
 // ownedAlerts is what the owner's commands do with alerts.
 type ownedAlerts struct {
-	alertKeeper
+	alertCommands
 
 	many         bool
 	notEvaluated func(*alert.Alert) string // nil where no venue is known
@@ -85,7 +85,7 @@ func (o ownedAlerts) Cancel(ctx context.Context, owner principal.Owner, id strin
 	if err != nil {
 		return err
 	}
-	return o.alertKeeper.Cancel(ctx, caller, id)
+	return o.alertCommands.Cancel(ctx, caller, id)
 }
 
 // Resume resumes an alert of an owner.
@@ -119,7 +119,7 @@ func (t *trading) alertCommands(rt Runtime) control.Alerts {
 	if t == nil {
 		return nil
 	}
-	return ownedAlerts{alertKeeper: t.alerts, many: rt.Config.ManyOwners(), notEvaluated: t.engine.NotEvaluated}
+	return ownedAlerts{alertCommands: t.alerts, many: rt.Config.ManyOwners(), notEvaluated: t.engine.NotEvaluated}
 }
 
 // ListAlerts lists the alerts of an owner: of the program that runs, or of the store.
@@ -170,7 +170,7 @@ func withStoredAlerts(ctx context.Context, cfg *config.Config, log io.Writer, do
 		if err != nil {
 			return "", err
 		}
-		return "in the store that all replicas share", do(ownedAlerts{alertKeeper: sharedAlerts{shared}, many: cfg.ManyOwners()})
+		return "in the store that all replicas share", do(ownedAlerts{alertCommands: sharedAlerts{shared}, many: cfg.ManyOwners()})
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Home, StoreAt(cfg.Home).File)); errors.Is(err, os.ErrNotExist) {
 		return "", fault.New(fault.NotFound, "no_store", "No alert was ever set in state directory %s.", cfg.Home).About("home", cfg.Home, "the state directory of candela")
@@ -188,7 +188,7 @@ func withStoredAlerts(ctx context.Context, cfg *config.Config, log io.Writer, do
 	if err != nil {
 		return "", err
 	}
-	err = do(ownedAlerts{alertKeeper: unusedAlerts{stored, index}, many: cfg.ManyOwners()})
+	err = do(ownedAlerts{alertCommands: unusedAlerts{stored, index}, many: cfg.ManyOwners()})
 	return "in the stored state; no program is running", errors.Join(err, stored.Close())
 }
 

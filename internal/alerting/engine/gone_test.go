@@ -21,7 +21,7 @@ func TestEngine_AnAlertOnAVenueThatIsGoneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, steps(map[time.Duration]float64{time.Hour: 200, 2 * time.Hour: 100}))
 		defer func() { s.stop() }()
-		price, closes := s.set(above("BTC", 150)), s.set(closeAbove("BTC", 150))
+		price, closes := s.set(above("BTC", 150)), s.set(closeAbove(150))
 		there := s.from
 		restart := func(from provider.Provider) {
 			s.stop()

@@ -20,9 +20,9 @@ func (s *scene) interrupt(d time.Duration) {
 	s.venue.setDown(false)
 }
 
-// closeAbove is an alert on the close of bars of a minute.
-func closeAbove(name string, price float64) alert.Alert {
-	return alert.Alert{Symbol: symbol(name), Interval: market.Minute1, Condition: alert.Condition{
+// closeAbove is an alert on the close of bars of a minute of BTC.
+func closeAbove(price float64) alert.Alert {
+	return alert.Alert{Symbol: symbol("BTC"), Interval: market.Minute1, Condition: alert.Condition{
 		Type: alert.Value, Left: alert.Operand{Price: "close"}, Op: alert.Greater, Right: alert.Operand{Number: decimal.NewFromFloat(price)},
 	}}
 }
@@ -34,7 +34,7 @@ func TestEngine_PricesDoNotWaitForMissingBars(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, steps(map[time.Duration]float64{10 * time.Minute: 200}))
 		defer func() { s.stop() }()
-		price, closes := s.set(above("BTC", 150)), s.set(closeAbove("BTC", 150))
+		price, closes := s.set(above("BTC", 150)), s.set(closeAbove(150))
 		time.Sleep(2 * time.Minute)
 		s.venue.setDry(true)
 		s.interrupt(3 * time.Minute)

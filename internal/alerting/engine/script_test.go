@@ -139,11 +139,11 @@ func TestScript_OthersDoNotWaitForIt(t *testing.T) {
 		g.shut.Store(true)
 		slow := s.set(signal("BTC", market.Minute1, "gate", "bar"))
 		both := signal("BTC", market.Minute1, "gate", "bar") // a script beside another indicator
-		both.Condition = alert.Condition{Type: alert.All, Members: []alert.Condition{both.Condition, closeAbove("BTC", 1).Condition, {
+		both.Condition = alert.Condition{Type: alert.All, Members: []alert.Condition{both.Condition, closeAbove(1).Condition, {
 			Type: alert.Value, Left: alert.Operand{Indicator: "sma", Line: "SMA"}, Op: alert.Greater, Right: alert.Operand{Number: decimal.NewFromInt(1)},
 		}}}
 		mixed := s.set(both)
-		quick := s.set(closeAbove("BTC", 1))
+		quick := s.set(closeAbove(1))
 		s.fired()
 		time.Sleep(time.Minute + 5*time.Second)
 		if got := s.fired(); len(got) != 1 || got[0].AlertID != quick.ID || got[0].Late {
@@ -213,7 +213,7 @@ func TestScript_ManyTicksAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := newGate(t)
 		defer func() { s.stop() }()
-		a := closeAbove("BTC", 1)
+		a := closeAbove(1)
 		a.Condition.Left, a.OnTick = alert.Operand{Indicator: "gate", Line: "Close"}, true
 		a.Condition.Right.Number = decimal.NewFromInt(5000)
 		s.set(a)

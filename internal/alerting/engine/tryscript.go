@@ -44,7 +44,7 @@ func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listin
 	}
 	held, done, err := e.scriptTurns.Hold(ctx, string(owner), "set "+want.Instrument.String())
 	if err != nil {
-		return nil //nolint:nilerr // other scripts are evaluated; it is tried with its first bar
+		return nil // other scripts are evaluated; it is tried with its first bar
 	}
 	defer done()
 	env.Run.In(held)

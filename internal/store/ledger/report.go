@@ -23,7 +23,7 @@ type reported struct {
 	At     time.Time `json:"at"`
 }
 
-// apply says what was reported of an alert. That it is broken is found anew at each start.
+// apply says what was reported of an alert. That it is broken is found again at each start.
 func (r *reported) apply(a *alert.Alert) {
 	switch r.State {
 	case alert.SetAside:

@@ -7,8 +7,8 @@ import (
 	"candela/internal/store/statedir"
 )
 
-// What is in evaluation when a process ends is found by the next one, until it forgets it; what had
-// ended is not.
+// The next process finds each evaluation that had not ended when the last one did, until it
+// forgets it.
 func TestEvaluating_NamesWhatWasInEvaluation(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

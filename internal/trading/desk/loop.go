@@ -267,12 +267,12 @@ func (l *loop) storeFailed(err error) {
 }
 
 // logUnsaved logs that something could not be stored. After a fence that is no error: another replica goes on with it.
-func (l *loop) logUnsaved(message string, err error, attributes ...any) {
+func (l *loop) logUnsaved(what string, err error, attributes ...any) {
 	level := slog.LevelError
 	if l.fenced != nil {
 		level = slog.LevelWarn
 	}
-	l.cfg.Log.Log(l.drainCtx, level, message, append(attributes, "error", err)...)
+	l.cfg.Log.Log(l.drainCtx, level, "store refused a record", append(attributes, "what", what, "error", err)...)
 }
 
 // fencedDrain is how long a fenced desk finishes calls to the venue: no other repeats them.

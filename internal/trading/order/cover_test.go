@@ -38,9 +38,9 @@ func (w *planWorld) entered(id string, side order.Side, quantity, words string) 
 }
 
 // placed places an order that closes a part of a line, and returns it.
-func (w *planWorld) placed(id, line string, side order.Side, quantity, words string) order.Origin {
+func (w *planWorld) placed(id, line, quantity, words string) order.Origin {
 	w.t.Helper()
-	g, p := origin(id, side, quantity), protect(words)
+	g, p := origin(id, order.Sell, quantity), protect(words)
 	g.Role, g.ReduceOnly, g.Parent = order.Exit, true, line
 	switch {
 	case p.HasStop():
@@ -129,7 +129,7 @@ func (w *planWorld) group(n int, words string) {
 	p := protect(words)
 	group := order.Group{Name: fmt.Sprint("a", n)}
 	if !p.HasStop() || p.TakeProfit.IsZero() {
-		w.placed(group.Name, "e", order.Sell, "5", words)
+		w.placed(group.Name, "e", "5", words)
 		return
 	}
 	for _, g := range []order.Origin{origin(group.Name, order.Sell, "5"), origin(fmt.Sprint("b", n), order.Sell, "5")} {
@@ -151,7 +151,7 @@ func TestCovers_LegsSizedBeforeTheFee(t *testing.T) {
 		f := trade(w.entered("e", order.Buy, "5", "stop 90"), 1, "5", "100")
 		f.Fee, f.FeeAsset = dec("0.01"), "BTC"
 		w.apply(filled(f))
-		w.placed("a", "e", order.Sell, quantity, "stop 90")
+		w.placed("a", "e", quantity, "stop 90")
 		covers, _ := w.Covers(symbol("BTCUSDT"), func(l order.Line) order.Protection { return l.Protect }, func(string) bool { return false })
 		if got := covers[0].Over.String(); got != over {
 			t.Errorf("a stop over %s of 4.99 is too large by %s, want %s", quantity, got, over)
@@ -164,7 +164,7 @@ func TestCovers_Orphans(t *testing.T) {
 	t.Parallel()
 	w := newPlanWorld(t)
 	w.fills(w.entered("e", order.Buy, "5", "stop 90"), "5")
-	w.placed("a", "gone", order.Sell, "5", "stop 90")
+	w.placed("a", "gone", "5", "stop 90")
 	if _, orphans := w.Covers(symbol("BTCUSDT"), func(l order.Line) order.Protection { return l.Protect }, func(string) bool { return false }); len(orphans) != 1 || orphans[0].ID != "a" {
 		t.Errorf("orphans are %v", orphans)
 	}
@@ -189,7 +189,7 @@ func TestLines_AStopReportedBeforeItsEntry(t *testing.T) {
 	w := newPlanWorld(t)
 	w.fills(w.entered("e0", order.Buy, "2", "stop 90"), "2")
 	e1 := w.entered("e1", order.Buy, "3", "stop 90")
-	w.fills(w.placed("s1", "e1", order.Sell, "3", "stop 90"), "1")
+	w.fills(w.placed("s1", "e1", "3", "stop 90"), "1")
 	w.inForce("e0 1")
 	w.entered("e2", order.Buy, "1", "stop 80")
 	w.fills(e1, "1")
@@ -214,7 +214,7 @@ func TestLines_AnExitReportedLate(t *testing.T) {
 	t.Parallel()
 	w := newPlanWorld(t)
 	w.fills(w.entered("e0", order.Buy, "2", "stop 90"), "2")
-	x := w.placed("x", "", order.Sell, "2", "")
+	x := w.placed("x", "", "2", "")
 	w.fills(w.entered("e1", order.Sell, "1", "stop 110"), "1")
 	w.fills(x, "2")
 	w.inForce("e1 1")

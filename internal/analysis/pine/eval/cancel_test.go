@@ -16,8 +16,6 @@ import (
 )
 
 // cancellations is how many runs TestCancel_EndsAnyWork ends.
-//
-//nolint:gochecknoglobals // a flag
 var cancellations = flag.Int("cancellations", longtest.Pick(60, 1000), "runs that are cancelled")
 
 var errGone = errors.New("the client has gone")

@@ -50,7 +50,7 @@ func conform(t *testing.T, rule, script string, want []float64) {
 	if !strings.Contains(script, "plot(") {
 		script = "plot(" + script + ")"
 	}
-	got := column(t, "//@version="+version+"\nindicator(\"t\")\n"+script+"\n", ramp(len(want)), 0)
+	got := column(t, "//@version="+version+"\nindicator(\"t\")\n"+script+"\n", ramp(len(want)))
 	for i := range want {
 		if want[i]-want[i] != 0 && want[i] == want[i] {
 			continue // any value

@@ -115,7 +115,7 @@ func (g *generator) call(n check.Name) string {
 	form := pick(g.r, n.Forms)
 	_, list, _ := strings.Cut(strings.TrimSuffix(form, ")"), "(")
 	var args []string
-	for _, p := range strings.Split(list, ", ") {
+	for p := range strings.SplitSeq(list, ", ") {
 		optional := strings.HasSuffix(p, "?")
 		if p == "" || optional && g.r.IntN(4) > 0 {
 			continue
@@ -136,9 +136,10 @@ func (g *generator) call(n check.Name) string {
 		}
 	}
 	generic := ""
-	if n.Name == "array.new" || n.Name == "matrix.new" {
+	switch n.Name {
+	case "array.new", "matrix.new":
 		generic = "<float>"
-	} else if n.Name == "map.new" {
+	case "map.new":
 		generic = "<string, int>"
 	}
 	return n.Name + generic + "(" + strings.Join(args, ", ") + ")"

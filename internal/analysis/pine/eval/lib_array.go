@@ -256,13 +256,13 @@ func arrayWhole(name string) function {
 			return math.NaN()
 		})
 	case "sort":
-		return priced(ordered(0), func(s *site, a []float64) float64 {
+		return priced(ordered(), func(s *site, a []float64) float64 {
 			v := s.writable(a[0])
 			s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
 			return math.NaN()
 		})
 	case "sort_indices":
-		return priced(ordered(0), sortIndices)
+		return priced(ordered(), sortIndices)
 	case "includes", "indexof", "lastindexof", "binary_search", "binary_search_leftmost", "binary_search_rightmost":
 		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(name, a[0], a[1]) })
 	case "join":

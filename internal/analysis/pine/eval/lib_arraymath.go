@@ -49,7 +49,7 @@ func arrayMath(name string) function {
 			return toFloat(!slices.ContainsFunc(v, func(x float64) bool { return !yes(x) }))
 		})
 	case "percentile_nearest_rank", "percentile_linear_interpolation":
-		return priced(ordered(0), func(s *site, a []float64) float64 {
+		return priced(ordered(), func(s *site, a []float64) float64 {
 			v := s.array(a[0])
 			if len(v) == 0 {
 				return math.NaN()
@@ -82,7 +82,7 @@ func arrayMath(name string) function {
 func statisticCost(name string) cost {
 	switch name {
 	case "median", "mode", "min", "max":
-		return ordered(0)
+		return ordered()
 	}
 	return elements(1, 0)
 }

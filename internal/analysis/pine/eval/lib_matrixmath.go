@@ -31,21 +31,21 @@ func matrixMath(name string) function {
 	case "mult":
 		return priced(elements(1, 0), matrixMult)
 	case "det":
-		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
+		return priced(cubic(1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			return eliminate(slices.Clone(o.n), nil, o.rows)
 		})
 	case "eigenvalues":
-		return priced(cubic(0, 1), matrixEigenvalues)
+		return priced(cubic(1), matrixEigenvalues)
 	case "eigenvectors":
-		return priced(cubic(0, 1), matrixEigenvectors)
+		return priced(cubic(1), matrixEigenvectors)
 	case "pinv":
-		return priced(cubic(0, 2), func(s *site, a []float64) float64 {
+		return priced(cubic(2), func(s *site, a []float64) float64 {
 			o := s.matrix(a[0])
 			return s.newMatrix(o.elem, o.cols, o.rows, s.pseudoInverse(o))
 		})
 	case "inv":
-		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
+		return priced(cubic(1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			unit := identity(o.rows)
 			d := eliminate(slices.Clone(o.n), unit, o.rows)
@@ -55,7 +55,7 @@ func matrixMath(name string) function {
 			return s.newMatrix(o.elem, o.rows, o.rows, unit)
 		})
 	case "trace":
-		return priced(cubic(0, 1), func(s *site, a []float64) float64 {
+		return priced(cubic(1), func(s *site, a []float64) float64 {
 			o := s.square(a[0])
 			sum := 0.0
 			for i := range o.rows {
@@ -64,9 +64,9 @@ func matrixMath(name string) function {
 			return sum
 		})
 	case "rank":
-		return priced(cubic(0, 1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) })
+		return priced(cubic(1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) })
 	case "pow":
-		return priced(cubic(0, 1), matrixPow)
+		return priced(cubic(1), matrixPow)
 	case "submatrix":
 		return priced(elements(1, 0), submatrix)
 	case "concat":
@@ -87,7 +87,7 @@ func matrixMath(name string) function {
 	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":
 		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(shaped(rest, s.matrix(a[0]))) })
 	case "sort":
-		return priced(ordered(0), matrixSort)
+		return priced(ordered(), matrixSort)
 	}
 	return function{}
 }

@@ -194,7 +194,7 @@ func TestLibrary_AgreesWithASecondDerivation(t *testing.T) {
 	t.Parallel()
 	bars := walk(160, 8)
 	for expression, want := range derivations(naiveOf(bars)) {
-		got := column(t, "//@version=6\nindicator(\"t\")\nimport TradingView/ta/12 as tv\n[a, b, c1, d, e] = tv.ichimoku()\nplot("+expression+")\n", bars, 0)
+		got := column(t, "//@version=6\nindicator(\"t\")\nimport TradingView/ta/12 as tv\n[a, b, c1, d, e] = tv.ichimoku()\nplot("+expression+")\n", bars)
 		for i := range want {
 			if !agree(got[i], want[i]) {
 				t.Errorf("%s at bar %d: got %v, want %v", expression, i, got[i], want[i])

@@ -17,8 +17,6 @@ import (
 )
 
 // madeScripts is how many scripts TestMade_ScriptsKeepTheirBudget runs.
-//
-//nolint:gochecknoglobals // a flag
 var madeScripts = flag.Int("scripts", longtest.Pick(250, 20_000), "hostile scripts that are made and run")
 
 // measured is what a run took, measured from outside the machine.
@@ -110,5 +108,5 @@ func measure(p *check.Program, limits eval.Limits) (got measured, err error) {
 func liveBytes() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64()) //nolint:gosec // far below 1 << 63
+	return int64(sample[0].Value.Uint64())
 }

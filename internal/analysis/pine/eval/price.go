@@ -70,22 +70,22 @@ func elements(inAStep int, args ...int) cost {
 	})
 }
 
-// ordered is the cost of putting the elements of an argument in order. Texts are paid for
+// ordered is the cost of putting the elements of the first argument in order. Texts are paid for
 // while they are compared.
-func ordered(i int) cost {
-	return sized(func(s *site, a []float64) int64 { return sortSteps(s.size(a, i)) })
+func ordered() cost {
+	return sized(func(s *site, a []float64) int64 { return sortSteps(s.size(a, 0)) })
 }
 
 func sortSteps(n int) int64 { return int64(n) + int64(n)*int64(bits.Len(uint(n)))/readAStep }
 
-// cubic is the cost of a computation with the matrix of argument i that takes times as many
+// cubic is the cost of a computation with the matrix of the first argument that takes times as many
 // operations as it has elements times its shorter side.
-func cubic(i int, times int64) cost {
+func cubic(times int64) cost {
 	return sized(func(s *site, a []float64) int64 {
-		if i >= len(a) || a[i] != a[i] {
+		if len(a) == 0 || a[0] != a[0] {
 			return 0
 		}
-		o := &s.h.objects[int(a[i])]
+		o := &s.h.objects[int(a[0])]
 		return times * int64(len(o.n)) * int64(min(o.rows, o.cols))
 	})
 }

@@ -39,8 +39,8 @@ func ramp(n int) []market.Bar {
 	return bars
 }
 
-// column runs a script over bars and returns the values of plot k.
-func column(tb testing.TB, source string, bars []market.Bar, k int) []float64 {
+// column runs a script over bars and returns the values of its first plot.
+func column(tb testing.TB, source string, bars []market.Bar) []float64 {
 	tb.Helper()
 	m := compile(tb, source, hourly())
 	out := make([]float64, len(bars))
@@ -49,7 +49,7 @@ func column(tb testing.TB, source string, bars []market.Bar, k int) []float64 {
 			tb.Errorf("%v\n%s", err, source)
 			return out
 		}
-		out[i] = m.Outputs()[k].Values[0]
+		out[i] = m.Outputs()[0].Values[0]
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func TestTraps_HaveTheirRightResults(t *testing.T) {
 	t.Parallel()
 	for _, c := range traps() {
 		want := wanted(t, c.want)
-		got := column(t, c.script(), ramp(len(want)), 0)
+		got := column(t, c.script(), ramp(len(want)))
 		for i := range want {
 			if !agree(got[i], want[i]) {
 				t.Errorf("trap %d: got %v, want %v\n%s", c.number, got, want, c.source)
