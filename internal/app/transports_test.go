@@ -109,7 +109,7 @@ func TestSpeakMCP_SaysSinceWhenItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	deps := Deps{Version: "test", Stdin: strings.NewReader(""), Stdout: io.Discard, Services: Wired()}
-	parts, err := speakMCP(Runtime{Config: cfg, Log: quiet(), Deps: deps})
+	parts, err := speakMCP(Runtime{Config: cfg, Log: quiet(), Deps: deps, node: &node{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,8 +135,11 @@ func staleForm() *Error {
 }
 
 // authenticate checks a passphrase. The rate limits come first, so that guesses cost the
-// server nothing.
+// server nothing. A replica that compares none counts none.
 func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Owner, *Error) {
+	if errors.Is(s.owner.Current(), ErrReplaced) {
+		return "", outdated()
+	}
 	address := s.cfg.Address(r)
 	left, refused := s.countGuess(r.Context(), address)
 	if refused != nil {
@@ -151,14 +154,19 @@ func (s *Server) authenticate(r *http.Request, passphrase string) (principal.Own
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "[OAuth] owner logged in", slog.String("subject", string(subject)), slog.String("address", address.String()))
 		return subject, nil
 	case errors.Is(err, ErrReplaced):
-		e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the old one. It accepts neither.")
-		e.RetryAfter = replacedWait
-		return "", e
+		return "", outdated()
 	case errors.Is(err, ErrWrongPassphrase):
 		return "", refuse(http.StatusUnauthorized, "access_denied", "Wrong passphrase. "+triesLeft(min(left, s.limits.guessesLeft(address, time.Now()))))
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "[OAuth] passphrase check failed", slog.Any("error", err))
 	return "", serverError()
+}
+
+// outdated is the error of a replica that was started with a former passphrase.
+func outdated() *Error {
+	e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "The owner's passphrase was changed, and this replica was started with the old one. It accepts neither.")
+	e.RetryAfter = replacedWait
+	return e
 }
 
 // countGuess counts a guess here and, if there are replicas, among them. left is how many the address

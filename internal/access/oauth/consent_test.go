@@ -25,6 +25,8 @@ import (
 // formerOwner is the owner of a passphrase that was replaced.
 type formerOwner struct{}
 
+func (formerOwner) Current() error { return oauth.ErrReplaced }
+
 func (formerOwner) Authenticate(context.Context, string) (principal.Owner, error) {
 	return "", oauth.ErrReplaced
 }

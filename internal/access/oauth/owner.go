@@ -30,9 +30,10 @@ var (
 )
 
 // OwnerAuth authenticates owners, who may approve clients. Authenticate returns the
-// subject of a passphrase, ErrWrongPassphrase or ErrReplaced. It must be safe for
-// concurrent use.
+// subject of a passphrase, ErrWrongPassphrase or ErrReplaced; Current returns ErrReplaced
+// where no passphrase is compared. It must be safe for concurrent use.
 type OwnerAuth interface {
+	Current() error
 	Authenticate(ctx context.Context, passphrase string) (subject principal.Owner, err error)
 }
 
@@ -158,6 +159,9 @@ func parseHash(hash string) (*Passphrase, error) {
 	}
 	return p, nil
 }
+
+// Current returns nil: only replicas outdate a passphrase.
+func (p *Passphrase) Current() error { return nil }
 
 // Authenticate hashes the passphrase and compares it.
 func (p *Passphrase) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {

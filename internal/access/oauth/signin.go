@@ -113,7 +113,7 @@ func (s *Server) confirmPerson(w http.ResponseWriter, r *http.Request, q *reques
 		s.askPerson(w, r, *q)
 		return false
 	}
-	e := s.current(r.Context())
+	e := s.current()
 	if e == nil {
 		e = s.active(r.Context(), q.Person)
 	}
@@ -127,11 +127,11 @@ func (s *Server) confirmPerson(w http.ResponseWriter, r *http.Request, q *reques
 }
 
 // current returns an error at a replica whose identity provider is not the one of the others.
-func (s *Server) current(ctx context.Context) *Error {
+func (s *Server) current() *Error {
 	if s.owner == nil {
 		return nil
 	}
-	if _, err := s.owner.Authenticate(ctx, ""); !errors.Is(err, ErrReplaced) {
+	if !errors.Is(s.owner.Current(), ErrReplaced) {
 		return nil
 	}
 	e := refuse(http.StatusServiceUnavailable, "temporarily_unavailable", "this replica was started with another identity provider than the others")
@@ -177,7 +177,7 @@ func (s *Server) checkOwner(r *http.Request, code Code) *Error {
 
 // startSignIn keeps a request in the browser and sends the browser to the provider.
 func (s *Server) startSignIn(w http.ResponseWriter, r *http.Request, f flow) {
-	if e := s.current(r.Context()); e != nil {
+	if e := s.current(); e != nil {
 		s.writeErrorPage(w, r, e)
 		return
 	}
@@ -253,7 +253,7 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 
 // admit logs in a person who may sign in.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Identity) *Error {
-	if e := s.current(r.Context()); e != nil {
+	if e := s.current(); e != nil {
 		return e
 	}
 	owner := upstream.OwnerID(who.Issuer, who.Subject)

@@ -19,7 +19,7 @@ func TestAnswer_IsBounded(t *testing.T) {
 indicator("t", overlay=true, max_labels_count=500)
 var b = str.repeat("x", 4000)
 if barstate.islast
-    for i = 0 to 199
+    for i = 0 to 59
         label.new(bar_index, close, b, tooltip=b)
 plot(1)
 `

@@ -99,12 +99,20 @@ func (t *Store) Seal() oauth.SealKey { return t.generation.Load().Key }
 // ClientKey returns the same key, as earlier versions expect.
 func (t *Store) ClientKey() oauth.SealKey { return t.Seal() }
 
+// Current returns an error at a replica whose passphrase is outdated.
+func (t *Store) Current() error {
+	if !t.generation.Load().passphraseMatches {
+		return oauth.ErrReplaced
+	}
+	return nil
+}
+
 // Authenticate returns the owner of a passphrase. A replica with an outdated passphrase accepts
 // none. It is called after oauth.Server has pinned the key, so that a login from before a change
 // is not valid after it.
 func (t *Store) Authenticate(ctx context.Context, passphrase string) (principal.Owner, error) {
-	if !t.generation.Load().passphraseMatches {
-		return "", oauth.ErrReplaced
+	if err := t.Current(); err != nil {
+		return "", err
 	}
 	return t.owner.Authenticate(ctx, passphrase)
 }
