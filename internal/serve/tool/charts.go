@@ -74,7 +74,7 @@ func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(
 	return work(held)
 }
 
-// ScriptCalls is how many calls with scripts run at a time: charts, back-tests, tests of alerts and scans.
+// ScriptCalls is how many charts with scripts run at a time. Long work has slots of its own.
 // Further ones wait for the turn of their owner and token.
 const ScriptCalls = 3
 
