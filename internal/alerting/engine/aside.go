@@ -60,8 +60,8 @@ func (e *Engine) StoreReports(ctx context.Context) error {
 
 func (l *loop) storeReports() error {
 	l.reportIdle(func(market.Symbol) bool { return true }, func(a *alert.Alert) bool { return a.IsSetAside() })
-	l.reportRetry = time.Time{}
-	if l.commitReports(); len(l.reports) > 0 {
+	l.reports.retry = time.Time{}
+	if l.commitReports(); len(l.reports.waiting) > 0 {
 		return errNotReported
 	}
 	return nil

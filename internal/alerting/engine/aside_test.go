@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
 	"candela/internal/kit/fault"
 	"candela/internal/market"
 )
@@ -49,11 +47,7 @@ func (u *uses) take() (begun map[string]int, open int) {
 func TestSetAside_WhatWasInEvaluationWaitsForItsOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		def, err := pine.Compile("fragile", fmt.Sprintf(fragile, 4_000_000_000), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		def.Version = "0123456789ab"
+		def := fragileDef(t, 4_000_000_000)
 		seen := &uses{begun: make(map[string]int)}
 		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}, evaluations: seen}
 		time.Sleep(time.Until(monday))
@@ -136,17 +130,13 @@ func TestSetAside_WhatWasInEvaluationWaitsForItsOwner(t *testing.T) {
 func TestSet_AScriptThatFailsRefusesTheAlert(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		def, err := pine.Compile("fragile", fmt.Sprintf(fragile, monday.Add(-time.Hour).Unix()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		def.Version = "0123456789ab"
+		def := fragileDef(t, monday.Add(-time.Hour).Unix())
 		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
 		s.start()
 		defer func() { s.stop() }()
-		_, err = s.Set(t.Context(), ann(), signal("BTC", market.Minute1, "fragile@0123456789ab", "never"))
+		_, err := s.Set(t.Context(), ann(), signal("BTC", market.Minute1, "fragile@0123456789ab", "never"))
 		if err == nil || !strings.Contains(err.Error(), "no more") || fault.KindOf(err) != fault.Invalid {
 			t.Errorf("the answer is %v", err)
 		}

@@ -37,6 +37,17 @@ func (s single) Inline(string) (*indicator.Def, error) { return s.def, nil }
 func (s single) Stored() []*indicator.Def              { return []*indicator.Def{s.def} }
 func (s single) Pin(*indicator.Def) error              { return nil }
 
+// fragileDef compiles fragile with the time of the bar that it fails at, in seconds.
+func fragileDef(tb testing.TB, failsAt int64) *indicator.Def {
+	tb.Helper()
+	def, err := pine.Compile("fragile", fmt.Sprintf(fragile, failsAt), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	def.Version = "0123456789ab"
+	return def
+}
+
 // TestEngine_AFailedScriptEndsItsAlertsWithANotification has a script fail while alerts wait on it. Each of
 // them ends with one notification that has the message and the line, also if the store refuses it at
 // first; other alerts stay.
@@ -44,11 +55,7 @@ func TestEngine_AFailedScriptEndsItsAlertsWithANotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bad := monday.Truncate(time.Minute).Add(10 * time.Minute)
-		def, err := pine.Compile("fragile", fmt.Sprintf(fragile, bad.Unix()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		def.Version = "0123456789ab"
+		def := fragileDef(t, bad.Unix())
 		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
 	"candela/internal/analysis/indicator"
 	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
@@ -92,8 +93,8 @@ func (l *loop) listed(owner principal.Owner) []alert.Alert {
 // evaluates. The store knows which were reported.
 func (l *loop) reportIdle(mine func(market.Symbol) bool, which func(*alert.Alert) bool) {
 	for _, a := range l.idle {
-		if mine(a.Instrument) && which(&a) && !slices.ContainsFunc(l.reports, func(f alert.Firing) bool { return f.ID == a.ID }) {
-			l.reports = append(l.reports, alert.Report(a, l.cfg.Now().Truncate(time.Millisecond).UTC()))
+		if mine(a.Instrument) && which(&a) && !l.reports.has[a.ID] {
+			l.reports.add(alert.Report(a, l.cfg.Now().Truncate(time.Millisecond).UTC()))
 		}
 	}
 }
@@ -102,21 +103,9 @@ func anyIdle(*alert.Alert) bool { return true }
 
 // commitReports stores the reports and then publishes those that are new.
 func (l *loop) commitReports() {
-	if len(l.reports) == 0 || l.consecutiveFailures > 0 || l.cfg.Now().Before(l.reportRetry) {
-		return
-	}
-	for len(l.reports) > 0 {
-		batch := l.reports[:min(len(l.reports), commitBatch)]
-		entries, err := l.cfg.Store.ReportAlerts(l.drainCtx, batch)
-		if err != nil {
-			l.reportRetry = l.cfg.Now().Add(brokenPause)
-			l.cfg.Log.ErrorContext(l.ctx, "report of idle alerts not stored", "error", err, "alerts", len(l.reports))
-			return
-		}
-		l.cfg.Publish(entries)
-		l.reports = l.reports[len(batch):]
-	}
-	l.reports = nil
+	l.commitOutbox(&l.reports, "idle alerts", func(batch []alert.Firing) ([]notify.Entry, error) {
+		return l.cfg.Store.ReportAlerts(l.drainCtx, batch)
+	})
 }
 
 // ResumeAlert lets an alert of the caller that was set aside be evaluated again, from the next bar

@@ -39,16 +39,14 @@ type loop struct {
 	extraSymbols  map[market.Symbol]bool // requested by Follow
 
 	newFirings []alert.Firing // since the last commit
-	broken     []alert.Firing // of alerts whose script failed, not stored yet
+	broken     outbox         // of alerts whose script failed, not stored yet
 	expired    []alert.Alert  // not removed from the store yet
 	attempts                  // to commit
 	commitErr  error          // of the last commit
 
-	died        map[string]time.Time   // scripts that were evaluated when a process died, and when that was
-	idle        map[string]alert.Alert // stored alerts that nothing evaluates, by ID
-	reports     []alert.Firing         // about idle alerts, not stored yet
-	reportRetry time.Time              // when reports are stored again after a failure
-	brokenRetry time.Time              // when broken is stored again after a failure
+	died    map[string]time.Time   // scripts that were evaluated when a process died, and when that was
+	idle    map[string]alert.Alert // stored alerts that nothing evaluates, by ID
+	reports outbox                 // about idle alerts, not stored yet
 
 	watermarks      map[provider.Sub]int64 // not saved yet
 	watermarksSaved time.Time
@@ -246,7 +244,7 @@ func (l *loop) saveWatermarks() {
 
 // close commits the last firings.
 func (l *loop) close() error {
-	l.retryAt, l.brokenRetry, l.reportRetry = time.Time{}, time.Time{}, time.Time{}
+	l.retryAt, l.broken.retry, l.reports.retry = time.Time{}, time.Time{}, time.Time{}
 	l.commit()
 	l.commitBroken()
 	l.commitReports()

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"database/sql"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
 	"candela/internal/market"
 	"candela/internal/store/ledger"
 )
@@ -95,11 +93,7 @@ func TestRestore_ABrokenConditionStopsNoOtherAlert(t *testing.T) {
 func TestRestore_AnAlertWhoseScriptIsGoneIsListedAsBroken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		def, err := pine.Compile("fragile", fmt.Sprintf(fragile, 4_000_000_000), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		def.Version = "0123456789ab"
+		def := fragileDef(t, 4_000_000_000)
 		with := indicator.Library{Scripts: single{def}}
 		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: with}
 		time.Sleep(time.Until(monday))
