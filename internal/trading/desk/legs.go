@@ -120,7 +120,8 @@ func orderIDs(orders []order.Order) []string {
 	return ids
 }
 
-// freeUnits returns how much of a position no open order would close, without some that end.
+// freeUnits returns how much of a position no open order would close, without some that end, and no ended
+// one has closed by fills that are not known yet.
 // Orders of a group that exclude each other count once, and legs whose entry is open do not count. It
 // is negative if they would close more than is held.
 func (l *loop) freeUnits(s market.Symbol, without ...string) decimal.Decimal {
@@ -135,6 +136,11 @@ func (l *loop) freeUnits(s market.Symbol, without ...string) decimal.Decimal {
 			continue
 		}
 		claims[o.Group.Name] = decimal.Max(claims[o.Group.Name], o.Remaining())
+	}
+	for _, o := range l.book.Unreported(s) {
+		if held.Sign() == -int(o.Side.Sign()) {
+			free = free.Sub(o.Remaining())
+		}
 	}
 	for _, claim := range claims {
 		free = free.Sub(claim)

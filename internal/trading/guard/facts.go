@@ -48,6 +48,7 @@ func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
 			sum.add(o, decimal.Zero)
 		}
 	}
+	sum.addUnreported(b, s, decimal.Zero)
 	f.OpenBuy, f.OpenSell = sum.buy, sum.sell
 	return f
 }
@@ -136,6 +137,7 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 	}
 	f.Filling = filling(open[s], f.Held)
 	for sym, sum := range sums {
+		sum.addUnreported(b, sym, x.Quotes[sym].Last)
 		rate := x.quoteRate(p, sym, mode)
 		f.Traded = f.Traded.Add(sum.worth.Mul(rate))
 		risk := openRisk{policy: p, limits: p.For(sym), book: b, quote: x.Quotes[sym], inst: x.Instruments[sym]}
@@ -222,6 +224,14 @@ func (n *pending) add(o order.Order, last decimal.Decimal) {
 		n.sell = n.sell.Add(more.left)
 	}
 	n.worth = n.worth.Add(more.worth)
+}
+
+// addUnreported adds what ended orders have traded by fills that are not known yet.
+func (n *pending) addUnreported(b *order.Book, s market.Symbol, last decimal.Decimal) {
+	for _, o := range b.Unreported(s) {
+		o.Group = order.Group{}
+		n.add(o, last)
+	}
 }
 
 // claimOf values an order at the highest price at which it may plausibly trade.

@@ -41,8 +41,8 @@ type Facts struct {
 	Rate       decimal.Decimal     // of the symbol's quote currency in the account's; zero if unknown
 
 	Held     decimal.Decimal // of the symbol, negative when short
-	OpenBuy  decimal.Decimal // what open orders in the symbol may still buy
-	OpenSell decimal.Decimal // what they may still sell
+	OpenBuy  decimal.Decimal // what open orders in the symbol may still buy, and ended ones have by fills that are not known yet
+	OpenSell decimal.Decimal // what they may still sell, and have sold
 
 	SymbolOrders int             // open orders in the symbol
 	OpenOrders   int             // open orders in total

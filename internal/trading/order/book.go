@@ -31,6 +31,7 @@ type Book struct {
 	sequence       []string          // IDs by creation
 	listed         []string          // IDs by Mark, the oldest first
 	open           map[string]bool   // IDs of the orders that are not final
+	unreported     map[string]bool   // IDs of the final orders with MissingFills
 	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
 	families       map[string][]string        // IDs of the orders that have an order as Parent or as the first of their group, by creation
@@ -57,7 +58,7 @@ type venueID struct {
 // NewBook returns an empty book.
 func NewBook(owner principal.Owner) *Book {
 	return &Book{
-		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), keys: make(map[string]string),
+		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), unreported: make(map[string]bool), keys: make(map[string]string),
 		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), replacers: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
@@ -143,6 +144,11 @@ func (b *Book) store(o Order) {
 		delete(b.open, o.ID)
 	} else {
 		b.open[o.ID] = true
+	}
+	if o.Status.Final() && o.MissingFills() {
+		b.unreported[o.ID] = true
+	} else {
+		delete(b.unreported, o.ID)
 	}
 	if o.Key != "" {
 		b.keys[o.Key] = o.ID

@@ -59,23 +59,28 @@ func bare(held decimal.Decimal, lines []Line) decimal.Decimal {
 }
 
 // Due returns the lines for which the venue should have orders now: those in force, less what
-// orders on their way will close.
+// orders on their way will close, and what ended ones have closed by fills that are not known yet.
 func (b *Book) Due(s market.Symbol) []Line {
-	held, lines := b.Position(s).Quantity, b.Lines(s)
-	for _, o := range b.Closing(s) {
-		lines = Shorten(lines, o.Line(), o.Side.Opposite(), o.Remaining(), bare(held, lines))
-		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
+	lines, _ := b.due(s)
+	return lines
+}
+
+// due is Due with what is then held.
+func (b *Book) due(s market.Symbol) (lines []Line, held decimal.Decimal) {
+	held, lines = b.Position(s).Quantity, b.Lines(s)
+	for _, o := range append(b.Unreported(s), b.Closing(s)...) {
+		if held.Sign() == -int(o.Side.Sign()) {
+			lines = Shorten(lines, o.Line(), o.Side.Opposite(), o.Remaining(), bare(held, lines))
+			held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
+		}
 	}
-	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) })
+	return slices.DeleteFunc(lines, func(l Line) bool { return !l.Quantity.IsPositive() && !b.filling(l.ID) }), held
 }
 
 // Shortened returns the IDs of the lines, as Due returns them, that an order would shorten which closes
 // a part of a position now.
 func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity decimal.Decimal) []string {
-	due, held := b.Due(s), b.Position(s).Quantity
-	for _, o := range b.Closing(s) {
-		held = held.Add(o.Remaining().Mul(decimal.NewFromInt(o.Side.Sign())))
-	}
+	due, held := b.due(s)
 	var ids []string
 	for i, l := range Shorten(due, named, side, quantity, bare(held, due)) {
 		if !l.Quantity.Equal(due[i].Quantity) {
@@ -95,6 +100,20 @@ func (b *Book) Closing(s market.Symbol) []Order {
 	}
 	slices.SortFunc(closing, func(x, y Order) int { return newestFirst(y, x) })
 	return closing
+}
+
+// Unreported returns the orders in a symbol that have ended and lack fills, oldest first. Their quantity is
+// what the venue counts as filled, so that what remains of it is not known yet.
+func (b *Book) Unreported(s market.Symbol) []Order {
+	var all []Order
+	for id := range b.unreported {
+		if o := b.orders[id]; o.Symbol == s {
+			o.Quantity = o.Claimed
+			all = append(all, o)
+		}
+	}
+	slices.SortFunc(all, func(x, y Order) int { return newestFirst(y, x) })
+	return all
 }
 
 // IsExit reports whether an order closes a part of a position now, and does not wait for a price as
