@@ -1,4 +1,4 @@
-// Command kernels measures the kernels of internal/analysis/calc beside copy, go-talib,
+// Command kernels measures the kernels of lib/ta/calc beside copy, go-talib,
 // TA-Lib and Tulip. All run in one process, on the same memory, in turns, and the
 // best pass of each counts. See run.sh.
 package main
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"candela/internal/analysis/calc"
+	"candela/lib/ta/calc"
 
 	talib "github.com/markcheno/go-talib"
 )

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the kernels of internal/analysis/calc beside copy, go-talib, TA-Lib and Tulip in
+# Measures the kernels of lib/ta/calc beside copy, go-talib, TA-Lib and Tulip in
 # one process and prints ns per bar. Needs Go, gcc and npm.
 #   bench/kernels/run.sh [-passes 40] [-bars 1000000]
 set -euo pipefail

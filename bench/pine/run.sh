@@ -10,6 +10,6 @@ bars=$(realpath "${1:-../../../shared/data/BTCUSDT_1h.csv}")
 [ -x .build/python/bin/python ] || python3 -m venv .build/python
 .build/python/bin/pip install -q pynesys-pynecore==6.11.0
 
-go test ../../internal/analysis/pine -run '^$' -bench Scripts -benchtime 30ms -count 12
+go test ../../lib/pine -run '^$' -bench Scripts -benchtime 30ms -count 12
 node pinets.mjs "$bars" plain.pine loop.pine
 .build/python/bin/python pynecore_bench.py "$bars" plain.py loop.py

@@ -10,9 +10,9 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
+	"candela/lib/fault"
 )
 
 // alerts lists, shows, cancels and resumes alerts.

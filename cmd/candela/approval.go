@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
+	"candela/lib/fault"
 )
 
 // approvals lists the orders that wait for the owner.

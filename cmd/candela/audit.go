@@ -14,9 +14,9 @@ import (
 	"unicode"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // audit runs the commands of the audit log. They read the store, whether a server runs or not.

@@ -14,8 +14,8 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
+	"candela/lib/market"
 )
 
 // storeWrites is a program for the scripts: it puts three alerts into the store of

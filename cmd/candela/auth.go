@@ -9,8 +9,8 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
+	"candela/lib/fault"
 )
 
 // auth manages the owner's passphrase and clients. approve, list and revoke need a server that

@@ -10,10 +10,10 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/backup"
 	"candela/internal/operate/migrate"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 func backUp(ctx context.Context, in invocation) error {

@@ -12,7 +12,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // invocation is one call of a command.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/install"
+	"candela/lib/fault"
 )
 
 // mostArguments is how much is shown of the arguments of a call; a script is longer.

@@ -7,8 +7,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/doctor"
+	"candela/lib/fault"
 )
 
 // examine checks an installation, with the flags of its server.

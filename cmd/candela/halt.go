@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
+	"candela/lib/fault"
 )
 
 // halt stops trading. The arguments that are no flags are the reason.

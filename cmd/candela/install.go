@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/install"
+	"candela/lib/fault"
 )
 
 // changeClient returns the command that adds candela to a client or removes it.

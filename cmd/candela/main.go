@@ -20,7 +20,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fair"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // The exit codes.

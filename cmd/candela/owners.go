@@ -16,12 +16,12 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // owners manages the owners of a server for many.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"candela/internal/app"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // question is a call of a research tool from the command line.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"candela/internal/analysis/pine/check"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
+	"candela/lib/pine/check"
 )
 
 // checkScript checks a Pine script in a file.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"candela/internal/analysis/pine"
-	"candela/internal/kit/fault"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
+	"candela/lib/pine"
 )
 
 // shelf opens the stored scripts of the configured state directory.

@@ -8,8 +8,8 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
+	"candela/lib/fault"
 )
 
 // status prints the trading state.

@@ -12,9 +12,9 @@ import (
 
 	"candela/internal/access/metering"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // dayText says what the value of --since and --until is.

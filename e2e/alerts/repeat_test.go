@@ -17,8 +17,8 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
+	"candela/lib/market"
 )
 
 // repeats returns alerts that fire again: compounds and values on minutes, which the bars

@@ -13,13 +13,13 @@ import (
 	"candela/e2e/tape"
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 	"candela/internal/picture/payload"
 	"candela/internal/store/ledger"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 const (
@@ -39,7 +39,7 @@ func leaveAlerts(t *testing.T, home string, made time.Time) map[string]alert.Con
 		t.Fatal(err)
 	}
 	all := map[string]alert.Condition{}
-	for _, def := range indicator.All() {
+	for _, def := range ta.All() {
 		for _, label := range def.Labels() {
 			a := alert.Alert{
 				ID: id.New(made), Owner: oauth.SoleOwner, Created: made, Interval: market.Minute1,

@@ -25,12 +25,12 @@ import (
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/seal"
-	"candela/internal/market"
 	alertstore "candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/statedir"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 // sizes are the numbers of owners that are compared.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/e2e/tape"
-	"candela/internal/analysis/indicator"
+	"candela/lib/ta"
 )
 
 // arguments are those of set_alert.
@@ -124,7 +124,7 @@ func (p *people) planSignal(a *set, rng *rand.Rand, now int64) bool {
 	}
 	a.Symbol = p.symbol(rng.IntN(charted))
 	var found []tape.Signal
-	for _, def := range indicator.All() {
+	for _, def := range ta.All() {
 		if len(def.Signals) == 0 {
 			continue
 		}

@@ -12,13 +12,13 @@ import (
 	client "github.com/alpacahq/alpaca-trade-api-go/v3/alpaca"
 	"github.com/shopspring/decimal"
 
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/id"
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker/alpaca"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // booth starts a fake Alpaca that takes orders at a price of 100, the venue's own

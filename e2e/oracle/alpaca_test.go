@@ -12,8 +12,8 @@ import (
 	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata"
 	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata/stream"
 
-	"candela/internal/market"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
+	"candela/lib/market"
 )
 
 // noon is a Wednesday in New York.

@@ -12,14 +12,14 @@ import (
 	"github.com/adshao/go-binance/v2/common"
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/upstream"
 	"candela/internal/kit/id"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // counter starts a fake Binance that takes orders, somebody else's client of it, and

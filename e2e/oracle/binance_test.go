@@ -13,11 +13,11 @@ import (
 	"github.com/adshao/go-binance/v2/common"
 	"github.com/adshao/go-binance/v2/futures"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/binance"
-	"candela/internal/market/upstream"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/binance"
+	"candela/internal/data/upstream"
 	venue "candela/internal/testkit/fake/binance"
+	"candela/lib/market"
 )
 
 // exchange starts a fake Binance and returns its address and our own reader of it.

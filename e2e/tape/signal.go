@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
 	"candela/internal/serve/tool"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Signal is a signal of an indicator over minutes that an alert waits for.
@@ -70,7 +70,7 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	if values, ok := t.charts[key]; ok {
 		return values
 	}
-	selection, err := indicator.ResolveAlert(name)
+	selection, err := ta.ResolveAlert(name)
 	if err != nil {
 		panic(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // Step is how many seconds lie between two moves of a price.

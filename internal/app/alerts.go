@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
@@ -21,6 +18,9 @@ import (
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
+	"candela/lib/pine"
+	"candela/lib/ta"
 )
 
 // byAlerts names the command in the audit log.
@@ -40,8 +40,8 @@ type ownAlerts interface {
 }
 
 // storedLibrary returns the indicators and scripts of a state directory.
-func storedLibrary(home string) indicator.Library {
-	return indicator.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
+func storedLibrary(home string) ta.Library {
+	return ta.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
 }
 
 // ownedAlerts is what the owner's commands do with alerts.

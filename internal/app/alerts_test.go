@@ -9,12 +9,12 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // The commands about alerts work on the store where no program runs. One record that cannot be read

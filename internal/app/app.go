@@ -12,16 +12,16 @@ import (
 
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/sink"
-	"candela/internal/analysis/indicator"
 	"candela/internal/config"
+	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
-	"candela/internal/kit/fault"
-	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Deps holds what the process provides.
@@ -89,11 +89,11 @@ func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 }
 
 // library has the indicators of the catalogue and the owner's scripts.
-func (rt Runtime) library() indicator.Library {
+func (rt Runtime) library() ta.Library {
 	if rt.shelf == nil {
-		return indicator.Library{}
+		return ta.Library{}
 	}
-	return indicator.Library{Scripts: rt.shelf}
+	return ta.Library{Scripts: rt.shelf}
 }
 
 func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) error {

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/natstest"
+	"candela/lib/fault"
 )
 
 // natsServers are those of all tests that want some.

@@ -5,10 +5,10 @@ import (
 	"io"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // The commands candela approvals, approve and refuse. They need a program that trades, or

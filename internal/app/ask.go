@@ -15,10 +15,10 @@ import (
 
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 const (

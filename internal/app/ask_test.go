@@ -15,10 +15,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // approver is a desk whose orders wait.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"candela/internal/alerting/engine"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/setting"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 )
 
 // bars serves the tools from the market data service. It owns the providers and the

@@ -17,19 +17,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
-	"candela/internal/market/upstream"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/testkit/longtest"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // venue serves sample bars under the name of a venue, as real ones.
@@ -195,8 +195,8 @@ func TestTools_TheLastValueDoesNotDependOnTheRange(t *testing.T) {
 	sums := []string{"obv", "ad", "pvt", "nvi", "pvi", "wad", "drawdown"}
 	values := map[string]map[int]float64{} // by indicator and line, then by bars
 	for _, n := range []int{50, 200, 1000} {
-		for _, def := range indicator.All() {
-			s, err := indicator.Resolve(indicator.Request{Name: def.Name})
+		for _, def := range ta.All() {
+			s, err := ta.Resolve(ta.Request{Name: def.Name})
 			if err != nil {
 				t.Fatal(err)
 			}

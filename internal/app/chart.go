@@ -7,12 +7,12 @@ import (
 	"os"
 	"strings"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
-	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // drawOnce draws the configured chart and writes it to its output.
@@ -59,11 +59,11 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 }
 
 // resolve looks up every name and reports all unknown ones.
-func resolve(l indicator.Library, names []string) ([]tool.NamedIndicator, error) {
+func resolve(l ta.Library, names []string) ([]tool.NamedIndicator, error) {
 	selections := make([]tool.NamedIndicator, 0, len(names))
 	var problems []error
 	for _, name := range names {
-		s, err := l.Resolve(indicator.Request{Name: name})
+		s, err := l.Resolve(ta.Request{Name: name})
 		if err != nil {
 			problems = append(problems, withNames(err))
 			continue
@@ -80,10 +80,10 @@ func resolve(l indicator.Library, names []string) ([]tool.NamedIndicator, error)
 // no list_indicators.
 func withNames(err error) error {
 	e := fault.Of(err)
-	if e == nil || e.Code != indicator.UnknownCode {
+	if e == nil || e.Code != ta.UnknownCode {
 		return err
 	}
-	all := indicator.All()
+	all := ta.All()
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].Name

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/picture/chart"
+	"candela/internal/data/provider"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // shelf is a provider with bars in memory, a small page and a count of calls.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/tool"
+	"candela/lib/fault"
 )
 
 // consoleCharts draws the console's charts with the tool that agents call, so that both see

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/listing"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/listing"
+	"candela/internal/data/marketdata"
 	"candela/internal/serve/console"
+	"candela/lib/market"
 )
 
 // consoleMarket reads prices and symbols for the console's pages.

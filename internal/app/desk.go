@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
@@ -27,6 +25,8 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // accountOwner is to whom the account of an installation belongs, however the owner

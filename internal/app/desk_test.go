@@ -20,11 +20,11 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/lib/fault"
 )
 
 // session is the program with --mcp --trade, and its one client.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/doctor"
 	"candela/internal/store/replica/conn"

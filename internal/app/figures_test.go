@@ -22,8 +22,6 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/console"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -35,6 +33,8 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // figures is an account whose numbers are read in every way that the program has.

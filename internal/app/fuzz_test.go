@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
-	"candela/internal/picture/chart"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/serve/tool"
 	"candela/internal/testkit/longtest"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // one is a venue that has BTCUSDT and nothing else.

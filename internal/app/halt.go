@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/conn"
@@ -24,6 +23,7 @@ import (
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // The commands candela halt and candela resume. They work with and without a running

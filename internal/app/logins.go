@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
 	"candela/internal/store/loginfile"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // maxLocalTokens bounds the clients of one node. A client holds a connection while it works,

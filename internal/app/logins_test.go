@@ -14,11 +14,11 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/store/loginfile"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
+	"candela/lib/fault"
 )
 
 // persistent is a state directory in which servers with --persist-logins are started.

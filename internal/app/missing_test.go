@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/csv"
-	"candela/internal/market/provider/replay"
-	"candela/internal/picture/chart"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/csv"
+	"candela/internal/data/provider/replay"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // callTools returns a function that calls tools of the program.

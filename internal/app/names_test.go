@@ -10,12 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/binance"
-	"candela/internal/market/provider/sample"
-	"candela/internal/picture/chart"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/binance"
+	"candela/internal/data/provider/sample"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // spelled is a venue that takes several spellings of a symbol, as binance does.

@@ -15,12 +15,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/ledger"
@@ -33,6 +31,8 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // clocked measures how long the parts of an order take that are not the program's own:

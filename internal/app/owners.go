@@ -18,13 +18,13 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/config"
 	"candela/internal/kit/bucket"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // ownersDesk carries out an operator's commands about owners.

@@ -14,10 +14,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // storedAlerts are the alerts of a store without an engine.

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // TestStore_IsRefusedInTheOtherMode opens stores that have something of one owner, of many, and of

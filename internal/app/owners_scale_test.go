@@ -21,9 +21,9 @@ import (
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 const (

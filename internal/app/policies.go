@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // policyFile is a policy as it was read.

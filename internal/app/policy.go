@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"candela/internal/config"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
+	"candela/lib/market"
 )
 
 // PolicyError is an unusable policy, with its file.

@@ -17,13 +17,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/provider"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/testkit/fake"
@@ -38,6 +36,8 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // floor is a desk at a broker with the tools before it. Its clients make mistakes.

@@ -18,10 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/trading/broker"
@@ -30,6 +28,8 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/refusals.md and docs/configuration.md")

@@ -20,7 +20,6 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
@@ -36,6 +35,7 @@ import (
 	"candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
+	"candela/lib/fault"
 )
 
 const (

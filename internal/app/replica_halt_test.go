@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/lib/fault"
 )
 
 // elsewhere is the configuration of a command at a machine without a replica.

@@ -10,11 +10,11 @@ import (
 
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/oidc"
+	"candela/lib/fault"
 )
 
 // signIn signs a person in at a replica and returns the token of a client, or the status of the

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
+	"candela/lib/fault"
 )
 
 // methodPolicy is the call that puts the policy of a replica's file in force there.

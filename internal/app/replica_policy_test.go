@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
+	"candela/lib/fault"
 )
 
 // writePolicy writes the policy of a state directory.

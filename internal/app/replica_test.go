@@ -14,7 +14,6 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
@@ -22,6 +21,7 @@ import (
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 	"candela/internal/testkit/porttest"
+	"candela/lib/fault"
 )
 
 // replica is one of several programs that share servers.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/picture/chart"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/fault"
 )
 
 // Research is the answer of a research tool to a command.

@@ -19,11 +19,11 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/csv"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/csv"
 	"candela/internal/research/replay"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // walkStart is when the prices of the replay begin. They are played from some days later on.
@@ -173,10 +173,10 @@ func walkBars(t *testing.T, dir string, n int) *market.Bars {
 func expected(t *testing.T, c alert.Condition, bars *market.Bars, from time.Time) (out []fire) {
 	t.Helper()
 	a := alert.Alert{Interval: market.Minute1, Condition: c}
-	if err := a.Normalize(indicator.Library{}); err != nil {
+	if err := a.Normalize(ta.Library{}); err != nil {
 		t.Fatal(err)
 	}
-	rule := replay.New(indicator.Library{}, a, market.Calendar{}, market.Facts{})
+	rule := replay.New(ta.Library{}, a, market.Calendar{}, market.Facts{})
 	for i := bars.Search(from.Unix()); i < bars.Len(); i++ {
 		seen := bars.Slice(0, i+1)
 		v := rule.Last(&seen)

@@ -12,10 +12,10 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/testkit/porttest"
+	"candela/lib/fault"
 )
 
 // pings reports whether a token is good at a server.

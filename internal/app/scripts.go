@@ -1,10 +1,10 @@
 package app
 
 import (
-	"candela/internal/analysis/pine"
 	"candela/internal/config"
 	"candela/internal/kit/budget"
 	"candela/internal/store/scripts"
+	"candela/lib/pine"
 )
 
 // Bytes that scripts may hold: all of the process, of charts, back-tests, scans and alerts together, and those of one

@@ -19,10 +19,10 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/operate/control"
 	"candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
+	"candela/lib/fault"
 )
 
 // shortDir returns a folder whose path leaves room for a socket in it.

@@ -8,8 +8,8 @@ import (
 
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/deskproxy"
+	"candela/lib/fault"
 )
 
 // receivers returns the configured receivers of alerts.

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	fakebinance "candela/internal/testkit/fake/binance"
+	"candela/lib/fault"
 )
 
 const webhookSecret = "a-secret-of-the-webhook"

@@ -16,7 +16,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
@@ -24,6 +23,7 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // past is a paper account that has traded for long.

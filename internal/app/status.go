@@ -14,11 +14,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/store"
@@ -27,6 +24,9 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // statusWait limits the wait for prices. It is shorter than the control socket's timeout.
@@ -244,7 +244,7 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 }
 
 // readStore adds the contents of a store to s.
-func readStore(ctx context.Context, from store.Store, library indicator.Library, haltFile string, s *control.Status) error {
+func readStore(ctx context.Context, from store.Store, library ta.Library, haltFile string, s *control.Status) error {
 	usable := alert.NewIndexOf(library)
 	for a, err := range from.Alerts(ctx) {
 		if err != nil && a.ID == "" {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakeyahoo "candela/internal/testkit/fake/yahoo"

@@ -9,11 +9,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/serve/tool"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // namesWithin limits the time to resolve the symbols of a filter.

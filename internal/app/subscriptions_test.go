@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
-	"candela/internal/picture/chart"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
 )
 
 // enumerated is a venue with a list that lacks most of what it has.

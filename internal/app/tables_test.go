@@ -15,15 +15,15 @@ import (
 	"time"
 
 	"candela/internal/config"
+	"candela/internal/data/provider"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/operate/doctor"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/fake/fakes"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // toyVenue is a venue as its package would declare it.

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/tool"
 	fakebinance "candela/internal/testkit/fake/binance"
 	fakeyahoo "candela/internal/testkit/fake/yahoo"
 	"candela/internal/testkit/porttest"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // listed returns the names of the tools in an answer to tools/list.

@@ -15,16 +15,16 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/analysis/indicator"
 	"candela/internal/config"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // live serves sample bars as a venue does, over REST and as they form.
@@ -136,12 +136,12 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 			}
 			time.Sleep(51 * time.Second)                                                                // and what it needed is followed for a minute more
 			time.Sleep(time.Until(time.Unix((time.Now().Unix()/4+1)*4, 0).Add(100 * time.Millisecond))) // both have the newest price
-			for _, def := range indicator.All() {
-				s, err := indicator.Resolve(indicator.Request{Name: def.Name})
+			for _, def := range ta.All() {
+				s, err := ta.Resolve(ta.Request{Name: def.Name})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s.Stream(indicator.Env{Interval: market.Minute1}) == nil || historyOf(t, def.Name) > kept {
+				if s.Stream(ta.Env{Interval: market.Minute1}) == nil || historyOf(t, def.Name) > kept {
 					continue
 				}
 				q := tool.ChartRequest{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.NamedIndicator{{Name: def.Name, Selection: s}}}
@@ -162,7 +162,7 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 				compared++
 			}
 		}
-		if compared < len(indicator.All()) {
+		if compared < len(ta.All()) {
 			t.Errorf("%d comparisons", compared)
 		}
 	})
@@ -172,12 +172,12 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 // alert on it. Some need more than others leave in the engine: a year of days, say.
 func historyOf(t *testing.T, name string) int {
 	t.Helper()
-	s, err := indicator.Resolve(indicator.Request{Name: name})
+	s, err := ta.Resolve(ta.Request{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stable := s.Warmup(indicator.Env{Interval: market.Minute1})
-	return indicator.History{Interval: market.Minute1, Shown: 200, Stable: stable}.Len()
+	_, stable := s.Warmup(ta.Env{Interval: market.Minute1})
+	return ta.History{Interval: market.Minute1, Shown: 200, Stable: stable}.Len()
 }
 
 // bitsOf writes everything that a chart shows, numbers by their bits.
@@ -219,7 +219,7 @@ func TestTrade_AnAlertHasTheValueOfTheChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), live{sample.New(sample.Config{Seed: 6, Now: time.Now})})
 		defer stop()
-		for _, def := range indicator.All() {
+		for _, def := range ta.All() {
 			for _, label := range def.Labels() {
 				if _, err := tr.engine.Set(t.Context(), localCaller(), onSignal(market.Minute1, def.Name, label)); err != nil {
 					t.Fatal(err)
@@ -257,7 +257,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	if err := json.Unmarshal(data, &n); err != nil {
 		t.Fatal(err)
 	}
-	s, err := indicator.ResolveAlert(n.Condition.Indicator)
+	s, err := ta.ResolveAlert(n.Condition.Indicator)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,13 @@ import (
 	"candela/internal/kit/fair"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/chartapp"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/resource"
 	"candela/internal/serve/stdio"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
 )
 
 // instructions returns the server instructions for the model. Clients add them to the

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
@@ -19,6 +18,7 @@ import (
 	fakecoinbase "candela/internal/testkit/fake/coinbase"
 	fakekraken "candela/internal/testkit/fake/kraken"
 	fakeyahoo "candela/internal/testkit/fake/yahoo"
+	"candela/lib/chart"
 )
 
 // fakeVenues are the venues as the product reaches them: over HTTP, by configuration.

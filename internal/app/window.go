@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/resource"
 	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // window holds the tools of a process that a client started on stdio with --trade. Its

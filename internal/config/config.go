@@ -12,7 +12,7 @@ import (
 	"candela/internal/kit/ipkind"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Config is the checked configuration. Only Load makes one; it

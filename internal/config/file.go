@@ -15,9 +15,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
+	"candela/lib/fault"
 )
 
 // maxFileBytes bounds what is read into memory; a real file has a few hundred.

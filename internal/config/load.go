@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
+	"candela/lib/fault"
 )
 
 // FileName is the name of the configuration file in the state directory.

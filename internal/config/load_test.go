@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // load runs Load with a fresh state directory that holds file.

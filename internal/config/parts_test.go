@@ -3,15 +3,15 @@ package config
 import (
 	"errors"
 
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/alpaca"
+	"candela/internal/data/provider/binance"
+	"candela/internal/data/provider/coinbase"
+	"candela/internal/data/provider/csv"
+	"candela/internal/data/provider/kraken"
+	"candela/internal/data/provider/replay"
+	"candela/internal/data/provider/yahoo"
 	"candela/internal/kit/setting"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/alpaca"
-	"candela/internal/market/provider/binance"
-	"candela/internal/market/provider/coinbase"
-	"candela/internal/market/provider/csv"
-	"candela/internal/market/provider/kraken"
-	"candela/internal/market/provider/replay"
-	"candela/internal/market/provider/yahoo"
 )
 
 // parts returns the venues, and brokers and sinks as they are declared in packages above

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
+	"candela/lib/fault"
 )
 
 // rule ties settings together. It is checked only in its modes, and only when

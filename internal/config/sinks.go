@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
+	"candela/lib/fault"
 )
 
 // sinkSettings are the lines of the table about who else hears of alerts.

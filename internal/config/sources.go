@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // parseArgs reads flags: --name value, --name=value, and --name alone for a

@@ -9,7 +9,7 @@ import (
 
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // value reads and writes one field of a Config as text.

@@ -11,9 +11,9 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
+	"candela/internal/data/provider"
 	"candela/internal/kit/meter"
 	"candela/internal/kit/principal"
-	"candela/internal/market/provider"
 	"candela/internal/trading/desk"
 )
 

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/testkit/dnstest"
+	"candela/lib/fault"
 )
 
 // site is an HTTPS server whose name is client.example.

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"candela/internal/kit/bucket"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/ipkind"
 	"candela/internal/kit/lru"
+	"candela/lib/fault"
 )
 
 // Limits of fetches.

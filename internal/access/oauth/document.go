@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/internal/access/cimd"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Documents fetches the metadata of clients whose ids are URLs.

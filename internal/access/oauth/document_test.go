@@ -13,7 +13,7 @@ import (
 	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 const documentID = "https://client.example/oauth/client.json"

@@ -16,7 +16,7 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // TestFlow_XOAuth2 lets golang.org/x/oauth2 talk to the server over a socket, with

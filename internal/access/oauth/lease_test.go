@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // keep puts a token into a store, by way of a code.

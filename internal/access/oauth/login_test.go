@@ -9,7 +9,7 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 func TestConsent_SecondVisitNoPassphrase(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // maxBody bounds a request's body, in bytes.

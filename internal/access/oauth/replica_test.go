@@ -11,8 +11,8 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // replicas returns servers that share a store.

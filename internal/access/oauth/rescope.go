@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Rescopes reports whether the scope of a live token can be changed. Where the replicas share

@@ -26,9 +26,9 @@ import (
 	"time"
 
 	"candela/internal/access/door"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/lograte"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Trading is the kind of trading that clients can be granted; the consent page shows it.

@@ -9,8 +9,8 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
 	"candela/internal/testkit/fake/oidc"
+	"candela/lib/fault"
 )
 
 func signOut(s *Scene, token string) Response {

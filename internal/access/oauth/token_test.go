@@ -13,8 +13,8 @@ import (
 
 	"candela/internal/access/oauth"
 	. "candela/internal/access/oauth/oauthtest" //nolint:revive // see scene_test.go
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 const postClient = `{"redirect_uris":["` + Redirect + `"],"token_endpoint_auth_method":"client_secret_post"}`

@@ -13,7 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Default is the name of the plan of owners who have no other. A file may change its limits.

@@ -13,11 +13,11 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 const (
@@ -245,21 +245,21 @@ func BenchmarkIndex_TickFires(b *testing.B) {
 type signals struct {
 	index     *alert.Index
 	need      alert.Dependency
-	streams   map[string]*indicator.Stream
+	streams   map[string]*ta.Stream
 	names     map[string]string // of the parameter set of each alert
 	evaluated int
 }
 
 func newSignals(tb testing.TB, n int) *signals {
 	tb.Helper()
-	s := &signals{index: alert.NewIndex(), need: alert.Dependency{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*indicator.Stream), names: make(map[string]string)}
+	s := &signals{index: alert.NewIndex(), need: alert.Dependency{Instrument: btc, Interval: market.Hour4}, streams: make(map[string]*ta.Stream), names: make(map[string]string)}
 	for i := range sets {
-		selection, err := indicator.Resolve(indicator.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage(strconv.Itoa(i + 2))}})
+		selection, err := ta.Resolve(ta.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage(strconv.Itoa(i + 2))}})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		s.index.Define("rsi-"+strconv.Itoa(i), selection)
-		s.streams[selection.Key()] = selection.Stream(indicator.Env{Interval: market.Hour4})
+		s.streams[selection.Key()] = selection.Stream(ta.Env{Interval: market.Hour4})
 	}
 	for i := range n {
 		a := signal("rsi-"+strconv.Itoa(i%sets), rsiSignals()[i/sets%2])

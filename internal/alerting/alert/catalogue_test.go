@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // restless are bars that trend, turn, jump and rest, so that rare signals come too.
@@ -43,7 +43,7 @@ func TestCatalogue_EverySignalThatCanBeSetFires(t *testing.T) {
 	t.Parallel()
 	bars, candles := restless(30_000), madeCandles(t)
 	set := 0
-	for _, def := range indicator.All() {
+	for _, def := range ta.All() {
 		for _, label := range def.Labels() {
 			index := alert.NewIndex()
 			a := waiting(def.Name, label)
@@ -113,15 +113,15 @@ func replay(t *testing.T, index *alert.Index, a alert.Alert, bars *market.Bars) 
 
 // signalsOf streams the bars, or computes them at once where the indicator has no
 // stream, and returns the signals in the order in which bars confirmed them.
-func signalsOf(s *indicator.Selection, i market.Interval, bars *market.Bars) []indicator.Signal {
-	env := indicator.Env{Interval: i}
+func signalsOf(s *ta.Selection, i market.Interval, bars *market.Bars) []ta.Signal {
+	env := ta.Env{Interval: i}
 	stream := s.Stream(env)
 	if stream == nil {
-		all := s.Compute(indicator.Input{Env: env, Bars: bars}).Signals
-		slices.SortStableFunc(all, func(x, y indicator.Signal) int { return x.Confirmed - y.Confirmed })
+		all := s.Compute(ta.Input{Env: env, Bars: bars}).Signals
+		slices.SortStableFunc(all, func(x, y ta.Signal) int { return x.Confirmed - y.Confirmed })
 		return all
 	}
-	var all []indicator.Signal
+	var all []ta.Signal
 	for k := range bars.Len() {
 		all = append(all, stream.Step(bars.At(k)).Signals...)
 	}

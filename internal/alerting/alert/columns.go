@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"sort"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Columns are the rows of an indicator at many bars.
@@ -126,7 +126,7 @@ func (v *Verdicts) prices(number int) []float64 {
 	case "volume":
 		return v.bars.V
 	default:
-		price, out := indicator.Price(name), make([]float64, v.bars.Len())
+		price, out := ta.Price(name), make([]float64, v.bars.Len())
 		for i := range out {
 			out[i] = price(v.bars.At(i))
 		}

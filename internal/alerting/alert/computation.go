@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Bounds of what the alerts of one owner make the engine compute. A computation is an
@@ -131,6 +131,6 @@ func tooMuch(n, limit int, what string) error {
 
 // isWhole reports whether an indicator computes all bars for each value. A script does not; it is not
 // compiled to find that out.
-func isWhole(s *indicator.Selection, n Dependency) bool {
-	return s.Def.Version == "" && s.Stream(indicator.Env{Interval: n.Interval}) == nil
+func isWhole(s *ta.Selection, n Dependency) bool {
+	return s.Def.Version == "" && s.Stream(ta.Env{Interval: n.Interval}) == nil
 }

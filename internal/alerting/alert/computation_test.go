@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // onLine returns an alert on a line of an indicator of 1m bars.
@@ -21,7 +21,7 @@ func onLine(tb testing.TB, name, params string) alert.Alert {
 		Type: alert.Value, Op: alert.Greater,
 		Left: alert.Operand{Indicator: name, Params: params}, Right: alert.Operand{Number: dec("30")},
 	}
-	if err := a.Normalize(indicator.Library{}); err != nil {
+	if err := a.Normalize(ta.Library{}); err != nil {
 		tb.Fatal(err)
 	}
 	return a

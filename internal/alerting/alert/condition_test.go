@@ -10,9 +10,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func dec(text string) decimal.Decimal { return decimal.RequireFromString(text) }
@@ -68,7 +68,7 @@ func TestDescribe_ExplainsEveryKind(t *testing.T) {
 	seen := make(map[alert.Type]bool)
 	for want, a := range kinds() {
 		a.Symbol = market.Symbol{Name: "BTCUSDT"}
-		if err := a.Normalize(indicator.Library{}); err != nil {
+		if err := a.Normalize(ta.Library{}); err != nil {
 			t.Errorf("%s: %v", want, err)
 			continue
 		}
@@ -85,7 +85,7 @@ func TestDescribe_ExplainsEveryKind(t *testing.T) {
 func TestCondition_ReadsWhatItWrites(t *testing.T) {
 	t.Parallel()
 	for name, a := range kinds() {
-		if err := a.Normalize(indicator.Library{}); err != nil {
+		if err := a.Normalize(ta.Library{}); err != nil {
 			t.Fatal(err)
 		}
 		data, err := json.Marshal(a.Condition)
@@ -119,7 +119,7 @@ func TestKey_IsEqualForEqualConditions(t *testing.T) {
 		keys := make(map[string]bool)
 		for _, c := range group {
 			a := alert.Alert{Interval: market.Hour1, Condition: c}
-			if err := a.Normalize(indicator.Library{}); err != nil {
+			if err := a.Normalize(ta.Library{}); err != nil {
 				t.Fatal(err)
 			}
 			keys[a.Condition.Key()] = true
@@ -182,7 +182,7 @@ func TestNormalize_RefusesWhatCannotBe(t *testing.T) {
 
 func refused(t *testing.T, a alert.Alert, field string) {
 	t.Helper()
-	err := a.Normalize(indicator.Library{})
+	err := a.Normalize(ta.Library{})
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -194,11 +194,11 @@ func refused(t *testing.T, a alert.Alert, field string) {
 func TestNormalize_TakesTheIntervalOfAnIndicator(t *testing.T) {
 	t.Parallel()
 	a := alert.Alert{Condition: rsiBelow(`{"interval":"1d","length":14}`, "30")}
-	if err := a.Normalize(indicator.Library{}); err != nil || a.Interval != market.Day1 || a.Condition.Left.Params != "" {
+	if err := a.Normalize(ta.Library{}); err != nil || a.Interval != market.Day1 || a.Condition.Left.Params != "" {
 		t.Errorf("got %v %+v, error %v", a.Interval, a.Condition.Left, err)
 	}
 	before := a
-	if err := a.Normalize(indicator.Library{}); err != nil || !reflect.DeepEqual(a, before) {
+	if err := a.Normalize(ta.Library{}); err != nil || !reflect.DeepEqual(a, before) {
 		t.Errorf("normalized twice: %+v, error %v", a, err)
 	}
 	if !strings.Contains(a.Describe(), "on 1d") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Dependency is what an alert needs: the bars of an interval, or only the price if
@@ -36,8 +36,8 @@ func (b *Index) ActiveOn(n Dependency) int {
 // Groups yields the indicators to evaluate when a bar of n closes, ordered by the key of
 // their selection. Each is yielded once, however many active alerts depend on it. During
 // the iteration the index may be changed by FireSignal only.
-func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
-	return func(yield func(string, *indicator.Selection) bool) {
+func (b *Index) Groups(n Dependency) iter.Seq2[string, *ta.Selection] {
+	return func(yield func(string, *ta.Selection) bool) {
 		w := b.dependencies[n]
 		if w == nil {
 			return
@@ -51,8 +51,8 @@ func (b *Index) Groups(n Dependency) iter.Seq2[string, *indicator.Selection] {
 }
 
 // Ticking yields the indicators of n that alerts compare while a bar forms.
-func (b *Index) Ticking(n Dependency) iter.Seq2[string, *indicator.Selection] {
-	return func(yield func(string, *indicator.Selection) bool) {
+func (b *Index) Ticking(n Dependency) iter.Seq2[string, *ta.Selection] {
+	return func(yield func(string, *ta.Selection) bool) {
 		w := b.dependencies[n]
 		if w == nil {
 			return
@@ -89,7 +89,7 @@ type dependents struct {
 // indicatorGroup is an indicator over the bars of an interval.
 type indicatorGroup struct {
 	key       string
-	selection *indicator.Selection
+	selection *ta.Selection
 	active    int
 	queues    []*queue // one per signal with alerts; a handful
 	refs      int      // queues of extended alerts that use it
@@ -235,7 +235,7 @@ type Selections struct {
 }
 
 // find resolves an indicator, or returns what it has resolved before.
-func (k *Selections) find(l indicator.Library, name, params string) (selected, error) {
+func (k *Selections) find(l ta.Library, name, params string) (selected, error) {
 	if k == nil {
 		return selectSource(l, name, params)
 	}

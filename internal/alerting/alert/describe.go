@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/indicator"
+	"candela/lib/ta"
 )
 
 // Describe explains the alert in one sentence, such as "RSI(14) of BTCUSDT on 1h closes
@@ -107,7 +107,7 @@ func (o Op) verb(is string, onTick bool) string {
 func (o *Operand) text() string {
 	switch {
 	case o.Indicator != "":
-		found, err := selectSource(indicator.Library{}, o.Indicator, o.Params)
+		found, err := selectSource(ta.Library{}, o.Indicator, o.Params)
 		if err != nil {
 			return o.Line + " of " + unversioned(o.Indicator)
 		}
@@ -123,7 +123,7 @@ func (o *Operand) text() string {
 
 // label names an indicator with its parameters.
 func label(name, params string) string {
-	found, err := selectSource(indicator.Library{}, name, params)
+	found, err := selectSource(ta.Library{}, name, params)
 	if err != nil {
 		return unversioned(name) // a script, or of another version of candela
 	}

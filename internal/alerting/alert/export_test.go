@@ -4,13 +4,13 @@ import (
 	"iter"
 	"time"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/principal"
+	"candela/lib/ta"
 )
 
 // Define lets alerts name a selection that has other parameters than the
 // catalogue's defaults, which conditions cannot carry yet.
-func (b *Index) Define(name string, s *indicator.Selection) {
+func (b *Index) Define(name string, s *ta.Selection) {
 	b.selections[name] = selected{s.Key(), s, s.Outputs()}
 }
 

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // moment is a bar with what the indicators say of it.
@@ -203,9 +203,9 @@ func (m *extended) moment(t *rapid.T) *moment {
 }
 
 // row returns an indicator at two moments as the index reads it.
-func (m *extended) row(s *indicator.Selection, now, before *moment) alert.Row {
+func (m *extended) row(s *ta.Selection, now, before *moment) alert.Row {
 	outputs := s.Outputs()
-	last := slices.MaxFunc(outputs, func(a, b indicator.Output) int { return a.Column - b.Column })
+	last := slices.MaxFunc(outputs, func(a, b ta.Output) int { return a.Column - b.Column })
 	r := alert.Row{Values: make([]float64, last.Column+1), Prev: make([]float64, last.Column+1)}
 	for _, o := range outputs {
 		r.Values[o.Column] = m.value(s, o.Label, now, len(m.moments))
@@ -213,13 +213,13 @@ func (m *extended) row(s *indicator.Selection, now, before *moment) alert.Row {
 	}
 	if s.Def.Name == "macd" {
 		for _, label := range now.signals {
-			r.Signals = append(r.Signals, indicator.Signal{Label: label, Y: 7})
+			r.Signals = append(r.Signals, ta.Signal{Label: label, Y: 7})
 		}
 	}
 	return r
 }
 
-func (m *extended) value(s *indicator.Selection, label string, at *moment, n int) float64 {
+func (m *extended) value(s *ta.Selection, label string, at *moment, n int) float64 {
 	if at == nil {
 		return math.NaN()
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // trigger is a price move or a signal that may fire alerts of a queue.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestFirePrice_FiresWhatThePriceReached(t *testing.T) {

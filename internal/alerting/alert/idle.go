@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
 )
 
 // The reasons for which nothing evaluates a stored alert.

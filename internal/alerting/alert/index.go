@@ -10,10 +10,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // MaxPerOwner bounds the active alerts of one owner.
@@ -38,7 +38,7 @@ type Index struct {
 	dependencies map[Dependency]*dependents
 	queues       []*queue
 	freeQueues   []uint32
-	library      indicator.Library
+	library      ta.Library
 	selections   map[string]selected // by name and parameters
 	shared       *Selections         // of a probe; nil for none
 
@@ -61,10 +61,10 @@ type list struct {
 }
 
 // NewIndex returns an empty index of alerts on indicators of the catalogue.
-func NewIndex() *Index { return NewIndexOf(indicator.Library{}) }
+func NewIndex() *Index { return NewIndexOf(ta.Library{}) }
 
 // NewIndexOf returns an empty index of alerts on indicators of a library.
-func NewIndexOf(l indicator.Library) *Index {
+func NewIndexOf(l ta.Library) *Index {
 	b := &Index{
 		library:       l,
 		free:          noSlot,
@@ -161,7 +161,7 @@ func (b *Index) checkCondition(a *Alert) error {
 		if err != nil {
 			return err
 		}
-		return indicator.CheckSignal(s.selection.Def, c.Signal)
+		return ta.CheckSignal(s.selection.Def, c.Signal)
 	default:
 	}
 	return errors.New("alert of no known type")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/strictjson"
+	"candela/lib/ta"
 )
 
 // A condition in JSON is one object: its type and its fields, named as in the arguments of
@@ -208,7 +208,7 @@ func parseSource(raw json.RawMessage) (name, params string, err error) {
 // Key is equal for conditions that are true at the same bars, however a client wrote them.
 // The condition must be normalized.
 func (c *Condition) Key() string {
-	return c.key(func(name, params string) (selected, error) { return selectSource(indicator.Library{}, name, params) })
+	return c.key(func(name, params string) (selected, error) { return selectSource(ta.Library{}, name, params) })
 }
 
 // resolver resolves an indicator by its name and parameters.

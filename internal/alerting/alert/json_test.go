@@ -13,7 +13,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/id"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestFiring_AppendJSON(t *testing.T) {

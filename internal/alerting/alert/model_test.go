@@ -8,7 +8,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // model is the index as anyone would write it first: one slice, searched from

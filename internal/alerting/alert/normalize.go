@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Normalize checks what a client may say of an alert and brings it to one form: names as
 // the catalogue has them, lines that were left out, an interval that an indicator names.
 // Equal conditions are equal afterwards. The engine calls it before it creates an alert.
-func (a *Alert) Normalize(l indicator.Library) error {
+func (a *Alert) Normalize(l ta.Library) error {
 	n := normalizer{library: l, interval: a.Interval}
 	if err := n.condition(&a.Condition, "condition"); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (a *Alert) Normalize(l indicator.Library) error {
 		return err
 	}
 	if a.OnTick && a.Condition.Left.Indicator != "" {
-		if s, err := selectSource(l, a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(indicator.Env{Interval: a.Interval}) == nil {
+		if s, err := selectSource(l, a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(ta.Env{Interval: a.Interval}) == nil {
 			return fault.Field("on", "tick", "close for "+a.Condition.Left.Indicator+", which computes all bars for each value")
 		}
 	}
@@ -77,7 +77,7 @@ func (a *Alert) normalizeRepeat() error {
 
 // normalizer normalizes a condition and finds the interval that it names.
 type normalizer struct {
-	library  indicator.Library
+	library  ta.Library
 	interval market.Interval
 	member   bool // of All or Any
 	scripts  []usedScript
@@ -86,7 +86,7 @@ type normalizer struct {
 // usedScript is a script and the argument that names it.
 type usedScript struct {
 	field     string
-	selection *indicator.Selection
+	selection *ta.Selection
 }
 
 // use takes what a source of the condition names.
@@ -160,7 +160,7 @@ func (n *normalizer) signal(c *Condition, field string) error {
 	if err := n.use(found, interval, field+".indicator"); err != nil {
 		return err
 	}
-	return indicator.CheckSignal(found.selection.Def, c.Signal)
+	return ta.CheckSignal(found.selection.Def, c.Signal)
 }
 
 // setInterval makes the interval that an indicator names that of the alert. The members of

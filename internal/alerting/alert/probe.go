@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Probe evaluates a condition over past bars, without an alert. The engine uses it to say
@@ -19,10 +19,10 @@ type Probe struct {
 }
 
 // NewProbe returns a probe of the condition of a normalized alert on bars.
-func NewProbe(l indicator.Library, a *Alert) *Probe { return NewProbeOf(l, nil, a) }
+func NewProbe(l ta.Library, a *Alert) *Probe { return NewProbeOf(l, nil, a) }
 
 // NewProbeOf is NewProbe with indicators of the library that were resolved before.
-func NewProbeOf(l indicator.Library, known *Selections, a *Alert) *Probe {
+func NewProbeOf(l ta.Library, known *Selections, a *Alert) *Probe {
 	b := NewIndexOf(l)
 	b.shared = known
 	w := &dependents{dependency: a.Dependency()}
@@ -35,7 +35,7 @@ func NewProbeOf(l indicator.Library, known *Selections, a *Alert) *Probe {
 }
 
 // Groups yields the indicators that the condition needs.
-func (p *Probe) Groups() iter.Seq2[string, *indicator.Selection] {
+func (p *Probe) Groups() iter.Seq2[string, *ta.Selection] {
 	return p.index.Groups(p.w.dependency)
 }
 

@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // machine runs an index and the model side by side. Few symbols, thresholds and
@@ -119,7 +119,7 @@ func (m *machine) signal(t *rapid.T) {
 	n := alert.Dependency{Instrument: symbols.Draw(t, "symbol"), Interval: intervals.Draw(t, "interval")}
 	name, label := indicators.Draw(t, "indicator"), labels.Draw(t, "label")
 	closed := m.now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "age")) * 30 * time.Second)
-	selection, err := indicator.ResolveAlert(name)
+	selection, err := ta.ResolveAlert(name)
 	if err != nil {
 		t.Fatal(err)
 	}

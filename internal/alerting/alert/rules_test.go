@@ -10,10 +10,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func TestFirePrice_AlreadyTrueFiresAtOnce(t *testing.T) {
@@ -277,7 +277,7 @@ func TestParseType(t *testing.T) {
 // keyOf returns the key of an indicator with the catalogue's defaults.
 func keyOf(tb testing.TB, name string) string {
 	tb.Helper()
-	s, err := indicator.ResolveAlert(name)
+	s, err := ta.ResolveAlert(name)
 	if err != nil {
 		tb.Fatal(err)
 	}

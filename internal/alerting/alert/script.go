@@ -5,16 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Scripts are evaluated beside the engine's loop, so their rows come later than those of other
 // indicators. The alerts on a script fire when its row is there; no other alert waits for it.
 
 // UsesScript reports whether a script computes an indicator, or what it is computed from.
-func UsesScript(s *indicator.Selection) bool {
+func UsesScript(s *ta.Selection) bool {
 	for ; s != nil; s = s.Inner {
 		if s.Def.Version != "" {
 			return true

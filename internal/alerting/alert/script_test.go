@@ -7,25 +7,25 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/ta"
 )
 
 // shelf is a library of scripts by name.
-type shelf map[string]*indicator.Def
+type shelf map[string]*ta.Def
 
-func (s shelf) Script(name string) (*indicator.Def, error) {
+func (s shelf) Script(name string) (*ta.Def, error) {
 	name, _, _ = strings.Cut(name, "@")
 	return s[name], nil
 }
-func (s shelf) Inline(string) (*indicator.Def, error) { return nil, nil }
-func (s shelf) Stored() []*indicator.Def              { return nil }
-func (s shelf) Pin(*indicator.Def) error              { return nil }
+func (s shelf) Inline(string) (*ta.Def, error) { return nil, nil }
+func (s shelf) Stored() []*ta.Def              { return nil }
+func (s shelf) Pin(*ta.Def) error              { return nil }
 
 // scripts compiles scripts, each the body of an indicator.
-func scripts(tb testing.TB, bodies map[string]string) indicator.Library {
+func scripts(tb testing.TB, bodies map[string]string) ta.Library {
 	tb.Helper()
 	all := shelf{}
 	for name, body := range bodies {
@@ -36,7 +36,7 @@ func scripts(tb testing.TB, bodies map[string]string) indicator.Library {
 		def.Version = "0123456789ab"
 		all[name] = def
 	}
-	return indicator.Library{Scripts: all}
+	return ta.Library{Scripts: all}
 }
 
 func onScript(name, params string, interval market.Interval) alert.Alert {

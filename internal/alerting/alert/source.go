@@ -5,27 +5,27 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // selected is an indicator of the catalogue with the key of its selection and what a
 // condition can compare.
 type selected struct {
 	key       string
-	selection *indicator.Selection
-	outputs   []indicator.Output
+	selection *ta.Selection
+	outputs   []ta.Output
 }
 
 // selectSource resolves an indicator as alerts use it: with the given parameters, and with
 // all other switches on, so that every signal can occur.
-func selectSource(l indicator.Library, name, params string) (selected, error) {
+func selectSource(l ta.Library, name, params string) (selected, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return selected{}, err
 	}
-	s, err := l.ResolveAlertRequest(indicator.Request{Name: name, Params: given})
+	s, err := l.ResolveAlertRequest(ta.Request{Name: name, Params: given})
 	if err != nil {
 		return selected{}, err
 	}
@@ -56,7 +56,7 @@ func FormatParams(given map[string]json.RawMessage) (string, error) {
 
 // source is an indicator that a condition names.
 type source struct {
-	library      indicator.Library
+	library      ta.Library
 	name, params *string
 	field        string
 }
@@ -87,7 +87,7 @@ func (s source) normalize() (selected, market.Interval, error) {
 	}
 	*s.name = strings.ToLower(strings.TrimSpace(*s.name))
 	if d := found.selection.Def; d.Version != "" {
-		if d.Name == indicator.InlineName {
+		if d.Name == ta.InlineName {
 			return selected{}, 0, fault.Field(s.field, d.Name, "a stored script: save it with save_script, then use its name")
 		}
 		*s.name = d.Pinned()
@@ -120,9 +120,9 @@ func (s source) takeInterval(given map[string]json.RawMessage) (market.Interval,
 
 // checkBars rejects an indicator that needs more than the bars of the alert's symbol,
 // because an engine has no other, and one that computes all bars at once.
-func (s source) checkBars(found *indicator.Selection) error {
-	whole, ok := found.Instance.(indicator.Needs)
-	if found.Def.Kind == indicator.External || ok && len(whole.Needs()) > 0 {
+func (s source) checkBars(found *ta.Selection) error {
+	whole, ok := found.Instance.(ta.Needs)
+	if found.Def.Kind == ta.External || ok && len(whole.Needs()) > 0 {
 		return fault.Field(s.field, found.Def.Name, "an indicator computed from the bars of the symbol; an alert has no "+found.Def.Name+" data")
 	}
 	if ok {
@@ -179,7 +179,7 @@ func (c *Condition) Scripts() []string {
 }
 
 // Pin keeps the scripts of a normalized condition for as long as an alert may use them.
-func (c *Condition) Pin(l indicator.Library) error {
+func (c *Condition) Pin(l ta.Library) error {
 	for _, name := range c.Scripts() {
 		d, err := l.Find(name)
 		if err != nil {

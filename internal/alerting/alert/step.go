@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // SetRow gives the values of an indicator at the bar that closes at a time, or at the

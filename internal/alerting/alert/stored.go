@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // checkExtended checks that a stored alert can be evaluated. A client's was checked by
@@ -38,7 +38,7 @@ func (b *Index) checkStored(c *Condition) error {
 		if err != nil {
 			return err
 		}
-		return indicator.CheckSignal(s.selection.Def, c.Signal)
+		return ta.CheckSignal(s.selection.Def, c.Signal)
 	case Value:
 		return b.checkComparison(c, field)
 	case PercentChange:

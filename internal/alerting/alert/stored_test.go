@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestAdd_RefusesStoredConditionsThatCannotBeEvaluated(t *testing.T) {

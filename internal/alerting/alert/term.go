@@ -4,15 +4,15 @@ import (
 	"math"
 	"slices"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Row is what an indicator has at a bar: its values at that bar and the one before, by
 // column, and the signals that the bar confirms.
 type Row struct {
 	Values, Prev []float64
-	Signals      []indicator.Signal
+	Signals      []ta.Signal
 }
 
 // frame is a bar at which conditions are evaluated, and the one before it. The rows of the
@@ -68,7 +68,7 @@ func priceOf(b *market.Bar, n int) float64 {
 	if name == "volume" {
 		return b.V
 	}
-	return indicator.Price(name)(*b)
+	return ta.Price(name)(*b)
 }
 
 // termOf returns the term of an operand. The operand was checked.

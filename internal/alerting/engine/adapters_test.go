@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/alpaca"
-	"candela/internal/market/provider/binance"
-	"candela/internal/market/provider/coinbase"
-	"candela/internal/market/provider/kraken"
-	"candela/internal/market/provider/yahoo"
-	"candela/internal/market/upstream"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/alpaca"
+	"candela/internal/data/provider/binance"
+	"candela/internal/data/provider/coinbase"
+	"candela/internal/data/provider/kraken"
+	"candela/internal/data/provider/yahoo"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -21,6 +20,7 @@ import (
 	fakekraken "candela/internal/testkit/fake/kraken"
 	fakeyahoo "candela/internal/testkit/fake/yahoo"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 // TestEngine_OverEveryVenue sets alerts on the real adapters over their fake venues,

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // maxPriceReads bounds the reads of the price for a new alert: the price may grow old

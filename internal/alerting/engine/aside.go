@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Evaluations keeps which scripts are evaluated at this moment, so that what a process was

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // uses counts how often each use of a script was evaluated.
@@ -49,7 +49,7 @@ func TestSetAside_WhatWasInEvaluationWaitsForItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		def := fragileDef(t, 4_000_000_000)
 		seen := &uses{begun: make(map[string]int)}
-		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}, evaluations: seen}
+		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: ta.Library{Scripts: single{def}}, evaluations: seen}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
 		s.start()
@@ -131,7 +131,7 @@ func TestSet_AScriptThatFailsRefusesTheAlert(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		def := fragileDef(t, monday.Add(-time.Hour).Unix())
-		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}}
+		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: ta.Library{Scripts: single{def}}}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
 		s.start()

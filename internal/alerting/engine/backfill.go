@@ -7,11 +7,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // maxMissed bounds the bars of one interval that are read to backfill a price. Older
@@ -224,8 +224,9 @@ func (h *loadedBars) evaluateAll(all []watchedIndicator, from int64, pause func(
 	for k, w := range all {
 		env := h.listing.env(h.interval)
 		if h.run != nil {
-			env.Run = h.run()
-			defer env.Run.Close()
+			run := h.run()
+			defer run.Close()
+			env.Budget = run
 		}
 		ev := evaluate.New(w.selection, env)
 		h.evaluators[w.key] = ev

@@ -6,10 +6,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/provider"
+	"candela/internal/data/feed"
+	"candela/internal/data/provider"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // maxPending bounds the bars that close while a load is in progress.
@@ -100,7 +100,7 @@ func (b *barTracker) besideScripts(l *loop) (rows []keyedRow) {
 }
 
 // evaluator returns the evaluator of a selection and creates it if it is missing.
-func (b *barTracker) evaluator(key string, selection *indicator.Selection) *evaluate.Evaluator {
+func (b *barTracker) evaluator(key string, selection *ta.Selection) *evaluate.Evaluator {
 	ev := b.evaluators[key]
 	if ev == nil {
 		ev = evaluate.New(selection, b.listing.env(b.dependency.Interval))

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/ta"
 )
 
 // fragile fails at the bar that opens at a time.
@@ -25,20 +25,20 @@ plot(close, "Close")
 `
 
 // single is a library of one script.
-type single struct{ def *indicator.Def }
+type single struct{ def *ta.Def }
 
-func (s single) Script(name string) (*indicator.Def, error) {
+func (s single) Script(name string) (*ta.Def, error) {
 	if strings.HasPrefix(name, s.def.Name) {
 		return s.def, nil
 	}
 	return nil, nil
 }
-func (s single) Inline(string) (*indicator.Def, error) { return s.def, nil }
-func (s single) Stored() []*indicator.Def              { return []*indicator.Def{s.def} }
-func (s single) Pin(*indicator.Def) error              { return nil }
+func (s single) Inline(string) (*ta.Def, error) { return s.def, nil }
+func (s single) Stored() []*ta.Def              { return []*ta.Def{s.def} }
+func (s single) Pin(*ta.Def) error              { return nil }
 
 // fragileDef compiles fragile with the time of the bar that it fails at, in seconds.
-func fragileDef(tb testing.TB, failsAt int64) *indicator.Def {
+func fragileDef(tb testing.TB, failsAt int64) *ta.Def {
 	tb.Helper()
 	def, err := pine.Compile("fragile", fmt.Sprintf(fragile, failsAt), nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestEngine_AFailedScriptEndsItsAlertsWithANotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := monday.Truncate(time.Minute).Add(10 * time.Minute)
 		def := fragileDef(t, bad.Unix())
-		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{def}}}
+		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: ta.Library{Scripts: single{def}}}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
 		s.start()

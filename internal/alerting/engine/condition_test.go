@@ -15,9 +15,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // everyCondition has a condition of every kind on minutes of BTC, by what it is.
@@ -177,7 +177,7 @@ func TestConditions_RSIFiresWhereTheChartSays(t *testing.T) {
 		a := alert.Alert{Symbol: symbol("BTC"), Interval: market.Minute1, Condition: everyCondition()["rsi <"], Repeat: alert.Repeat{MaxFires: 1000}}
 		set := s.set(a)
 		time.Sleep(2 * time.Hour)
-		selection, err := indicator.Resolve(indicator.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage("7")}})
+		selection, err := ta.Resolve(ta.Request{Name: "rsi", Params: map[string]json.RawMessage{"length": json.RawMessage("7")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestConditions_RSIFiresWhereTheChartSays(t *testing.T) {
 		for open := set.Created.Unix()/60*60 - 60*2000; open+60 <= time.Now().Unix(); open += 60 {
 			bars.Append(s.venue.closed(symbol("BTC"), market.Minute1, open))
 		}
-		line := selection.Compute(indicator.Input{Env: indicator.Env{Interval: market.Minute1}, Bars: &bars}).Lines[0].Values
+		line := selection.Compute(ta.Input{Env: ta.Env{Interval: market.Minute1}, Bars: &bars}).Lines[0].Values
 		var want []time.Time
 		for i := range line {
 			if closed := time.Unix(bars.T[i]+60, 0); closed.After(set.Created) && line[i] < 45 && (len(want) == 0 || line[i-1] >= 45) {

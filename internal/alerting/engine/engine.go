@@ -17,16 +17,16 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/analysis/indicator"
+	"candela/internal/data/feed"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Store records changes of alerts. ledger/storetest is its contract: after nil the change
@@ -75,7 +75,7 @@ type Config struct {
 	// Rand returns numbers from 0 to below 1 for the jitter of retries.
 	Rand func() float64
 	// Library has the indicators that alerts may use; the zero value is the catalogue.
-	Library indicator.Library
+	Library ta.Library
 	// Suspended reports whether an owner's alerts must not fire; nil for none. See Suspend.
 	Suspended func(owner principal.Owner) bool
 	// Limit returns how many alerts an owner may have, on how many symbols; nil for
@@ -205,8 +205,8 @@ type listing struct {
 }
 
 // env describes bars of the instrument to indicators.
-func (p *listing) env(i market.Interval) indicator.Env {
-	return indicator.Env{Interval: i, Calendar: p.calendar, Facts: p.facts}
+func (p *listing) env(i market.Interval) ta.Env {
+	return ta.Env{Interval: i, Calendar: p.calendar, Facts: p.facts}
 }
 
 // canonical returns the instrument of a client's symbol: with its venue, as the venue

@@ -20,15 +20,15 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
-	"candela/internal/analysis/indicator"
+	"candela/internal/data/feed"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,7 +48,7 @@ type scene struct {
 	evaluations engine.Evaluations
 	died        map[string]time.Time // what an earlier process was evaluating
 
-	library   indicator.Library
+	library   ta.Library
 	scripts   *budget.Pool
 	suspended func(owner principal.Owner) bool
 	now       func() time.Time // the engine's clock; nil for time.Now

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
-	"candela/internal/market/feed"
+	"candela/internal/data/feed"
+	"candela/lib/market"
 )
 
 // fireRow fires the signals of an indicator and keeps its values for FireClose.

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 )
 
 // renamed is a venue under another name.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/lib/market"
 )
 
 // Several engines may share a store. The index of each lists all alerts; an engine

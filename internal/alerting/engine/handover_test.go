@@ -10,10 +10,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/longtest"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // adopt lists what the store has and lets the engine adopt the symbols to take.

@@ -10,10 +10,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // A stored alert may be idle: broken, because this version does not know its definition or lacks
@@ -43,7 +43,7 @@ func (l *loop) whyBroken(a *alert.Alert, err error) error {
 		}
 		return fmt.Errorf("this version of candela does not know its definition (%w); a version that does evaluates it again, and cancel_alert removes it", err)
 	}
-	if f := fault.Of(err); f == nil || f.Code != indicator.UnknownCode {
+	if f := fault.Of(err); f == nil || f.Code != ta.UnknownCode {
 		return fmt.Errorf("its definition cannot be evaluated: %w", err)
 	}
 	if scripts := a.Condition.Scripts(); len(scripts) > 0 {

@@ -9,10 +9,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 const (
@@ -160,14 +160,14 @@ func (l *loop) logMissed(d alert.Dependency, bars int) {
 // watchedIndicator is an indicator that alerts depend on.
 type watchedIndicator struct {
 	key       string
-	selection *indicator.Selection
+	selection *ta.Selection
 }
 
 // depthFor returns how many bars the indicators of a tracker need.
 func (l *loop) depthFor(b *barTracker) (depth int, all []watchedIndicator) {
 	depth = l.cfg.Depth
 	for key, selection := range l.index.Groups(b.dependency) {
-		ev := evaluate.New(selection, indicator.Env{Interval: b.dependency.Interval})
+		ev := evaluate.New(selection, ta.Env{Interval: b.dependency.Interval})
 		depth = max(depth, ev.Depth())
 		all = append(all, watchedIndicator{key, selection})
 	}

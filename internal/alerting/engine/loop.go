@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/provider"
+	"candela/internal/data/feed"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 const (

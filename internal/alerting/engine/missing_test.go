@@ -9,8 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // interrupt cuts the streams for a while, during which the bars are missed.

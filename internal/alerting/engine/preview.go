@@ -8,12 +8,12 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/lib/market"
 )
 
 const (

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // reached returns the first tick from a time on at which the price satisfies an

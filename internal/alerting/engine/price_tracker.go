@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/internal/data/feed"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // maxPriceAge is the greatest age of the price when an alert is created. Price moves of

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestQuote_IsNewOrAskedFor(t *testing.T) {

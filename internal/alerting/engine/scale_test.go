@@ -17,12 +17,12 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
+	"candela/internal/data/feed"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/lib/market"
 )
 
 var (

@@ -7,11 +7,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Scripts are evaluated beside the loop. The loop owns the queue of each script and starts one
@@ -74,13 +74,14 @@ type scriptAnswer struct {
 }
 
 // script returns the script of a selection and creates it if it is missing.
-func (b *barTracker) script(l *loop, key string, selection *indicator.Selection) *script {
+func (b *barTracker) script(l *loop, key string, selection *ta.Selection) *script {
 	s := b.scripts[key]
 	if s == nil {
 		owner, env := l.index.ScriptOwner(b.dependency, key), b.listing.env(b.dependency.Interval)
-		env.Run = l.cfg.Scripts.Run(l.ctx, owner)
+		run := l.cfg.Scripts.Run(l.ctx, owner)
+		env.Budget = run
 		ev := evaluate.New(selection, env)
-		s = &script{key: key, name: ev.Name(), owner: owner, depth: ev.Depth(), evaluator: ev, run: env.Run}
+		s = &script{key: key, name: ev.Name(), owner: owner, depth: ev.Depth(), evaluator: ev, run: run}
 		b.scripts[key] = s
 	}
 	return s

@@ -11,10 +11,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/budget"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // gateBytes is what the script gate holds.
@@ -24,40 +24,40 @@ const gateBytes = 2 << 20
 // every bar.
 type gate struct{ shut atomic.Bool }
 
-func (g *gate) Label() string                        { return "gate" }
-func (g *gate) Warmup(indicator.Env) (int, int)      { return 0, 10 }
-func (g *gate) Values(env indicator.Env) *gateRunner { return &gateRunner{gate: g, env: env} }
-func (g *gate) Stream(env indicator.Env) *indicator.Stream {
-	return indicator.NewStream(env, 1, g.Values(env))
+func (g *gate) Label() string                 { return "gate" }
+func (g *gate) Warmup(ta.Env) (int, int)      { return 0, 10 }
+func (g *gate) Values(env ta.Env) *gateRunner { return &gateRunner{gate: g, env: env} }
+func (g *gate) Stream(env ta.Env) *ta.Stream {
+	return ta.NewStream(env, 1, g.Values(env))
 }
 
-func (g *gate) Compute(in indicator.Input) *indicator.Result {
-	return &indicator.Result{Lines: []indicator.Line{{Label: "Close", Values: in.Bars.C}}}
+func (g *gate) Compute(in ta.Input) *ta.Result {
+	return &ta.Result{Lines: []ta.Line{{Label: "Close", Values: in.Bars.C}}}
 }
 
-func (g *gate) def() *indicator.Def {
-	return &indicator.Def{
-		Name: "gate", Version: "0123456789ab", Kind: indicator.Panel, Doc: "A script.", Lines: []string{"Close"},
-		Signals: []indicator.Trigger{{Label: "bar", When: "always"}},
-		New:     func(indicator.Values) indicator.Instance { return g },
+func (g *gate) def() *ta.Def {
+	return &ta.Def{
+		Name: "gate", Version: "0123456789ab", Kind: ta.Panel, Doc: "A script.", Lines: []string{"Close"},
+		Signals: []ta.Trigger{{Label: "bar", When: "always"}},
+		New:     func(ta.Values) ta.Instance { return g },
 	}
 }
 
 type gateRunner struct {
 	*gate
-	env  indicator.Env
+	env  ta.Env
 	held bool
 }
 
-func (r *gateRunner) Step(row *indicator.Row) error {
+func (r *gateRunner) Step(row *ta.Row) error {
 	if !r.held {
-		if err := r.env.Run.Hold(gateBytes); err != nil {
+		if err := r.env.Budget.Hold(gateBytes); err != nil {
 			return err
 		}
 		r.held = true
 	}
 	for r.shut.Load() {
-		if err := r.env.Run.Pause(); err != nil {
+		if err := r.env.Budget.Pause(); err != nil {
 			return err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -67,7 +67,7 @@ func (r *gateRunner) Step(row *indicator.Row) error {
 	return nil
 }
 
-func (r *gateRunner) Peek(row *indicator.Row) error    { return r.Step(row) }
+func (r *gateRunner) Peek(row *ta.Row) error           { return r.Step(row) }
 func (r *gateRunner) Snapshot(dst []float64) []float64 { return dst }
 func (r *gateRunner) Restore([]float64) error          { return nil }
 
@@ -121,7 +121,7 @@ func TestScript_WaitsForMemory(t *testing.T) {
 func newGate(t *testing.T) (*scene, *gate) {
 	t.Helper()
 	g := &gate{}
-	s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: indicator.Library{Scripts: single{g.def()}}}
+	s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: ta.Library{Scripts: single{g.def()}}}
 	time.Sleep(time.Until(monday))
 	s.from = s.venue
 	s.start()

@@ -7,28 +7,28 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // chart is what charts of one indicator show, by the bar that confirms it: each
 // chart is computed when that bar has just closed.
 type chart struct {
-	selection *indicator.Selection
-	history   indicator.History
+	selection *ta.Selection
+	history   ta.History
 	bars      market.Bars // up to the last one that was looked at
-	signals   map[int64][]indicator.Signal
+	signals   map[int64][]ta.Signal
 }
 
 func (v *venue) chart(t *testing.T, name string, i market.Interval, from int64) *chart {
 	t.Helper()
-	selection, err := indicator.ResolveAlert(name)
+	selection, err := ta.ResolveAlert(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stable := selection.Warmup(indicator.Env{Interval: i})
-	c := &chart{selection: selection, history: indicator.History{Interval: i, Shown: 200, Stable: stable}, signals: map[int64][]indicator.Signal{}}
+	_, stable := selection.Warmup(ta.Env{Interval: i})
+	c := &chart{selection: selection, history: ta.History{Interval: i, Shown: 200, Stable: stable}, signals: map[int64][]ta.Signal{}}
 	c.bars = market.MakeBars(c.history.Len(), true)
 	for open := from - int64(c.history.Len())*i.Seconds(); open < from; open += i.Seconds() {
 		c.bars.Append(v.closed(symbol("BTC"), i, open))
@@ -37,13 +37,13 @@ func (v *venue) chart(t *testing.T, name string, i market.Interval, from int64) 
 }
 
 // at returns what a chart shows of the bar that opened at a time.
-func (c *chart) at(v *venue, open int64) []indicator.Signal {
+func (c *chart) at(v *venue, open int64) []ta.Signal {
 	i := c.history.Interval
 	for t := c.bars.T[c.bars.Len()-1] + i.Seconds(); t <= open; t += i.Seconds() {
 		c.bars.Append(v.closed(symbol("BTC"), i, t))
 		seen := c.bars.Tail(c.history.Len())
 		seen = seen.Slice(c.history.Begin(&seen, false), seen.Len())
-		for _, s := range c.selection.Compute(indicator.Input{Env: indicator.Env{Interval: i}, Bars: &seen}).Signals {
+		for _, s := range c.selection.Compute(ta.Input{Env: ta.Env{Interval: i}, Bars: &seen}).Signals {
 			if s.Confirmed == seen.Len()-1 {
 				c.signals[t] = append(c.signals[t], s)
 			}
@@ -105,7 +105,7 @@ func (s *scene) hold(alerts []alert.Alert, notified []firing, until time.Time) (
 // everySignal is an alert on each signal of the catalogue.
 func everySignal(name string, i market.Interval) []alert.Alert {
 	var all []alert.Alert
-	for _, d := range indicator.All() {
+	for _, d := range ta.All() {
 		for _, label := range d.Labels() {
 			all = append(all, signal(name, i, d.Name, label))
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/market/feed"
+	"candela/internal/data/feed"
 )
 
 // failingFor is how long a venue counts as failing after a failed read.

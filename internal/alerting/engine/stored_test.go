@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func TestRestore_ABrokenConditionStopsNoOtherAlert(t *testing.T) {
@@ -94,7 +94,7 @@ func TestRestore_AnAlertWhoseScriptIsGoneIsListedAsBroken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		def := fragileDef(t, 4_000_000_000)
-		with := indicator.Library{Scripts: single{def}}
+		with := ta.Library{Scripts: single{def}}
 		s := &scene{t: t, venue: newVenue(waves), dir: t.TempDir(), library: with}
 		time.Sleep(time.Until(monday))
 		s.from = s.venue
@@ -102,9 +102,9 @@ func TestRestore_AnAlertWhoseScriptIsGoneIsListedAsBroken(t *testing.T) {
 		defer func() { s.stop() }()
 		set := s.set(signal("BTC", market.Minute1, "fragile@0123456789ab", "never"))
 		for _, step := range []struct {
-			library indicator.Library
+			library ta.Library
 			broken  bool
-		}{{indicator.Library{}, true}, {with, false}} {
+		}{{ta.Library{}, true}, {with, false}} {
 			s.stop()
 			s.library = step.library
 			s.start()

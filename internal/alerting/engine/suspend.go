@@ -5,7 +5,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Suspend keeps the alerts of an owner from firing. They stay listed and stored. Those that are

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // TestSuspend_NothingFiresUntilResumed suspends an owner: alerts stay listed and do not fire,

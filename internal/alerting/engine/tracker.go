@@ -8,7 +8,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 )
 
 // tracker is the common part of a priceTracker and a barTracker: the dependency it

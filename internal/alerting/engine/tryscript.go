@@ -5,9 +5,9 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // tryScripts evaluates the scripts of an alert once, over the present bars, before it is stored: an
@@ -33,10 +33,11 @@ func (e *Engine) tryScripts(ctx context.Context, owner principal.Owner, p *listi
 }
 
 // tryScript evaluates a script within the budget of its owner.
-func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert, selection *indicator.Selection) error {
+func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert, selection *ta.Selection) error {
 	env := p.env(want.Interval)
-	env.Run = e.cfg.Scripts.Run(ctx, owner)
-	defer env.Run.Close()
+	run := e.cfg.Scripts.Run(ctx, owner)
+	defer run.Close()
+	env.Budget = run
 	ev := evaluate.New(selection, env)
 	got := e.recentBars(ctx, p, want.Interval, ev.Depth())
 	if got == nil {
@@ -47,7 +48,7 @@ func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listin
 		return nil // other scripts are evaluated; it is tried with its first bar
 	}
 	defer done()
-	env.Run.In(held)
+	run.In(held)
 	ev.Last(&got.closed)
 	err = ev.Failed()
 	if err == nil || ctx.Err() != nil && fault.Of(err) == nil {

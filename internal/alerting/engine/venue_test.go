@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // tickEvery is how often the price of the fake venue changes.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // An alert whose indicator needs more bars than the window has waits until they are

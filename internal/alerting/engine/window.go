@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // window is an immutable snapshot of a rolling window. Its closed bars share memory with

@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Columns returns the values of every bar, with those of Last at each, to the last bit, and the
@@ -22,13 +22,13 @@ func (s *Evaluator) Columns(bars *market.Bars, signals bool) *alert.Columns {
 	for range lines {
 		c.Values = append(c.Values, make([]float64, n))
 	}
-	var memory indicator.Memory
+	var memory ta.Memory
 	for i := 0; i < n; {
 		from := s.begin(bars, i)
 		to := i + 1 + sort.Search(n-i-1, func(k int) bool { return s.begin(bars, i+1+k) != from })
 		seen := bars.Slice(from, to)
 		// One bar more is shown than is new, for the row before.
-		result := s.selection.Compute(indicator.Input{Env: s.env, Bars: &seen, Shown: to - i + 1, Memory: &memory, NoSignals: !signals})
+		result := s.selection.Compute(ta.Input{Env: s.env, Bars: &seen, Shown: to - i + 1, Memory: &memory, NoSignals: !signals})
 		if !s.add(c, result, i, from, to) {
 			return s.stepped(bars)
 		}
@@ -45,10 +45,10 @@ func (s *Evaluator) Columns(bars *market.Bars, signals bool) *alert.Columns {
 
 // add takes over the values of the bars [i, to) from a result that begins at a bar. It reports
 // false if the result lacks a line: a stream has lines that the picture leaves out.
-func (s *Evaluator) add(c *alert.Columns, result *indicator.Result, i, from, to int) bool {
+func (s *Evaluator) add(c *alert.Columns, result *ta.Result, i, from, to int) bool {
 	before := make([]float64, len(c.Values))
 	for j, label := range s.selection.Def.Lines {
-		k := slices.IndexFunc(result.Lines, func(l indicator.Line) bool { return l.Label == label })
+		k := slices.IndexFunc(result.Lines, func(l ta.Line) bool { return l.Label == label })
 		if k < 0 {
 			return false
 		}

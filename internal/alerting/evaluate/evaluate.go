@@ -7,18 +7,18 @@ import (
 	"slices"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Evaluator computes an indicator bar by bar. Its values equal those of a chart to the
 // last bit, because it starts where a chart starts.
 type Evaluator struct {
-	selection *indicator.Selection
-	env       indicator.Env
-	history   indicator.History
-	inner     *indicator.Stream // nil before the first bar, and for indicators that revise past values
-	began     indicator.Beginning
+	selection *ta.Selection
+	env       ta.Env
+	history   ta.History
+	inner     *ta.Stream // nil before the first bar, and for indicators that revise past values
+	began     ta.Beginning
 	muted     bool  // nobody reads the signals
 	at        int64 // the last bar of inner
 	reported  int64 // the first bar of inner, when its failure was returned
@@ -26,9 +26,9 @@ type Evaluator struct {
 }
 
 // New returns an evaluator of an indicator on bars that env describes.
-func New(s *indicator.Selection, env indicator.Env) *Evaluator {
+func New(s *ta.Selection, env ta.Env) *Evaluator {
 	_, stable := s.Warmup(env)
-	return &Evaluator{selection: s, env: env, history: indicator.History{Interval: env.Interval, Shown: 1, Stable: stable}}
+	return &Evaluator{selection: s, env: env, history: ta.History{Interval: env.Interval, Shown: 1, Stable: stable}}
 }
 
 // Row returns the row that Last updates.
@@ -75,8 +75,15 @@ func (s *Evaluator) Failed() error {
 
 // Forget gives up the stream and what it holds. The next bar begins it again.
 func (s *Evaluator) Forget() {
-	s.env.Run.Close()
+	s.giveBack()
 	s.inner, s.reported = nil, 0
+}
+
+// giveBack gives back what the stream holds.
+func (s *Evaluator) giveBack() {
+	if s.env.Budget != nil {
+		s.env.Budget.Close()
+	}
 }
 
 // Name returns the name of the indicator.
@@ -92,7 +99,7 @@ func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
 // start begins the stream again. It reports false if the indicator has none.
 func (s *Evaluator) start(past *market.Bars) bool {
 	if s.inner == nil || !s.inner.Reset() {
-		s.env.Run.Close() // what the stream before held
+		s.giveBack()
 		if s.inner = s.selection.Stream(s.env); s.inner == nil {
 			return false
 		}
@@ -125,12 +132,12 @@ func (s *Evaluator) Peek(closed *market.Bars, forming market.Bar) (alert.Row, bo
 // Its values are its lines in the order of definition.
 func (s *Evaluator) recompute(bars *market.Bars, from int) alert.Row {
 	seen := bars.Slice(from, bars.Len())
-	n, result := seen.Len(), s.selection.Compute(indicator.Input{Env: s.env, Bars: &seen})
+	n, result := seen.Len(), s.selection.Compute(ta.Input{Env: s.env, Bars: &seen})
 	lines := s.selection.Def.Lines
 	row := alert.Row{Values: make([]float64, len(lines)), Prev: make([]float64, len(lines))}
 	for i, label := range lines {
 		row.Values[i], row.Prev[i] = math.NaN(), math.NaN()
-		k := slices.IndexFunc(result.Lines, func(l indicator.Line) bool { return l.Label == label })
+		k := slices.IndexFunc(result.Lines, func(l ta.Line) bool { return l.Label == label })
 		if k < 0 {
 			continue
 		}

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // An Inbox delivers notifications to the clients of all owners. Streams and polling are

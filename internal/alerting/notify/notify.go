@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // The limits of an inbox.

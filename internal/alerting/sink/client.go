@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
+	"candela/lib/fault"
 )
 
 // The bounds of one request.

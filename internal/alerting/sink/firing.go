@@ -9,7 +9,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // MaxText bounds a text in bytes: ntfy makes an attachment of one over 4,096, and Telegram

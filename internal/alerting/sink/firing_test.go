@@ -10,7 +10,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestFiring_Text(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"syscall"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/ipkind"
+	"candela/lib/fault"
 )
 
 // guard decides which addresses a receiver may have, so that a mistyped URL or a hostile DNS

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
+	"candela/lib/fault"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // MemoryCode is the fault code of work that does not fit into a pool.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Reader reads one document from front to back. Unlike encoding/json, keys are case-sensitive

@@ -17,10 +17,10 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // keptFiles lists the files that a backup has besides the store. The cursors of readers are

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 	"candela/internal/store/scripts"
+	"candela/lib/fault"
 )
 
 // linked is the error of a symbolic link where a file of its own must be: what it points to may belong

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/operate/backup"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // writeAll writes files below a folder.

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // The names of the owner's decisions in the log and in orders.

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Client is an approved client.

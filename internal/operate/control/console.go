@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Console is where the owner's console is, with a passphrase that is good once.

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
+	"candela/lib/fault"
 )
 
 // Owners is what an operator does with the owners of an installation that has many.

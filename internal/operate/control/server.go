@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/shutdown"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 const (

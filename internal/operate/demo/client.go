@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // client is an MCP client of a program in the same process. It sends one request at a time

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 // home checks the state directory and its locks.

@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // otherFiles is the number of files a process has open besides its clients: the store,

@@ -11,10 +11,10 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/operate/control"
 	"candela/internal/trading/broker"
+	"candela/lib/fault"
 )
 
 // Options says what Run examines and how it reports.

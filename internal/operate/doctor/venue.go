@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/broker"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // venueTimeout bounds the wait for a venue's answer.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Client is an MCP client and the format of its configuration file, as documented by its

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider/csv"
 	"candela/internal/kit/setting"
-	"candela/internal/market/provider/csv"
+	"candela/lib/fault"
 )
 
 func TestRemoteAddress(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
+	"candela/lib/fault"
 )
 
 // Installation is a request to add candela to a client's file, or to remove it.

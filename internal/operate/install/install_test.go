@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 func client(t *testing.T, name string) Client {

@@ -16,10 +16,10 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/transfer"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/inbox"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {

@@ -18,9 +18,8 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market/provider"
 	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
@@ -29,6 +28,7 @@ import (
 	"candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 const (

@@ -22,10 +22,8 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/config"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/store/ledger"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
@@ -35,6 +33,8 @@ import (
 	"candela/internal/store/statedir"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // kept is everything that a side keeps, without the numbers, which are its own.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // TestMigrate_OwnersKeepTheirStanding copies the records of owners there and back: who is suspended

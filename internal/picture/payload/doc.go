@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Source is the origin of the bars.
@@ -62,7 +62,7 @@ type Alert struct {
 // Indicator is one result under the key it is published with.
 type Indicator struct {
 	Key    string
-	Result *indicator.Result
+	Result *ta.Result
 }
 
 // sample reports whether the bars are synthetic and have no times.

@@ -3,7 +3,7 @@ package payload
 import (
 	"time"
 
-	"candela/internal/analysis/indicator"
+	"candela/lib/ta"
 )
 
 // Bounds of what a script draws in a summary.
@@ -15,7 +15,7 @@ const (
 )
 
 // tailDrawn cuts what a script has drawn to the bars from the given one on.
-func tailDrawn(d *indicator.Drawn, total, n int) *indicator.Drawn {
+func tailDrawn(d *ta.Drawn, total, n int) *ta.Drawn {
 	if d == nil {
 		return nil
 	}
@@ -39,11 +39,11 @@ func tailDrawn(d *indicator.Drawn, total, n int) *indicator.Drawn {
 			cut.Alerts = append(cut.Alerts, a)
 		}
 	}
-	cut.Shapes = make([]indicator.Shape, len(d.Shapes))
+	cut.Shapes = make([]ta.Shape, len(d.Shapes))
 	for i, s := range d.Shapes {
-		points := make([]indicator.Point, len(s.Points))
+		points := make([]ta.Point, len(s.Points))
 		for k, p := range s.Points {
-			points[k] = indicator.Point{X: p.X - from, Y: p.Y}
+			points[k] = ta.Point{X: p.X - from, Y: p.Y}
 		}
 		s.Points = points
 		cut.Shapes[i] = s
@@ -52,7 +52,7 @@ func tailDrawn(d *indicator.Drawn, total, n int) *indicator.Drawn {
 }
 
 // tailPaint cuts the colours of a line.
-func tailPaint(p *indicator.Paint, from int) *indicator.Paint {
+func tailPaint(p *ta.Paint, from int) *ta.Paint {
 	if p == nil || len(p.Colors) == 0 {
 		return p
 	}
@@ -62,7 +62,7 @@ func tailPaint(p *indicator.Paint, from int) *indicator.Paint {
 }
 
 // tailFill cuts the colours of an area.
-func tailFill(p *indicator.FillPaint, from int) *indicator.FillPaint {
+func tailFill(p *ta.FillPaint, from int) *ta.FillPaint {
 	if p == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func tailFill(p *indicator.FillPaint, from int) *indicator.FillPaint {
 
 // drawn writes what a script has drawn, in a summary at most so much that its size does
 // not depend on the script.
-func (e *encoder) drawn(c *Chart, d *indicator.Drawn, summary bool) {
+func (e *encoder) drawn(c *Chart, d *ta.Drawn, summary bool) {
 	if d == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (e *encoder) drawn(c *Chart, d *indicator.Drawn, summary bool) {
 		e.int("shapes_count", int64(len(d.Shapes)))
 	}
 	e.tables(d.Tables, summary)
-	list(e, "alert_texts", d.Alerts, func(a indicator.AlertText) {
+	list(e, "alert_texts", d.Alerts, func(a ta.AlertText) {
 		e.int("x", int64(a.X))
 		e.time("t", c, a.X)
 		e.text("text", a.Text)
@@ -127,7 +127,7 @@ func (e *encoder) drawn(c *Chart, d *indicator.Drawn, summary bool) {
 }
 
 // problem writes the error that ended a script.
-func (e *encoder) problem(c *Chart, p *indicator.Problem) {
+func (e *encoder) problem(c *Chart, p *ta.Problem) {
 	if p == nil {
 		return
 	}
@@ -145,11 +145,11 @@ func (e *encoder) problem(c *Chart, p *indicator.Problem) {
 	e.close('}')
 }
 
-func (e *encoder) marks(c *Chart, marks []indicator.Mark, summary bool) {
-	list(e, "marks", marks, func(m indicator.Mark) {
+func (e *encoder) marks(c *Chart, marks []ta.Mark, summary bool) {
+	list(e, "marks", marks, func(m ta.Mark) {
 		e.int("x", int64(m.X))
 		e.time("t", c, m.X)
-		if m.Place == indicator.AtValue {
+		if m.Place == ta.AtValue {
 			e.number("y", m.Y)
 		}
 		e.text("shape", m.Form.String())
@@ -166,8 +166,8 @@ func (e *encoder) marks(c *Chart, marks []indicator.Mark, summary bool) {
 	})
 }
 
-func (e *encoder) tints(c *Chart, tints []indicator.Tint) {
-	list(e, "tints", tints, func(t indicator.Tint) {
+func (e *encoder) tints(c *Chart, tints []ta.Tint) {
+	list(e, "tints", tints, func(t ta.Tint) {
 		e.int("x1", int64(t.From))
 		e.time("t1", c, t.From)
 		e.int("x2", int64(t.To))
@@ -177,10 +177,10 @@ func (e *encoder) tints(c *Chart, tints []indicator.Tint) {
 	})
 }
 
-func (e *encoder) shapes(c *Chart, shapes []indicator.Shape) {
-	list(e, "shapes", shapes, func(s indicator.Shape) {
+func (e *encoder) shapes(c *Chart, shapes []ta.Shape) {
+	list(e, "shapes", shapes, func(s ta.Shape) {
 		e.text("type", s.Kind.String())
-		list(e, "points", s.Points, func(p indicator.Point) {
+		list(e, "points", s.Points, func(p ta.Point) {
 			e.int("x", int64(p.X))
 			e.time("t", c, p.X)
 			e.number("y", p.Y)
@@ -203,11 +203,11 @@ func (e *encoder) shapes(c *Chart, shapes []indicator.Shape) {
 }
 
 // tables writes the texts of tables, row by row.
-func (e *encoder) tables(tables []indicator.Table, summary bool) {
-	places := func(a indicator.Align, start, end string) string {
-		return [...]string{"middle", start, end}[min(a, indicator.End)]
+func (e *encoder) tables(tables []ta.Table, summary bool) {
+	places := func(a ta.Align, start, end string) string {
+		return [...]string{"middle", start, end}[min(a, ta.End)]
 	}
-	list(e, "tables", tables, func(t indicator.Table) {
+	list(e, "tables", tables, func(t ta.Table) {
 		e.text("position", places(t.Row, "top", "bottom")+"_"+places(t.Side, "left", "right"))
 		cells, row := t.Cells, -1
 		if summary {
@@ -236,7 +236,7 @@ func (e *encoder) tables(tables []indicator.Table, summary bool) {
 }
 
 // colors writes the colours of a script's lines and histograms, by label.
-func (e *encoder) colors(r *indicator.Result) {
+func (e *encoder) colors(r *ta.Result) {
 	e.key("colors")
 	e.open('{')
 	for i := range r.Lines {
@@ -249,7 +249,7 @@ func (e *encoder) colors(r *indicator.Result) {
 }
 
 // tonesOf returns the colours of a line, nil for the theme's.
-func tonesOf(p *indicator.Paint) []indicator.Tone {
+func tonesOf(p *ta.Paint) []ta.Tone {
 	if p == nil {
 		return nil
 	}
@@ -257,15 +257,15 @@ func tonesOf(p *indicator.Paint) []indicator.Tone {
 }
 
 // painted writes the colours of a line or an area: each one once, and its index for each bar.
-func (e *encoder) painted(label string, colors []indicator.Tone) {
+func (e *encoder) painted(label string, colors []ta.Tone) {
 	if len(colors) == 0 {
 		return
 	}
 	e.key(label)
 	e.open('{')
 	defer e.close('}')
-	index := map[indicator.Tone]int{}
-	var all []indicator.Tone
+	index := map[ta.Tone]int{}
+	var all []ta.Tone
 	for _, t := range colors {
 		if _, known := index[t]; !known {
 			index[t] = len(all)

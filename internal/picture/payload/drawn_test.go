@@ -5,27 +5,27 @@ import (
 	"math"
 	"testing"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/picture/payload"
+	"candela/lib/ta"
 )
 
 // scripted is a chart with a script that draws one thing of each kind.
 func scripted() *payload.Chart {
 	c := chart(payload.Fetch)
 	nan := math.NaN()
-	over := &indicator.Result{Overlay: true, Lines: []indicator.Line{{Label: "Stop", Values: []float64{1, 2, 3, 4, 5}}}, Drawn: &indicator.Drawn{}}
-	r := &indicator.Result{
+	over := &ta.Result{Overlay: true, Lines: []ta.Line{{Label: "Stop", Values: []float64{1, 2, 3, 4, 5}}}, Drawn: &ta.Drawn{}}
+	r := &ta.Result{
 		Label: "Zones(5)",
-		Lines: []indicator.Line{{Label: "Mid", Values: []float64{nan, 1, 2, 3, 4}, Paint: &indicator.Paint{Colors: []indicator.Tone{0, 0x26a69aff, 0x26a69aff, 0xef5350ff, 0xef5350ff}}}},
-		Fills: []indicator.Fill{{Y1: []float64{1, 2, 3, 4, 5}, Y2: []float64{0, 0, 0, 0, 0}, Paint: &indicator.FillPaint{Colors: []indicator.Tone{1, 2, 3, 4, 5}}}},
-		Drawn: &indicator.Drawn{
-			Marks:  []indicator.Mark{{X: 0, Form: indicator.Flag}, {X: 3, Y: 9, Place: indicator.AtValue, Form: indicator.Circle, Text: "now", Label: "entry"}},
-			Tints:  []indicator.Tint{{From: 0, To: 3, Color: 0x2962ff30}, {From: 0, To: 0, Color: 1, Bars: true}},
-			Shapes: []indicator.Shape{{Kind: indicator.Rectangle, Points: []indicator.Point{{X: 1, Y: 5}, {X: 7, Y: 4}}, Text: "Supply", Color: 0xef5350ff, Extend: indicator.ExtendRight}},
-			Tables: []indicator.Table{{Row: indicator.Start, Side: indicator.End, Columns: 2, Rows: 2, Cells: []indicator.Cell{{Text: "a"}, {Column: 1, Text: "b"}, {Row: 1, Text: "c"}}}},
-			Alerts: []indicator.AlertText{{X: 4, Text: "crossed"}},
+		Lines: []ta.Line{{Label: "Mid", Values: []float64{nan, 1, 2, 3, 4}, Paint: &ta.Paint{Colors: []ta.Tone{0, 0x26a69aff, 0x26a69aff, 0xef5350ff, 0xef5350ff}}}},
+		Fills: []ta.Fill{{Y1: []float64{1, 2, 3, 4, 5}, Y2: []float64{0, 0, 0, 0, 0}, Paint: &ta.FillPaint{Colors: []ta.Tone{1, 2, 3, 4, 5}}}},
+		Drawn: &ta.Drawn{
+			Marks:  []ta.Mark{{X: 0, Form: ta.Flag}, {X: 3, Y: 9, Place: ta.AtValue, Form: ta.Circle, Text: "now", Label: "entry"}},
+			Tints:  []ta.Tint{{From: 0, To: 3, Color: 0x2962ff30}, {From: 0, To: 0, Color: 1, Bars: true}},
+			Shapes: []ta.Shape{{Kind: ta.Rectangle, Points: []ta.Point{{X: 1, Y: 5}, {X: 7, Y: 4}}, Text: "Supply", Color: 0xef5350ff, Extend: ta.ExtendRight}},
+			Tables: []ta.Table{{Row: ta.Start, Side: ta.End, Columns: 2, Rows: 2, Cells: []ta.Cell{{Text: "a"}, {Column: 1, Text: "b"}, {Row: 1, Text: "c"}}}},
+			Alerts: []ta.AlertText{{X: 4, Text: "crossed"}},
 			Notes:  []string{"bar_index counts from the first bar that is computed"},
-			Over:   over, Problem: &indicator.Problem{Code: "pine_steps", Message: "too many steps", Bar: 1700014400, Line: 3, Column: 5},
+			Over:   over, Problem: &ta.Problem{Code: "pine_steps", Message: "too many steps", Bar: 1700014400, Line: 3, Column: 5},
 		},
 	}
 	c.Indicators = []payload.Indicator{{Key: "zones", Result: r}}

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/mcp/mcptest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // chart is five bars and one indicator with every channel, one with none.
@@ -24,19 +24,19 @@ func chart(source payload.Source) *payload.Chart {
 		bars.Append(market.Bar{T: 1700000000 + 3600*int64(i), O: 100 + x, H: 110 + x, L: 90 + x, C: 105.123456789 + x, V: 1e6 * (x + 1), TakerBuy: math.NaN()})
 	}
 	nan := math.NaN()
-	full := &indicator.Result{
+	full := &ta.Result{
 		Label: `Full("14")`, YRange: &[2]float64{0, 100},
-		Lines:    []indicator.Line{{Label: "A", Values: []float64{nan, nan, 1.23456789012, -0.000012345678901, 1e10 / 3}}, {Label: "B", Values: []float64{nan, nan, nan, nan, math.Inf(1)}}},
-		Hist:     []indicator.Hist{{Label: "H", Values: []float64{nan, -1, 0, 1, 2}}},
-		Signals:  []indicator.Signal{{X: 1, Confirmed: 3, Y: 5, Label: "buy"}, {X: 4, Confirmed: 4, Y: 6.5, Label: "sell"}},
-		HLines:   []indicator.HLine{{Y: 70}, {Y: 30, Label: "POC"}},
-		Fills:    []indicator.Fill{{Y1: []float64{nan, 1, 2, 3, 4}, Y2: []float64{nan, 0, 0, 0, 0}}},
-		HBars:    []indicator.HBar{{Y: 101, Height: 2, Width: 0.1, Offset: 0.25, Left: true}, {Y: 103, Height: 2, Width: 0.5}},
-		DivLines: []indicator.DivLine{{X1: 1, X2: 3, Y1: 1, Y2: 2, Dashed: true}},
+		Lines:    []ta.Line{{Label: "A", Values: []float64{nan, nan, 1.23456789012, -0.000012345678901, 1e10 / 3}}, {Label: "B", Values: []float64{nan, nan, nan, nan, math.Inf(1)}}},
+		Hist:     []ta.Hist{{Label: "H", Values: []float64{nan, -1, 0, 1, 2}}},
+		Signals:  []ta.Signal{{X: 1, Confirmed: 3, Y: 5, Label: "buy"}, {X: 4, Confirmed: 4, Y: 6.5, Label: "sell"}},
+		HLines:   []ta.HLine{{Y: 70}, {Y: 30, Label: "POC"}},
+		Fills:    []ta.Fill{{Y1: []float64{nan, 1, 2, 3, 4}, Y2: []float64{nan, 0, 0, 0, 0}}},
+		HBars:    []ta.HBar{{Y: 101, Height: 2, Width: 0.1, Offset: 0.25, Left: true}, {Y: 103, Height: 2, Width: 0.5}},
+		DivLines: []ta.DivLine{{X1: 1, X2: 3, Y1: 1, Y2: 2, Dashed: true}},
 	}
 	c := &payload.Chart{
 		Symbol: "BTCUSDT", Interval: market.Hour1, Bars: &bars,
-		Indicators: []payload.Indicator{{Key: "full", Result: full}, {Key: "empty", Result: &indicator.Result{Label: "Empty", Overlay: true}}},
+		Indicators: []payload.Indicator{{Key: "full", Result: full}, {Key: "empty", Result: &ta.Result{Label: "Empty", Overlay: true}}},
 		Provenance: payload.Provenance{Source: source, Provider: "test", AsOf: time.Unix(1700020000, 0), LastBarClosed: true, WarmupOK: true},
 	}
 	if source == payload.Sample {
@@ -181,10 +181,10 @@ func TestSummary_IsBounded(t *testing.T) {
 	c := chart(payload.Fetch)
 	r := c.Indicators[0].Result
 	for range 1000 {
-		r.Signals = append(r.Signals, indicator.Signal{X: 4, Confirmed: 4, Y: 1, Label: "buy"})
-		r.HLines = append(r.HLines, indicator.HLine{Y: 1})
-		r.HBars = append(r.HBars, indicator.HBar{Y: 1, Height: 1, Width: 0.2})
-		r.DivLines = append(r.DivLines, indicator.DivLine{X1: 1, X2: 2})
+		r.Signals = append(r.Signals, ta.Signal{X: 4, Confirmed: 4, Y: 1, Label: "buy"})
+		r.HLines = append(r.HLines, ta.HLine{Y: 1})
+		r.HBars = append(r.HBars, ta.HBar{Y: 1, Height: 1, Width: 0.2})
+		r.DivLines = append(r.DivLines, ta.DivLine{X1: 1, X2: 2})
 	}
 	text := string(payload.AppendSummary(nil, c))
 	if len(text) > 4096 || !strings.Contains(text, `"truncated":true`) || !strings.Contains(text, `"signals_count":1002`) {
@@ -214,7 +214,7 @@ func FuzzNumbers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v float64) {
 		c := chart(payload.Fetch)
-		c.Indicators = []payload.Indicator{{Key: "k", Result: &indicator.Result{Overlay: true, Lines: []indicator.Line{{Values: []float64{v}}}}}}
+		c.Indicators = []payload.Indicator{{Key: "k", Result: &ta.Result{Overlay: true, Lines: []ta.Line{{Values: []float64{v}}}}}}
 		number := between(string(payload.AppendSeries(nil, c, 1<<20)), `"values":[`, "]")
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			if number != "null" {
@@ -250,7 +250,7 @@ func TestNumbers_AreTheSameInEveryResult(t *testing.T) {
 	c.Bars.V[last] = 123456789.123456
 	r := c.Indicators[0].Result
 	r.Lines[0].Values[last] = value
-	r.Signals = []indicator.Signal{{X: last, Confirmed: last, Y: value, Label: "buy"}}
+	r.Signals = []ta.Signal{{X: last, Confirmed: last, Y: value, Label: "buy"}}
 	summary, computed := string(payload.AppendSummary(nil, c)), string(payload.AppendComputed(nil, c))
 	series := string(payload.AppendSeries(nil, c, 1<<20))
 	want := strconv.FormatFloat(value, 'f', -1, 64)
@@ -291,7 +291,7 @@ func TestSignals_NameTheConfirmingBar(t *testing.T) {
 		}
 	}
 	cut := payload.Tail(c.Indicators[0].Result, 5, 4)
-	if got, want := cut.Signals[0], (indicator.Signal{X: 0, Confirmed: 2, Y: 5, Label: "buy"}); got != want {
+	if got, want := cut.Signals[0], (ta.Signal{X: 0, Confirmed: 2, Y: 5, Label: "buy"}); got != want {
 		t.Errorf("cut to four bars the signal is %+v, want %+v", got, want)
 	}
 }
@@ -299,7 +299,7 @@ func TestSignals_NameTheConfirmingBar(t *testing.T) {
 func BenchmarkSeries(b *testing.B) {
 	c := chart(payload.Fetch)
 	var bars market.Bars
-	r := &indicator.Result{Lines: []indicator.Line{{Values: make([]float64, 1000)}, {Values: make([]float64, 1000)}}}
+	r := &ta.Result{Lines: []ta.Line{{Values: make([]float64, 1000)}, {Values: make([]float64, 1000)}}}
 	for i := range 1000 {
 		x := 100 + math.Sin(float64(i))
 		bars.Append(market.Bar{T: int64(i) * 3600, O: x, H: x + 1, L: x - 1, C: x, V: x, TakerBuy: math.NaN()})
@@ -318,9 +318,9 @@ func BenchmarkSeries(b *testing.B) {
 // first remaining bar; a session that began earlier keeps its profile.
 func TestTail_KeepsWhatChartsDraw(t *testing.T) {
 	t.Parallel()
-	r := &indicator.Result{
+	r := &ta.Result{
 		Restarts: []int{10, 20, 30},
-		Profiles: []indicator.Profile{{From: 0, To: 10}, {From: 10, To: 20}, {From: 20, To: 30}},
+		Profiles: []ta.Profile{{From: 0, To: 10}, {From: 10, To: 20}, {From: 20, To: 30}},
 	}
 	cut := payload.Tail(r, 40, 25)
 	if !slices.Equal(cut.Restarts, []int{5, 15}) {

@@ -1,6 +1,6 @@
 package payload
 
-import "candela/internal/analysis/indicator"
+import "candela/lib/ta"
 
 // AppendSeries appends the series of a chart, which must have a bar, in at most
 // limit bytes: the oldest bars are left out until it fits, and the payload then
@@ -57,7 +57,7 @@ func (e *encoder) series(c *Chart, total int) {
 
 // channels writes every channel of the indicator. If bars were left out, a result
 // that covers all of them says so: its point of control may lie among those.
-func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
+func (e *encoder) channels(c *Chart, r *ta.Result, omitted int) {
 	e.open('{')
 	e.about(c, r)
 	if omitted > 0 && r.Shown {
@@ -69,14 +69,14 @@ func (e *encoder) channels(c *Chart, r *indicator.Result, omitted int) {
 	}
 	e.signals(c, r.Signals)
 	e.levels(r.HLines)
-	list(e, "fills", r.Fills, func(f indicator.Fill) {
+	list(e, "fills", r.Fills, func(f ta.Fill) {
 		e.values("y1", f.Y1)
 		e.values("y2", f.Y2)
 		if f.Paint != nil {
 			e.painted("colors", f.Paint.Colors)
 		}
 	})
-	list(e, "hbars", r.HBars, func(h indicator.HBar) {
+	list(e, "hbars", r.HBars, func(h ta.HBar) {
 		e.number("y", h.Y)
 		e.number("height", h.Height)
 		e.number("width", h.Width)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Bounds of a summary, which a model reads: its size must not depend on the market.
@@ -146,7 +146,7 @@ func (e *encoder) summaries(c *Chart) {
 }
 
 // about writes the fields that summary and series share.
-func (e *encoder) about(c *Chart, r *indicator.Result) {
+func (e *encoder) about(c *Chart, r *ta.Result) {
 	e.text("label", r.Label)
 	e.flag("is_overlay", r.Overlay)
 	if r.Anchored != 0 && !c.sample() {
@@ -161,7 +161,7 @@ func (e *encoder) about(c *Chart, r *indicator.Result) {
 }
 
 // yRange is the panel's fixed range, or the range of its values.
-func yRange(r *indicator.Result) (low, high float64, ok bool) {
+func yRange(r *ta.Result) (low, high float64, ok bool) {
 	if r.YRange != nil {
 		return r.YRange[0], r.YRange[1], true
 	}
@@ -182,7 +182,7 @@ func yRange(r *indicator.Result) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-func (e *encoder) summary(c *Chart, r *indicator.Result) {
+func (e *encoder) summary(c *Chart, r *ta.Result) {
 	e.open('{')
 	e.about(c, r)
 	e.columns(r, e.lastValue)
@@ -205,7 +205,7 @@ func (e *encoder) summary(c *Chart, r *indicator.Result) {
 }
 
 // columns writes the lines and histograms, each column by the given writer.
-func (e *encoder) columns(r *indicator.Result, write func(index int, label string, values []float64)) {
+func (e *encoder) columns(r *ta.Result, write func(index int, label string, values []float64)) {
 	if len(r.Lines) > 0 {
 		e.key("lines")
 		e.open('[')
@@ -238,8 +238,8 @@ func (e *encoder) lastValue(index int, label string, values []float64) {
 	e.close('}')
 }
 
-func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
-	list(e, "signals", signals, func(s indicator.Signal) {
+func (e *encoder) signals(c *Chart, signals []ta.Signal) {
+	list(e, "signals", signals, func(s ta.Signal) {
 		e.int("x", int64(s.X))
 		e.time("t", c, s.X)
 		e.int("confirmed_x", int64(s.Confirmed))
@@ -249,8 +249,8 @@ func (e *encoder) signals(c *Chart, signals []indicator.Signal) {
 	})
 }
 
-func (e *encoder) levels(lines []indicator.HLine) {
-	list(e, "hlines", lines, func(h indicator.HLine) {
+func (e *encoder) levels(lines []ta.HLine) {
+	list(e, "hlines", lines, func(h ta.HLine) {
 		e.number("y", h.Y)
 		if h.Label != "" {
 			e.text("label", h.Label)
@@ -258,8 +258,8 @@ func (e *encoder) levels(lines []indicator.HLine) {
 	})
 }
 
-func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) {
-	list(e, name, lines, func(d indicator.DivLine) {
+func (e *encoder) divergences(name string, c *Chart, lines []ta.DivLine) {
+	list(e, name, lines, func(d ta.DivLine) {
 		e.int("x1", int64(d.X1))
 		e.time("t1", c, d.X1)
 		e.number("y1", d.Y1)
@@ -271,10 +271,10 @@ func (e *encoder) divergences(name string, c *Chart, lines []indicator.DivLine) 
 }
 
 // topBars writes the widest bars of a profile.
-func (e *encoder) topBars(bars []indicator.HBar) {
+func (e *encoder) topBars(bars []ta.HBar) {
 	top := slices.Clone(bars)
-	slices.SortStableFunc(top, func(a, b indicator.HBar) int { return cmp.Compare(b.Width, a.Width) })
-	list(e, "hbars_top", top[:min(topHBars, len(top))], func(h indicator.HBar) {
+	slices.SortStableFunc(top, func(a, b ta.HBar) int { return cmp.Compare(b.Width, a.Width) })
+	list(e, "hbars_top", top[:min(topHBars, len(top))], func(h ta.HBar) {
 		e.number("y", h.Y)
 		e.number("weight", h.Width)
 	})

@@ -3,29 +3,29 @@ package payload
 import (
 	"slices"
 
-	"candela/internal/analysis/indicator"
+	"candela/lib/ta"
 )
 
 // Tail returns r, which was computed over total bars, cut to the last n of them:
 // bar indices count from the first remaining bar. Earlier signals and profiles, and segments
 // that begin earlier, are removed. Levels and profiles stay. The values alias r's.
-func Tail(r *indicator.Result, total, n int) *indicator.Result {
+func Tail(r *ta.Result, total, n int) *ta.Result {
 	from := total - n
 	if from <= 0 {
 		return r
 	}
 	cut := *r
-	cut.Lines = make([]indicator.Line, len(r.Lines))
+	cut.Lines = make([]ta.Line, len(r.Lines))
 	for i, l := range r.Lines {
 		l.Values, l.Paint = l.Values[from:], tailPaint(l.Paint, from)
 		cut.Lines[i] = l
 	}
-	cut.Hist = make([]indicator.Hist, len(r.Hist))
+	cut.Hist = make([]ta.Hist, len(r.Hist))
 	for i, h := range r.Hist {
 		h.Values, h.Paint = h.Values[from:], tailPaint(h.Paint, from)
 		cut.Hist[i] = h
 	}
-	cut.Fills = make([]indicator.Fill, len(r.Fills))
+	cut.Fills = make([]ta.Fill, len(r.Fills))
 	for i, f := range r.Fills {
 		f.Y1, f.Y2, f.Paint = f.Y1[from:], f.Y2[from:], tailFill(f.Paint, from)
 		cut.Fills[i] = f
@@ -61,7 +61,7 @@ func Tail(r *indicator.Result, total, n int) *indicator.Result {
 }
 
 // Cut is Tail with values of its own.
-func Cut(r *indicator.Result, total, n int) *indicator.Result {
+func Cut(r *ta.Result, total, n int) *ta.Result {
 	cut := *Tail(r, total, n)
 	n = min(n, total)
 	cells := make([]float64, 0, n*(len(r.Lines)+len(r.Hist)+2*len(r.Fills)))

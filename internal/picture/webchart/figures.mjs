@@ -1,6 +1,6 @@
 // Colours, and how figures are written.
 
-// The colours are those of internal/picture/chart, whose test compares them.
+// The colours are those of lib/chart, whose test compares them.
 export const themes = {
   dark: {
     background: '#131722', grid: '#1E2330', border: '#2E3442', text: '#B2B5BE', strong: '#E6E8EE', muted: '#868B98',

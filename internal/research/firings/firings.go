@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/performance"
 	"candela/internal/kit/fair"
-	"candela/internal/market"
 	"candela/internal/research/replay"
+	"candela/lib/backtest/performance"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Rearm says when a price alert that has fired may fire again.
@@ -27,7 +27,7 @@ const (
 
 // Question is what is asked.
 type Question struct {
-	Library  indicator.Library
+	Library  ta.Library
 	Alert    alert.Alert // normalized
 	Calendar market.Calendar
 	Facts    market.Facts

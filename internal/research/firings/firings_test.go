@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/testkit/sharedtest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // The figures were measured with numpy on the same bars.
@@ -17,7 +17,7 @@ func TestAsk_RSILeavesOversold(t *testing.T) {
 		Symbol: market.Symbol{}, Interval: market.Hour1,
 		Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: "rsi", Signal: "rsi_oversold"},
 	}
-	if err := a.Normalize(indicator.Library{}); err != nil {
+	if err := a.Normalize(ta.Library{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Ask(t.Context(), Question{Alert: a, From: 15, Horizons: []int{1, 5, 20}, Seed: 1}, &bars)

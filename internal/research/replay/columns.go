@@ -3,7 +3,7 @@ package replay
 import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // mostColumns bounds the values that are kept of indicators: 256 MB.

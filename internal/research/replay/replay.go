@@ -8,8 +8,8 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // maxWhole is the most bars at which a condition is evaluated if its indicator computes
@@ -71,13 +71,13 @@ func (s *Shared) Add(bars *market.Bars) {
 
 // New returns a condition without history. The alert must have been normalized and have an
 // interval. The calendar and the facts are those of its instrument.
-func New(l indicator.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
+func New(l ta.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
 	return NewOf(l, nil, a, calendar, facts)
 }
 
 // NewOf is New with indicators of the library that were resolved before.
-func NewOf(l indicator.Library, known *alert.Selections, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
-	env := indicator.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
+func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
+	env := ta.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
 	c := &Condition{alert: a, probe: alert.NewProbeOf(l, known, &a), depth: 1}
 	c.reads = c.probe.ReadsBars()
 	for key, selection := range c.probe.Groups() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/simulate"
-	"candela/internal/picture/chart"
 	"candela/internal/research/report"
+	"candela/lib/backtest/simulate"
+	"candela/lib/chart"
 )
 
 func TestNumbers(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/performance"
+	"candela/lib/backtest/performance"
 )
 
 //go:embed page.html

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/simulate"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
+	"candela/lib/backtest/simulate"
+	"candela/lib/chart"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // The size of a picture in logical pixels.
@@ -23,7 +23,7 @@ const (
 const mostMarked = 300
 
 // inks are the colours that charts do not choose by themselves.
-type inks struct{ win, loss, long, short, muted, text, sample, ground indicator.Tone }
+type inks struct{ win, loss, long, short, muted, text, sample, ground ta.Tone }
 
 func inksOf(t chart.Theme) inks {
 	if t == chart.Light {
@@ -33,8 +33,8 @@ func inksOf(t chart.Theme) inks {
 }
 
 // faint returns a colour at a part of its strength.
-func faint(t indicator.Tone, part float64) indicator.Tone {
-	return t&^0xff | indicator.Tone(float64(part*float64(t&0xff)))
+func faint(t ta.Tone, part float64) ta.Tone {
+	return t&^0xff | ta.Tone(float64(part*float64(t&0xff)))
 }
 
 // Picture describes the picture of a back-test: trades on the price, equity beside buying
@@ -97,8 +97,8 @@ func (d *drawing) column(of func(i int) float64) []float64 {
 	return out
 }
 
-func (d *drawing) trades() *indicator.Result {
-	drawn := &indicator.Drawn{}
+func (d *drawing) trades() *ta.Result {
+	drawn := &ta.Drawn{}
 	marked := len(d.Run.Trades) <= mostMarked
 	for i := range d.Run.Trades {
 		t := &d.Run.Trades[i]
@@ -112,9 +112,9 @@ func (d *drawing) trades() *indicator.Result {
 		}
 		drawn.Shapes = append(drawn.Shapes, d.line(t, faint(ink, 0.6), 1))
 		drawn.Marks = append(drawn.Marks, d.entry(t.Side, t.EntryBar),
-			indicator.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: indicator.AtValue, Form: indicator.XCross, Size: indicator.Tiny, Color: ink})
+			ta.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: ta.AtValue, Form: ta.XCross, Size: ta.Tiny, Color: ink})
 		if t.Ambiguous {
-			drawn.Marks = append(drawn.Marks, indicator.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: indicator.AtValue, Form: indicator.Circle, Size: indicator.Normal, Color: faint(ink, 0.3)})
+			drawn.Marks = append(drawn.Marks, ta.Mark{X: d.x(t.ExitBar), Y: t.ExitPrice, Place: ta.AtValue, Form: ta.Circle, Size: ta.Normal, Color: faint(ink, 0.3)})
 		}
 	}
 	for _, l := range d.Run.Open {
@@ -126,54 +126,54 @@ func (d *drawing) trades() *indicator.Result {
 		label = "No trades"
 	case !marked:
 		// Lines of one or two bars would be lost among candles of the same colours.
-		drawn.Tints = []indicator.Tint{{To: d.bars.Len() - 1, Color: faint(d.inks.muted, 0.5), Bars: true}}
+		drawn.Tints = []ta.Tint{{To: d.bars.Len() - 1, Color: faint(d.inks.muted, 0.5), Bars: true}}
 		label = Count(len(d.Run.Trades), "trade", "trades") + ": lines only, green won, red lost"
 	}
-	return &indicator.Result{Label: label, Overlay: true, Drawn: drawn}
+	return &ta.Result{Label: label, Overlay: true, Drawn: drawn}
 }
 
-func (d *drawing) line(t *simulate.Trade, ink indicator.Tone, width int) indicator.Shape {
-	return indicator.Shape{
-		Kind: indicator.Segment, Color: ink, Width: width,
-		Points: []indicator.Point{{X: d.x(t.EntryBar), Y: t.EntryPrice}, {X: d.x(t.ExitBar), Y: t.ExitPrice}},
+func (d *drawing) line(t *simulate.Trade, ink ta.Tone, width int) ta.Shape {
+	return ta.Shape{
+		Kind: ta.Segment, Color: ink, Width: width,
+		Points: []ta.Point{{X: d.x(t.EntryBar), Y: t.EntryPrice}, {X: d.x(t.ExitBar), Y: t.ExitPrice}},
 	}
 }
 
-func (d *drawing) entry(side simulate.Side, bar int) indicator.Mark {
+func (d *drawing) entry(side simulate.Side, bar int) ta.Mark {
 	if side == simulate.Long {
-		return indicator.Mark{X: d.x(bar), Place: indicator.BelowBar, Form: indicator.TriangleUp, Size: indicator.Little, Color: d.inks.long}
+		return ta.Mark{X: d.x(bar), Place: ta.BelowBar, Form: ta.TriangleUp, Size: ta.Little, Color: d.inks.long}
 	}
-	return indicator.Mark{X: d.x(bar), Place: indicator.AboveBar, Form: indicator.TriangleDown, Size: indicator.Little, Color: d.inks.short}
+	return ta.Mark{X: d.x(bar), Place: ta.AboveBar, Form: ta.TriangleDown, Size: ta.Little, Color: d.inks.short}
 }
 
-func (d *drawing) equity() *indicator.Result {
+func (d *drawing) equity() *ta.Result {
 	r, capital := d.Run, d.Run.Config.Capital
 	first := r.Bars.O[r.From]
 	held := d.column(func(i int) float64 { return capital * r.Bars.C[r.From+i] / first })
-	grey := make([]indicator.Tone, len(held))
+	grey := make([]ta.Tone, len(held))
 	for i := range grey {
 		grey[i] = d.inks.muted
 	}
-	out := &indicator.Result{
+	out := &ta.Result{
 		Label: "Equity",
-		Lines: []indicator.Line{
+		Lines: []ta.Line{
 			{Label: "Equity", Values: d.column(func(i int) float64 { return r.Equity[i] })},
-			{Label: "Buy and hold", Values: held, Paint: &indicator.Paint{Colors: grey, Width: 1, Dash: indicator.Dashed}},
+			{Label: "Buy and hold", Values: held, Paint: &ta.Paint{Colors: grey, Width: 1, Dash: ta.Dashed}},
 		},
-		HLines: []indicator.HLine{{Y: capital, Style: indicator.Reference}},
-		Drawn:  &indicator.Drawn{},
+		HLines: []ta.HLine{{Y: capital, Style: ta.Reference}},
+		Drawn:  &ta.Drawn{},
 	}
 	if d.OutOfSample > r.From {
 		from := d.x(d.OutOfSample)
-		out.Drawn.Tints = []indicator.Tint{{From: from, To: d.bars.Len() - 1, Color: d.inks.sample}}
-		out.Drawn.Marks = []indicator.Mark{d.outOfSample(from, capital, out.Lines[0].Values, held)}
+		out.Drawn.Tints = []ta.Tint{{From: from, To: d.bars.Len() - 1, Color: d.inks.sample}}
+		out.Drawn.Marks = []ta.Mark{d.outOfSample(from, capital, out.Lines[0].Values, held)}
 	}
 	return out
 }
 
 // outOfSample is the text at the left edge of the bars that were not used to choose parameters: at the
 // top, or at the bottom if a line is there.
-func (d *drawing) outOfSample(from int, capital float64, lines ...[]float64) indicator.Mark {
+func (d *drawing) outOfSample(from int, capital float64, lines ...[]float64) ta.Mark {
 	n := d.bars.Len()
 	half := n / 24 // of the text, in columns
 	low, high := capital, capital
@@ -182,14 +182,14 @@ func (d *drawing) outOfSample(from int, capital float64, lines ...[]float64) ind
 		low, high = min(low, slices.Min(values)), max(high, slices.Max(values))
 		highest = max(highest, slices.Max(values[from:min(n, from+2*half+1)]))
 	}
-	m := indicator.Mark{X: min(from+half, n-1), Place: indicator.AtTop, Form: indicator.NoForm, Text: "out of sample", Ink: d.inks.text}
+	m := ta.Mark{X: min(from+half, n-1), Place: ta.AtTop, Form: ta.NoForm, Text: "out of sample", Ink: d.inks.text}
 	if highest > low+float64(0.85*(high-low)) {
-		m.Place = indicator.AtBottom
+		m.Place = ta.AtBottom
 	}
 	return m
 }
 
-func (d *drawing) drawdown() *indicator.Result {
+func (d *drawing) drawdown() *ta.Result {
 	r := d.Run
 	falls := make([]float64, len(r.Equity))
 	peak := r.Config.Capital
@@ -207,38 +207,38 @@ func (d *drawing) drawdown() *indicator.Result {
 			deepest = k
 		}
 	}
-	out := &indicator.Result{Label: "Drawdown %", Drawn: &indicator.Drawn{}}
+	out := &ta.Result{Label: "Drawdown %", Drawn: &ta.Drawn{}}
 	d.filled(out, values, d.inks.loss, d.inks.loss)
 	if values[deepest] < 0 {
-		out.Drawn.Shapes = []indicator.Shape{d.deepest(deepest, values[deepest])}
+		out.Drawn.Shapes = []ta.Shape{d.deepest(deepest, values[deepest])}
 	}
 	return out
 }
 
 // deepest is the label of the deepest point, on the side with more room.
-func (d *drawing) deepest(at int, value float64) indicator.Shape {
+func (d *drawing) deepest(at int, value float64) ta.Shape {
 	text := minus(fmt.Sprintf("%.1f %%", value))
 	if !d.Sample {
 		text += ", " + time.Unix(d.bars.T[at], 0).UTC().Format("2 Jan 2006")
 	}
-	pointer := indicator.PointLeft
+	pointer := ta.PointLeft
 	if at > d.bars.Len()/2 {
-		pointer = indicator.PointRight
+		pointer = ta.PointRight
 	}
-	return indicator.Shape{
-		Kind: indicator.Caption, Points: []indicator.Point{{X: at, Y: value}}, Place: indicator.AtValue, Pointer: pointer,
-		Text: text, Ink: d.inks.text, Color: d.inks.ground, Size: indicator.Little,
+	return ta.Shape{
+		Kind: ta.Caption, Points: []ta.Point{{X: at, Y: value}}, Place: ta.AtValue, Pointer: pointer,
+		Text: text, Ink: d.inks.text, Color: d.inks.ground, Size: ta.Little,
 	}
 }
 
 // mostNamedMonths is the number of months whose returns are written.
 const mostNamedMonths = 24
 
-func (d *drawing) months() *indicator.Result {
+func (d *drawing) months() *ta.Result {
 	r := d.Run
 	months := r.Summary(1).Months
 	values := make([]float64, d.bars.Len())
-	out := &indicator.Result{Label: "Months %", Drawn: &indicator.Drawn{}}
+	out := &ta.Result{Label: "Months %", Drawn: &ta.Drawn{}}
 	for _, m := range months {
 		d.worst, d.best = min(d.worst, m.Percent), max(d.best, m.Percent)
 	}
@@ -262,10 +262,10 @@ func (d *drawing) months() *indicator.Result {
 }
 
 // filled adds values as an area from 0 on, in one colour above it and another below.
-func (d *drawing) filled(r *indicator.Result, values []float64, above, below indicator.Tone) {
+func (d *drawing) filled(r *ta.Result, values []float64, above, below ta.Tone) {
 	n := len(values)
-	line := &indicator.Paint{Colors: make([]indicator.Tone, n), Width: 1}
-	area := &indicator.FillPaint{Colors: make([]indicator.Tone, n)}
+	line := &ta.Paint{Colors: make([]ta.Tone, n), Width: 1}
+	area := &ta.FillPaint{Colors: make([]ta.Tone, n)}
 	for i, v := range values {
 		ink := above
 		if v < 0 {
@@ -273,14 +273,14 @@ func (d *drawing) filled(r *indicator.Result, values []float64, above, below ind
 		}
 		line.Colors[i], area.Colors[i] = ink, faint(ink, 0.25)
 	}
-	r.Lines = append(r.Lines, indicator.Line{Label: r.Label, Values: values, Paint: line})
-	r.Fills = append(r.Fills, indicator.Fill{Y1: make([]float64, n), Y2: values, Style: indicator.Area, Paint: area})
-	r.HLines = append(r.HLines, indicator.HLine{Style: indicator.Zero})
+	r.Lines = append(r.Lines, ta.Line{Label: r.Label, Values: values, Paint: line})
+	r.Fills = append(r.Fills, ta.Fill{Y1: make([]float64, n), Y2: values, Style: ta.Area, Paint: area})
+	r.HLines = append(r.HLines, ta.HLine{Style: ta.Zero})
 }
 
 // nameMonth writes the return of a month in the middle of its bars, if there is room: inside a large area,
 // otherwise beside it on the side of 0 that has more room.
-func (d *drawing) nameMonth(marks []indicator.Mark, months, from, to int, percent float64) []indicator.Mark {
+func (d *drawing) nameMonth(marks []ta.Mark, months, from, to int, percent float64) []ta.Mark {
 	if months > mostNamedMonths || (to-from+1)*mostNamedMonths < d.bars.Len() {
 		return marks
 	}
@@ -294,13 +294,13 @@ func (d *drawing) nameMonth(marks []indicator.Mark, months, from, to int, percen
 	default:
 		at = min(0, percent) - float64(beside*height)
 	}
-	return append(marks, indicator.Mark{X: (from + to) / 2, Y: at, Place: indicator.AtValue, Form: indicator.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
+	return append(marks, ta.Mark{X: (from + to) / 2, Y: at, Place: ta.AtValue, Form: ta.NoForm, Text: minus(fmt.Sprintf("%+.1f", percent)), Ink: d.inks.text})
 }
 
 // minus writes a negative number as the axes do.
 func minus(text string) string { return strings.Replace(text, "-", "\u2212", 1) }
 
-func (d *drawing) position() *indicator.Result {
+func (d *drawing) position() *ta.Result {
 	r := d.Run
 	held := make([]float64, len(r.Equity))
 	hold := func(side simulate.Side, quantity float64, from, to int) {
@@ -315,7 +315,7 @@ func (d *drawing) position() *indicator.Result {
 	for _, l := range r.Open {
 		hold(l.Side, l.Quantity, l.Bar, r.Bars.Len())
 	}
-	out := &indicator.Result{Label: "Position", Drawn: &indicator.Drawn{}}
+	out := &ta.Result{Label: "Position", Drawn: &ta.Drawn{}}
 	// The largest of a column's bars is shown, so that no trade is missing; the last column has what
 	// is held now.
 	values := d.column(func(i int) float64 { return held[i] })

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
+	"candela/lib/backtest"
+	"candela/lib/market"
 )
 
 // Table is one part of a report.
@@ -43,7 +43,7 @@ type Report struct {
 
 // Curve is what the picture of a back-test shows.
 type Curve struct {
-	Run      *strategy.Run
+	Run      *backtest.Run
 	Symbol   string
 	Interval market.Interval
 	Sample   bool

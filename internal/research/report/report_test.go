@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/research/report"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // made returns a report over so many bars with so many trades.
 func made(id string, bars, trades int) *report.Report {
-	run := &strategy.Run{Config: simulate.Config{Capital: 1000, PointValue: 1}, Bars: &market.Bars{}}
+	run := &backtest.Run{Config: simulate.Config{Capital: 1000, PointValue: 1}, Bars: &market.Bars{}}
 	for i := range bars {
 		c := 100 + 10*math.Sin(float64(i)/40)
 		run.Bars.Append(market.Bar{T: 1735689600 + int64(i)*3600, O: c, H: c + 1, L: c - 1, C: c, V: 3})

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/simulate"
-	"candela/internal/market"
 	"candela/internal/research/replay"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
 )
 
 // columned is an instance that can ask what its conditions say of any bar.

@@ -11,14 +11,14 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
 	"candela/internal/research/replay"
 	"candela/internal/research/rules"
 	"candela/internal/research/sweep"
 	"candela/internal/testkit/longtest"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // walk is a random walk of so many bars, the same on every machine.
@@ -68,13 +68,13 @@ func checked(tb testing.TB, long, short *rules.Side) *rules.Rules {
 // same runs rules bar by bar and over columns, and holds that nothing differs.
 func same(t *testing.T, name string, r *rules.Rules, bars *market.Bars, from int) int {
 	t.Helper()
-	stepped, err := strategy.Over(t.Context(), r, bars, from)
+	stepped, err := backtest.Over(t.Context(), r, bars, from)
 	if err != nil {
 		t.Fatal(name, err)
 	}
 	over := *r
 	over.Columns = &replay.Columns{Bars: bars}
-	columns, err := strategy.Over(t.Context(), &over, bars, from)
+	columns, err := backtest.Over(t.Context(), &over, bars, from)
 	if err != nil {
 		t.Fatal(name, err)
 	}
@@ -90,8 +90,8 @@ func TestColumns_EqualStepsForEveryIndicator(t *testing.T) {
 	t.Parallel()
 	bars := walk(longtest.Pick(500, 3000))
 	trades := 0
-	for _, name := range indicator.Names() {
-		def, err := (indicator.Library{}).Find(name)
+	for _, name := range ta.Names() {
+		def, err := (ta.Library{}).Find(name)
 		if err != nil || def.Name != name {
 			continue // another name of one
 		}
@@ -171,7 +171,7 @@ func crosses(tb testing.TB, bars *market.Bars, fast, slow int) *sweep.Question {
 	for i := range slow {
 		grid[1].Values = append(grid[1].Values, float64(40+i))
 	}
-	return &sweep.Question{Grid: grid, Bars: bars, Program: func(point []float64) (strategy.Program, error) {
+	return &sweep.Question{Grid: grid, Bars: bars, Program: func(point []float64) (backtest.Program, error) {
 		r := cross(tb, int(point[0]), int(point[1]))
 		r.Columns = columns
 		return r, nil
@@ -181,15 +181,15 @@ func crosses(tb testing.TB, bars *market.Bars, fast, slow int) *sweep.Question {
 // TestBrief_EqualsMeasure holds that what trials are ranked by is what a summary shows.
 func TestBrief_EqualsMeasure(t *testing.T) {
 	t.Parallel()
-	run, err := strategy.Over(t.Context(), cross(t, 12, 26), walk(5000), 0)
+	run, err := backtest.Over(t.Context(), cross(t, 12, 26), walk(5000), 0)
 	if err != nil || len(run.Trades) == 0 {
 		t.Fatal(err)
 	}
 	s := run.Summary(1)
 	over := cross(t, 12, 26)
 	over.Columns = &replay.Columns{Bars: run.Bars}
-	for _, p := range []strategy.Program{cross(t, 12, 26), over} {
-		brief, tally, err := strategy.Brief(t.Context(), nil, p, run.Bars, 0)
+	for _, p := range []backtest.Program{cross(t, 12, 26), over} {
+		brief, tally, err := backtest.Brief(t.Context(), nil, p, run.Bars, 0)
 		if err != nil || brief.Net != run.Net || brief.Last != run.Last || brief.Totals != run.Totals {
 			t.Fatal(err, brief, run)
 		}
@@ -223,16 +223,16 @@ func BenchmarkRules(b *testing.B) {
 		})
 	}
 	measure("stepped", 1, func() error {
-		_, err := strategy.Over(b.Context(), cross(b, 12, 26), bars, 0)
+		_, err := backtest.Over(b.Context(), cross(b, 12, 26), bars, 0)
 		return err
 	})
 	over, equity := cross(b, 12, 26), make([]float64, 0, n)
 	over.Columns = &replay.Columns{Bars: bars}
-	if _, err := strategy.Over(b.Context(), over, bars, 0); err != nil { // computes the columns
+	if _, err := backtest.Over(b.Context(), over, bars, 0); err != nil { // computes the columns
 		b.Fatal(err)
 	}
 	measure("columns", 1, func() error {
-		run, err := strategy.Into(b.Context(), equity, over, over.Config(), bars, 0)
+		run, err := backtest.Into(b.Context(), equity, over, over.Config(), bars, 0)
 		equity = run.Equity
 		return err
 	})

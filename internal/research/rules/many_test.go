@@ -5,12 +5,12 @@ import (
 	"runtime"
 	"testing"
 
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
 	"candela/internal/research/replay"
 	"candela/internal/research/rules"
 	"candela/internal/research/sweep"
 	"candela/internal/testkit/longtest"
+	"candela/lib/backtest"
+	"candela/lib/market"
 )
 
 // pairs are so many crosses of two averages, which are ready to run.
@@ -30,7 +30,7 @@ func try(tb testing.TB, programs []*rules.Rules, bars *market.Bars) int {
 	for i := range programs {
 		axis.Values = append(axis.Values, float64(i))
 	}
-	q := &sweep.Question{Grid: sweep.Grid{axis}, Bars: bars, Program: func(point []float64) (strategy.Program, error) {
+	q := &sweep.Question{Grid: sweep.Grid{axis}, Bars: bars, Program: func(point []float64) (backtest.Program, error) {
 		r := *programs[int(point[0])]
 		r.Columns = columns
 		return &r, nil

@@ -12,25 +12,25 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/pine"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/research/rules"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/pine/eval"
 )
 
 // noticed is a program whose account reports what it sends and fills.
 type noticed struct {
-	strategy.Program
+	backtest.Program
 	notices []simulate.Notice
 }
 
-func (n *noticed) Start(a *simulate.Account) (strategy.Instance, error) {
+func (n *noticed) Start(a *simulate.Account) (backtest.Instance, error) {
 	a.Notify(func(x simulate.Notice) { n.notices = append(n.notices, x) })
 	return n.Program.Start(a)
 }
@@ -53,10 +53,10 @@ func traded(n int, seed uint64) *market.Bars {
 
 // replayed sends the orders of a run to the paper account while it sees the same bars, and returns
 // its fills and those of the run as text.
-func replayed(t *testing.T, p strategy.Program, bars *market.Bars) (ran, account []string, partial int) {
+func replayed(t *testing.T, p backtest.Program, bars *market.Bars) (ran, account []string, partial int) {
 	t.Helper()
 	watched := &noticed{Program: p}
-	if _, err := strategy.Over(t.Context(), watched, bars, 0); err != nil {
+	if _, err := backtest.Over(t.Context(), watched, bars, 0); err != nil {
 		t.Fatal(err)
 	}
 	symbol := papertest.BTCUSDT().Symbol
@@ -166,15 +166,15 @@ if ta.rsi(close, 5) > 80
 // account has when it gets the same orders while it sees the same bars.
 func TestPaper_FillsAsThePaperAccount(t *testing.T) {
 	t.Parallel()
-	programs := map[string]strategy.Program{}
+	programs := map[string]backtest.Program{}
 	for name, body := range paperScripts() {
 		source := "//@version=6\nstrategy(\"x\", initial_capital = 10000, default_qty_type = strategy.percent_of_equity, default_qty_value = 60, pyramiding = 2)\n" + body
 		checked, found := pine.Check(source, nil)
 		if checked == nil {
 			t.Fatal(name, found)
 		}
-		programs[name] = &strategy.Script{
-			Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &strategy.PaperCosts{Commission: 0.1, Slippage: 0.05},
+		programs[name] = &backtest.Script{
+			Program: checked.Program, Tick: 0.01, Step: 1e-5, Paper: &backtest.PaperCosts{Commission: 0.1, Slippage: 0.05},
 			Env: eval.Env{Interval: market.Minute1, Limits: eval.Limits{BarSteps: 200_000, TotalSteps: 200_000_000, Memory: 32 << 20, Instances: 20_000}},
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"math"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
 	"candela/internal/research/replay"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Side says how positions of one direction begin and end.
@@ -26,7 +26,7 @@ type Side struct {
 type Rules struct {
 	Long, Short *Side
 
-	Library  indicator.Library
+	Library  ta.Library
 	Symbol   market.Symbol
 	Interval market.Interval
 	Calendar market.Calendar
@@ -34,7 +34,7 @@ type Rules struct {
 	Account  simulate.Config
 
 	// Magnifier has shorter bars for the fills; nil without.
-	Magnifier *strategy.Magnifier
+	Magnifier *backtest.Magnifier
 
 	// Columns has the values of indicators at the bars that the strategy runs over, or at more
 	// bars that begin with those; nil lets it compute them bar by bar.
@@ -49,7 +49,7 @@ type Rules struct {
 func (r *Rules) Config() simulate.Config { return r.Account }
 
 // Shorter returns the shorter bars for the fills.
-func (r *Rules) Shorter() *strategy.Magnifier { return r.Magnifier }
+func (r *Rules) Shorter() *backtest.Magnifier { return r.Magnifier }
 
 // Check normalizes the conditions. It returns an error that names the field of the first
 // that cannot be used.
@@ -110,7 +110,7 @@ func (r *Rules) CheckBars(bars int) error {
 }
 
 // Start returns the strategy without history, trading on an account.
-func (r *Rules) Start(a *simulate.Account) (strategy.Instance, error) {
+func (r *Rules) Start(a *simulate.Account) (backtest.Instance, error) {
 	in := r.start()
 	in.account = a
 	if r.Columns != nil {

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
 	"candela/internal/research/rules"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
 )
 
 // quotes makes bars of open, high, low and close.
@@ -61,7 +61,7 @@ func TestRules_EndPositions(t *testing.T) {
 		r.Account = free()
 		r.Account.Paper = test.paper
 		bars := quotes(append(append([][4]float64{}, start...), test.rest...)...)
-		run, err := strategy.Over(t.Context(), r, bars, 0)
+		run, err := backtest.Over(t.Context(), r, bars, 0)
 		if err != nil || len(run.Trades) != 1 {
 			t.Errorf("%s: %v, %d trades, %d open", name, err, len(run.Trades), len(run.Open))
 			continue
@@ -80,7 +80,7 @@ func TestRules_ShortReverses(t *testing.T) {
 	r := checked(t, &rules.Side{Enter: over(100), MaxBars: 50}, &rules.Side{Enter: under(100), MaxBars: 50})
 	r.Account = free()
 	bars := quotes([4]float64{100, 100, 100, 100}, [4]float64{100, 102, 99, 101}, [4]float64{102, 103, 101, 102}, [4]float64{101, 101, 98, 99}, [4]float64{98, 99, 96, 97}, [4]float64{97, 98, 96, 97})
-	run, err := strategy.Over(t.Context(), r, bars, 0)
+	run, err := backtest.Over(t.Context(), r, bars, 0)
 	if err != nil || len(run.Trades) != 1 || len(run.Open) != 1 || run.Trades[0].ExitPrice != 98 || run.Open[0].Side != simulate.Short || run.Open[0].Price != 98 {
 		t.Errorf("%v: %+v, open %+v", err, run.Trades, run.Open)
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/research/replay"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Column is a value to show of each symbol.
@@ -23,7 +23,7 @@ type Column struct {
 
 // Question is what is asked of each symbol.
 type Question struct {
-	Library   indicator.Library
+	Library   ta.Library
 	Interval  market.Interval
 	Condition *alert.Condition // nil asks for the values of every symbol
 	Within    int              // closed bars, the newest among them, at which the condition may hold

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
 	"candela/internal/research/scan"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func wave(n int) *market.Bars {
@@ -27,14 +27,14 @@ func TestLook_ValuesAreThoseOfCharts(t *testing.T) {
 	if err := q.Check(); err != nil {
 		t.Fatal(err)
 	}
-	selection, err := indicator.Resolve(indicator.Request{Name: "rsi"})
+	selection, err := ta.Resolve(ta.Request{Name: "rsi"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := q.Depth(); n < q.Depth()+40; n++ {
 		bars := wave(n)
 		tail := bars.Tail(q.Depth())
-		want := selection.Compute(indicator.Input{Env: indicator.Env{Interval: market.Hour1}, Bars: &tail}).Lines[0].Values
+		want := selection.Compute(ta.Input{Env: ta.Env{Interval: market.Hour1}, Bars: &tail}).Lines[0].Values
 		row := q.Look(bars, market.Calendar{}, market.Facts{})
 		if row.Short || math.Float64bits(row.Values[0]) != math.Float64bits(want[len(want)-1]) || row.Values[1] != bars.C[n-1] {
 			t.Fatalf("%d bars: %v, want %v", n, row, want[len(want)-1])

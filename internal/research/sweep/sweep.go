@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"candela/internal/analysis/performance"
-	"candela/internal/analysis/strategy"
 	"candela/internal/kit/fair"
-	"candela/internal/market"
+	"candela/lib/backtest"
+	"candela/lib/backtest/performance"
+	"candela/lib/market"
 )
 
 // Axis is a parameter and the values that are tried.
@@ -80,12 +80,12 @@ func (t *Trial) score() float64 {
 type Question struct {
 	Grid Grid
 	// Program returns the strategy with the values of a combination.
-	Program func(point []float64) (strategy.Program, error)
+	Program func(point []float64) (backtest.Program, error)
 	Bars    *market.Bars
 	From    int            // index of the first bar at which it may order
 	Step    func(done int) // called after each run; may be nil
 
-	before *strategy.Run // the last, whose memory the next one uses
+	before *backtest.Run // the last, whose memory the next one uses
 }
 
 // Span returns the question over the bars [from, to): those before from are for the
@@ -104,7 +104,7 @@ func (q *Question) Try(ctx context.Context, i int) (Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	run, tally, err := strategy.Brief(ctx, q.before, program, q.Bars, q.From)
+	run, tally, err := backtest.Brief(ctx, q.before, program, q.Bars, q.From)
 	if err != nil {
 		return t, err
 	}

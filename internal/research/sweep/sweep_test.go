@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"candela/internal/analysis/performance"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/market"
 	"candela/internal/research/sweep"
+	"candela/lib/backtest"
+	"candela/lib/backtest/performance"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
 )
 
 // period buys every first value bars and sells after the second.
@@ -21,7 +21,7 @@ func (p period) Config() simulate.Config {
 	return simulate.Config{Capital: 1000, Tick: 0.01, Step: 1e-6, PointValue: 1, Sizing: simulate.Fixed, Size: 1}
 }
 
-func (p period) Start(a *simulate.Account) (strategy.Instance, error) {
+func (p period) Start(a *simulate.Account) (backtest.Instance, error) {
 	return &periodRun{period: p, account: a}, nil
 }
 
@@ -50,7 +50,7 @@ func question(n int) *sweep.Question {
 	}
 	return &sweep.Question{
 		Grid:    sweep.Grid{{Name: "every", Values: []float64{13, 20, 27}}, {Name: "hold", Values: []float64{5, 10, 12}}},
-		Program: func(p []float64) (strategy.Program, error) { return period{int(p[0]), int(p[1])}, nil },
+		Program: func(p []float64) (backtest.Program, error) { return period{int(p[0]), int(p[1])}, nil },
 		Bars:    bars, From: 50,
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
-	"candela/internal/market/feed"
+	"candela/internal/data/feed"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/store"

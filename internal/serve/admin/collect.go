@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
+	"candela/internal/data/feed"
 	"candela/internal/kit/meter"
-	"candela/internal/market/feed"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/guard"

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Audit is the audit log.

@@ -10,9 +10,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func hasAlerts(p Ports) bool { return p.Alerts != nil }

@@ -10,10 +10,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/access/owner"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // approvalsPage shows the orders that need approval and those that were decided.

@@ -10,8 +10,8 @@ import (
 
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
 	"candela/internal/serve/console"
+	"candela/lib/market"
 )
 
 // paths returns the paths of all acts, with an id in them.

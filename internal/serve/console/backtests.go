@@ -11,9 +11,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/research/report"
+	"candela/lib/fault"
 )
 
 // Reports are the results that the server keeps for an hour.

@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/research/report"
 	"candela/internal/serve/console"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/market"
 )
 
 // tests are reports of a server: a back-test of a script that lost, and a scan.
 type tests struct{}
 
 func (tests) all() []report.Kept {
-	run := &strategy.Run{Config: simulate.Config{Capital: 1000, PointValue: 1}, Bars: &market.Bars{}, Net: -63.4, Trades: make([]simulate.Trade, 112)}
+	run := &backtest.Run{Config: simulate.Config{Capital: 1000, PointValue: 1}, Bars: &market.Bars{}, Net: -63.4, Trades: make([]simulate.Trade, 112)}
 	for i := range 500 {
 		run.Bars.Append(market.Bar{T: 1735689600 + int64(i)*3600, O: 100, H: 102, L: 99, C: 100 + float64(i%2), V: 3})
 		run.Equity = append(run.Equity, 1000-float64(i)/8)

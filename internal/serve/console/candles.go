@@ -12,7 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // candles is a small chart of the bars around an alert.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/picture/webchart"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func hasCharts(p Ports) bool { return p.Charts != nil }
@@ -139,7 +139,7 @@ func chosenIndicators(q url.Values) string {
 // addChoices lists the indicators: those that are drawn first, with whatever parameters they
 // have, then the others by name.
 func (d *chartData) addChoices() {
-	rest := indicator.Names()
+	rest := ta.Names()
 	slices.Sort(rest)
 	for name := range strings.SplitSeq(d.Indicators, ",") {
 		if name = strings.TrimSpace(name); name != "" {

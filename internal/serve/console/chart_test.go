@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/picture/webchart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // charts returns the arguments it was called with, or a picture.

@@ -10,8 +10,8 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/usage"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Clients are the clients that the owner approved.

@@ -23,9 +23,9 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Root is the path that the console is served under.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // format writes numbers and times as the owner prefers. Amounts of orders are written with all

@@ -3,8 +3,8 @@ package console
 import (
 	"strings"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // maxReason bounds what the owner writes about a halt or a refusal.

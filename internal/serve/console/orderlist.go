@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // listPage is how many orders a page of the list has, beside those that denials would hide.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // ordersPage shows positions, open orders and those that have ended.

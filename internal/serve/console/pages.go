@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 //go:embed templates

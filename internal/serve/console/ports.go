@@ -7,10 +7,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Ports is what the console reads and does. A nil port hides what needs it.

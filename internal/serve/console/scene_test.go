@@ -24,16 +24,16 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/pine"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/console"
 	"candela/internal/store/scripts"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine"
 )
 
 const (

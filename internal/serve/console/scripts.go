@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/store/scripts"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Scripts are the stored Pine scripts.
 type Scripts interface {
 	List() ([]scripts.Entry, error)
 	Source(name string) (string, error)
-	Script(name string) (*indicator.Def, error)
+	Script(name string) (*ta.Def, error)
 	Delete(name string) error
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // Part is a part of the program and how it is.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // spark is a line of prices without axes.

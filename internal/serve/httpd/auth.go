@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/rpc"
+	"candela/lib/fault"
 )
 
 // maxToken is longer than any issued token.

@@ -16,15 +16,15 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/testkit/longtest"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // unpainted checks a picture and draws nothing: this is about requests.

@@ -22,11 +22,11 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // The processes of the push measurement: a server, ours or the bare hub, and its

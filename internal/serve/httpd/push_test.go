@@ -16,14 +16,14 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // pushed is a whole server over a log of notifications that the test appends to.

@@ -18,11 +18,11 @@ import (
 	"candela/internal/alerting/notify/local"
 	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/alerting/notify/replicated"
-	"candela/internal/market"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 // servers are one server, or several replicas, in a bubble, whose one token is subscribed

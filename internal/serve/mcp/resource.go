@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/rpc"
+	"candela/lib/fault"
 )
 
 // Resource describes a resource to clients.

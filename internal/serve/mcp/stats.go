@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/meter"
+	"candela/lib/fault"
 )
 
 // outcome is the result of a message.

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
 )
 
 // Tool describes a tool to clients.

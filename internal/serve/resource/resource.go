@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
 )
 
 // FiredURI is the address of the alerts that fired.

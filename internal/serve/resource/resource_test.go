@@ -11,9 +11,9 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/resource"
+	"candela/lib/fault"
 )
 
 // reader is a caller that may see alerts.

@@ -19,11 +19,11 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/stdio"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

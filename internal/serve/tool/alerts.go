@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Alerts stores alerts. Set reads symbol, interval, condition, note and expiry of want
@@ -145,7 +145,7 @@ func (t *Trading) declareAlert() (*alertArgs, args) {
 }
 
 // alert returns the alert that the arguments describe, checked and completed.
-func (r *alertArgs) alert(l indicator.Library) (alert.Alert, error) {
+func (r *alertArgs) alert(l ta.Library) (alert.Alert, error) {
 	a := r.Alert
 	a.OnTick = r.on == "tick"
 	switch {

@@ -3,10 +3,10 @@ package tool
 import (
 	"encoding/base64"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // MaxAnswer bounds one answer of any tool: its texts, pictures and structured content. The largest
@@ -60,7 +60,7 @@ func checkDrawn(name string, shown *payload.Chart) error {
 }
 
 // drawnBytes returns about how many bytes the texts and points of a script take in an answer.
-func drawnBytes(r *indicator.Result) (size int) {
+func drawnBytes(r *ta.Result) (size int) {
 	if r == nil || r.Drawn == nil {
 		return 0
 	}

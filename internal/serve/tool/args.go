@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
 )
 
 // arg is one argument of a tool: its schema and the function that reads it into the

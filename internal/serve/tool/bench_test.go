@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"testing"
 
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 // keptBars returns the bars of its first request each time, as a warm cache does.

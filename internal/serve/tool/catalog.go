@@ -6,30 +6,30 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // catalogItem is one indicator in list_indicators.
 type catalogItem struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Type        string          `json:"type"`
-	Overlay     bool            `json:"overlay,omitempty"`
-	Group       indicator.Group `json:"group,omitempty"`
-	Family      string          `json:"family,omitempty"`
-	Aliases     []string        `json:"aliases,omitempty"`
-	Members     []string        `json:"members,omitempty"`
-	Params      []catalogParam  `json:"configurable_params,omitempty"`
-	Signals     []string        `json:"signals,omitempty"`
-	Meanings    signalMeanings  `json:"signal_descriptions,omitempty"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Type        string         `json:"type"`
+	Overlay     bool           `json:"overlay,omitempty"`
+	Group       ta.Group       `json:"group,omitempty"`
+	Family      string         `json:"family,omitempty"`
+	Aliases     []string       `json:"aliases,omitempty"`
+	Members     []string       `json:"members,omitempty"`
+	Params      []catalogParam `json:"configurable_params,omitempty"`
+	Signals     []string       `json:"signals,omitempty"`
+	Meanings    signalMeanings `json:"signal_descriptions,omitempty"`
 }
 
 // signalMeanings describes each signal; it marshals to an object in label order.
-type signalMeanings []indicator.Trigger
+type signalMeanings []ta.Trigger
 
 // MarshalJSON returns {label: sentence}.
 func (m signalMeanings) MarshalJSON() ([]byte, error) {
@@ -58,13 +58,13 @@ type catalogParam struct {
 type catalogQuery struct {
 	brief bool
 	group string
-	name  *indicator.Def
+	name  *ta.Def
 }
 
 func (c *charts) catalogArgs() (*catalogQuery, args) {
 	q := &catalogQuery{}
-	groups := make([]string, 0, len(indicator.Groups()))
-	for _, g := range indicator.Groups() {
+	groups := make([]string, 0, len(ta.Groups()))
+	for _, g := range ta.Groups() {
 		groups = append(groups, string(g))
 	}
 	return q, args{
@@ -75,10 +75,10 @@ func (c *charts) catalogArgs() (*catalogQuery, args) {
 }
 
 // catalogNameArg is the name or an alias of an indicator.
-func catalogNameArg(l indicator.Library, dst **indicator.Def) arg {
+func catalogNameArg(l ta.Library, dst **ta.Def) arg {
 	const allowed = "a name or alias, such as rsi"
 	s := &schema{Type: "string", Description: "In full."}
-	return newArg("name", dst, allowed, s, func(raw json.RawMessage) (*indicator.Def, error) {
+	return newArg("name", dst, allowed, s, func(raw json.RawMessage) (*ta.Def, error) {
 		value, ok := strictjson.Text(raw)
 		if !ok {
 			return nil, fault.Field("name", quoteValue(raw), allowed)
@@ -107,9 +107,9 @@ func (c *charts) listIndicators() toolSpec {
 }
 
 // answer is the part of the catalogue that q selects, and the stored scripts after it.
-func (q *catalogQuery) answer(stored []*indicator.Def) any {
+func (q *catalogQuery) answer(stored []*ta.Def) any {
 	type groupNames struct {
-		Group   indicator.Group     `json:"group"`
+		Group   ta.Group            `json:"group"`
 		Names   []string            `json:"names"`
 		Members map[string][]string `json:"members,omitempty"`
 	}
@@ -125,10 +125,10 @@ func (q *catalogQuery) answer(stored []*indicator.Def) any {
 		return a
 	}
 	if *q == (catalogQuery{}) {
-		a.Sources = append(indicator.Sources(), "an indicator's line such as rsi.RSI")
+		a.Sources = append(ta.Sources(), "an indicator's line such as rsi.RSI")
 	}
-	for i := range indicator.All() {
-		d := &indicator.All()[i]
+	for i := range ta.All() {
+		d := &ta.All()[i]
 		if q.group != "" && q.group != string(d.Group) {
 			continue
 		}
@@ -169,9 +169,9 @@ func (q *catalogQuery) answer(stored []*indicator.Def) any {
 }
 
 // shortItem is an indicator in the whole catalogue: enough to ask for it.
-func shortItem(d *indicator.Def) catalogItem {
+func shortItem(d *ta.Def) catalogItem {
 	item := catalogItem{
-		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == indicator.Overlay,
+		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == ta.Overlay,
 		Aliases: d.OtherNames(), Signals: d.Labels(),
 	}
 	item.Members = memberNames(d)
@@ -195,7 +195,7 @@ func shortItem(d *indicator.Def) catalogItem {
 }
 
 // memberNames returns the names of a family's members.
-func memberNames(d *indicator.Def) []string {
+func memberNames(d *ta.Def) []string {
 	if len(d.Members) == 0 {
 		return nil
 	}
@@ -208,21 +208,21 @@ func memberNames(d *indicator.Def) []string {
 
 // namedBySignals reports whether the signals of a family name its members, as those of
 // candle patterns do.
-func namedBySignals(d *indicator.Def) bool {
-	return !slices.ContainsFunc(d.Members, func(m indicator.Member) bool {
+func namedBySignals(d *ta.Def) bool {
+	return !slices.ContainsFunc(d.Members, func(m ta.Member) bool {
 		return len(m.Signals) == 0 || !strings.HasPrefix(m.Signals[0], m.Name)
 	})
 }
 
 // fullItem is an indicator with everything a client may know about it.
-func fullItem(d *indicator.Def) catalogItem {
+func fullItem(d *ta.Def) catalogItem {
 	item := shortItem(d)
 	item.Description, item.Group, item.Aliases = d.Doc, d.Group, d.Aliases
 	item.Signals, item.Meanings = d.Labels(), d.Signals
 	for i, p := range d.Params {
 		full := &item.Params[i]
 		full.Type, full.Default, full.Description, full.Enum = p.Kind.String(), p.Default, p.Doc, p.Enum
-		if p.Kind == indicator.IntParam || p.Kind == indicator.NumParam {
+		if p.Kind == ta.IntParam || p.Kind == ta.NumParam {
 			full.Min, full.Max = &p.Min, &p.Max
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/ta"
 )
 
 // catalogue is the answer of list_indicators.
@@ -53,7 +53,7 @@ func TestListIndicators_IsTheWholeCatalogue(t *testing.T) {
 		t.Fatalf("%d of %d indicators in %d bytes", len(got.Indicators), got.Total, size)
 	}
 	listed := 0
-	for _, d := range indicator.All() {
+	for _, d := range ta.All() {
 		i := slices.IndexFunc(got.Indicators, func(i catalogueItem) bool { return i.Name == cmp.Or(d.Like, d.Name) })
 		if i < 0 {
 			t.Fatalf("%s is not listed", d.Name)
@@ -91,7 +91,7 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 	t.Parallel()
 	r := tooltest.Registry(t, nil)
 	brief, size := listIndicators(t, r, `{"brief":true}`)
-	if brief.Total != len(indicator.All()) || len(brief.Groups) != len(indicator.Groups()) || brief.Indicators != nil || size > 6_000 {
+	if brief.Total != len(ta.All()) || len(brief.Groups) != len(ta.Groups()) || brief.Indicators != nil || size > 6_000 {
 		t.Errorf("brief: %d in %d groups, %d bytes", brief.Total, len(brief.Groups), size)
 	}
 	seen := 0
@@ -99,7 +99,7 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 		group, _ := listIndicators(t, r, `{"group":"`+g.Group+`"}`)
 		seen += group.Total
 		for i, item := range group.Indicators {
-			d, err := indicator.Find(item.Name)
+			d, err := ta.Find(item.Name)
 			if err != nil || item.Name != g.Names[i] || item.Group != g.Group || item.Description != d.Doc || len(item.Meanings) != len(item.Signals) {
 				t.Errorf("%s: %+v %v", g.Group, item, err)
 			}
@@ -120,13 +120,13 @@ func TestListIndicators_GroupsAndNames(t *testing.T) {
 			}
 		}
 	}
-	for i := range indicator.Members() {
-		d := &indicator.Members()[i]
+	for i := range ta.Members() {
+		d := &ta.Members()[i]
 		if one, _ := listIndicators(t, r, `{"name":"`+d.Name+`"}`); d.Name != "ema" && (one.Total != 1 || one.Indicators[0].Name != d.Name || one.Indicators[0].Family != d.Family().Name) {
 			t.Errorf("%s selects %+v", d.Name, one)
 		}
 	}
-	if seen != len(indicator.All()) {
-		t.Errorf("the groups have %d of %d indicators", seen, len(indicator.All()))
+	if seen != len(ta.All()) {
+		t.Errorf("the groups have %d of %d indicators", seen, len(ta.All()))
 	}
 }

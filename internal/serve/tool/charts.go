@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/lib/backtest"
+	"candela/lib/chart"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // BarSource reads bars; a set holds at least one. It must be safe for concurrent use,
@@ -35,14 +36,14 @@ type charts struct {
 	renderer Renderer
 	alerts   Alerts    // nil without trading
 	account  Positions // nil without trading
-	library  indicator.Library
+	library  ta.Library
 	log      *slog.Logger
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	behind   *fair.Slots // shares the processors that long work may use
 	scripted *fair.Slots // the calls with scripts that run at a time
 	budget   *budget.Pool
 	lends    bool      // charts give their slots to owners who have used less
-	memory   sync.Pool // of *indicator.Memory
+	memory   sync.Pool // of *ta.Memory
 	reports  *report.Store
 	runs     *report.Runs[mcp.Result]
 	trials   *report.Trials
@@ -112,6 +113,7 @@ func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work
 		return err
 	}
 	defer done()
+	held = backtest.WithPause(held, fair.Pause)
 	if c.apart == nil {
 		return work(held)
 	}
@@ -129,9 +131,9 @@ func (c *charts) compute(ctx context.Context, caller principal.Caller, q ChartRe
 		turn = c.inScripts
 	}
 	err = turn(ctx, caller, func(ctx context.Context) error {
-		memory, ok := c.memory.Get().(*indicator.Memory)
+		memory, ok := c.memory.Get().(*ta.Memory)
 		if !ok {
-			memory = new(indicator.Memory)
+			memory = new(ta.Memory)
 		}
 		defer c.memory.Put(memory)
 		run := c.budget.Run(ctx, caller.Subject)
@@ -161,7 +163,7 @@ func Compute(ctx context.Context, source BarSource, q ChartRequest) (*payload.Ch
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, bars, q, new(indicator.Memory), nil)
+	return show(ctx, bars, q, new(ta.Memory), nil)
 }
 
 // chartBars holds the bars that a request needs: those to show among those for the
@@ -194,17 +196,17 @@ func read(ctx context.Context, source BarSource, q ChartRequest) (bars chartBars
 
 // wanted is the request for the bars of the chart's own symbol.
 func wanted(q *ChartRequest) marketdata.Request {
-	env := indicator.Env{Interval: q.Interval}
+	env := ta.Env{Interval: q.Interval}
 	most := q.Range.most(q.Bars)
 	want := marketdata.Request{Symbol: q.Symbol, Interval: q.Interval, Bars: most, Start: q.Range.Start, End: q.Range.End}
 	for _, r := range q.Indicators {
 		_, stable := r.Selection.Warmup(env)
-		history := indicator.History{Interval: q.Interval, Shown: most, Stable: stable}
+		history := ta.History{Interval: q.Interval, Shown: most, Stable: stable}
 		want.Warmup = max(want.Warmup, history.Len()-most)
-		if needs, ok := r.Selection.Instance.(indicator.Needs); ok {
+		if needs, ok := r.Selection.Instance.(ta.Needs); ok {
 			want.Series = append(want.Series, needs.Needs()...)
 		}
-		if reader, ok := r.Selection.Instance.(indicator.FactsReader); ok {
+		if reader, ok := r.Selection.Instance.(ta.FactsReader); ok {
 			want.Facts = want.Facts || reader.ReadsFacts()
 		}
 	}
@@ -228,10 +230,10 @@ func provenance(set *marketdata.BarSet) payload.Provenance {
 
 // show runs the indicators over the bars, in memory that the chart does not keep, and
 // compares the symbols. run is what scripts may hold.
-func show(ctx context.Context, bars chartBars, q ChartRequest, memory *indicator.Memory, run *budget.Run) (*payload.Chart, error) {
+func show(ctx context.Context, bars chartBars, q ChartRequest, memory *ta.Memory, run *budget.Run) (*payload.Chart, error) {
 	set, shown := bars.BarSet, bars.shown
 	bars.scripts = countScripts(q.Indicators)
-	env := indicator.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts, Run: run}
+	env := ta.Env{Interval: q.Interval, Calendar: set.Calendar, Facts: set.Facts, Budget: run}
 	chart := &payload.Chart{
 		Symbol: set.Symbol.String(), Instrument: set.Instrument, Interval: q.Interval, Bars: &shown,
 		Provenance: provenance(&set),
@@ -284,19 +286,19 @@ func holes(set *marketdata.BarSet, shown *market.Bars, i market.Interval) int {
 
 // compute computes one indicator over the bars shown and its own warm-up, and reports
 // whether the warm-up was complete.
-func compute(s *indicator.Selection, env indicator.Env, all *chartBars, shown int, memory *indicator.Memory) (*indicator.Result, bool) {
+func compute(s *ta.Selection, env ta.Env, all *chartBars, shown int, memory *ta.Memory) (*ta.Result, bool) {
 	set := &all.BarSet
 	_, stable := s.Warmup(env)
-	sums, ok := s.Instance.(indicator.Summing)
+	sums, ok := s.Instance.(ta.Summing)
 	sum := ok && sums.Sums()
 	if sum {
 		stable = 0 // a sum starts at the first bar shown, which the result names
 	}
-	history := indicator.History{Interval: env.Interval, Shown: shown, Stable: stable}
+	history := ta.History{Interval: env.Interval, Shown: shown, Stable: stable}
 	from := history.Begin(&set.Bars, set.Forming)
 	total := set.Bars.Len() - from
 	bars := set.Bars.Tail(total)
-	in := indicator.Input{Env: env, Bars: &bars, Shown: shown, Forming: set.Forming, Memory: memory, Scripts: all.scripts, Series: make(map[market.SeriesName][]float64, len(set.Series))}
+	in := ta.Input{Env: env, Bars: &bars, Shown: shown, Forming: set.Forming, Memory: memory, Scripts: all.scripts, Series: make(map[market.SeriesName][]float64, len(set.Series))}
 	for name, values := range set.Series {
 		in.Series[name] = values[from:]
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/picture/payload"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // maxComparedBars bounds the bars of one symbol to compare with. A market that never closes

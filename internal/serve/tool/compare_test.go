@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 // markets serves recorded bars by name, as a venue would: the newest that were requested,

@@ -9,9 +9,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Examples of conditions in errors.
@@ -24,13 +24,13 @@ const (
 
 // conditionReader reads a condition. What it means is checked by alert.Normalize.
 type conditionReader struct {
-	library indicator.Library
+	library ta.Library
 	timed   bool // an indicator in it has an interval
 	member  bool // of an all or any
 }
 
 // conditionArg is an object with exactly one key, the type of the condition.
-func conditionArg(l indicator.Library, dst *alert.Condition, timed *bool) arg {
+func conditionArg(l ta.Library, dst *alert.Condition, timed *bool) arg {
 	allowed := "an object with exactly one of " + strings.Join(alert.Names(), ", ")
 	return newArg("condition", dst, allowed, conditionSchema(), func(raw json.RawMessage) (alert.Condition, error) {
 		r := &conditionReader{library: l}
@@ -137,7 +137,7 @@ func (r *conditionReader) readSignal(at string, raw json.RawMessage, c *alert.Co
 	if own := def.Labels(); c.Signal == "" && len(own) > 0 {
 		return fault.Missing(at+".signal", "one of "+strings.Join(own, ", "))
 	}
-	return indicator.CheckSignal(def, c.Signal)
+	return ta.CheckSignal(def, c.Signal)
 }
 
 // readValue reads a comparison of two sides.
@@ -194,7 +194,7 @@ func readPrice(at string, raw json.RawMessage, dst *alert.Operand) error {
 	if number, ok := parseNumber(text); ok {
 		return fault.Quoted(at, truncate(text), "a number", number.String())
 	}
-	if _, err := indicator.Resolve(indicator.Request{Name: truncate(text)}); err == nil {
+	if _, err := ta.Resolve(ta.Request{Name: truncate(text)}); err == nil {
 		return suggestJSON(fault.Field(at, truncate(text), allowed), `{"indicator":`+quote(truncate(text))+`}`)
 	}
 	return fault.Field(at, truncate(text), allowed, fault.Nearest(text, alert.Prices())...)

@@ -10,9 +10,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // comparison matches words such as "rsi < 30", "price above 70000" and "close crosses
@@ -66,7 +66,7 @@ func sideWords(words string) (keys string, isPrice, ok bool) {
 		return "", false, false
 	}
 	for _, spelling := range []string{name, strings.ReplaceAll(name, " ", "_"), strings.ReplaceAll(name, " ", "")} {
-		selection, err := indicator.Resolve(indicator.Request{Name: spelling})
+		selection, err := ta.Resolve(ta.Request{Name: spelling})
 		if err != nil {
 			continue
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // entry is an indicator in a condition: the name that the client used, its parameters as
@@ -15,7 +15,7 @@ import (
 type entry struct {
 	name      string
 	params    string
-	selection *indicator.Selection
+	selection *ta.Selection
 }
 
 // entryArg is an indicator: a name, or an object with a name and parameters.
@@ -113,8 +113,8 @@ func reaches(c *alert.Condition, lo, hi float64) bool {
 
 // bounds returns the numbers between which the lines of an indicator stay, if they are
 // those of a percentage.
-func bounds(s *indicator.Selection) (lo, hi float64, ok bool) {
-	r := s.Compute(indicator.Input{Bars: &market.Bars{}}).YRange
+func bounds(s *ta.Selection) (lo, hi float64, ok bool) {
+	r := s.Compute(ta.Input{Bars: &market.Bars{}}).YRange
 	if r == nil || *r != [2]float64{0, 100} && *r != [2]float64{-100, 0} {
 		return 0, 0, false
 	}

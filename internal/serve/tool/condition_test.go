@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // TestSetAlert_Conditions sets an alert of each kind. The answer has the condition in the
@@ -98,12 +98,12 @@ func TestSetAlert_BoundsOfIndicatorsHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	bounded := 0
-	for _, def := range indicator.All() {
-		s, err := indicator.Resolve(indicator.Request{Name: def.Name})
-		if err != nil || def.Kind == indicator.External {
+	for _, def := range ta.All() {
+		s, err := ta.Resolve(ta.Request{Name: def.Name})
+		if err != nil || def.Kind == ta.External {
 			continue
 		}
-		r := s.Compute(indicator.Input{Env: indicator.Env{Interval: market.Hour1}, Bars: &page.Bars})
+		r := s.Compute(ta.Input{Env: ta.Env{Interval: market.Hour1}, Bars: &page.Bars})
 		lo, hi, ok := tool.Bounds(s)
 		if !ok {
 			continue

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/ta"
 )
 
 const toolsHead = `# Tools
@@ -91,8 +91,8 @@ func TestDocs_Counts(t *testing.T) {
 	t.Parallel()
 	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
 	for file, text := range map[string]string{
-		"README.md":      fmt.Sprintf("%d indicators", len(indicator.All())),
-		"docs/README.md": fmt.Sprintf("the %d indicators", len(indicator.All())),
+		"README.md":      fmt.Sprintf("%d indicators", len(ta.All())),
+		"docs/README.md": fmt.Sprintf("the %d indicators", len(ta.All())),
 		"llms.txt":       fmt.Sprintf("the %d tools", len(registry.Tools())),
 	} {
 		page, err := os.ReadFile("../../../" + file)

@@ -9,11 +9,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // drawingKinds lists the types of drawings by chart.DrawingKind, with the keys that each

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 func TestTools_SayWhoTradesInTheirPlace(t *testing.T) {

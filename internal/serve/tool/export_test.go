@@ -3,13 +3,13 @@ package tool
 import (
 	"context"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/lib/ta"
 )
 
 // Bounds returns the numbers between which the lines of an indicator stay.
-func Bounds(s *indicator.Selection) (lo, hi float64, ok bool) { return bounds(s) }
+func Bounds(s *ta.Selection) (lo, hi float64, ok bool) { return bounds(s) }
 
 // BuildWithScope builds a tool that does nothing.
 func BuildWithScope(scope principal.Scope) error {

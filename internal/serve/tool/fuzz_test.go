@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"candela/internal/kit/strictjson"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 // blank is a Painter that only checks, because fuzzing is about arguments.

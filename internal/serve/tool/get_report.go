@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/simulate"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/picture/chart"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/lib/backtest/simulate"
+	"candela/lib/chart"
+	"candela/lib/fault"
 )
 
 // pageBytes bounds a page of a report: about 2,000 tokens.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
+	"candela/lib/market"
 )
 
 // given serves the bars it has.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // maxIndicators is the number of indicators in one request.
@@ -17,11 +17,11 @@ const maxIndicators = 24
 // resolved to.
 type NamedIndicator struct {
 	Name      string
-	Selection *indicator.Selection
+	Selection *ta.Selection
 }
 
 // indicatorsArg is a list of names, or of objects with a name and parameters.
-func indicatorsArg(l indicator.Library, name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
+func indicatorsArg(l ta.Library, name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
@@ -52,7 +52,7 @@ func indicatorsArg(l indicator.Library, name string, dst *[]NamedIndicator, doc 
 	})
 }
 
-func readIndicator(l indicator.Library, field string, item json.RawMessage) (NamedIndicator, error) {
+func readIndicator(l ta.Library, field string, item json.RawMessage) (NamedIndicator, error) {
 	request, err := readRequest(field, field+"[]", item)
 	if err != nil {
 		return NamedIndicator{}, err
@@ -66,9 +66,9 @@ func readIndicator(l indicator.Library, field string, item json.RawMessage) (Nam
 
 // readRequest reads a name, or an object with a name and parameters. at is the path of
 // the object.
-func readRequest(field, at string, item json.RawMessage) (indicator.Request, error) {
+func readRequest(field, at string, item json.RawMessage) (ta.Request, error) {
 	const names = "a name from list_indicators"
-	request := indicator.Request{}
+	request := ta.Request{}
 	switch item[0] {
 	case '"':
 		request.Name, _ = strictjson.Text(item)
@@ -116,7 +116,7 @@ func keyNames(all []NamedIndicator) []string {
 // parameters have both.
 func withField(err error, field string) error {
 	e := fault.Of(err)
-	if e == nil || e.Code != indicator.UnknownCode {
+	if e == nil || e.Code != ta.UnknownCode {
 		return err
 	}
 	hinted := *e
@@ -128,7 +128,7 @@ func withField(err error, field string) error {
 func resolveAll(names []string) []NamedIndicator {
 	all := make([]NamedIndicator, 0, len(names))
 	for _, name := range names {
-		selection, err := indicator.Resolve(indicator.Request{Name: name})
+		selection, err := ta.Resolve(ta.Request{Name: name})
 		if err != nil {
 			panic("tool: default indicator " + name + " is not in the catalogue")
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/fault"
 )
 
 // A retryable error with a key says that the key can be reused.

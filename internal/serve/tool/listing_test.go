@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
 )
 
 // others is tool.Orders under a name that no method of it has.

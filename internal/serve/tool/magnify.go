@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/strategy"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const (
@@ -78,7 +78,7 @@ func (m *magnifyArgs) checkMagnified(of market.Interval, fills string) error {
 
 // read reads the shorter bars that the call asks for, or that a script declares; nil is none. A
 // script whose bars cannot be read runs without them, and the answer says why.
-func (m *magnifyArgs) read(ctx context.Context, source BarSource, symbol market.Symbol, of market.Interval, p *past, declared bool) (out *strategy.Magnifier, err error) {
+func (m *magnifyArgs) read(ctx context.Context, source BarSource, symbol market.Symbol, of market.Interval, p *past, declared bool) (out *backtest.Magnifier, err error) {
 	take := m.magnify
 	if take == 0 && declared {
 		take = shorterThan(of)
@@ -96,7 +96,7 @@ func (m *magnifyArgs) read(ctx context.Context, source BarSource, symbol market.
 		m.magnified = "not: " + fault.Of(err).Public()
 		return out, nil
 	}
-	magnifier := &strategy.Magnifier{Bars: bars, Interval: of, Calendar: p.Calendar}
+	magnifier := &backtest.Magnifier{Bars: bars, Interval: of, Calendar: p.Calendar}
 	shown := p.Bars.Slice(p.from, p.Bars.Len())
 	covered := magnifier.Covers(&shown)
 	m.magnified = fmt.Sprintf("%d of %d bars by %s", covered, shown.Len(), take)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // nested is a venue whose hours are made of bars of five minutes: the price rises to the high of

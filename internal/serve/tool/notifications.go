@@ -10,10 +10,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Notifications is the queue of fired alerts that get_notifications drains. With

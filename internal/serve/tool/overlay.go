@@ -11,10 +11,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/picture/payload"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/market"
 )
 
 const (

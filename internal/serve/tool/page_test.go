@@ -15,14 +15,14 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // many is a trading side with long lists.

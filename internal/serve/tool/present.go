@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/calc"
 	"candela/internal/kit/strictjson"
+	"candela/lib/ta/calc"
 )
 
 // presentJSON is what the bars say of a condition when its alert is set.

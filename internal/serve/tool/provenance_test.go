@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // TestGenerateChart_APictureSaysWhereItsBarsAreFrom looks for the facts about a
@@ -77,7 +77,7 @@ func TestCompute_SumsBeginAtTheFirstBarShown(t *testing.T) {
 	}
 	question := tool.ChartRequest{Interval: market.Hour1, Bars: 100}
 	for _, name := range []string{"obv", "ad"} {
-		selection, err := indicator.Resolve(indicator.Request{Name: name})
+		selection, err := ta.Resolve(ta.Request{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}

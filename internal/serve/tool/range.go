@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TimeRange selects bars by their open times, in Unix seconds. A zero bound is absent.

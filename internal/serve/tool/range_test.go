@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/csv"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/csv"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
 )
 
 // dated returns the chart tools over 400 days of hourly bars from 2024-01-01 on.

@@ -17,16 +17,16 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Config holds the services behind the tools. Bars and Renderer are required. Without
@@ -48,7 +48,7 @@ type Config struct {
 	ScriptMemory *budget.Pool
 
 	// Library has the indicators; the zero value is the catalogue.
-	Library indicator.Library
+	Library ta.Library
 
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
@@ -89,7 +89,7 @@ type Trading struct {
 	Notifications Notifications
 	Subscriptions Subscriptions
 
-	library indicator.Library
+	library ta.Library
 }
 
 // Registry holds the tools in the order they are listed. It is safe for concurrent

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Bounds of a question about the past.
@@ -177,11 +177,11 @@ func (a *accountArgs) args() args {
 const marginLeft = 50
 
 // paperCosts returns what the paper account takes, nil for another fill model.
-func (a *accountArgs) paperCosts() *strategy.PaperCosts {
+func (a *accountArgs) paperCosts() *backtest.PaperCosts {
 	if a.fills != fillsPaper {
 		return nil
 	}
-	return &strategy.PaperCosts{Commission: a.fee / 100, Slippage: a.slip / 100}
+	return &backtest.PaperCosts{Commission: a.fee / 100, Slippage: a.slip / 100}
 }
 
 func (a *accountArgs) config(tick float64) simulate.Config {

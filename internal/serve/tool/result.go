@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
 )
 
 // jsonResult is a result with the same object as text and as structured content, unless

@@ -14,19 +14,19 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/performance"
-	"candela/internal/analysis/pine"
-	"candela/internal/analysis/pine/check"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/analysis/simulate"
-	"candela/internal/analysis/strategy"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/research/report"
 	"candela/internal/research/rules"
 	"candela/internal/serve/mcp"
+	"candela/lib/backtest"
+	"candela/lib/backtest/performance"
+	"candela/lib/backtest/simulate"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/pine/check"
+	"candela/lib/pine/eval"
+	"candela/lib/ta"
 )
 
 // backtestArgs are the arguments of run_backtest.
@@ -87,7 +87,7 @@ func sideArg(name string, dst *json.RawMessage, raw *[]byte) arg {
 	})
 }
 
-func readSide(l indicator.Library, name string, text json.RawMessage) (*rules.Side, error) {
+func readSide(l ta.Library, name string, text json.RawMessage) (*rules.Side, error) {
 	side := &rules.Side{}
 	var enter, exit json.RawMessage
 	list := args{
@@ -115,7 +115,7 @@ func readSide(l indicator.Library, name string, text json.RawMessage) (*rules.Si
 	return side, nil
 }
 
-func readBarCondition(l indicator.Library, at string, raw json.RawMessage) (alert.Condition, error) {
+func readBarCondition(l ta.Library, at string, raw json.RawMessage) (alert.Condition, error) {
 	c, err := (&conditionReader{library: l}).read(at, raw)
 	return c, cmp.Or(err, onBars(at, &c))
 }
@@ -214,7 +214,7 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		return mcp.Result{}, err
 	}
 	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
-	script := &strategy.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
+	script := &backtest.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: pine.SymbolOf(p.Facts),
 	}}
@@ -243,7 +243,7 @@ func scriptLimits() eval.Limits {
 	return eval.BacktestLimits()
 }
 
-func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program strategy.Program, p *past, depth int) (mcp.Result, error) {
+func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program backtest.Program, p *past, depth int) (mcp.Result, error) {
 	var found *backtestRun
 	err := c.inBackground(ctx, caller, func(ctx context.Context) (err error) {
 		found, err = r.run(ctx, program, p, depth)
@@ -290,22 +290,22 @@ func (c *charts) withPicture(ctx context.Context, caller principal.Caller, forma
 
 // backtestRun is a run and what is known about it.
 type backtestRun struct {
-	*strategy.Run
-	honesty strategy.Honesty
+	*backtest.Run
+	honesty backtest.Honesty
 }
 
 // run runs a program and judges the result.
-func (r *backtestArgs) run(ctx context.Context, program strategy.Program, p *past, depth int) (*backtestRun, error) {
-	run, err := strategy.Over(ctx, program, &p.Bars, p.from)
+func (r *backtestArgs) run(ctx context.Context, program backtest.Program, p *past, depth int) (*backtestRun, error) {
+	run, err := backtest.Over(ctx, program, &p.Bars, p.from)
 	if err != nil {
 		return nil, err
 	}
-	how := strategy.Judgement{Warm: min(depth, p.Bars.Len()/4), Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
+	how := backtest.Judgement{Warm: min(depth, p.Bars.Len()/4), Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 	if r.swept == nil {
-		shown := startProgress(ctx, 1+strategy.JudgedIn)
+		shown := startProgress(ctx, 1+backtest.JudgedIn)
 		how.Step = func(done int) { shown.step(1+done, 0) }
 	}
-	honesty, err := strategy.Judge(ctx, program, run, how)
+	honesty, err := backtest.Judge(ctx, program, run, how)
 	return &backtestRun{run, honesty}, err
 }
 
@@ -409,7 +409,7 @@ func (r *backtestArgs) perYear(p *past) float64 {
 	return float64(365*24*time.Hour) / float64(time.Duration(r.interval.Seconds())*time.Second)
 }
 
-func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
+func (r *backtestArgs) result(run *backtest.Run, p *past) resultJSON {
 	year := r.perYear(p)
 	s, k := run.Summary(year), performance.MeasureTrades(run.Profits())
 	return resultJSON{
@@ -422,7 +422,7 @@ func (r *backtestArgs) result(run *strategy.Run, p *past) resultJSON {
 }
 
 // exposure returns the share of bars with a position, in percent.
-func exposure(run *strategy.Run) float64 {
+func exposure(run *backtest.Run) float64 {
 	held := make([]bool, run.Bars.Len())
 	first := run.From
 	mark := func(from, to int) {
@@ -445,7 +445,7 @@ func exposure(run *strategy.Run) float64 {
 	return 100 * float64(n) / float64(len(held)-first)
 }
 
-func honestyText(run *strategy.Run, h *strategy.Honesty) honestyJSON {
+func honestyText(run *backtest.Run, h *backtest.Honesty) honestyJSON {
 	out := honestyJSON{
 		Flags:     append([]string{}, h.Flags...),
 		LookAhead: fmt.Sprintf("%d of %d runs over shorter histories changed a trade of the past", h.LookAhead.Changed, h.LookAhead.Cuts),

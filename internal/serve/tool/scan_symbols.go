@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
 	"candela/internal/research/report"
 	"candela/internal/research/scan"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // Bounds of a scan.
@@ -68,7 +68,7 @@ const columnExample = `["close","rsi",{"indicator":"macd","line":"Histogram"}]`
 
 // columnsArg is a list of values to show: a price, the name of an indicator, or an object
 // that names one of its lines.
-func columnsArg(l indicator.Library, dst *[]scan.Column) arg {
+func columnsArg(l ta.Library, dst *[]scan.Column) arg {
 	allowed := "a list of at most " + strconv.Itoa(mostColumns) + " values such as " + columnExample
 	s := &schema{
 		Type: "array", Items: &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}, MaxItems: mostColumns,
@@ -95,7 +95,7 @@ func columnsArg(l indicator.Library, dst *[]scan.Column) arg {
 	})
 }
 
-func readColumn(l indicator.Library, item json.RawMessage) (scan.Column, error) {
+func readColumn(l ta.Library, item json.RawMessage) (scan.Column, error) {
 	const at = "columns"
 	if text, ok := strictjson.Text(item); ok {
 		if slices.Contains(alert.Prices(), text) {

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 type scanAnswer struct {

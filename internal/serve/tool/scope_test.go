@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/fault"
 )
 
 func allScopes() []principal.Scope {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine/eval"
+	"candela/lib/ta"
 )
 
 // maxInner bounds the bars of a shorter interval that a script reads. Bars of the chart
@@ -18,7 +18,7 @@ const maxInner = 15_000
 
 // readScriptWants reads the bars that a script requests. What cannot be read is an error of
 // the script.
-func readScriptWants(ctx context.Context, source BarSource, q *ChartRequest, bars *chartBars, all wantedBars, s *indicator.Selection) {
+func readScriptWants(ctx context.Context, source BarSource, q *ChartRequest, bars *chartBars, all wantedBars, s *ta.Selection) {
 	for _, w := range s.Wants(q.Interval) {
 		if all[w] != nil {
 			continue

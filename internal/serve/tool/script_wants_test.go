@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
-	"candela/internal/market"
 	"candela/internal/serve/tool"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/ta"
 )
 
 // charted computes a script on a chart of the venue.
-func charted(t *testing.T, v *venue, source string) (*market.Bars, *indicator.Result) {
+func charted(t *testing.T, v *venue, source string) (*market.Bars, *ta.Result) {
 	t.Helper()
 	d, err := pine.Compile("mine", "//@version=6\nindicator(\"mine\")\n"+source+"\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &indicator.Selection{Def: d, Instance: d.New(indicator.Values{})}
+	s := &ta.Selection{Def: d, Instance: d.New(ta.Values{})}
 	got, err := tool.Compute(t.Context(), v, tool.ChartRequest{
 		Symbol: market.Symbol{Name: "COIN"}, Interval: market.Hour1, Bars: 50, Indicators: []tool.NamedIndicator{{Name: "mine", Selection: s}},
 	})

@@ -3,17 +3,17 @@ package tool
 import (
 	"context"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
-	"candela/internal/analysis/pine/check"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/pine"
+	"candela/lib/pine/check"
+	"candela/lib/ta"
 )
 
 // Scripts stores the owner's scripts. It must be safe for concurrent use.
 type Scripts interface {
-	Save(name, source string) (*indicator.Def, error)
+	Save(name, source string) (*ta.Def, error)
 	Delete(name string) error
 	Source(name string) (string, error)
 	// Library returns the source of what an import names, as user/library/number.
@@ -152,7 +152,7 @@ func checked(source string, library func(string) (string, bool)) checkedJSON {
 	if p == nil {
 		return a
 	}
-	d := p.Def(indicator.InlineName)
+	d := p.Def(ta.InlineName)
 	a.Title, a.Overlay, a.Kind = p.Title, p.Overlay, [...]string{"indicator", "strategy", "library"}[p.Kind]
 	a.Params, a.Lines, a.Signals, a.Requests, a.Warmup = fullItem(d).Params, d.Lines, d.Signals, len(p.Requests), p.Stable()
 	return a

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/analysis/indicator"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/ta"
 )
 
 const skillPage = "../../../skills/candela/SKILL.md"
@@ -43,7 +43,7 @@ func TestSkill_NamesExist(t *testing.T) {
 	for code := range errorCodes() {
 		known[code] = true
 	}
-	for _, d := range indicator.All() {
+	for _, d := range ta.All() {
 		known[d.Name] = true
 	}
 	// Commands and flags are held by the tests of these pages.

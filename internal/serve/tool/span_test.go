@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 // spanOf runs a back-test and returns its id and the bars that it was about.

@@ -11,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/strategy"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/research/replay"
@@ -21,6 +18,9 @@ import (
 	"candela/internal/research/rules"
 	"candela/internal/research/sweep"
 	"candela/internal/serve/mcp"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Bounds of a sweep.
@@ -100,7 +100,7 @@ func substitute(text []byte, g sweep.Grid, point []float64) []byte {
 }
 
 // sides reads long and short with the values of a combination.
-func (r *backtestArgs) sides(l indicator.Library, point []float64) (long, short *rules.Side, err error) {
+func (r *backtestArgs) sides(l ta.Library, point []float64) (long, short *rules.Side, err error) {
 	for _, s := range []struct {
 		name string
 		text json.RawMessage
@@ -117,7 +117,7 @@ func (r *backtestArgs) sides(l indicator.Library, point []float64) (long, short 
 }
 
 // program returns the rules with the values of a combination, and the bars that they need.
-func (r *backtestArgs) program(l indicator.Library, point []float64) (*rules.Rules, error) {
+func (r *backtestArgs) program(l ta.Library, point []float64) (*rules.Rules, error) {
 	long, short, err := r.sides(l, point)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (r *backtestArgs) checkRuns(bars, most int) error {
 
 // checkSweep refuses what cannot be swept, before bars are read, and returns the bars that
 // any of the combinations needs.
-func (r *backtestArgs) checkSweep(l indicator.Library) (depth int, err error) {
+func (r *backtestArgs) checkSweep(l ta.Library) (depth int, err error) {
 	for _, axis := range r.grid {
 		if name := []byte(`"$` + axis.Name + `"`); !bytes.Contains(r.longText, name) && !bytes.Contains(r.shortText, name) {
 			return 0, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
@@ -184,7 +184,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 		return mcp.Result{}, err
 	}
 	columns := &replay.Columns{Bars: &p.Bars}
-	return c.answerSweep(ctx, caller, r, &p, depth, func(point []float64, fast bool) (strategy.Program, error) {
+	return c.answerSweep(ctx, caller, r, &p, depth, func(point []float64, fast bool) (backtest.Program, error) {
 		program, err := r.program(c.library, point)
 		if err == nil {
 			if fast {
@@ -199,8 +199,8 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 
 // answerSweep tries the programs of all combinations. One that is not fast may be run over other
 // bars, too.
-func (c *charts) answerSweep(ctx context.Context, caller principal.Caller, r *backtestArgs, p *past, depth int, program func(point []float64, fast bool) (strategy.Program, error)) (mcp.Result, error) {
-	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (strategy.Program, error) { return program(point, true) }}
+func (c *charts) answerSweep(ctx context.Context, caller principal.Caller, r *backtestArgs, p *past, depth int, program func(point []float64, fast bool) (backtest.Program, error)) (mcp.Result, error) {
+	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
 	var found swept
 	err := c.inBackground(ctx, caller, func(ctx context.Context) error {
 		var err error

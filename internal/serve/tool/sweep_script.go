@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/pine/check"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/analysis/strategy"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/pine/check"
+	"candela/lib/pine/eval"
 )
 
 // mostScriptBars bounds the bars of all runs of a sweep of a script, which takes longer than one
@@ -20,7 +20,7 @@ import (
 const mostScriptBars = 4_000_000
 
 // sweepScript tries values of the inputs of a script.
-func (c *charts) sweepScript(ctx context.Context, caller principal.Caller, r *backtestArgs, script *strategy.Script, p *past) (mcp.Result, error) {
+func (c *charts) sweepScript(ctx context.Context, caller principal.Caller, r *backtestArgs, script *backtest.Script, p *past) (mcp.Result, error) {
 	inputs := make([]*check.Input, len(r.grid))
 	for k, axis := range r.grid {
 		in, err := inputOf(script.Program, axis.Name)
@@ -37,7 +37,7 @@ func (c *charts) sweepScript(ctx context.Context, caller principal.Caller, r *ba
 	if err := r.checkRuns(p.Bars.Len()-p.from, mostScriptBars); err != nil {
 		return mcp.Result{}, err
 	}
-	return c.answerSweep(ctx, caller, r, p, 0, func(point []float64, _ bool) (strategy.Program, error) {
+	return c.answerSweep(ctx, caller, r, p, 0, func(point []float64, _ bool) (backtest.Program, error) {
 		with := *script
 		with.Env.Inputs = make([]eval.Value, len(script.Program.Inputs))
 		for k, in := range inputs {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/listing"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/listing"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Symbols finds instruments by name. It queries no venue.

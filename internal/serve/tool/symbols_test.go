@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/listing"
+	"candela/internal/data/listing"
 	"candela/internal/serve/tool"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // known are symbols that suggest one instrument for everything.

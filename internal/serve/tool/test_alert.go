@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/research/firings"
 	"candela/internal/research/replay"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // alertTestArgs are the arguments of test_alert.

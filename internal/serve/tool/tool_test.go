@@ -17,12 +17,12 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/rpc"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 func caller() principal.Caller {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
+	"candela/internal/data/marketdata"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // maxWants bounds the other intervals and symbols that the indicators of one request
@@ -15,7 +15,7 @@ import (
 const maxWants = 8
 
 // wantedBars holds the bars that indicators read besides those of the chart.
-type wantedBars map[indicator.Want]*wantedSet
+type wantedBars map[ta.Want]*wantedSet
 
 // wantedSet holds the bars of one want and how many of them the chart's time has.
 type wantedSet struct {
@@ -63,7 +63,7 @@ func checkWants(q *ChartRequest) error {
 }
 
 // ownSymbol refuses the chart's own symbol as the other one.
-func ownSymbol(s *indicator.Selection, symbol market.Symbol) error {
+func ownSymbol(s *ta.Selection, symbol market.Symbol) error {
 	return fault.Field(s.Def.Name+".symbol", symbol.String(), "another symbol than that of the chart")
 }
 
@@ -92,7 +92,7 @@ func readWants(ctx context.Context, source BarSource, q *ChartRequest, bars *cha
 
 // readWant reads the bars of one want, or takes those that were read if they reach back
 // far enough.
-func readWant(ctx context.Context, source BarSource, q *ChartRequest, bars *chartBars, all wantedBars, s *indicator.Selection, w indicator.Want) (*wantedSet, error) {
+func readWant(ctx context.Context, source BarSource, q *ChartRequest, bars *chartBars, all wantedBars, s *ta.Selection, w ta.Want) (*wantedSet, error) {
 	set := &wantedSet{interval: w.Interval, shown: bars.shown.Len()}
 	from, symbol := bars.Bars.T[0], w.Symbol
 	if w.Interval == 0 {
@@ -103,11 +103,11 @@ func readWant(ctx context.Context, source BarSource, q *ChartRequest, bars *char
 	}
 	if symbol.IsZero() {
 		symbol = q.Symbol
-	} else if own := all[indicator.Want{Interval: w.Interval}]; w.Interval != 0 && own != nil {
+	} else if own := all[ta.Want{Interval: w.Interval}]; w.Interval != 0 && own != nil {
 		from = own.Bars.T[0]
 	}
-	_, stable := s.WarmupOf(indicator.Env{Interval: q.Interval})
-	history := indicator.History{Interval: set.interval, Shown: set.shown, Stable: stable}
+	_, stable := s.WarmupOf(ta.Env{Interval: q.Interval})
+	history := ta.History{Interval: set.interval, Shown: set.shown, Stable: stable}
 	r := marketdata.Request{Symbol: symbol, Interval: set.interval, Bars: set.shown, Warmup: history.Len() - set.shown, End: q.Range.End}
 	if had := all[w]; had != nil && (had.Bars.Len() >= r.Bars+r.Warmup || !w.Symbol.IsZero()) {
 		return had, nil
@@ -123,7 +123,7 @@ func readWant(ctx context.Context, source BarSource, q *ChartRequest, bars *char
 }
 
 // wantError says which indicator an error is about.
-func wantError(err error, s *indicator.Selection, w indicator.Want) error {
+func wantError(err error, s *ta.Selection, w ta.Want) error {
 	e := fault.Of(err)
 	if e == nil {
 		return fmt.Errorf("%s: %w", s.Def.Name, err)
@@ -140,22 +140,22 @@ func wantError(err error, s *indicator.Selection, w indicator.Want) error {
 // of returns the bars for one indicator, and whether its warm-up was complete. Bars of a
 // longer interval begin where its own warm-up needs them, so that the result does not
 // depend on the other indicators.
-func (w wantedBars) of(s *indicator.Selection, chart market.Interval) (map[indicator.Want]*indicator.Other, bool) {
+func (w wantedBars) of(s *ta.Selection, chart market.Interval) (map[ta.Want]*ta.Other, bool) {
 	wants := s.Wants(chart)
 	if len(wants) == 0 {
 		return nil, true
 	}
-	others, warm := make(map[indicator.Want]*indicator.Other, len(wants)), true
+	others, warm := make(map[ta.Want]*ta.Other, len(wants)), true
 	for _, want := range wants {
 		set := w[want]
 		bars := set.Bars
 		if want.Symbol.IsZero() && !s.IsScript() {
-			_, stable := s.WarmupOf(indicator.Env{Interval: set.interval})
-			history := indicator.History{Interval: set.interval, Shown: set.shown, Stable: stable}
+			_, stable := s.WarmupOf(ta.Env{Interval: set.interval})
+			history := ta.History{Interval: set.interval, Shown: set.shown, Stable: stable}
 			bars = bars.Slice(history.Begin(&bars, set.Forming), bars.Len())
 			warm = warm && bars.Len() >= set.shown-2+stable
 		}
-		others[want] = &indicator.Other{Bars: &bars, Calendar: set.Calendar, Forming: set.Forming, Err: set.err}
+		others[want] = &ta.Other{Bars: &bars, Calendar: set.Calendar, Forming: set.Forming, Err: set.err}
 	}
 	return others, warm
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/serve/tool"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // venue serves two symbols at any interval, built from the same minutes, and keeps what
@@ -63,8 +63,8 @@ func venueRegistry(t *testing.T) (*tool.Registry, *venue) {
 // the daily chart has for the last day that closed by then, to the last bit.
 func TestWants_ALongerIntervalIsThatOfItsOwnChart(t *testing.T) {
 	t.Parallel()
-	compute := func(i market.Interval, request indicator.Request) (*market.Bars, *indicator.Result) {
-		s, err := indicator.Resolve(request)
+	compute := func(i market.Interval, request ta.Request) (*market.Bars, *ta.Result) {
+		s, err := ta.Resolve(request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,8 +80,8 @@ func TestWants_ALongerIntervalIsThatOfItsOwnChart(t *testing.T) {
 		return got.Bars, got.Indicators[0].Result
 	}
 	day := map[string]json.RawMessage{"interval": json.RawMessage(`"1d"`)}
-	hours, steps := compute(market.Hour1, indicator.Request{Name: "EMA(20)", Params: day})
-	days, daily := compute(market.Day1, indicator.Request{Name: "EMA(20)"})
+	hours, steps := compute(market.Hour1, ta.Request{Name: "EMA(20)", Params: day})
+	days, daily := compute(market.Day1, ta.Request{Name: "EMA(20)"})
 	if steps.Label != "EMA(20) 1d" || !steps.Overlay || steps.Shown {
 		t.Errorf("%+v", steps)
 	}

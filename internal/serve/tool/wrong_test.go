@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"candela/internal/kit/principal"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/lib/chart"
 )
 
 // toolError is what a client reads when a tool fails.

@@ -12,9 +12,9 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // The kinds of event about alerts.

@@ -16,9 +16,9 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/id"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 var loadAlerts = flag.Int("alerts", 10_000, "active alerts that the benchmark of a start loads; the figures are for 1000000")

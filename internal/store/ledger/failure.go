@@ -11,7 +11,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // errClosed is what a write finds after Close.

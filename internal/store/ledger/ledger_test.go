@@ -9,11 +9,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/store/ledger/storetest"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper/papertest"
+	"candela/lib/market"
 )
 
 // open opens the store of a directory and closes it with the test.

@@ -17,8 +17,8 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/ledger"
+	"candela/lib/market"
 )
 
 // childVar names the directory in which the test binary, run once more, writes

@@ -24,9 +24,9 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/meter"
 	"candela/internal/store"
+	"candela/lib/fault"
 )
 
 // FileName is the name of the store in the state directory.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 func TestOpen_SetsTheStoreUp(t *testing.T) {

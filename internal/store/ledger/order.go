@@ -8,9 +8,9 @@ import (
 	"iter"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // orderKind begins the kinds of event about orders; order.Kind follows. The index

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"iter"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
+	"candela/lib/fault"
 )
 
 // The kinds of event about owners. Their owner is "", the operator; their subject is the owner's

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // TestOpen_MigratesAnOlderStore makes a store of each earlier schema and opens it.

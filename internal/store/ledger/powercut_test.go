@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/longtest"
+	"candela/lib/fault"
 )
 
 var powercuts = flag.Int("powercuts", longtest.Pick(3, 10), "how often the power of the loop-mounted disk is cut")

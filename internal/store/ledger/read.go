@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // scanner reads the columns of one row.

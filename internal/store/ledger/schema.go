@@ -6,7 +6,7 @@ import (
 	"embed"
 	"fmt"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // migrations holds one file for each version of the schema, from 0001.sql on.

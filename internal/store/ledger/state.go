@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/lib/market"
 )
 
 // SaveCursors sets how far readers of an owner have come; 0 removes one.

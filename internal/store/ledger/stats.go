@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/meter"
 	"candela/internal/store"
+	"candela/lib/fault"
 )
 
 // tally counts commits.

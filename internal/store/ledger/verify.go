@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Audit reads the audit log of a store, beside a server that runs or without one.

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // written makes a store with ten events and closes it.

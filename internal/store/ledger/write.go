@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // job is one write that waits for a commit.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger"
+	"candela/lib/fault"
 )
 
 // bubble runs a test on a store in which every writer that waits stands still when

@@ -19,7 +19,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // The files in the state directory. A backup has neither: a copy must not be a login.

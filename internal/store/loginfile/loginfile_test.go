@@ -19,8 +19,8 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/storetest"
-	"candela/internal/kit/fault"
 	"candela/internal/store/loginfile"
+	"candela/lib/fault"
 )
 
 func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }

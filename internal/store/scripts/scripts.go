@@ -16,10 +16,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/lru"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // DirName is the directory of scripts in the state directory.
@@ -80,7 +80,7 @@ var (
 
 // Compile makes the definition of a script. library returns the source of what an import
 // names, as user/library/number.
-type Compile func(name, source string, library func(path string) (string, bool)) (*indicator.Def, error)
+type Compile func(name, source string, library func(path string) (string, bool)) (*ta.Def, error)
 
 // Shelf is the scripts in a directory. It is safe for concurrent use; other processes may
 // change the files at any time.
@@ -95,7 +95,7 @@ type Shelf struct {
 
 // compiled is a script with the files that it was made of.
 type compiled struct {
-	def       *indicator.Def
+	def       *ta.Def
 	source    string
 	libraries map[string]string // by path
 }
@@ -115,8 +115,8 @@ type Entry struct {
 }
 
 // Inline compiles a source that is not stored.
-func (s *Shelf) Inline(source string) (*indicator.Def, error) {
-	c, err := s.build(indicator.InlineName, source, s.Library)
+func (s *Shelf) Inline(source string) (*ta.Def, error) {
+	c, err := s.build(ta.InlineName, source, s.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Shelf) Inline(source string) (*indicator.Def, error) {
 
 // Script returns a stored script by its name, or by its name and version. It returns nil
 // for an unknown name.
-func (s *Shelf) Script(name string) (*indicator.Def, error) {
+func (s *Shelf) Script(name string) (*ta.Def, error) {
 	plain, version, pinned := strings.Cut(name, "@")
 	if !scriptName.MatchString(plain) {
 		return nil, nil
@@ -153,8 +153,8 @@ func (s *Shelf) current(name string) (*compiled, error) {
 }
 
 // Stored returns the stored scripts that compile, in order of their names.
-func (s *Shelf) Stored() []*indicator.Def {
-	var all []*indicator.Def
+func (s *Shelf) Stored() []*ta.Def {
+	var all []*ta.Def
 	entries, _ := s.List() // an unreadable directory has no scripts that could be used
 	for _, e := range entries {
 		if e.Library {
@@ -222,7 +222,7 @@ func (s *Shelf) Source(name string) (string, error) {
 
 // Save checks a script and stores it. A library has the name user/library/number and is
 // checked when a script imports it; its definition is nil.
-func (s *Shelf) Save(name, source string) (*indicator.Def, error) {
+func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (s *Shelf) Save(name, source string) (*indicator.Def, error) {
 	if err != nil {
 		return nil, err
 	}
-	var def *indicator.Def
+	var def *ta.Def
 	if scriptName.MatchString(file) {
 		if def, err = s.check(file, source); err != nil {
 			return nil, err
@@ -253,11 +253,11 @@ func (s *Shelf) Save(name, source string) (*indicator.Def, error) {
 }
 
 // check compiles a script under a name that may be stored.
-func (s *Shelf) check(name, source string) (*indicator.Def, error) {
-	if d, err := indicator.FindSpelled(name); err == nil {
+func (s *Shelf) check(name, source string) (*ta.Def, error) {
+	if d, err := ta.FindSpelled(name); err == nil {
 		return nil, fault.Field("name", name, "a name that no indicator of the catalogue has; this one means "+d.Name)
 	}
-	if name == indicator.InlineName {
+	if name == ta.InlineName {
 		return nil, fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
 	}
 	c, err := s.build(name, source, s.Library)

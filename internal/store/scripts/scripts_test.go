@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/kit/fault"
 	"candela/internal/store/scripts"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // compile takes any source but "wrong", and reads a library for each "import PATH".
-func compile(name, source string, library func(string) (string, bool)) (*indicator.Def, error) {
+func compile(name, source string, library func(string) (string, bool)) (*ta.Def, error) {
 	if source == "wrong" {
 		return nil, fault.New(fault.Invalid, "pine_syntax", "line 1")
 	}
@@ -30,7 +30,7 @@ func compile(name, source string, library func(string) (string, bool)) (*indicat
 		}
 	}
 	doc += docSb21.String()
-	return &indicator.Def{Name: name, Doc: doc}, nil
+	return &ta.Def{Name: name, Doc: doc}, nil
 }
 
 func open(t *testing.T) (*scripts.Shelf, string) {
@@ -39,7 +39,7 @@ func open(t *testing.T) (*scripts.Shelf, string) {
 	return scripts.Open(home, scripts.Unshared, compile), home
 }
 
-func save(t *testing.T, s *scripts.Shelf, name, source string) *indicator.Def {
+func save(t *testing.T, s *scripts.Shelf, name, source string) *ta.Def {
 	t.Helper()
 	d, err := s.Save(name, source)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestPin_KeepsTheVersionOfAlerts(t *testing.T) {
 	if got, err := again.Script(pinned); err != nil || got == nil || got.Version != d.Version || got.Doc != "import someone/lib/1library one" {
 		t.Errorf("the kept version is %+v, %v", got, err)
 	}
-	if err := again.Pin(&indicator.Def{Name: "mine", Version: "000000000000"}); code(err) != scripts.NotFoundCode {
+	if err := again.Pin(&ta.Def{Name: "mine", Version: "000000000000"}); code(err) != scripts.NotFoundCode {
 		t.Errorf("keeping an unknown version gives %v", err)
 	}
 	if err := again.Prune(func(name string) bool { return name == pinned }); err != nil {

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/analysis/indicator"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // version is the first 12 digits of the hash of a source and what it imports.
@@ -76,7 +76,7 @@ func (s *Shelf) pinnedPath(name, version string) string {
 }
 
 // Pin stores a version of a script for alerts. It is durable when Pin returns.
-func (s *Shelf) Pin(d *indicator.Def) error {
+func (s *Shelf) Pin(d *ta.Def) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Shelf) Pin(d *indicator.Def) error {
 
 // pinnedScript returns a version of a script: one that an alert keeps, or the stored one if
 // it is that version. It returns nil if there is none.
-func (s *Shelf) pinnedScript(name, wanted string) (*indicator.Def, error) {
+func (s *Shelf) pinnedScript(name, wanted string) (*ta.Def, error) {
 	if len(wanted) != 12 || strings.Trim(wanted, "0123456789abcdef") != "" {
 		return nil, nil
 	}

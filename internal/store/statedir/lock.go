@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // The files whose locks say what runs on this state.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 func TestOpen_AHomeOfAnotherUserIsRefused(t *testing.T) {

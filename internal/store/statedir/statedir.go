@@ -10,7 +10,7 @@ import (
 	"os"
 	"runtime"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // The files besides the configuration and the store, which config and ledger name.

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/statedir"
+	"candela/lib/fault"
 )
 
 func TestOpen(t *testing.T) {

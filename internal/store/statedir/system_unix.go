@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // openLocked opens path and takes an exclusive lock on it without waiting;

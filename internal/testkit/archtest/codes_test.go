@@ -29,7 +29,7 @@ func TestErrorCodesAreExplained(t *testing.T) {
 	others := regexp.MustCompile(`^internal/(app|config|operate|access|testkit|store/statedir|store/loginfile|alerting/sink|serve/console|serve/httpd|serve/admin)/|test/|_test\.go$`)
 	var used []string
 	walk(t, func(name string, data []byte) {
-		if path.Ext(name) != ".go" || !strings.HasPrefix(name, "internal/") || others.MatchString(name) {
+		if path.Ext(name) != ".go" || !ours(name) || others.MatchString(name) {
 			return
 		}
 		for line := range bytes.Lines(data) {

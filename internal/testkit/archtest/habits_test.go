@@ -163,8 +163,8 @@ func hasFunc(lit *ast.CompositeLit) bool {
 func TestGoroutinesHaveOwners(t *testing.T) {
 	t.Parallel()
 	walkGo(t, func(name string, fset *token.FileSet, f *ast.File) {
-		dir, ok := strings.CutPrefix(path.Dir(name), "internal/")
-		if !ok || strings.HasSuffix(name, "_test.go") || matchAny(goroutineOwners(), dir) || testOnly(dir) {
+		dir := shortName(path.Dir(name))
+		if !ours(name) || strings.HasSuffix(name, "_test.go") || matchAny(goroutineOwners(), dir) || testOnly(dir) {
 			return
 		}
 		ast.Inspect(f, func(n ast.Node) bool {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// room is a group of packages with one subject, a folder of internal/. A package is
-// named by its path below internal/, a command by its path from the root. A star stands
+// room is a group of packages with one subject, a folder of internal/ or lib/ itself. A package is
+// named by its path below internal/, any other by its path from the root. A star stands
 // for exactly one path element, so a new venue needs no edit here.
 type room struct {
 	name string
@@ -40,14 +40,17 @@ func floors() [][]room {
 		},
 		{
 			{"trading", "orders, limits, accounts", []string{"trading/accounts", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
-			{"picture", "what is shown", []string{"picture/chart picture/payload picture/webchart", "picture/raster", "picture/deflate"}},
+			{"picture", "what is shown", []string{"picture/payload picture/webchart"}},
 		},
 		{
-			{"analysis", "what is computed", []string{"analysis/pine analysis/strategy", "analysis/pine/eval", "analysis/pine/check", "analysis/pine/syntax analysis/indicator", "analysis/candle analysis/performance analysis/simulate", "analysis/calc analysis/elementary"}},
+			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
-		{{"market", "bars, symbols, venues", []string{"market/feed market/marketdata", "market/listing market/provider/*", "market/provider", "market market/upstream"}}},
-		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/fault kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"lib", "the library: what is computed and drawn, public and pure", []string{
+			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate", "lib/pine/syntax lib/ta",
+			"lib/ta/candle lib/backtest/performance lib/backtest/simulate lib/market/csv lib/pine/stopwatch", "lib/ta/calc lib/ta/elementary lib/market", "lib/fault",
+		}}},
 	}
 }
 
@@ -56,7 +59,7 @@ func floors() [][]room {
 // package; product code may not import them.
 func testOnly(name string) bool {
 	return strings.HasPrefix(name, "testkit/") || strings.HasPrefix(name, "e2e/") || name == "cmd/fakevenue" || name == "web/pack" ||
-		strings.HasSuffix(name, "test")
+		strings.HasSuffix(name, "test") && name != "lib/backtest"
 }
 
 // goroutineOwners lists the packages whose product code may contain a go statement.
@@ -64,7 +67,7 @@ func testOnly(name string) bool {
 func goroutineOwners() []string {
 	return []string{
 		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/shutdown",
-		"market/marketdata", "market/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "market/provider/*", "trading/broker/*",
+		"data/marketdata", "data/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "data/provider/*", "trading/broker/*",
 	}
 }
 
@@ -92,10 +95,15 @@ func shortName(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, modulePath+"/"), "internal/")
 }
 
+// ours reports whether a file is in one of the rooms below the commands.
+func ours(name string) bool {
+	return strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "lib/")
+}
+
 const modulePath = "candela"
 
 // locate finds a package in the table. Exact names come before patterns, so that
-// "market/provider" and "market/provider/*" can stand in different rows.
+// "data/provider" and "data/provider/*" can stand in different rows.
 func locate(importPath string) position {
 	name := shortName(importPath)
 	if testOnly(name) {

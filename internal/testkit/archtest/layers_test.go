@@ -66,30 +66,31 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 func TestCheckImports(t *testing.T) {
 	t.Parallel()
 	in := func(name string) string { return modulePath + "/internal/" + name }
+	lib := func(name string) string { return modulePath + "/lib/" + name }
 	cases := map[string]struct {
 		pkg  pkg
 		want string // a part of the only complaint; empty: none
 	}{
-		"a lower room is allowed":                      {pkg{ImportPath: in("picture/chart"), Imports: []string{in("market"), in("picture/raster")}}, ""},
-		"the standard library is not checked":          {pkg{ImportPath: in("market"), Imports: []string{"time"}}, ""},
-		"a higher room is refused":                     {pkg{ImportPath: in("market"), Imports: []string{in("analysis/indicator")}}, "arrows point down"},
+		"a lower room is allowed":                      {pkg{ImportPath: in("picture/payload"), Imports: []string{lib("market"), in("data/provider")}}, ""},
+		"the standard library is not checked":          {pkg{ImportPath: lib("market"), Imports: []string{"time"}}, ""},
+		"a higher room is refused":                     {pkg{ImportPath: lib("market"), Imports: []string{in("kit/id")}}, "arrows point down"},
 		"the command is above everything":              {pkg{ImportPath: in("app"), Imports: []string{modulePath + "/cmd/candela"}}, "arrows point down"},
 		"a higher row of the same room is refused":     {pkg{ImportPath: in("serve/mcp"), Imports: []string{in("serve/tool")}}, "arrows point down"},
-		"a room of the same floor is refused":          {pkg{ImportPath: in("picture/chart"), Imports: []string{in("trading/order")}}, "share a floor"},
-		"a peer is refused":                            {pkg{ImportPath: in("picture/chart"), Imports: []string{in("picture/payload")}}, "peer picture/payload"},
-		"one venue may not use another":                {pkg{ImportPath: in("market/provider/sample"), Imports: []string{in("market/provider/csv")}}, "peer market/provider/csv"},
-		"a new venue stands on the contract":           {pkg{ImportPath: in("market/provider/nowhere"), Imports: []string{in("market/provider")}}, ""},
-		"the contract does not know its venues":        {pkg{ImportPath: in("market/provider"), Imports: []string{in("market/provider/csv")}}, "arrows point down"},
+		"a room of the same floor is refused":          {pkg{ImportPath: in("picture/payload"), Imports: []string{in("trading/order")}}, "share a floor"},
+		"a peer is refused":                            {pkg{ImportPath: in("picture/webchart"), Imports: []string{in("picture/payload")}}, "peer picture/payload"},
+		"one venue may not use another":                {pkg{ImportPath: in("data/provider/sample"), Imports: []string{in("data/provider/csv")}}, "peer data/provider/csv"},
+		"a new venue stands on the contract":           {pkg{ImportPath: in("data/provider/nowhere"), Imports: []string{in("data/provider")}}, ""},
+		"the contract does not know its venues":        {pkg{ImportPath: in("data/provider"), Imports: []string{in("data/provider/csv")}}, "arrows point down"},
 		"an unlisted package is refused":               {pkg{ImportPath: in("helpers")}, "in no room"},
 		"an unlisted package of a room is refused":     {pkg{ImportPath: in("kit/helpers")}, "in no room"},
 		"a part of a venue must be listed":             {pkg{ImportPath: in("trading/broker/nowhere/wire")}, "in no room"},
 		"a second command must be listed":              {pkg{ImportPath: modulePath + "/cmd/other"}, "in no room"},
-		"product code does not import a test suite":    {pkg{ImportPath: in("market/provider/csv"), Imports: []string{in("market/provider/providertest")}}, "for tests only"},
+		"product code does not import a test suite":    {pkg{ImportPath: in("data/provider/csv"), Imports: []string{in("data/provider/providertest")}}, "for tests only"},
 		"product code does not import a fake venue":    {pkg{ImportPath: in("alerting/engine"), Imports: []string{in("testkit/fake/binance")}}, "for tests only"},
-		"a test may import a test suite":               {pkg{ImportPath: in("market/provider/csv"), XTestImports: []string{in("market/provider/providertest")}}, ""},
-		"a test may import its own package and a peer": {pkg{ImportPath: in("market/provider/csv"), XTestImports: []string{in("market/provider/csv"), in("market/provider/sample")}}, ""},
+		"a test may import a test suite":               {pkg{ImportPath: in("data/provider/csv"), XTestImports: []string{in("data/provider/providertest")}}, ""},
+		"a test may import its own package and a peer": {pkg{ImportPath: in("data/provider/csv"), XTestImports: []string{in("data/provider/csv"), in("data/provider/sample")}}, ""},
 		"a test may import a room of the same floor":   {pkg{ImportPath: in("access/oauth"), XTestImports: []string{in("alerting/notify")}}, ""},
-		"a test may not import a higher room":          {pkg{ImportPath: in("market"), TestImports: []string{in("alerting/engine")}}, "a test of market"},
+		"a test may not import a higher room":          {pkg{ImportPath: lib("market"), TestImports: []string{in("alerting/engine")}}, "a test of lib/market"},
 		"a test suite may import anything":             {pkg{ImportPath: in("access/oauth/storetest"), Imports: []string{in("access/oauth"), in("store/ledger")}}, ""},
 	}
 	for name, tc := range cases {

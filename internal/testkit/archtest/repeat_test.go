@@ -26,7 +26,7 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 	t.Parallel()
 	var files [][]codeLine
 	walk(t, func(name string, data []byte) {
-		dir, _ := strings.CutPrefix(path.Dir(name), "internal/")
+		dir := shortName(path.Dir(name))
 		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || testOnly(dir) {
 			return
 		}

@@ -60,7 +60,7 @@ type wordException struct {
 // wordRooms are the parts of the repository that are checked.
 func wordRooms() []string {
 	return []string{
-		"internal/", "cmd/", "e2e/", "deploy/", ".ci/", "bench/",
+		"lib/", "internal/", "cmd/", "e2e/", "deploy/", ".ci/", "bench/",
 		"docs/", "skills/", ".claude-plugin/", "CHANGELOG.md", "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt",
 	}
 }

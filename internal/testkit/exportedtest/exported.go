@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/sharedtest"
+	"candela/lib/market"
 )
 
 // Trade is one closed trade of a list.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // The lists give prices in USDT and profits in USD, converted at one rate a day. The

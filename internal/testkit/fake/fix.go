@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // fixed is a price that holds from a time on, and what was traded at it then.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // TestFix holds that a fixed price is in the bars from its minute on, with what was traded.

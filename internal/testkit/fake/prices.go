@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
+	"candela/lib/market"
 )
 
 // Prices makes up the trading of the symbols of a venue: seeded, moving, the

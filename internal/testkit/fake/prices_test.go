@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // TestAt_IsTheLastBar asks for each second of two minutes, twice: the price is that of the

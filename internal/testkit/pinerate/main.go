@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/analysis/pine/check"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/pine/check"
 )
 
 func main() {

@@ -8,10 +8,10 @@ import (
 	"io"
 	"math"
 
-	"candela/internal/analysis/elementary"
-	"candela/internal/analysis/pine/check"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/pine/check"
+	"candela/lib/pine/eval"
+	"candela/lib/ta/elementary"
 )
 
 // wave returns bars of an hour with trends, noise, gaps and changing volume.

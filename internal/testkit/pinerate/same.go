@@ -8,9 +8,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"candela/internal/analysis/pine/check"
-	"candela/internal/analysis/pine/eval"
-	"candela/internal/market"
+	"candela/lib/market"
+	"candela/lib/pine/check"
+	"candela/lib/pine/eval"
 )
 
 // forms runs a script in each way that candela does and returns a digest of every bar: bar by

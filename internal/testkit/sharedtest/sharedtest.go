@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"testing"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Path returns the place of a file below the shared directory, such as

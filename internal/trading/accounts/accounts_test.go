@@ -12,10 +12,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
@@ -23,6 +21,8 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const host = "host"

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // restriction returns what the operator imposes on an owner, zero for nothing.

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/desk"
+	"candela/lib/market"
 )
 
 // markets adds up what the desks follow: a market has one list of symbols.

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/setting"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Descriptor declares one broker. Configuration, the doctor and the list of accounts

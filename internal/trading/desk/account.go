@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Account returns the caller's balances, the use of every limit, and the policy. If the

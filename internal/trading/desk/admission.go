@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // maxDenialsPerMinute limits recorded denials, so that no client can fill the disk.

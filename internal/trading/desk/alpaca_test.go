@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // atAlpaca is a desk with a bracket over 10 shares at a fake Alpaca: an entry at 99, a stop at

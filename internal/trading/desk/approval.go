@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // An order above the policy's limit is recorded as pending_approval and waits for the

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 const owned = "candela approve" // who decides in these tests

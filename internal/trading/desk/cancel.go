@@ -10,10 +10,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Cancel cancels an order and waits up to 10 s for the venue; the status pending_cancel

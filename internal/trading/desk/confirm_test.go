@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // confirmations answers whether callers may trade: yes for the first few times.

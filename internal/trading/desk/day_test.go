@@ -17,8 +17,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/fake"
 	"candela/internal/testkit/longtest"
@@ -27,6 +26,7 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // floor is a fake venue as a day of trading needs it.

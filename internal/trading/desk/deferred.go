@@ -7,9 +7,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // deferred is an order that is sent when others have ended: those that it replaces, or that protect

@@ -21,13 +21,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // ErrFenced reports that the store rejects writes from this desk, because another

@@ -16,15 +16,15 @@ import (
 	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Submit sends an order as the loop does.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // symbolMarket is what the venue says of a symbol while an order is checked.

@@ -5,10 +5,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestEstimate_HasTheFeeOfTheAccount holds that an estimate and a quantity that follows from a

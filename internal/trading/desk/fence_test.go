@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // replaced is what a shared store says when another desk has the account.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // gaps are the parts of positions that should have a stop and have none. A published value is

@@ -15,11 +15,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // groupDay is a day of groups: entries with stops and targets, pairs, stops that trail and

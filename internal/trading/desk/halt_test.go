@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 func TestHalt_CancelsAndRefuses(t *testing.T) {

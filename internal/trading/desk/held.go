@@ -8,9 +8,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/retry"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Stops and targets that candela holds because the venue cannot. Each is an order of its own

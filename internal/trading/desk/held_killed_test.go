@@ -8,10 +8,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestHeld_KilledAtTheVenues kills the desk at both fakes while it holds a stop: before the price

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Prices while nothing watched. After a start, a stop that candela holds and whose

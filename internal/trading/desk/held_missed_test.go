@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestHeld_WhileNothingWatched holds what becomes of a stop that nothing watched for an hour.

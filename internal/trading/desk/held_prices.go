@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // The price path of orders that candela holds: Observe adds a price to what the loop has not

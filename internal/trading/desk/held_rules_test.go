@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TestHeld_RequireStop holds that require_stop wants a stop at the venue, and that the last

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // inHeld runs a test at a venue that takes market and limit orders alone, with a policy that

@@ -9,12 +9,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // heldAt is a kind of order that a venue cannot hold.

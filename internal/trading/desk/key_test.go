@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // passing is a state of the server in which no order can be placed, and how it ends.

@@ -8,8 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/id"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // legsOf returns the orders of a line: a stop, a target, or both; with a role the order that closes it

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const tickInterval = time.Second // resolution of all deadlines

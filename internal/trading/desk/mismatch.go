@@ -13,10 +13,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/id"
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // mismatch is a difference between the account's records and the venue's.

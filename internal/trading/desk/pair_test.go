@@ -9,12 +9,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // atBinance runs a test with a desk at a fake Binance whose price stands at 50,000.

@@ -5,11 +5,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // inPaper runs a test in a world whose venue is the paper broker.

@@ -11,15 +11,15 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // onPaper is a world whose venue is the paper broker. Its journal outlives it.

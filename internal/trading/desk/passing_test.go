@@ -9,13 +9,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // reprotected is an entry at a fake venue that ends after a part of it was filled.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // BenchmarkPlace places market orders at a venue and a store in memory, so that the

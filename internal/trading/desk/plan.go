@@ -6,12 +6,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // proposal is what a request asks for: orders, and a change of the plan of its symbol.

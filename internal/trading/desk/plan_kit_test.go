@@ -12,11 +12,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
+	"candela/internal/data/provider"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -24,6 +22,8 @@ import (
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // site is a desk at a venue whose price a test sets: on paper, or a real broker at a fake. Tests

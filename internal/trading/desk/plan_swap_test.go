@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestPlan_ARefusedSwap holds that the plan is as it was when a broker that ends and places orders in one

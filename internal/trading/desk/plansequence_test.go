@@ -14,10 +14,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // planSequence is a random sequence of calls, fills, prices, faults and restarts, with what the plan may

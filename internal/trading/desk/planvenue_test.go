@@ -10,8 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker"
@@ -21,6 +20,7 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // planVenue is a desk at a venue, as a sequence of changes of a plan needs it.

@@ -11,9 +11,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/retry"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // protector compares the plans of positions with the orders that protect them, after every change

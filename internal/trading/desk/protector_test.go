@@ -8,11 +8,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // exits returns the orders that protect an entry, oldest first.

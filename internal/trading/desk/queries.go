@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // view is an immutable snapshot of the account for concurrent readers.

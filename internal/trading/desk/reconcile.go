@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // replacedOrders sets the open orders that end when one is replaced: its group, or itself. Of a leg it

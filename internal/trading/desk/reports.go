@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/id"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 const (

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Records that come from a backup lack what was placed since. The account is halted until the

@@ -11,12 +11,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/store/ledger"
 	"candela/internal/testkit/fake"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // atFakes runs a test with a desk at each fake venue, and a symbol and a quantity there.

@@ -9,12 +9,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // paperSequence is a random sequence of orders, bars, cancels, moves, halts and restarts on paper.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // queueSubmit queues the submission of a recorded order, together with its legs.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // How far trails have followed the price while nothing watched. It is read from bars after a start, so that

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // TestPlan_ATrailOutlivesAKill holds that a trail at a venue which does not report its level is at the level that it

@@ -12,10 +12,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -23,6 +22,7 @@ import (
 	"candela/internal/trading/broker/alpaca"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // sorted returns faults in a fixed order.

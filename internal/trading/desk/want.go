@@ -6,9 +6,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // takes returns what is possible for the protection of a line, and whether candela holds it.

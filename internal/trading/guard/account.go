@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Account is an account as its owner and clients see it. Sums are in the account's

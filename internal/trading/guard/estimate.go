@@ -7,8 +7,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Estimate returns what an order would cost, risk and leave of the limits. It does not

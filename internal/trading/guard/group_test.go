@@ -3,10 +3,10 @@ package guard_test
 import (
 	"testing"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // grouped places an open order of a group.

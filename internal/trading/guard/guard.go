@@ -12,9 +12,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Intent is an order before it is checked. Protect and Role of its Spec say which other

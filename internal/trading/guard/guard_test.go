@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestCheck_Refuses(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // policyKey is one key of the file. read gets the TOML value, with fractions as text,

@@ -5,7 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
 )
 

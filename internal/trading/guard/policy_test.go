@@ -10,9 +10,9 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestParse_EmptyIsTheDefault(t *testing.T) {

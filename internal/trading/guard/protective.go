@@ -5,8 +5,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // StopRequirement says which orders that open a position need a stop.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // CheckRequest returns an error if the arguments of a request exclude each other or cannot

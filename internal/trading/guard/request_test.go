@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // bracket is a request that CheckRequest lets pass: an entry with both legs.

@@ -3,9 +3,9 @@ package guard_test
 import (
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // every is a venue that takes everything.

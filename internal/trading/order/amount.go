@@ -6,7 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Bounds of an amount. Larger numbers are not real and would cost time and memory.

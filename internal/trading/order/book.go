@@ -11,7 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Reasons why a Book rejects an event, besides those of Apply.

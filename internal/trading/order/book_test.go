@@ -12,9 +12,9 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // replay returns the book of stored events, in their stored order.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 func TestParseAmount(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestTrigger holds when an order that candela holds is reached, price by price.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // HasPlan reports whether a plan was ever recorded for a symbol.

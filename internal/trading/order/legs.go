@@ -6,7 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Cover compares a line with the orders that protect it.

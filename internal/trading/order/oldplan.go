@@ -7,7 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // An account that was written before plans were recorded gets one at its first start: the prices and

@@ -14,7 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Side is the direction of an order.

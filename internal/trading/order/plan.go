@@ -8,7 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Line is the protection asked for a part of a position. The lines of a symbol are its plan. They

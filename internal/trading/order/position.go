@@ -7,7 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Position is the result of the trades in one symbol. Quantity is without the fees that the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // FromReport returns the events that a venue's report adds to an order; Apply accepts

@@ -8,7 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Request is an order as a client requests it, exact to the last digit.

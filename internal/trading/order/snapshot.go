@@ -13,7 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // snapshotVersion is the version of snapshotJSON. Other versions are not read; the events are.

@@ -13,9 +13,9 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // snapshot writes a book.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // change sets a field to another value of its type.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Sides lists the names of the sides.

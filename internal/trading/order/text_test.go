@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 func TestText_RoundTrips(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestWireNames_StayTheSame pins the JSON of the types that replicas of different

@@ -8,7 +8,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func newLog(tb testing.TB, path string) *local.Inbox {

@@ -18,9 +18,9 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestFile_SubscriptionSurvivesACrash(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

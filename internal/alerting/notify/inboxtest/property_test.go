@@ -14,8 +14,8 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 var (

@@ -18,7 +18,7 @@ import (
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/recordtest"
 	"candela/internal/alerting/notify/replicated"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // places holds an in-memory store for each name of a suite.

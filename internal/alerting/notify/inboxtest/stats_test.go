@@ -8,7 +8,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestStats_CountEntriesAndStreams(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // token returns a token of client c that is valid for an hour.

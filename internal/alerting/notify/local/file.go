@@ -18,10 +18,10 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/internal/core"
 	"candela/internal/kit/disk"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const fileVersion = 1

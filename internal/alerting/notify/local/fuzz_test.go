@@ -10,7 +10,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // FuzzFile reads arbitrary files. A file that can be decoded must not harm the inbox, and

@@ -10,7 +10,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestInbox_RemovesIdleSubscribers(t *testing.T) {

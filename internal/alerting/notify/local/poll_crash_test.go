@@ -9,8 +9,8 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
+	"candela/lib/market"
 )
 
 // pollTrace is a random history of a polling queue: the stored entries, the content of the

@@ -16,7 +16,7 @@ import (
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/replicated"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Opener opens the inbox of a replica. Replicas of one store share their records. crash ends

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify/records"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // Closer is a store that can be closed.

@@ -23,9 +23,9 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/internal/core"
 	"candela/internal/alerting/notify/records"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
+	"candela/lib/fault"
 )
 
 const (

@@ -19,8 +19,8 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/sinktest"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
 	fake "candela/internal/testkit/fake/smtp"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

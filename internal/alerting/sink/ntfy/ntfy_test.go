@@ -14,7 +14,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/sinktest"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // Got is a request as it arrived.

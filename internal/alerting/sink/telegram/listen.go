@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
+	"candela/lib/fault"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/fault"
 	fake "candela/internal/testkit/fake/telegram"
+	"candela/lib/fault"
 )
 
 // desk is a decider that remembers what it was asked.

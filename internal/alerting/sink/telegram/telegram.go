@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
+	"candela/lib/fault"
 )
 
 // The settings.

@@ -13,8 +13,8 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/sinktest"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
 	"candela/internal/testkit/fake/chathook"
+	"candela/lib/market"
 )
 
 var at = time.Date(2026, 1, 31, 14, 3, 23, 0, time.UTC)

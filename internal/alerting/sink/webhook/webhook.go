@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
+	"candela/lib/fault"
 )
 
 // The settings.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // Tokens is a fixed set of good tokens and who they stand for. The token "down"

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/lib/fault"
 )
 
 // ModernServer returns a dispatcher that also serves mcp.ModernVersion.

@@ -10,10 +10,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Account is a trading side that remembers what the tools change and counts how often

@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/analysis/indicator"
-	"candela/internal/analysis/pine"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/binance"
-	"candela/internal/market/provider/coinbase"
-	"candela/internal/market/provider/yahoo"
-	"candela/internal/market/upstream"
-	"candela/internal/picture/chart"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/binance"
+	"candela/internal/data/provider/coinbase"
+	"candela/internal/data/provider/yahoo"
+	"candela/internal/data/upstream"
 	"candela/internal/serve/tool"
 	"candela/internal/store/scripts"
+	"candela/lib/chart"
+	"candela/lib/pine"
+	"candela/lib/ta"
 )
 
 // Symbols returns the instruments of three venues, none of which is asked.
@@ -64,7 +64,7 @@ func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Regist
 	}
 	r, err := tool.New(tool.Config{
 		Bars: Bars{}, Renderer: chart.NewRenderer(), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
-		Scripts: shelf, Library: indicator.Library{Scripts: shelf},
+		Scripts: shelf, Library: ta.Library{Scripts: shelf},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -16,17 +16,17 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/kit/fault"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
-	"candela/internal/picture/chart"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/chart"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Bars serves sample bars: as such without a symbol, and as if they were fetched

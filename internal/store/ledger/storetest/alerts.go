@@ -16,11 +16,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // RunAlerts runs the suite of AlertStore. open opens the store that is kept under a

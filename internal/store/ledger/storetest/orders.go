@@ -16,11 +16,11 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // RunOrders runs the suite of OrderStore. open is as for RunAlerts.

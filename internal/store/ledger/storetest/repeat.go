@@ -12,7 +12,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // rules returns an alert of every type that is kept as a rule, and of the first types with

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // reportIdle reports an alert that nothing evaluates. It is reported once for a reason, also after a

@@ -12,10 +12,10 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // SnapshotStore is an OrderStore that keeps what the events of an owner have come

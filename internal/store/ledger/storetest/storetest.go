@@ -10,8 +10,8 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market/provider"
 )
 
 // AlertStore is what the engine asks of a store. A call that returned nil has been

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/market"
 )
 
 // assets counts the consumers of each stream and the subscriptions of each replica. It is "" if the

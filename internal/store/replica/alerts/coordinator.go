@@ -14,12 +14,12 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
-	"candela/internal/kit/fault"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/table"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // indexBatch is how many alerts an engine lists in one step. Prices are evaluated between steps.

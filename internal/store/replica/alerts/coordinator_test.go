@@ -16,18 +16,18 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
+	"candela/internal/data/feed"
+	"candela/internal/data/marketdata"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/feed"
-	"candela/internal/market/marketdata"
-	"candela/internal/market/provider"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/testkit/longtest"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // replica is the alerting part of a process.

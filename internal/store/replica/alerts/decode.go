@@ -8,8 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/conn"
+	"candela/lib/market"
 )
 
 // A replica reads every alert when it starts, so records are read without reflection. readRecord

@@ -10,8 +10,8 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/conn"
+	"candela/lib/market"
 )
 
 func recordOf(tb testing.TB, state string, change func(*alertRecord)) []byte {

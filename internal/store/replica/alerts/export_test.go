@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 )

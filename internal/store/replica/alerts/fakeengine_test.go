@@ -11,13 +11,13 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/market"
 )
 
 // fakeEngine is an engine that records its alerts and fails on request.

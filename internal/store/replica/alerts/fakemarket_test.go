@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // fakeMarket is a real-time market whose prices the test sets. Bars include all earlier prices.

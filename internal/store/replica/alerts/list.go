@@ -9,11 +9,11 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
+	"candela/lib/market"
 )
 
 // Indexed returns a channel that is closed once the engine lists all alerts. With many owners a

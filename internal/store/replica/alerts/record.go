@@ -12,8 +12,8 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/conn"
+	"candela/lib/market"
 )
 
 // The states of an alert. All but active and activeRule are final.

@@ -13,10 +13,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/market"
 )
 
 // crossings puts alerts into the store that fire whenever the price crosses 110.

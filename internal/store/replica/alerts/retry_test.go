@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // set sets an alert at a price that is not reached yet, as clients do: it retries if nothing was

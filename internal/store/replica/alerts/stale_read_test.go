@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // A former leader may not know a message that was just written. Callers must not act on that.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
+	"candela/lib/market"
 )
 
 // SaveCursors saves cursors of an owner by reader.

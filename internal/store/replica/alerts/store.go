@@ -14,10 +14,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
+	"candela/lib/fault"
 )
 
 // firedTTL is how long the servers keep a notification that is not pruned.

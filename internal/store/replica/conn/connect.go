@@ -25,11 +25,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/config"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/meter"
 	"candela/internal/kit/retry"
 	"candela/internal/kit/seal"
+	"candela/lib/fault"
 )
 
 // minMajor.minMinor is the oldest supported server: the first with atomic batches.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 func TestConnect_RefusesUnsafeConfigurations(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
+	"candela/lib/fault"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // onWrite is called for each line of a log.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // waiting places an order at a replica that must wait for the owner.

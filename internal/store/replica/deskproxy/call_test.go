@@ -12,15 +12,15 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // travels demands that a value is decoded unchanged: amounts to the last digit, times to the

@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/market"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TradingShard is the shard of the trading replica. It does not depend on the account, because

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 const (

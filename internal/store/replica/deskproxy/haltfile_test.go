@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // putHalt creates a replica's halt file.

@@ -13,9 +13,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
@@ -24,6 +22,8 @@ import (
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TestDesk_ReportsUnknownOutcomes calls a replica that receives calls and does not reply.

@@ -3,9 +3,9 @@ package deskproxy
 import (
 	"context"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
+	"candela/lib/fault"
 )
 
 // ownerTrader is a Trader for many owners.

@@ -13,11 +13,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
@@ -31,6 +29,8 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const accountName = "owner/binance-testnet"

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 // confirm refuses a caller whose token is not in force at the servers, whatever this replica knows. A

@@ -14,10 +14,10 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // another is the passphrase after oauthtest.Passphrase.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
+	"candela/lib/fault"
 )
 
 // checkAccount refuses a replica that is configured for another account than the group.

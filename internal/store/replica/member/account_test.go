@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // TestJoin_RefusesAnotherAccount changes the account of replicas one by one.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/kit/seal"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 const (

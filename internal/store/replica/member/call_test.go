@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // pair returns two replicas that know each other, and a shard that b owns.

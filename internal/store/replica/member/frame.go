@@ -9,9 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/seal"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 // A call is one sealed text for the subject of the called replica: a head, a line break and a

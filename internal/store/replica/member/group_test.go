@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/desk"
+	"candela/lib/fault"
 )
 
 func TestGroup_EachShardHasOneOwner(t *testing.T) {

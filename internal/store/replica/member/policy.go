@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"candela/internal/kit/fault"
+	"candela/lib/fault"
 )
 
 // policyConflict refuses a replica with another policy: what passes would depend on the replica that

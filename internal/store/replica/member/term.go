@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/retry"
 	"candela/internal/trading/desk"
+	"candela/lib/fault"
 )
 
 // maxRestartDelay bounds the delay before failed work restarts. Work that lasts as long resets

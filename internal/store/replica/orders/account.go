@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // accountSet is the state of all owners' orders. Idempotency keys and IDs are never reused: those

@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 // checkContinues refuses the order stream unless it continues the one that was known before this

@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/orders"
@@ -24,6 +23,7 @@ import (
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestServers_RefuseAnotherRevision checks the basis of fencing: a server accepts a write that names

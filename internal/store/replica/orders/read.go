@@ -12,10 +12,10 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // maxPage bounds the items of one message. Servers accept a megabyte by default.

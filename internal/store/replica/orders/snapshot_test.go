@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/ledger/storetest"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/orders"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // forgetful is replicatest.BookOf without final orders.

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestSnapshot_InconsistentIsIgnored takes over accounts of which one has a snapshot that does not

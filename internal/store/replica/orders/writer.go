@@ -14,11 +14,11 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // The subject kinds of the order stream.

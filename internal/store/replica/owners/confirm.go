@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 // confirm refuses a caller whose owner is suspended or erased at the servers, whatever this replica

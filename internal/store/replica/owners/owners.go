@@ -21,11 +21,11 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
+	"candela/lib/fault"
 )
 
 // The kinds of subject in the stream OWNERS.

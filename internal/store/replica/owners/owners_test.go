@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // replica is one that keeps owners and what they have.

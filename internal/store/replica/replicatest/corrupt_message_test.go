@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/market"
 )
 
 // Messages that cannot be decoded are skipped where the others are usable.

@@ -17,7 +17,6 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
@@ -25,6 +24,7 @@ import (
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/orders"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Join adds a replica to the group of a prefix, on a connection of its own.

@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // known waits until a replica knows a token.

@@ -11,11 +11,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // halted is an installation of two replicas with halted trading, and an attacker who would lift

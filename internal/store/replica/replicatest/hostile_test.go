@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/access/oauth"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
@@ -24,6 +23,7 @@ import (
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/orders"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // stranger is a client with full permissions but without the secret.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/testkit/longtest"
+	"candela/lib/fault"
 )
 
 // Patience bounds waits for servers on a loaded machine.

@@ -8,7 +8,6 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
@@ -17,6 +16,7 @@ import (
 	"candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/desk"
+	"candela/lib/fault"
 )
 
 // old is a replica that no longer hears of what others write, as one that was stopped and goes on.

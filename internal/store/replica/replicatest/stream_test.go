@@ -8,11 +8,11 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"candela/internal/kit/fault"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 func TestOpenStore_CreatesStreamsOnce(t *testing.T) {

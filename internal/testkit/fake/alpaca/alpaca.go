@@ -63,9 +63,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	"candela/internal/testkit/fake/tape"
+	"candela/lib/market"
 )
 
 // The keys that the fake knows. The second account has the sip feed.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // bar is the wire form.

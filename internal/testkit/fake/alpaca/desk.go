@@ -10,8 +10,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake/tape"
+	"candela/lib/market"
 )
 
 // desk is the trading side of the venue: the accounts, their orders and what

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // client is one connection to the stream.

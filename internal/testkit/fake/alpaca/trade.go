@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // joined writes a pair without its slash, as positions and activities do.

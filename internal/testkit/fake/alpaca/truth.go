@@ -8,9 +8,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Truth is what the venue knows of an account, read apart from its API.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 const fundingPeriod = 8 * 3600

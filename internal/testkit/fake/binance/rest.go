@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
+	"candela/lib/market"
 )
 
 // price writes a number as the venue does: eight decimals in a string.

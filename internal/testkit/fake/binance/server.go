@@ -60,9 +60,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // Config describes the venue. The zero value has BTCUSDT, ETHUSDT and ETHBTC.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // maxStreams is the most one connection may carry.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // trade is a match.

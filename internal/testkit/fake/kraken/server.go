@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/testkit/fake"
+	"candela/lib/market"
 )
 
 // Config describes the venue. The zero value has BTC/USD, ETH/USD and ETH/BTC.

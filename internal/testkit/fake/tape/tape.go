@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/provider/sample"
+	"candela/internal/data/provider"
+	"candela/internal/data/provider/sample"
+	"candela/lib/market"
 )
 
 // Tape is the trading of one symbol. It is safe for concurrent use; its fields

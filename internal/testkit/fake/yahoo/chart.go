@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // write answers a question, bent by a fault.

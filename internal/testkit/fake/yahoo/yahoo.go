@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/market"
 	"candela/internal/testkit/fake/tape"
+	"candela/lib/market"
 )
 
 // Fault is a way in which the venue misbehaves.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // fillPage is the most activities of one answer.

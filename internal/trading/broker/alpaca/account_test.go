@@ -12,15 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/alpaca"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TestFills_Pages reads a long history, whole and after each trade.

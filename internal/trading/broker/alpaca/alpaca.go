@@ -23,13 +23,13 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
+	"candela/internal/data/provider"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 const name = "alpaca"

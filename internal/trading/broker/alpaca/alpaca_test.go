@@ -8,15 +8,15 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/id"
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker/alpaca"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func num(text string) decimal.Decimal { return decimal.RequireFromString(text) }

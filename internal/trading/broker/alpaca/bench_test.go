@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker/alpaca"
+	"candela/lib/market"
 )
 
 // BenchmarkSubmit sends orders over loopback, next to a bare read of the same host,

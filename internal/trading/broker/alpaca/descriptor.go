@@ -1,8 +1,8 @@
 package alpaca
 
 import (
+	stocks "candela/internal/data/provider/alpaca"
 	"candela/internal/kit/setting"
-	stocks "candela/internal/market/provider/alpaca"
 	"candela/internal/trading/broker"
 )
 

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"testing"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func apple() market.Symbol { return market.Symbol{Venue: name, Name: "AAPL"} }

@@ -6,10 +6,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // The venue's classes of orders that are placed as one. The parent is the entry, or the

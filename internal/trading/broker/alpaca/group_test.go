@@ -10,13 +10,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/id"
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // group returns the orders of a request as the desk sends them: with ids, and the first

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/order"
 )
 

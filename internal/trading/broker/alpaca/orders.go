@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // fate says what is known of an order or a cancel that failed.

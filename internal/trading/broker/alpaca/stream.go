@@ -11,10 +11,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 const (

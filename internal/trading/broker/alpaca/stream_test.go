@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"candela/internal/kit/fault"
-	stocks "candela/internal/market/provider/alpaca"
-	"candela/internal/market/upstream"
+	stocks "candela/internal/data/provider/alpaca"
+	"candela/internal/data/upstream"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	"candela/internal/trading/broker/alpaca"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // listen starts a stream and waits until reports flow.

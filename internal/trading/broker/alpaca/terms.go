@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // The venue's types of orders. Those with a stop wait for it.

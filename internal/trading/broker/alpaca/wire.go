@@ -8,8 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // ticket is an order as the venue describes it.

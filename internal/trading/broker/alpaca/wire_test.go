@@ -8,7 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	stocks "candela/internal/market/provider/alpaca"
+	stocks "candela/internal/data/provider/alpaca"
 	"candela/internal/trading/order"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // parseTrade reads a trade, in the answer to an order or in a list.

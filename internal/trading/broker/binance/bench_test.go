@@ -11,8 +11,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/upstream"
 	"candela/internal/kit/secret"
-	"candela/internal/market/upstream"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/order"

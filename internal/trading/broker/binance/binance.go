@@ -18,13 +18,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/provider"
+	rules "candela/internal/data/provider/binance"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	"candela/internal/market/provider"
-	rules "candela/internal/market/provider/binance"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 const name = "binance"

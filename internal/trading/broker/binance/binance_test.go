@@ -12,16 +12,16 @@ import (
 	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
+	"candela/internal/data/upstream"
 	"candela/internal/kit/id"
 	"candela/internal/kit/secret"
-	"candela/internal/market"
-	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

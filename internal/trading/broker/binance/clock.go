@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 )
 
 const (

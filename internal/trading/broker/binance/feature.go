@@ -9,11 +9,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	rules "candela/internal/data/provider/binance"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
-	rules "candela/internal/market/provider/binance"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 const (

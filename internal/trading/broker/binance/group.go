@@ -11,10 +11,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	rules "candela/internal/data/provider/binance"
 	"candela/internal/kit/strictjson"
-	rules "candela/internal/market/provider/binance"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // list is a group of orders as it is sent: a pair (OCO), an entry with legs that the venue

@@ -12,13 +12,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func dec(text string) decimal.Decimal { return decimal.RequireFromString(text) }

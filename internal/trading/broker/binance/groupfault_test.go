@@ -10,7 +10,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
@@ -18,6 +17,7 @@ import (
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestSubmitGroup_Fates sends a bracket and a pair with each fault there is. The error is

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	rules "candela/internal/market/provider/binance"
-	"candela/internal/market/upstream"
+	rules "candela/internal/data/provider/binance"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 )

@@ -7,10 +7,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func formatID(n int64) string { return strconv.FormatInt(n, 10) }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	rules "candela/internal/market/provider/binance"
-	"candela/internal/market/upstream"
+	rules "candela/internal/data/provider/binance"
+	"candela/internal/data/upstream"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // The venue's codes that decide something here.

@@ -17,14 +17,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/secret"
-	"candela/internal/market/upstream"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestSign_DocumentedVectors holds the signatures that the venue's documentation

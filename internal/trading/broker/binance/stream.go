@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"candela/internal/kit/fault"
+	"candela/internal/data/upstream"
 	"candela/internal/kit/strictjson"
-	"candela/internal/market/upstream"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 const (

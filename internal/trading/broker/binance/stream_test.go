@@ -15,7 +15,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
 	"candela/internal/testkit/fake"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/longtest"
@@ -23,6 +22,7 @@ import (
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // TestStream_SaysWhyItEnds goes through the ways in which the venue ends it.

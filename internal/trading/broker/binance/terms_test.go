@@ -8,12 +8,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	venue "candela/internal/testkit/fake/binance"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/binance"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // with returns an order of 0.1 at the price, changed.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Manner is how Memory handles the orders of a group. In each, legs are held until their

@@ -17,9 +17,9 @@ import (
 	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Harness is how the suite comes by a venue.

@@ -11,9 +11,9 @@ import (
 	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,12 +12,12 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 func TestSubmit_Refuses(t *testing.T) {

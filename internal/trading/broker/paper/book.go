@@ -8,8 +8,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // book is the account, changed only by the journal, so a restart gives the same book.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // maxGroup is an entry with a stop and a target.

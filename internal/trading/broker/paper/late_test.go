@@ -7,11 +7,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestObserve_MarksLateFills holds that what a bar fills is late if the bar comes after a newer one, or long after its

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"testing"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // TestSubmit_LeastQuantity trades a symbol for which the market states no rules: less than

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // BenchmarkObserve is the cost of one event, which comes for every price of every symbol:

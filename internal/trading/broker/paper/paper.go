@@ -38,10 +38,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Name is how the broker is called.

@@ -13,14 +13,14 @@ import (
 	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/id"
-	"candela/internal/market"
-	"candela/internal/market/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Submit takes an order: it fills, or it rests, or it is refused. Its errors are

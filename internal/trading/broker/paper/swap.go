@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"candela/internal/kit/fault"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 var _ broker.Swapper = (*Broker)(nil)

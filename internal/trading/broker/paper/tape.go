@@ -8,9 +8,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // tape is how far the prices of a symbol are known. It exists while an order rests in the

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Market provides prices that a test sets. It is safe for concurrent use.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"candela/internal/kit/fault"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // Store keeps accounts in memory as the ledger does on disk. It is safe for concurrent

@@ -14,7 +14,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/principal"
-	"candela/internal/market"
+	"candela/lib/market"
 )
 
 // A Log holds the entries of all owners. It is safe for concurrent use.

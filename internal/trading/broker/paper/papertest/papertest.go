@@ -16,11 +16,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/kit/fault"
-	"candela/internal/market"
-	"candela/internal/market/provider"
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // Market is what symbols trade at, as the test has it. It is safe for concurrent

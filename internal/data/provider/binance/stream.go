@@ -1,0 +1,87 @@
+package binance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"candela/internal/data/provider"
+	"candela/internal/data/upstream"
+	"candela/lib/market"
+)
+
+const (
+	maxSubs = 1024 // streams of one connection
+	perCall = 200  // streams named in one message of ours
+	// The venue takes five messages a second, pongs among them.
+	spacing = 300 * time.Millisecond
+	// A connection with bars of a minute brings some in this time, however little
+	// is traded.
+	quiet = 3 * time.Minute
+)
+
+// Stream sends the klines of the subscriptions. The venue takes the name of any symbol
+// and is silent about one that it does not have.
+func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	wire := provider.StreamRunner{
+		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
+		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/stream", Spacing: spacing, Quiet: quiet},
+	}
+	err := wire.Run(ctx, &dialect{}, subs, changes, emit)
+	if len(subs) == 0 {
+		return err
+	}
+	return Explain(err, subs[0].Symbol, subs[0].Symbol.Name)
+}
+
+// dialect is the venue's combined stream. See provider.StreamProtocol.
+type dialect struct{ lastID int64 }
+
+// Key returns the name of a stream, such as btcusdt@kline_1m.
+func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
+	spelled, err := Spell(sub.Symbol)
+	return strings.ToLower(spelled) + "@kline_" + sub.Interval.String(), err
+}
+
+// Requests names at most perCall streams in one message.
+func (d *dialect) Requests(keys []string, begin bool) (messages [][]byte, confirmations int) {
+	method := "UNSUBSCRIBE"
+	if begin {
+		method = "SUBSCRIBE"
+	}
+	for part := range slices.Chunk(keys, perCall) {
+		d.lastID++
+		messages = append(messages, fmt.Appendf(nil, `{"method":%q,"params":["%s"],"id":%d}`, method, strings.Join(part, `","`), d.lastID))
+	}
+	return messages, len(messages)
+}
+
+// Handle takes a message.
+func (d *dialect) Handle(c *provider.StreamConn, data []byte) error {
+	m, err := parseMessage(data)
+	if err != nil {
+		return upstream.MalformedResponse(name, "stream "+m.stream, err)
+	}
+	switch {
+	case m.isAnswer:
+		return c.Confirm()
+	case m.event == "serverShutdown":
+		return c.Emit(provider.Event{Kind: provider.Ending, At: m.at})
+	case m.event != "kline":
+		return nil
+	}
+	sub, ok := c.Sub(m.stream)
+	if !ok {
+		return nil
+	}
+	if span, ok := (market.Calendar{}).Bucket(sub.Interval, m.kline.bar.T); !ok || span.Open != m.kline.bar.T || m.kline.interval != sub.Interval.String() {
+		return upstream.MalformedResponse(name, "stream "+m.stream, fmt.Errorf("a bar of %s that opens at %d", m.kline.interval, m.kline.bar.T))
+	}
+	e := provider.Event{Sub: sub, Kind: provider.Forming, Bar: m.kline.bar, Price: m.kline.bar.C, At: m.at}
+	if m.kline.closed {
+		e.Kind = provider.Closed
+	}
+	return c.Emit(e)
+}

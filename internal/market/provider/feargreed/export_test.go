@@ -1,6 +1,0 @@
-package feargreed
-
-import "candela/internal/market/provider"
-
-// Parse is what the fuzz test feeds.
-func Parse(body []byte) ([]provider.Point, error) { return parse(body) }

@@ -1,0 +1,110 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"candela/lib/chart/raster"
+)
+
+// Renderer draws charts. It keeps frames, scenes and type faces between
+// pictures, so one per process is enough. Safe for concurrent use.
+type Renderer struct {
+	stock  *raster.Stock
+	scenes sync.Pool // of *pixels
+}
+
+// NewRenderer returns a Renderer. Glyphs are made at first use.
+func NewRenderer() *Renderer { return &Renderer{stock: raster.NewStock()} }
+
+// pixels is a scene and the frame it is painted on.
+type pixels struct {
+	*raster.Frame
+	scene Scene
+	faces [faces]*raster.Face
+	out   []byte
+	draw  func(*raster.Frame)
+	width Measure
+	pause func() // of the picture being drawn
+}
+
+// capitals are the cap heights of the faces in logical pixels.
+//
+//nolint:gochecknoglobals // a table, never written
+var capitals = [faces]struct {
+	weight raster.Weight
+	height int
+}{
+	Small:     {raster.Regular, capHeight},
+	SmallBold: {raster.Medium, capHeight},
+	Title:     {raster.Medium, 12},
+}
+
+// pixels returns a ready scene for pictures of the given scale.
+func (r *Renderer) pixels(scale int) *pixels {
+	p, ok := r.scenes.Get().(*pixels)
+	if !ok {
+		p = new(pixels)
+		p.draw, p.width = p.paint, p.measure
+	}
+	for i, c := range capitals {
+		p.faces[i] = r.stock.Face(c.weight, c.height*scale)
+	}
+	return p
+}
+
+func (p *pixels) measure(text string, face Face, _ int) float64 { return p.faces[face].Width(text) }
+
+// Label writes text on the frame.
+func (p *pixels) Label(t *Label) { p.Text(p.faces[t.Face], t.X, t.Baseline, t.Text, t.Color) }
+
+// PNG draws spec and returns the file, which the caller owns. An error names the
+// field of spec that cannot be drawn.
+func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
+	p, err := r.frame(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer r.release(p)
+	p.out, err = p.EncodePNG(p.out[:0])
+	if err != nil {
+		return nil, fmt.Errorf("encode chart: %w", err)
+	}
+	return slices.Clone(p.out), nil
+}
+
+// frame lays spec out and paints it.
+func (r *Renderer) frame(spec *Spec) (*pixels, error) {
+	_, _, scale := spec.size()
+	p := r.pixels(scale)
+	p.pause = spec.Pause
+	if err := p.scene.Layout(spec, p.width); err != nil {
+		r.scenes.Put(p)
+		return nil, err
+	}
+	f, err := r.stock.Render(p.scene.Width, p.scene.Height, themes[spec.Theme].background, p.draw)
+	if err != nil {
+		r.scenes.Put(p)
+		return nil, fmt.Errorf("draw chart: %w", err)
+	}
+	p.Frame = f
+	return p, nil
+}
+
+func (r *Renderer) release(p *pixels) {
+	p.Release()
+	p.Frame, p.pause = nil, nil
+	r.scenes.Put(p)
+}
+
+// paint draws the scene on f. Raster calls it again with a frame in true colour
+// when the palette overflows.
+func (p *pixels) paint(f *raster.Frame) {
+	p.Frame, f.Pause = f, p.pause
+	t := &themes[p.scene.Theme]
+	f.Reserve(t.grid, t.border, t.up, t.down, t.histUpWeak, t.histDownWeak, t.text, t.strong, t.muted)
+	f.Ramp(t.text, t.background)
+	f.Ramp(t.muted, t.background)
+	p.scene.paint(p)
+}

@@ -1,0 +1,361 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"candela/lib/pine/check"
+)
+
+// newArray puts an array on the heap.
+func (h *heap) newArray(elem *check.Type, values []float64) float64 {
+	if len(values) > maxElements {
+		h.m.fail(h.m.place, CodeMemory, "An array has more than %d elements.", maxElements)
+	}
+	return h.add(object{kind: check.Array, n: values, elem: elem, from: math.NaN()})
+}
+
+// elements returns an array's values to read them.
+func (h *heap) elements(handle float64) []float64 {
+	o := &h.objects[int(handle)]
+	if o.from != o.from {
+		return o.n
+	}
+	below := h.elements(o.from)
+	first := min(o.rows, len(below))
+	return below[first:min(first+o.cols, len(below))]
+}
+
+// length returns an array's size.
+func (h *heap) length(handle float64) int { return len(h.elements(handle)) }
+
+// array returns the values of an array argument to read them.
+func (s *site) array(x float64) []float64 {
+	s.h.get(s.at, x, "array")
+	return s.h.elements(x)
+}
+
+// writable returns the values of an array argument to change them in place.
+func (s *site) writable(x float64) []float64 {
+	o := s.h.change(s.at, x, "array")
+	if o.from == o.from {
+		s.writable(o.from)
+	}
+	return s.h.elements(x)
+}
+
+// splice replaces the elements from i to j by values. A slice changes the array it shows.
+func (s *site) splice(x float64, i, j int, values ...float64) {
+	o := s.h.change(s.at, x, "array")
+	if o.from == o.from {
+		first := o.rows
+		o.cols += len(values) - (j - i)
+		s.splice(o.from, first+i, first+j, values...)
+		return
+	}
+	if len(o.n)+len(values) > maxElements {
+		s.m.fail(s.at, CodeMemory, "An array has more than %d elements.", maxElements)
+	}
+	before := cap(o.n)
+	o.n = slices.Replace(o.n, i, j, values...)
+	s.h.grown(before, o.n)
+}
+
+// place checks an index. In version 6 a negative one counts from the end.
+func (s *site) place(x float64, size int) int {
+	i := whole(x)
+	if x != x {
+		s.fail("The index is na.")
+	}
+	if i < 0 && s.c.version >= 6 {
+		i += size
+	}
+	if i < 0 || i >= size {
+		s.fail("The index %d is outside the array, which has %d elements.", whole(x), size)
+	}
+	return i
+}
+
+// elemOf returns the type of the elements of a new array.
+func (s *site) elemOf() *check.Type {
+	if t := s.call.Type(); t != nil && t.Elem != nil {
+		return t.Elem
+	}
+	if len(s.call.Elems) > 0 {
+		return s.call.Elems[0]
+	}
+	return &check.Type{Kind: check.Float}
+}
+
+// arrayFunction are the functions on arrays that read and change them.
+func arrayFunction(name string) function {
+	rest, ok := strings.CutPrefix(name, "array.")
+	if !ok {
+		return function{}
+	}
+	if rest == "new" || strings.HasPrefix(rest, "new_") {
+		return priced(flat(1), arrayNew)
+	}
+	switch rest {
+	case "from":
+		return priced(flat(1), func(s *site, a []float64) float64 { return s.h.newArray(s.elemOf(), slices.Clone(a)) })
+	case "get":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			v := s.array(a[0])
+			return v[s.place(a[1], len(v))]
+		})
+	case "set":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			v := s.writable(a[0])
+			v[s.place(a[1], len(v))] = a[2]
+			return math.NaN()
+		})
+	case "size":
+		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) })
+	case "push":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			n := len(s.array(a[0]))
+			s.splice(a[0], n, n, a[1])
+			return math.NaN()
+		})
+	case "unshift":
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
+			s.splice(a[0], 0, 0, a[1])
+			return math.NaN()
+		})
+	case "pop", "shift", "first", "last":
+		return priced(endCost(rest), func(s *site, a []float64) float64 { return s.end(rest, a[0]) })
+	case "insert":
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
+			n := len(s.array(a[0]))
+			i := whole(a[1])
+			if i != n {
+				i = s.place(a[1], n)
+			}
+			s.splice(a[0], i, i, a[2])
+			return math.NaN()
+		})
+	case "remove":
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
+			v := s.array(a[0])
+			i := s.place(a[1], len(v))
+			x := v[i]
+			s.splice(a[0], i, i+1)
+			return x
+		})
+	case "clear":
+		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
+			s.splice(a[0], 0, len(s.array(a[0])))
+			return math.NaN()
+		})
+	}
+	return arrayWhole(rest)
+}
+
+func arrayNew(s *site, a []float64) float64 {
+	size, initial := 0, math.NaN()
+	if s.given(0) && a[0] == a[0] {
+		size = whole(a[0])
+	}
+	if s.given(1) {
+		initial = a[1]
+	} else if s.elemOf().Kind == check.Bool && s.c.version >= 6 {
+		initial = 0
+	}
+	if size < 0 || size > maxElements {
+		s.m.fail(s.at, CodeMemory, "An array has from 0 to %d elements (got %d).", maxElements, size)
+	}
+	s.pay(size)
+	values := make([]float64, size, max(size, 4))
+	for i := range values {
+		values[i] = initial
+	}
+	return s.h.newArray(s.elemOf(), values)
+}
+
+// maxDepthOfSlices bounds slices of slices: each reads through all below it.
+const maxDepthOfSlices = 64
+
+// checkDepth refuses a slice of an array that is a slice of too many others.
+func (s *site) checkDepth(x float64) {
+	for range maxDepthOfSlices {
+		if x = s.h.objects[int(x)].from; x != x {
+			return
+		}
+	}
+	s.m.fail(s.at, CodeMemory, "A slice shows more than %d slices of slices.", maxDepthOfSlices)
+}
+
+// endCost is that of the functions on the ends of an array: shift moves all others.
+func endCost(name string) cost {
+	if name == "shift" {
+		return elements(movedAStep, 0)
+	}
+	return flat(1)
+}
+
+// end takes or reads the first or last element.
+func (s *site) end(name string, x float64) float64 {
+	v := s.array(x)
+	if len(v) == 0 {
+		s.fail("The array is empty.")
+	}
+	i := 0
+	if name == "pop" || name == "last" {
+		i = len(v) - 1
+	}
+	value := v[i]
+	if name == "pop" || name == "shift" {
+		s.splice(x, i, i+1)
+	}
+	return value
+}
+
+// arrayWhole are the functions on whole arrays.
+func arrayWhole(name string) function {
+	switch name {
+	case "copy":
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
+			v := s.array(a[0])
+			return s.h.newArray(s.h.objects[int(a[0])].elem, slices.Clone(v))
+		})
+	case "concat":
+		return priced(elements(1, 1), func(s *site, a []float64) float64 {
+			n, more := len(s.array(a[0])), slices.Clone(s.array(a[1]))
+			s.splice(a[0], n, n, more...)
+			return a[0]
+		})
+	case "slice":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			n := len(s.array(a[0]))
+			from, to := whole(a[1]), whole(a[2])
+			if from < 0 || to < from || to > n {
+				s.fail("The part from %d to %d is outside the array, which has %d elements.", from, to, n)
+			}
+			s.checkDepth(a[0])
+			return s.h.add(object{kind: check.Array, elem: s.h.objects[int(a[0])].elem, from: a[0], rows: from, cols: to - from})
+		})
+	case "fill":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			v := s.writable(a[0])
+			from, to := whole(s.number(a, 2, 0)), len(v)
+			if s.given(3) && a[3] == a[3] {
+				to = whole(a[3])
+			}
+			from, to = max(from, 0), min(to, len(v))
+			s.pay(max(to-from, 0))
+			for i := from; i < to; i++ {
+				v[i] = a[1]
+			}
+			return math.NaN()
+		})
+	case "reverse":
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
+			slices.Reverse(s.writable(a[0]))
+			return math.NaN()
+		})
+	case "sort":
+		return priced(ordered(), func(s *site, a []float64) float64 {
+			v := s.writable(a[0])
+			s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
+			return math.NaN()
+		})
+	case "sort_indices":
+		return priced(ordered(), sortIndices)
+	case "includes", "indexof", "lastindexof", "binary_search", "binary_search_leftmost", "binary_search_rightmost":
+		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(name, a[0], a[1]) })
+	case "join":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			v, elem, w := s.array(a[0]), s.h.objects[int(a[0])].elem, s.writer()
+			w.list(v, elem, "", s.text(a, 1, ""))
+			return w.text()
+		})
+	}
+	return function{}
+}
+
+// order compares two elements; na is the greatest.
+func (s *site) order(elem *check.Type) func(a, b float64) int {
+	if elem != nil && elem.Kind == check.String {
+		return func(a, b float64) int {
+			x, y := s.h.text(a), s.h.text(b)
+			s.pay(1 + min(len(x), len(y))/bytesAStep)
+			return strings.Compare(x, y)
+		}
+	}
+	return func(a, b float64) int {
+		switch {
+		case a < b || a == a && b != b:
+			return -1
+		case a > b || a != a && b == b:
+			return 1
+		}
+		return 0
+	}
+}
+
+func (s *site) sort(v []float64, elem *check.Type, descending bool) {
+	compare := s.order(elem)
+	if descending {
+		slices.SortStableFunc(v, func(a, b float64) int { return compare(b, a) })
+		return
+	}
+	slices.SortStableFunc(v, compare)
+}
+
+func sortIndices(s *site, a []float64) float64 {
+	v := s.array(a[0])
+	out := make([]float64, len(v))
+	for i := range out {
+		out[i] = float64(i)
+	}
+	compare := s.order(s.h.objects[int(a[0])].elem)
+	sign := 1
+	if s.text(a, 1, "ascending") == "descending" {
+		sign = -1
+	}
+	slices.SortStableFunc(out, func(i, j float64) int { return sign * compare(v[int(i)], v[int(j)]) })
+	return s.h.newArray(&check.Type{Kind: check.Int}, out)
+}
+
+// find looks for a value.
+func (s *site) find(how string, array, x float64) float64 {
+	v := s.array(array)
+	elem := s.h.objects[int(array)].elem
+	if strings.HasPrefix(how, "binary") {
+		return binarySearch(v, x, how)
+	}
+	same := s.c.equal(elem)
+	at := -1
+	for i, y := range v {
+		if same(x, y) {
+			at = i
+			if how != "lastindexof" {
+				break
+			}
+		}
+	}
+	if how == "includes" {
+		return toFloat(at >= 0)
+	}
+	return float64(at)
+}
+
+func binarySearch(v []float64, x float64, how string) float64 {
+	first, found := slices.BinarySearch(v, x)
+	switch {
+	case how == "binary_search" && !found:
+		return -1
+	case how == "binary_search_leftmost" && !found:
+		return float64(first - 1)
+	case how == "binary_search_rightmost":
+		for first < len(v) && v[first] == x {
+			first++
+		}
+		if found {
+			first--
+		}
+	}
+	return float64(first)
+}

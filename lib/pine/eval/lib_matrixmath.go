@@ -1,0 +1,316 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"candela/lib/pine/check"
+)
+
+// matrixMath are the functions that compute with matrices.
+func matrixMath(name string) function {
+	rest, ok := strings.CutPrefix(name, "matrix.")
+	if !ok {
+		return function{}
+	}
+	if of := statistic(rest); of != nil && rest != "sum" {
+		return priced(statisticCost(rest), func(s *site, a []float64) float64 {
+			v := s.matrix(a[0]).n
+			return of(&site{m: s.m, h: s.h, c: s.c}, present(v), a)
+		})
+	}
+	switch rest {
+	case "transpose":
+		return priced(elements(1, 0), func(s *site, a []float64) float64 {
+			t := transposed(s.matrix(a[0]))
+			return s.newMatrix(t.elem, t.rows, t.cols, t.n)
+		})
+	case "sum", "diff":
+		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.eachElement(rest, a) })
+	case "mult":
+		return priced(elements(1, 0), matrixMult)
+	case "det":
+		return priced(cubic(1), func(s *site, a []float64) float64 {
+			o := s.square(a[0])
+			return eliminate(slices.Clone(o.n), nil, o.rows)
+		})
+	case "eigenvalues":
+		return priced(cubic(1), matrixEigenvalues)
+	case "eigenvectors":
+		return priced(cubic(1), matrixEigenvectors)
+	case "pinv":
+		return priced(cubic(2), func(s *site, a []float64) float64 {
+			o := s.matrix(a[0])
+			return s.newMatrix(o.elem, o.cols, o.rows, s.pseudoInverse(o))
+		})
+	case "inv":
+		return priced(cubic(1), func(s *site, a []float64) float64 {
+			o := s.square(a[0])
+			unit := identity(o.rows)
+			d := eliminate(slices.Clone(o.n), unit, o.rows)
+			if d == 0 || d != d {
+				return math.NaN()
+			}
+			return s.newMatrix(o.elem, o.rows, o.rows, unit)
+		})
+	case "trace":
+		return priced(cubic(1), func(s *site, a []float64) float64 {
+			o := s.square(a[0])
+			sum := 0.0
+			for i := range o.rows {
+				sum += o.n[i*o.cols+i]
+			}
+			return sum
+		})
+	case "rank":
+		return priced(cubic(1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) })
+	case "pow":
+		return priced(cubic(1), matrixPow)
+	case "submatrix":
+		return priced(elements(1, 0), submatrix)
+	case "concat":
+		return priced(elements(1, 1), func(s *site, a []float64) float64 {
+			other := s.matrix(a[1]).clone()
+			o := s.h.change(s.at, a[0], "matrix")
+			if o.cols != other.cols && o.rows > 0 {
+				s.fail("The matrices have %d and %d columns.", o.cols, other.cols)
+			}
+			if len(o.n)+len(other.n) > maxElements {
+				s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
+			}
+			before := cap(o.n)
+			o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
+			s.h.grown(before, o.n)
+			return a[0]
+		})
+	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":
+		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(shaped(rest, s.matrix(a[0]))) })
+	case "sort":
+		return priced(ordered(), matrixSort)
+	}
+	return function{}
+}
+
+func (s *site) square(x float64) *object {
+	o := s.matrix(x)
+	if o.rows != o.cols {
+		s.fail("The matrix is not square: it has %d rows and %d columns.", o.rows, o.cols)
+	}
+	return o
+}
+
+// eachElement adds or subtracts a number or a matrix.
+func (s *site) eachElement(name string, a []float64) float64 {
+	o := s.matrix(a[0])
+	sign := 1.0
+	if name == "diff" {
+		sign = -1
+	}
+	out := slices.Clone(o.n)
+	if s.call.Args[1].Type().Kind == check.Matrix {
+		other := s.matrix(a[1])
+		if other.rows != o.rows || other.cols != o.cols {
+			s.fail("The matrices differ in size.")
+		}
+		for i := range out {
+			out[i] += float64(sign * other.n[i])
+		}
+	} else {
+		for i := range out {
+			out[i] += float64(sign * a[1])
+		}
+	}
+	return s.newMatrix(o.elem, o.rows, o.cols, out)
+}
+
+// matrixMult multiplies with a number, an array or a matrix.
+func matrixMult(s *site, a []float64) float64 {
+	o := s.matrix(a[0])
+	switch s.call.Args[1].Type().Kind {
+	case check.Matrix:
+		other := s.matrix(a[1])
+		if o.cols != other.rows {
+			s.fail("A matrix of %d columns cannot be multiplied with one of %d rows.", o.cols, other.rows)
+		}
+		s.pay(o.rows * o.cols * other.cols)
+		return s.newMatrix(o.elem, o.rows, other.cols, multiplied(o.n, other.n, o.rows, o.cols, other.cols))
+	case check.Array:
+		v := s.array(a[1])
+		if o.cols != len(v) {
+			s.fail("A matrix of %d columns cannot be multiplied with an array of %d.", o.cols, len(v))
+		}
+		return s.h.newArray(o.elem, multiplied(o.n, v, o.rows, o.cols, 1))
+	default: // a number
+	}
+	out := slices.Clone(o.n)
+	for i := range out {
+		out[i] *= a[1]
+	}
+	return s.newMatrix(o.elem, o.rows, o.cols, out)
+}
+
+func multiplied(a, b []float64, rows, inner, cols int) []float64 {
+	out := make([]float64, rows*cols)
+	for r := range rows {
+		for c := range cols {
+			sum := 0.0
+			for k := range inner {
+				sum += float64(a[r*inner+k] * b[k*cols+c])
+			}
+			out[r*cols+c] = sum
+		}
+	}
+	return out
+}
+
+func identity(n int) []float64 {
+	out := make([]float64, n*n)
+	for i := range n {
+		out[i*n+i] = 1
+	}
+	return out
+}
+
+// eliminate reduces a square matrix to the identity, does the same to other, and returns
+// the determinant.
+func eliminate(m, other []float64, n int) float64 {
+	det := 1.0
+	for c := range n {
+		pivot := c
+		for r := c + 1; r < n; r++ {
+			if math.Abs(m[r*n+c]) > math.Abs(m[pivot*n+c]) {
+				pivot = r
+			}
+		}
+		if m[pivot*n+c] == 0 || m[pivot*n+c] != m[pivot*n+c] {
+			return m[pivot*n+c] * 0
+		}
+		if pivot != c {
+			swapRows(m, n, c, pivot)
+			swapRows(other, n, c, pivot)
+			det = -det
+		}
+		p := m[c*n+c]
+		det *= p
+		scaleRow(m, n, c, p)
+		scaleRow(other, n, c, p)
+		for r := range n {
+			if factor := m[r*n+c]; r != c && factor != 0 {
+				takeRow(m, n, r, c, factor)
+				takeRow(other, n, r, c, factor)
+			}
+		}
+	}
+	return det
+}
+
+func swapRows(m []float64, n, i, j int) {
+	for k := range n {
+		if m != nil {
+			m[i*n+k], m[j*n+k] = m[j*n+k], m[i*n+k]
+		}
+	}
+}
+
+func scaleRow(m []float64, n, i int, by float64) {
+	for k := range n {
+		if m != nil {
+			m[i*n+k] /= by
+		}
+	}
+}
+
+func takeRow(m []float64, n, from, row int, factor float64) {
+	for k := range n {
+		if m != nil {
+			m[from*n+k] -= float64(factor * m[row*n+k])
+		}
+	}
+}
+
+// rankOf counts the rows that are independent.
+func rankOf(o *object) float64 {
+	m, rank := slices.Clone(o.n), 0
+	for c := 0; c < o.cols && rank < o.rows; c++ {
+		pivot := rank
+		for r := rank + 1; r < o.rows; r++ {
+			if math.Abs(m[r*o.cols+c]) > math.Abs(m[pivot*o.cols+c]) {
+				pivot = r
+			}
+		}
+		if math.Abs(m[pivot*o.cols+c]) <= tolerance {
+			continue
+		}
+		swapRows(m, o.cols, rank, pivot)
+		for r := rank + 1; r < o.rows; r++ {
+			takeRow(m, o.cols, r, rank, m[r*o.cols+c]/m[rank*o.cols+c])
+		}
+		rank++
+	}
+	return float64(rank)
+}
+
+func matrixPow(s *site, a []float64) float64 {
+	o := s.square(a[0])
+	n := whole(a[1])
+	if n < 0 || n > 1000 {
+		s.fail("The power of a matrix must be from 0 to 1000 (got %d).", n)
+	}
+	out := identity(o.rows)
+	for range n {
+		s.pay(o.rows * o.rows * o.rows)
+		out = multiplied(out, o.n, o.rows, o.rows, o.rows)
+	}
+	return s.newMatrix(o.elem, o.rows, o.rows, out)
+}
+
+func submatrix(s *site, a []float64) float64 {
+	o := s.matrix(a[0])
+	from, to := whole(s.number(a, 1, 0)), whole(s.number(a, 2, float64(o.rows)))
+	left, right := whole(s.number(a, 3, 0)), whole(s.number(a, 4, float64(o.cols)))
+	if from < 0 || left < 0 || to > o.rows || right > o.cols || from > to || left > right {
+		s.fail("The part is outside the matrix, which has %d rows and %d columns.", o.rows, o.cols)
+	}
+	var out []float64
+	for r := from; r < to; r++ {
+		out = append(out, o.n[r*o.cols+left:r*o.cols+right]...)
+	}
+	return s.newMatrix(o.elem, to-from, right-left, out)
+}
+
+func shaped(what string, o *object) bool {
+	if what != "is_zero" && o.rows != o.cols {
+		return false
+	}
+	for r := range o.rows {
+		for c := range o.cols {
+			x := o.n[r*o.cols+c]
+			switch {
+			case what == "is_zero" && x != 0, what == "is_symmetric" && x != o.n[c*o.cols+r], what == "is_diagonal" && r != c && x != 0,
+				what == "is_identity" && x != toFloat(r == c):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// matrixSort sorts the rows by a column.
+func matrixSort(s *site, a []float64) float64 {
+	o := s.h.change(s.at, a[0], "matrix")
+	c := s.spot(s.number(a, 1, 0), o.cols, "column")
+	rows := make([][]float64, o.rows)
+	for r := range rows {
+		rows[r] = slices.Clone(o.n[r*o.cols : (r+1)*o.cols])
+	}
+	compare, sign := s.order(o.elem), 1
+	if s.text(a, 2, "ascending") == "descending" {
+		sign = -1
+	}
+	slices.SortStableFunc(rows, func(x, y []float64) int { return sign * compare(x[c], y[c]) })
+	for r, row := range rows {
+		copy(o.n[r*o.cols:], row)
+	}
+	return math.NaN()
+}

@@ -1,0 +1,395 @@
+package eval
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"candela/lib/pine/check"
+)
+
+// stringFunction are the functions on strings.
+func stringFunction(name string) function {
+	rest, ok := strings.CutPrefix(name, "str.")
+	if !ok {
+		return function{}
+	}
+	switch rest {
+	case "tostring":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			w := s.writer()
+			w.spell(a[0], s.call.Args[0].Type(), s.text(a, 1, ""))
+			return w.text()
+		})
+	case "format":
+		return priced(texts(0), func(s *site, a []float64) float64 { return s.format(a).text() })
+	case "format_time":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			if a[0] != a[0] {
+				return s.h.newText("NaN")
+			}
+			t := s.m.local(a[0]).In(s.zoneOf(a, 2))
+			w := s.writer()
+			w.date(t, s.text(a, 1, "yyyy-MM-dd'T'HH:mm:ssZ"))
+			return w.text()
+		})
+	case "length":
+		return priced(texts(0), func(s *site, a []float64) float64 { return float64(utf8.RuneCountInString(s.text(a, 0, ""))) })
+	case "contains", "startswith", "endswith":
+		test := map[string]func(a, b string) bool{"contains": strings.Contains, "startswith": strings.HasPrefix, "endswith": strings.HasSuffix}[rest]
+		return priced(texts(0, 1), func(s *site, a []float64) float64 { return toFloat(test(s.text(a, 0, ""), s.text(a, 1, ""))) })
+	case "upper", "lower", "trim":
+		change := map[string]func(string) string{"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace}[rest]
+		return priced(texts(0, 0, 0, 0), func(s *site, a []float64) float64 { return s.h.newText(strings.Clone(change(s.text(a, 0, "")))) })
+	case "tonumber":
+		return priced(texts(0, 0), func(s *site, a []float64) float64 {
+			x, err := strconv.ParseFloat(strings.TrimSpace(s.text(a, 0, "")), 64)
+			if err != nil || math.IsInf(x, 0) {
+				return math.NaN()
+			}
+			return x
+		})
+	}
+	return stringPart(rest)
+}
+
+// stringPart are the functions that look for parts.
+func stringPart(name string) function {
+	switch name {
+	case "substring":
+		return priced(texts(0, 0, 0, 0), substring)
+	case "pos":
+		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
+			text := s.text(a, 0, "")
+			i := strings.Index(text, s.text(a, 1, ""))
+			if i < 0 {
+				return math.NaN()
+			}
+			return float64(utf8.RuneCountInString(text[:i]))
+		})
+	case "replace", "replace_all":
+		return priced(texts(0, 0, 0, 1, 2), func(s *site, a []float64) float64 {
+			text, old, with := s.text(a, 0, ""), s.text(a, 1, ""), s.text(a, 2, "")
+			if name == "replace_all" {
+				return s.h.newText(s.replaceAll(text, old, with))
+			}
+			return s.replaceNth(text, old, with, whole(s.number(a, 3, 0)))
+		})
+	case "split":
+		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
+			var out []float64
+			for part := range strings.SplitSeq(s.text(a, 0, ""), s.text(a, 1, "")) {
+				s.pay(1)
+				out = append(out, s.h.newText(strings.Clone(part)))
+			}
+			return s.h.newArray(&check.Type{Kind: check.String}, out)
+		})
+	case "repeat":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			text, n, between := s.text(a, 0, ""), whole(a[1]), s.text(a, 2, "")
+			if n <= 0 || text+between == "" {
+				return s.h.newText("")
+			}
+			if len(text)*n+len(between)*(n-1) > maxText {
+				s.m.tooLong(s.at)
+			}
+			w := s.writer()
+			w.write(text)
+			for range n - 1 {
+				w.write(between)
+				w.write(text)
+			}
+			return w.text()
+		})
+	case "match":
+		return priced(texts(0, 1, 1, 1, 1), match)
+	}
+	return function{}
+}
+
+func (s *site) replaceAll(text, old, with string) string {
+	if n := strings.Count(text, old); len(text)+n*(len(with)-len(old)) > maxText {
+		s.m.tooLong(s.at)
+	}
+	return strings.ReplaceAll(text, old, with)
+}
+
+// replaceNth replaces one occurrence, counted from 0.
+func (s *site) replaceNth(text, old, with string, n int) float64 {
+	w := s.writer()
+	if old == "" {
+		w.write(text)
+		return w.text()
+	}
+	at := 0
+	for {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			w.write(text)
+			return w.text()
+		}
+		at += i
+		if n == 0 {
+			w.write(text[:at])
+			w.write(with)
+			w.write(text[at+len(old):])
+			return w.text()
+		}
+		n--
+		at += len(old)
+	}
+}
+
+func substring(s *site, a []float64) float64 {
+	runes := []rune(s.text(a, 0, ""))
+	from, to := whole(a[1]), len(runes)
+	if s.given(2) && a[2] == a[2] {
+		to = min(whole(a[2]), len(runes))
+	}
+	if from < 0 || from > to {
+		return s.h.newText("")
+	}
+	return s.h.newText(string(runes[from:to]))
+}
+
+// spell writes a value as str.tostring does.
+func (w *writer) spell(x float64, t *check.Type, format string) {
+	kind := check.Float
+	if t != nil {
+		kind = t.Kind
+	}
+	switch kind {
+	case check.String, check.Option, check.Bool, check.Enum, check.Array, check.Matrix, check.Int, check.Float:
+	default: // a type that str.tostring does not take
+		return
+	}
+	if x != x {
+		w.write("NaN")
+		return
+	}
+	switch kind {
+	case check.String, check.Option:
+		w.write(w.m.heap.text(x))
+	case check.Bool:
+		w.write(strconv.FormatBool(x != 0))
+	case check.Enum:
+		title := "NaN"
+		if i := whole(x); i >= 0 && i < len(t.Enum.Titles) {
+			title = t.Enum.Titles[i]
+		}
+		w.write(title)
+	case check.Array:
+		w.row(w.m.heap.elements(x), t.Elem, format)
+	case check.Matrix:
+		w.rows(&w.m.heap.objects[int(x)], t.Elem, format)
+	default: // a number
+		w.m.spend(w.at, len(format)/readAStep)
+		w.write(w.m.spellNumber(x, format))
+	}
+}
+
+// rows writes a matrix, a row on each line.
+func (w *writer) rows(o *object, elem *check.Type, format string) {
+	for r := range o.rows {
+		w.m.spend(w.at, 1)
+		if r > 0 {
+			w.write("\n")
+		}
+		w.row(o.n[r*o.cols:(r+1)*o.cols], elem, format)
+	}
+}
+
+// row writes values between brackets.
+func (w *writer) row(values []float64, elem *check.Type, format string) {
+	w.write("[")
+	w.list(values, elem, format, ", ")
+	w.write("]")
+}
+
+// list writes values with a text between them.
+func (w *writer) list(values []float64, elem *check.Type, format, between string) {
+	for i, v := range values {
+		w.m.spend(w.at, 1)
+		if i > 0 {
+			w.write(between)
+		}
+		w.spell(v, elem, format)
+	}
+}
+
+// spellNumber writes a number with a pattern or one of the named formats.
+func (m *Machine) spellNumber(x float64, format string) string {
+	if x != x {
+		return "NaN"
+	}
+	switch format {
+	case "":
+		return patterned(x, "#.##########")
+	case "mintick", "price", "inherit":
+		tick := m.env.Symbol.Tick
+		if !(tick > 0) {
+			return patterned(x, "#.##########")
+		}
+		return strconv.FormatFloat(toTick(x, tick), 'f', decimals(tick), 64)
+	case "percent":
+		return patterned(x, "0.00") + "%"
+	case "volume":
+		return volumeText(x)
+	}
+	return patterned(x, format)
+}
+
+// decimals returns how many digits a price step has behind the point.
+func decimals(tick float64) int {
+	text := strconv.FormatFloat(tick, 'f', -1, 64)
+	if i := strings.IndexByte(text, '.'); i >= 0 {
+		return min(len(text)-i-1, 12)
+	}
+	return 0
+}
+
+func volumeText(x float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}} {
+		if math.Abs(x) >= unit.size {
+			return patterned(x/unit.size, "#.###") + unit.name
+		}
+	}
+	return patterned(x, "#.###")
+}
+
+// patterned writes a number with a pattern such as "#.##", "0.00", "#,##0.0" or "0%".
+func patterned(x float64, pattern string) string {
+	if math.IsInf(x, 0) {
+		return strings.Replace(strconv.FormatFloat(x, 'f', -1, 64), "Inf", "∞", 1)
+	}
+	from := strings.IndexAny(pattern, "#0.")
+	if from < 0 {
+		return pattern
+	}
+	to := from
+	for to < len(pattern) && strings.IndexByte("#0.,", pattern[to]) >= 0 {
+		to++
+	}
+	prefix, core, suffix := pattern[:from], pattern[from:to], pattern[to:]
+	if strings.HasPrefix(suffix, "%") {
+		x *= 100
+	}
+	whole, part, _ := strings.Cut(core, ".")
+	least, most := strings.Count(part, "0"), len(part)
+	text := strconv.FormatFloat(math.Abs(x), 'f', min(most, 16), 64)
+	digits, rest, _ := strings.Cut(text, ".")
+	for len(rest) > least && strings.HasSuffix(rest, "0") {
+		rest = rest[:len(rest)-1]
+	}
+	need := strings.Count(whole, "0")
+	if digits == "0" && need == 0 && whole != "" && rest != "" && !strings.Contains(whole, "#") {
+		digits = ""
+	}
+	if lacks := need - len(digits); lacks > 0 {
+		digits = strings.Repeat("0", lacks) + digits
+	}
+	if strings.Contains(whole, ",") {
+		digits = grouped(digits)
+	}
+	if rest != "" {
+		digits += "." + rest
+	}
+	if x < 0 && strings.Trim(digits, "0.,") != "" {
+		digits = "-" + digits
+	}
+	return prefix + digits + suffix
+}
+
+// grouped puts commas between thousands.
+func grouped(digits string) string {
+	var b strings.Builder
+	for i := range len(digits) {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(digits[i])
+	}
+	return b.String()
+}
+
+// format fills the places {0}, {1,number,#.##} of a text.
+func (s *site) format(a []float64) *writer {
+	text, w := s.text(a, 0, ""), s.writer()
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\'' && i+1 < len(text) && text[i+1] == '\'':
+			w.write("'")
+			i++
+		case text[i] == '\'':
+			quoted = !quoted
+		case text[i] == '{' && !quoted:
+			end := len(text)
+			if n := strings.IndexByte(text[i:], '}'); n >= 0 {
+				end = i + n
+			}
+			w.formatted(s, text[i+1:end], a)
+			i = end
+		default:
+			w.write(text[i : i+1])
+		}
+	}
+	return w
+}
+
+// formatted writes one place of a format.
+func (w *writer) formatted(s *site, place string, a []float64) {
+	s.pay(1 + len(place)/readAStep)
+	parts := strings.SplitN(place, ",", 3)
+	i, err := strconv.Atoi(strings.TrimSpace(parts[0]))
+	if err != nil || i < 0 {
+		w.write("{" + place + "}")
+		return
+	}
+	at, t := i+1, (*check.Type)(nil)
+	if at < len(s.exprs) && s.exprs[at] != nil {
+		t = s.exprs[at].Type()
+	}
+	if t == nil || at >= len(a) {
+		w.write("{" + place + "}")
+		return
+	}
+	kind, style := "", ""
+	if len(parts) > 1 {
+		kind = strings.TrimSpace(parts[1])
+	}
+	if len(parts) > 2 {
+		style = strings.TrimSpace(parts[2])
+	}
+	switch {
+	case !t.Numeric():
+		w.spell(a[at], t, "")
+	case a[at] == a[at] && (kind == "date" || kind == "time"):
+		if style == "" {
+			style = map[string]string{"date": "yyyy-MM-dd", "time": "HH:mm:ss"}[kind]
+		}
+		w.date(s.m.local(a[at]), style)
+	default:
+		w.write(formatNumber(a[at], kind, style))
+	}
+}
+
+func formatNumber(x float64, kind, style string) string {
+	switch {
+	case x != x:
+		return "NaN"
+	case kind != "number" || style == "":
+		return patterned(x, "#,###.###")
+	case style == "integer":
+		return patterned(x, "#,###")
+	case style == "percent":
+		return patterned(x, "#,###%")
+	case style == "currency":
+		return "$" + patterned(x, "#,##0.00")
+	}
+	return patterned(x, style)
+}

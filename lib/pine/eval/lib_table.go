@@ -1,0 +1,159 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"candela/lib/pine/check"
+)
+
+// cellFields are the properties of a cell of a table.
+func cellFields() []string {
+	return []string{
+		"text", "width", "height", "text_color", "text_halign", "text_valign", "text_size", "bgcolor", "tooltip", "text_font_family",
+		"text_formatting", "right", "bottom",
+	}
+}
+
+func cellHandle(i int) bool {
+	switch cellFields()[i] {
+	case "text", "text_halign", "text_valign", "tooltip", "text_font_family":
+		return true
+	}
+	return false
+}
+
+// tableFunction are the functions on tables.
+func tableFunction(name string) function {
+	rest, ok := strings.CutPrefix(name, "table.")
+	if !ok {
+		return function{}
+	}
+	switch rest {
+	case "new":
+		return priced(flat(drawSteps), tableNew)
+	case "delete":
+		return priced(flat(1), func(s *site, a []float64) float64 { return s.erase(check.Table, a[0]) })
+	case "cell":
+		return priced(flat(4), func(s *site, a []float64) float64 {
+			cell := s.cell(a)
+			if cell == nil {
+				return math.NaN()
+			}
+			s.blankCell(cell)
+			for i, p := range s.call.Builtin.Params {
+				if k := slices.Index(cellFields(), p.Name); k >= 0 && s.given(i) {
+					cell[k] = s.sized(p.Name, i, a)
+				}
+			}
+			return math.NaN()
+		})
+	case "clear":
+		return priced(elements(readAStep, 0), tableClear)
+	case "merge_cells":
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			if cell := s.cell(a); cell != nil {
+				cell[len(cell)-2], cell[len(cell)-1] = a[3], a[4]
+			}
+			return math.NaN()
+		})
+	}
+	if field, ok := strings.CutPrefix(rest, "cell_set_"); ok {
+		k := slices.Index(cellFields(), field)
+		if k < 0 {
+			return function{}
+		}
+		return priced(flat(1), func(s *site, a []float64) float64 {
+			if cell := s.cell(a); cell != nil {
+				cell[k] = s.sized(field, 3, a)
+			}
+			return math.NaN()
+		})
+	}
+	if field, ok := strings.CutPrefix(rest, "set_"); ok {
+		return setter(check.Table, field)
+	}
+	return function{}
+}
+
+func tableNew(s *site, a []float64) float64 {
+	fields := drawingFields(check.Table)
+	n := make([]float64, len(fields))
+	for i := range n {
+		n[i] = math.NaN()
+	}
+	for i, p := range s.call.Builtin.Params {
+		if k := slices.Index(fields, p.Name); k >= 0 && s.given(i) {
+			n[k] = a[i]
+		}
+	}
+	columns, rows := n[1], n[2]
+	if !(columns >= 1) || !(rows >= 1) || columns*rows > 10_000 {
+		s.fail("A table has from 1 to 10000 cells (got %v columns and %v rows).", columns, rows)
+	}
+	cells := int(columns) * int(rows)
+	s.m.spend(s.at, cells)
+	blank := slices.Repeat([]float64{math.NaN()}, cells*len(cellFields()))
+	return s.list(check.Table, object{kind: check.Table, n: slices.Concat(n, blank), rows: int(rows), cols: int(columns), from: math.NaN()})
+}
+
+// cell returns the properties of a cell to change them, nil if the table is na.
+func (s *site) cell(a []float64) []float64 {
+	if a[0] != a[0] {
+		return nil
+	}
+	o := s.h.change(s.at, a[0], "table")
+	column, row := whole(a[1]), whole(a[2])
+	if a[1] != a[1] || a[2] != a[2] || column < 0 || row < 0 || column >= o.cols || row >= o.rows {
+		s.fail("The cell (%v, %v) is outside the table, which has %d columns and %d rows.", a[1], a[2], o.cols, o.rows)
+	}
+	size := len(cellFields())
+	at := len(drawingFields(check.Table)) + (row*o.cols+column)*size
+	return o.n[at : at+size]
+}
+
+// blankCell sets the properties that a cell begins with.
+func (s *site) blankCell(cell []float64) {
+	for i, f := range cellFields() {
+		switch f {
+		case "text", "tooltip":
+			cell[i] = s.c.text("")
+		case "text_color":
+			cell[i] = 0x000000FF
+		case "text_halign", "text_valign":
+			cell[i] = s.c.text("align_center")
+		case "text_size":
+			cell[i] = 14
+		case "text_font_family":
+			cell[i] = s.c.text("family_default")
+		case "right", "bottom":
+		default:
+			cell[i] = math.NaN()
+		}
+	}
+}
+
+func tableClear(s *site, a []float64) float64 {
+	if a[0] != a[0] {
+		return a[0]
+	}
+	o := s.h.get(s.at, a[0], "table")
+	right, bottom := a[1], a[2]
+	if s.given(3) {
+		right = a[3]
+	}
+	if s.given(4) {
+		bottom = a[4]
+	}
+	right, bottom = min(right, float64(o.cols-1)), min(bottom, float64(o.rows-1))
+	for row := a[2]; row <= bottom; row++ {
+		for column := a[1]; column <= right; column++ {
+			cell := s.cell([]float64{a[0], column, row})
+			for i := range cell {
+				cell[i] = math.NaN()
+			}
+		}
+	}
+	return math.NaN()
+}

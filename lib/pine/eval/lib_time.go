@@ -1,0 +1,312 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"candela/lib/market"
+	"candela/lib/pine/check"
+)
+
+// zoneNamed finds a time zone: an IANA name, UTC+3 or GMT-5:30.
+func zoneNamed(name string) (*time.Location, bool) {
+	for _, prefix := range []string{"UTC", "GMT"} {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok {
+			continue
+		}
+		if rest == "" {
+			return time.UTC, true
+		}
+		hours, minutes, _ := strings.Cut(rest[1:], ":")
+		if minutes == "" && len(hours) == 4 {
+			hours, minutes = hours[:2], hours[2:]
+		}
+		h, err := strconv.Atoi(hours)
+		if err != nil {
+			return nil, false
+		}
+		m, _ := strconv.Atoi(minutes)
+		offset := h*3600 + m*60
+		if rest[0] == '-' {
+			offset = -offset
+		}
+		return time.FixedZone(name, offset), true
+	}
+	if name == "" || name == "Local" {
+		return nil, false
+	}
+	zone, err := time.LoadLocation(name)
+	return zone, err == nil
+}
+
+// zoneSteps is what it takes to find a time zone, maxZones how many a machine keeps.
+const (
+	zoneSteps = 500
+	maxZones  = 16
+)
+
+// zoneOf returns the zone of an argument, or the exchange's.
+func (s *site) zoneOf(a []float64, i int) *time.Location {
+	name := s.text(a, i, "")
+	if name == "" {
+		return s.m.zone()
+	}
+	if zone := s.m.zones[name]; zone != nil {
+		return zone
+	}
+	s.m.owe(s.at, zoneSteps) // no steps of the script: another machine may know the zone
+	zone, ok := zoneNamed(name)
+	if !ok {
+		s.fail("Unknown time zone %q. Use a name such as America/New_York, or UTC+2.", name)
+	}
+	if s.m.zones == nil || len(s.m.zones) >= maxZones {
+		s.m.zones = map[string]*time.Location{}
+	}
+	s.m.zones[name] = zone
+	return zone
+}
+
+// timeFunction are the functions of dates and timeframes.
+func timeFunction(name string) function {
+	switch name {
+	case "year", "month", "dayofmonth", "dayofweek", "weekofyear", "hour", "minute", "second":
+		return priced(texts(1), func(s *site, a []float64) float64 {
+			if a[0] != a[0] {
+				return a[0]
+			}
+			return dateField(name, s.m.local(a[0]).In(s.zoneOf(a, 1)))
+		})
+	case "time", "time_close":
+		return priced(texts(0, 1, 2), barTime)
+	case "timestamp":
+		return priced(cost{steps: 1, more: dateSteps}, timestamp)
+	case "timeframe.in_seconds":
+		return priced(texts(0), func(s *site, a []float64) float64 {
+			return float64(s.m.interval(s.text(a, 0, "")).seconds())
+		})
+	case "timeframe.from_seconds":
+		return priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) })
+	case "timeframe.change":
+		return function{}
+	}
+	return function{}
+}
+
+// frame is a timeframe: an interval of candela, or a number of seconds that is none.
+type frame struct {
+	market.Interval
+	length int64
+}
+
+func (f frame) seconds() int64 {
+	if f.Valid() {
+		if f.Interval == market.Month1 {
+			return 2_628_003
+		}
+		return f.Seconds()
+	}
+	return f.length
+}
+
+// interval reads a timeframe; an empty one is the chart's.
+func (m *Machine) interval(text string) frame {
+	if text == "" {
+		return frame{Interval: m.env.Interval}
+	}
+	if i, err := market.ParseInterval(text); err == nil {
+		return frame{Interval: i}
+	}
+	number, unit := text, int64(60)
+	if last := text[len(text)-1]; last < '0' || last > '9' {
+		number = text[:len(text)-1]
+		unit = map[byte]int64{'S': 1, 'D': 86_400, 'W': 604_800, 'M': 2_628_003, 'H': 3600}[last]
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if number == "" {
+		n, err = 1, nil
+	}
+	if err != nil || unit == 0 || n < 1 {
+		m.fail(m.place, CodeRuntime, "Unknown timeframe %q. Use minutes such as 60, or 1D, 1W, 1M.", text)
+	}
+	return frame{length: n * unit}
+}
+
+func fromSeconds(n int64) string {
+	switch {
+	case n < 60:
+		return fmt.Sprintf("%dS", max(n, 1))
+	case n < 86_400:
+		return strconv.FormatInt((n+59)/60, 10)
+	case n < 604_800:
+		return fmt.Sprintf("%dD", (n+86_399)/86_400)
+	case n < 2_628_003:
+		return fmt.Sprintf("%dW", (n+604_799)/604_800)
+	}
+	return fmt.Sprintf("%dM", (n+2_628_002)/2_628_003)
+}
+
+// bucket returns the period of a timeframe that holds a time.
+func (m *Machine) bucket(f frame, t int64) market.Span {
+	if f.Valid() {
+		if span, ok := m.env.Calendar.Bucket(f.Interval, t); ok {
+			return span
+		}
+	}
+	step := max(f.seconds(), 1)
+	open := t - ((t%step)+step)%step
+	return market.Span{Open: open, Close: open + step}
+}
+
+// barTime is time(timeframe, session, timezone) and time_close: na outside the session.
+func barTime(s *site, a []float64) float64 {
+	f := s.m.interval(s.text(a, 0, ""))
+	t := s.m.bar.T
+	span := market.Span{Open: t, Close: s.m.ends()}
+	if f.Interval != s.m.env.Interval {
+		span = s.m.bucket(f, t)
+	}
+	if session := s.text(a, 1, ""); session != "" {
+		s.pay(len(session) / readAStep)
+		hours, days, _ := strings.Cut(session, ":")
+		if !s.inSession(hours, days, time.Unix(span.Open, 0).In(s.zoneOf(a, 2))) {
+			return math.NaN()
+		}
+	}
+	if s.call.Builtin.Name == "time_close" {
+		return float64(span.Close) * 1000
+	}
+	return float64(span.Open) * 1000
+}
+
+// inSession reports whether a time lies in one of the hours, such as 0930-1600,1800-0000.
+func (s *site) inSession(hours, days string, t time.Time) bool {
+	if days == "" {
+		days = "1234567"
+	}
+	if hours == "24x7" {
+		return true
+	}
+	now := t.Hour()*60 + t.Minute()
+	on := func(d time.Weekday) bool { return strings.Contains(days, strconv.Itoa(1+int(d))) }
+	for part := range strings.SplitSeq(hours, ",") {
+		if len(part) != 9 || part[4] != '-' {
+			s.fail("Unknown session %q. Write it as 0930-1600 or 0930-1600:23456.", part)
+		}
+		from, to := clockMinutes(part[:4]), clockMinutes(part[5:])
+		if from < 0 || to < 0 {
+			s.fail("Unknown session %q. Write it as 0930-1600 or 0930-1600:23456.", part)
+		}
+		day := t.Weekday()
+		switch {
+		case from < to && now >= from && now < to && on(day):
+			return true
+		case from >= to && now >= from && on(day):
+			return true
+		case from >= to && now < to && on((day+6)%7):
+			return true
+		}
+	}
+	return false
+}
+
+func clockMinutes(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 2400 || n%100 > 59 {
+		return -1
+	}
+	return n/100*60 + n%100
+}
+
+// timestamp makes a time of a date string, or of numbers with a zone before them or not.
+func timestamp(s *site, a []float64) float64 {
+	first := s.call.Args[0]
+	if first != nil && first.Type().Kind == check.String && (len(a) == 1 || !s.given(1)) {
+		return parseDate(s, s.text(a, 0, ""))
+	}
+	zone := s.m.zone()
+	if first != nil && first.Type().Kind == check.String {
+		zone = s.zoneOf(a, 0)
+		a = a[1:]
+	} else if first == nil && len(a) == 7 {
+		a = a[1:]
+	}
+	var part [6]int
+	for i := range part {
+		if i < len(a) && a[i] == a[i] {
+			part[i] = whole(a[i])
+		} else if i < 3 && i < len(a) {
+			return math.NaN()
+		}
+	}
+	t := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], part[5], 0, zone)
+	return float64(t.UnixMilli())
+}
+
+// dateSteps is what timestamp takes: a date as a text is compared with many forms.
+func dateSteps(s *site, a []float64) int64 {
+	if first := s.call.Args[0]; first != nil && first.Type().Kind == check.String {
+		return int64(20 + s.textSize(a, 0))
+	}
+	return 1
+}
+
+func parseDate(s *site, text string) float64 {
+	for _, layout := range []string{
+		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04",
+		"2006-01-02", "02 Jan 2006 15:04:05 -0700", "02 Jan 2006 15:04 -0700", "02 Jan 2006 15:04:05", "02 Jan 2006 15:04", "02 Jan 2006", "2 Jan 2006",
+		"Jan 02 2006", "Jan 2 2006", "02 January 2006", "January 2 2006", "2006-1-2", "Jan 02 2006 15:04:05",
+	} {
+		if t, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.UTC); err == nil {
+			return float64(t.UnixMilli())
+		}
+	}
+	s.fail("Unknown date %q. Write it as 2024-01-31 or 31 Jan 2024 00:00 +0000.", text)
+	return math.NaN()
+}
+
+// date writes a time with a pattern of letters such as yyyy-MM-dd HH:mm:ss.
+func (w *writer) date(t time.Time, pattern string) {
+	for i := 0; i < len(pattern); {
+		if pattern[i] == '\'' {
+			end := strings.IndexByte(pattern[i+1:], '\'')
+			if end < 0 {
+				break
+			}
+			w.write(pattern[i+1 : i+1+end])
+			i += end + 2
+			continue
+		}
+		j := i
+		for j < len(pattern) && pattern[j] == pattern[i] {
+			j++
+		}
+		w.m.spend(w.at, 4)
+		w.write(dateLetters(t, pattern[i], j-i))
+		i = j
+	}
+}
+
+func dateLetters(t time.Time, letter byte, n int) string {
+	layout := map[byte][]string{
+		'y': {"2006", "06", "2006", "2006"}, 'M': {"1", "01", "Jan", "January"}, 'd': {"2", "02"}, 'E': {"Mon", "Mon", "Mon", "Monday"},
+		'h': {"3", "03"}, 'a': {"PM"}, 'm': {"4", "04"}, 's': {"5", "05"}, 'Z': {"-0700"}, 'z': {"MST"}, 'X': {"Z07", "Z0700", "Z07:00"},
+	}[letter]
+	switch {
+	case letter == 'H' && n == 1:
+		return strconv.Itoa(t.Hour())
+	case letter == 'H':
+		return t.Format("15")
+	case letter == 'S':
+		return fmt.Sprintf("%03d", t.Nanosecond()/1e6)[:min(n, 3)]
+	case letter == 'w':
+		_, week := t.ISOWeek()
+		return strconv.Itoa(week)
+	case layout == nil:
+		return strings.Repeat(string(letter), n)
+	}
+	return t.Format(layout[min(n, len(layout))-1])
+}

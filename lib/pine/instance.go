@@ -1,0 +1,247 @@
+package pine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine/eval"
+	"candela/lib/ta"
+)
+
+// instance is a script with its inputs set.
+type instance struct {
+	program *Program
+	values  ta.Values
+}
+
+// Label names the script with the numbers that it was given.
+func (s *instance) Label() string {
+	name := s.program.ShortTitle
+	if name == "" {
+		name = s.program.title()
+	}
+	var numbers []string
+	for i := range s.program.inputs {
+		switch in := &s.program.inputs[i]; in.param.Kind {
+		case ta.IntParam:
+			numbers = append(numbers, strconv.Itoa(s.values.Int(in.param.Name)))
+		case ta.NumParam:
+			numbers = append(numbers, fmt.Sprint(s.values.Num(in.param.Name)))
+		default:
+		}
+	}
+	const most = 4
+	if len(numbers) == 0 || len(numbers) > most {
+		return name
+	}
+	return name + "(" + strings.Join(numbers, ", ") + ")"
+}
+
+// machine compiles the script for an environment.
+func (s *instance) machine(env eval.Env) (m *eval.Machine, err error) {
+	defer catch(&err)
+	return eval.New(s.program.Program, env)
+}
+
+func (s *instance) env(env ta.Env, limits eval.Limits) eval.Env {
+	return eval.Env{Interval: env.Interval, Calendar: env.Calendar, Symbol: SymbolOf(env.Facts), Inputs: s.program.values(s.values), Limits: limits, Budget: env.Budget}
+}
+
+// catch turns a panic into an error: a defect must not end the process.
+func catch(err *error) {
+	if r := recover(); r != nil {
+		*err = &eval.Error{Code: eval.CodeRuntime, Message: fmt.Sprintf("internal error: %v", r), Bar: -1}
+	}
+}
+
+// Stream returns a fresh stream for alerts.
+func (s *instance) Stream(env ta.Env) *ta.Stream {
+	r := &runner{program: s.program}
+	r.machine, r.failed = s.machine(s.env(env, eval.AlertLimits()))
+	return ta.NewStream(env, len(s.program.columns), r)
+}
+
+// runner runs a script bar by bar.
+type runner struct {
+	program *Program
+	machine *eval.Machine
+	failed  error
+}
+
+// Step runs a closed bar. What an alert reads of a script that treats the newest bar in a
+// way of its own comes from a try of that bar as the newest.
+func (r *runner) Step(row *ta.Row) (err error) {
+	if r.failed != nil {
+		return fault.New(fault.Invalid, "pine_runtime", "%s", problemOf(r.failed).Message).Because(r.failed)
+	}
+	defer catch(&err)
+	if r.program.Redraws != 0 {
+		if err := r.machine.Try(row.Bar, true, true); err != nil {
+			return err
+		}
+		r.read(row)
+		return r.machine.Keep(row.Bar)
+	}
+	if err := r.machine.Keep(row.Bar); err != nil {
+		return err
+	}
+	r.read(row)
+	return nil
+}
+
+// Peek runs a forming bar and undoes it.
+func (r *runner) Peek(row *ta.Row) (err error) {
+	if r.failed != nil {
+		return r.failed
+	}
+	defer catch(&err)
+	if err := r.machine.Try(row.Bar, true, false); err != nil {
+		return err
+	}
+	r.read(row)
+	return nil
+}
+
+// read fills a row with the outputs of the last bar.
+func (r *runner) read(row *ta.Row) {
+	out := r.machine.Outputs()
+	for i := range r.program.columns {
+		c := &r.program.columns[i]
+		row.Values[i] = out[c.plot].Values[c.part]
+	}
+	r.program.raise(r.machine, func(label string) { row.Signal(label, row.Bar.C) })
+}
+
+// raise calls emit for each event of the last bar.
+func (p *Program) raise(m *eval.Machine, emit func(label string)) {
+	out, held := m.Outputs(), m.Conditions()
+	for i := range p.signals {
+		s := &p.signals[i]
+		var hit bool
+		switch {
+		case s.condition >= 0:
+			hit = held[s.condition]
+		case s.plot >= 0:
+			v := out[s.plot].Values[0]
+			hit = v == v && v != 0
+		default:
+			hit = len(m.Alerts()) > 0
+		}
+		if hit {
+			emit(s.trigger.Label)
+		}
+	}
+}
+
+// Snapshot appends the state of the script.
+func (r *runner) Snapshot(dst []float64) []float64 {
+	if r.failed != nil {
+		return dst
+	}
+	return r.machine.Snapshot(dst)
+}
+
+// Restore loads a state.
+func (r *runner) Restore(snapshot []float64) error {
+	if r.failed != nil {
+		return r.failed
+	}
+	return r.machine.Restore(snapshot)
+}
+
+// problemOf describes the error that ended a script.
+func problemOf(err error) *ta.Problem {
+	var e *eval.Error
+	if !errors.As(err, &e) {
+		return &ta.Problem{Code: eval.CodeRuntime, Message: err.Error()}
+	}
+	p := &ta.Problem{Code: e.Code, Message: e.Message, Line: e.Line, Column: e.Column}
+	if e.Bar >= 0 {
+		p.Bar = e.Time
+	}
+	if e.Line > 0 {
+		p.Message = fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	}
+	return p
+}
+
+// Compute runs over a whole history.
+func (s *instance) Compute(in ta.Input) *ta.Result {
+	b := newBatch(s, in)
+	limits := eval.ChartLimits()
+	limits.TotalSteps /= int64(max(1, in.Scripts))
+	env := s.env(in.Env, limits)
+	env.Outside, env.Bars = outsideOf(&in), in.Bars
+	if in.Budget != nil {
+		limits.TotalTime = max(limits.TotalTime-in.Budget.Spent(), 1) // the scripts of a request share it
+	}
+	env.Limits = limits
+	m, err := s.machine(env)
+	if err == nil {
+		b.machine = m
+		defer m.Close()
+		b.wire()
+		err = b.run()
+		if in.Budget != nil {
+			in.Budget.Spend(m.Used())
+		}
+	}
+	b.complete()
+	r := b.result()
+	if err != nil {
+		r.Drawn.Problem = problemOf(err)
+	}
+	return r
+}
+
+// run steps through all bars. The newest one is tried if it has not closed, or if the
+// script draws it differently from the others.
+func (b *batch) run() (err error) {
+	defer catch(&err)
+	defer b.machine.Measure()()
+	n := b.in.Bars.Len()
+	for i := range n {
+		bar := b.in.Bars.At(i)
+		if i == n-1 && (b.in.Forming || b.program.Redraws != 0) {
+			err = b.machine.Try(bar, true, !b.in.Forming)
+		} else {
+			err = b.machine.Keep(bar)
+		}
+		if err != nil {
+			return err
+		}
+		b.ran = i + 1
+		b.record(i, bar)
+	}
+	return nil
+}
+
+// bar returns the bar of a time in milliseconds; after the last one they go on at the
+// interval.
+func (b *batch) bar(ms float64) int {
+	t, n := int64(ms/1000), b.in.Bars.Len()
+	if n == 0 {
+		return 0
+	}
+	step := max(b.in.Interval.Seconds(), 1)
+	if last := b.in.Bars.T[n-1]; t > last {
+		return n - 1 + int(min((t-last)/step, 1<<20))
+	}
+	if first := b.in.Bars.T[0]; t < first {
+		return -int(min((first-t)/step, 1<<20))
+	}
+	i := b.in.Bars.Search(t)
+	if i < n && b.in.Bars.T[i] > t {
+		i--
+	}
+	return min(i, n-1)
+}
+
+var _ ta.Instance = (*instance)(nil)
+
+// ended reports whether a bar is the last one.
+func ended(bars *market.Bars, i int) bool { return i == bars.Len()-1 }
