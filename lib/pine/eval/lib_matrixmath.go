@@ -20,6 +20,9 @@ func matrixMath(name string) function {
 			return of(&site{m: s.m, h: s.h, c: s.c}, present(v), a)
 		})
 	}
+	if form, ok := shapeOf(rest); ok {
+		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(form.shaped(s.matrix(a[0]))) })
+	}
 	switch rest {
 	case "transpose":
 		return priced(elements(1, 0), func(s *site, a []float64) float64 {
@@ -84,8 +87,10 @@ func matrixMath(name string) function {
 			s.h.grown(before, o.n)
 			return a[0]
 		})
-	case "is_square", "is_zero", "is_symmetric", "is_identity", "is_diagonal":
-		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(shaped(rest, s.matrix(a[0]))) })
+	case "is_triangular":
+		return priced(elements(readAStep/2, 0), func(s *site, a []float64) float64 { return toFloat(triangular(s.matrix(a[0]))) })
+	case "kron":
+		return priced(flat(1), kronecker)
 	case "sort":
 		return priced(ordered(), matrixSort)
 	}
@@ -277,23 +282,6 @@ func submatrix(s *site, a []float64) float64 {
 		out = append(out, o.n[r*o.cols+left:r*o.cols+right]...)
 	}
 	return s.newMatrix(o.elem, to-from, right-left, out)
-}
-
-func shaped(what string, o *object) bool {
-	if what != "is_zero" && o.rows != o.cols {
-		return false
-	}
-	for r := range o.rows {
-		for c := range o.cols {
-			x := o.n[r*o.cols+c]
-			switch {
-			case what == "is_zero" && x != 0, what == "is_symmetric" && x != o.n[c*o.cols+r], what == "is_diagonal" && r != c && x != 0,
-				what == "is_identity" && x != toFloat(r == c):
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // matrixSort sorts the rows by a column.
