@@ -117,6 +117,9 @@ func printAlerts(w io.Writer, s control.Status) error {
 	if n := s.NotEvaluated; n > 0 {
 		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
 	}
+	if n := s.Starved; n > 0 {
+		_, err = fmt.Fprintf(w, "  %d of them %s for memory of scripts; candela alerts list says which limit is reached\n", n, choose(n, "waits", "wait"))
+	}
 	if n := s.SetAside; n > 0 {
 		_, err = fmt.Fprintf(w, "  %d of them %s set aside, because candela ended while it evaluated %s; candela alerts list shows %s\n", n, choose(n, "is", "are"), choose(n, "it", "them"), choose(n, "it", "them"))
 	}

@@ -176,7 +176,7 @@ func expected(t *testing.T, c alert.Condition, bars *market.Bars, from time.Time
 	if err := a.Normalize(ta.Library{}); err != nil {
 		t.Fatal(err)
 	}
-	rule := replay.New(ta.Library{}, a, market.Calendar{}, market.Facts{})
+	rule := replay.New(ta.Library{}, a, replay.Where{})
 	for i := bars.Search(from.Unix()); i < bars.Len(); i++ {
 		seen := bars.Slice(0, i+1)
 		v := rule.Last(&seen)

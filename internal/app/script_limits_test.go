@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/app"
 	"candela/internal/serve/tool"
+	"candela/internal/store/statedir"
 )
 
 // TestScriptLimits_ArePublished holds docs/limits.md against the limits of scripts.
@@ -20,7 +21,9 @@ func TestScriptLimits_ArePublished(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("\n| Memory of all scripts | %d MiB |", app.ScriptMemory>>20),
 		fmt.Sprintf("\n| Memory of the scripts of an owner | %d MiB |", app.OwnerScriptMemory>>20),
-		fmt.Sprintf("\n| Calls with scripts at a time | %d |", tool.ScriptCalls),
+		fmt.Sprintf("\n| Charts with scripts at a time | %d |", tool.ScriptCalls),
+		fmt.Sprintf("\n| Back-tests with scripts at a time | %d | And sweeps, tests of alerts and scans; with many owners %d of one.", tool.ScriptStudies, tool.ScriptStudiesOfOne),
+		fmt.Sprintf("\n| Scripts of alerts that the record of evaluations names | %d |", statedir.EvaluatingSlots),
 	} {
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/limits.md lacks the row %q", row[1:])

@@ -54,7 +54,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		policy := t.policies.status()
 		s.Policy = &policy
 		scripts := t.engine.Status()
-		s.ScriptBars, s.ScriptsLate, s.ScriptsSkipped = scripts.ScriptBars, scripts.ScriptsLate, scripts.ScriptsSkipped
+		s.ScriptBars, s.Starved, s.ScriptsLate, s.ScriptsSkipped = scripts.ScriptBars, scripts.Starved, scripts.ScriptsLate, scripts.ScriptsSkipped
 		if rt.Config.ManyOwners() {
 			t.addManyStatus(ctx, rt, &s)
 			return s, nil
@@ -65,7 +65,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		}
 		s.Alerts = len(alerts)
 		for i := range alerts {
-			countIdle(&s, &alerts[i], t.engine.NotEvaluated)
+			countIdle(&s, &alerts[i], t.engine.NoVenue)
 		}
 		now, haltFiles, known := t.status(ctx)
 		if !known {
@@ -93,14 +93,14 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	}
 }
 
-// countIdle counts an alert if nothing evaluates it. notEvaluated may be nil.
-func countIdle(s *control.Status, a *alert.Alert, notEvaluated func(*alert.Alert) string) {
+// countIdle counts an alert if nothing evaluates it. noVenue may be nil.
+func countIdle(s *control.Status, a *alert.Alert, noVenue func(*alert.Alert) string) {
 	switch {
 	case a.IsBroken():
 		s.Broken++
 	case a.IsSetAside():
 		s.SetAside++
-	case notEvaluated != nil && notEvaluated(a) != "":
+	case noVenue != nil && noVenue(a) != "":
 		s.NotEvaluated++
 	}
 }

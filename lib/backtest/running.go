@@ -64,6 +64,9 @@ func (r *running) all(ctx context.Context, p Program) (*Run, error) {
 	if r.instance, err = p.Start(account); err != nil {
 		return nil, err
 	}
+	if holds, ok := r.instance.(interface{ Close() }); ok {
+		defer holds.Close()
+	}
 	if converted, ok := p.(interface{ rate(at int64) float64 }); ok {
 		r.rate = converted.rate
 	}

@@ -115,6 +115,9 @@ type scriptRun struct {
 // Next runs the script at a closed bar.
 func (r scriptRun) Next(bar market.Bar) error { return r.machine.Keep(bar) }
 
+// Close gives back what the script holds.
+func (r scriptRun) Close() { r.machine.Close() }
+
 // Measure counts the time until done is called as time of the script.
 func (r scriptRun) Measure() (done func()) { return r.machine.Measure() }
 

@@ -59,26 +59,56 @@ func (p *pixels) measure(text string, face Face, _ int) float64 { return p.faces
 // Label writes text on the frame.
 func (p *pixels) Label(t *Label) { p.Text(p.faces[t.Face], t.X, t.Baseline, t.Text, t.Color) }
 
+// stopped is the panic by which a picture ends that nobody waits for.
+type stopped struct{ cause error }
+
+// stops is spec.Pause for the code that draws, which has no errors: it ends the picture by a panic.
+func stops(spec *Spec) func() {
+	if spec.Pause == nil {
+		return nil
+	}
+	return func() {
+		if err := spec.Pause(); err != nil {
+			panic(stopped{err})
+		}
+	}
+}
+
+// catch turns the panic of stops into an error. The frame and the scene of such a picture are left to
+// the garbage collector.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case stopped:
+		*err = r.cause
+	default:
+		panic(r)
+	}
+}
+
 // PNG draws spec and returns the file, which the caller owns. An error names the
-// field of spec that cannot be drawn.
-func (r *Renderer) PNG(spec *Spec) ([]byte, error) {
+// field of spec that cannot be drawn, or is that of spec.Pause.
+func (r *Renderer) PNG(spec *Spec) (png []byte, err error) {
+	defer catch(&err)
 	p, err := r.frame(spec)
 	if err != nil {
 		return nil, err
 	}
-	defer r.release(p)
 	p.out, err = p.EncodePNG(p.out[:0])
-	if err != nil {
-		return nil, fmt.Errorf("encode chart: %w", err)
+	if err == nil {
+		png = slices.Clone(p.out)
+	} else {
+		err = fmt.Errorf("encode chart: %w", err)
 	}
-	return slices.Clone(p.out), nil
+	r.release(p)
+	return png, err
 }
 
 // frame lays spec out and paints it.
 func (r *Renderer) frame(spec *Spec) (*pixels, error) {
 	_, _, scale := spec.size()
 	p := r.pixels(scale)
-	p.pause = spec.Pause
+	p.pause = stops(spec)
 	if err := p.scene.Layout(spec, p.width); err != nil {
 		r.scenes.Put(p)
 		return nil, err

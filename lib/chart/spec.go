@@ -73,8 +73,8 @@ type Spec struct {
 	Note string
 
 	// Pause is called every millisecond or so while the picture is drawn, so that other work can
-	// go before; nil for none.
-	Pause func()
+	// go before; nil for none. Its error ends the picture.
+	Pause func() error
 }
 
 // Named is a result under the name it was requested with.

@@ -24,6 +24,7 @@ func TestLimits_OfScriptsArePublished(t *testing.T) {
 		fmt.Sprintf("| Steps in all | %s | %s | no bound |", thousands(chart.TotalSteps), thousands(test.TotalSteps)),
 		fmt.Sprintf("| Processor time | %v in all | %v in all | %v a bar |", chart.TotalTime, test.TotalTime, alert.BarTime),
 		fmt.Sprintf("| Memory held | %d MiB | %d MiB | %d MiB |", chart.Memory>>20, test.Memory>>20, alert.Memory>>20),
+		fmt.Sprintf("| Values computed ahead | %d MiB | none | none |", chart.Memory>>20),
 		fmt.Sprintf("| Texts and collections made | %d GiB in all | %d GiB in all | %d MiB a bar |", chart.Made>>30, test.Made>>30, alert.Made>>20),
 		fmt.Sprintf("| Text of all drawings | %d KiB |", pine.MaxDrawnText>>10),
 		fmt.Sprintf("| Points of all polylines | %s |", thousands(pine.MaxDrawnPoints)),

@@ -135,7 +135,7 @@ func (b *barTracker) dropUnused(l *loop) {
 	}
 	for key, s := range b.scripts {
 		if scripts[key] == nil {
-			b.endScript(s)
+			b.endScript(l, s)
 		}
 	}
 	b.evaluators, b.scripts = keep, scripts

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"candela/internal/alerting/alert"
@@ -15,6 +16,11 @@ func (e *Engine) NotEvaluated(a *alert.Alert) string {
 	if a.Idle != nil {
 		return a.Idle.Reason
 	}
+	return cmp.Or(e.NoVenue(a), e.starved.why(a.ID))
+}
+
+// NoVenue returns which venue of an alert is not set up, and "" if it is.
+func (e *Engine) NoVenue(a *alert.Alert) string {
 	if venue := a.Instrument.Venue; venue == "" || e.cfg.Data.HasVenue(venue) {
 		return ""
 	}

@@ -214,10 +214,11 @@ func (l *loop) answered(b *barTracker, s *script, answers []scriptAnswer) {
 	s.busy = false
 	if l.barTrackers[b.dependency] != b {
 		s.run.Close()
+		l.starved.remove(s)
 		return // untracked meanwhile; who tracks it next begins at the watermark
 	}
 	now := l.cfg.Now()
-	answers = l.withoutMemory(s, answers, now)
+	answers = l.withoutMemory(b, s, answers, now)
 	s.queue = afterTasks(s.queue, answers)
 	for i := range answers {
 		answer := &answers[i]
@@ -231,21 +232,23 @@ func (l *loop) answered(b *barTracker, s *script, answers []scriptAnswer) {
 	b.forgetAnswered()
 	b.markEvaluated(l)
 	if s.ended {
-		b.endScript(s)
+		b.endScript(l, s)
 	}
 	l.work(b, s)
 }
 
 // withoutMemory leaves out the last answer of a script that found no memory. It stays queued and is asked
 // again later; the script has not failed.
-func (l *loop) withoutMemory(s *script, answers []scriptAnswer, now time.Time) []scriptAnswer {
+func (l *loop) withoutMemory(b *barTracker, s *script, answers []scriptAnswer, now time.Time) []scriptAnswer {
 	last := len(answers) - 1
 	if last < 0 || !budget.IsMemory(answers[last].failed) {
+		l.starved.remove(s)
 		return answers
 	}
 	if l.scriptsStarved++; l.scriptsStarved == 1 {
 		l.cfg.Log.WarnContext(l.ctx, "script of alerts waits for memory", "script", s.name, "owner", s.owner, "error", answers[last].failed)
 	}
+	l.starved.put(s, l.alertsOn(b.dependency, s.key), answers[last].failed)
 	s.evaluator.Forget()
 	s.retry = now.Add(scriptRetry)
 	return answers[:last]
@@ -321,8 +324,9 @@ func (l *loop) answeredTick(b *barTracker, s *script, answer *scriptAnswer) {
 }
 
 // endScript removes what is queued for a script that no alert depends on, once it does not run.
-func (b *barTracker) endScript(s *script) {
+func (b *barTracker) endScript(l *loop, s *script) {
 	s.ended = true
+	l.starved.remove(s)
 	if s.busy {
 		return
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -91,6 +92,9 @@ func TestScript_WaitsForMemory(t *testing.T) {
 		if got := s.fired(); len(got) != 0 {
 			t.Errorf("without memory there is %+v", got)
 		}
+		if why := s.NotEvaluated(&waits); !strings.Contains(why, "waits for memory: all scripts on this server hold 5 MiB") || s.Status().Starved != 1 {
+			t.Errorf("of an alert without memory is said %q, %d of them wait", why, s.Status().Starved)
+		}
 		if err := other.Hold(1 << 20); err == nil {
 			t.Error("bob holds more than one owner may")
 		}
@@ -108,6 +112,9 @@ func TestScript_WaitsForMemory(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got := s.fired(); len(got) != 1 || got[0].AlertID != waits.ID || got[0].Error != "" {
 			t.Errorf("with memory there is %+v", got)
+		}
+		if why := s.NotEvaluated(&waits); why != "" {
+			t.Errorf("of an alert with memory is said %q", why)
 		}
 
 		time.Sleep(2 * time.Minute)

@@ -31,6 +31,7 @@ type Status struct {
 	Late        uint64 // committed late firings
 
 	ScriptBars     int    // closed bars that wait for scripts
+	Starved        int    // alerts whose script waits for memory
 	ScriptsLate    uint64 // evaluations of a script more than a second after its bar closed
 	ScriptsSkipped uint64 // bars that were given up because scripts were too slow
 }
@@ -45,7 +46,7 @@ func (l *loop) publishStatus(now time.Time) {
 	s := &Status{
 		Running: l.ctx.Err() == nil, Alerts: l.index.Active(), Instruments: l.index.ActiveInstruments(), Prices: len(l.priceTrackers), Series: len(l.barTrackers),
 		Feeds: l.cfg.Feed.Status(), Evaluations: l.evaluations, Firings: l.firings, Late: l.late,
-		ScriptBars: l.pendingScripts(), ScriptsLate: l.scriptsLate, ScriptsSkipped: l.scriptsSkipped,
+		ScriptBars: l.pendingScripts(), Starved: l.starved.count(), ScriptsLate: l.scriptsLate, ScriptsSkipped: l.scriptsSkipped,
 	}
 	for t := range l.trackers() {
 		switch {

@@ -162,7 +162,7 @@ func (l *loop) untrack(t *tracker) {
 	b := l.barTrackers[d]
 	delete(l.barTrackers, d)
 	for _, s := range b.scripts {
-		b.endScript(s)
+		b.endScript(l, s)
 	}
 	l.windows.remove(subscriptionFor(d))
 	if sub := l.subscriptions[subscriptionFor(d)]; sub != nil && sub.bars == b {

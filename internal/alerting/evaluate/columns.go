@@ -29,7 +29,8 @@ func (s *Evaluator) Columns(bars *market.Bars, signals bool) *alert.Columns {
 		seen := bars.Slice(from, to)
 		// One bar more is shown than is new, for the row before.
 		result := s.selection.Compute(ta.Input{Env: s.env, Bars: &seen, Shown: to - i + 1, Memory: &memory, NoSignals: !signals})
-		if !s.add(c, result, i, from, to) {
+		// A chart's limits hold for all bars together, an alert's for each.
+		if result.Drawn != nil && result.Drawn.Problem != nil || !s.add(c, result, i, from, to) {
 			return s.stepped(bars)
 		}
 		for _, signal := range result.Signals {
@@ -75,6 +76,9 @@ func (s *Evaluator) stepped(bars *market.Bars) *alert.Columns {
 	for i := range n {
 		seen := bars.Slice(0, i+1)
 		row := s.Last(&seen)
+		if s.inner != nil && s.inner.Err() != nil {
+			break // Failed says why
+		}
 		for len(c.Values) < len(row.Values) {
 			c.Values = append(c.Values, missing(n))
 		}

@@ -94,7 +94,11 @@ func (s *Evaluator) Depth() int { return s.history.Len() }
 
 // Streams reports whether the indicator is computed bar by bar, and not over all bars
 // again for each.
-func (s *Evaluator) Streams() bool { return s.selection.Stream(s.env) != nil }
+func (s *Evaluator) Streams() bool {
+	env := s.env
+	env.Budget = nil // nothing of it is kept
+	return s.selection.Stream(env) != nil
+}
 
 // start begins the stream again. It reports false if the indicator has none.
 func (s *Evaluator) start(past *market.Bars) bool {

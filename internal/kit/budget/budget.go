@@ -96,6 +96,14 @@ type Run struct {
 	spent time.Duration // processor time
 }
 
+// Part begins another piece of the same work, which gives back what it holds on its own.
+func (r *Run) Part() *Run {
+	if r == nil {
+		return nil
+	}
+	return &Run{ctx: r.ctx, pool: r.pool, owner: r.owner}
+}
+
 // Hold says that the work holds so many bytes more, or less where bytes is negative. The
 // error names the bound that they do not fit into; nothing is held then.
 func (r *Run) Hold(bytes int64) error {

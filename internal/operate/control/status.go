@@ -40,9 +40,10 @@ type Status struct {
 	Broken       int `json:"alerts_broken,omitempty"`        // of Alerts, those that this version cannot evaluate
 	SetAside     int `json:"alerts_set_aside,omitempty"`     // of Alerts, those that wait until the owner resumes them
 
-	ScriptBars     int    `json:"script_bars_waiting,omitempty"` // closed bars that wait for scripts of alerts
-	ScriptsLate    uint64 `json:"scripts_late,omitempty"`        // evaluations more than a second after the bar closed
-	ScriptsSkipped uint64 `json:"script_bars_skipped,omitempty"` // bars given up because scripts were too slow
+	ScriptBars     int    `json:"script_bars_waiting,omitempty"`       // closed bars that wait for scripts of alerts
+	Starved        int    `json:"alerts_waiting_for_memory,omitempty"` // of Alerts, those whose script finds no memory
+	ScriptsLate    uint64 `json:"scripts_late,omitempty"`              // evaluations more than a second after the bar closed
+	ScriptsSkipped uint64 `json:"script_bars_skipped,omitempty"`       // bars given up because scripts were too slow
 }
 
 // PolicyStatus is the policy in force and its file as it is now.

@@ -133,6 +133,9 @@ func (x *examination) idle(s control.Status) {
 	if s.Broken > 0 {
 		x.Report(brokenAlerts(s.Broken, s.Alerts))
 	}
+	if s.Starved > 0 {
+		x.Report(starvedAlerts(s.Starved, s.Alerts))
+	}
 	if s.SetAside > 0 {
 		x.Report(setAsideAlerts(s.SetAside, s.Alerts))
 	}
@@ -154,6 +157,12 @@ func notEvaluated(n, all int) Finding {
 func setAsideAlerts(n, all int) Finding {
 	return NewWarning("alerts", "look at their script, then run candela alerts resume ID or candela alerts cancel ID; candela alerts list shows them",
 		"%d of %d are set aside: candela ended while it evaluated them", n, all)
+}
+
+// starvedAlerts is the finding of alerts whose scripts find no memory.
+func starvedAlerts(n, all int) Finding {
+	return NewWarning("alerts", "cancel alerts on scripts, or let scripts hold less; list_alerts and candela alerts list say which wait, and for which limit",
+		"%d of %d wait for memory: the scripts of their owner, or of all, hold as much as they may", n, all)
 }
 
 // heldStops is the finding of an account with stops that candela holds.

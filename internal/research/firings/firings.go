@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/research/replay"
 	"candela/lib/backtest/performance"
@@ -31,8 +32,9 @@ type Question struct {
 	Alert    alert.Alert // normalized
 	Calendar market.Calendar
 	Facts    market.Facts
-	From     int   // index of the first bar that counts; those before it are for the indicators
-	Horizons []int // bars after a firing
+	Run      *budget.Run // what scripts may hold; nil for no bound
+	From     int         // index of the first bar that counts; those before it are for the indicators
+	Horizons []int       // bars after a firing
 	Rearm    Rearm
 	Seed     uint64
 	Step     func(done int) // called with the number of bars that were evaluated; may be nil
@@ -89,7 +91,8 @@ func Ask(ctx context.Context, q Question, bars *market.Bars) (Answer, error) {
 
 // barFirings evaluates a condition on closed bars.
 func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars) error {
-	c := replay.New(q.Library, q.Alert, q.Calendar, q.Facts)
+	c := replay.New(q.Library, q.Alert, replay.Where{Calendar: q.Calendar, Facts: q.Facts, Run: q.Run})
+	defer c.Close()
 	if err := c.CheckBars(a.Bars); err != nil {
 		return err
 	}
@@ -104,7 +107,11 @@ func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars)
 			}
 		}
 		seen := bars.Slice(0, i+1)
-		if c.Last(&seen).Rises {
+		rises := c.Last(&seen).Rises
+		if err := c.Failed(); err != nil {
+			return err
+		}
+		if rises {
 			a.Firings = append(a.Firings, Firing{i, bars.T[i], bars.C[i]})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
+	"candela/internal/kit/budget"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -61,6 +62,18 @@ func Share(conditions ...*Condition) *Shared {
 	return s
 }
 
+// Failed returns the error that ended a script, once; nil while there is none.
+func (s *Shared) Failed() error { return failed(s.indicators) }
+
+func failed(all []*indicatorOf) error {
+	for _, i := range all {
+		if err := i.Failed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Add computes the indicators at the last of the bars. The bars before it must be those of the
 // previous call.
 func (s *Shared) Add(bars *market.Bars) {
@@ -69,18 +82,26 @@ func (s *Shared) Add(bars *market.Bars) {
 	}
 }
 
-// New returns a condition without history. The alert must have been normalized and have an
-// interval. The calendar and the facts are those of its instrument.
-func New(l ta.Library, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
-	return NewOf(l, nil, a, calendar, facts)
+// Where says of which instrument the bars are, and in which work they are evaluated.
+type Where struct {
+	Calendar market.Calendar
+	Facts    market.Facts
+	Run      *budget.Run // what scripts may hold, and when they end; nil for no bound
 }
 
+// New returns a condition without history. The alert must have been normalized and have an
+// interval.
+func New(l ta.Library, a alert.Alert, w Where) *Condition { return NewOf(l, nil, a, w) }
+
 // NewOf is New with indicators of the library that were resolved before.
-func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, calendar market.Calendar, facts market.Facts) *Condition {
-	env := ta.Env{Interval: a.Interval, Calendar: calendar, Facts: facts}
+func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, w Where) *Condition {
+	env := ta.Env{Interval: a.Interval, Calendar: w.Calendar, Facts: w.Facts}
 	c := &Condition{alert: a, probe: alert.NewProbeOf(l, known, &a), depth: 1}
 	c.reads = c.probe.ReadsBars()
 	for key, selection := range c.probe.Groups() {
+		if w.Run != nil {
+			env.Budget = w.Run.Part()
+		}
 		ev := evaluate.New(selection, env)
 		c.depth = max(c.depth, ev.Depth())
 		c.whole = c.whole || !ev.Streams()
@@ -92,6 +113,25 @@ func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, calendar market
 		c.indicators = append(c.indicators, &indicatorOf{key: key, Evaluator: ev, signals: signals})
 	}
 	return c
+}
+
+// Failed returns the error that ended a script of the condition, once; nil while there is none, and of no
+// condition. After it the verdicts say nothing.
+func (c *Condition) Failed() error {
+	if c == nil {
+		return nil
+	}
+	return failed(c.indicators)
+}
+
+// Close gives back what the scripts of the condition hold. A nil one has none.
+func (c *Condition) Close() {
+	if c == nil {
+		return
+	}
+	for _, i := range c.indicators {
+		i.Forget()
+	}
 }
 
 // Depth returns the number of bars on which the newest value depends.

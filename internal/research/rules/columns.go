@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"math"
 
 	"candela/internal/alerting/alert"
@@ -12,6 +13,7 @@ import (
 // columned is an instance that can ask what its conditions say of any bar.
 type columned struct {
 	account *simulate.Account
+	from    *instance // whose conditions they are
 	sides   []columnedSide
 	at      int // index of the next bar
 }
@@ -22,17 +24,24 @@ type columnedSide struct {
 }
 
 // columned evaluates the conditions over columns.
-func (in *instance) columned(k *replay.Columns) *columned {
-	out := &columned{account: in.account}
+func (in *instance) columned(k *replay.Columns) (*columned, error) {
+	out := &columned{account: in.account, from: in}
 	for i := range in.sides {
 		s := columnedSide{side: in.sides[i], enters: k.Of(in.sides[i].enter)}
 		if s.exit != nil {
 			s.leaves = k.Of(s.exit)
 		}
+		if err := cmp.Or(s.enter.Failed(), s.exit.Failed()); err != nil {
+			in.Close()
+			return nil, err
+		}
 		out.sides = append(out.sides, s)
 	}
-	return out
+	return out, nil
 }
+
+// Close gives back what scripts hold.
+func (c *columned) Close() { c.from.Close() }
 
 // Wake returns the next bar at which a condition matters for the position that is held now, or
 // at which it is too old.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/budget"
 	"candela/internal/research/replay"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
@@ -32,6 +33,7 @@ type Rules struct {
 	Calendar market.Calendar
 	Facts    market.Facts
 	Account  simulate.Config
+	Run      *budget.Run // what scripts may hold, and when they end; nil for no bound
 
 	// Magnifier has shorter bars for the fills; nil without.
 	Magnifier *backtest.Magnifier
@@ -114,7 +116,7 @@ func (r *Rules) Start(a *simulate.Account) (backtest.Instance, error) {
 	in := r.start()
 	in.account = a
 	if r.Columns != nil {
-		return in.columned(r.Columns), nil
+		return in.columned(r.Columns)
 	}
 	var all []*replay.Condition
 	for i := range in.sides {
@@ -148,7 +150,21 @@ func (r *Rules) start() *instance {
 }
 
 func (r *Rules) replay(c alert.Condition) *replay.Condition {
-	return replay.NewOf(r.Library, r.Selections, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, r.Calendar, r.Facts)
+	return replay.NewOf(r.Library, r.Selections, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, replay.Where{Calendar: r.Calendar, Facts: r.Facts, Run: r.Run})
+}
+
+// Scripts returns the scripts that the conditions of checked rules ask.
+func (r *Rules) Scripts() (names []string) {
+	for _, s := range []*Side{r.Long, r.Short} {
+		if s == nil {
+			continue
+		}
+		names = append(names, s.Enter.Scripts()...)
+		if s.Exit != nil {
+			names = append(names, s.Exit.Scripts()...)
+		}
+	}
+	return names
 }
 
 // instance is a strategy that runs.
@@ -175,10 +191,21 @@ func (in *instance) Next(bar market.Bar) error {
 	}
 	in.bars.Append(bar)
 	in.shared.Add(&in.bars)
+	if err := in.shared.Failed(); err != nil {
+		return err
+	}
 	for i := range in.sides {
 		in.sides[i].next(&in.bars, in.account)
 	}
 	return nil
+}
+
+// Close gives back what scripts hold.
+func (in *instance) Close() {
+	for i := range in.sides {
+		in.sides[i].enter.Close()
+		in.sides[i].exit.Close()
+	}
 }
 
 // next asks the condition that matters for the position that is held.

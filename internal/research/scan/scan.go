@@ -79,8 +79,20 @@ func valueOf(o alert.Operand) alert.Condition {
 	return alert.Condition{Type: alert.Value, Left: o, Op: alert.Greater}
 }
 
-func (q *Question) replay(c alert.Condition, calendar market.Calendar, facts market.Facts) *replay.Condition {
-	return replay.New(q.Library, alert.Alert{Interval: q.Interval, Condition: c}, calendar, facts)
+// Scripts returns the scripts that a checked question asks.
+func (q *Question) Scripts() (names []string) {
+	if q.Condition != nil {
+		names = q.Condition.Scripts()
+	}
+	for _, c := range q.Columns {
+		value := valueOf(c.Operand)
+		names = append(names, value.Scripts()...)
+	}
+	return names
+}
+
+func (q *Question) replay(c alert.Condition, w replay.Where) *replay.Condition {
+	return replay.New(q.Library, alert.Alert{Interval: q.Interval, Condition: c}, w)
 }
 
 // Depth returns the number of closed bars on which the answer to a checked question depends.
@@ -89,10 +101,10 @@ func (q *Question) Depth() int { return q.depth }
 func (q *Question) reach() int {
 	depth := 2 // conditions compare with the bar before
 	if q.Condition != nil {
-		depth = max(depth, q.replay(*q.Condition, market.Calendar{}, market.Facts{}).Depth())
+		depth = max(depth, q.replay(*q.Condition, replay.Where{}).Depth())
 	}
 	for _, c := range q.Columns {
-		depth = max(depth, q.replay(valueOf(c.Operand), market.Calendar{}, market.Facts{}).Depth())
+		depth = max(depth, q.replay(valueOf(c.Operand), replay.Where{}).Depth())
 	}
 	return depth + q.Within - 1
 }
@@ -109,26 +121,41 @@ type Row struct {
 }
 
 // Look evaluates the question over the closed bars of a symbol, of which there is at least
-// one.
-func (q *Question) Look(bars *market.Bars, calendar market.Calendar, facts market.Facts) Row {
+// one. An error says why a script could not.
+func (q *Question) Look(bars *market.Bars, w replay.Where) (Row, error) {
 	last := bars.Len() - 1
 	row := Row{Time: bars.T[last], Close: bars.C[last], Meets: q.Condition == nil, Short: bars.Len() < q.Depth()}
 	if q.Condition != nil {
-		c := q.replay(*q.Condition, calendar, facts)
+		c := q.replay(*q.Condition, w)
+		defer c.Close()
 		for i := max(0, last-q.Within+1); i <= last; i++ {
 			seen := bars.Slice(0, i+1)
 			if c.Last(&seen).Holds {
 				row.Meets, row.Ago = true, last-i
 			}
+			if err := c.Failed(); err != nil {
+				return row, err
+			}
 		}
 	}
 	if !row.Meets {
-		return row
+		return row, nil
 	}
 	for _, column := range q.Columns {
-		row.Values = append(row.Values, q.replay(valueOf(column.Operand), calendar, facts).Last(bars).Value)
+		value, err := q.value(bars, column.Operand, w)
+		if err != nil {
+			return row, err
+		}
+		row.Values = append(row.Values, value)
 	}
-	return row
+	return row, nil
+}
+
+// value returns the value of an operand at the last of the bars.
+func (q *Question) value(bars *market.Bars, o alert.Operand, w replay.Where) (float64, error) {
+	c := q.replay(valueOf(o), w)
+	defer c.Close()
+	return c.Last(bars).Value, c.Failed()
 }
 
 // Rank orders rows by a column, -1 for by symbol alone. Rows without a value, or with a

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/research/replay"
 	"candela/internal/research/scan"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -35,7 +36,10 @@ func TestLook_ValuesAreThoseOfCharts(t *testing.T) {
 		bars := wave(n)
 		tail := bars.Tail(q.Depth())
 		want := selection.Compute(ta.Input{Env: ta.Env{Interval: market.Hour1}, Bars: &tail}).Lines[0].Values
-		row := q.Look(bars, market.Calendar{}, market.Facts{})
+		row, err := q.Look(bars, replay.Where{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if row.Short || math.Float64bits(row.Values[0]) != math.Float64bits(want[len(want)-1]) || row.Values[1] != bars.C[n-1] {
 			t.Fatalf("%d bars: %v, want %v", n, row, want[len(want)-1])
 		}
@@ -60,7 +64,7 @@ func TestLook_WithinBars(t *testing.T) {
 			newest = i
 		}
 	}
-	if row := q.Look(bars, market.Calendar{}, market.Facts{}); row.Meets != (newest >= 0) || row.Meets && row.Ago != last-newest {
+	if row, err := q.Look(bars, replay.Where{}); err != nil || row.Meets != (newest >= 0) || row.Meets && row.Ago != last-newest {
 		t.Errorf("%+v, newest %d of %d", row, newest, last)
 	}
 }

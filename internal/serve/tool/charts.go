@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"candela/internal/picture/payload"
 	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
-	"candela/lib/backtest"
 	"candela/lib/chart"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -41,6 +39,7 @@ type charts struct {
 	turns    *fair.Slots // shares the processors fairly among owners, and among the tokens of each
 	behind   *fair.Slots // shares the processors that long work may use
 	scripted *fair.Slots // the calls with scripts that run at a time
+	studies  *fair.Slots // the back-tests, tests of alerts and scans with scripts that run at a time
 	budget   *budget.Pool
 	lends    bool      // charts give their slots to owners who have used less
 	memory   sync.Pool // of *ta.Memory
@@ -50,74 +49,6 @@ type charts struct {
 	scripts  Scripts // nil without the tool set scripts
 	version  string  // of the program
 	apart    func(work func() error) error
-}
-
-// slots limits concurrent computations and pictures: enough to keep the processors busy,
-// and few enough for memory, as a picture may need 50 MB.
-func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
-
-// inTurn runs processor-bound work when the caller gets a slot. With many owners the work may lend
-// it in fair.Pause.
-func (c *charts) inTurn(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
-	if !c.lends {
-		release, err := c.turns.Take(ctx, string(caller.Subject), caller.Key)
-		if err != nil {
-			return err
-		}
-		defer release()
-		return work(ctx)
-	}
-	held, done, err := c.turns.HoldBriefly(ctx, string(caller.Subject), caller.Key)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return work(held)
-}
-
-// ScriptCalls is how many charts with scripts run at a time. Long work has slots of its own.
-// Further ones wait for the turn of their owner and token.
-const ScriptCalls = 3
-
-// inScripts runs work with scripts when it is the caller's turn. Scripts take turns of 20 ms with each other and
-// with long work; charts without scripts do not wait for them.
-func (c *charts) inScripts(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
-	release, err := c.scripted.Take(ctx, string(caller.Subject), caller.Key)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return c.inBackground(ctx, caller, work)
-}
-
-// draw draws a picture when the caller gets a slot.
-func (c *charts) draw(ctx context.Context, caller principal.Caller, spec *chart.Spec) (png []byte, err error) {
-	err = c.inTurn(ctx, caller, func(ctx context.Context) error {
-		begun := context.WithoutCancel(ctx) // a picture that is begun keeps to its slot until it ends
-		spec.Pause = func() { _ = fair.Pause(begun) }
-		png, err = c.renderer.PNG(spec)
-		return err
-	})
-	return png, err
-}
-
-// LongSlots limits concurrent back-tests, tests of alerts and scans. They leave processors to
-// everything else.
-func LongSlots() int { return max(1, slots()/2) }
-
-// inBackground runs long work when the caller gets a slot. Others get the slot whenever the work
-// pauses, and charts do not need one of these.
-func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
-	held, done, err := c.behind.Hold(ctx, string(caller.Subject), caller.Key)
-	if err != nil {
-		return err
-	}
-	defer done()
-	held = backtest.WithPause(held, fair.Pause)
-	if c.apart == nil {
-		return work(held)
-	}
-	return c.apart(func() error { return work(held) })
 }
 
 // compute is Compute with a slot held for all but reading the bars.

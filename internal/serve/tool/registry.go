@@ -122,7 +122,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), budget: cfg.ScriptMemory, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
+	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), studies: fair.NewSlots(ScriptStudies), budget: cfg.ScriptMemory, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
 	r.charts = charts
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
@@ -149,6 +149,7 @@ func New(cfg Config) (*Registry, error) {
 	}
 	if cfg.ManyOwners {
 		charts.turns.SetShare(slots() / 2)
+		charts.studies.SetShare(ScriptStudiesOfOne)
 		charts.lends = true
 	}
 	if cfg.Spent != nil {

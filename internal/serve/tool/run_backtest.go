@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
 	"candela/internal/research/report"
 	"candela/internal/research/rules"
@@ -49,6 +50,7 @@ type backtestArgs struct {
 	raw     []byte // the rules as they were given, for the id of the run
 
 	selections *alert.Selections // indicators of the rules of all combinations
+	scripts    *budget.Run       // of its scripts; nil without
 }
 
 func declareBacktest() (*backtestArgs, args) {
@@ -157,6 +159,8 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	r.scripts = c.script(ctx, caller, len(program.Scripts()) > 0)
+	program.Run = r.scripts
 	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, program.Depth())
 	if err != nil {
 		return mcp.Result{}, err
@@ -214,9 +218,10 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 		return mcp.Result{}, err
 	}
 	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
+	r.scripts = c.script(ctx, caller, true)
 	script := &backtest.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
-		Symbol: pine.SymbolOf(p.Facts),
+		Symbol: pine.SymbolOf(p.Facts), Budget: r.scripts,
 	}}
 	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, script.Paper == nil && script.WantsShorter()); err != nil {
 		return mcp.Result{}, err
@@ -245,7 +250,7 @@ func scriptLimits() eval.Limits {
 
 func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program backtest.Program, p *past, depth int) (mcp.Result, error) {
 	var found *backtestRun
-	err := c.inBackground(ctx, caller, func(ctx context.Context) (err error) {
+	err := c.study(ctx, caller, r.scripts, func(ctx context.Context) (err error) {
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
@@ -263,9 +268,12 @@ func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r 
 	return c.withPicture(ctx, caller, r.format, kept, answer)
 }
 
-// scriptFailure says what a script reports at run time.
+// scriptFailure says what a script reports at run time. What ended it from outside is no failure of it.
 func scriptFailure(err error) error {
 	if failed, ok := errors.AsType[*eval.Error](err); ok {
+		if cause := failed.Unwrap(); cause != nil {
+			return cause
+		}
 		return fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
 	}
 	return err

@@ -11,13 +11,16 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/data/marketdata"
+	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
+	"candela/internal/research/replay"
 	"candela/internal/research/report"
 	"candela/internal/research/scan"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pine/eval"
 	"candela/lib/ta"
 )
 
@@ -202,6 +205,7 @@ type scanned struct {
 type scanFailure struct {
 	Symbol string `json:"symbol"`
 	Why    string `json:"why"`
+	About  string `json:"message,omitempty"` // what a script reports
 	Retry  int    `json:"retry_after_s,omitempty"`
 }
 
@@ -214,10 +218,12 @@ func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second)
 	defer cancel()
 	var found scanned
+	scripts := len(r.Scripts()) > 0
 	report := startProgress(ctx, len(r.symbols))
 	marketdata.ReadEach(limited, requests, scanInFlight, c.source.Bars, func(i int, set *marketdata.BarSet, err error) {
 		if err == nil {
-			err = c.inBackground(limited, caller, func(context.Context) error { return found.judge(&r.Question, r.symbols[i], set) })
+			run := c.script(limited, caller, scripts)
+			err = c.study(limited, caller, run, func(context.Context) error { return found.judge(&r.Question, r.symbols[i], set, run) })
 		}
 		if err != nil {
 			found.failed = append(found.failed, failureOf(r.symbols[i], err))
@@ -231,7 +237,7 @@ func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs)
 }
 
 // judge evaluates the question over the closed bars of a symbol.
-func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet) error {
+func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet, run *budget.Run) error {
 	n := set.Bars.Len()
 	if set.Forming {
 		n--
@@ -244,7 +250,10 @@ func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.
 		return nil
 	}
 	closed := set.Bars.Slice(0, n)
-	row := q.Look(&closed, set.Calendar, set.Facts)
+	row, err := q.Look(&closed, replay.Where{Calendar: set.Calendar, Facts: set.Facts, Run: run})
+	if err != nil {
+		return err
+	}
 	row.Symbol = symbol.String()
 	s.done++
 	s.asOf = max(s.asOf, row.Time)
@@ -257,8 +266,13 @@ func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.
 // failureOf says in a word why a symbol could not be read.
 func failureOf(s market.Symbol, err error) scanFailure {
 	out := scanFailure{Symbol: s.String(), Why: "venue_down"}
+	failed, script := errors.AsType[*eval.Error](err)
 	f := fault.Of(err)
 	switch {
+	case budget.IsMemory(err):
+		out.Why, out.About = budget.MemoryCode, f.Public()
+	case script && failed.Unwrap() == nil:
+		out.Why, out.About = "script_failed", failed.Error()
 	case errors.Is(err, context.DeadlineExceeded) && f == nil:
 		out.Why = "timeout"
 	case f == nil:

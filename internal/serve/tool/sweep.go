@@ -139,24 +139,24 @@ func (r *backtestArgs) checkRuns(bars, most int) error {
 }
 
 // checkSweep refuses what cannot be swept, before bars are read, and returns the bars that
-// any of the combinations needs.
-func (r *backtestArgs) checkSweep(l ta.Library) (depth int, err error) {
+// any of the combinations needs and whether one asks a script.
+func (r *backtestArgs) checkSweep(l ta.Library) (depth int, scripts bool, err error) {
 	for _, axis := range r.grid {
 		if name := []byte(`"$` + axis.Name + `"`); !bytes.Contains(r.longText, name) && !bytes.Contains(r.shortText, name) {
-			return 0, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
+			return 0, false, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
 		}
 	}
 	if err := r.checkRuns(r.bars, mostSweptBars); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for i := range r.grid.Len() {
 		p, err := r.program(l, r.grid.At(i))
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		depth = max(depth, p.Depth())
+		depth, scripts = max(depth, p.Depth()), scripts || len(p.Scripts()) > 0
 	}
-	return depth, nil
+	return depth, scripts, nil
 }
 
 // swept is what a sweep has found.
@@ -171,10 +171,11 @@ type swept struct {
 
 // backtestSweep tries every combination, chooses one on the older bars and runs it over all.
 func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *backtestArgs) (mcp.Result, error) {
-	depth, err := r.checkSweep(c.library)
+	depth, scripts, err := r.checkSweep(c.library)
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	r.scripts = c.script(ctx, caller, scripts)
 	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, depth)
 	if err != nil {
 		return mcp.Result{}, err
@@ -190,7 +191,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 			if fast {
 				program.Columns = columns
 			}
-			program.Magnifier = magnifier
+			program.Magnifier, program.Run = magnifier, r.scripts
 			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 		}
 		return program, err
@@ -202,7 +203,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 func (c *charts) answerSweep(ctx context.Context, caller principal.Caller, r *backtestArgs, p *past, depth int, program func(point []float64, fast bool) (backtest.Program, error)) (mcp.Result, error) {
 	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
 	var found swept
-	err := c.inBackground(ctx, caller, func(ctx context.Context) error {
+	err := c.study(ctx, caller, r.scripts, func(ctx context.Context) error {
 		var err error
 		found, err = r.sweep(ctx, q)
 		return err

@@ -60,7 +60,7 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 	}
 	depth := 1
 	if !want.Condition.Type.OnPrice() {
-		tried := replay.New(c.library, want, market.Calendar{}, market.Facts{})
+		tried := replay.New(c.library, want, replay.Where{})
 		if depth, err = tried.Depth(), tried.CheckBars(r.bars); err != nil {
 			return mcp.Result{}, err
 		}
@@ -70,15 +70,16 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 		return mcp.Result{}, err
 	}
 	var answer firings.Answer
-	err = c.inBackground(ctx, caller, func(ctx context.Context) error {
+	scripts := c.script(ctx, caller, len(want.Condition.Scripts()) > 0)
+	err = c.study(ctx, caller, scripts, func(ctx context.Context) error {
 		shown := startProgress(ctx, p.Bars.Len()-p.from)
-		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
+		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Run: scripts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 		q.Step = func(done int) { shown.step(done, 0) }
 		answer, err = firings.Ask(ctx, q, &p.Bars)
 		return err
 	})
 	if err != nil {
-		return mcp.Result{}, err
+		return mcp.Result{}, scriptFailure(err)
 	}
 	found := alertTestJSON(r, interval, &p, &answer, want.Describe())
 	return c.keepReport(caller, fmt.Sprintf("Test of an alert: %s. %d firings in %d bars; %s", found.Describe, found.Firings, found.Data.Bars, found.Reading), &found.ReportID, &found, firingTable(&answer), forwardTable(&answer))

@@ -18,10 +18,11 @@ import (
 // evaluatingName is the file that names what is evaluated at this moment.
 const evaluatingName = "evaluating"
 
-const (
-	evaluatingSlots = 64
-	slotBytes       = 65 // 64 hexadecimal digits and a line break
-)
+// EvaluatingSlots is how many scripts the file names at most.
+const EvaluatingSlots = 64
+
+// slotBytes is the length of a name: 64 hexadecimal digits and a line break.
+const slotBytes = 65
 
 // Evaluating is a small file that names the scripts which this process evaluates for alerts, so that
 // the next process knows what this one was doing if it died. It is written and never synced: the
@@ -47,7 +48,7 @@ func (e *Evaluating) Open() error {
 	if err != nil {
 		return fmt.Errorf("file of evaluations: %w", err)
 	}
-	text := make([]byte, evaluatingSlots*slotBytes)
+	text := make([]byte, EvaluatingSlots*slotBytes)
 	n, err := io.ReadFull(file, text)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.Join(fmt.Errorf("file of evaluations: %w", err), file.Close())
@@ -59,7 +60,7 @@ func (e *Evaluating) Open() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.file, e.free, e.old, e.died = file, nil, nil, make(map[string]time.Time)
-	for slot := range evaluatingSlots {
+	for slot := range EvaluatingSlots {
 		use := text[min(n, slot*slotBytes):min(n, (slot+1)*slotBytes)]
 		if name, whole := bytes.CutSuffix(use, []byte("\n")); whole && isUse(name) {
 			e.died[string(name)] = ended

@@ -10,7 +10,7 @@ package raster
 // into the same cache set.
 type Frame struct {
 	// Pause is called many times while the frame is encoded, so that other work can go before;
-	// nil for none.
+	// nil for none. It may panic to end the work: the frame must not be used any more then.
 	Pause func()
 
 	stock  *Stock

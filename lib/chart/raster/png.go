@@ -29,10 +29,6 @@ func (f *Frame) EncodePNG(dst []byte) ([]byte, error) {
 		z = new(deflate.Encoder)
 	}
 	z.Pause = f.Pause
-	defer func() {
-		z.Pause = nil
-		f.stock.encoders.Put(z)
-	}()
 
 	dst = slices.Grow(dst, len(f.pix)/16) // what most charts take
 	dst = append(dst, "\x89PNG\r\n\x1a\n"...)
@@ -42,6 +38,8 @@ func (f *Frame) EncodePNG(dst []byte) ([]byte, error) {
 	}
 	dst, start := beginChunk(dst, "IDAT")
 	dst = endChunk(z.AppendZlib(dst, f.pix, f.stride, f.bpp), start)
+	z.Pause = nil
+	f.stock.encoders.Put(z)
 	dst, start = beginChunk(dst, "IEND")
 	return endChunk(dst, start), nil
 }
