@@ -153,19 +153,7 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, restarted bool) (c
 	moved := false
 	complete = true
 	for s, fills := range all {
-		taken := true
-		var strangers []order.Fill
-		for _, f := range fills {
-			switch {
-			case l.hasOrderFor(f):
-				taken = l.applyFill(f) && taken
-			case f.At.Before(l.countFillsFrom(s)): // before the account was used here
-			case restarted && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
-			default:
-				strangers = append(strangers, f)
-			}
-		}
-		taken = l.applyUnmatchedFills(strangers) && taken
+		taken := l.applyInOrder(s, fills, restarted)
 		complete = complete && taken
 		cursor := ""
 		if n := len(fills); n > 0 {
@@ -178,6 +166,33 @@ func (l *loop) applyFills(all map[market.Symbol][]order.Fill, restarted bool) (c
 	}
 	if moved {
 		l.saveCursors()
+	}
+	return complete
+}
+
+// applyInOrder applies the trades of a symbol in the order in which the venue has them: what closes a position
+// shortens other lines after a purchase than before it. It reports false if some could not be stored or may
+// still be matched.
+func (l *loop) applyInOrder(s market.Symbol, fills []order.Fill, restarted bool) (complete bool) {
+	complete = true
+	recorded := make(map[string]bool)
+	for i, f := range fills {
+		key := f.VenueID + " " + f.Side.String()
+		early := l.reconciliation.streamUp && l.cfg.Now().Sub(f.At) < unmatchedGrace
+		switch {
+		case recorded[key]:
+		case l.hasOrderFor(f):
+			complete = l.applyFill(f) && complete
+		case f.At.Before(l.countFillsFrom(s)): // before the account was used here
+		case restarted && !f.At.After(l.book.EvictedThrough().Add(clockTolerance)):
+		case early || l.mayBeOwn(f):
+			complete = false
+		default:
+			recorded[key] = true
+			complete = l.recordExternalFills(slices.DeleteFunc(slices.Clone(fills[i:]), func(other order.Fill) bool {
+				return other.VenueID != f.VenueID || other.Side != f.Side
+			})) && complete
+		}
 	}
 	return complete
 }
@@ -233,26 +248,6 @@ func (l *loop) applyFill(f order.Fill) bool {
 
 // unmatchedGrace is how long a trade waits for the report of its order.
 const unmatchedGrace = 10 * time.Second
-
-// applyUnmatchedFills applies the trades of unknown orders. It reports false if some
-// could not be stored or may still be matched.
-func (l *loop) applyUnmatchedFills(fills []order.Fill) bool {
-	byOrder := make(map[string][]order.Fill)
-	all := true
-	for _, f := range fills {
-		early := l.reconciliation.streamUp && l.cfg.Now().Sub(f.At) < unmatchedGrace
-		if early || l.mayBeOwn(f) {
-			all = false
-			continue
-		}
-		key := f.VenueID + " " + f.Side.String()
-		byOrder[key] = append(byOrder[key], f)
-	}
-	for _, key := range slices.Sorted(maps.Keys(byOrder)) {
-		all = l.recordExternalFills(byOrder[key]) && all
-	}
-	return all
-}
 
 // recordExternalFills records an external order whose quantity is the sum of the trades.
 func (l *loop) recordExternalFills(fills []order.Fill) bool {

@@ -1,8 +1,12 @@
 package desk_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
+
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // TestPlan_APassedTargetSells holds that a line whose target the price passes while its orders are ended is closed at
@@ -37,4 +41,25 @@ func TestPlan_APassedTargetSells(t *testing.T) {
 			}, binanceToo, alpacaToo)
 		})
 	}
+}
+
+// TestPlan_ARefusedTargetIsTriedAgain cancels the stop of a pair at a venue that refuses the target that is left. It
+// is placed later, and the position is not sold for want of a target, whatever the policy says of a stop.
+func TestPlan_ARefusedTargetIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		s.policy.OnUnprotected = guard.UnprotectedExit
+		s.again(s.stop)
+		s.done(s.buys("0.1", "stop 48000 target 55000"))
+		refused := orderFault(s, "balance")
+		refused.On = func(r *http.Request) bool { return posted(r, "type=LIMIT", `"type":"limit"`) }
+		for range 3 {
+			s.next(refused)
+		}
+		if _, err := s.Cancel(s.t.Context(), caller(), s.legOf(order.StopLoss).ID); err != nil {
+			s.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		s.planned(s.want(s.net("0.1"), "target 55000"))
+	}, binanceToo, alpacaToo)
 }

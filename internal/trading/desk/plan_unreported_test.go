@@ -1,10 +1,12 @@
 package desk_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/order"
 )
 
@@ -65,4 +67,32 @@ func TestPlan_AnExitCountsUnknownFills(t *testing.T) {
 		s.sold(dec("0.0299"))
 		s.planned()
 	}, binanceToo)
+}
+
+// TestPlan_TradesOfOthersCountInTheirOrder sells, buys and sells at the venue while candela does not run. The
+// first sale takes from the line, the second from what was bought in between, whatever the numbers of the orders are.
+func TestPlan_TradesOfOthersCountInTheirOrder(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.placed(order.Request{Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Market, Quantity: dec("1"), Protect: order.Protection{StopLoss: dec("48000")}})
+		time.Sleep(2 * time.Second)
+		w.stop()
+		trade := func(side order.Side, quantity string) string {
+			time.Sleep(time.Second)
+			return w.venue.Place(order.Spec{Symbol: brokertest.MemorySymbol(), Side: side, Type: order.Market, Quantity: dec(quantity)})
+		}
+		for number := ""; number < "6"; { // the next has one digit, the last two
+			number = w.venue.Place(order.Spec{Symbol: brokertest.MemorySymbol(), Side: order.Buy, Type: order.Limit, Quantity: dec("0.1"), Price: dec("100")})
+		}
+		numbers := []string{trade(order.Sell, "0.5"), trade(order.Buy, "1"), trade(order.Sell, "1")}
+		if !slices.IsSorted([]string{numbers[2], numbers[0], numbers[1]}) {
+			t.Fatalf("the numbers of the orders are %q", numbers)
+		}
+		w.start()
+		time.Sleep(time.Minute)
+		lines := w.store.Book(owner).Lines(brokertest.MemorySymbol())
+		if len(lines) != 1 || !lines[0].Quantity.Equal(dec("0.5")) {
+			t.Errorf("the plan is %+v, want a line over 0.5", lines)
+		}
+	})
 }

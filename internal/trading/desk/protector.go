@@ -290,12 +290,13 @@ func (l *loop) reprotect(s market.Symbol, c order.Cover, quantity decimal.Decima
 }
 
 // refusal returns why the venue does not take the stop of a line, "" if it does, and what else is in the
-// way. What candela holds is tried again: the price has reached it.
+// way. What candela holds is tried again: the price has reached it. So is a target without a stop: no
+// restriction would say that it is missing.
 func (l *loop) refusal(s market.Symbol, c order.Cover, problem string) (refused, other string) {
 	can, held := l.takes(s, c.Line)
 	refused = cmp.Or(c.Newest.Refused(), l.notTaken(s, c, can, held))
 	switch {
-	case refused != "" && held:
+	case refused != "" && (held || !c.Want.HasStop()):
 		return "", refused
 	case refused == "" && c.Newest.Status == order.Rejected:
 		return "", tryAgain(c.Newest.Reason)
