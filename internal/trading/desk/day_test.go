@@ -71,6 +71,7 @@ type day struct {
 	log     *slog.Logger
 	dir     string
 	store   dayStore
+	broker  broker.Broker
 	memory  *desktest.Store // in place of files, if it is set
 	calls   sync.WaitGroup
 	steps   int
@@ -126,6 +127,7 @@ func (d *day) start() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	d.broker = b
 	d.Desk = desk.New(desk.Config{
 		Owner: owner, Broker: b, Store: d.store, Market: d.floor, Policy: d.policy, AssetBalances: d.floor.assets(),
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {

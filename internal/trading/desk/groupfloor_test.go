@@ -25,6 +25,8 @@ type groupFloor interface {
 	unit(symbol string) decimal.Decimal // less than this of a position needs no stop
 	whole(quantity decimal.Decimal) decimal.Decimal
 
+	watch(symbol string, least decimal.Decimal) *fake.Gaps
+	slow(answer time.Duration)
 	shove(symbol string, price decimal.Decimal) // holds a price that meets the orders at once; zero lets go
 	trade(o order.Order, quantity decimal.Decimal)
 	expire(o order.Order)
@@ -64,6 +66,11 @@ func (f onBinance) unit(symbol string) decimal.Decimal {
 }
 
 func (onBinance) whole(quantity decimal.Decimal) decimal.Decimal { return quantity.Truncate(5) }
+
+func (f onBinance) watch(symbol string, least decimal.Decimal) *fake.Gaps {
+	return f.Watch(symbol, least)
+}
+func (f onBinance) slow(answer time.Duration) { f.Delay(answer) }
 
 func (f onBinance) shove(symbol string, price decimal.Decimal) {
 	if price.IsZero() {
@@ -147,6 +154,11 @@ func (f onAlpacaGroups) lot(random *rand.Rand, symbol string) decimal.Decimal {
 	most := max(1, min(9, dec("5000").Div(bid).IntPart()))
 	return decimal.NewFromInt(1 + random.Int64N(most))
 }
+
+func (f onAlpacaGroups) watch(symbol string, least decimal.Decimal) *fake.Gaps {
+	return f.Watch(symbol, least)
+}
+func (f onAlpacaGroups) slow(answer time.Duration) { f.Delay(answer) }
 
 func (f onAlpacaGroups) shove(symbol string, price decimal.Decimal) {
 	if price.IsZero() {

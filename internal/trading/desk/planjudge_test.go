@@ -33,9 +33,12 @@ func (s *planSequence) learn() {
 		}
 		for i := range s.models {
 			m := &s.models[i]
-			if f.Side == order.Buy {
+			switch {
+			case f.Side == order.Buy:
 				m.bought(g.ID, quantity)
-			} else {
+			case g.External: // it names no line
+				m.sold("", f.Quantity)
+			default:
 				m.sold(m.lineOf(g), f.Quantity)
 			}
 		}
@@ -103,6 +106,7 @@ func (s *planSequence) watch() {
 	if sum.GreaterThan(decimal.Max(held.Add(held.Shift(-2)), decimal.Zero)) {
 		s.t.Errorf("stops close %v of %v", sum, held)
 	}
+	s.states(sum)
 }
 
 // compare holds, after some time without faults, that the orders at the venue are those of a possible

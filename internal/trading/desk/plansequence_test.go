@@ -36,6 +36,7 @@ type planSequence struct {
 	origins map[string]order.Origin
 	apart   decimal.Decimal // what exits close that had no answer before the call
 	dying   bool            // the desk dies during the next call
+	backup  *planBackup     // nil before there is one
 }
 
 // planRounds is how many sequences of a plan each venue runs in the short form.
@@ -50,6 +51,9 @@ type planCount struct {
 	steps    map[string]int
 	compared int // with every line in place
 	excused  int // with a restriction that says what is not
+	measured int // times at the venue in which a call left a position without a stop
+
+	longest time.Duration // of these
 }
 
 // planWorlds are the venues of the sequences.
@@ -92,7 +96,7 @@ func TestPlan_Sequences(t *testing.T) {
 					return
 				}
 			}
-			t.Logf("%d compared, %d with a restriction; steps %v", count.compared, count.excused, count.steps)
+			t.Logf("%d compared, %d with a restriction; %d times without a stop, the longest %v; steps %v", count.compared, count.excused, count.measured, count.longest, count.steps)
 		})
 	}
 }
@@ -141,6 +145,7 @@ func (s *planSequence) act() {
 		{"fault", 2, s.fail},
 		{"restart", 1, s.again},
 		{"halt", 1, s.halt},
+		{"restore", 2, s.restore},
 		{"kill", 1, s.killDuring},
 	}
 	sum := 0
@@ -184,7 +189,9 @@ func (s *planSequence) place(what string, r order.Request, change func(*planMode
 	s.learn()
 	waiting := s.exiting()
 	s.apart = waiting
+	measured := s.measure()
 	p, err := s.call(r)
+	measured(p)
 	s.note("%s %v %v %v, %+v, replaces %q: %s %v %v", what, r.Side, r.Type, r.Quantity, r.Protect, r.Replaces, p.ID, p.Status, err)
 	defer s.learn()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +34,18 @@ type planVenue interface {
 	step() decimal.Decimal
 	fee() string // asset of which the venue may take its fee; "" for none
 	trails() bool
+	simulated() bool // a backup has the venue, too
 
 	move(price decimal.Decimal) // and meet the orders at once
 	trade(o order.Order, quantity decimal.Decimal)
 	fault(*rand.Rand) string // lets a request fail
 	calm()                   // ends all faults
 	restart(kill bool)
+	backUp() (restore func())  // of all that candela keeps
+	cancelThere(o order.Order) // as the owner does at the venue
 	held() decimal.Decimal
+	failures() int            // of requests, by faults
+	gaps() []fake.Gap         // in which the venue saw what is held without a stop
 	works(o order.Order) bool // the venue has the order, and it waits for no entry
 }
 
@@ -80,6 +86,9 @@ func (planInMemory) lot(random *rand.Rand) decimal.Decimal {
 }
 func (planInMemory) step() decimal.Decimal                    { return dec("0.00001") }
 func (planInMemory) fee() string                              { return "BTC" }
+func (planInMemory) failures() int                            { return 0 }
+func (planInMemory) gaps() []fake.Gap                         { return nil }
+func (planInMemory) simulated() bool                          { return false }
 func (planInMemory) trails() bool                             { return false }
 func (v planInMemory) calm()                                  { v.venue.Calm() }
 func (v planInMemory) trade(o order.Order, q decimal.Decimal) { v.venue.Trade(o.ID, q) }
@@ -116,6 +125,25 @@ func (v planInMemory) restart(kill bool) {
 	}
 	v.start()
 }
+
+func (v planInMemory) backUp() (restore func()) { return v.world.backUp(func() {}, v.start) }
+
+// backUp returns what brings the store back as it is now. bring brings back what else there is, and open
+// starts the desk.
+func (w *world) backUp(bring, open func()) (restore func()) {
+	kept, newest := w.store.Copy(), time.Now()
+	return func() {
+		w.stop()
+		w.store = kept.Copy()
+		bring()
+		if _, err := desk.SetStoredRestored(w.t.Context(), w.store, owner, "candela restore", newest, time.Now()); err != nil {
+			w.t.Fatal(err)
+		}
+		open()
+	}
+}
+
+func (v planInMemory) cancelThere(o order.Order) { _, _ = v.broker.Cancel(v.t.Context(), o.Handle()) }
 
 func (v planInMemory) held() decimal.Decimal {
 	all, err := v.venue.Holdings(v.t.Context())
@@ -162,6 +190,9 @@ func (planOnPaper) lot(random *rand.Rand) decimal.Decimal {
 }
 func (planOnPaper) step() decimal.Decimal              { return papertest.BTCUSDT().Step }
 func (planOnPaper) fee() string                        { return "" }
+func (planOnPaper) failures() int                      { return 0 }
+func (planOnPaper) gaps() []fake.Gap                   { return nil }
+func (planOnPaper) simulated() bool                    { return true }
 func (planOnPaper) trails() bool                       { return true }
 func (planOnPaper) calm()                              {}
 func (planOnPaper) fault(*rand.Rand) string            { return "none on paper" }
@@ -195,6 +226,13 @@ func (v planOnPaper) restart(kill bool) {
 	v.open()
 }
 
+func (v planOnPaper) backUp() (restore func()) {
+	journal := v.journal.Copy()
+	return v.world.backUp(func() { v.journal = journal.Copy() }, v.open)
+}
+
+func (planOnPaper) cancelThere(order.Order) {}
+
 func (v planOnPaper) held() decimal.Decimal {
 	all, err := v.paper.Holdings(v.t.Context())
 	if err != nil {
@@ -219,6 +257,9 @@ type planAtFake struct {
 	f     groupFloor
 	base  string
 	trail bool
+
+	watched *fake.Gaps
+	hits    *atomic.Int32 // of faults
 }
 
 func newPlanAtFake(t *testing.T, seed uint64, open func(*fake.Network, uint64) (groupFloor, func()), base string, trail bool) planVenue {
@@ -231,8 +272,12 @@ func newPlanAtFake(t *testing.T, seed uint64, open func(*fake.Network, uint64) (
 	d.policy.AllowShort = false
 	d.memory = desktest.NewStore()
 	d.start()
-	v := planAtFake{d, f, base, trail}
+	v := planAtFake{day: d, f: f, base: base, trail: trail, hits: new(atomic.Int32)}
 	f.shove(f.guarded(), v.last())
+	v.watched = f.watch(f.guarded(), dec("24").Div(v.last()))
+	if seed%2 == 0 {
+		f.slow(planAnswer)
+	}
 	return v
 }
 
@@ -262,6 +307,9 @@ func (v planAtFake) step() decimal.Decimal {
 	return dec("0.00001")
 }
 func (v planAtFake) fee() string                            { return v.base }
+func (v planAtFake) failures() int                          { return int(v.hits.Load()) }
+func (v planAtFake) gaps() []fake.Gap                       { return v.watched.All() }
+func (planAtFake) simulated() bool                          { return false }
 func (v planAtFake) trails() bool                           { return v.trail }
 func (v planAtFake) trade(o order.Order, q decimal.Decimal) { v.f.trade(o, q) }
 func (v planAtFake) calm()                                  { v.f.clear() }
@@ -280,7 +328,13 @@ func (v planAtFake) fault(random *rand.Rand) string {
 		return "none"
 	}
 	on := f.On
-	f.On = func(r *http.Request) bool { return on(r) }
+	f.On = func(r *http.Request) bool {
+		hit := on(r)
+		if hit {
+			v.hits.Add(1)
+		}
+		return hit
+	}
 	v.f.next(f)
 	return f.Body
 }
@@ -293,6 +347,20 @@ func (v planAtFake) restart(kill bool) {
 	}
 	v.start()
 }
+
+func (v planAtFake) backUp() (restore func()) {
+	kept, newest := v.memory.Copy(), v.f.now()
+	return func() {
+		v.stop()
+		v.memory = kept.Copy()
+		if _, err := desk.SetStoredRestored(v.t.Context(), v.memory, owner, "candela restore", newest, v.f.now()); err != nil {
+			v.t.Fatal(err)
+		}
+		v.start()
+	}
+}
+
+func (v planAtFake) cancelThere(o order.Order) { _, _ = v.broker.Cancel(v.t.Context(), o.Handle()) }
 
 func (v planAtFake) works(o order.Order) bool {
 	for _, r := range v.f.orders() {

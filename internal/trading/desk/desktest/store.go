@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -188,6 +189,17 @@ func (s *Store) Rewrite(owner principal.Owner, change func(*order.Event) bool) {
 		}
 	}
 	a.events, a.snapshot, a.snapped, a.book = kept, nil, 0, replay(owner, kept)
+}
+
+// Copy returns a store with what this one has now, as a backup does.
+func (s *Store) Copy() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := NewStore()
+	for owner, a := range s.owners {
+		c.owners[owner] = &account{events: slices.Clone(a.events), snapshot: a.snapshot, snapped: a.snapped, book: replay(owner, a.events), states: maps.Clone(a.states)}
+	}
+	return c
 }
 
 // FailSnapshots makes SaveSnapshot fail.

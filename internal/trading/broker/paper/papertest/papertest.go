@@ -152,6 +152,13 @@ func (j *Journal) Snapshot(context.Context) ([]byte, iter.Seq2[[]byte, error], e
 	return slices.Clone(j.snapshot), each(slices.Clone(j.entries[j.snapped:])), nil
 }
 
+// Copy returns a journal with what this one has now, as a backup does.
+func (j *Journal) Copy() *Journal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return &Journal{entries: slices.Clone(j.entries), snapshot: j.snapshot, snapped: j.snapped}
+}
+
 // Spoil replaces what was kept.
 func (j *Journal) Spoil(snapshot []byte) {
 	j.mu.Lock()
