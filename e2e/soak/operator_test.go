@@ -123,6 +123,9 @@ func (o *operator) revoke() {
 	defer o.w.revoking.Store(false)
 	o.w.busy.Go(func() { o.haunt(l) })
 	pause(o.ctx, time.Duration(o.dice.IntN(200))*time.Millisecond)
+	l.mu.Lock()
+	l.revoking = time.Now()
+	l.mu.Unlock()
 	if out, err := n.command(o.ctx, "auth", "revoke", found[1]); err != nil {
 		o.w.violate("revocation", "", "auth revoke: %v: %s", err, out)
 		return

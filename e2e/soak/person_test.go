@@ -31,11 +31,12 @@ type login struct {
 	symbols []string  // the filter; nil for all
 	kinds   []string
 
-	mu      sync.Mutex
-	got     map[string][]receipt // by alert
-	order   []string             // of alerts, as they came
-	revoked time.Time            // when the revocation was acknowledged
-	ended   time.Time            // when the last stream ended
+	mu       sync.Mutex
+	got      map[string][]receipt // by alert
+	order    []string             // of alerts, as they came
+	revoking time.Time            // when the revocation was asked for
+	revoked  time.Time            // when the revocation was acknowledged
+	ended    time.Time            // when the last stream ended
 }
 
 // hears reports whether the subscription matches an alert.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -223,6 +224,8 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 	all := []*replica{c.start(), c.start(), c.start()}
 	token := all[0].Token()
 	symbols := []string{"BTCUSDT", "ETHUSDT", "SOLUSDT", "BNBUSDT", "XRPUSDT", "DOGEUSDT"}
+	var keys []string // of the orders that were filled
+	placed := 0
 	for i, symbol := range symbols {
 		at := all[i%3].url
 		use(t, at, token, "set_alert", `{"symbol":"`+symbol+`","condition":{"price_above":0.0001},"note":"fires"}`)
@@ -232,8 +235,8 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 		if list := use(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `"alert_id"`) != len(symbols) {
 			t.Errorf("replica %d lists %s", i, list)
 		}
-		key := `"idempotency_key":"order ` + strconv.Itoa(i) + `"`
-		useAgain(t, r.url, token, "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,`+key+`}`)
+		key, orders := buy(t, r.url, token, "order "+strconv.Itoa(i))
+		keys, placed = append(keys, key), placed+orders
 	}
 	polled := 0
 	waitFor(t, func() bool {
@@ -245,22 +248,47 @@ func TestCluster_ReplicasShareAlertsAndTheAccount(t *testing.T) {
 	}
 	for left := 3; left > 0; left-- {
 		for i, r := range all[3-left:] {
-			// An order may be on its way for longer than a call waits for it.
-			waitFor(t, func() bool {
-				orders := useAgain(t, r.url, token, "get_orders", `{}`)
-				if n := strings.Count(orders, `"order_id"`); n != 3 {
-					t.Fatalf("with %d left, %d lists %d orders: %s", left, i, n, orders)
-				}
-				return strings.Count(orders, `"filled"`) == 3
-			})
+			orders := useAgain(t, r.url, token, "get_orders", `{}`)
+			if n, filled := strings.Count(orders, `"order_id"`), strings.Count(orders, `"status":"filled"`); n != placed || filled != len(keys) {
+				t.Fatalf("with %d left, %d lists %d orders of which %d are filled, want %d and %d: %s", left, i, n, filled, placed, len(keys), orders)
+			}
 			if list := useAgain(t, r.url, token, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != len(symbols) {
 				t.Errorf("with %d left, %d lists %s", left, i, list)
 			}
 			// The order of before, and not another.
-			useAgain(t, r.url, token, "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"order 0"}`)
+			for _, key := range keys {
+				useAgain(t, r.url, token, "place_order", smallOrder(key))
+			}
 		}
 		all[3-left].stop()
 	}
+}
+
+// smallOrder is the arguments of a small purchase with a key.
+func smallOrder(key string) string {
+	return fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":%q}`, key)
+}
+
+// buy places small orders one after the other until one is filled, and returns its key and how many it
+// took. On a busy machine an order may be on its way for longer than a call waits for it, or be recorded
+// and not sent because it waited for too long.
+func buy(t *testing.T, url, token, name string) (key string, placed int) {
+	t.Helper()
+	placed = 1
+	waitFor(t, func() bool {
+		key = name + " " + strconv.Itoa(placed)
+		status, text := ask(t, http.MethodPost, url+"/mcp", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":`+smallOrder(key)+`}}`)
+		switch isError := strings.Contains(text, `"isError":true`); {
+		case status == http.StatusOK && !isError:
+			return strings.Contains(text, `"status":"filled"`)
+		case strings.Contains(text, `"code":"not_sent"`):
+			placed++
+		case !strings.Contains(text, `"retryable":true`):
+			t.Fatalf("place_order: %d %s", status, text)
+		}
+		return false
+	})
+	return key, placed
 }
 
 // TestCluster_TheOwnerHaltsTheTradingReplica halts from another machine, by the socket of

@@ -128,6 +128,10 @@ func TestServer_ReturnsTheStatus(t *testing.T) {
 	if _, reached, err := ReadStatus(t.Context(), home); !reached || err == nil {
 		t.Errorf("a failure: %v, %v", reached, err)
 	}
+	failure = fault.New(fault.Unavailable, "unavailable", "The shared store is unavailable. Retry in a moment.")
+	if _, reached, err := ReadStatus(t.Context(), home); !reached || err == nil || !strings.Contains(err.Error(), "shared store is unavailable") {
+		t.Errorf("servers that do not answer: %v, %v", reached, err)
+	}
 }
 
 func TestServer_HandsOutAPass(t *testing.T) {

@@ -195,7 +195,7 @@ func (s Server) handler() http.Handler {
 	if s.Status != nil {
 		mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 			now, err := s.Status(r.Context())
-			s.answer(w, r, now, err)
+			s.answerTrading(w, r, now, err)
 		})
 	}
 	return mux
@@ -255,7 +255,7 @@ func (s Server) handleTrading(mux *http.ServeMux) {
 	}
 }
 
-// answerTrading is answer for a command to the desk, whose faults are for the owner.
+// answerTrading is answer for a command about trading or alerts, whose faults are for the owner.
 func (s Server) answerTrading(w http.ResponseWriter, r *http.Request, value any, err error) {
 	if f := fault.Of(err); f != nil {
 		writeJSON(w, http.StatusConflict, f.Public())

@@ -38,7 +38,7 @@ func (t *ChangeFeed) CatchUp(ctx context.Context) error {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return conn.Unavailable("wait for barrier", ctx.Err())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/store/replica/replicatest"
+	"candela/lib/fault"
 )
 
 // openFeed opens a store and its change feed on a connection of their own.
@@ -104,6 +105,11 @@ func TestCatchUp_SharesOneBarrier(t *testing.T) {
 	cancel()
 	if err := r.feed.CatchUp(ended); err == nil {
 		t.Error("a cancelled caller got no error")
+	}
+	late, stop := context.WithDeadline(t.Context(), time.Now())
+	defer stop()
+	if err := r.feed.CatchUp(late); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("a caller whose time is over: %v", err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"candela/internal/kit/principal"
@@ -15,8 +17,10 @@ import (
 type Check func(ctx context.Context, by principal.Caller) error
 
 // confirmedFor is how long the answers to checks count, from the moment at which they were asked for.
-// A process that was stopped in between asks again: something may have been revoked since.
-const confirmedFor = 250 * time.Millisecond
+// A process that was stopped in between asks again: something may have been revoked since. It is much
+// longer than an answer takes from servers far away or on a busy machine: where no answer counts, no
+// order is sent.
+const confirmedFor = time.Second
 
 // errOutdated means that the answers to checks came too late to count.
 var errOutdated = errors.New("the confirmation of the login is out of date")
@@ -26,18 +30,33 @@ func (c *Conn) AddCheck(check Check) { c.checks = append(c.checks, check) }
 
 // Confirm asks the servers, and not what this replica knows, whether a caller may still change
 // something: this process may have been stopped while another replica revoked a login. Call it
-// directly before the change. more are checks for this change. It tries once.
+// directly before the change. more are checks for this change. All are asked at once. It tries once.
 func (c *Conn) Confirm(ctx context.Context, by principal.Caller, more ...Check) error {
 	asked := time.Now()
-	for _, check := range slices.Concat(more, c.checks) {
-		if err := check(ctx, by); err != nil {
-			return err
-		}
+	checks := slices.Concat(more, c.checks)
+	questions := make([]func() error, len(checks))
+	for i, check := range checks {
+		questions[i] = func() error { return check(ctx, by) }
+	}
+	if err := Together(questions...); err != nil {
+		return err
 	}
 	if Elapsed(asked, time.Now()) > confirmedFor {
 		return errOutdated
 	}
 	return nil
+}
+
+// Together calls functions at the same time, so that several reads take as long as one. It returns
+// the error of the first that has one.
+func Together(all ...func() error) error {
+	var running sync.WaitGroup
+	failed := make([]error, len(all))
+	for i, each := range all {
+		running.Go(func() { failed[i] = each() })
+	}
+	running.Wait()
+	return cmp.Or(failed...)
 }
 
 // AwaitConfirmed is Confirm that tries again while the servers do not answer in time.

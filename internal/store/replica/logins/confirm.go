@@ -18,7 +18,13 @@ func (t *Store) confirm(ctx context.Context, by principal.Caller) error {
 	if _, _, token := t.parseSubject(subject); !token {
 		return nil
 	}
-	m, ok, err := t.table.Latest(ctx, subject)
+	var m conn.Message
+	var ok, begun bool
+	var now loginGeneration
+	err := conn.Together(
+		func() (err error) { m, ok, err = t.table.Latest(ctx, subject); return err },
+		func() (err error) { now, _, begun, err = t.readGeneration(ctx); return err },
+	)
 	if err != nil {
 		return err
 	}
@@ -41,18 +47,10 @@ func (t *Store) confirm(ctx context.Context, by principal.Caller) error {
 	if !time.Now().Before(tok.Expires) {
 		return errTokenEnded()
 	}
-	return t.confirmGeneration(ctx, tok)
-}
-
-// confirmGeneration refuses a token of a generation that has ended.
-func (t *Store) confirmGeneration(ctx context.Context, tok oauth.Token) error {
-	e, _, ok, err := t.readGeneration(ctx)
 	switch {
-	case err != nil:
-		return err
-	case !ok || e.Number < t.knownNumber():
+	case !begun || now.Number < t.knownNumber():
 		return conn.ErrConflict // restarted servers, or a replay that is being replaced
-	case tok.Generation != e.Key.Generation():
+	case tok.Generation != now.Key.Generation():
 		return errTokenEnded()
 	}
 	return nil

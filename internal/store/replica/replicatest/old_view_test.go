@@ -13,6 +13,7 @@ import (
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
+	"candela/internal/store/replica/orders"
 	"candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/desk"
@@ -183,12 +184,32 @@ func TestOldView_AnswersThatCameLateDoNotCount(t *testing.T) {
 	c, asked := replicatest.Connect(t, replicatest.Servers(), replicatest.NewPrefix()), 0
 	c.AddCheck(func(context.Context, principal.Caller) error {
 		if asked++; asked == 1 {
-			time.Sleep(600 * time.Millisecond) // as a process that is stopped
+			time.Sleep(1500 * time.Millisecond) // as a process that is stopped
 		}
 		return nil
 	})
 	if err := c.AwaitConfirmed(t.Context(), replicatest.Ann()); err != nil || asked < 2 {
 		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// Servers that are far away, or a busy machine, need a part of a second for each answer. A login is
+// confirmed nevertheless: all questions are asked at once. One after the other, the first answer did not
+// count any more when the last came, and no order was ever sent.
+func TestOldView_SlowAnswersCount(t *testing.T) {
+	t.Parallel()
+	prefix, now := replicatest.NewPrefix(), time.Now()
+	proxy := replicatest.NewProxy(t, replicatest.Servers())
+	one := openOld(t, replicatest.ConnectAt(t, proxy.URL, prefix))
+	account, err := orders.Open(t.Context(), one.Conn, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := principal.Caller{Subject: "ann", Key: replicatest.IssueToken(t, one.logins, "far", now).Hash.Hex()}
+	proxy.Delay(400 * time.Millisecond)
+	began := time.Now()
+	if err := account.Confirm(t.Context(), by); err != nil {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
 

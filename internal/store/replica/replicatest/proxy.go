@@ -1,23 +1,32 @@
 package replicatest
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candela/internal/store/replica/natstest"
 )
 
-// Proxy forwards a connection to the servers and can cut it.
+// Proxy forwards a connection to the servers and can cut it, or delay the replies.
 type Proxy struct {
 	URL string
 
 	mu    sync.Mutex
 	armed int // replies until the cut; 0 for none
 	over  bool
+	delay time.Duration // of every reply
+}
+
+// reply is what a server sent, and when the client gets it.
+type reply struct {
+	data []byte
+	at   time.Time
 }
 
 // NewProxy starts a proxy to the servers. It ends with the test.
@@ -50,17 +59,36 @@ func NewProxy(t *testing.T, to *natstest.Cluster) *Proxy {
 
 // answer forwards the server's replies.
 func (l *Proxy) answer(client, upstream net.Conn) {
-	defer func() { _, _ = client.Close(), upstream.Close() }()
+	defer func() { _ = upstream.Close() }()
+	replies := make(chan reply, 1024)
+	defer close(replies)
+	go func() {
+		defer func() { _ = client.Close() }()
+		for r := range replies {
+			<-time.After(time.Until(r.at))
+			if _, err := client.Write(r.data); err != nil {
+				_ = upstream.Close()
+			}
+		}
+	}()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := upstream.Read(buffer)
 		if err != nil || l.cutsAt(buffer[:n]) {
 			return
 		}
-		if _, err := client.Write(buffer[:n]); err != nil {
-			return
-		}
+		l.mu.Lock()
+		at := time.Now().Add(l.delay)
+		l.mu.Unlock()
+		replies <- reply{bytes.Clone(buffer[:n]), at}
 	}
+}
+
+// Delay lets the client get every later reply that much later than the server sent it.
+func (l *Proxy) Delay(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = by
 }
 
 // cutsAt reports whether a reply cuts the connection.
