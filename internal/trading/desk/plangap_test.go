@@ -68,11 +68,15 @@ func (s *planSequence) statedGap() decimal.Decimal {
 // measure returns what holds, after a call whose requests all had answers, that it left the position
 // without a stop at the venue for no longer than it says.
 func (s *planSequence) measure() func(order.Placed) {
-	before, failures, from := len(s.gaps()), s.failures(), time.Now()
+	all, failures, from := s.gaps(), s.failures(), time.Now()
+	before := len(all)
+	if before > 0 && all[before-1].To.IsZero() {
+		return func(order.Placed) {} // it had none already
+	}
 	return func(p order.Placed) {
 		s.t.Helper()
 		now := s.gaps()
-		if p.ID == "" || s.failures() != failures || s.dying || !p.ReduceOnly || before > 0 && now[before-1].To.IsZero() {
+		if p.ID == "" || s.failures() != failures || s.dying || !p.ReduceOnly {
 			return
 		}
 		for _, g := range now[before:] {

@@ -151,9 +151,7 @@ func (m *planModel) bought(id string, quantity decimal.Decimal) {
 // sold is a fill of a sale: of a line, else of what has none, then of the oldest line.
 func (m *planModel) sold(line string, quantity decimal.Decimal) {
 	bare := m.bare()
-	if m.held = m.held.Sub(quantity); m.held.GreaterThanOrEqual(quantity.Shift(-2).Neg()) {
-		m.held = decimal.Max(m.held, decimal.Zero) // the venue may take a fee from elsewhere
-	}
+	m.held = decimal.Max(m.held.Sub(quantity), decimal.Zero) // the venue may take a fee from elsewhere
 	take := func(from *decimal.Decimal) {
 		part := decimal.Min(*from, quantity)
 		*from, quantity = from.Sub(part), quantity.Sub(part)
