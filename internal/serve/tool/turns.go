@@ -7,8 +7,10 @@ import (
 	"candela/internal/kit/budget"
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/shutdown"
 	"candela/lib/backtest"
 	"candela/lib/chart"
+	"candela/lib/fault"
 )
 
 // slots limits concurrent computations and pictures: enough to keep the processors busy,
@@ -69,19 +71,33 @@ func (c *charts) draw(ctx context.Context, caller principal.Caller, spec *chart.
 // everything else.
 func LongSlots() int { return max(1, slots()/2) }
 
+// stopping is the error of work that ends because the program does.
+func stopping() error {
+	return &fault.Error{Kind: fault.Unavailable, Code: "stopping", Message: "candela is shutting down; try again in a moment", Retryable: true}
+}
+
 // inBackground runs long work when the caller gets a slot. Others get the slot whenever the work
-// pauses, and charts do not need one of these.
+// pauses, and charts do not need one of these. The work ends when the program begins to stop, which would
+// otherwise wait for it.
 func (c *charts) inBackground(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(shutdown.Context(ctx), func() { end(stopping()) })()
 	held, done, err := c.behind.Hold(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
-		return err
+		return context.Cause(ctx)
 	}
 	defer done()
 	held = backtest.WithPause(held, fair.Pause)
 	if c.apart == nil {
-		return work(held)
+		err = work(held)
+	} else {
+		err = c.apart(func() error { return work(held) })
 	}
-	return c.apart(func() error { return work(held) })
+	if err == nil && held.Err() != nil { // a script that was ended is no answer
+		err = context.Cause(held)
+	}
+	return err
 }
 
 // script begins the scripts of long work: what they hold counts with that of all others. It is nil for

@@ -85,7 +85,7 @@ func (s *site) elemOf() *check.Type {
 	if len(s.call.Elems) > 0 {
 		return s.call.Elems[0]
 	}
-	return &check.Type{Kind: check.Float}
+	return s.h.m.types.plain(check.Float)
 }
 
 // arrayFunction are the functions on arrays that read and change them.
@@ -316,7 +316,7 @@ func sortIndices(s *site, a []float64) float64 {
 		sign = -1
 	}
 	slices.SortStableFunc(out, func(i, j float64) int { return sign * compare(v[int(i)], v[int(j)]) })
-	return s.h.newArray(&check.Type{Kind: check.Int}, out)
+	return s.h.newArray(s.h.m.types.plain(check.Int), out)
 }
 
 // find looks for a value.

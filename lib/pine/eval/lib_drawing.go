@@ -334,6 +334,6 @@ func (c *compiler) allDrawings(e *check.BuiltinVar) num {
 	h, m := &c.m.heap, c.m
 	return func() float64 {
 		m.spend(m.place, 1+len(h.lists[listOf(kind)])/readAStep)
-		return h.newArray(&check.Type{Kind: kind}, slices.Clone(h.lists[listOf(kind)]))
+		return h.newArray(h.m.types.plain(kind), slices.Clone(h.lists[listOf(kind)]))
 	}
 }

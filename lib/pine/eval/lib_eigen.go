@@ -26,7 +26,7 @@ func matrixEigenvalues(s *site, a []float64) float64 {
 	for i := range pairs {
 		out[i] = pairs[i].value
 	}
-	return s.h.newArray(&check.Type{Kind: check.Float}, out)
+	return s.h.newArray(s.h.m.types.plain(check.Float), out)
 }
 
 // matrixEigenvectors is matrix.eigenvectors: a column of length 1 for each eigenvalue, na
@@ -43,7 +43,7 @@ func matrixEigenvectors(s *site, a []float64) float64 {
 			}
 		}
 	}
-	return s.newMatrix(&check.Type{Kind: check.Float}, n, n, out)
+	return s.newMatrix(s.h.m.types.plain(check.Float), n, n, out)
 }
 
 // eigenMatrix returns a square matrix without na.

@@ -83,7 +83,7 @@ func stringPart(name string) function {
 				s.pay(1)
 				out = append(out, s.h.newText(strings.Clone(part)))
 			}
-			return s.h.newArray(&check.Type{Kind: check.String}, out)
+			return s.h.newArray(s.h.m.types.plain(check.String), out)
 		})
 	case "repeat":
 		return priced(flat(1), func(s *site, a []float64) float64 {

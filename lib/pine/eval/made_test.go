@@ -110,3 +110,18 @@ func liveBytes() int64 {
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
+
+// TestMade_SmallArraysKeepTheirBudget holds that what belongs to each array counts as held, however small it is.
+func TestMade_SmallArraysKeepTheirBudget(t *testing.T) { //nolint:paralleltest // it measures the process
+	limits := eval.Limits{BarSteps: 2_000_000, TotalSteps: 200_000_000, Memory: 8 << 20, Instances: 20_000, TotalTime: 20 * time.Second, Made: 1 << 30}
+	for name, call := range map[string]string{"sort_indices": "array.sort_indices(one)", "split": `array.from(array.size(str.split("a", ",")))`, "copy": "array.copy(one)"} {
+		p, found := check.Check("//@version=6\nindicator(\"x\")\ntype holder\n    array<int> a\nvar one = array.new<int>(1, 0)\nvar all = array.new<holder>()\nfor i = 0 to 2000\n    all.push(holder.new("+call+"))\nplot(all.size())\n", check.Options{})
+		if p == nil {
+			t.Fatal(found)
+		}
+		got, err := measure(p, limits)
+		if t.Logf("%s: %d KiB, %v", name, got.held>>10, err); got.held > int64(limits.Memory) || got.code != eval.CodeMemory {
+			t.Errorf("%s held %d bytes, want at most %d, until it ends for memory: %v", name, got.held, limits.Memory, err)
+		}
+	}
+}

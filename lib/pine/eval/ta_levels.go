@@ -50,7 +50,7 @@ func pivotLevels(c *compiler, call *check.Call) num {
 		if *anchored > 0 {
 			setLevels(levels, m.heap.text(kind()), from, open)
 		}
-		return m.heap.newArray(&check.Type{Kind: check.Float}, levels)
+		return m.heap.newArray(m.types.plain(check.Float), levels)
 	}
 }
 

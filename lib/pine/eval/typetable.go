@@ -33,6 +33,19 @@ func (t *typeTable) note(x *check.Type) {
 	}
 }
 
+// plain returns the type of a kind that is made of no others. Objects share it: one for each would be memory that
+// nothing counts.
+func (t *typeTable) plain(k check.Kind) *check.Type {
+	for _, x := range t.types {
+		if x.Kind == k {
+			return x
+		}
+	}
+	x := &check.Type{Kind: k}
+	t.types = append(t.types, x)
+	return x
+}
+
 // place returns the number of a type, NaN for none and -1 for an unknown one.
 func (t *typeTable) place(x *check.Type) float64 {
 	if x == nil {
