@@ -25,6 +25,9 @@ type Result struct {
 	// Anchored is the open time of the bar at which a running sum begins, 0 for values
 	// that do not depend on it. The caller that chose the bar sets it.
 	Anchored int64
+	// Until is when the last bar of another interval or symbol closed, if newer ones that the
+	// bars of the chart should know are missing; otherwise 0. The caller that read them sets it.
+	Until int64
 	// Drawn has what a script draws besides; nil for indicators of the catalogue.
 	Drawn *Drawn
 

@@ -10,6 +10,9 @@ type Present struct {
 	Against float64   // the right side; NaN for a range, a signal and a compound condition
 	At      time.Time // of the bar's close, or of the price
 
+	// Anchored is the open of the earliest bar at which a running sum begins, zero for none.
+	Anchored time.Time
+
 	// LastFired is when the condition would last have fired, zero for not since From, the
 	// close of the first bar that was evaluated.
 	LastFired time.Time

@@ -81,6 +81,11 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 		}
 		said.True, said.Value, said.Against, said.At = v.Holds, v.Value, v.Against, f.closed
 	}
+	for _, ev := range got.evaluators {
+		if at := ev.Anchored(); said.Known && at != 0 && (said.Anchored.IsZero() || at < said.Anchored.Unix()) {
+			said.Anchored = time.Unix(at, 0).UTC()
+		}
+	}
 	return said
 }
 

@@ -89,6 +89,15 @@ func (s *Evaluator) giveBack() {
 // Name returns the name of the indicator.
 func (s *Evaluator) Name() string { return s.selection.Def.Name }
 
+// Anchored returns the open time of the bar at which a running sum begins, 0 for values that do not
+// depend on it.
+func (s *Evaluator) Anchored() int64 {
+	if sums, ok := s.selection.Instance.(ta.Summing); ok && sums.Sums() {
+		return s.began.Time
+	}
+	return 0
+}
+
 // Depth returns the number of bars that the newest value depends on.
 func (s *Evaluator) Depth() int { return s.history.Len() }
 

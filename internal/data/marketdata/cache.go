@@ -53,6 +53,7 @@ type cachedSeries struct {
 	name      string // the symbol as the provider spells it
 	synthetic bool
 
+	version   string // of the provider's files
 	interval  market.Interval
 	end       int64
 	builtFrom market.Interval
@@ -107,9 +108,18 @@ func (h *cachedSeries) canServeStale(r Request, err error) bool {
 	}
 	n := h.closed.Len()
 	if r.End != 0 {
-		n = h.closed.Search(r.End)
+		n = h.closedBy(&h.closed, r.End)
 	}
 	return n >= r.Bars || h.reachesStart && n > 0
+}
+
+// closedBy returns how many of the bars had closed at a time.
+func (h *cachedSeries) closedBy(bars *market.Bars, at int64) int {
+	n := bars.Search(at)
+	for n > 0 && h.calendar.CloseOf(h.interval, bars.T[n-1]) > at {
+		n--
+	}
+	return n
 }
 
 // newest returns the last want bars with the forming one. After a failure, a forming bar
@@ -148,13 +158,16 @@ func (j *withForming) tail(h *cachedSeries, want int) market.Bars {
 
 // read updates a series. A failure is cached and not returned, so that the next requests
 // do not query the venue at once.
-func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request) (readResult, error) {
+func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, r Request, version string) (readResult, error) {
 	old, _ := s.bars.Get(key)
 	if old == nil {
 		old = &cachedSeries{interval: r.Interval, end: r.End}
 	}
 	next := *old
-	next.failed, next.withForming = nil, new(withForming)
+	if old.version != version { // nothing of the old files goes on
+		next = cachedSeries{interval: r.Interval, end: r.End}
+	}
+	next.failed, next.withForming, next.version = nil, new(withForming), version
 	err := s.update(ctx, p, &next, r)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -162,6 +175,7 @@ func (s *Service) read(ctx context.Context, p provider.Provider, key seriesKey, 
 		}
 		s.cfg.Log.WarnContext(ctx, "bar read failed", "provider", key.provider, "symbol", key.symbol, "interval", key.interval.String(), "error", err)
 		next = *old
+		next.version = version
 		next.failed, next.retry = err, s.cfg.Now().Add(s.pause(err))
 	}
 	cost := overhead + cap(next.closed.T)

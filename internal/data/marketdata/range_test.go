@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestBars_OfThePast asks for bars before random times, and compares them with those that
-// one request for everything returns.
+// TestBars_OfThePast asks for bars that had closed at random times, and compares them with those
+// that one request for everything returns.
 func TestBars_OfThePast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,10 @@ func TestBars_OfThePast(t *testing.T) {
 		for range 300 {
 			r := btc(1+random.IntN(2500), random.IntN(2500))
 			r.End = between(all.T[6000], all.T[all.Len()-1]+900)
-			end := all.Search(r.End)
+			end := all.Search(r.End - 300 + 1) // those that had closed
+			if ahead := r.End > time.Now().Unix(); ahead {
+				end = all.Len()
+			}
 			if random.IntN(2) == 0 {
 				r.Start = between(all.T[5000], r.End)
 			}
@@ -39,8 +42,15 @@ func TestBars_OfThePast(t *testing.T) {
 			if first := all.Search(r.Start); r.Start != 0 && r.Bars >= end-first && len(got) < end-first+r.Warmup {
 				t.Fatalf("%d bars, want the %d since the start and %d before them", len(got), end-first, r.Warmup)
 			}
-			if now := time.Now().Unix(); set.Forming != (r.End > now || end == all.Len()) {
+			if now := time.Now().Unix(); set.Forming != (r.End > now) {
 				t.Fatalf("forming %v with the end %d, at %d", set.Forming, r.End, now)
+			}
+			var cut int64
+			if inside := end < all.Len() && all.T[end] < r.End; inside {
+				cut = all.T[end]
+			}
+			if set.Cut != cut {
+				t.Fatalf("the bar %d is cut with the end %d, want %d", set.Cut, r.End, cut)
 			}
 		}
 	})
@@ -69,8 +79,8 @@ func TestBars_OfThePastAreKept(t *testing.T) {
 		for i := range int64(100) {
 			near := past
 			near.End = base + 1 + i*step/100
-			if set, err := s.Bars(t.Context(), near); err != nil || set.Bars.Len() != 150 || set.Bars.T[149] >= near.End || set.Bars.T[149] < near.End-300 {
-				t.Fatalf("%d bars up to %d, want 150 before %d; %v", set.Bars.Len(), set.Bars.T[set.Bars.Len()-1], near.End, err)
+			if set, err := s.Bars(t.Context(), near); err != nil || set.Bars.Len() != 150 || set.Bars.T[149]+300 > near.End || set.Bars.T[149] < near.End-600 {
+				t.Fatalf("%d bars up to %d, want 150 that had closed at %d; %v", set.Bars.Len(), set.Bars.T[set.Bars.Len()-1], near.End, err)
 			}
 		}
 		if n := len(v.calls()); n > 2 {

@@ -58,8 +58,8 @@ type Request struct {
 	Interval market.Interval
 	Bars     int // to show; at least 1
 	Warmup   int // before them, so that recursive values are stable
-	// Unix seconds; 0 means none. Bars that open at End or later are left out. Start only
-	// bounds how many bars are read: the caller cuts those that open before it.
+	// Unix seconds; 0 means none. Bars that had not closed at End are left out, so that nothing
+	// after it is known. Start only bounds how many bars are read: the caller cuts those that open before it.
 	Start, End int64
 	Series     []market.SeriesName
 	// Background is set for reads that can wait: they leave half of the venue's limit to
@@ -96,7 +96,11 @@ const endStep = 64
 // bars, or none if that lies ahead.
 func (r Request) stepped(now int64) Request {
 	more := endStep + 2 // bars that open between the two ends; months differ in length
-	if r.End == 0 || r.total()+more > maxBarsPerRequest {
+	switch {
+	case r.End == 0:
+		return r
+	case r.total()+more > maxBarsPerRequest:
+		r.Warmup += min(1, maxBarsPerRequest-r.total()) // the bar that has not closed is left out
 		return r
 	}
 	step := endStep * r.Interval.Seconds()
@@ -125,6 +129,7 @@ type BarSet struct {
 	Bars       market.Bars
 	Calendar   market.Calendar
 	Forming    bool      // the last bar has not closed
+	Cut        int64     // open time of the bar in which the end of the request lies, which is left out; 0 for none
 	AsOf       time.Time // when the newest bar was read
 	// Stale means that the venue does not respond: the bars are those of AsOf, perhaps
 	// with fewer warm-up bars than requested.
@@ -281,9 +286,13 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 	}
 	read := r.stepped(s.cfg.Now().Unix())
 	key := seriesKey{p.Name(), instrument.Name, r.Interval, read.End}
+	version := ""
+	if files, ok := p.(provider.Versioned); ok {
+		version = files.Version(instrument)
+	}
 	for {
 		have, _ := s.bars.Get(key)
-		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) {
+		if have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) && have.version == version {
 			return s.answer(ctx, p, have, r, read.total(), instrument)
 		}
 		if patient, ok := s.patient.Load(key); ok && !r.Background {
@@ -293,10 +302,10 @@ func (s *Service) fetch(ctx context.Context, p provider.Provider, r Request) (Ba
 			ctx, cancel := s.bounded(ctx, key, r.Background)
 			defer cancel()
 			// Another read may have ended since the check above.
-			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) {
+			if have, _ := s.bars.Get(key); have.isFresh(read.total(), s.cfg.Now(), s.cfg.MaxAge, r.Closed) && have.version == version {
 				return readResult{have, read.total()}, nil
 			}
-			return s.read(ctx, p, key, read)
+			return s.read(ctx, p, key, read, version)
 		})
 		switch {
 		case err != nil:
@@ -315,8 +324,13 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 		return BarSet{}, s.router.explainFailure(ctx, p.Name(), r, err)
 	}
 	bars, running := h.newest(read, s.cfg.Now())
-	if n := bars.Search(r.End); r.End != 0 && n < bars.Len() {
-		bars, running = bars.Slice(0, n), false
+	var cut int64
+	if r.End != 0 {
+		n := h.closedBy(&bars, r.End)
+		if n < bars.Len() && bars.T[n] < r.End {
+			cut = bars.T[n]
+		}
+		bars, running = bars.Slice(0, n), running && n == bars.Len()
 	}
 	bars = bars.Tail(r.total())
 	if bars.Len() == 0 {
@@ -327,7 +341,7 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	}
 	set := BarSet{
 		Symbol: r.Symbol, Instrument: instrument, Provider: p.Name(), Bars: bars, Calendar: h.calendar,
-		Forming: running, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.builtFrom, Synthetic: h.synthetic,
+		Forming: running, Cut: cut, AsOf: h.readAt, Stale: h.failed != nil, BuiltFrom: h.builtFrom, Synthetic: h.synthetic,
 	}
 	if h.synthetic {
 		set.Symbol = market.Symbol{Name: h.name}

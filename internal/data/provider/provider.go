@@ -60,6 +60,13 @@ type Streamer interface {
 // Change alters the subscriptions of a stream: Drop goes first.
 type Change struct{ Add, Drop []Sub }
 
+// Versioned is a Provider whose bars may be replaced at any time: those of files.
+type Versioned interface {
+	// Version differs from what it was once the bars of a symbol are others. It is asked before
+	// each answer, so it takes no longer than to look at the time of a file.
+	Version(s market.Symbol) string
+}
+
 // Caps says what a provider can do.
 type Caps struct {
 	Intervals []market.Interval // ascending; what Bars accepts

@@ -27,8 +27,9 @@ type Provenance struct {
 	Provider      string
 	AsOf          time.Time // when the newest bar was read; zero for sample data
 	LastBarClosed bool
-	Stale         bool // older bars, because the provider did not answer
-	WarmupOK      bool // every indicator had the history it needs
+	Cut           int64 // open time of the bar in which the end of the request lies, which is left out; 0 for none
+	Stale         bool  // older bars, because the provider did not answer
+	WarmupOK      bool  // every indicator had the history it needs
 	// BuiltFrom is the interval that the bars were built from, if the venue lacks
 	// theirs; Holes counts the missing bars of it, or else of their own interval, among
 	// those shown.

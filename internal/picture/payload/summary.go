@@ -73,6 +73,8 @@ func AppendAbout(dst []byte, c *Chart) []byte {
 	return e.b
 }
 
+func unixText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
+
 func (e *encoder) head(c *Chart) {
 	e.text("symbol", c.Symbol)
 	e.text("interval", c.Interval.String())
@@ -84,6 +86,9 @@ func (e *encoder) head(c *Chart) {
 		e.text("as_of", c.AsOf.UTC().Format(time.RFC3339))
 	}
 	e.flag("last_bar_closed", c.LastBarClosed)
+	if c.Cut != 0 {
+		e.text("cut_bar", unixText(c.Cut))
+	}
 	e.flag("stale", c.Stale)
 	e.flag("warmup_ok", c.WarmupOK)
 	if c.BuiltFrom.Valid() {
@@ -150,7 +155,10 @@ func (e *encoder) about(c *Chart, r *ta.Result) {
 	e.text("label", r.Label)
 	e.flag("is_overlay", r.Overlay)
 	if r.Anchored != 0 && !c.sample() {
-		e.text("anchored_at", time.Unix(r.Anchored, 0).UTC().Format(time.RFC3339))
+		e.text("anchored_at", unixText(r.Anchored))
+	}
+	if r.Until != 0 {
+		e.text("data_until", unixText(r.Until))
 	}
 	if r.Overlay {
 		return

@@ -67,7 +67,10 @@ type Answer struct {
 	Forward []Forward
 	Adverse float64 // median of the worst price within 20 bars of a firing, percent
 	Favour  float64 // median of the best
-	WarmUp  bool    // the indicators had all the bars they need
+	// Anchored is the open time of the earliest bar at which a running sum of the condition begins
+	// at the last bar, 0 for none.
+	Anchored int64
+	WarmUp   bool // the indicators had all the bars they need
 }
 
 // Ask evaluates an alert over a history.
@@ -115,6 +118,7 @@ func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars)
 			a.Firings = append(a.Firings, Firing{i, bars.T[i], bars.C[i]})
 		}
 	}
+	a.Anchored = c.Anchored()
 	return nil
 }
 

@@ -82,6 +82,17 @@ func (s *Shared) Add(bars *market.Bars) {
 	}
 }
 
+// Anchored returns the open time of the earliest bar at which a running sum of the condition
+// begins, as of the last call of Last; 0 if there is none.
+func (c *Condition) Anchored() (earliest int64) {
+	for _, i := range c.indicators {
+		if at := i.Anchored(); at != 0 && (earliest == 0 || at < earliest) {
+			earliest = at
+		}
+	}
+	return earliest
+}
+
 // Where says of which instrument the bars are, and in which work they are evaluated.
 type Where struct {
 	Calendar market.Calendar

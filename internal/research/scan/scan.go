@@ -117,7 +117,9 @@ type Row struct {
 	Meets  bool
 	Ago    int       // bars since the newest bar at which the condition holds
 	Values []float64 // of the columns at the newest closed bar
-	Short  bool      // it has fewer bars than the indicators need: values may be rough
+	// Anchored is the open time of the earliest bar at which a running sum begins, 0 for none.
+	Anchored int64
+	Short    bool // it has fewer bars than the indicators need: values may be rough
 }
 
 // Look evaluates the question over the closed bars of a symbol, of which there is at least
@@ -137,25 +139,33 @@ func (q *Question) Look(bars *market.Bars, w replay.Where) (Row, error) {
 				return row, err
 			}
 		}
+		row.anchor(c)
 	}
 	if !row.Meets {
 		return row, nil
 	}
 	for _, column := range q.Columns {
-		value, err := q.value(bars, column.Operand, w)
-		if err != nil {
+		if err := q.show(&row, bars, column.Operand, w); err != nil {
 			return row, err
 		}
-		row.Values = append(row.Values, value)
 	}
 	return row, nil
 }
 
-// value returns the value of an operand at the last of the bars.
-func (q *Question) value(bars *market.Bars, o alert.Operand, w replay.Where) (float64, error) {
+// show adds the value of an operand at the last of the bars.
+func (q *Question) show(row *Row, bars *market.Bars, o alert.Operand, w replay.Where) error {
 	c := q.replay(valueOf(o), w)
 	defer c.Close()
-	return c.Last(bars).Value, c.Failed()
+	row.Values = append(row.Values, c.Last(bars).Value)
+	row.anchor(c)
+	return c.Failed()
+}
+
+// anchor notes where the sums of a condition begin.
+func (r *Row) anchor(c *replay.Condition) {
+	if at := c.Anchored(); at != 0 && (r.Anchored == 0 || at < r.Anchored) {
+		r.Anchored = at
+	}
 }
 
 // Rank orders rows by a column, -1 for by symbol alone. Rows without a value, or with a

@@ -148,7 +148,7 @@ func wanted(q *ChartRequest) marketdata.Request {
 func provenance(set *marketdata.BarSet) payload.Provenance {
 	p := payload.Provenance{
 		Source: payload.Fetch, Provider: set.Provider, AsOf: set.AsOf,
-		LastBarClosed: !set.Forming, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.BuiltFrom, Calendar: set.Calendar,
+		LastBarClosed: !set.Forming, Cut: set.Cut, Stale: set.Stale, WarmupOK: true, BuiltFrom: set.BuiltFrom, Calendar: set.Calendar,
 	}
 	switch {
 	case set.Synthetic:
@@ -240,6 +240,7 @@ func compute(s *ta.Selection, env ta.Env, all *chartBars, shown int, memory *ta.
 	if sum {
 		result.Anchored = bars.T[0]
 	}
+	result.Until = all.wanted.until(s, env, &bars)
 	return result, total >= shown+stable && otherWarm
 }
 
@@ -316,7 +317,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
 		a.Range.startArg("Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
-		a.Range.endArg("Newest bar; a date includes its day. Default: now."),
+		a.Range.endArg("Bars closed by then; a date includes its day. Default: now."),
 		compareArg(&a.Compare, "Other symbols, drawn as percent lines."),
 		drawingsArg(&a.drawings, "level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
 		intArg("width", &a.width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down above 1568."),

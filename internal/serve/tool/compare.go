@@ -80,16 +80,29 @@ func readCompared(ctx context.Context, source BarSource, q *ChartRequest, main *
 // reach back to it.
 func readBack(ctx context.Context, source BarSource, r marketdata.Request, from int64) (marketdata.BarSet, error) {
 	set, err := source.Bars(ctx, r)
-	if err != nil || set.Bars.T[0] <= from || set.Bars.Len() < r.Bars {
+	if err != nil {
 		return set, err
 	}
-	newest := set.Bars.T[set.Bars.Len()-1]
-	need := set.Calendar.Count(r.Interval, market.Span{Open: from, Close: newest + 1}) + 1
-	if r.Bars = max(need, r.Bars+1); r.Bars > maxComparedBars {
+	need := reaching(&set, r, from)
+	switch {
+	case need == 0:
+		return set, nil
+	case need > maxComparedBars:
 		return set, fault.Field("compare", r.Symbol.String(),
 			fmt.Sprintf("fewer bars or a longer interval: it has %d %s bars in the time of the chart, and %d can be compared", need, r.Interval, maxComparedBars))
 	}
+	r.Bars = need
 	return source.Bars(ctx, r)
+}
+
+// reaching returns how many bars must be read to reach back to the time from, 0 if those of the set
+// do, or if there are no more.
+func reaching(set *marketdata.BarSet, r marketdata.Request, from int64) int {
+	n := set.Bars.Len()
+	if n < r.Bars || n == 0 || set.Bars.T[0] <= from {
+		return 0
+	}
+	return max(set.Calendar.Count(r.Interval, market.Span{Open: from, Close: set.Bars.T[n-1] + 1})+1, r.Bars+1)
 }
 
 // comparedError says which of the symbols an error is about.

@@ -33,7 +33,10 @@ A tool that fails returns ` + "`isError: true`" + ` and one JSON object; its [co
 - A signal has two bars. ` + "`x`" + ` and ` + "`t`" + ` are the bar it is drawn at; ` + "`confirmed_x`" + ` and ` + "`confirmed_t`" + ` are the bar whose close confirmed it,
   which is later for divergences (two or five bars) and for ` + "`kalman_volume`" + `. Alerts fire at that close. Test a strategy on
   ` + "`confirmed_x`" + `: at ` + "`x`" + ` the signal was not known yet. While ` + "`last_bar_closed`" + ` is false, a signal of the last bar may disappear.
-- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, ` + "`anchored_at`" + `; their level depends on it.
+- ` + "`obv`" + ` and ` + "`ad`" + ` are sums from the first bar shown, ` + "`anchored_at`" + `; their level depends on it. In
+  scans, alerts and tests of alerts a sum begins earlier, so that it does not depend on what is shown: compare levels only with the same ` + "`anchored_at`" + `.
+- ` + "`end`" + ` and ` + "`to`" + ` leave out the bar in which they lie (` + "`cut_bar`" + `): only bars that had closed by then are known.
+- ` + "`data_until`" + ` of an indicator is when the last bar closed of another interval or symbol that it reads, if newer ones are missing.
 - A series that is too large is cut at its beginning (` + "`truncated`, `bars_omitted`" + `). Results over all requested bars, such as volume
   profiles, then have ` + "`covers_omitted_bars`" + `: request fewer bars to get them for the returned ones.
 - ` + "`_meta`" + ` of a chart's image has the head of a summary (symbol, interval, source, provider, as_of, stale, calendar), the number of

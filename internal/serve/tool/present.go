@@ -17,6 +17,7 @@ type presentJSON struct {
 		Value   json.RawMessage `json:"value,omitempty"`
 		Against json.RawMessage `json:"against,omitempty"`
 		At      string          `json:"at,omitempty"`
+		Anchor  string          `json:"anchored_at,omitempty"`
 	} `json:"now"`
 	LastFired *string `json:"last_would_have_fired"`
 	Since     string  `json:"evaluated_from,omitempty"`
@@ -29,7 +30,7 @@ func toPresentJSON(p *alert.Present) presentJSON {
 	}
 	r.Now.True = &p.True
 	r.Now.Value, r.Now.Against = numberJSON(p.Value), numberJSON(p.Against)
-	for dst, at := range map[*string]time.Time{&r.Now.At: p.At, &r.Since: p.From} {
+	for dst, at := range map[*string]time.Time{&r.Now.At: p.At, &r.Now.Anchor: p.Anchored, &r.Since: p.From} {
 		if !at.IsZero() {
 			*dst = formatTime(at)
 		}

@@ -40,7 +40,7 @@ type span struct {
 func (s *span) args() args {
 	return args{
 		intArg("bars", &s.bars, leastPast, mostPast, "Closed bars; with from, all of them from there on."),
-		momentArg("from", &s.time.Start, 0, "First bar, as a date or a time."), momentArg("to", &s.time.End, 1, "Last bar. Default: the newest."),
+		momentArg("from", &s.time.Start, 0, "First bar, as a date or a time."), momentArg("to", &s.time.End, 1, "Only bars closed by then. Default: the newest."),
 	}
 }
 
@@ -85,6 +85,7 @@ type dataJSON struct {
 	To        string `json:"to"`
 	Venue     string `json:"venue"`
 	Holes     int    `json:"holes"`
+	CutBar    string `json:"cut_bar,omitempty"` // in which to lies; it is left out
 	BuiltFrom string `json:"built_from,omitempty"`
 	Magnified string `json:"magnified,omitempty"` // how many bars have shorter ones
 	Sample    bool   `json:"sample,omitempty"`
@@ -96,6 +97,9 @@ func (p *past) json(i market.Interval) dataJSON {
 	d := dataJSON{
 		Bars: shown.Len(), From: unixText(shown.T[0]), To: unixText(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
 		Holes: holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
+	}
+	if p.Cut != 0 {
+		d.CutBar = unixText(p.Cut)
 	}
 	if p.BuiltFrom.Valid() {
 		d.BuiltFrom = p.BuiltFrom.String()

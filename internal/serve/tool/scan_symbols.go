@@ -296,6 +296,7 @@ type scanRowJSON struct {
 	Close  figure            `json:"close"`
 	Ago    *int              `json:"bars_ago,omitempty"`
 	Values map[string]figure `json:"values,omitempty"`
+	Anchor string            `json:"anchored_at,omitempty"`
 	Short  bool              `json:"short_history,omitempty"`
 }
 
@@ -341,6 +342,9 @@ func (r *scanArgs) json(found *scanned) scanJSON {
 		shown := scanRowJSON{Symbol: row.Symbol, Time: unixText(row.Time), Close: figure(row.Close), Short: row.Short}
 		if r.Condition != nil && r.Within > 1 {
 			shown.Ago = new(row.Ago)
+		}
+		if row.Anchored != 0 {
+			shown.Anchor = unixText(row.Anchored)
 		}
 		for i, v := range row.Values {
 			if shown.Values == nil {

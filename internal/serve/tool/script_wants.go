@@ -12,9 +12,9 @@ import (
 	"candela/lib/ta"
 )
 
-// maxInner bounds the bars of a shorter interval that a script reads. Bars of the chart
-// before them have none inside.
-const maxInner = 15_000
+// maxRequested bounds the bars of another symbol or a shorter interval that a script reads: the
+// newest of them. Bars of the chart before them know none.
+const maxRequested = 15_000
 
 // readScriptWants reads the bars that a script requests. What cannot be read is an error of
 // the script.
@@ -59,9 +59,13 @@ func (own *requestedFrom) read(ctx context.Context, source BarSource, symbol mar
 	}
 	from, last := own.Bars.T[0], own.Bars.T[own.Bars.Len()-1]
 	if interval == own.interval {
-		return readBack(ctx, source, r, from)
+		set, err := source.Bars(ctx, r)
+		if r.Bars = min(reaching(&set, r, from), maxRequested); err != nil || r.Bars == 0 {
+			return set, err
+		}
+		return source.Bars(ctx, r)
 	}
-	r.Bars = min(own.Calendar.Count(interval, market.Span{Open: from, Close: last + own.interval.Seconds()})+2, maxInner)
+	r.Bars = min(own.Calendar.Count(interval, market.Span{Open: from, Close: last + own.interval.Seconds()})+2, maxRequested)
 	return source.Bars(ctx, r)
 }
 

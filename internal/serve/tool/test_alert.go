@@ -160,6 +160,7 @@ type alertAnswerJSON struct {
 	Adverse  figure         `json:"worst_20_pct"`
 	Favour   figure         `json:"best_20_pct"`
 	Reading  string         `json:"reading"`
+	Anchored string         `json:"anchored_at,omitempty"`
 	WarmupOK bool           `json:"warmup_ok"`
 	Data     dataJSON       `json:"data"`
 	Seed     int            `json:"seed"`
@@ -175,6 +176,9 @@ func alertTestJSON(r *alertTestArgs, i market.Interval, p *past, a *firings.Answ
 		Symbol: p.Symbol.String(), Interval: i.String(), Describe: describe, Firings: len(a.Firings), PerMonth: map[string]int{},
 		Last: []firingJSON{}, Adverse: figure(a.Adverse), Favour: figure(a.Favour), Reading: a.Reading(), WarmupOK: a.WarmUp,
 		Data: p.json(i), Seed: r.seed,
+	}
+	if a.Anchored != 0 {
+		out.Anchored = unixText(a.Anchored)
 	}
 	for k, f := range a.Firings {
 		at := time.Unix(f.Time, 0).UTC()

@@ -159,3 +159,24 @@ func (w wantedBars) of(s *ta.Selection, chart market.Interval) (map[ta.Want]*ta.
 	}
 	return others, warm
 }
+
+// until returns when the last bar closed that an indicator reads of another interval or symbol,
+// if bars of the chart lie in a later one that has closed and is missing; otherwise 0.
+func (w wantedBars) until(s *ta.Selection, env ta.Env, chart *market.Bars) (earliest int64) {
+	newest := env.Calendar.CloseOf(env.Interval, chart.T[chart.Len()-1])
+	for _, want := range s.Wants(env.Interval) {
+		set := w[want]
+		if set.Bars.Len() == 0 {
+			continue
+		}
+		last := set.Bars.T[set.Bars.Len()-1]
+		next := set.Calendar.Next(set.interval, last)
+		if next.Close > newest || chart.Search(next.Open) == chart.Search(next.Close) {
+			continue
+		}
+		if at := set.Calendar.CloseOf(set.interval, last); earliest == 0 || at < earliest {
+			earliest = at
+		}
+	}
+	return earliest
+}

@@ -40,7 +40,7 @@ built in: candela has its own implementation of most of its functions.
 - ` + "`lookahead_on`" + ` without ` + "`[1]`" + ` shows the bar as built so far, never the future.
 - Alerts fire when a bar closes, whatever the frequency says.
 - Requests of other symbols and of shorter intervals work in charts and back-tests, where candela has bars of them: at most 8 for a chart,
-  15,000 bars of a shorter interval each. Alerts have the bars of their own symbol only and refuse such a script.
+  15,000 bars of another symbol or a shorter interval each, the newest. Alerts have the bars of their own symbol only and refuse such a script.
 - ` + "`" + `matrix.eigenvalues` + "`" + ` gives the largest first, of complex ones the real part; their eigenvectors are na.
 
 ## Public scripts

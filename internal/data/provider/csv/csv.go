@@ -25,6 +25,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"candela/internal/data/provider"
@@ -93,6 +94,29 @@ func (p *Provider) Canonical(ctx context.Context, s market.Symbol) (market.Symbo
 		return s, err
 	}
 	return market.Symbol{Venue: name, Name: spelled}, nil
+}
+
+// Version names the files of a symbol with their times and sizes. While a file is so new that a
+// second change could have the same time, each answer is another one.
+func (p *Provider) Version(s market.Symbol) string {
+	all, err := p.folder.list(p.root)
+	if err != nil {
+		return "" // a read reports it
+	}
+	spelled, _ := all.spelled(s.Name)
+	var b strings.Builder
+	for _, i := range slices.Sorted(maps.Keys(all[spelled])) {
+		info, err := p.root.Stat(all[spelled][i])
+		if err != nil {
+			continue
+		}
+		at := info.ModTime()
+		if !settled(info) {
+			at = time.Now()
+		}
+		fmt.Fprintf(&b, "%s %d %d;", i, at.UnixNano(), info.Size())
+	}
+	return b.String()
 }
 
 // Loaded lists the symbols that have files.
