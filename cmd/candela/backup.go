@@ -141,9 +141,13 @@ func migrateState(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
+	table, all := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0), "Everything"
 	for _, d := range done {
-		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d existed", d.What, d.Found, d.Copied, d.Found-d.Copied)
+		fmt.Fprintf(table, "%s\t%d found\t%d copied\t%d existed", d.What, d.Found, d.Copied, d.Found-d.Copied-d.Unreadable)
+		if d.Unreadable > 0 {
+			all = "Everything else"
+			fmt.Fprintf(table, "\t%d not copied because they cannot be read; the log names them", d.Unreadable)
+		}
 		if d.Ended > 0 {
 			fmt.Fprintf(table, "\t%d ended", d.Ended)
 		}
@@ -152,7 +156,7 @@ func migrateState(ctx context.Context, in invocation) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(in.Stdout, "Everything was copied and the source was not changed. Do not run both.")
+	_, err = fmt.Fprintln(in.Stdout, all+" was copied and the source was not changed. Do not run both.")
 	return err
 }
 

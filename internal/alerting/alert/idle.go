@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -39,6 +40,12 @@ func (a *Alert) IsBroken() bool { return a.Idle != nil && a.Idle.State == Broken
 
 // IsSetAside reports whether the alert is not evaluated until its owner resumes it.
 func (a *Alert) IsSetAside() bool { return a.Idle != nil && a.Idle.State == SetAside }
+
+// Storable reports whether the alert can be stored elsewhere as it is. Of one that this version cannot
+// read only its whole condition is known as it was stored, not one in single fields.
+func (a *Alert) Storable() bool {
+	return !a.IsBroken() || a.Condition.Type != 0 || a.Idle.Kind != "" && json.Valid([]byte(a.Idle.Rule))
+}
 
 // Report returns the notification which says that nothing evaluates an alert any more. The alert
 // stays.

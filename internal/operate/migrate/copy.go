@@ -34,14 +34,18 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 }
 
 // alertOf returns the ID of a notification's alert, with the number of the firing if the
-// alert repeats.
+// alert repeats, and with all of a report that nothing evaluates it.
 func alertOf(e *notify.Entry) (string, error) {
 	var record struct {
-		ID   string `json:"alert_id"`
-		Fire int    `json:"fire"`
+		ID    string `json:"alert_id"`
+		Fire  int    `json:"fire"`
+		State string `json:"state"` // of an alert that stays and is not evaluated
 	}
 	if err := json.Unmarshal(e.Data, &record); err != nil || record.ID == "" {
 		return "", fmt.Errorf("notification %d names no alert: %w", e.Seq, err)
+	}
+	if record.State != "" {
+		return record.ID + " " + string(e.Data), nil
 	}
 	if record.Fire > 0 {
 		return fmt.Sprintf("%s-%d", record.ID, record.Fire), nil
@@ -302,10 +306,25 @@ func (m *migration) copyStates(ctx context.Context) error {
 	return nil
 }
 
-// copyAlerts copies the active alerts. An alert that only the destination has either ended at
-// the source or is foreign; the owner decides.
+// readAlerts reads the alerts of a side, with those whose condition this version cannot read.
+func readAlerts(ctx context.Context, s side) (all []alert.Alert, err error) {
+	for a, err := range s.Alerts(ctx) {
+		if err != nil && !a.IsBroken() {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// copyAlerts copies the active alerts, as they are: one that is set aside stays so. An alert that only
+// the destination has either ended at the source or is foreign; the owner decides.
 func (m *migration) copyAlerts(ctx context.Context) error {
-	found, err := collect(m.from.Alerts(ctx))
+	found, err := readAlerts(ctx, m.from)
+	if err != nil {
+		return err
+	}
+	known, err := readAlerts(ctx, m.to)
 	if err != nil {
 		return err
 	}
@@ -314,10 +333,7 @@ func (m *migration) copyAlerts(ctx context.Context) error {
 		active[found[i].ID] = true
 	}
 	var gone []alert.Alert
-	for a, err := range m.to.Alerts(ctx) {
-		if err != nil {
-			return err
-		}
+	for _, a := range known {
 		there[a.ID] = true
 		if !active[a.ID] {
 			gone = append(gone, a)
@@ -335,7 +351,14 @@ func (m *migration) copyAlerts(ctx context.Context) error {
 		return err
 	}
 	d.Ended = len(gone)
-	missing := slices.DeleteFunc(found, func(a alert.Alert) bool { return there[a.ID] })
+	missing := slices.DeleteFunc(found, func(a alert.Alert) bool {
+		damaged := !there[a.ID] && !a.Storable()
+		if damaged {
+			d.Unreadable++
+			m.Log.WarnContext(ctx, "alert not copied: it cannot be read", "alert", a.ID, "owner", a.Owner, "reason", a.Idle.Reason)
+		}
+		return there[a.ID] || damaged
+	})
 	for step := range slices.Chunk(missing, m.atOnce) {
 		errs := make([]error, len(step))
 		var wg sync.WaitGroup

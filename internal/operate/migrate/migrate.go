@@ -54,6 +54,8 @@ type Count struct {
 	Found  int // at the source
 	Copied int // the others were there
 	Ended  int // at the destination, because the source does not have them
+	// Unreadable ones stay at the source alone: they are damaged.
+	Unreadable int
 }
 
 // Run copies the state to the NATS servers or back. Nothing may run on either side. An

@@ -50,6 +50,9 @@ func (l *Ledger) PutAlert(ctx context.Context, by principal.Caller, a alert.Aler
 		if err != nil {
 			return err
 		}
+		if err := t.keepIdle(&a); err != nil {
+			return err
+		}
 		return t.record(by, a.Owner, alertSet, a.ID, body)
 	})
 }
@@ -205,6 +208,9 @@ func rowOf(a alert.Alert) (alertRow, error) {
 	}
 	if a.Condition.Type == alert.PriceAbove || a.Condition.Type == alert.PriceBelow {
 		row.Threshold = a.Condition.Threshold.String()
+	}
+	if a.IsBroken() && a.Condition.Type == 0 {
+		row.Type, row.Rule = a.Idle.Kind, json.RawMessage(a.Idle.Rule)
 	}
 	return row, err
 }

@@ -35,6 +35,22 @@ func (r *reported) apply(a *alert.Alert) {
 	}
 }
 
+// keepIdle stores that an alert from elsewhere is set aside, or was resumed.
+func (t *tx) keepIdle(a *alert.Alert) error {
+	r := reported{State: resumed, At: micro(a.Resumed)}
+	switch {
+	case a.IsSetAside():
+		r = reported{alert.SetAside, a.Idle.Reason, micro(a.Idle.At)}
+	case a.Resumed.IsZero():
+		return nil
+	}
+	value, err := json.Marshal(r)
+	if err == nil {
+		_, err = t.exec("INSERT INTO states (owner, name, value) VALUES (?,?,?) ON CONFLICT DO UPDATE SET value = excluded.value", a.Owner, reportName(a.ID), string(value))
+	}
+	return err
+}
+
 // reports returns what was reported, by owner and the name of the state.
 func (l *Ledger) reports(ctx context.Context) (map[principal.Owner]map[string]reported, error) {
 	found, err := byOwner[[]byte](ctx, l, "read the states of alerts", "SELECT owner, name, value FROM states WHERE name >= 'alert ' AND name < 'alert!'")

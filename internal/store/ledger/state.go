@@ -121,7 +121,7 @@ func (l *Ledger) State(ctx context.Context, owner principal.Owner, name string) 
 
 // States returns the named values of all owners, by owner and name.
 func (l *Ledger) States(ctx context.Context) (map[principal.Owner]map[string][]byte, error) {
-	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states")
+	return byOwner[[]byte](ctx, l, "read the states", "SELECT owner, name, value FROM states WHERE NOT (name >= 'alert ' AND name < 'alert!')")
 }
 
 // lastEntry finds the number of a journal's last entry.

@@ -108,10 +108,13 @@ func newAlertData(a alert.Alert) (alertData, error) {
 		Type: a.Condition.Type.String(), Threshold: a.Condition.Threshold, Indicator: a.Condition.Indicator, Signal: a.Condition.Signal,
 		Created: conn.StoredTime(a.Created), Expires: conn.StoredTime(a.Expires), Since: conn.StoredTime(a.BarOpen), Note: a.Note, Resumed: conn.StoredTime(a.Resumed),
 	}
-	if !a.Extended() {
-		return f, nil
-	}
 	rule, err := a.Rule()
+	if a.IsBroken() && a.Condition.Type == 0 {
+		rule, f.Type = a.Idle.Rule, a.Idle.Kind
+	}
+	if rule == "" {
+		return f, err
+	}
 	f.Rule, f.Kind, f.Type = json.RawMessage(rule), f.Type, alert.PriceAbove.String()
 	if a.Interval != 0 {
 		f.Type = alert.IndicatorSignal.String()

@@ -75,8 +75,11 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 		return err
 	}
 	r := alertRecord{State: active, Alert: stored, Set: conn.NewChangeInfo(rand.Text(), s.now(), by)}
-	if a.Extended() {
+	if len(stored.Rule) > 0 {
 		r.State = activeRule
+	}
+	if a.IsSetAside() {
+		r.State, r.Alert.Aside, r.Alert.Why = aside, conn.StoredTime(a.Idle.At), a.Idle.Reason
 	}
 	data, err := r.encode()
 	if err != nil {
