@@ -34,7 +34,7 @@ func TestPlan_ARefusedSwap(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		book := v.store.Book(owner)
 		lines, legs := book.Lines(v.symbol()), book.Legs(v.symbol())
-		if len(lines) != 1 || !lines[0].Protect.StopLoss.Equal(r.Protect.StopLoss) || len(legs) != 1 || !legs[0].StopPrice.Equal(r.Protect.StopLoss) || !v.works(legs[0]) {
+		if len(lines) != 1 || !lines[0].Protect.StopLoss.Equal(r.Protect.StopLoss) || len(legs) != 1 || !legs[0].StopPrice.Equal(r.Protect.StopLoss) || v.left(legs[0]).IsZero() {
 			t.Errorf("the plan is %+v, and the orders are %+v", lines, legs)
 		}
 	})

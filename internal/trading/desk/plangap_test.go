@@ -19,8 +19,8 @@ func (s *planSequence) states(stops decimal.Decimal) {
 		return // the report of a fill is on its way
 	}
 	for _, o := range s.book().Open() {
-		if o.External && o.IsStop() && s.works(o) {
-			stops = stops.Add(o.Remaining())
+		if o.External && o.IsStop() {
+			stops = stops.Add(s.left(o))
 		}
 	}
 	closes := stops.Add(s.exiting())

@@ -78,6 +78,9 @@ func (s *planSequence) book() *order.Book {
 	return s.view
 }
 
+// works reports whether the venue has an order, and it waits for no entry.
+func (s *planSequence) works(o order.Order) bool { return s.left(o).IsPositive() }
+
 // watch holds what must be true at every moment: working stops close no more than is held, and none is
 // wider than every possible plan says.
 func (s *planSequence) watch() {
@@ -93,7 +96,7 @@ func (s *planSequence) watch() {
 		if !o.IsStop() || !s.works(o) {
 			continue
 		}
-		sum = sum.Add(o.Remaining())
+		sum = sum.Add(s.left(o))
 		wider := func(m planModel) bool {
 			return slices.ContainsFunc(m.lines, func(l modelLine) bool {
 				return l.id == o.Line() && l.stop.IsPositive() && o.StopPrice.IsPositive() && o.StopPrice.LessThan(l.stop)

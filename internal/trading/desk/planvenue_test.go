@@ -44,9 +44,9 @@ type planVenue interface {
 	backUp() (restore func())  // of all that candela keeps
 	cancelThere(o order.Order) // as the owner does at the venue
 	held() decimal.Decimal
-	failures() int            // of requests, by faults
-	gaps() []fake.Gap         // in which the venue saw what is held without a stop
-	works(o order.Order) bool // the venue has the order, and it waits for no entry
+	failures() int                      // of requests, by faults
+	gaps() []fake.Gap                   // in which the venue saw what is held without a stop
+	left(o order.Order) decimal.Decimal // of an order that the venue has and that waits for no entry, else zero
 }
 
 // planPolicy lets a sequence do what it wants.
@@ -158,13 +158,13 @@ func (v planInMemory) held() decimal.Decimal {
 	return decimal.Zero
 }
 
-func (v planInMemory) works(o order.Order) bool {
+func (v planInMemory) left(o order.Order) decimal.Decimal {
 	for _, r := range v.venue.Orders() {
 		if r.ID == o.ID || r.VenueID != "" && r.VenueID == o.VenueID {
-			return r.Status == order.Accepted || r.Status == order.PartiallyFilled
+			return workingPart(r)
 		}
 	}
-	return false
+	return decimal.Zero
 }
 
 // planOnPaper is the paper account.
@@ -246,9 +246,20 @@ func (v planOnPaper) held() decimal.Decimal {
 	return decimal.Zero
 }
 
-func (v planOnPaper) works(o order.Order) bool {
+func (v planOnPaper) left(o order.Order) decimal.Decimal {
 	r, err := v.paper.Query(v.t.Context(), o.Handle())
-	return err == nil && (r.Status == order.Accepted || r.Status == order.PartiallyFilled)
+	if err != nil {
+		return decimal.Zero
+	}
+	return workingPart(r)
+}
+
+// workingPart returns what is left of an order that works.
+func workingPart(r order.Report) decimal.Decimal {
+	if r.Status != order.Accepted && r.Status != order.PartiallyFilled {
+		return decimal.Zero
+	}
+	return r.Quantity.Sub(r.Filled)
 }
 
 // planAtFake is a real broker at a fake of its venue.
@@ -362,11 +373,11 @@ func (v planAtFake) backUp() (restore func()) {
 
 func (v planAtFake) cancelThere(o order.Order) { _, _ = v.broker.Cancel(v.t.Context(), o.Handle()) }
 
-func (v planAtFake) works(o order.Order) bool {
+func (v planAtFake) left(o order.Order) decimal.Decimal {
 	for _, r := range v.f.orders() {
 		if r.ID == o.ID || r.VenueID != "" && r.VenueID == o.VenueID {
-			return r.Status == order.Accepted || r.Status == order.PartiallyFilled
+			return workingPart(r)
 		}
 	}
-	return false
+	return decimal.Zero
 }
