@@ -69,6 +69,9 @@ func TestAlertCommands_WorkWithoutAProgram(t *testing.T) {
 	if err != nil || s.Alerts != 3 || s.Broken != 1 || s.SetAside != 1 {
 		t.Errorf("status %+v, %v", s, err)
 	}
+	if s, err = countStored(t.Context(), cfg); err != nil || s.Alerts != 3 || s.Broken != 1 || s.SetAside != 1 {
+		t.Errorf("the doctor counts %+v %v", s, err)
+	}
 	if _, err := ResumeAlert(t.Context(), cfg, "", bomb.ID, io.Discard); err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,12 @@ import (
 	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
+	"candela/internal/operate/control"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/doctor"
+	"candela/internal/store/ledger"
 	"candela/internal/store/replica/conn"
+	"candela/lib/fault"
 )
 
 // RunDoctor examines the installation that flags, variables and file describe.
@@ -23,7 +26,7 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 	in.Inspect, in.Parts = true, partsOf(deps.Venues, deps.Brokers, deps.Sinks) // flags of every mode are accepted
 	o.Load = func() (*config.Config, error) { return config.Load(in) }
 	o.Venues, o.Brokers, o.Sinks = deps.Venues, deps.Brokers, deps.Sinks
-	o.Policy = checkPolicy
+	o.Policy, o.Alerts = checkPolicy, countStored
 	o.ConnectNATS = func(ctx context.Context, cfg *config.Config) error {
 		conn, err := conn.Connect(ctx, conn.ConfigOf(cfg), slog.New(slog.DiscardHandler))
 		if err == nil {
@@ -35,6 +38,19 @@ func RunDoctor(ctx context.Context, in config.Input, deps Deps, o doctor.Options
 		o.Documents = newDocuments
 	}
 	doctor.Run(ctx, o)
+}
+
+// countStored counts the alerts of a store that no program uses. It changes nothing.
+func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err error) {
+	stored, err := ledger.OpenAudit(ctx, cfg.Home)
+	if fault.KindOf(err) == fault.NotFound {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	err = countAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
+	return s, errors.Join(err, stored.Close())
 }
 
 // checkPolicy reads the order policy, under --trade with the locks before trading with

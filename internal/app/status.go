@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -243,10 +244,10 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	return s, errors.Join(err, stored.Close())
 }
 
-// readStore adds the contents of a store to s.
-func readStore(ctx context.Context, from store.Store, library ta.Library, haltFile string, s *control.Status) error {
+// countAlerts counts stored alerts, and those that nothing would evaluate.
+func countAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *control.Status) error {
 	usable := alert.NewIndexOf(library)
-	for a, err := range from.Alerts(ctx) {
+	for a, err := range all {
 		if err != nil && a.ID == "" {
 			return err
 		}
@@ -258,6 +259,14 @@ func readStore(ctx context.Context, from store.Store, library ta.Library, haltFi
 		}
 		s.Alerts++
 		countIdle(s, &a, nil)
+	}
+	return nil
+}
+
+// readStore adds the contents of a store to s.
+func readStore(ctx context.Context, from store.Store, library ta.Library, haltFile string, s *control.Status) error {
+	if err := countAlerts(from.Alerts(ctx), library, s); err != nil {
+		return err
 	}
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus

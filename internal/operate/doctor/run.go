@@ -25,6 +25,8 @@ type Options struct {
 	Sinks   []sink.Descriptor
 	// Policy reads the order policy and reports whether there is a file.
 	Policy func(*config.Config) (found bool, problems []error)
+	// Alerts counts the alerts of the store, and those that are broken or set aside, while no server runs.
+	Alerts func(context.Context, *config.Config) (control.Status, error)
 	// ConnectNATS connects to the servers that replicas share, and disconnects.
 	ConnectNATS func(context.Context, *config.Config) error
 
@@ -111,6 +113,7 @@ func (x *examination) policy() {
 // held reports the stops that only the running server watches, and the alerts that it does not.
 func (x *examination) held(ctx context.Context) {
 	if !x.running {
+		x.storedAlerts(ctx)
 		return
 	}
 	s, reached, err := control.ReadStatus(ctx, x.cfg.Home)
@@ -124,6 +127,19 @@ func (x *examination) held(ctx context.Context) {
 	}
 	if s.NotEvaluated > 0 {
 		x.Report(notEvaluated(s.NotEvaluated, s.Alerts))
+	}
+	x.idle(s)
+}
+
+// storedAlerts reports the alerts of the store that a server would not evaluate.
+func (x *examination) storedAlerts(ctx context.Context) {
+	if x.Alerts == nil || x.cfg.NATS.URL != "" {
+		return // replicas share their alerts at the NATS servers
+	}
+	s, err := x.Alerts(ctx, x.cfg)
+	if err != nil {
+		x.Report(NewWarning("alerts", "start candela once with --trade, which brings the store to this version", "they cannot be read: %s", err))
+		return
 	}
 	x.idle(s)
 }

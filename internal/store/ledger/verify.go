@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/lib/fault"
 )
@@ -42,6 +44,11 @@ func OpenAudit(ctx context.Context, dir string) (*Audit, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+// Alerts lists the alerts of a store that this version has written, as [Ledger.Alerts] does.
+func (a *Audit) Alerts(ctx context.Context) iter.Seq2[alert.Alert, error] {
+	return (&Ledger{read: a.db}).Alerts(ctx)
 }
 
 func noStore(dir string) error {
