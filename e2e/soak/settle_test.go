@@ -199,6 +199,13 @@ func (a *agent) settle(m *market, since time.Time, before look, plans ...plan) {
 		last := wrong
 		for i, p := range plans {
 			text := l.differs(p, m.price, a.w.fee)
+			// A look asks for the position and then for the orders. An order that is filled between is in neither, as if
+			// it had been cancelled: where that could be so, a second look decides.
+			if text == "" && len(plans) > 1 {
+				if second, err := a.look(m); err == nil {
+					text = second.differs(p, m.price, a.w.fee)
+				}
+			}
 			if text == "" {
 				m.plan = p
 				a.measure(m, since, before, l, slow)

@@ -69,7 +69,7 @@ func TestCatalogue_EverySignalThatCanBeSetFires(t *testing.T) {
 // madeCandles are bars that have every candle pattern.
 func madeCandles(t *testing.T) *market.Bars {
 	t.Helper()
-	raw, err := os.ReadFile("../../analysis/candle/testdata/made.json")
+	raw, err := os.ReadFile("../../../lib/ta/candle/testdata/made.json")
 	if err != nil {
 		t.Fatal(err)
 	}
