@@ -84,8 +84,8 @@ func (s *planSequence) measure() func(order.Placed) {
 				g.To = time.Now()
 			}
 			long := g.To.Sub(g.From)
-			if p.IsExit() && (p.Quantity.GreaterThanOrEqual(order.RoundDown(g.Quantity, s.step())) || len(p.Fills) > 1) {
-				continue // what is sold, perhaps in parts, has no stop before it is
+			if p.IsExit() && (p.Quantity.GreaterThanOrEqual(order.RoundDown(g.Quantity, s.step())) || len(p.Fills) > 1 || s.stopsOf(p.Released) > 1) {
+				continue // what is sold, perhaps in parts or of several lines, has no stop before it is
 			}
 			s.tally(func(c *planCount) { c.measured++; c.longest = max(c.longest, long) })
 			if g.From.After(from) && long > p.UnprotectedFor {
@@ -93,4 +93,15 @@ func (s *planSequence) measure() func(order.Placed) {
 			}
 		}
 	}
+}
+
+// stopsOf counts the stops among orders.
+func (s *planSequence) stopsOf(ids []string) int {
+	n := 0
+	for _, id := range ids {
+		if o, _ := s.book().Order(id); o.IsStop() {
+			n++
+		}
+	}
+	return n
 }
