@@ -50,13 +50,13 @@ func TestScripts_TakeNothingFromTheOthers(t *testing.T) {
 	attacked.judge(t, beside, answers)
 }
 
-// scaled returns the attacks of this run: in the short form some of them, in the long form each in three sizes, because
+// scaled returns the attacks of this run: in the short form some of them, in the long form each in two sizes, because
 // a loop that is too long ends on the first bar by its steps, and a shorter one runs until its time is over.
 func scaled(all []attack) (list []attack) {
 	for i, a := range all {
 		switch {
 		case longtest.On():
-			list = append(list, a.by(1), a.by(30), a.by(1000))
+			list = append(list, a.by(1), a.by(100))
 		case a.short:
 			list = append(list, a.by([]int{1, 30}[i%2]))
 		}
