@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,9 +29,9 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// many returns a list of so many indicators with parameters.
-func many(n int, item string) string {
-	return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+// many returns a list of as many indicators as a chart may have, 24.
+func many(item string) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(item+",", 24), ",") + "]"
 }
 
 // TestWorst_OneRequestCostsLittle sends the dearest requests that are known, one after
@@ -51,9 +52,9 @@ func TestWorst_OneRequestCostsLittle(t *testing.T) {
 		{"24 indicators, png", chart(`"indicators":` + every)},
 		{"24 indicators, series", chart(`"format":"series","indicators":` + every)},
 		{"24 indicators, both", chart(`"format":"both","indicators":` + every)},
-		{"24 vwap_bands", chart(`"indicators":` + many(24, `"vwap_bands"`))},
-		{"24 developing session profiles", chart(`"indicators":` + many(24, `{"name":"session_vp","developing":true,"bins":500,"session":"monthly"}`))},
-		{"24 cci of 5000 bars, summary", chart(`"format":"summary","indicators":` + many(24, `{"name":"cci","period":5000}`))},
+		{"24 vwap_bands", chart(`"indicators":` + many(`"vwap_bands"`))},
+		{"24 developing session profiles", chart(`"indicators":` + many(`{"name":"session_vp","developing":true,"bins":500,"session":"monthly"}`))},
+		{"24 cci of 5000 bars, summary", chart(`"format":"summary","indicators":` + many(`{"name":"cci","period":5000}`))},
 		{"batch of 64 charts", batchOf("generate_chart", `{"symbol":"BTCUSDT","width":4096,"height":4096}`)},
 		{"batch of 64 series", batchOf("generate_chart", `{"symbol":"BTCUSDT","interval":"1h","bars":5000,"format":"series"}`)},
 		{"list of tools", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
@@ -61,20 +62,36 @@ func TestWorst_OneRequestCostsLittle(t *testing.T) {
 	for _, r := range requests { // once to load the bars
 		tg.accepted(t, c, r.body)
 	}
+	allowed := tg.allowance(t, c, chart(`"indicators":`+many(`"vwap_bands"`)))
 	for _, r := range requests {
 		took, used, grown := tg.cost(t, c, r.body)
-		for try := 1; try < 3 && (used > mostProcessor || grown > mostGrowth); try++ { // other programs add to it
+		for try := 1; try < 3 && (used > allowed || grown > mostGrowth); try++ { // other programs add to it
 			_, used2, grown2 := tg.cost(t, c, r.body)
 			used, grown = min(used, used2), min(grown, grown2)
 		}
 		t.Logf("%-32s %5d ms, processor %5d ms, %3d MB more", r.name, took.Milliseconds(), used.Milliseconds(), grown>>20)
-		if used > mostProcessor {
-			t.Errorf("%s used the processor for %v", r.name, used)
+		if used > allowed {
+			t.Errorf("%s used the processor for %v, more than %v", r.name, used, allowed)
 		}
 		if grown > mostGrowth {
 			t.Errorf("%s used %d MB more memory", r.name, grown>>20)
 		}
 	}
+}
+
+// allowance returns how long one request may use the processor now: mostProcessor where a plain chart costs what it
+// does on a machine that does nothing else, and up to twice that where other programs share caches and cores.
+func (tg *target) allowance(t *testing.T, c *remote.Client, plain string) time.Duration {
+	t.Helper()
+	const alone = 450 * time.Millisecond
+	costs := make([]time.Duration, 5)
+	for i := range costs {
+		_, costs[i], _ = tg.cost(t, c, plain)
+	}
+	slices.Sort(costs)
+	median := costs[len(costs)/2]
+	t.Logf("a plain chart uses the processor for %v (from %v to %v), %v when it is alone", median, costs[0], costs[len(costs)-1], alone)
+	return time.Duration(max(1, min(2, float64(median)/float64(alone))) * float64(mostProcessor))
 }
 
 // cost sends a body and returns how long the answer took, how long it kept processors busy,

@@ -140,7 +140,7 @@ func TestEnd_NothingAfterItIsKnown(t *testing.T) {
 	known := overFiles(t, whole)
 	random := rand.New(rand.NewPCG(longtest.Seed(), 3))
 	names := ta.Names()
-	for range longtest.Pick(6, 400) {
+	for range longtest.Pick(2, 400) {
 		end := time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.IntN(60*24*3600)) * time.Second)
 		cut := t.TempDir()
 		priced(t, cut, "COIN", 1, end, false)
