@@ -159,7 +159,7 @@ func closingPoints(set *marketdata.BarSet, i market.Interval) []provider.Point {
 }
 
 func noComparedBars(set *marketdata.BarSet, shown *market.Bars, i market.Interval) error {
-	first, last := openTime(shown.T[0]), openTime(shown.T[shown.Len()-1])
+	first, last := unixText(shown.T[0]), unixText(shown.T[shown.Len()-1])
 	return &fault.Error{
 		Kind: fault.NotFound, Code: "no_bars", Field: "compare", Value: set.Symbol.String(),
 		Message: fmt.Sprintf("compare %s: %s has no %s bars of it from %s to %s; remove it, or choose another time", set.Symbol, set.Provider, i, first, last),

@@ -179,7 +179,7 @@ func (t drawnTime) String() string {
 	if t.unix == 0 {
 		return "#" + strconv.Itoa(t.bar)
 	}
-	return openTime(t.unix)
+	return unixText(t.unix)
 }
 
 // within puts the path of an object in front of the field that an error names.

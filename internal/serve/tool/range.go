@@ -56,12 +56,10 @@ func (r *TimeRange) check(s market.Symbol) error {
 	case s.IsZero():
 		return fault.Missing("symbol", "start and end need one, because sample data has no dates")
 	case r.Start != 0 && r.End != 0 && r.Start >= r.End:
-		return fault.Field("start", openTime(r.Start), "a time up to end, "+openTime(r.End-1))
+		return fault.Field("start", unixText(r.Start), "a time up to end, "+unixText(r.End-1))
 	}
 	return nil
 }
-
-func openTime(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // most is the number of bars to read for a chart that shows up to bars of them, or all of
 // the range: one more than may be shown, to see whether there are too many.
@@ -83,12 +81,12 @@ func (r *TimeRange) shown(set *marketdata.BarSet, bars int, i market.Interval) (
 	case n == 0:
 		newest := set.Bars.T[set.Bars.Len()-1]
 		return all, &fault.Error{
-			Kind: fault.NotFound, Code: "no_bars", Field: "start", Value: openTime(r.Start),
-			Message: fmt.Sprintf("%s has no %s bars of %s in that time; the newest before it is of %s, so try an earlier start", set.Provider, i, set.Symbol, openTime(newest)),
+			Kind: fault.NotFound, Code: "no_bars", Field: "start", Value: unixText(r.Start),
+			Message: fmt.Sprintf("%s has no %s bars of %s in that time; the newest before it is of %s, so try an earlier start", set.Provider, i, set.Symbol, unixText(newest)),
 		}
 	case bars == 0 && n > chart.MaxBars:
 		message := fmt.Sprintf("start: more than %d %s bars lie between start and end", chart.MaxBars, i)
-		e := fault.Field("start", openTime(r.Start), "a later start, a longer interval, or bars for the newest of them", openTime(all.T[n-chart.MaxBars]))
+		e := fault.Field("start", unixText(r.Start), "a later start, a longer interval, or bars for the newest of them", unixText(all.T[n-chart.MaxBars]))
 		e.Message = message + "; use " + e.Allowed
 		return all, e
 	}

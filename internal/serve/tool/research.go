@@ -47,7 +47,7 @@ func (s *span) args() args {
 // read reads the closed bars and as many before them as the indicators need.
 func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
 	if s.time.Start != 0 && s.time.End != 0 && s.time.Start >= s.time.End {
-		return past{}, fault.Field("from", openTime(s.time.Start), "a time before to, "+openTime(s.time.End-1))
+		return past{}, fault.Field("from", unixText(s.time.Start), "a time before to, "+unixText(s.time.End-1))
 	}
 	bars := s.bars
 	if s.time.Start > 0 {
@@ -66,10 +66,10 @@ func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol,
 	from := max(0, n-bars)
 	if s.time.Start > 0 {
 		if from = set.Bars.Search(s.time.Start); n-from > mostPast {
-			return past{}, fault.Field("from", openTime(s.time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", mostPast), openTime(set.Bars.T[n-mostPast]))
+			return past{}, fault.Field("from", unixText(s.time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", mostPast), unixText(set.Bars.T[n-mostPast]))
 		}
 		if n-from < leastPast {
-			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, leastPast).About("from", openTime(s.time.Start), "an earlier time, or a shorter interval")
+			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, leastPast).About("from", unixText(s.time.Start), "an earlier time, or a shorter interval")
 		}
 	}
 	if n < leastPast {
