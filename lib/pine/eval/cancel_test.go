@@ -11,7 +11,6 @@ import (
 	"candela/lib/market"
 	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
-	"candela/lib/pine/stopwatch"
 )
 
 // cancellations is how many runs TestCancel_EndsAnyWork ends.
@@ -19,16 +18,16 @@ var cancellations = flag.Int("cancellations", longtest.Pick(60, 1000), "runs tha
 
 var errGone = errors.New("the client has gone")
 
-// leaving is a budget whose work must end when its watch has run for so long.
+// leaving is a budget whose work must end when its clock has run for so long.
 type leaving struct {
-	watch *stopwatch.Watch
+	clock clock
 	after time.Duration
 }
 
 func (l leaving) Hold(int64) error { return nil }
 
 func (l leaving) Pause() error {
-	if l.watch.Used() < l.after {
+	if l.clock.used() < l.after {
 		return nil
 	}
 	return errGone
@@ -94,15 +93,14 @@ func TestCancel_EndsAnyWork(t *testing.T) { //nolint:paralleltest // it measures
 
 // cancelled runs a script whose run ends after so much processor time, and returns how much it took after that.
 func cancelled(p *check.Program, after time.Duration, bars []market.Bar) (late time.Duration, err error) {
-	var watch stopwatch.Watch
-	watch.Start()
-	defer watch.Stop()
+	clock := startClock()
+	defer clock.stop()
 	env := hourly()
 	env.Limits = eval.Limits{BarSteps: 1 << 40, TotalSteps: 1 << 40, Memory: 1 << 30, Instances: 20_000, TotalTime: time.Hour}
-	env.Budget = leaving{watch: &watch, after: after}
+	env.Budget = leaving{clock: clock, after: after}
 	m, err := eval.New(p, env)
 	for i := 0; err == nil && i < len(bars); i++ {
 		err = m.Keep(bars[i])
 	}
-	return watch.Used() - after, err
+	return clock.used() - after, err
 }

@@ -55,7 +55,7 @@ func (w *Watch) Used() time.Duration {
 		w.used += now
 		now = 0
 		runtime.LockOSThread()
-		w.bound, w.since = true, threadTime()
+		w.bound, w.since = true, Thread()
 	}
 	return w.used + now
 }
@@ -63,7 +63,7 @@ func (w *Watch) Used() time.Duration {
 // running returns the time since the start, or since the goroutine stays on its thread.
 func (w *Watch) running() time.Duration {
 	if w.bound {
-		return max(threadTime()-w.since, 0)
+		return max(Thread()-w.since, 0)
 	}
 	return min(time.Since(w.began), briefly)
 }
@@ -73,7 +73,7 @@ func (w *Watch) Reset() {
 	w.used = 0
 	switch {
 	case w.bound:
-		w.since = threadTime()
+		w.since = Thread()
 	case w.starts > 0:
 		w.began = time.Now()
 	}

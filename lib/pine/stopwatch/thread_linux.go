@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is the processor time of this thread.
-func threadTime() time.Duration {
+// Thread returns the processor time of this thread, which the goroutine keeps with [runtime.LockOSThread].
+func Thread() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
 		return 0

@@ -4,5 +4,5 @@ package stopwatch
 
 import "time"
 
-// threadTime is the time that passes: these systems do not say how much of it a thread used.
-func threadTime() time.Duration { return time.Duration(time.Now().UnixNano()) }
+// Thread returns the time that passes: these systems do not say how much of it a thread used.
+func Thread() time.Duration { return time.Duration(time.Now().UnixNano()) }
