@@ -19,7 +19,7 @@ type mistake struct {
 }
 
 // mistakes are calls that an agent makes by mistake, or that somebody makes it make.
-// docs/refusals.md has more of them, at a venue in memory.
+// docs/errors.md has more of them, at a venue in memory.
 func mistakes(v *venue) []mistake {
 	symbol, grid, off := `"symbol":"BTCUSDT"`, `"quantity":0.0000001`, `"price":49000.00001`
 	if v.name == "alpaca" {

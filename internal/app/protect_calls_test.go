@@ -8,15 +8,6 @@ import (
 	"candela/internal/trading/guard"
 )
 
-const protectHead = `
-# Protective orders that are refused
-
-Mistakes with stops, targets, trails, brackets and pairs, at each broker: the call, the error, and the call that the error leads to,
-which passes. The test makes all of them through the tool, the desk, the guard and the broker's adapter, and counts what reaches the
-venue: a refused call is never among it. An argument of the next call has its name and its value from the answer, or is one that
-only the client can choose. IDs of orders are replaced by names, such as PAIR_STOP.
-`
-
 // protectionTables are the mistakes at each broker, in the order in which they are made.
 func protectionTables() []protections {
 	return []protections{

@@ -456,7 +456,7 @@ func mistakenProtection(t *testing.T) string {
 			})
 		})
 		count += len(p.calls)
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| Mistake | Call | Rule | Answer | Next call |\n|---|---|---|---|---|\n%s", p.title, p.about, strings.Join(lines, ""))
+		fmt.Fprintf(&page, "\n### %s\n\n%s\n\n| Mistake | Call | Rule | Answer | Next call |\n|---|---|---|---|---|\n%s", p.title, p.about, strings.Join(lines, ""))
 	}
 	if count < 40 {
 		t.Errorf("%d calls, want 40 or more", count)

@@ -7,21 +7,19 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/testkit/pagetest"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/desk"
@@ -32,7 +30,9 @@ import (
 	"candela/lib/market"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/refusals.md and docs/configuration.md")
+var update = flag.Bool("update", false, "rewrite parts of docs/errors.md, and docs/configuration.md")
+
+const errorsPage, appPackage = "docs/errors.md", "./internal/app"
 
 // counter is a desk whose venue is in memory, and the tools before it. The policy is
 // the default one, the price 50,000.
@@ -194,19 +194,7 @@ func (c *counter) first() {
 	}
 }
 
-const refusalsHead = `# Orders that are refused
-
-Calls of place_order that an agent makes by mistake or because someone tricked it, with the errors it gets. None of them reaches the
-venue. Each call is a market order to buy 0.1 BTCUSDT with the listed arguments changed, under the default policy, at a last price of
-50,000. A bare NaN or Infinity is not JSON and is refused by the protocol (-32700).
-
-Wrong arguments create no order. An order that the guard denies is stored with the status ` + "`denied`" + `; the error has the code
-` + "`order_denied`" + `, the ` + "`rule`, its `limit`, the `value`" + `, values that would pass (` + "`suggestions`" + `) and the ` + "`order`" + ` itself. An order that the
-venue rejects has the code ` + "`order_rejected`" + `. ` + "`go test ./internal/app -update`" + ` writes this page.
-
-| Call | Arguments | Rule | Answer |
-|---|---|---|---|
-`
+const refusalsHead = "| Call | Arguments | Rule | Answer |\n|---|---|---|---|\n"
 
 // changing matches what is different every time.
 var changing = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
@@ -226,21 +214,8 @@ func TestRefusals_NoneReachesTheVenue(t *testing.T) {
 	for _, r := range refusals() {
 		page.WriteString(lines[r.name])
 	}
-	page.WriteString(protectHead)
-	page.WriteString(mistakenProtection(t))
-	path := filepath.Join("..", "..", "docs", "refusals.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(page.String(), string(got)); diff != "" {
-		t.Errorf("docs/refusals.md differs from what is answered; run with -update (-want +got):\n%s", diff)
-	}
+	pagetest.Part(t, errorsPage, "orders", appPackage, page.String(), *update)
+	pagetest.Part(t, errorsPage, "protective orders", appPackage, mistakenProtection(t), *update)
 }
 
 // check makes the call and returns its line of the table.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"candela/internal/testkit/pagetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documentation")
@@ -16,25 +18,7 @@ var update = flag.Bool("update", false, "rewrite the generated parts of the docu
 // page holds the text between two marks of a page to what is generated.
 func page(t *testing.T, file, part, text string) {
 	t.Helper()
-	path := "../../../" + file
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, end := "<!-- "+part+": go test ./internal/operate/install -update -->\n", "<!-- end of "+part+" -->"
-	head, rest, found := strings.Cut(string(data), begin)
-	old, tail, closed := strings.Cut(rest, end)
-	switch {
-	case !found || !closed:
-		t.Fatalf("%s has no %q with its end", file, begin)
-	case old == text:
-	case *update:
-		if err := os.WriteFile(path, []byte(head+begin+text+end+tail), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("%s differs from the table of clients; run go test ./internal/operate/install -update and read the diff", file)
-	}
+	pagetest.Part(t, file, part, "./internal/operate/install", text, *update)
 }
 
 // entryOf returns the entry of a server as the client's file has it, in one line.

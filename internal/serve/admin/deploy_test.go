@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candela/internal/kit/meter"
+	"candela/internal/testkit/pagetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in docs/operations.md")
@@ -30,30 +31,12 @@ func reading() meter.Reading {
 // TestDocs_HaveTheTable holds the page to the table it describes.
 func TestDocs_HaveTheTable(t *testing.T) {
 	t.Parallel()
-	const begin, end = "<!-- metrics: go test ./internal/serve/admin -update -->\n", "<!-- end of metrics -->"
-	path := filepath.Join("..", "..", "..", "docs", "operations.md")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(data), begin)
-	_, tail, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatal("the page has no place for the table")
-	}
 	var b strings.Builder
 	b.WriteString("| Metric | Kind | Labels | |\n|---|---|---|---|\n")
 	for _, m := range table() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", m.name, m.kind, strings.Join(m.labels, ", "), strings.TrimSuffix(m.help, "."), m.only)
 	}
-	want := head + begin + b.String() + end + tail
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if want != string(data) {
-		t.Error("docs/operations.md differs from the table; run with -update")
-	}
+	pagetest.Part(t, "docs/operations.md", "metrics", "./internal/serve/admin", b.String(), *update)
 }
 
 // used returns the metrics that an expression names.

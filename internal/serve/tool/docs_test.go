@@ -381,7 +381,7 @@ func errorCodes() map[string]string {
 		"not_sent":               "The order was recorded but not sent. Place it again with a new key.",
 		"not_supported":          "The server does not support this; the message names an alternative.",
 		"not_your_account":       "The trading account belongs to another owner.",
-		"order_denied":           "The owner's policy denied the order, and nothing was sent: `rule`, `limit` and `value` give the reason. See [refusals.md](refusals.md).",
+		"order_denied":           "The owner's policy denied the order, and nothing was sent: `rule`, `limit` and `value` give the reason. See [errors.md](errors.md#orders-that-are-refused).",
 		"order_event_refused":    "The order's state does not allow this; get_orders shows it.",
 		"order_exists":           "An order with that id exists.",
 		"order_not_found":        "No order has that id; get_orders lists the orders.",

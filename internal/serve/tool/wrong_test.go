@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/testkit/pagetest"
 	"candela/lib/chart"
 )
 
@@ -110,19 +112,10 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 			t.Errorf("%s: suggestions %q lack %q", wrong.name, p.Suggestions, wrong.nearest)
 		}
 	}
-	golden(t, "../../../docs/errors.md", []byte(page.String()))
+	pagetest.Part(t, "docs/errors.md", "mistakes", "./internal/serve/tool", page.String(), *mcptest.Update)
 }
 
-const wrongCallsHead = `# Errors a model can correct itself from
-
-A tool that fails returns ` + "`isError: true`" + ` and a JSON object with ` + "`code`, `message`, `retryable`" + ` and, where they apply,
-` + "`retry_after_s`, `field`, `value`, `allowed`, `suggestions`" + `. The message alone is enough to correct the call: it names the field, the
-value, what is allowed and the nearest valid name. These are mistakes that models make, with the messages they get.
-` + "`go test ./internal/serve/tool -update`" + ` writes this page.
-
-| Mistake | Call | Message |
-|---|---|---|
-`
+const wrongCallsHead = "| Mistake | Call | Message |\n|---|---|---|\n"
 
 func TestIndicators_RefusesItemsOfOtherShapes(t *testing.T) {
 	t.Parallel()
