@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"candela/internal/app"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/store/replica/natstest"
 	"candela/internal/testkit/fake/alpaca"
 	"candela/internal/testkit/fake/binance"
@@ -68,11 +69,11 @@ func (l *readyLog) Write(p []byte) (int, error) {
 // waiting returns a service that creates the files ready and stopping in its state directory when
 // the program is ready and when it is stopping, and then calls stop.
 func waiting(said <-chan struct{}, stop func(hard context.Context)) app.Service {
-	return func(rt app.Runtime) ([]app.Part, error) {
+	return func(rt app.Runtime) ([]lifecycle.Part, error) {
 		mark := func(name string) error {
 			return os.WriteFile(filepath.Join(rt.Config.Home, name), nil, 0o600)
 		}
-		return []app.Part{{Name: "waiting", Run: func(ctx, hard context.Context, ready func()) error {
+		return []lifecycle.Part{{Name: "waiting", Run: func(ctx, hard context.Context, ready func()) error {
 			ready()
 			select {
 			case <-said:

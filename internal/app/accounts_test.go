@@ -16,6 +16,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
@@ -57,14 +58,14 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 	}
 	services := Wired()
 	var kept Runtime
-	services.Serve = func(rt Runtime) (parts []Part, err error) {
+	services.Serve = func(rt Runtime) (parts []lifecycle.Part, err error) {
 		kept = rt
 		parts, s.side, _, err = rt.listen(httpd.Authorizer(tokens), nil)
 		if err != nil {
 			return nil, err
 		}
 		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(rt), Log: rt.Log}
-		return append([]Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
+		return append([]lifecycle.Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)
 	if err := storeTokens(kept, tokens); err != nil {

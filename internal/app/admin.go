@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"candela/internal/alerting/sink"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/shutdown"
 	"candela/internal/serve/admin"
 	"candela/internal/serve/httpd"
@@ -32,7 +33,7 @@ type watched struct {
 
 // admin returns the admin listener, if one is configured. It starts first, so that a start
 // that hangs can be inspected.
-func (rt Runtime) admin(w *watched) []Part {
+func (rt Runtime) admin(w *watched) []lifecycle.Part {
 	address := rt.Config.HTTP.AdminListen
 	if !address.IsValid() {
 		return nil
@@ -45,7 +46,7 @@ func (rt Runtime) admin(w *watched) []Part {
 		cfg.Trading = w.trading.watched()
 	}
 	handler := admin.Handler(cfg)
-	return []Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
+	return []lifecycle.Part{{Name: "admin", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", address.String())
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/scripts"
@@ -54,7 +55,7 @@ type Services struct {
 
 // Service builds the parts of a mode, in the order in which they start. It opens nothing
 // that needs closing: parts do when they run.
-type Service func(Runtime) ([]Part, error)
+type Service func(Runtime) ([]lifecycle.Part, error)
 
 // Runtime is what a Service builds its parts from.
 type Runtime struct {
@@ -125,7 +126,7 @@ func (rt Runtime) serve(ctx context.Context, mode config.Mode, service Service) 
 		return err
 	}
 	rt.Log.InfoContext(ctx, "starting", "version", rt.Version, "mode", mode.String(), "trade", rt.Config.Trade, "home", home)
-	return runParts(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
+	return lifecycle.Run(ctx, parts, rt.Config.ShutdownTimeout, rt.Log)
 }
 
 // lockEngine acquires the engine lock of the state directory for a server that trades. On

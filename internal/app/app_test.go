@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/store/replica/natstest"
 	"candela/lib/fault"
 )
@@ -44,8 +46,8 @@ func configure(t *testing.T, args ...string) *config.Config {
 
 // ending is a service of one part that returns err.
 func ending(err error) Service {
-	return func(Runtime) ([]Part, error) {
-		return []Part{{Name: "ending", Run: func(_, _ context.Context, ready func()) error {
+	return func(Runtime) ([]lifecycle.Part, error) {
+		return []lifecycle.Part{{Name: "ending", Run: func(_, _ context.Context, ready func()) error {
 			ready()
 			return err
 		}}}, nil
@@ -71,7 +73,7 @@ func TestRun_ServiceErrors(t *testing.T) {
 	broken := errors.New("broken")
 	cases := map[string]Service{
 		"a part fails":            ending(broken),
-		"the parts are not built": func(Runtime) ([]Part, error) { return nil, broken },
+		"the parts are not built": func(Runtime) ([]lifecycle.Part, error) { return nil, broken },
 	}
 	for name, service := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +163,7 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // who finds the lock taken waits two seconds for it
 		home := filepath.Join(t.TempDir(), "state")
 		nested := func(mode ...string) Service {
-			return func(Runtime) ([]Part, error) {
+			return func(Runtime) ([]lifecycle.Part, error) {
 				cfg := configure(t, append(mode, "--home", home)...)
 				return nil, Run(t.Context(), cfg, Deps{Stderr: &bytes.Buffer{}, Services: Services{Serve: ending(nil)}})
 			}
@@ -180,3 +182,5 @@ func TestRun_OneEnginePerStateDirectory(t *testing.T) {
 		}
 	})
 }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

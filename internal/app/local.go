@@ -12,6 +12,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
@@ -136,14 +137,14 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now store.Standing) error {
 			return errors.Join(known.set(ctx, t.engine, owner, now), t.enforce(ctx, owner))
 		},
-		exclusive: func(_ string, run work) work { return run },
-		first: []Part{
+		exclusive: func(_ string, run lifecycle.Work) lifecycle.Work { return run },
+		first: []lifecycle.Part{
 			{Name: "store", Run: func(ctx, hard context.Context, ready func()) error {
 				return errors.Join(l.run(ctx, hard, rt, ready), evaluating.Close()) // the engine has stopped
 			}},
 			inboxPart(inbox, func(ctx context.Context) error { return restoreInbox(ctx, inbox, l) }),
 		},
-		rest: []Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
+		rest: []lifecycle.Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
 			if kept := l.owners(); kept != nil {
 				if err := known.load(ctx, kept); err != nil {
 					return err

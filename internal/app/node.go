@@ -8,6 +8,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
@@ -24,7 +25,7 @@ type node struct {
 	logins func() (oauth.Store, oauth.OwnerAuth, error)
 	// keepLogins maintains the logins that are stored in the state directory, or ends them
 	// where none are to be stored.
-	keepLogins work
+	keepLogins lifecycle.Work
 	// survives reports whether a restart of this node leaves a token live; nil: none.
 	survives func(oauth.Token) bool
 	// trading builds the trading side on t, which has its bars. It is called under
@@ -40,7 +41,7 @@ type node struct {
 	owners    func() store.Owners // of the trading side, once it is built; nil without one
 	inForce   func() string       // the policy in one line, once the trading side is built
 	signInUp  func() bool         // the identity provider answers; nil for one owner
-	last      []Part              // started after the transports, stopped before them
+	last      []lifecycle.Part    // started after the transports, stopped before them
 	close     func()
 }
 
@@ -57,7 +58,7 @@ type side struct {
 
 	cursors sink.Store
 	// exclusive limits work to one replica at a time.
-	exclusive func(name string, run work) work
+	exclusive func(name string, run lifecycle.Work) lifecycle.Work
 	stats     func() (store.Stats, bool) // nil for replicas
 	// audit adds an event to the audit log; nil for replicas, which have none of logins.
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
@@ -76,12 +77,9 @@ type side struct {
 	// limits are those of owners; nil for one owner.
 	limits *ownerLimits
 
-	first []Part // before the sinks and the engine: the inbox and what it needs
-	rest  []Part // after the engine: what assigns alerts to it, and the desk
+	first []lifecycle.Part // before the sinks and the engine: the inbox and what it needs
+	rest  []lifecycle.Part // after the engine: what assigns alerts to it, and the desk
 }
-
-// work is the Run of a Part.
-type work = func(ctx, hard context.Context, ready func()) error
 
 // openNode returns a local node, or a replica connected to the servers that all share.
 func (rt Runtime) openNode(ctx context.Context) (*node, error) {
@@ -92,8 +90,8 @@ func (rt Runtime) openNode(ctx context.Context) (*node, error) {
 }
 
 // inboxPart runs the inbox after prepare has filled it.
-func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) Part {
-	return Part{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
+func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) lifecycle.Part {
+	return lifecycle.Part{Name: "notifications", Run: func(ctx, _ context.Context, ready func()) error {
 		if err := prepare(ctx); err != nil {
 			return err
 		}

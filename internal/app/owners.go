@@ -18,6 +18,7 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/config"
 	"candela/internal/kit/bucket"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
@@ -446,11 +447,11 @@ func (rt Runtime) newMeter() *metering.Meter {
 }
 
 // meterParts returns the part that writes what owners used, none for one owner.
-func meterParts(m *metering.Meter) []Part {
+func meterParts(m *metering.Meter) []lifecycle.Part {
 	if m == nil {
 		return nil
 	}
-	return []Part{{Name: "usage", Run: func(ctx, _ context.Context, ready func()) error {
+	return []lifecycle.Part{{Name: "usage", Run: func(ctx, _ context.Context, ready func()) error {
 		ready()
 		m.Run(ctx)
 		return nil

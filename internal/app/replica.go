@@ -20,6 +20,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
@@ -109,7 +110,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 		confirm:    func(ctx context.Context, by principal.Caller) error { return r.conn.AwaitConfirmed(ctx, by) },
 		reconnect:  reconnectAfter,
 		cluster:    &admin.Cluster{Conn: r.conn.Stats, Now: r.now},
-		last:       []Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
+		last:       []lifecycle.Part{{Name: "drain", Run: func(ctx, hard context.Context, ready func()) error { return r.drain(ctx, hard, rt, ready) }}},
 		close:      r.close,
 	}, nil
 }
@@ -226,7 +227,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			}
 			return now, r.desk.HaltFiles(ctx), true
 		},
-		first: append(r.ownerParts(rt), []Part{
+		first: append(r.ownerParts(rt), []lifecycle.Part{
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
 				if rt.Config.ManyOwners() { // not at the start: it reads what all owners have
@@ -238,7 +239,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 				return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, r.store) })
 			})},
 		}...),
-		rest: append(r.listParts(t.engine), []Part{
+		rest: append(r.listParts(t.engine), []lifecycle.Part{
 			{Name: "shards", Run: func(ctx, _ context.Context, ready func()) error {
 				ready()
 				r.alerts.Run(ctx, t.engine)
@@ -302,7 +303,7 @@ func (r *replicaNode) openDesk(ctx context.Context, rt Runtime, t *trading, orde
 
 // exclusive runs work on one replica at a time, after this one has received all that
 // was acknowledged before.
-func (r *replicaNode) exclusive(name string, run work) work {
+func (r *replicaNode) exclusive(name string, run lifecycle.Work) lifecycle.Work {
 	return func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return r.members.RunWhileOwner(ctx, name, func(term context.Context) error {

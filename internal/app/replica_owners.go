@@ -7,6 +7,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
 	"candela/internal/store/statedir"
@@ -22,11 +23,11 @@ func (r *replicaNode) ownerRecords() func() store.Owners {
 
 // ownerParts returns the part that makes the states of owners take effect at this replica,
 // whichever replica wrote them.
-func (r *replicaNode) ownerParts(rt Runtime) []Part {
+func (r *replicaNode) ownerParts(rt Runtime) []lifecycle.Part {
 	if r.owners == nil {
 		return nil
 	}
-	return []Part{{Name: "owners", Run: func(ctx, _ context.Context, ready func()) error {
+	return []lifecycle.Part{{Name: "owners", Run: func(ctx, _ context.Context, ready func()) error {
 		err := r.owners.Follow(ctx, rt.Log, func(owner principal.Owner, state store.OwnerState) {
 			if err := r.takeEffect(ctx, owner, state); err != nil && ctx.Err() == nil {
 				rt.Log.ErrorContext(ctx, "the state of an owner did not take effect here", "owner", owner, "state", string(state), "error", err)
@@ -59,11 +60,11 @@ func (rt Runtime) listFile() string {
 }
 
 // listParts returns the part that saves the list of alerts for the next start.
-func (r *replicaNode) listParts(from *engine.Engine) []Part {
+func (r *replicaNode) listParts(from *engine.Engine) []lifecycle.Part {
 	if r.owners == nil {
 		return nil
 	}
-	return []Part{{Name: "list of alerts", Run: func(ctx, _ context.Context, ready func()) error {
+	return []lifecycle.Part{{Name: "list of alerts", Run: func(ctx, _ context.Context, ready func()) error {
 		ready()
 		r.alerts.KeepList(ctx, from)
 		return nil

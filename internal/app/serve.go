@@ -10,6 +10,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
@@ -19,7 +20,7 @@ import (
 
 // serveMCP is the service of --serve: the tools over HTTP for clients that the owner
 // approved, and the control socket of the owner's commands.
-func serveMCP(rt Runtime) ([]Part, error) {
+func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	pass := &control.Pass{}
 	idp, err := newProvider(rt.Config, rt.Log)
 	if err != nil {
@@ -57,9 +58,9 @@ func serveMCP(rt Runtime) ([]Part, error) {
 		rt.node.owners = side.owners
 	}
 	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(rt), Log: rt.Log}
-	parts = append([]Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
+	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
-		parts = append([]Part{watchProvider(idp, rt.Log)}, parts...)
+		parts = append([]lifecycle.Part{watchProvider(idp, rt.Log)}, parts...)
 	}
 	return parts, nil
 }

@@ -9,6 +9,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/retry"
 )
 
@@ -48,8 +49,8 @@ func setSignIn(front *oauth.Config, cfg *config.Config, idp *upstream.Provider) 
 
 // watchProvider asks the identity provider at the start, and again while it does not answer. The
 // server starts without it: tokens stay valid, and only sign-ins wait.
-func watchProvider(idp *upstream.Provider, log *slog.Logger) Part {
-	return Part{Name: "sign-in", Run: func(ctx, _ context.Context, ready func()) error {
+func watchProvider(idp *upstream.Provider, log *slog.Logger) lifecycle.Part {
+	return lifecycle.Part{Name: "sign-in", Run: func(ctx, _ context.Context, ready func()) error {
 		ready()
 		was := true
 		for {

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/store/replica/deskproxy"
 	"candela/lib/fault"
 )
@@ -18,21 +19,21 @@ func receivers(cfg *config.Config, all []sink.Descriptor) ([]sink.Target, error)
 }
 
 // sinks returns a part for each receiver.
-func (t *trading) sinks(rt Runtime) []Part {
-	parts := make([]Part, 0, len(t.receivers))
+func (t *trading) sinks(rt Runtime) []lifecycle.Part {
+	parts := make([]lifecycle.Part, 0, len(t.receivers))
 	for _, to := range t.receivers {
 		s := sink.New(to, sink.Config{
 			Owner: accountOwner, Notifications: t.inbox, Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 		})
 		t.senders = append(t.senders, s)
-		parts = append(parts, Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})
+		parts = append(parts, lifecycle.Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})
 	}
 	t.notices = sink.NewOutbox(t.receivers, sink.OutboxConfig{Log: rt.Log, Now: time.Now, Rand: rand.Float64})
 	if len(t.receivers) > 0 {
-		parts = append(parts, Part{Name: "notices", Run: t.notices.Run})
+		parts = append(parts, lifecycle.Part{Name: "notices", Run: t.notices.Run})
 	}
 	if t.asker != nil {
-		parts = append(parts, Part{Name: "approvals", Run: t.asker.run})
+		parts = append(parts, lifecycle.Part{Name: "approvals", Run: t.asker.run})
 	}
 	return append(parts, t.listeners(rt)...)
 }
@@ -40,11 +41,11 @@ func (t *trading) sinks(rt Runtime) []Part {
 // listeners returns a part for each receiver that reports presses of buttons, if something
 // decides about them. A bot has one listener, also with several replicas: the one that trades
 // asks, and knows the buttons.
-func (t *trading) listeners(rt Runtime) []Part {
+func (t *trading) listeners(rt Runtime) []lifecycle.Part {
 	if t.decider == nil {
 		return nil
 	}
-	var parts []Part
+	var parts []lifecycle.Part
 	for _, to := range t.receivers {
 		l, ok := to.Receiver.(sink.Listener)
 		if !ok {
@@ -54,7 +55,7 @@ func (t *trading) listeners(rt Runtime) []Part {
 			ready()
 			return l.Listen(ctx, hard, sink.Presses{Decider: t.decider, Log: rt.Log, Rand: rand.Float64})
 		}
-		parts = append(parts, Part{Name: to.Name + "-buttons", Run: t.exclusive(deskproxy.TradingShard, run)})
+		parts = append(parts, lifecycle.Part{Name: to.Name + "-buttons", Run: t.exclusive(deskproxy.TradingShard, run)})
 	}
 	return parts
 }

@@ -13,6 +13,7 @@ import (
 
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/operate/doctor"
 	"candela/internal/testkit/fake/chathook"
 	fakesmtp "candela/internal/testkit/fake/smtp"
@@ -94,7 +95,7 @@ func TestListeners_ReportPressesToTheDecider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	side := &trading{side: side{exclusive: func(_ string, run work) work { return run }}, receivers: to}
+	side := &trading{side: side{exclusive: func(_ string, run lifecycle.Work) lifecycle.Work { return run }}, receivers: to}
 	if parts := side.sinks(rt); len(parts) != len(to)+1 {
 		t.Errorf("%d parts", len(parts))
 	}

@@ -11,6 +11,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/data/feed"
 	"candela/internal/data/provider"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
@@ -82,8 +83,8 @@ func (t *trading) tools() *tool.Trading {
 // parts returns the parts that must run before a transport answers. They stop in
 // reverse: the desk hears the outcome of orders in flight, the engine commits its last
 // firings, then the sinks and the inbox save their cursors.
-func (t *trading) parts(rt Runtime) []Part {
-	return slices.Concat(t.first, t.sinks(rt), []Part{{Name: "engine", Run: t.engine.Run}}, t.rest)
+func (t *trading) parts(rt Runtime) []lifecycle.Part {
+	return slices.Concat(t.first, t.sinks(rt), []lifecycle.Part{{Name: "engine", Run: t.engine.Run}}, t.rest)
 }
 
 // endTokens drops orders that wait to be sent and whose tokens have ended.

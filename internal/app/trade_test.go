@@ -19,6 +19,7 @@ import (
 	"candela/internal/data/marketdata"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
@@ -91,13 +92,13 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
-	last := Part{Name: "last", Run: func(ctx, _ context.Context, ok func()) error {
+	last := lifecycle.Part{Name: "last", Run: func(ctx, _ context.Context, ok func()) error {
 		ok()
 		close(ready)
 		<-ctx.Done()
 		return nil
 	}}
-	go func() { done <- runParts(ctx, append(tr.parts(rt), last), 10*time.Second, rt.Log) }()
+	go func() { done <- lifecycle.Run(ctx, append(tr.parts(rt), last), 10*time.Second, rt.Log) }()
 	<-ready
 	return b, tr, func() {
 		t.Helper()

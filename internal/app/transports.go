@@ -15,6 +15,7 @@ import (
 	"candela/internal/access/usage"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/fair"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
 	"candela/internal/serve/chartapp"
@@ -58,7 +59,7 @@ func missingSets(on []string) string {
 // ServeMCP returns a service for callers with tokens from elsewhere, which the authorizer
 // validates.
 func ServeMCP(authorizers func(Runtime) (httpd.Authorizer, error)) Service {
-	return func(rt Runtime) ([]Part, error) {
+	return func(rt Runtime) ([]lifecycle.Part, error) {
 		auth, err := authorizers(rt)
 		if err != nil {
 			return nil, err
@@ -70,7 +71,7 @@ func ServeMCP(authorizers func(Runtime) (httpd.Authorizer, error)) Service {
 
 // listen returns the parts that serve HTTP, and the trading side under --trade. logins
 // issues tokens; it is nil where they come from elsewhere.
-func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *trading, *httpd.Server, error) {
+func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecycle.Part, *trading, *httpd.Server, error) {
 	tools, err := rt.tools()
 	if err != nil {
 		return nil, nil, nil, err
@@ -102,7 +103,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 	}
 	seen.server.Store(server)
 	watch := &watched{messages: messages, server: server, trading: tools.trading}
-	parts := append(append(rt.admin(watch), tools.parts...), Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
+	parts := append(append(rt.admin(watch), tools.parts...), lifecycle.Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
 		ln, err := listen.Listen(ctx, "tcp", cfg.Address().String())
 		if err != nil {
@@ -118,7 +119,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]Part, *
 }
 
 // speakMCP is the service behind --mcp.
-func speakMCP(rt Runtime) ([]Part, error) {
+func speakMCP(rt Runtime) ([]lifecycle.Part, error) {
 	// A quarter of the shutdown time is left to the parts that stop after this one.
 	cfg := stdio.Config{DrainGrace: rt.Config.ShutdownTimeout - rt.Config.ShutdownTimeout/4, Log: rt.Log}
 	if !rt.Config.Trade {
@@ -141,13 +142,13 @@ func speakMCP(rt Runtime) ([]Part, error) {
 		return nil, err
 	}
 	cfg.Streams, cfg.Begin, cfg.Channel = w, w.begin, rt.Config.ClaudeChannel
-	return append(w.charts.parts, Part{Name: "window", Run: func(ctx, _ context.Context, ready func()) error { return w.run(ctx, ready) }}, rt.session(server, cfg)), nil
+	return append(w.charts.parts, lifecycle.Part{Name: "window", Run: func(ctx, _ context.Context, ready func()) error { return w.run(ctx, ready) }}, rt.session(server, cfg)), nil
 }
 
 // session serves the client on standard input and output.
-func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
+func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) lifecycle.Part {
 	session := stdio.New(server, rt.Stdin, rt.Stdout, cfg)
-	return Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
+	return lifecycle.Part{Name: "stdio", Run: func(ctx, hard context.Context, ready func()) error {
 		ready()
 		return session.Run(ctx, hard)
 	}, Ending: session.Ending}
@@ -155,10 +156,10 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) Part {
 
 // control serves the owner's commands on the control socket, and the console when they ask
 // for it.
-func (t *toolset) control(rt Runtime) []Part {
+func (t *toolset) control(rt Runtime) []lifecycle.Part {
 	pages := newLocalConsole(rt, t)
 	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(rt), Console: pages.open, Log: rt.Log}
-	return []Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
+	return []lifecycle.Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
 }
 
 // release is the version shown to clients, without the commit and the toolchain. The log
@@ -171,11 +172,11 @@ func (rt Runtime) release() string {
 // toolset is the tools with what stands behind them.
 type toolset struct {
 	registry  *tool.Registry
-	resources mcp.ResourceSet // nil without --trade
-	streams   notify.Inbox    // nil without push notifications
-	trading   *trading        // nil without --trade
-	meter     *metering.Meter // nil for one owner
-	parts     []Part          // must start before anything calls a tool
+	resources mcp.ResourceSet  // nil without --trade
+	streams   notify.Inbox     // nil without push notifications
+	trading   *trading         // nil without --trade
+	meter     *metering.Meter  // nil for one owner
+	parts     []lifecycle.Part // must start before anything calls a tool
 }
 
 // tools builds the tools on the sources of bars, and under --trade on the engine and the
@@ -199,7 +200,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if t.meter != nil {
 		cfg.Spent = t.meter.Spent
 	}
-	t.parts = []Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
+	t.parts = []lifecycle.Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()
 		<-ctx.Done()

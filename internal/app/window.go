@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/resource"
@@ -178,7 +179,7 @@ func (w *window) succeed(ctx context.Context) error {
 
 // trade runs the trading side until ctx ends or a part fails.
 func (w *window) trade(ctx context.Context, set *toolset) error {
-	return runParts(ctx, append(append(set.parts, set.control(w.rt)...), Part{Name: "trading", Run: func(ctx, _ context.Context, ready func()) error {
+	return lifecycle.Run(ctx, append(append(set.parts, set.control(w.rt)...), lifecycle.Part{Name: "trading", Run: func(ctx, _ context.Context, ready func()) error {
 		w.trading.Store(set)
 		w.wake <- struct{}{}
 		w.settle()

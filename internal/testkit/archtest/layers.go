@@ -46,7 +46,7 @@ func floors() [][]room {
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
-		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 		{{"lib", "the library: what is computed and drawn, public and pure", []string{
 			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate", "lib/pine/syntax lib/ta",
 			"lib/ta/candle lib/backtest/performance lib/backtest/simulate lib/market/csv lib/pine/stopwatch", "lib/ta/calc lib/ta/elementary lib/market", "lib/fault",
@@ -66,7 +66,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/lifecycle", "kit/shutdown",
 		"data/marketdata", "data/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "data/provider/*", "trading/broker/*",
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package lifecycle
 
 import (
 	"bytes"
@@ -53,14 +53,14 @@ func wait(ctx context.Context, d time.Duration) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func TestRunParts_StartsInOrderStopsInReverse(t *testing.T) {
+func TestRun_StartsInOrderStopsInReverse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		parts := []Part{j.steady("a", time.Second, time.Second), j.steady("b", time.Second, time.Second)}
-		if err := runParts(ctx, parts, 10*time.Second, quiet()); err != nil {
+		if err := Run(ctx, parts, 10*time.Second, quiet()); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"start a", "ready a", "start b", "ready b", "stop b", "end b", "stop a", "end a"}
@@ -70,7 +70,7 @@ func TestRunParts_StartsInOrderStopsInReverse(t *testing.T) {
 	})
 }
 
-func TestRunParts_FailureStopsTheOthers(t *testing.T) {
+func TestRun_FailureStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	failing := func(after time.Duration, readyFirst bool, err error) Part {
@@ -117,7 +117,7 @@ func TestRunParts_FailureStopsTheOthers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var j journal
-				err := runParts(t.Context(), tc.parts(&j), 2*time.Minute, quiet())
+				err := Run(t.Context(), tc.parts(&j), 2*time.Minute, quiet())
 				if !errors.Is(err, tc.want) {
 					t.Errorf("error is %v, want %v", err, tc.want)
 				}
@@ -132,7 +132,7 @@ func TestRunParts_FailureStopsTheOthers(t *testing.T) {
 	}
 }
 
-func TestRunParts_DeadlineCutsTheStopShort(t *testing.T) {
+func TestRun_DeadlineCutsTheStopShort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -140,7 +140,7 @@ func TestRunParts_DeadlineCutsTheStopShort(t *testing.T) {
 		defer cancel()
 		begin := time.Now()
 		parts := []Part{j.steady("first", 0, 0), j.steady("slow", 0, time.Hour)}
-		err := runParts(ctx, parts, 10*time.Second, quiet())
+		err := Run(ctx, parts, 10*time.Second, quiet())
 		if err == nil || !strings.Contains(err.Error(), "not stopped within 10s: first, slow") {
 			t.Errorf("error is %v", err)
 		}
@@ -150,9 +150,9 @@ func TestRunParts_DeadlineCutsTheStopShort(t *testing.T) {
 	})
 }
 
-// TestRunParts_AnEndOfItselfIsPartOfTheStop has a part take eight seconds to finish
+// TestRun_AnEndOfItselfIsPartOfTheStop has a part take eight seconds to finish
 // when its work is over: of the ten for the stop two are left to the others.
-func TestRunParts_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
+func TestRun_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
 	t.Parallel()
 	for name, interrupted := range map[string]bool{"it ends": false, "it is stopped while it ends": true} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestRunParts_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
 					defer time.AfterFunc(5*time.Second, cancel).Stop()
 				}
 				begin := time.Now()
-				err := runParts(ctx, []Part{j.steady("slow", 0, time.Hour), ending}, 10*time.Second, quiet())
+				err := Run(ctx, []Part{j.steady("slow", 0, time.Hour), ending}, 10*time.Second, quiet())
 				if err == nil || !strings.Contains(err.Error(), "not stopped within 10s: slow") {
 					t.Errorf("error is %v", err)
 				}
@@ -185,7 +185,7 @@ func TestRunParts_AnEndOfItselfIsPartOfTheStop(t *testing.T) {
 	}
 }
 
-func TestRunParts_StuckPartDoesNotHoldTheProgram(t *testing.T) {
+func TestRun_StuckPartDoesNotHoldTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -199,7 +199,7 @@ func TestRunParts_StuckPartDoesNotHoldTheProgram(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin := time.Now()
-		err := runParts(ctx, []Part{stuck("a"), stuck("b")}, 10*time.Second, quiet())
+		err := Run(ctx, []Part{stuck("a"), stuck("b")}, 10*time.Second, quiet())
 		if err == nil || !strings.Contains(err.Error(), "a, b") {
 			t.Errorf("error is %v", err)
 		}
@@ -210,7 +210,7 @@ func TestRunParts_StuckPartDoesNotHoldTheProgram(t *testing.T) {
 	})
 }
 
-func TestRunParts_StopDuringStart(t *testing.T) {
+func TestRun_StopDuringStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -218,7 +218,7 @@ func TestRunParts_StopDuringStart(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
 		parts := []Part{j.steady("a", 0, 0), j.steady("b", 5*time.Second, 0), j.steady("c", 0, 0)}
-		if err := runParts(ctx, parts, 10*time.Second, slog.New(slog.NewTextHandler(&logged, nil))); err != nil {
+		if err := Run(ctx, parts, 10*time.Second, slog.New(slog.NewTextHandler(&logged, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if slices.Contains(j.lines, "start c") || strings.Contains(logged.String(), "ready") {

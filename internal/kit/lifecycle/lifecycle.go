@@ -1,4 +1,6 @@
-package app
+// Package lifecycle starts the parts of a program in order and stops them in reverse. It knows nothing of what
+// they do. Package app builds the parts.
+package lifecycle
 
 import (
 	"context"
@@ -11,6 +13,9 @@ import (
 	"time"
 )
 
+// Work is the Run of a Part.
+type Work = func(ctx, hard context.Context, ready func()) error
+
 // Part is a long-running piece of the program.
 type Part struct {
 	Name string
@@ -19,7 +24,7 @@ type Part struct {
 	// may start, and returns soon after ctx ends. Requests in flight may finish until
 	// hard ends. Returning nil earlier means that the work is done; returning an error
 	// means that the program cannot continue. Either stops all other parts.
-	Run func(ctx, hard context.Context, ready func()) error
+	Run Work
 
 	// Ending returns when the part began to finish on its own, or zero if it has not.
 	// The grace of the stop counts from then. nil: the part returns as soon as its work
@@ -40,10 +45,10 @@ type running struct {
 	err   error         // valid once done is closed
 }
 
-// runParts starts the parts in order, each when the one before is ready, waits until ctx
+// Run starts the parts in order, each when the one before is ready, waits until ctx
 // ends or a part returns, and stops them in reverse. The stop takes at most grace plus
 // killTimeout. The error names the part that failed or did not stop.
-func runParts(ctx context.Context, parts []Part, grace time.Duration, log *slog.Logger) error {
+func Run(ctx context.Context, parts []Part, grace time.Duration, log *slog.Logger) error {
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	work, over := context.WithCancelCause(ctx) // ends with ctx, or when a part returns
