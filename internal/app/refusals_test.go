@@ -32,7 +32,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite parts of docs/errors.md, and docs/configuration.md")
 
-const errorsPage, appPackage = "docs/errors.md", "./internal/app"
+const errorsPage, appCommand = "docs/errors.md", "go test ./internal/app -update"
 
 // counter is a desk whose venue is in memory, and the tools before it. The policy is
 // the default one, the price 50,000.
@@ -214,8 +214,8 @@ func TestRefusals_NoneReachesTheVenue(t *testing.T) {
 	for _, r := range refusals() {
 		page.WriteString(lines[r.name])
 	}
-	pagetest.Part(t, errorsPage, "orders", appPackage, page.String(), *update)
-	pagetest.Part(t, errorsPage, "protective orders", appPackage, mistakenProtection(t), *update)
+	pagetest.Part(t, errorsPage, "orders", appCommand, page.String(), *update)
+	pagetest.Part(t, errorsPage, "protective orders", appCommand, mistakenProtection(t), *update)
 }
 
 // check makes the call and returns its line of the table.

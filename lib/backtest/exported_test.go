@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +13,14 @@ import (
 
 	"candela/internal/testkit/exportedtest"
 	"candela/internal/testkit/longtest"
+	"candela/internal/testkit/pagetest"
 	"candela/lib/backtest/simulate"
 	"candela/lib/market"
 	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
 )
 
-var update = flag.Bool("update", false, "write docs/parity.md; with LONGTEST=1, which runs every strategy")
+var update = flag.Bool("update", false, "write its part of docs/backtests.md; with LONGTEST=1, which runs every strategy")
 
 // The ranges that were exported begin at one of two days. A script knows no bar before.
 func starts() []int64 {
@@ -89,7 +89,7 @@ func TestExported_Strategies(t *testing.T) {
 		all = append(all, p)
 	}
 	if longtest.On() {
-		golden(t, "../../docs/parity.md", page(all))
+		pagetest.Part(t, "docs/backtests.md", "parity", "LONGTEST=1 go test ./lib/backtest -run Exported -update", string(page(all)), *update)
 	}
 }
 
@@ -201,7 +201,7 @@ func page(all []parity) []byte {
 			whole++
 		}
 	}
-	fmt.Fprintf(&b, "# Back-tests beside TradingView\n\nA public archive holds %d strategies in Pine with the trades that TradingView exported for them on bars of 15 minutes. "+
+	fmt.Fprintf(&b, "A public archive holds %d strategies in Pine with the trades that TradingView exported for them on bars of 15 minutes. "+
 		"candela runs each script and compares every closed trade: direction, times, prices to the cent, quantity.\n\n"+
 		"%d of %d lists are equal as a whole; %d of %d trades are equal (%.2f %%). The others:\n\n"+
 		"| Strategy | Exported | Equal | Why |\n|---|---:|---:|---|\n", len(all), whole, len(all), equal, exported, 100*float64(equal)/float64(exported))
@@ -216,8 +216,7 @@ func page(all []parity) []byte {
 		"which the archive does not have. But each profit and each size bought for an amount of money bounds the rate of its day, "+
 		"and all lists together leave one rate of five digits on nearly every day. A list is run with the rates that the *other* lists leave; "+
 		"where these leave several or none, on at most %d days of one list, its own profits choose among them, never its sizes. "+
-		"On no day do two lists contradict each other.\n\n"+
-		"`LONGTEST=1 go test ./lib/backtest -run Exported -update` writes this page.\n", cents, chosen)
+		"On no day do two lists contradict each other.\n", cents, chosen)
 	return b.Bytes()
 }
 
@@ -248,15 +247,3 @@ func byRule(b *bytes.Buffer, all []parity) (minutes int) {
 }
 
 // golden compares a page with its file, or writes it with -update.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(want, got) {
-		t.Errorf("%s is not as recorded (%v); -update writes it:\n%s", file, err, got)
-	}
-}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the generated parts of the docu
 // page holds the text between two marks of a page to what is generated.
 func page(t *testing.T, file, part, text string) {
 	t.Helper()
-	pagetest.Part(t, file, part, "./internal/operate/install", text, *update)
+	pagetest.Part(t, file, part, "go test ./internal/operate/install -update", text, *update)
 }
 
 // entryOf returns the entry of a server as the client's file has it, in one line.

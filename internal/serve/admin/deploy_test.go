@@ -36,7 +36,7 @@ func TestDocs_HaveTheTable(t *testing.T) {
 	for _, m := range table() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", m.name, m.kind, strings.Join(m.labels, ", "), strings.TrimSuffix(m.help, "."), m.only)
 	}
-	pagetest.Part(t, "docs/operations.md", "metrics", "./internal/serve/admin", b.String(), *update)
+	pagetest.Part(t, "docs/operations.md", "metrics", "go test ./internal/serve/admin -update", b.String(), *update)
 }
 
 // used returns the metrics that an expression names.

@@ -116,10 +116,10 @@ func TestScopes_AToolWithoutOneIsNotBuilt(t *testing.T) {
 	}
 }
 
-// TestScopes_OfThePage holds the table in docs/oauth.md to the tools.
+// TestScopes_OfThePage holds the table in docs/access.md to the tools.
 func TestScopes_OfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/oauth.md")
+	page, err := os.ReadFile("../../../docs/access.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestScopes_OfThePage(t *testing.T) {
 			}
 		}
 		if row := "\n| `" + scope.String() + "` | " + strings.Join(names, ", ") + " | "; !strings.Contains(string(page), row) {
-			t.Errorf("docs/oauth.md has no row %s", row)
+			t.Errorf("docs/access.md has no row %s", row)
 		}
 	}
 }

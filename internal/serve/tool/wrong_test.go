@@ -112,7 +112,7 @@ func TestWrongCalls_AnswersLetAModelCorrectItself(t *testing.T) {
 			t.Errorf("%s: suggestions %q lack %q", wrong.name, p.Suggestions, wrong.nearest)
 		}
 	}
-	pagetest.Part(t, "docs/errors.md", "mistakes", "./internal/serve/tool", page.String(), *mcptest.Update)
+	pagetest.Part(t, "docs/errors.md", "mistakes", "go test ./internal/serve/tool -update", page.String(), *mcptest.Update)
 }
 
 const wrongCallsHead = "| Mistake | Call | Message |\n|---|---|---|\n"

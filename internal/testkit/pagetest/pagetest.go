@@ -14,19 +14,18 @@ import (
 
 // Part compares a part of a page with text, or replaces it if update is set. The file
 // is relative to the root of the repository. The part begins with a mark that names the
-// package whose tests write it,
+// command that writes it,
 //
 //	<!-- name: go test ./internal/app -update -->
 //
 // and ends with "<!-- end of name -->".
-func Part(tb testing.TB, file, name, pkg, text string, update bool) {
+func Part(tb testing.TB, file, name, command, text string, update bool) {
 	tb.Helper()
 	path := filepath.Join(root(tb), filepath.FromSlash(file))
 	data, err := os.ReadFile(path) //nolint:gosec // G304: a page of this repository, named by a test
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := "go test " + pkg + " -update"
 	begin, end := "<!-- "+name+": "+command+" -->\n", "<!-- end of "+name+" -->"
 	head, rest, found := strings.Cut(string(data), begin)
 	old, tail, closed := strings.Cut(rest, end)

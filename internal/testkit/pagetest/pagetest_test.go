@@ -39,7 +39,7 @@ func inRepository(t *testing.T) string {
 func TestPart_AnOldPartIsReportedAndThePageIsKept(t *testing.T) {
 	path := inRepository(t)
 	r := &recorder{TB: t}
-	pagetest.Part(r, "page.md", "list", "./x", "new\n", false)
+	pagetest.Part(r, "page.md", "list", "go test ./x -update", "new\n", false)
 	if len(r.said) != 1 || !strings.Contains(r.said[0], "go test ./x -update") {
 		t.Errorf("reported %q", r.said)
 	}
@@ -50,10 +50,10 @@ func TestPart_AnOldPartIsReportedAndThePageIsKept(t *testing.T) {
 
 func TestPart_AnUpdateReplacesThePartAlone(t *testing.T) {
 	path := inRepository(t)
-	pagetest.Part(t, "page.md", "list", "./x", "new\n", true)
+	pagetest.Part(t, "page.md", "list", "go test ./x -update", "new\n", true)
 	want := strings.Replace(page, "old\n", "new\n", 1)
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("the page is now %q (%v), want %q", got, err, want)
 	}
-	pagetest.Part(t, "page.md", "list", "./x", "new\n", false)
+	pagetest.Part(t, "page.md", "list", "go test ./x -update", "new\n", false)
 }
