@@ -75,23 +75,19 @@ type plain func(s *site, a []float64) float64
 
 // builtin compiles a call of a built-in function with one value.
 func (c *compiler) builtin(call *check.Call) num {
-	name := call.Builtin.Name
 	c.m.place = call.Where().From
-	if b := c.library[name]; b.build != nil {
-		return c.late(func() num { return b.priced(c, call) })
+	r := c.library.functions[call.Builtin.Name]
+	switch {
+	case r.build != nil:
+		return c.late(func() num { return r.compiled(c, call) })
+	case r.run == nil: // a name that is accepted without effect
+		r = priced(flat(1), nothing)
 	}
-	if f := c.condition(call); f != nil {
-		return truth(f)
-	}
-	if f := plainFunction(name); f.run != nil {
-		return c.plain(call, f)
-	}
-	if call.Builtin.Support == check.NoEffect {
-		return func() float64 { return math.NaN() }
-	}
-	c.unsupported(call.Where(), name)
-	return nil
+	return c.plain(call, r)
 }
+
+// nothing is the code of a function without effect.
+func nothing(*site, []float64) float64 { return math.NaN() }
 
 // late compiles a call. A wrong argument that is known already fails when the call runs,
 // which may be never.
@@ -115,7 +111,7 @@ func (c *compiler) late(build func() num) (f num) {
 }
 
 // plain compiles a call of a function without memory.
-func (c *compiler) plain(call *check.Call, f function) num {
+func (c *compiler) plain(call *check.Call, f row) num {
 	s := &site{m: c.m, h: &c.m.heap, at: call.Where().From, call: call, has: make([]bool, len(call.Args)), c: c}
 	args := make([]num, 0, len(call.Args)+len(call.Rest))
 	written := call.Args
@@ -183,41 +179,23 @@ func (s *site) fail(format string, args ...any) {
 	s.m.fail(s.at, CodeRuntime, format, args...)
 }
 
-// builders are the functions that need more than their arguments.
-func builders() map[string]builder {
-	all := make(map[string]builder, 128)
-	taAverages(all)
-	taSpread(all)
-	taExtremes(all)
-	taRanks(all)
-	taChanges(all)
-	taRanges(all)
-	mathBuilders(all)
-	outputBuilders(all)
-	for _, name := range []string{"request.security", "request.security_lower_tf"} {
-		all[name] = built(ownWork, func(c *compiler, call *check.Call) num {
-			dst := c.places(1)
-			run := c.security(call, dst)
-			return func() float64 {
-				run()
-				return *dst[0]
-			}
-		})
+// requestRows are the functions that read other bars.
+func requestRows() functions {
+	return functions{
+		"request.security":          several(ownWork, (*compiler).security),
+		"request.security_lower_tf": several(ownWork, (*compiler).security),
 	}
-	return all
 }
 
-// plainFunction finds a function without memory by name.
-func plainFunction(name string) function {
-	for _, find := range []func(string) function{
-		mathFunction, arrayFunction, arrayMath, stringFunction, colorFunction, timeFunction, mapFunction, matrixFunction, matrixMath,
-		drawingFunction, tableFunction, miscFunction,
+// inputRows are the functions that the checker makes inputs of.
+func inputRows() functions {
+	all := functions{"input": replaced()}
+	for _, kind := range []string{
+		"bool", "color", "enum", "float", "int", "price", "session", "source", "string", "symbol", "text_area", "time", "timeframe",
 	} {
-		if f := find(name); f.run != nil {
-			return f
-		}
+		all["input."+kind] = replaced()
 	}
-	return function{}
+	return all
 }
 
 // makeInputs puts the values of the inputs in place.
@@ -237,7 +215,7 @@ func (c *compiler) inputPlace(in *check.Input, v Value) *float64 {
 		if v.Set && v.Str != "" {
 			name = v.Str
 		}
-		if i, ok := pricePlace(name); ok {
+		if i, ok := c.pricePlace(name); ok {
 			return c.price(i)
 		}
 	}

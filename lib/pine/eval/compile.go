@@ -24,7 +24,7 @@ type compiler struct {
 	nodes   int       // expressions compiled so far, those of loops and functions left out
 	slabbed int       // numbers of kernels that are counted as held
 	count   int       // instances of functions so far
-	library map[string]builder
+	library *table
 	series  map[string]*ring    // history of built-in variables
 	vars    map[string]*float64 // values of built-in variables with state
 	inputs  []*float64

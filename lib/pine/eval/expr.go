@@ -67,7 +67,7 @@ func (c *compiler) num(e check.Expr) num {
 	case *check.VarRef:
 		return c.num(c.bound(e.Var))
 	case *check.BuiltinVar:
-		return c.computedVariable(e)
+		return c.library.variables[e.Name].read(c)
 	case *check.Unary:
 		return c.unary(e)
 	case *check.Binary:

@@ -117,7 +117,7 @@ func (h *hoister) runs(all ...check.Expr) {
 			}
 		case *check.Call:
 			h.always[e] = true
-			if eager(e) {
+			if h.eager(e) {
 				h.runs(e.Args...)
 				h.runs(e.Rest...)
 			}
@@ -126,13 +126,12 @@ func (h *hoister) runs(all ...check.Expr) {
 }
 
 // eager reports whether a call evaluates each of its arguments once.
-func eager(call *check.Call) bool {
+func (h *hoister) eager(call *check.Call) bool {
 	if call.Func != nil {
 		return true
 	}
-	name := call.Builtin.Name
-	_, _, output := outputParts(name)
-	return output || name == "alertcondition" || batchKernel(name) != nil || plainFunction(name).run != nil
+	r := h.c.library.functions[call.Builtin.Name]
+	return r.build == nil || r.batch != nil || r.shows != nil || call.Builtin.Name == "alertcondition"
 }
 
 // hoisted returns the places of a call's values; nil for a call that is stepped. A place is
@@ -213,7 +212,7 @@ func (h *hoister) call(call *check.Call) []column {
 		return values
 	}
 	var values []column
-	if kernel := batchKernel(call.Builtin.Name); kernel != nil {
+	if kernel := h.c.library.functions[call.Builtin.Name].batch; kernel != nil {
 		values = kernel(h, call)
 	}
 	h.calls[call] = values
@@ -263,7 +262,7 @@ func (h *hoister) column(e check.Expr) column {
 			return h.price(p)
 		}
 	case *check.BuiltinVar:
-		if i, ok := pricePlace(e.Name); ok {
+		if i, ok := h.c.pricePlace(e.Name); ok {
 			return h.price(h.c.price(i))
 		}
 		if e.Name == "ta.tr" {

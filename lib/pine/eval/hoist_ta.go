@@ -11,52 +11,7 @@ import (
 // has no form with the bits of the stepped one.
 type kernel func(h *hoister, call *check.Call) []column
 
-// batchKernel is the table of functions that can be hoisted. None of them counts steps.
-func batchKernel(name string) kernel {
-	switch name {
-	case "ta.ema":
-		return averageColumn(calc.EMA)
-	case "ta.rma":
-		return averageColumn(calc.RMA)
-	case "ta.sma":
-		return smaColumn
-	case "ta.vwma":
-		return vwmaColumn
-	case "ta.macd":
-		return macdColumns
-	case "ta.bb":
-		return bandColumns
-	case "ta.stdev":
-		return varianceColumn(math.Sqrt)
-	case "ta.variance":
-		return varianceColumn(func(v float64) float64 { return v })
-	case "ta.tr", "ta.atr":
-		return rangeColumn
-	case "ta.rsi":
-		return rsiColumn
-	case "ta.highest":
-		return extremeColumn(1)
-	case "ta.lowest":
-		return extremeColumn(-1)
-	case "ta.change", "ta.mom", "ta.roc":
-		return changeColumn
-	case "ta.cum":
-		return cumColumn
-	case "ta.cross", "ta.crossover", "ta.crossunder":
-		return crossColumn
-	case "nz":
-		return nzColumn
-	case "math.abs":
-		return absColumn
-	case "math.max":
-		return extremumColumn(func(a, b float64) bool { return a > b })
-	case "math.min":
-		return extremumColumn(func(a, b float64) bool { return a < b })
-	}
-	return nil
-}
-
-// one is the result of a function with one value.
+// oneColumn is the result of a function with one value.
 func oneColumn(x column) []column {
 	if x == nil {
 		return nil
@@ -227,11 +182,11 @@ func (h *hoister) trueRange(first bool) column {
 	})
 }
 
-// rangeColumn is ta.tr, or ta.atr.
+func atrColumn(h *hoister, call *check.Call) []column {
+	return oneColumn(h.average(h.trueRange(true), call, 0, calc.RMA))
+}
+
 func rangeColumn(h *hoister, call *check.Call) []column {
-	if call.Builtin.Name == "ta.atr" {
-		return oneColumn(h.average(h.trueRange(true), call, 0, calc.RMA))
-	}
 	first, ok := h.number(call, 0, 0)
 	if !ok {
 		return nil
@@ -300,18 +255,24 @@ func bestOf(x []float64, n int, sign float64) int {
 	return best
 }
 
-// changeColumn is ta.change and ta.mom, or ta.roc.
+// changeColumn is ta.change and ta.mom.
 func changeColumn(h *hoister, call *check.Call) []column {
-	n, ok := h.length(call, 1)
-	x := h.column(call.Args[0])
-	if !ok {
-		return nil
-	}
-	old := h.back(x, n)
-	if call.Builtin.Name == "ta.roc" {
-		return oneColumn(h.each(func(i int) float64 { return 100 * (x[i] - old[i]) / old[i] }, old))
-	}
+	x, old := h.pair(call)
 	return oneColumn(h.each(func(i int) float64 { return x[i] - old[i] }, old))
+}
+
+func rateColumn(h *hoister, call *check.Call) []column {
+	x, old := h.pair(call)
+	return oneColumn(h.each(func(i int) float64 { return 100 * (x[i] - old[i]) / old[i] }, old))
+}
+
+// pair is the first argument and its value so many bars before as the second says.
+func (h *hoister) pair(call *check.Call) (x, old column) {
+	n, ok := h.length(call, 1)
+	if x = h.column(call.Args[0]); !ok {
+		return nil, nil
+	}
+	return x, h.back(x, n)
 }
 
 func cumColumn(h *hoister, call *check.Call) []column {
@@ -325,18 +286,20 @@ func cumColumn(h *hoister, call *check.Call) []column {
 	}, x))
 }
 
-func crossColumn(h *hoister, call *check.Call) []column {
-	x, y := h.column(call.Args[0]), h.column(call.Args[1])
-	if x == nil || y == nil {
-		return nil
-	}
-	out, side, step := h.make(), math.NaN(), crossStep(call.Builtin.Name)
-	for i := range out {
-		if step(&side, x[i], y[i]) {
-			out[i] = 1
+func crossColumn(step crossStep) kernel {
+	return func(h *hoister, call *check.Call) []column {
+		x, y := h.column(call.Args[0]), h.column(call.Args[1])
+		if x == nil || y == nil {
+			return nil
 		}
+		out, side := h.make(), math.NaN()
+		for i := range out {
+			if step(&side, x[i], y[i]) {
+				out[i] = 1
+			}
+		}
+		return oneColumn(out)
 	}
-	return oneColumn(out)
 }
 
 func nzColumn(h *hoister, call *check.Call) []column {

@@ -88,69 +88,111 @@ func (s *site) elemOf() *check.Type {
 	return s.h.m.types.plain(check.Float)
 }
 
-// arrayFunction are the functions on arrays that read and change them.
-func arrayFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "array.")
-	if !ok {
-		return function{}
+// arrayRows are the functions that read and change arrays.
+func arrayRows() functions {
+	return functions{
+		"array.binary_search":           priced(elements(1, 0), searched(exactly)),
+		"array.binary_search_leftmost":  priced(elements(1, 0), searched(leftmost)),
+		"array.binary_search_rightmost": priced(elements(1, 0), searched(rightmost)),
+		"array.clear":                   priced(elements(movedAStep, 0), arrayClear),
+		"array.concat":                  priced(elements(1, 1), arrayConcat),
+		"array.copy":                    priced(elements(1, 0), arrayCopy),
+		"array.fill":                    priced(flat(1), arrayFill),
+		"array.first":                   priced(flat(1), func(s *site, a []float64) float64 { return s.nonEmpty(a[0])[0] }),
+		"array.from":                    priced(flat(1), func(s *site, a []float64) float64 { return s.h.newArray(s.elemOf(), slices.Clone(a)) }),
+		"array.get":                     priced(flat(1), arrayGet),
+		"array.includes":                priced(elements(1, 0), func(s *site, a []float64) float64 { return toFloat(s.find(a, false) >= 0) }),
+		"array.indexof":                 priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(a, false) }),
+		"array.insert":                  priced(elements(movedAStep, 0), arrayInsert),
+		"array.join":                    priced(flat(1), arrayJoin),
+		"array.last":                    priced(flat(1), arrayLast),
+		"array.lastindexof":             priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(a, true) }),
+		"array.new":                     priced(flat(1), arrayNew),
+		"array.new_bool":                priced(flat(1), arrayNew),
+		"array.new_box":                 priced(flat(1), arrayNew),
+		"array.new_color":               priced(flat(1), arrayNew),
+		"array.new_float":               priced(flat(1), arrayNew),
+		"array.new_int":                 priced(flat(1), arrayNew),
+		"array.new_label":               priced(flat(1), arrayNew),
+		"array.new_line":                priced(flat(1), arrayNew),
+		"array.new_linefill":            priced(flat(1), arrayNew),
+		"array.new_string":              priced(flat(1), arrayNew),
+		"array.new_table":               priced(flat(1), arrayNew),
+		"array.pop":                     priced(flat(1), func(s *site, a []float64) float64 { return s.take(a[0], len(s.nonEmpty(a[0]))-1) }),
+		"array.push":                    priced(flat(1), arrayPush),
+		"array.remove":                  priced(elements(movedAStep, 0), func(s *site, a []float64) float64 { return s.take(a[0], s.place(a[1], len(s.array(a[0])))) }),
+		"array.reverse":                 priced(elements(1, 0), arrayReverse),
+		"array.set":                     priced(flat(1), arraySet),
+		"array.shift":                   priced(elements(movedAStep, 0), arrayShift),
+		"array.size":                    priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) }),
+		"array.slice":                   priced(flat(1), arraySlice),
+		"array.sort":                    priced(ordered(), arraySort),
+		"array.sort_indices":            priced(ordered(), sortIndices),
+		"array.unshift":                 priced(elements(movedAStep, 0), arrayUnshift),
 	}
-	if rest == "new" || strings.HasPrefix(rest, "new_") {
-		return priced(flat(1), arrayNew)
+}
+
+func arrayGet(s *site, a []float64) float64 {
+	v := s.array(a[0])
+	return v[s.place(a[1], len(v))]
+}
+
+func arraySet(s *site, a []float64) float64 {
+	v := s.writable(a[0])
+	v[s.place(a[1], len(v))] = a[2]
+	return math.NaN()
+}
+
+func arrayPush(s *site, a []float64) float64 {
+	n := len(s.array(a[0]))
+	s.splice(a[0], n, n, a[1])
+	return math.NaN()
+}
+
+func arrayUnshift(s *site, a []float64) float64 {
+	s.splice(a[0], 0, 0, a[1])
+	return math.NaN()
+}
+
+func arrayInsert(s *site, a []float64) float64 {
+	n := len(s.array(a[0]))
+	i := whole(a[1])
+	if i != n {
+		i = s.place(a[1], n)
 	}
-	switch rest {
-	case "from":
-		return priced(flat(1), func(s *site, a []float64) float64 { return s.h.newArray(s.elemOf(), slices.Clone(a)) })
-	case "get":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			return v[s.place(a[1], len(v))]
-		})
-	case "set":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			v := s.writable(a[0])
-			v[s.place(a[1], len(v))] = a[2]
-			return math.NaN()
-		})
-	case "size":
-		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) })
-	case "push":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			n := len(s.array(a[0]))
-			s.splice(a[0], n, n, a[1])
-			return math.NaN()
-		})
-	case "unshift":
-		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
-			s.splice(a[0], 0, 0, a[1])
-			return math.NaN()
-		})
-	case "pop", "shift", "first", "last":
-		return priced(endCost(rest), func(s *site, a []float64) float64 { return s.end(rest, a[0]) })
-	case "insert":
-		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
-			n := len(s.array(a[0]))
-			i := whole(a[1])
-			if i != n {
-				i = s.place(a[1], n)
-			}
-			s.splice(a[0], i, i, a[2])
-			return math.NaN()
-		})
-	case "remove":
-		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			i := s.place(a[1], len(v))
-			x := v[i]
-			s.splice(a[0], i, i+1)
-			return x
-		})
-	case "clear":
-		return priced(elements(movedAStep, 0), func(s *site, a []float64) float64 {
-			s.splice(a[0], 0, len(s.array(a[0])))
-			return math.NaN()
-		})
+	s.splice(a[0], i, i, a[2])
+	return math.NaN()
+}
+
+func arrayClear(s *site, a []float64) float64 {
+	s.splice(a[0], 0, len(s.array(a[0])))
+	return math.NaN()
+}
+
+// take removes element i and returns it.
+func (s *site) take(x float64, i int) float64 {
+	value := s.array(x)[i]
+	s.splice(x, i, i+1)
+	return value
+}
+
+func arrayShift(s *site, a []float64) float64 {
+	s.nonEmpty(a[0])
+	return s.take(a[0], 0)
+}
+
+func arrayLast(s *site, a []float64) float64 {
+	v := s.nonEmpty(a[0])
+	return v[len(v)-1]
+}
+
+// nonEmpty returns the values of an array argument that has at least one.
+func (s *site) nonEmpty(x float64) []float64 {
+	v := s.array(x)
+	if len(v) == 0 {
+		s.fail("The array is empty.")
 	}
-	return arrayWhole(rest)
+	return v
 }
 
 func arrayNew(s *site, a []float64) float64 {
@@ -187,92 +229,56 @@ func (s *site) checkDepth(x float64) {
 	s.m.fail(s.at, CodeMemory, "A slice shows more than %d slices of slices.", maxDepthOfSlices)
 }
 
-// endCost is that of the functions on the ends of an array: shift moves all others.
-func endCost(name string) cost {
-	if name == "shift" {
-		return elements(movedAStep, 0)
-	}
-	return flat(1)
+func arrayCopy(s *site, a []float64) float64 {
+	v := s.array(a[0])
+	return s.h.newArray(s.h.objects[int(a[0])].elem, slices.Clone(v))
 }
 
-// end takes or reads the first or last element.
-func (s *site) end(name string, x float64) float64 {
-	v := s.array(x)
-	if len(v) == 0 {
-		s.fail("The array is empty.")
-	}
-	i := 0
-	if name == "pop" || name == "last" {
-		i = len(v) - 1
-	}
-	value := v[i]
-	if name == "pop" || name == "shift" {
-		s.splice(x, i, i+1)
-	}
-	return value
+func arrayConcat(s *site, a []float64) float64 {
+	n, more := len(s.array(a[0])), slices.Clone(s.array(a[1]))
+	s.splice(a[0], n, n, more...)
+	return a[0]
 }
 
-// arrayWhole are the functions on whole arrays.
-func arrayWhole(name string) function {
-	switch name {
-	case "copy":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			return s.h.newArray(s.h.objects[int(a[0])].elem, slices.Clone(v))
-		})
-	case "concat":
-		return priced(elements(1, 1), func(s *site, a []float64) float64 {
-			n, more := len(s.array(a[0])), slices.Clone(s.array(a[1]))
-			s.splice(a[0], n, n, more...)
-			return a[0]
-		})
-	case "slice":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			n := len(s.array(a[0]))
-			from, to := whole(a[1]), whole(a[2])
-			if from < 0 || to < from || to > n {
-				s.fail("The part from %d to %d is outside the array, which has %d elements.", from, to, n)
-			}
-			s.checkDepth(a[0])
-			return s.h.add(object{kind: check.Array, elem: s.h.objects[int(a[0])].elem, from: a[0], rows: from, cols: to - from})
-		})
-	case "fill":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			v := s.writable(a[0])
-			from, to := whole(s.number(a, 2, 0)), len(v)
-			if s.given(3) && a[3] == a[3] {
-				to = whole(a[3])
-			}
-			from, to = max(from, 0), min(to, len(v))
-			s.pay(max(to-from, 0))
-			for i := from; i < to; i++ {
-				v[i] = a[1]
-			}
-			return math.NaN()
-		})
-	case "reverse":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			slices.Reverse(s.writable(a[0]))
-			return math.NaN()
-		})
-	case "sort":
-		return priced(ordered(), func(s *site, a []float64) float64 {
-			v := s.writable(a[0])
-			s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
-			return math.NaN()
-		})
-	case "sort_indices":
-		return priced(ordered(), sortIndices)
-	case "includes", "indexof", "lastindexof", "binary_search", "binary_search_leftmost", "binary_search_rightmost":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(name, a[0], a[1]) })
-	case "join":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			v, elem, w := s.array(a[0]), s.h.objects[int(a[0])].elem, s.writer()
-			w.list(v, elem, "", s.text(a, 1, ""))
-			return w.text()
-		})
+func arraySlice(s *site, a []float64) float64 {
+	n := len(s.array(a[0]))
+	from, to := whole(a[1]), whole(a[2])
+	if from < 0 || to < from || to > n {
+		s.fail("The part from %d to %d is outside the array, which has %d elements.", from, to, n)
 	}
-	return function{}
+	s.checkDepth(a[0])
+	return s.h.add(object{kind: check.Array, elem: s.h.objects[int(a[0])].elem, from: a[0], rows: from, cols: to - from})
+}
+
+func arrayFill(s *site, a []float64) float64 {
+	v := s.writable(a[0])
+	from, to := whole(s.number(a, 2, 0)), len(v)
+	if s.given(3) && a[3] == a[3] {
+		to = whole(a[3])
+	}
+	from, to = max(from, 0), min(to, len(v))
+	s.pay(max(to-from, 0))
+	for i := from; i < to; i++ {
+		v[i] = a[1]
+	}
+	return math.NaN()
+}
+
+func arrayReverse(s *site, a []float64) float64 {
+	slices.Reverse(s.writable(a[0]))
+	return math.NaN()
+}
+
+func arraySort(s *site, a []float64) float64 {
+	v := s.writable(a[0])
+	s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
+	return math.NaN()
+}
+
+func arrayJoin(s *site, a []float64) float64 {
+	v, elem, w := s.array(a[0]), s.h.objects[int(a[0])].elem, s.writer()
+	w.list(v, elem, "", s.text(a, 1, ""))
+	return w.text()
 }
 
 // order compares two elements; na is the greatest.
@@ -319,43 +325,49 @@ func sortIndices(s *site, a []float64) float64 {
 	return s.h.newArray(s.h.m.types.plain(check.Int), out)
 }
 
-// find looks for a value.
-func (s *site) find(how string, array, x float64) float64 {
-	v := s.array(array)
-	elem := s.h.objects[int(array)].elem
-	if strings.HasPrefix(how, "binary") {
-		return binarySearch(v, x, how)
-	}
-	same := s.c.equal(elem)
-	at := -1
+// find returns the place of the value in argument 1, -1 if there is none.
+func (s *site) find(a []float64, last bool) float64 {
+	v := s.array(a[0])
+	same, at := s.c.equal(s.h.objects[int(a[0])].elem), -1
 	for i, y := range v {
-		if same(x, y) {
+		if same(a[1], y) {
 			at = i
-			if how != "lastindexof" {
+			if !last {
 				break
 			}
 		}
 	}
-	if how == "includes" {
-		return toFloat(at >= 0)
-	}
 	return float64(at)
 }
 
-func binarySearch(v []float64, x float64, how string) float64 {
-	first, found := slices.BinarySearch(v, x)
-	switch {
-	case how == "binary_search" && !found:
-		return -1
-	case how == "binary_search_leftmost" && !found:
-		return float64(first - 1)
-	case how == "binary_search_rightmost":
-		for first < len(v) && v[first] == x {
-			first++
-		}
-		if found {
-			first--
-		}
+// searched looks for a value in an array that is in order. pick chooses the place: first is that of
+// the first value that is not smaller.
+func searched(pick func(v []float64, first int, found bool) int) plain {
+	return func(s *site, a []float64) float64 {
+		v := s.array(a[0])
+		first, found := slices.BinarySearch(v, a[1])
+		return float64(pick(v, first, found))
 	}
-	return float64(first)
+}
+
+func exactly(_ []float64, first int, found bool) int {
+	if !found {
+		return -1
+	}
+	return first
+}
+
+func leftmost(_ []float64, first int, found bool) int {
+	if !found {
+		return first - 1
+	}
+	return first
+}
+
+func rightmost(v []float64, first int, found bool) int {
+	last := first
+	for found && last+1 < len(v) && v[last+1] == v[first] {
+		last++
+	}
+	return last
 }

@@ -3,88 +3,117 @@ package eval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"candela/lib/pine/check"
 )
 
-// arrayMath are the statistics of arrays; na elements are left out.
-func arrayMath(name string) function {
-	rest, ok := strings.CutPrefix(name, "array.")
-	if !ok {
-		return function{}
+// statisticRows are the statistics of arrays; na elements are left out.
+func statisticRows() functions {
+	return functions{
+		"array.abs":                             priced(elements(1, 0), changed(absolute)),
+		"array.avg":                             priced(elements(1, 0), arrayOf(full(meanOf))),
+		"array.covariance":                      priced(elements(readAStep, 0, 1), covariance),
+		"array.every":                           priced(elements(1, 0), func(s *site, a []float64) float64 { return toFloat(!slices.ContainsFunc(s.array(a[0]), fails)) }),
+		"array.max":                             priced(ordered(), arrayOf(nth(true))),
+		"array.median":                          priced(ordered(), arrayOf(full(medianOf))),
+		"array.min":                             priced(ordered(), arrayOf(nth(false))),
+		"array.mode":                            priced(ordered(), arrayOf(full(modeOf))),
+		"array.percentile_linear_interpolation": priced(ordered(), percentile(interpolated)),
+		"array.percentile_nearest_rank":         priced(ordered(), percentile(nearestRank)),
+		"array.percentrank":                     priced(elements(1, 0), arrayRank),
+		"array.range":                           priced(elements(1, 0), arrayOf(full(rangeOf))),
+		"array.some":                            priced(elements(1, 0), func(s *site, a []float64) float64 { return toFloat(slices.ContainsFunc(s.array(a[0]), holds)) }),
+		"array.standardize":                     priced(elements(1, 0), changed(standardize)),
+		"array.stdev":                           priced(elements(1, 0), arrayOf(spread(math.Sqrt))),
+		"array.sum":                             priced(elements(1, 0), arrayOf(full(totalOf))),
+		"array.variance":                        priced(elements(1, 0), arrayOf(spread(itself))),
 	}
-	of := statistic(rest)
-	if of != nil {
-		return priced(statisticCost(rest), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			return of(s, present(v), a)
-		})
-	}
-	switch rest {
-	case "abs", "standardize":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			out := slices.Clone(v)
-			if rest == "abs" {
-				for i, x := range out {
-					out[i] = math.Abs(x)
-				}
-			} else {
-				standardize(out)
-			}
-			return s.h.newArray(s.h.objects[int(a[0])].elem, out)
-		})
-	case "covariance":
-		return priced(elements(readAStep, 0, 1), func(s *site, a []float64) float64 {
-			return covariance(s.array(a[0]), s.array(a[1]), !s.given(2) || a[2] != 0)
-		})
-	case "every", "some":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			yes := func(x float64) bool { return x > 0 || x < 0 }
-			if rest == "some" {
-				return toFloat(slices.ContainsFunc(v, yes))
-			}
-			return toFloat(!slices.ContainsFunc(v, func(x float64) bool { return !yes(x) }))
-		})
-	case "percentile_nearest_rank", "percentile_linear_interpolation":
-		return priced(ordered(), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			if len(v) == 0 {
-				return math.NaN()
-			}
-			if rest == "percentile_nearest_rank" {
-				return nearestRank(v, a[1])
-			}
-			return interpolated(v, a[1])
-		})
-	case "percentrank":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			v := s.array(a[0])
-			i := s.place(a[1], len(v))
-			if len(v) < 2 || v[i] != v[i] {
-				return math.NaN()
-			}
-			count := -1
-			for _, x := range v {
-				if x <= v[i] {
-					count++
-				}
-			}
-			return float64(100*float64(count)) / float64(len(v)-1)
-		})
-	}
-	return function{}
 }
 
-// statisticCost is that of a statistic of all elements: some of them put these in order.
-func statisticCost(name string) cost {
-	switch name {
-	case "median", "mode", "min", "max":
-		return ordered()
+// statistic is a function over the values of an array or matrix that are not missing. a are the
+// arguments of the call.
+type statistic func(s *site, v, a []float64) float64
+
+func arrayOf(of statistic) plain {
+	return func(s *site, a []float64) float64 { return of(s, present(s.array(a[0])), a) }
+}
+
+// full is a function of at least one value.
+func full(f func([]float64) float64) statistic {
+	return func(_ *site, v, _ []float64) float64 {
+		if len(v) == 0 {
+			return math.NaN()
+		}
+		return f(v)
 	}
-	return elements(1, 0)
+}
+
+// nth is the greatest or smallest value, or the one after so many others as argument 1 says.
+func nth(greatest bool) statistic {
+	return func(s *site, v, a []float64) float64 {
+		k := 0
+		if s.given(1) && a[1] == a[1] {
+			k = whole(a[1])
+		}
+		return nthOf(v, k, greatest)
+	}
+}
+
+// spread is the variance, of a sample if argument 1 is false, or what is made of it.
+func spread(of func(variance float64) float64) statistic {
+	return func(s *site, v, a []float64) float64 {
+		if len(v) == 0 {
+			return math.NaN()
+		}
+		return of(unbias(varianceOf(v), len(v), !s.given(1) || a[1] != 0))
+	}
+}
+
+func rangeOf(v []float64) float64 { return slices.Max(v) - slices.Min(v) }
+
+// holds reports whether a bool is true.
+func holds(x float64) bool { return x > 0 || x < 0 }
+
+func fails(x float64) bool { return !holds(x) }
+
+// changed is a new array with the values of another, all of them changed.
+func changed(change func(v []float64)) plain {
+	return func(s *site, a []float64) float64 {
+		out := slices.Clone(s.array(a[0]))
+		change(out)
+		return s.h.newArray(s.h.objects[int(a[0])].elem, out)
+	}
+}
+
+func absolute(v []float64) {
+	for i, x := range v {
+		v[i] = math.Abs(x)
+	}
+}
+
+func percentile(of func(v []float64, percent float64) float64) plain {
+	return func(s *site, a []float64) float64 {
+		v := s.array(a[0])
+		if len(v) == 0 {
+			return math.NaN()
+		}
+		return of(v, a[1])
+	}
+}
+
+func arrayRank(s *site, a []float64) float64 {
+	v := s.array(a[0])
+	i := s.place(a[1], len(v))
+	if len(v) < 2 || v[i] != v[i] {
+		return math.NaN()
+	}
+	count := -1
+	for _, x := range v {
+		if x <= v[i] {
+			count++
+		}
+	}
+	return float64(100*float64(count)) / float64(len(v)-1)
 }
 
 // present returns the values that are not missing.
@@ -93,55 +122,6 @@ func present(v []float64) []float64 {
 		return v
 	}
 	return slices.DeleteFunc(slices.Clone(v), math.IsNaN)
-}
-
-// statistic returns a function over the values of an array.
-func statistic(name string) func(s *site, v, a []float64) float64 {
-	full := func(f func([]float64) float64) func(*site, []float64, []float64) float64 {
-		return func(_ *site, v, _ []float64) float64 {
-			if len(v) == 0 {
-				return math.NaN()
-			}
-			return f(v)
-		}
-	}
-	switch name {
-	case "sum":
-		return func(_ *site, v, _ []float64) float64 {
-			if len(v) == 0 {
-				return math.NaN()
-			}
-			return totalOf(v)
-		}
-	case "avg":
-		return full(meanOf)
-	case "median":
-		return full(medianOf)
-	case "mode":
-		return full(modeOf)
-	case "range":
-		return full(func(v []float64) float64 { return slices.Max(v) - slices.Min(v) })
-	case "min", "max":
-		return func(s *site, v, a []float64) float64 {
-			k := 0
-			if s.given(1) && a[1] == a[1] {
-				k = whole(a[1])
-			}
-			return nthOf(v, k, name == "max")
-		}
-	case "variance", "stdev":
-		return func(s *site, v, a []float64) float64 {
-			if len(v) == 0 {
-				return math.NaN()
-			}
-			x := unbias(varianceOf(v), len(v), !s.given(1) || a[1] != 0)
-			if name == "stdev" {
-				return math.Sqrt(x)
-			}
-			return x
-		}
-	}
-	return nil
 }
 
 // nthOf returns the k-th smallest or greatest value.
@@ -176,7 +156,8 @@ func standardize(v []float64) {
 	}
 }
 
-func covariance(v, w []float64, biased bool) float64 {
+func covariance(s *site, a []float64) float64 {
+	v, w := s.array(a[0]), s.array(a[1])
 	n := min(len(v), len(w))
 	if n == 0 {
 		return math.NaN()
@@ -185,60 +166,54 @@ func covariance(v, w []float64, biased bool) float64 {
 	for i := range n {
 		sum += float64((v[i] - mv) * (w[i] - mw))
 	}
-	return unbias(sum/float64(n), n, biased)
+	return unbias(sum/float64(n), n, !s.given(2) || a[2] != 0)
 }
 
-// mapFunction are the functions on maps.
-func mapFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "map.")
-	if !ok {
-		return function{}
+// mapRows are the functions on maps.
+func mapRows() functions {
+	return functions{
+		"map.clear":    priced(flat(4), mapClear),
+		"map.contains": priced(keyed(), func(s *site, a []float64) float64 { return toFloat(s.h.lookup(s.mapped(a[0]), a[1]) >= 0) }),
+		"map.copy":     priced(copied(0), func(s *site, a []float64) float64 { return s.h.add(s.mapped(a[0]).clone()) }),
+		"map.get":      priced(keyed(), mapGet),
+		"map.keys": priced(elements(1, 0), func(s *site, a []float64) float64 {
+			return s.h.newArray(s.mapped(a[0]).key, slices.Clone(s.mapped(a[0]).keys))
+		}),
+		"map.new":     priced(flat(1), mapNew),
+		"map.put":     priced(keyed(), func(s *site, a []float64) float64 { return s.put(a[0], a[1], a[2]) }),
+		"map.put_all": priced(copied(1), mapPutAll),
+		"map.remove":  priced(keyed(), mapRemove),
+		"map.size":    priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.mapped(a[0]).keys)) }),
+		"map.values": priced(elements(1, 0), func(s *site, a []float64) float64 {
+			return s.h.newArray(s.mapped(a[0]).elem, slices.Clone(s.mapped(a[0]).n))
+		}),
 	}
-	switch rest {
-	case "new":
-		return priced(flat(1), mapNew)
-	case "put", "get", "remove", "contains":
-		return priced(keyed(1), func(s *site, a []float64) float64 { return s.pair(rest, a) })
-	case "size":
-		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.h.get(s.at, a[0], "map").keys)) })
-	case "clear":
-		return priced(flat(4), func(s *site, a []float64) float64 {
-			o := s.h.change(s.at, a[0], "map")
-			o.n, o.keys, o.pairs = nil, nil, 0
-			o.index()
-			return math.NaN()
-		})
-	case "keys", "values":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			o := s.h.get(s.at, a[0], "map")
-			if rest == "keys" {
-				return s.h.newArray(o.key, slices.Clone(o.keys))
-			}
-			return s.h.newArray(o.elem, slices.Clone(o.n))
-		})
-	case "copy":
-		return priced(copied(0), func(s *site, a []float64) float64 {
-			o := s.h.get(s.at, a[0], "map").clone()
-			return s.h.add(o)
-		})
-	case "put_all":
-		return priced(copied(1), func(s *site, a []float64) float64 {
-			from := s.h.get(s.at, a[1], "map").clone()
-			for i, k := range from.keys {
-				s.pay(2)
-				s.put(a[0], k, from.n[i])
-			}
-			return math.NaN()
-		})
-	}
-	return function{}
 }
 
-// keyed is the cost of finding the key of a map in argument i: a text is read whole.
-func keyed(i int) cost {
+// mapped returns a map argument to read it.
+func (s *site) mapped(x float64) *object { return s.h.get(s.at, x, "map") }
+
+func mapClear(s *site, a []float64) float64 {
+	o := s.h.change(s.at, a[0], "map")
+	o.n, o.keys, o.pairs = nil, nil, 0
+	o.index()
+	return math.NaN()
+}
+
+func mapPutAll(s *site, a []float64) float64 {
+	from := s.mapped(a[1]).clone()
+	for i, k := range from.keys {
+		s.pay(2)
+		s.put(a[0], k, from.n[i])
+	}
+	return math.NaN()
+}
+
+// keyed is the cost of finding the key of a map in argument 1: a text is read whole.
+func keyed() cost {
 	return sized(func(s *site, a []float64) int64 {
-		if isHandle(s.exprs[i].Type()) {
-			return int64(s.textSize(a, i) / bytesAStep)
+		if isHandle(s.exprs[1].Type()) {
+			return int64(s.textSize(a, 1) / bytesAStep)
 		}
 		return 0
 	})
@@ -321,18 +296,18 @@ func (s *site) put(handle, key, value float64) float64 {
 	return math.NaN()
 }
 
-func (s *site) pair(name string, a []float64) float64 {
-	if name == "put" {
-		return s.put(a[0], a[1], a[2])
+func mapGet(s *site, a []float64) float64 {
+	o := s.mapped(a[0])
+	if i := s.h.lookup(o, a[1]); i >= 0 {
+		return o.n[i]
 	}
-	i := s.h.lookup(s.h.get(s.at, a[0], "map"), a[1])
-	switch {
-	case name == "contains":
-		return toFloat(i >= 0)
-	case i < 0:
+	return math.NaN()
+}
+
+func mapRemove(s *site, a []float64) float64 {
+	i := s.h.lookup(s.mapped(a[0]), a[1])
+	if i < 0 {
 		return math.NaN()
-	case name == "get":
-		return s.h.objects[int(a[0])].n[i]
 	}
 	o := s.h.change(s.at, a[0], "map")
 	old := o.n[i]

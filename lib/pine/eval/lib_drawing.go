@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"candela/lib/pine/check"
 )
@@ -59,82 +58,177 @@ func listOf(kind check.Kind) int {
 	}[kind]
 }
 
-func drawingKind(name string) check.Kind {
-	return map[string]check.Kind{
-		"line": check.Line, "label": check.Label, "box": check.Box, "table": check.Table, "linefill": check.Linefill, "polyline": check.Polyline,
-	}[name]
+// lineRows are the functions on lines, polylines and the fills between lines.
+func lineRows() functions {
+	line, linefill, polyline := family(check.Line), family(check.Linefill), family(check.Polyline)
+	return functions{
+		"line.copy":             line.copy(),
+		"line.delete":           line.delete(),
+		"line.get_price":        priced(flat(1), linePrice),
+		"line.get_x1":           line.get("x1"),
+		"line.get_x2":           line.get("x2"),
+		"line.get_y1":           line.get("y1"),
+		"line.get_y2":           line.get("y2"),
+		"line.new":              line.new(),
+		"line.set_color":        line.set("color"),
+		"line.set_extend":       line.set("extend"),
+		"line.set_first_point":  line.setPoint("x1", "y1"),
+		"line.set_second_point": line.setPoint("x2", "y2"),
+		"line.set_style":        line.set("style"),
+		"line.set_width":        line.set("width"),
+		"line.set_x1":           line.set("x1"),
+		"line.set_x2":           line.set("x2"),
+		"line.set_xloc":         line.set("x1", "x2", "xloc"),
+		"line.set_xy1":          line.set("x1", "y1"),
+		"line.set_xy2":          line.set("x2", "y2"),
+		"line.set_y1":           line.set("y1"),
+		"line.set_y2":           line.set("y2"),
+
+		"linefill.delete":    linefill.delete(),
+		"linefill.get_line1": linefill.get("line1"),
+		"linefill.get_line2": linefill.get("line2"),
+		"linefill.new":       linefill.new(),
+		"linefill.set_color": linefill.set("color"),
+
+		"polyline.delete": polyline.delete(),
+		"polyline.new":    polyline.new(),
+	}
 }
 
-// drawingFunction are the functions on lines, labels, boxes, fills and polylines.
-func drawingFunction(name string) function {
-	family, rest, _ := strings.Cut(name, ".")
-	kind := drawingKind(family)
-	if kind == check.Void || kind == check.Table {
-		return function{}
+// labelRows are the functions on labels.
+func labelRows() functions {
+	label := family(check.Label)
+	return functions{
+		"label.copy":                 label.copy(),
+		"label.delete":               label.delete(),
+		"label.get_text":             label.get("text"),
+		"label.get_x":                label.get("x"),
+		"label.get_y":                label.get("y"),
+		"label.new":                  label.new(),
+		"label.set_color":            label.set("color"),
+		"label.set_point":            label.setPoint("x", "y"),
+		"label.set_size":             label.set("size"),
+		"label.set_style":            label.set("style"),
+		"label.set_text":             label.set("text"),
+		"label.set_text_font_family": label.set("text_font_family"),
+		"label.set_text_formatting":  label.set("text_formatting"),
+		"label.set_textalign":        label.set("textalign"),
+		"label.set_textcolor":        label.set("textcolor"),
+		"label.set_tooltip":          label.set("tooltip"),
+		"label.set_x":                label.set("x"),
+		"label.set_xloc":             label.set("x", "xloc"),
+		"label.set_xy":               label.set("x", "y"),
+		"label.set_y":                label.set("y"),
+		"label.set_yloc":             label.set("yloc"),
 	}
-	switch {
-	case rest == "new":
-		return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.draw(kind, a) })
-	case rest == "delete":
-		return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.erase(kind, a[0]) })
-	case rest == "copy":
-		return priced(flat(drawSteps), func(s *site, a []float64) float64 {
-			if a[0] != a[0] {
-				return a[0]
-			}
-			return s.list(kind, s.h.objects[int(a[0])].clone())
-		})
-	case rest == "get_price" && kind == check.Line:
-		return priced(flat(1), linePrice)
-	case strings.HasPrefix(rest, "get_"):
-		i := slices.Index(drawingFields(kind), rest[4:])
-		if i < 0 {
-			return function{}
-		}
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			if a[0] != a[0] {
-				return a[0]
-			}
-			return s.h.objects[int(a[0])].n[i]
-		})
-	case strings.HasPrefix(rest, "set_"):
-		return setter(kind, rest[4:])
+}
+
+// boxRows are the functions on boxes.
+func boxRows() functions {
+	box := family(check.Box)
+	return functions{
+		"box.copy":                   box.copy(),
+		"box.delete":                 box.delete(),
+		"box.get_bottom":             box.get("bottom"),
+		"box.get_left":               box.get("left"),
+		"box.get_right":              box.get("right"),
+		"box.get_top":                box.get("top"),
+		"box.new":                    box.new(),
+		"box.set_bgcolor":            box.set("bgcolor"),
+		"box.set_border_color":       box.set("border_color"),
+		"box.set_border_style":       box.set("border_style"),
+		"box.set_border_width":       box.set("border_width"),
+		"box.set_bottom":             box.set("bottom"),
+		"box.set_bottom_right_point": box.setPoint("right", "bottom"),
+		"box.set_extend":             box.set("extend"),
+		"box.set_left":               box.set("left"),
+		"box.set_lefttop":            box.set("left", "top"),
+		"box.set_right":              box.set("right"),
+		"box.set_rightbottom":        box.set("right", "bottom"),
+		"box.set_text":               box.set("text"),
+		"box.set_text_color":         box.set("text_color"),
+		"box.set_text_font_family":   box.set("text_font_family"),
+		"box.set_text_formatting":    box.set("text_formatting"),
+		"box.set_text_halign":        box.set("text_halign"),
+		"box.set_text_size":          box.set("text_size"),
+		"box.set_text_valign":        box.set("text_valign"),
+		"box.set_text_wrap":          box.set("text_wrap"),
+		"box.set_top":                box.set("top"),
+		"box.set_top_left_point":     box.setPoint("left", "top"),
+		"box.set_xloc":               box.set("left", "right", "xloc"),
 	}
-	return function{}
 }
 
 // drawSteps is what it takes to make a drawing or to take one off its list.
 const drawSteps = 16
 
-// setter changes the properties that a set_ function names.
-func setter(kind check.Kind, what string) function {
-	var fields []int
-	for _, f := range setFields(kind, what) {
-		i := slices.Index(drawingFields(kind), f)
-		if i < 0 {
-			return function{}
+// family makes the rows of the functions on one kind of drawing.
+type family check.Kind
+
+func (f family) new() row {
+	return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.draw(check.Kind(f), a) })
+}
+
+func (f family) delete() row {
+	return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.erase(check.Kind(f), a[0]) })
+}
+
+func (f family) copy() row {
+	return priced(flat(drawSteps), func(s *site, a []float64) float64 {
+		if a[0] != a[0] {
+			return a[0]
 		}
-		fields = append(fields, i)
+		return s.list(check.Kind(f), s.h.objects[int(a[0])].clone())
+	})
+}
+
+// place is that of a property. One that the drawing does not have is a mistake in a row.
+func (f family) place(field string) int {
+	i := slices.Index(drawingFields(check.Kind(f)), field)
+	if i < 0 {
+		panic("a drawing has no " + field)
 	}
-	if strings.HasSuffix(what, "point") {
-		return priced(flat(2), func(s *site, a []float64) float64 {
-			if a[0] != a[0] || a[1] != a[1] {
-				return math.NaN()
-			}
-			o := s.h.change(s.at, a[0], "drawing")
-			x, y := s.coordinates(a[1], s.h.text(o.n[slices.Index(drawingFields(kind), "xloc")]))
-			o.n[fields[0]], o.n[fields[1]] = x, y
-			return math.NaN()
-		})
+	return i
+}
+
+// get reads a property.
+func (f family) get(field string) row {
+	i := f.place(field)
+	return priced(flat(1), func(s *site, a []float64) float64 {
+		if a[0] != a[0] {
+			return a[0]
+		}
+		return s.h.objects[int(a[0])].n[i]
+	})
+}
+
+// set changes properties, each to an argument.
+func (f family) set(fields ...string) row {
+	places := make([]int, len(fields))
+	for k, field := range fields {
+		places[k] = f.place(field)
 	}
 	return priced(flat(2), func(s *site, a []float64) float64 {
 		if a[0] != a[0] {
 			return a[0]
 		}
 		o := s.h.change(s.at, a[0], "drawing")
-		for k, i := range fields {
-			o.n[i] = s.sized(drawingFields(kind)[i], k+1, a)
+		for k, i := range places {
+			o.n[i] = s.sized(fields[k], k+1, a)
 		}
+		return math.NaN()
+	})
+}
+
+// setPoint changes two properties to the coordinates of a chart.point.
+func (f family) setPoint(x, y string) row {
+	left, top, xloc := f.place(x), f.place(y), f.place("xloc")
+	return priced(flat(2), func(s *site, a []float64) float64 {
+		if a[0] != a[0] || a[1] != a[1] {
+			return math.NaN()
+		}
+		o := s.h.change(s.at, a[0], "drawing")
+		o.n[left], o.n[top] = s.coordinates(a[1], s.h.text(o.n[xloc]))
 		return math.NaN()
 	})
 }
@@ -155,31 +249,21 @@ func namedSize(name string) float64 {
 	return map[string]float64{"tiny": 8, "small": 10, "normal": 14, "large": 20, "huge": 36}[name]
 }
 
-// setFields spells the functions that set more than one property.
-func setFields(kind check.Kind, what string) []string {
-	switch what {
-	case "xy1", "first_point":
-		return []string{"x1", "y1"}
-	case "xy2", "second_point":
-		return []string{"x2", "y2"}
-	case "xy", "point":
-		return []string{"x", "y"}
-	case "lefttop", "top_left_point":
-		return []string{"left", "top"}
-	case "rightbottom", "bottom_right_point":
-		return []string{"right", "bottom"}
-	case "xloc":
-		switch kind {
-		case check.Line:
-			return []string{"x1", "x2", "xloc"}
-		case check.Box:
-			return []string{"left", "right", "xloc"}
-		case check.Label:
-			return []string{"x", "xloc"}
-		default: // the only one that it has
-		}
+// cornerFields names the properties that a point sets, by the parameter of the point.
+func cornerFields(parameter string) (x, y string, ok bool) {
+	switch parameter {
+	case "first_point":
+		return "x1", "y1", true
+	case "second_point":
+		return "x2", "y2", true
+	case "point":
+		return "x", "y", true
+	case "top_left":
+		return "left", "top", true
+	case "bottom_right":
+		return "right", "bottom", true
 	}
-	return []string{what}
+	return "", "", false
 }
 
 // coordinates returns where a chart.point lies.
@@ -212,22 +296,11 @@ func (s *site) draw(kind check.Kind, a []float64) float64 {
 		xloc = s.h.text(n[k])
 	}
 	for i, p := range s.call.Builtin.Params {
-		if strings.HasSuffix(p.Name, "point") || p.Name == "top_left" || p.Name == "bottom_right" {
-			if s.given(i) && a[i] == a[i] {
-				names := setFields(kind, strings.TrimSuffix(p.Name, "_point")+pointSuffix(p.Name))
-				x, y := slices.Index(fields, names[0]), slices.Index(fields, names[1])
-				n[x], n[y] = s.coordinates(a[i], xloc)
-			}
+		if x, y, ok := cornerFields(p.Name); ok && s.given(i) && a[i] == a[i] {
+			n[family(kind).place(x)], n[family(kind).place(y)] = s.coordinates(a[i], xloc)
 		}
 	}
 	return s.list(kind, object{kind: kind, n: n, from: math.NaN()})
-}
-
-func pointSuffix(name string) string {
-	if name == "point" {
-		return ""
-	}
-	return "_point"
 }
 
 // defaults fills the properties that were not given.
@@ -327,13 +400,23 @@ func linePrice(s *site, a []float64) float64 {
 	return n[1] + float64((n[3]-n[1])*((a[1]-n[0])/(n[2]-n[0])))
 }
 
-// allDrawings is line.all and its family: an array of what is drawn now.
-func (c *compiler) allDrawings(e *check.BuiltinVar) num {
-	family, _, _ := strings.Cut(e.Name, ".")
-	kind := drawingKind(family)
-	h, m := &c.m.heap, c.m
-	return func() float64 {
-		m.spend(m.place, 1+len(h.lists[listOf(kind)])/readAStep)
-		return h.newArray(h.m.types.plain(kind), slices.Clone(h.lists[listOf(kind)]))
+// drawingVariables are the arrays of what is drawn now.
+func drawingVariables() variables {
+	all := func(kind check.Kind) variable {
+		return variable{read: func(c *compiler) num {
+			h, m := &c.m.heap, c.m
+			return func() float64 {
+				m.spend(m.place, 1+len(h.lists[listOf(kind)])/readAStep)
+				return h.newArray(m.types.plain(kind), slices.Clone(h.lists[listOf(kind)]))
+			}
+		}}
+	}
+	return variables{
+		"box.all":      all(check.Box),
+		"label.all":    all(check.Label),
+		"line.all":     all(check.Line),
+		"linefill.all": all(check.Linefill),
+		"polyline.all": all(check.Polyline),
+		"table.all":    all(check.Table),
 	}
 }

@@ -60,7 +60,7 @@ func (s *site) eigenMatrix(x float64) *object {
 // eigen returns the eigenvalues of a square matrix, largest first.
 func (s *site) eigen(m []float64, n int, vectors bool) []eigenpair {
 	var out []eigenpair
-	if symmetric, _ := shapeOf("is_symmetric"); symmetric.shaped(&object{n: m, rows: n, cols: n}) {
+	if symmetric(&object{n: m, rows: n, cols: n}) {
 		out = s.symmetricEigen(slices.Clone(m), n)
 	} else {
 		out = s.generalEigen(m, n, vectors)

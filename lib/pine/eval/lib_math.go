@@ -18,56 +18,91 @@ func one(f func(float64) float64) build {
 	}
 }
 
-// mathBuilders are the functions that are worth their own closures.
-func mathBuilders(all map[string]builder) {
-	all["math.abs"] = built(constant, one(math.Abs))
-	all["math.sqrt"] = built(constant, one(math.Sqrt))
-	all["math.exp"] = built(constant, one(elementary.Exp))
-	all["math.log"] = built(constant, one(elementary.Log))
-	all["math.log10"] = built(constant, one(elementary.Log10))
-	all["math.sin"] = built(constant, one(elementary.Sin))
-	all["math.cos"] = built(constant, one(elementary.Cos))
-	all["math.tan"] = built(constant, one(elementary.Tan))
-	all["math.asin"] = built(constant, one(elementary.Asin))
-	all["math.acos"] = built(constant, one(elementary.Acos))
-	all["math.atan"] = built(constant, one(elementary.Atan))
-	all["math.floor"] = built(constant, one(math.Floor))
-	all["math.ceil"] = built(constant, one(math.Ceil))
-	all["math.sign"] = built(constant, one(func(x float64) float64 {
-		switch {
-		case x > 0:
-			return 1
-		case x < 0:
-			return -1
-		}
-		return x
-	}))
-	all["math.toradians"] = built(constant, one(func(x float64) float64 { return x * (math.Pi / 180) }))
-	all["math.todegrees"] = built(constant, one(func(x float64) float64 { return x * (180 / math.Pi) }))
-	all["nz"] = built(constant, nz)
-	all["math.max"] = built(constant, extremum(func(a, b float64) bool { return a > b }))
-	all["math.min"] = built(constant, extremum(func(a, b float64) bool { return a < b }))
-	all["math.random"] = built(constant, random)
-	for _, name := range []string{"int", "float", "bool", "color", "string", "line", "label", "box", "table", "linefill", "polyline"} {
-		all[name] = built(constant, func(c *compiler, call *check.Call) num {
-			return c.castCall(call, name)
-		})
+// mathRows are the functions on numbers.
+func mathRows() functions {
+	return functions{
+		"math.abs":              built(constant, one(math.Abs)).ahead(absColumn),
+		"math.acos":             built(constant, one(elementary.Acos)),
+		"math.asin":             built(constant, one(elementary.Asin)),
+		"math.atan":             built(constant, one(elementary.Atan)),
+		"math.avg":              priced(flat(1), func(_ *site, a []float64) float64 { return meanOf(a) }),
+		"math.ceil":             built(constant, one(math.Ceil)),
+		"math.cos":              built(constant, one(elementary.Cos)),
+		"math.exp":              built(constant, one(elementary.Exp)),
+		"math.floor":            built(constant, one(math.Floor)),
+		"math.log":              built(constant, one(elementary.Log)),
+		"math.log10":            built(constant, one(elementary.Log10)),
+		"math.max":              built(constant, extremum(greater)).ahead(extremumColumn(greater)),
+		"math.min":              built(constant, extremum(less)).ahead(extremumColumn(less)),
+		"math.pow":              priced(flat(1), func(_ *site, a []float64) float64 { return power(a[0], a[1]) }),
+		"math.random":           built(constant, random),
+		"math.round":            priced(flat(1), round),
+		"math.round_to_mintick": priced(flat(1), func(s *site, a []float64) float64 { return toTick(a[0], s.m.env.Symbol.Tick) }),
+		"math.sign":             built(constant, one(sign)),
+		"math.sin":              built(constant, one(elementary.Sin)),
+		"math.sqrt":             built(constant, one(math.Sqrt)),
+		"math.tan":              built(constant, one(elementary.Tan)),
+		"math.todegrees":        built(constant, one(func(x float64) float64 { return x * (180 / math.Pi) })),
+		"math.toradians":        built(constant, one(func(x float64) float64 { return x * (math.Pi / 180) })),
 	}
 }
 
-// castCall is int(x), float(x) and so on.
-func (c *compiler) castCall(call *check.Call, to string) num {
-	x := c.num(call.Args[0])
-	switch to {
-	case "int":
-		return func() float64 { return math.Trunc(x()) }
-	case "bool":
-		return func() float64 {
-			v := x()
-			return toFloat(v > tolerance || v < -tolerance)
-		}
+// generalRows are the functions of no namespace: of values that are na, and from one type to another.
+func generalRows() functions {
+	return functions{
+		"bool":     built(constant, one(func(x float64) float64 { return toFloat(x > tolerance || x < -tolerance) })),
+		"box":      built(constant, same),
+		"color":    built(constant, same),
+		"float":    built(constant, same),
+		"int":      built(constant, one(math.Trunc)),
+		"label":    built(constant, same),
+		"line":     built(constant, same),
+		"linefill": built(constant, same),
+		"na":       tested(constant, isNaN),
+		"nz":       built(constant, nz).ahead(nzColumn),
+		"polyline": built(constant, same),
+		"string":   built(constant, same),
+		"table":    built(constant, same),
+
+		"indicator": replaced(),
+		"library":   replaced(),
+		"strategy":  replaced(),
+	}
+}
+
+func greater(a, b float64) bool { return a > b }
+
+func less(a, b float64) bool { return a < b }
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
 	}
 	return x
+}
+
+func round(s *site, a []float64) float64 {
+	if s.given(1) {
+		return roundTo(a[0], a[1])
+	}
+	return roundHalf(a[0])
+}
+
+// same gives its argument: types differ for the checker only.
+func same(c *compiler, call *check.Call) num { return c.num(call.Args[0]) }
+
+func isNaN(c *compiler, call *check.Call) func() bool {
+	x := c.num(call.Args[0])
+	if p := c.address(call.Args[0]); p != nil {
+		return func() bool { return *p != *p }
+	}
+	return func() bool {
+		v := x()
+		return v != v
+	}
 }
 
 // nz replaces na.
@@ -148,26 +183,6 @@ func random(c *compiler, call *check.Call) num {
 		a := low()
 		return a + float64(unit*(high()-a))
 	}
-}
-
-// mathFunction are the plain functions on numbers.
-func mathFunction(name string) function {
-	switch name {
-	case "math.pow":
-		return priced(flat(1), func(_ *site, a []float64) float64 { return power(a[0], a[1]) })
-	case "math.round":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			if s.given(1) {
-				return roundTo(a[0], a[1])
-			}
-			return roundHalf(a[0])
-		})
-	case "math.round_to_mintick":
-		return priced(flat(1), func(s *site, a []float64) float64 { return toTick(a[0], s.m.env.Symbol.Tick) })
-	case "math.avg":
-		return priced(flat(1), func(_ *site, a []float64) float64 { return meanOf(a) })
-	}
-	return function{}
 }
 
 // whole cuts a number to a whole one. One that is na or beyond 2³¹ gives that bound, on every

@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"candela/lib/pine/check"
 )
@@ -26,53 +25,53 @@ func (s *site) spot(x float64, size int, what string) int {
 	return whole(x)
 }
 
-// matrixFunction are the functions that read and change matrices.
-func matrixFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "matrix.")
-	if !ok {
-		return function{}
+// matrixRows are the functions that read and change matrices.
+func matrixRows() functions {
+	return functions{
+		"matrix.add_col":        priced(elements(1, 0), addColumn),
+		"matrix.add_row":        priced(elements(1, 0), func(s *site, a []float64) float64 { return s.addRow(s.changing(a[0]), a) }),
+		"matrix.col":            priced(line(true), matrixColumn),
+		"matrix.columns":        priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).cols) }),
+		"matrix.copy":           priced(elements(1, 0), func(s *site, a []float64) float64 { return s.h.add(s.matrix(a[0]).clone()) }),
+		"matrix.elements_count": priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.matrix(a[0]).n)) }),
+		"matrix.fill":           priced(elements(1, 0), matrixFill),
+		"matrix.get":            priced(flat(1), func(s *site, a []float64) float64 { return *s.element(s.matrix(a[0]), a) }),
+		"matrix.new":            priced(flat(1), matrixNew),
+		"matrix.remove_col":     priced(elements(1, 0), removeColumn),
+		"matrix.remove_row":     priced(elements(1, 0), removeRow),
+		"matrix.reshape":        priced(elements(1, 0), reshape),
+		"matrix.reverse":        priced(elements(1, 0), matrixReverse),
+		"matrix.row":            priced(line(false), matrixRow),
+		"matrix.rows":           priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).rows) }),
+		"matrix.set":            priced(flat(1), matrixSet),
+		"matrix.sort":           priced(ordered(), matrixSort),
+		"matrix.swap_columns":   priced(elements(1, 0), swapColumns),
+		"matrix.swap_rows":      priced(elements(1, 0), matrixSwapRows),
 	}
-	switch rest {
-	case "new":
-		return priced(flat(1), matrixNew)
-	case "get":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			o := s.matrix(a[0])
-			return o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")]
-		})
-	case "set":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			o := s.h.change(s.at, a[0], "matrix")
-			o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")] = a[3]
-			return math.NaN()
-		})
-	case "rows":
-		return priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).rows) })
-	case "columns":
-		return priced(flat(1), func(s *site, a []float64) float64 { return float64(s.matrix(a[0]).cols) })
-	case "elements_count":
-		return priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.matrix(a[0]).n)) })
-	case "row":
-		return priced(line(false), func(s *site, a []float64) float64 {
-			o := s.matrix(a[0])
-			r := s.spot(a[1], o.rows, "row")
-			return s.h.newArray(o.elem, slices.Clone(o.n[r*o.cols:(r+1)*o.cols]))
-		})
-	case "col":
-		return priced(line(true), func(s *site, a []float64) float64 {
-			o := s.matrix(a[0])
-			return s.h.newArray(o.elem, columnOf(o, s.spot(a[1], o.cols, "column")))
-		})
-	case "copy":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			return s.h.add(s.matrix(a[0]).clone())
-		})
-	case "fill":
-		return priced(elements(1, 0), matrixFill)
-	case "add_row", "add_col", "remove_row", "remove_col", "swap_rows", "swap_columns", "reverse", "reshape":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.reshape(rest, a) })
-	}
-	return function{}
+}
+
+// changing returns a matrix argument to change it.
+func (s *site) changing(x float64) *object { return s.h.change(s.at, x, "matrix") }
+
+// element is the place of the element whose row and column are arguments 1 and 2.
+func (s *site) element(o *object, a []float64) *float64 {
+	return &o.n[s.spot(a[1], o.rows, "row")*o.cols+s.spot(a[2], o.cols, "column")]
+}
+
+func matrixSet(s *site, a []float64) float64 {
+	*s.element(s.changing(a[0]), a) = a[3]
+	return math.NaN()
+}
+
+func matrixRow(s *site, a []float64) float64 {
+	o := s.matrix(a[0])
+	r := s.spot(a[1], o.rows, "row")
+	return s.h.newArray(o.elem, slices.Clone(o.n[r*o.cols:(r+1)*o.cols]))
+}
+
+func matrixColumn(s *site, a []float64) float64 {
+	o := s.matrix(a[0])
+	return s.h.newArray(o.elem, columnOf(o, s.spot(a[1], o.cols, "column")))
 }
 
 // line is the cost of reading a row or a column.
@@ -111,7 +110,7 @@ func matrixNew(s *site, a []float64) float64 {
 }
 
 func matrixFill(s *site, a []float64) float64 {
-	o := s.h.change(s.at, a[0], "matrix")
+	o := s.changing(a[0])
 	from, to := whole(s.number(a, 2, 0)), whole(s.number(a, 3, float64(o.rows)))
 	left, right := whole(s.number(a, 4, 0)), whole(s.number(a, 5, float64(o.cols)))
 	for r := max(from, 0); r < min(to, o.rows); r++ {
@@ -122,50 +121,60 @@ func matrixFill(s *site, a []float64) float64 {
 	return math.NaN()
 }
 
-// reshape are the functions that change a matrix's rows and columns.
-func (s *site) reshape(name string, a []float64) float64 {
-	o := s.h.change(s.at, a[0], "matrix")
-	switch name {
-	case "add_row":
-		return s.addRow(o, a)
-	case "add_col":
-		t := transposed(o)
-		t.elem = o.elem
-		s.addRow(&t, a)
-		*o = restored(o, transposed(&t))
-		return math.NaN()
-	case "remove_row":
-		r := s.spot(s.number(a, 1, float64(o.rows-1)), o.rows, "row")
-		row := slices.Clone(o.n[r*o.cols : (r+1)*o.cols])
-		o.n = slices.Delete(o.n, r*o.cols, (r+1)*o.cols)
-		o.rows--
-		return s.h.newArray(o.elem, row)
-	case "remove_col":
-		c := s.spot(s.number(a, 1, float64(o.cols-1)), o.cols, "column")
-		removed, t := columnOf(o, c), transposed(o)
-		t.n = slices.Delete(t.n, c*t.cols, (c+1)*t.cols)
-		t.rows--
-		*o = restored(o, transposed(&t))
-		return s.h.newArray(o.elem, removed)
-	case "swap_rows":
-		i, j := s.spot(a[1], o.rows, "row"), s.spot(a[2], o.rows, "row")
-		for c := range o.cols {
-			o.n[i*o.cols+c], o.n[j*o.cols+c] = o.n[j*o.cols+c], o.n[i*o.cols+c]
-		}
-	case "swap_columns":
-		i, j := s.spot(a[1], o.cols, "column"), s.spot(a[2], o.cols, "column")
-		for r := range o.rows {
-			o.n[r*o.cols+i], o.n[r*o.cols+j] = o.n[r*o.cols+j], o.n[r*o.cols+i]
-		}
-	case "reverse":
-		slices.Reverse(o.n)
-	case "reshape":
-		rows, cols := whole(a[1]), whole(a[2])
-		if rows < 0 || cols < 0 || rows*cols != len(o.n) {
-			s.fail("A matrix of %d elements cannot have %d rows and %d columns.", len(o.n), rows, cols)
-		}
-		o.rows, o.cols = rows, cols
+func addColumn(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	t := transposed(o)
+	s.addRow(&t, a)
+	*o = restored(o, transposed(&t))
+	return math.NaN()
+}
+
+func removeRow(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	r := s.spot(s.number(a, 1, float64(o.rows-1)), o.rows, "row")
+	row := slices.Clone(o.n[r*o.cols : (r+1)*o.cols])
+	o.n = slices.Delete(o.n, r*o.cols, (r+1)*o.cols)
+	o.rows--
+	return s.h.newArray(o.elem, row)
+}
+
+func removeColumn(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	c := s.spot(s.number(a, 1, float64(o.cols-1)), o.cols, "column")
+	removed, t := columnOf(o, c), transposed(o)
+	t.n = slices.Delete(t.n, c*t.cols, (c+1)*t.cols)
+	t.rows--
+	*o = restored(o, transposed(&t))
+	return s.h.newArray(o.elem, removed)
+}
+
+func matrixSwapRows(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	swapRows(o.n, o.cols, s.spot(a[1], o.rows, "row"), s.spot(a[2], o.rows, "row"))
+	return math.NaN()
+}
+
+func swapColumns(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	i, j := s.spot(a[1], o.cols, "column"), s.spot(a[2], o.cols, "column")
+	for r := range o.rows {
+		o.n[r*o.cols+i], o.n[r*o.cols+j] = o.n[r*o.cols+j], o.n[r*o.cols+i]
 	}
+	return math.NaN()
+}
+
+func matrixReverse(s *site, a []float64) float64 {
+	slices.Reverse(s.changing(a[0]).n)
+	return math.NaN()
+}
+
+func reshape(s *site, a []float64) float64 {
+	o := s.changing(a[0])
+	rows, cols := whole(a[1]), whole(a[2])
+	if rows < 0 || cols < 0 || rows*cols != len(o.n) {
+		s.fail("A matrix of %d elements cannot have %d rows and %d columns.", len(o.n), rows, cols)
+	}
+	o.rows, o.cols = rows, cols
 	return math.NaN()
 }
 

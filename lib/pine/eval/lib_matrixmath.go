@@ -3,98 +3,88 @@ package eval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"candela/lib/pine/check"
 )
 
-// matrixMath are the functions that compute with matrices.
-func matrixMath(name string) function {
-	rest, ok := strings.CutPrefix(name, "matrix.")
-	if !ok {
-		return function{}
+// matrixMathRows are the functions that compute with matrices.
+func matrixMathRows() functions {
+	return functions{
+		"matrix.avg":          priced(elements(1, 0), matrixOf(full(meanOf))),
+		"matrix.concat":       priced(elements(1, 1), matrixConcat),
+		"matrix.det":          priced(cubic(1), determinant),
+		"matrix.diff":         priced(elements(1, 0), func(s *site, a []float64) float64 { return s.addEach(a, -1) }),
+		"matrix.eigenvalues":  priced(cubic(1), matrixEigenvalues),
+		"matrix.eigenvectors": priced(cubic(1), matrixEigenvectors),
+		"matrix.inv":          priced(cubic(1), inverse),
+		"matrix.kron":         priced(flat(1), kronecker),
+		"matrix.max":          priced(ordered(), matrixOf(full(slices.Max[[]float64]))),
+		"matrix.median":       priced(ordered(), matrixOf(full(medianOf))),
+		"matrix.min":          priced(ordered(), matrixOf(full(slices.Min[[]float64]))),
+		"matrix.mode":         priced(ordered(), matrixOf(full(modeOf))),
+		"matrix.mult":         priced(elements(1, 0), matrixMult),
+		"matrix.pinv":         priced(cubic(2), pseudoInverse),
+		"matrix.pow":          priced(cubic(1), matrixPow),
+		"matrix.rank":         priced(cubic(1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) }),
+		"matrix.submatrix":    priced(elements(1, 0), submatrix),
+		"matrix.sum":          priced(elements(1, 0), func(s *site, a []float64) float64 { return s.addEach(a, 1) }),
+		"matrix.trace":        priced(cubic(1), trace),
+		"matrix.transpose":    priced(elements(1, 0), transpose),
 	}
-	if of := statistic(rest); of != nil && rest != "sum" {
-		return priced(statisticCost(rest), func(s *site, a []float64) float64 {
-			v := s.matrix(a[0]).n
-			return of(&site{m: s.m, h: s.h, c: s.c}, present(v), a)
-		})
+}
+
+// matrixOf is a statistic of all elements of a matrix.
+func matrixOf(of statistic) plain {
+	return func(s *site, a []float64) float64 { return of(s, present(s.matrix(a[0]).n), a) }
+}
+
+func transpose(s *site, a []float64) float64 {
+	t := transposed(s.matrix(a[0]))
+	return s.newMatrix(t.elem, t.rows, t.cols, t.n)
+}
+
+func determinant(s *site, a []float64) float64 {
+	o := s.square(a[0])
+	return eliminate(slices.Clone(o.n), nil, o.rows)
+}
+
+func pseudoInverse(s *site, a []float64) float64 {
+	o := s.matrix(a[0])
+	return s.newMatrix(o.elem, o.cols, o.rows, s.pseudoInverse(o))
+}
+
+func inverse(s *site, a []float64) float64 {
+	o := s.square(a[0])
+	unit := identity(o.rows)
+	d := eliminate(slices.Clone(o.n), unit, o.rows)
+	if d == 0 || d != d {
+		return math.NaN()
 	}
-	if form, ok := shapeOf(rest); ok {
-		return priced(elements(readAStep, 0), func(s *site, a []float64) float64 { return toFloat(form.shaped(s.matrix(a[0]))) })
+	return s.newMatrix(o.elem, o.rows, o.rows, unit)
+}
+
+func trace(s *site, a []float64) float64 {
+	o := s.square(a[0])
+	sum := 0.0
+	for i := range o.rows {
+		sum += o.n[i*o.cols+i]
 	}
-	switch rest {
-	case "transpose":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 {
-			t := transposed(s.matrix(a[0]))
-			return s.newMatrix(t.elem, t.rows, t.cols, t.n)
-		})
-	case "sum", "diff":
-		return priced(elements(1, 0), func(s *site, a []float64) float64 { return s.eachElement(rest, a) })
-	case "mult":
-		return priced(elements(1, 0), matrixMult)
-	case "det":
-		return priced(cubic(1), func(s *site, a []float64) float64 {
-			o := s.square(a[0])
-			return eliminate(slices.Clone(o.n), nil, o.rows)
-		})
-	case "eigenvalues":
-		return priced(cubic(1), matrixEigenvalues)
-	case "eigenvectors":
-		return priced(cubic(1), matrixEigenvectors)
-	case "pinv":
-		return priced(cubic(2), func(s *site, a []float64) float64 {
-			o := s.matrix(a[0])
-			return s.newMatrix(o.elem, o.cols, o.rows, s.pseudoInverse(o))
-		})
-	case "inv":
-		return priced(cubic(1), func(s *site, a []float64) float64 {
-			o := s.square(a[0])
-			unit := identity(o.rows)
-			d := eliminate(slices.Clone(o.n), unit, o.rows)
-			if d == 0 || d != d {
-				return math.NaN()
-			}
-			return s.newMatrix(o.elem, o.rows, o.rows, unit)
-		})
-	case "trace":
-		return priced(cubic(1), func(s *site, a []float64) float64 {
-			o := s.square(a[0])
-			sum := 0.0
-			for i := range o.rows {
-				sum += o.n[i*o.cols+i]
-			}
-			return sum
-		})
-	case "rank":
-		return priced(cubic(1), func(s *site, a []float64) float64 { return rankOf(s.matrix(a[0])) })
-	case "pow":
-		return priced(cubic(1), matrixPow)
-	case "submatrix":
-		return priced(elements(1, 0), submatrix)
-	case "concat":
-		return priced(elements(1, 1), func(s *site, a []float64) float64 {
-			other := s.matrix(a[1]).clone()
-			o := s.h.change(s.at, a[0], "matrix")
-			if o.cols != other.cols && o.rows > 0 {
-				s.fail("The matrices have %d and %d columns.", o.cols, other.cols)
-			}
-			if len(o.n)+len(other.n) > maxElements {
-				s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
-			}
-			before := cap(o.n)
-			o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
-			s.h.grown(before, o.n)
-			return a[0]
-		})
-	case "is_triangular":
-		return priced(elements(readAStep/2, 0), func(s *site, a []float64) float64 { return toFloat(triangular(s.matrix(a[0]))) })
-	case "kron":
-		return priced(flat(1), kronecker)
-	case "sort":
-		return priced(ordered(), matrixSort)
+	return sum
+}
+
+func matrixConcat(s *site, a []float64) float64 {
+	other := s.matrix(a[1]).clone()
+	o := s.changing(a[0])
+	if o.cols != other.cols && o.rows > 0 {
+		s.fail("The matrices have %d and %d columns.", o.cols, other.cols)
 	}
-	return function{}
+	if len(o.n)+len(other.n) > maxElements {
+		s.m.fail(s.at, CodeMemory, "A matrix has more than %d elements.", maxElements)
+	}
+	before := cap(o.n)
+	o.n, o.rows, o.cols = append(o.n, other.n...), o.rows+other.rows, other.cols
+	s.h.grown(before, o.n)
+	return a[0]
 }
 
 func (s *site) square(x float64) *object {
@@ -105,13 +95,9 @@ func (s *site) square(x float64) *object {
 	return o
 }
 
-// eachElement adds or subtracts a number or a matrix.
-func (s *site) eachElement(name string, a []float64) float64 {
+// addEach adds a number or a matrix so many times.
+func (s *site) addEach(a []float64, times float64) float64 {
 	o := s.matrix(a[0])
-	sign := 1.0
-	if name == "diff" {
-		sign = -1
-	}
 	out := slices.Clone(o.n)
 	if s.call.Args[1].Type().Kind == check.Matrix {
 		other := s.matrix(a[1])
@@ -119,11 +105,11 @@ func (s *site) eachElement(name string, a []float64) float64 {
 			s.fail("The matrices differ in size.")
 		}
 		for i := range out {
-			out[i] += float64(sign * other.n[i])
+			out[i] += float64(times * other.n[i])
 		}
 	} else {
 		for i := range out {
-			out[i] += float64(sign * a[1])
+			out[i] += float64(times * a[1])
 		}
 	}
 	return s.newMatrix(o.elem, o.rows, o.cols, out)
@@ -286,7 +272,7 @@ func submatrix(s *site, a []float64) float64 {
 
 // matrixSort sorts the rows by a column.
 func matrixSort(s *site, a []float64) float64 {
-	o := s.h.change(s.at, a[0], "matrix")
+	o := s.changing(a[0])
 	c := s.spot(s.number(a, 1, 0), o.cols, "column")
 	rows := make([][]float64, o.rows)
 	for r := range rows {

@@ -5,68 +5,68 @@ import (
 	"slices"
 )
 
-// shape says what the elements of a matrix must be for a function such as is_diagonal.
-type shape struct {
-	anySize bool // otherwise square
-	fits    func(o *object, r, c int) bool
-	rows    func(sum float64) bool // the sum of each row; nil for any
+// shapeRows are the functions that ask for the shape of a matrix.
+func shapeRows() functions {
+	return functions{
+		"matrix.is_antidiagonal":  priced(elements(readAStep, 0), shaped(square(func(o *object, r, c int) bool { return r+c == o.cols-1 || o.at(r, c) == 0 }))),
+		"matrix.is_antisymmetric": priced(elements(readAStep, 0), shaped(square(func(o *object, r, c int) bool { return o.at(r, c) == -o.at(c, r) }))),
+		"matrix.is_binary":        priced(elements(readAStep, 0), shaped(each(func(o *object, r, c int) bool { return o.at(r, c) == 0 || o.at(r, c) == 1 }))),
+		"matrix.is_diagonal":      priced(elements(readAStep, 0), shaped(square(func(o *object, r, c int) bool { return r == c || o.at(r, c) == 0 }))),
+		"matrix.is_identity":      priced(elements(readAStep, 0), shaped(square(func(o *object, r, c int) bool { return o.at(r, c) == toFloat(r == c) }))),
+		"matrix.is_square":        priced(elements(readAStep, 0), shaped(square(func(*object, int, int) bool { return true }))),
+		"matrix.is_stochastic":    priced(elements(readAStep, 0), shaped(stochasticMatrix)),
+		"matrix.is_symmetric":     priced(elements(readAStep, 0), shaped(symmetric)),
+		"matrix.is_triangular":    priced(elements(readAStep/2, 0), shaped(triangular)),
+		"matrix.is_zero":          priced(elements(readAStep, 0), shaped(each(func(o *object, r, c int) bool { return o.at(r, c) == 0 }))),
+	}
 }
 
-// shapeOf returns the shape that a function of matrices asks for, and false if it is none of
-// these functions.
-func shapeOf(function string) (shape, bool) {
-	at := func(o *object, r, c int) float64 { return o.n[r*o.cols+c] }
-	switch function {
-	case "is_square":
-		return shape{fits: func(*object, int, int) bool { return true }}, true
-	case "is_zero":
-		return shape{anySize: true, fits: func(o *object, r, c int) bool { return at(o, r, c) == 0 }}, true
-	case "is_binary":
-		return shape{anySize: true, fits: func(o *object, r, c int) bool { return at(o, r, c) == 0 || at(o, r, c) == 1 }}, true
-	case "is_identity":
-		return shape{fits: func(o *object, r, c int) bool { return at(o, r, c) == toFloat(r == c) }}, true
-	case "is_diagonal":
-		return shape{fits: func(o *object, r, c int) bool { return r == c || at(o, r, c) == 0 }}, true
-	case "is_antidiagonal":
-		return shape{fits: func(o *object, r, c int) bool { return r+c == o.cols-1 || at(o, r, c) == 0 }}, true
-	case "is_symmetric":
-		return shape{fits: func(o *object, r, c int) bool { return at(o, r, c) == at(o, c, r) }}, true
-	case "is_antisymmetric":
-		return shape{fits: func(o *object, r, c int) bool { return at(o, r, c) == -at(o, c, r) }}, true
-	case "is_stochastic":
-		return shape{
-			fits: func(o *object, r, c int) bool { return at(o, r, c) >= 0 },
-			rows: func(sum float64) bool { return math.Abs(sum-1) <= tolerance },
-		}, true
-	}
-	return shape{}, false
+// shaped is a question about a matrix.
+func shaped(is func(o *object) bool) plain {
+	return func(s *site, a []float64) float64 { return toFloat(is(s.matrix(a[0]))) }
 }
 
-// shaped reports whether a matrix has a shape.
-func (s shape) shaped(o *object) bool {
-	if !s.anySize && o.rows != o.cols {
-		return false
-	}
-	for r := range o.rows {
-		sum := 0.0
-		for c := range o.cols {
-			if !s.fits(o, r, c) {
-				return false
+func (o *object) at(r, c int) float64 { return o.n[r*o.cols+c] }
+
+// each reports whether all elements of a matrix fit.
+func each(fits func(o *object, r, c int) bool) func(o *object) bool {
+	return func(o *object) bool {
+		for r := range o.rows {
+			for c := range o.cols {
+				if !fits(o, r, c) {
+					return false
+				}
 			}
-			sum += o.n[r*o.cols+c]
 		}
-		if s.rows != nil && !s.rows(sum) {
+		return true
+	}
+}
+
+// square reports whether a matrix is square and all of its elements fit.
+func square(fits func(o *object, r, c int) bool) func(o *object) bool {
+	all := each(fits)
+	return func(o *object) bool { return o.rows == o.cols && all(o) }
+}
+
+// stochasticMatrix reports whether the rows of a square matrix are chances.
+func stochasticMatrix(o *object) bool {
+	for r := range o.rows {
+		if row := o.n[r*o.cols : (r+1)*o.cols]; !(math.Abs(totalOf(row)-1) <= tolerance) {
 			return false
 		}
 	}
-	return true
+	return square(func(o *object, r, c int) bool { return o.at(r, c) >= 0 })(o)
+}
+
+func symmetric(o *object) bool {
+	return square(func(o *object, r, c int) bool { return o.at(r, c) == o.at(c, r) })(o)
 }
 
 // triangular reports whether all elements above the diagonal are 0, or all below it.
 func triangular(o *object) bool {
-	upper := shape{fits: func(o *object, r, c int) bool { return r <= c || o.n[r*o.cols+c] == 0 }}
-	lower := shape{fits: func(o *object, r, c int) bool { return r >= c || o.n[r*o.cols+c] == 0 }}
-	return upper.shaped(o) || lower.shaped(o)
+	upper := square(func(o *object, r, c int) bool { return r <= c || o.at(r, c) == 0 })
+	lower := square(func(o *object, r, c int) bool { return r >= c || o.at(r, c) == 0 })
+	return upper(o) || lower(o)
 }
 
 // kronecker multiplies each element of the first matrix with the whole second one.

@@ -2,56 +2,49 @@ package eval
 
 import (
 	"math"
-	"strings"
 
 	"candela/lib/pine/check"
 )
 
-// colorFunction are the functions on colours.
-func colorFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "color.")
-	if !ok {
-		return function{}
+// colorRows are the functions on colours.
+func colorRows() functions {
+	return functions{
+		"color.b":             priced(flat(1), part(func(c uint32) float64 { return float64(c >> 8 & 255) })),
+		"color.from_gradient": priced(flat(1), gradient),
+		"color.g":             priced(flat(1), part(func(c uint32) float64 { return float64(c >> 16 & 255) })),
+		"color.new":           priced(flat(1), newColor),
+		"color.r":             priced(flat(1), part(func(c uint32) float64 { return float64(c >> 24) })),
+		"color.rgb":           priced(flat(1), rgb),
+		"color.t":             priced(flat(1), part(func(c uint32) float64 { return math.Round(100 - float64(float64(c&255)*100)/255) })),
 	}
-	switch rest {
-	case "new":
-		return priced(flat(1), func(_ *site, a []float64) float64 {
-			if a[0] != a[0] {
-				return a[0]
-			}
-			return withAlpha(a[0], a[1])
-		})
-	case "rgb":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			x := 0.0
-			for _, part := range a[:3] {
-				if part != part {
-					return part
-				}
-				x = x*256 + math.Round(min(max(part, 0), 255))
-			}
-			return withAlpha(x*256, s.number(a, 3, 0))
-		})
-	case "r", "g", "b", "t":
-		return priced(flat(1), func(_ *site, a []float64) float64 {
-			if a[0] != a[0] {
-				return a[0]
-			}
-			c := uint32(a[0])
-			switch rest {
-			case "r":
-				return float64(c >> 24)
-			case "g":
-				return float64(c >> 16 & 255)
-			case "b":
-				return float64(c >> 8 & 255)
-			}
-			return math.Round(100 - float64(float64(c&255)*100)/255)
-		})
-	case "from_gradient":
-		return priced(flat(1), gradient)
+}
+
+// part reads a part of a colour.
+func part(of func(c uint32) float64) plain {
+	return func(_ *site, a []float64) float64 {
+		if a[0] != a[0] {
+			return a[0]
+		}
+		return of(uint32(a[0]))
 	}
-	return function{}
+}
+
+func newColor(_ *site, a []float64) float64 {
+	if a[0] != a[0] {
+		return a[0]
+	}
+	return withAlpha(a[0], a[1])
+}
+
+func rgb(s *site, a []float64) float64 {
+	x := 0.0
+	for _, part := range a[:3] {
+		if part != part {
+			return part
+		}
+		x = x*256 + math.Round(min(max(part, 0), 255))
+	}
+	return withAlpha(x*256, s.number(a, 3, 0))
 }
 
 // withAlpha sets the transparency of a colour, from 0 to 100.
@@ -87,86 +80,64 @@ const (
 	maxLogged = 64 << 10
 )
 
-// miscFunction are the functions of no family.
-func miscFunction(name string) function {
-	switch name {
-	case "runtime.error":
-		return priced(texts(0), func(s *site, a []float64) float64 {
-			s.fail("%s", s.text(a, 0, ""))
-			return 0
-		})
-	case "log.info", "log.warning", "log.error":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			if len(s.m.logs) < maxLogs && s.m.logged < maxLogged {
-				text := s.format(a).b.String()
-				s.m.logs = append(s.m.logs, text)
-				s.m.logged += len(text)
-			}
-			return math.NaN()
-		})
-	case "alert":
-		return priced(texts(0, 1), func(s *site, a []float64) float64 {
-			if len(s.m.fires) < 16 {
-				s.m.fires = append(s.m.fires, Alert{Message: s.text(a, 0, ""), Freq: s.text(a, 1, "freq_once_per_bar")})
-			}
-			return math.NaN()
-		})
-	case "max_bars_back", "indicator", "strategy", "library":
-		return priced(flat(1), func(*site, []float64) float64 { return math.NaN() })
-	case "chart.point.new", "chart.point.from_index", "chart.point.from_time", "chart.point.now", "chart.point.copy":
-		return priced(flat(1), func(s *site, a []float64) float64 { return s.point(name, a) })
+// messageRows are the functions that write messages.
+func messageRows() functions {
+	return functions{
+		"alert":         priced(texts(0, 1), fire),
+		"log.error":     priced(allTexts(), write),
+		"log.info":      priced(allTexts(), write),
+		"log.warning":   priced(allTexts(), write),
+		"runtime.error": priced(texts(0), stop),
 	}
-	if f := tickerFunction(name); f.run != nil {
-		return f
-	}
-	if !strings.HasPrefix(name, "strategy.") {
-		return function{}
-	}
-	if f := strategyFunction(name); f.run != nil {
-		return f
-	}
-	return priced(flat(1), strategyCall)
 }
 
-// strategyCall is a call that places orders or reads trades: a chart simulates none.
-func strategyCall(s *site, _ []float64) float64 {
-	if t := s.call.Type(); t != nil && (t.Kind == check.Int || t.Kind == check.Bool) {
-		return 0
+func fire(s *site, a []float64) float64 {
+	if len(s.m.fires) < 16 {
+		s.m.fires = append(s.m.fires, Alert{Message: s.text(a, 0, ""), Freq: s.text(a, 1, "freq_once_per_bar")})
 	}
 	return math.NaN()
 }
 
-// point makes a chart.point with the fields index, time and price.
-func (s *site) point(name string, a []float64) float64 {
+func write(s *site, a []float64) float64 {
+	if len(s.m.logs) < maxLogs && s.m.logged < maxLogged {
+		text := s.format(a).b.String()
+		s.m.logs = append(s.m.logs, text)
+		s.m.logged += len(text)
+	}
+	return math.NaN()
+}
+
+func stop(s *site, a []float64) float64 {
+	s.fail("%s", s.text(a, 0, ""))
+	return 0
+}
+
+// pointRows are the functions on points of the chart.
+func pointRows() functions {
+	return functions{
+		"chart.point.copy":       priced(flat(1), func(s *site, a []float64) float64 { return s.h.add(s.h.get(s.at, a[0], "point").clone()) }),
+		"chart.point.from_index": priced(flat(1), func(s *site, a []float64) float64 { return s.point(a[0], math.NaN(), a[1]) }),
+		"chart.point.from_time":  priced(flat(1), func(s *site, a []float64) float64 { return s.point(math.NaN(), a[0], a[1]) }),
+		"chart.point.new":        priced(flat(1), func(s *site, a []float64) float64 { return s.point(a[1], a[0], a[2]) }),
+		"chart.point.now": priced(flat(1), func(s *site, a []float64) float64 {
+			return s.point(float64(s.m.index), s.m.price[priceTime], s.number(a, 0, s.m.price[priceClose]))
+		}),
+	}
+}
+
+// point makes a chart.point.
+func (s *site) point(index, time, price float64) float64 {
 	t := s.call.Type().Object
 	n := make([]float64, len(t.Fields))
-	for i := range n {
-		n[i] = math.NaN()
-	}
-	set := func(field string, x float64) {
-		for i, f := range t.Fields {
-			if f.Name == field {
-				n[i] = x
-			}
+	for i, f := range t.Fields {
+		switch f.Name {
+		case "index":
+			n[i] = index
+		case "time":
+			n[i] = time
+		case "price":
+			n[i] = price
 		}
-	}
-	switch name {
-	case "chart.point.copy":
-		return s.h.add(s.h.get(s.at, a[0], "point").clone())
-	case "chart.point.new":
-		for i, p := range s.call.Builtin.Params {
-			set(p.Name, a[i])
-		}
-	case "chart.point.from_index":
-		set("index", a[0])
-		set("price", a[1])
-	case "chart.point.from_time":
-		set("time", a[0])
-		set("price", a[1])
-	default:
-		set("index", float64(s.m.index))
-		set("time", s.m.price[priceTime])
-		set("price", s.number(a, 0, s.m.price[priceClose]))
 	}
 	return s.h.add(object{kind: check.Object, n: n, fields: t, from: math.NaN()})
 }

@@ -9,114 +9,110 @@ import (
 	"candela/lib/pine/check"
 )
 
-// stringFunction are the functions on strings.
-func stringFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "str.")
-	if !ok {
-		return function{}
+// stringRows are the functions on strings.
+func stringRows() functions {
+	return functions{
+		"str.contains":    priced(texts(0, 1), compared(strings.Contains)),
+		"str.endswith":    priced(texts(0, 1), compared(strings.HasSuffix)),
+		"str.format":      priced(texts(0), func(s *site, a []float64) float64 { return s.format(a).text() }),
+		"str.format_time": priced(flat(1), formatTime),
+		"str.length":      priced(texts(0), func(s *site, a []float64) float64 { return float64(utf8.RuneCountInString(s.text(a, 0, ""))) }),
+		"str.lower":       priced(texts(0, 0, 0, 0), rewritten(strings.ToLower)),
+		"str.match":       priced(texts(0, 1, 1, 1, 1), match),
+		"str.pos":         priced(texts(0, 0, 1), position),
+		"str.repeat":      priced(flat(1), repeat),
+		"str.replace":     priced(texts(0, 0, 0, 1, 2), replaceOne),
+		"str.replace_all": priced(texts(0, 0, 0, 1, 2), replaceAll),
+		"str.split":       priced(texts(0, 0, 1), split),
+		"str.startswith":  priced(texts(0, 1), compared(strings.HasPrefix)),
+		"str.substring":   priced(texts(0, 0, 0, 0), substring),
+		"str.tonumber":    priced(texts(0, 0), toNumber),
+		"str.tostring":    priced(flat(1), toString),
+		"str.trim":        priced(texts(0, 0, 0, 0), rewritten(strings.TrimSpace)),
+		"str.upper":       priced(texts(0, 0, 0, 0), rewritten(strings.ToUpper)),
 	}
-	switch rest {
-	case "tostring":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			w := s.writer()
-			w.spell(a[0], s.call.Args[0].Type(), s.text(a, 1, ""))
-			return w.text()
-		})
-	case "format":
-		return priced(texts(0), func(s *site, a []float64) float64 { return s.format(a).text() })
-	case "format_time":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			if a[0] != a[0] {
-				return s.h.newText("NaN")
-			}
-			t := s.m.local(a[0]).In(s.zoneOf(a, 2))
-			w := s.writer()
-			w.date(t, s.text(a, 1, "yyyy-MM-dd'T'HH:mm:ssZ"))
-			return w.text()
-		})
-	case "length":
-		return priced(texts(0), func(s *site, a []float64) float64 { return float64(utf8.RuneCountInString(s.text(a, 0, ""))) })
-	case "contains", "startswith", "endswith":
-		test := map[string]func(a, b string) bool{"contains": strings.Contains, "startswith": strings.HasPrefix, "endswith": strings.HasSuffix}[rest]
-		return priced(texts(0, 1), func(s *site, a []float64) float64 { return toFloat(test(s.text(a, 0, ""), s.text(a, 1, ""))) })
-	case "upper", "lower", "trim":
-		change := map[string]func(string) string{"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace}[rest]
-		return priced(texts(0, 0, 0, 0), func(s *site, a []float64) float64 { return s.h.newText(strings.Clone(change(s.text(a, 0, "")))) })
-	case "tonumber":
-		return priced(texts(0, 0), func(s *site, a []float64) float64 {
-			x, err := strconv.ParseFloat(strings.TrimSpace(s.text(a, 0, "")), 64)
-			if err != nil || math.IsInf(x, 0) {
-				return math.NaN()
-			}
-			return x
-		})
-	}
-	return stringPart(rest)
 }
 
-// stringPart are the functions that look for parts.
-func stringPart(name string) function {
-	switch name {
-	case "substring":
-		return priced(texts(0, 0, 0, 0), substring)
-	case "pos":
-		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
-			text := s.text(a, 0, "")
-			i := strings.Index(text, s.text(a, 1, ""))
-			if i < 0 {
-				return math.NaN()
-			}
-			return float64(utf8.RuneCountInString(text[:i]))
-		})
-	case "replace", "replace_all":
-		return priced(texts(0, 0, 0, 1, 2), func(s *site, a []float64) float64 {
-			text, old, with := s.text(a, 0, ""), s.text(a, 1, ""), s.text(a, 2, "")
-			if name == "replace_all" {
-				return s.h.newText(s.replaceAll(text, old, with))
-			}
-			return s.replaceNth(text, old, with, whole(s.number(a, 3, 0)))
-		})
-	case "split":
-		return priced(texts(0, 0, 1), func(s *site, a []float64) float64 {
-			var out []float64
-			for part := range strings.SplitSeq(s.text(a, 0, ""), s.text(a, 1, "")) {
-				s.pay(1)
-				out = append(out, s.h.newText(strings.Clone(part)))
-			}
-			return s.h.newArray(s.h.m.types.plain(check.String), out)
-		})
-	case "repeat":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			text, n, between := s.text(a, 0, ""), whole(a[1]), s.text(a, 2, "")
-			if n <= 0 || text+between == "" {
-				return s.h.newText("")
-			}
-			if len(text)*n+len(between)*(n-1) > maxText {
-				s.m.tooLong(s.at)
-			}
-			w := s.writer()
-			w.write(text)
-			for range n - 1 {
-				w.write(between)
-				w.write(text)
-			}
-			return w.text()
-		})
-	case "match":
-		return priced(texts(0, 1, 1, 1, 1), match)
-	}
-	return function{}
+// compared is a question about two texts.
+func compared(is func(a, b string) bool) plain {
+	return func(s *site, a []float64) float64 { return toFloat(is(s.text(a, 0, ""), s.text(a, 1, ""))) }
 }
 
-func (s *site) replaceAll(text, old, with string) string {
+// rewritten is a text made of another.
+func rewritten(of func(string) string) plain {
+	return func(s *site, a []float64) float64 { return s.h.newText(strings.Clone(of(s.text(a, 0, "")))) }
+}
+
+func toString(s *site, a []float64) float64 {
+	w := s.writer()
+	w.spell(a[0], s.call.Args[0].Type(), s.text(a, 1, ""))
+	return w.text()
+}
+
+func toNumber(s *site, a []float64) float64 {
+	x, err := strconv.ParseFloat(strings.TrimSpace(s.text(a, 0, "")), 64)
+	if err != nil || math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+func formatTime(s *site, a []float64) float64 {
+	if a[0] != a[0] {
+		return s.h.newText("NaN")
+	}
+	t := s.m.local(a[0]).In(s.zoneOf(a, 2))
+	w := s.writer()
+	w.date(t, s.text(a, 1, "yyyy-MM-dd'T'HH:mm:ssZ"))
+	return w.text()
+}
+
+func position(s *site, a []float64) float64 {
+	text := s.text(a, 0, "")
+	i := strings.Index(text, s.text(a, 1, ""))
+	if i < 0 {
+		return math.NaN()
+	}
+	return float64(utf8.RuneCountInString(text[:i]))
+}
+
+func split(s *site, a []float64) float64 {
+	var out []float64
+	for part := range strings.SplitSeq(s.text(a, 0, ""), s.text(a, 1, "")) {
+		s.pay(1)
+		out = append(out, s.h.newText(strings.Clone(part)))
+	}
+	return s.h.newArray(s.h.m.types.plain(check.String), out)
+}
+
+func repeat(s *site, a []float64) float64 {
+	text, n, between := s.text(a, 0, ""), whole(a[1]), s.text(a, 2, "")
+	if n <= 0 || text+between == "" {
+		return s.h.newText("")
+	}
+	if len(text)*n+len(between)*(n-1) > maxText {
+		s.m.tooLong(s.at)
+	}
+	w := s.writer()
+	w.write(text)
+	for range n - 1 {
+		w.write(between)
+		w.write(text)
+	}
+	return w.text()
+}
+
+func replaceAll(s *site, a []float64) float64 {
+	text, old, with := s.text(a, 0, ""), s.text(a, 1, ""), s.text(a, 2, "")
 	if n := strings.Count(text, old); len(text)+n*(len(with)-len(old)) > maxText {
 		s.m.tooLong(s.at)
 	}
-	return strings.ReplaceAll(text, old, with)
+	return s.h.newText(strings.ReplaceAll(text, old, with))
 }
 
-// replaceNth replaces one occurrence, counted from 0.
-func (s *site) replaceNth(text, old, with string, n int) float64 {
+// replaceOne replaces one occurrence, counted from 0.
+func replaceOne(s *site, a []float64) float64 {
+	text, old, with, n := s.text(a, 0, ""), s.text(a, 1, ""), s.text(a, 2, ""), whole(s.number(a, 3, 0))
 	w := s.writer()
 	if old == "" {
 		w.write(text)

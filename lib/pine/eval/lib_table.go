@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"candela/lib/pine/check"
 )
@@ -24,57 +23,65 @@ func cellHandle(i int) bool {
 	return false
 }
 
-// tableFunction are the functions on tables.
-func tableFunction(name string) function {
-	rest, ok := strings.CutPrefix(name, "table.")
-	if !ok {
-		return function{}
+// tableRows are the functions on tables.
+func tableRows() functions {
+	table := family(check.Table)
+	return functions{
+		"table.cell":                      priced(flat(4), tableCell),
+		"table.cell_set_bgcolor":          priced(flat(1), setCell("bgcolor")),
+		"table.cell_set_height":           priced(flat(1), setCell("height")),
+		"table.cell_set_text":             priced(flat(1), setCell("text")),
+		"table.cell_set_text_color":       priced(flat(1), setCell("text_color")),
+		"table.cell_set_text_font_family": priced(flat(1), setCell("text_font_family")),
+		"table.cell_set_text_formatting":  priced(flat(1), setCell("text_formatting")),
+		"table.cell_set_text_halign":      priced(flat(1), setCell("text_halign")),
+		"table.cell_set_text_size":        priced(flat(1), setCell("text_size")),
+		"table.cell_set_text_valign":      priced(flat(1), setCell("text_valign")),
+		"table.cell_set_tooltip":          priced(flat(1), setCell("tooltip")),
+		"table.cell_set_width":            priced(flat(1), setCell("width")),
+		"table.clear":                     priced(elements(readAStep, 0), tableClear),
+		"table.delete":                    priced(flat(1), func(s *site, a []float64) float64 { return s.erase(check.Table, a[0]) }),
+		"table.merge_cells":               priced(flat(1), mergeCells),
+		"table.new":                       priced(flat(drawSteps), tableNew),
+		"table.set_bgcolor":               table.set("bgcolor"),
+		"table.set_border_color":          table.set("border_color"),
+		"table.set_border_width":          table.set("border_width"),
+		"table.set_frame_color":           table.set("frame_color"),
+		"table.set_frame_width":           table.set("frame_width"),
+		"table.set_position":              table.set("position"),
 	}
-	switch rest {
-	case "new":
-		return priced(flat(drawSteps), tableNew)
-	case "delete":
-		return priced(flat(1), func(s *site, a []float64) float64 { return s.erase(check.Table, a[0]) })
-	case "cell":
-		return priced(flat(4), func(s *site, a []float64) float64 {
-			cell := s.cell(a)
-			if cell == nil {
-				return math.NaN()
-			}
-			s.blankCell(cell)
-			for i, p := range s.call.Builtin.Params {
-				if k := slices.Index(cellFields(), p.Name); k >= 0 && s.given(i) {
-					cell[k] = s.sized(p.Name, i, a)
-				}
-			}
-			return math.NaN()
-		})
-	case "clear":
-		return priced(elements(readAStep, 0), tableClear)
-	case "merge_cells":
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			if cell := s.cell(a); cell != nil {
-				cell[len(cell)-2], cell[len(cell)-1] = a[3], a[4]
-			}
-			return math.NaN()
-		})
+}
+
+func tableCell(s *site, a []float64) float64 {
+	cell := s.cell(a)
+	if cell == nil {
+		return math.NaN()
 	}
-	if field, ok := strings.CutPrefix(rest, "cell_set_"); ok {
-		k := slices.Index(cellFields(), field)
-		if k < 0 {
-			return function{}
+	s.blankCell(cell)
+	for i, p := range s.call.Builtin.Params {
+		if k := slices.Index(cellFields(), p.Name); k >= 0 && s.given(i) {
+			cell[k] = s.sized(p.Name, i, a)
 		}
-		return priced(flat(1), func(s *site, a []float64) float64 {
-			if cell := s.cell(a); cell != nil {
-				cell[k] = s.sized(field, 3, a)
-			}
-			return math.NaN()
-		})
 	}
-	if field, ok := strings.CutPrefix(rest, "set_"); ok {
-		return setter(check.Table, field)
+	return math.NaN()
+}
+
+// setCell changes a property of a cell.
+func setCell(field string) plain {
+	k := slices.Index(cellFields(), field)
+	return func(s *site, a []float64) float64 {
+		if cell := s.cell(a); cell != nil {
+			cell[k] = s.sized(field, 3, a)
+		}
+		return math.NaN()
 	}
-	return function{}
+}
+
+func mergeCells(s *site, a []float64) float64 {
+	if cell := s.cell(a); cell != nil {
+		cell[len(cell)-2], cell[len(cell)-1] = a[3], a[4]
+	}
+	return math.NaN()
 }
 
 func tableNew(s *site, a []float64) float64 {

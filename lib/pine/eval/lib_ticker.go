@@ -9,54 +9,48 @@ import (
 // heikinAshi begins the name of a symbol whose bars are Heikin-Ashi bars.
 const heikinAshi = "heikinashi:"
 
-// tickerFunction are the functions that make the symbol of a request.
-func tickerFunction(name string) function {
-	switch name {
-	case "ticker.new":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			s.refuseModifiers(a)
-			return s.h.newText(s.text(a, 0, "") + ":" + s.text(a, 1, ""))
-		})
-	case "ticker.modify":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			s.refuseModifiers(a)
-			return a[0]
-		})
-	case "ticker.heikinashi":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			return s.h.newText(heikinAshi + strings.TrimPrefix(s.text(a, 0, ""), heikinAshi))
-		})
-	case "ticker.standard":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			return s.h.newText(strings.Clone(strings.TrimPrefix(s.text(a, 0, s.m.env.Symbol.id()), heikinAshi)))
-		})
-	case "ticker.inherit":
-		return priced(allTexts(), func(s *site, a []float64) float64 {
-			symbol := strings.TrimPrefix(s.text(a, 1, ""), heikinAshi)
-			if strings.HasPrefix(s.text(a, 0, ""), heikinAshi) {
-				symbol = heikinAshi + symbol
-			}
-			return s.h.newText(strings.Clone(symbol))
-		})
+// tickerRows are the functions that make the symbol of a request and take it apart.
+func tickerRows() functions {
+	return functions{
+		"syminfo.prefix":    priced(allTexts(), func(s *site, a []float64) float64 { return s.newSymbol(strings.TrimSuffix(s.venue(a), ":")) }),
+		"syminfo.ticker":    priced(allTexts(), func(s *site, a []float64) float64 { return s.newSymbol(s.symbol(a, 0, "")[len(s.venue(a)):]) }),
+		"ticker.heikinashi": priced(allTexts(), func(s *site, a []float64) float64 { return s.newSymbol(heikinAshi + s.symbol(a, 0, "")) }),
+		"ticker.inherit":    priced(allTexts(), inherit),
+		"ticker.modify":     priced(allTexts(), modify),
+		"ticker.new":        priced(allTexts(), newTicker),
+		"ticker.standard":   priced(allTexts(), func(s *site, a []float64) float64 { return s.newSymbol(s.symbol(a, 0, s.m.env.Symbol.id())) }),
 	}
-	return symbolPart(name)
 }
 
-// symbolPart are the functions that take a symbol apart.
-func symbolPart(name string) function {
-	if name != "syminfo.prefix" && name != "syminfo.ticker" {
-		return function{}
+// symbol returns an argument as a symbol of plain bars.
+func (s *site) symbol(a []float64, i int, other string) string {
+	return strings.TrimPrefix(s.text(a, i, other), heikinAshi)
+}
+
+// venue is what begins the symbol of the first argument, with the colon.
+func (s *site) venue(a []float64) string {
+	symbol := s.symbol(a, 0, "")
+	return symbol[:strings.IndexByte(symbol, ':')+1]
+}
+
+func (s *site) newSymbol(text string) float64 { return s.h.newText(strings.Clone(text)) }
+
+func newTicker(s *site, a []float64) float64 {
+	s.refuseModifiers(a)
+	return s.h.newText(s.text(a, 0, "") + ":" + s.text(a, 1, ""))
+}
+
+func modify(s *site, a []float64) float64 {
+	s.refuseModifiers(a)
+	return a[0]
+}
+
+func inherit(s *site, a []float64) float64 {
+	symbol := s.symbol(a, 1, "")
+	if strings.HasPrefix(s.text(a, 0, ""), heikinAshi) {
+		symbol = heikinAshi + symbol
 	}
-	return priced(allTexts(), func(s *site, a []float64) float64 {
-		prefix, ticker, found := strings.Cut(strings.TrimPrefix(s.text(a, 0, ""), heikinAshi), ":")
-		if !found {
-			prefix, ticker = "", prefix
-		}
-		if name == "syminfo.prefix" {
-			return s.h.newText(strings.Clone(prefix))
-		}
-		return s.h.newText(strings.Clone(ticker))
-	})
+	return s.newSymbol(symbol)
 }
 
 // refuseModifiers refuses sessions and adjustments that candela's bars do not have.

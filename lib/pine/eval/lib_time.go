@@ -70,30 +70,43 @@ func (s *site) zoneOf(a []float64, i int) *time.Location {
 	return zone
 }
 
-// timeFunction are the functions of dates and timeframes.
-func timeFunction(name string) function {
-	switch name {
-	case "year", "month", "dayofmonth", "dayofweek", "weekofyear", "hour", "minute", "second":
-		return priced(texts(1), func(s *site, a []float64) float64 {
+// timeRows are the functions of dates and timeframes.
+func timeRows() functions {
+	all := functions{
+		"time":                   priced(texts(0, 1, 2), barTime(func(s market.Span) int64 { return s.Open })),
+		"time_close":             priced(texts(0, 1, 2), barTime(func(s market.Span) int64 { return s.Close })),
+		"timeframe.from_seconds": priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) }),
+		"timeframe.in_seconds":   priced(texts(0), func(s *site, a []float64) float64 { return float64(s.m.interval(s.text(a, 0, "")).seconds()) }),
+		"timestamp":              priced(cost{steps: 1, more: dateSteps}, timestamp),
+	}
+	for name, of := range dateFields() {
+		all[name] = priced(texts(1), func(s *site, a []float64) float64 {
 			if a[0] != a[0] {
 				return a[0]
 			}
-			return dateField(name, s.m.local(a[0]).In(s.zoneOf(a, 1)))
+			return float64(of(s.m.local(a[0]).In(s.zoneOf(a, 1))))
 		})
-	case "time", "time_close":
-		return priced(texts(0, 1, 2), barTime)
-	case "timestamp":
-		return priced(cost{steps: 1, more: dateSteps}, timestamp)
-	case "timeframe.in_seconds":
-		return priced(texts(0), func(s *site, a []float64) float64 {
-			return float64(s.m.interval(s.text(a, 0, "")).seconds())
-		})
-	case "timeframe.from_seconds":
-		return priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) })
-	case "timeframe.change":
-		return function{}
 	}
-	return function{}
+	return all
+}
+
+// dateFields are the parts of a date, each of them a function of a time and a variable.
+func dateFields() map[string]func(t time.Time) int {
+	return map[string]func(t time.Time) int{
+		"dayofmonth": time.Time.Day,
+		"dayofweek":  func(t time.Time) int { return int(t.Weekday()) + 1 },
+		"hour":       time.Time.Hour,
+		"minute":     time.Time.Minute,
+		"month":      func(t time.Time) int { return int(t.Month()) },
+		"second":     time.Time.Second,
+		"weekofyear": weekOfYear,
+		"year":       time.Time.Year,
+	}
+}
+
+func weekOfYear(t time.Time) int {
+	_, week := t.ISOWeek()
+	return week
 }
 
 // frame is a timeframe: an interval of candela, or a number of seconds that is none.
@@ -161,25 +174,24 @@ func (m *Machine) bucket(f frame, t int64) market.Span {
 	return market.Span{Open: open, Close: open + step}
 }
 
-// barTime is time(timeframe, session, timezone) and time_close: na outside the session.
-func barTime(s *site, a []float64) float64 {
-	f := s.m.interval(s.text(a, 0, ""))
-	t := s.m.bar.T
-	span := market.Span{Open: t, Close: s.m.ends()}
-	if f.Interval != s.m.env.Interval {
-		span = s.m.bucket(f, t)
-	}
-	if session := s.text(a, 1, ""); session != "" {
-		s.pay(len(session) / readAStep)
-		hours, days, _ := strings.Cut(session, ":")
-		if !s.inSession(hours, days, time.Unix(span.Open, 0).In(s.zoneOf(a, 2))) {
-			return math.NaN()
+// barTime is a bound of the bar of a timeframe, na outside the session.
+func barTime(bound func(s market.Span) int64) plain {
+	return func(s *site, a []float64) float64 {
+		f := s.m.interval(s.text(a, 0, ""))
+		t := s.m.bar.T
+		span := market.Span{Open: t, Close: s.m.ends()}
+		if f.Interval != s.m.env.Interval {
+			span = s.m.bucket(f, t)
 		}
+		if session := s.text(a, 1, ""); session != "" {
+			s.pay(len(session) / readAStep)
+			hours, days, _ := strings.Cut(session, ":")
+			if !s.inSession(hours, days, time.Unix(span.Open, 0).In(s.zoneOf(a, 2))) {
+				return math.NaN()
+			}
+		}
+		return float64(bound(span)) * 1000
 	}
-	if s.call.Builtin.Name == "time_close" {
-		return float64(span.Close) * 1000
-	}
-	return float64(span.Open) * 1000
 }
 
 // inSession reports whether a time lies in one of the hours, such as 0930-1600,1800-0000.
@@ -303,8 +315,7 @@ func dateLetters(t time.Time, letter byte, n int) string {
 	case letter == 'S':
 		return fmt.Sprintf("%03d", t.Nanosecond()/1e6)[:min(n, 3)]
 	case letter == 'w':
-		_, week := t.ISOWeek()
-		return strconv.Itoa(week)
+		return strconv.Itoa(weekOfYear(t))
 	case layout == nil:
 		return strings.Repeat(string(letter), n)
 	}

@@ -3,7 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"candela/lib/backtest/simulate"
@@ -170,11 +169,6 @@ type Alert struct {
 	Message string
 	Freq    string
 }
-
-// library is the table of builders.
-//
-//nolint:gochecknoglobals // a table, never written
-var library = sync.OnceValue(builders)
 
 // New compiles a checked script for an environment.
 func New(p *check.Program, env Env) (m *Machine, err error) {

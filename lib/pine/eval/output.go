@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"strings"
 
 	"candela/lib/pine/check"
 )
@@ -61,58 +62,53 @@ func (m *Machine) Arg(plot int, name string) (number float64, text string, ok bo
 	return x, "", true
 }
 
-// outputParts are the arguments of an output that become values and colours; ok is false
-// for other functions.
-func outputParts(name string) (series, colors []string, ok bool) {
-	switch name {
-	case "plot":
-		return []string{"series"}, []string{"color"}, true
-	case "plotshape", "plotchar":
-		return []string{"series"}, []string{"color", "textcolor"}, true
-	case "plotarrow":
-		return []string{"series"}, []string{"colorup", "colordown"}, true
-	case "plotcandle":
-		return []string{"open", "high", "low", "close"}, []string{"color", "wickcolor", "bordercolor"}, true
-	case "plotbar":
-		return []string{"open", "high", "low", "close"}, []string{"color"}, true
-	case "hline":
-		return []string{"price"}, []string{"color"}, true
-	case "bgcolor", "barcolor":
-		return nil, []string{"color"}, true
-	case "fill":
-		return []string{"top_value", "bottom_value"}, []string{"color", "top_color", "bottom_color"}, true
-	}
-	return nil, nil, false
+// shown names the arguments of an output that become its values and colours.
+type shown struct{ series, colors []string }
+
+// shows is the row of a function whose values leave the script.
+func shows(steps windowCost, series, colors string) row {
+	p := &shown{strings.Fields(series), strings.Fields(colors)}
+	return row{steps: steps, shows: p, build: func(c *compiler, call *check.Call) num {
+		run, self := sequence(c.output(call, p)), float64(call.Output)
+		return func() float64 {
+			run()
+			return self
+		}
+	}}
 }
 
-// outputBuilders are the calls whose values leave the script.
-func outputBuilders(all map[string]builder) {
-	for _, name := range []string{"plot", "plotshape", "plotchar", "plotarrow", "plotcandle", "plotbar", "hline", "bgcolor", "barcolor", "fill"} {
-		series, colors, _ := outputParts(name)
-		all[name] = built(constant, func(c *compiler, call *check.Call) num {
-			run, self := sequence(c.output(call, series, colors)), float64(call.Output)
-			return func() float64 {
-				run()
-				return self
-			}
-		})
+// outputRows are the calls whose values leave the script.
+func outputRows() functions {
+	return functions{
+		"alertcondition": built(constant, alertCondition),
+		"barcolor":       shows(constant, "", "color"),
+		"bgcolor":        shows(constant, "", "color"),
+		"fill":           shows(constant, "top_value bottom_value", "color top_color bottom_color"),
+		"hline":          shows(constant, "price", "color"),
+		"plot":           shows(constant, "series", "color"),
+		"plotarrow":      shows(constant, "series", "colorup colordown"),
+		"plotbar":        shows(constant, "open high low close", "color"),
+		"plotcandle":     shows(constant, "open high low close", "color wickcolor bordercolor"),
+		"plotchar":       shows(constant, "series", "color textcolor"),
+		"plotshape":      shows(constant, "series", "color textcolor"),
 	}
-	all["alertcondition"] = built(constant, func(c *compiler, call *check.Call) num {
-		cond, m, i := c.cond(call.Args[0]), c.m, call.Output
-		return func() float64 {
-			hit := cond()
-			if i >= 0 && i < len(m.conds) {
-				m.conds[i] = hit
-			}
-			return 0
+}
+
+func alertCondition(c *compiler, call *check.Call) num {
+	cond, m, i := c.cond(call.Args[0]), c.m, call.Output
+	return func() float64 {
+		hit := cond()
+		if i >= 0 && i < len(m.conds) {
+			m.conds[i] = hit
 		}
-	})
+		return 0
+	}
 }
 
 // output compiles a plot: its values and colours go to the outputs of the bar, and its
 // other arguments are kept to be asked for.
-func (c *compiler) output(call *check.Call, series, colors []string) []stmt {
-	i := call.Output
+func (c *compiler) output(call *check.Call, p *shown) []stmt {
+	i, series := call.Output, p.series
 	if i < 0 || i >= len(c.m.out) {
 		return nil
 	}
@@ -126,7 +122,7 @@ func (c *compiler) output(call *check.Call, series, colors []string) []stmt {
 			run = c.toOutput(run, a, &out.Values[k], true)
 		}
 	}
-	for k, name := range colors {
+	for k, name := range p.colors {
 		if a := call.Arg(name); a != nil {
 			run = c.toOutput(run, a, &out.Colors[k], false)
 		}
@@ -148,12 +144,12 @@ func (c *compiler) plotted(call *check.Call) (run stmt, ok bool) {
 	if call.Builtin == nil {
 		return nil, false
 	}
-	series, colors, ok := outputParts(call.Builtin.Name)
-	if !ok {
+	p := c.library.functions[call.Builtin.Name].shows
+	if p == nil {
 		return nil, false
 	}
 	c.m.place = call.Where().From
-	if list := c.output(call, series, colors); len(list) > 0 {
+	if list := c.output(call, p); len(list) > 0 {
 		run = sequence(list)
 	}
 	return run, true

@@ -13,15 +13,6 @@ type cost struct {
 	more  func(s *site, a []float64) int64 // by the sizes of its arguments; nil for none
 }
 
-// function is a built-in function without memory, with what a call of it costs.
-type function struct {
-	cost cost
-	run  plain
-}
-
-// priced is the only way to make a function: without a cost it does not compile.
-func priced(c cost, run plain) function { return function{cost: c, run: run} }
-
 // How much of something is done in the time of a step.
 const (
 	bytesAStep = 32 // of a text that is written, compared or searched
@@ -113,19 +104,8 @@ func (s *site) textSize(a []float64, i int) int {
 // pay spends the steps of work that follows.
 func (s *site) pay(n int) { s.m.spend(s.at, n) }
 
-// builder is a built-in function with code of its own for each written call, with what a call
-// costs.
-type builder struct {
-	steps windowCost
-	build build
-}
-
 // windowCost returns how many steps each call takes beyond those of an expression.
 type windowCost func(c *compiler, call *check.Call) int
-
-// built is the only way to make a builder: without a cost it does not compile. The memory of
-// its windows is counted when it is compiled.
-func built(steps windowCost, f build) builder { return builder{steps: steps, build: f} }
 
 // constant is the cost of a function that takes the same time whatever its arguments are.
 func constant(*compiler, *check.Call) int { return 0 }
@@ -142,9 +122,9 @@ func window(i int) windowCost {
 	}
 }
 
-// priced compiles a call that pays before it works.
-func (b builder) priced(c *compiler, call *check.Call) num {
-	f, n := b.build(c, call), int64(b.steps(c, call))
+// compiled compiles a call that pays before it works.
+func (r row) compiled(c *compiler, call *check.Call) num {
+	f, n := r.build(c, call), int64(r.steps(c, call))
 	if n <= 0 {
 		return f
 	}
@@ -155,15 +135,4 @@ func (b builder) priced(c *compiler, call *check.Call) num {
 		}
 		return f()
 	}
-}
-
-// tuple compiles a call of a built-in function with several values.
-type tuple struct {
-	steps windowCost
-	build func(c *compiler, call *check.Call, dst []*float64) stmt
-}
-
-// builtTuple is the only way to make a tuple.
-func builtTuple(steps windowCost, f func(c *compiler, call *check.Call, dst []*float64) stmt) tuple {
-	return tuple{steps: steps, build: f}
 }

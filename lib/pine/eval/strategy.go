@@ -94,28 +94,76 @@ func (s *site) when(a []float64) bool {
 	return true
 }
 
-// strategyFunction finds a function of strategies by name.
-func strategyFunction(name string) function {
-	if rest, ok := strings.CutPrefix(name, "strategy.risk."); ok {
-		return priced(allTexts(), func(s *site, a []float64) float64 { return s.limit(rest, a) })
+// orderRows are the functions that place and cancel orders. A chart simulates none.
+func orderRows() functions {
+	return functions{
+		"strategy.cancel":             priced(allTexts(), placed(func(s *site, a []float64, to *simulate.Account) { to.Cancel(s.text(a, 0, "")) })),
+		"strategy.cancel_all":         priced(allTexts(), placed(func(_ *site, _ []float64, to *simulate.Account) { to.CancelAll() })),
+		"strategy.close":              priced(allTexts(), placed(closeEntry)),
+		"strategy.close_all":          priced(allTexts(), placed(closeAll)),
+		"strategy.convert_to_account": priced(flat(1), converted),
+		"strategy.convert_to_symbol":  priced(flat(1), converted),
+		"strategy.default_entry_qty":  priced(flat(1), nothing),
+		"strategy.entry":              priced(allTexts(), placed(func(s *site, a []float64, to *simulate.Account) { to.Enter(s.request(a)) })),
+		"strategy.exit":               priced(allTexts(), placed(exit)),
+		"strategy.order":              priced(allTexts(), placed(func(s *site, a []float64, to *simulate.Account) { to.Order(s.request(a)) })),
 	}
-	for _, list := range []string{"strategy.closedtrades.", "strategy.opentrades."} {
-		if field, ok := strings.CutPrefix(name, list); ok {
-			return priced(flat(1), func(s *site, a []float64) float64 { return s.tradeField(list == "strategy.opentrades.", field, a[0]) })
-		}
-	}
-	act := orderFunction(strings.TrimPrefix(name, "strategy."))
-	if act == nil {
-		return function{}
-	}
-	return priced(allTexts(), func(s *site, a []float64) float64 {
-		if s.m.env.Account == nil || s.m.tried && !s.m.again || !s.when(a) {
-			return math.NaN()
-		}
-		s.pay(s.m.env.Account.Waiting()/readAStep + len(s.m.env.Account.Open())/readAStep)
-		return act(s, a)
-	})
 }
+
+// placed is what a call does with the account, if there is one. A forming bar places no orders.
+func placed(act func(s *site, a []float64, to *simulate.Account)) plain {
+	return func(s *site, a []float64) float64 {
+		if to := s.m.env.Account; to != nil && (!s.m.tried || s.m.again) && s.when(a) {
+			s.pay(to.Waiting()/readAStep + len(to.Open())/readAStep)
+			act(s, a, to)
+		}
+		return math.NaN()
+	}
+}
+
+// converted is an amount in the other currency: candela has one for both.
+func converted(s *site, a []float64) float64 {
+	if s.m.env.Account == nil {
+		return math.NaN()
+	}
+	return a[0]
+}
+
+// riskRows are the rules of risk.
+func riskRows() functions {
+	return functions{
+		"strategy.risk.allow_entry_in":             priced(allTexts(), limited(allowEntryIn)),
+		"strategy.risk.max_cons_loss_days":         priced(allTexts(), limited(func(_ *site, a []float64, r *simulate.Risk) { r.LossDays = whole(a[0]) })),
+		"strategy.risk.max_drawdown":               priced(allTexts(), limited(func(s *site, a []float64, r *simulate.Risk) { r.Drawdown, r.DrawdownOfPeak = a[0], s.percent(a) })),
+		"strategy.risk.max_intraday_filled_orders": priced(allTexts(), limited(func(_ *site, a []float64, r *simulate.Risk) { r.FillsADay = whole(a[0]) })),
+		"strategy.risk.max_intraday_loss":          priced(allTexts(), limited(func(s *site, a []float64, r *simulate.Risk) { r.DayLoss, r.DayLossOfStart = a[0], s.percent(a) })),
+		"strategy.risk.max_position_size":          priced(allTexts(), limited(func(_ *site, a []float64, r *simulate.Risk) { r.Position = a[0] })),
+	}
+}
+
+// limited sets a rule of risk.
+func limited(set func(s *site, a []float64, r *simulate.Risk)) plain {
+	return func(s *site, a []float64) float64 {
+		if account := s.m.env.Account; account != nil {
+			r := account.Risk()
+			set(s, a, &r)
+			account.Limit(r)
+		}
+		return math.NaN()
+	}
+}
+
+func allowEntryIn(s *site, a []float64, r *simulate.Risk) {
+	switch lastPart(s.text(a, 0, "")) {
+	case "long":
+		r.Only = simulate.Long
+	case "short":
+		r.Only = simulate.Short
+	}
+}
+
+// percent reports whether a rule of risk counts in percent of the equity.
+func (s *site) percent(a []float64) bool { return lastPart(s.text(a, 1, "")) == "percent_of_equity" }
 
 // The memory of an order, a position and a trade of the account, about.
 const tradeBytes = 200
@@ -135,50 +183,23 @@ func (m *Machine) settleAccount() {
 	}
 }
 
-func orderFunction(name string) plain {
-	switch name {
-	case "entry", "order":
-		return func(s *site, a []float64) float64 {
-			r := simulate.Request{
-				ID: s.text(a, 0, ""), Side: s.side(a, 1), Quantity: a[2], Limit: a[3], Stop: a[4],
-				Group: s.text(a, 5, ""), OCA: ocaOf(lastPart(s.text(a, 6, ""))), Comment: s.text(a, 7, ""),
-			}
-			if name == "entry" {
-				s.m.env.Account.Enter(r)
-			} else {
-				s.m.env.Account.Order(r)
-			}
-			return math.NaN()
-		}
-	case "exit":
-		return exitCall
-	case "close":
-		return func(s *site, a []float64) float64 {
-			s.m.env.Account.Close(simulate.CloseRequest{
-				From: s.text(a, 0, ""), Comment: s.text(a, 1, ""), Quantity: a[2], Percent: a[3], Immediately: s.given(5) && a[5] == 1,
-			})
-			return math.NaN()
-		}
-	case "close_all":
-		return func(s *site, a []float64) float64 {
-			none := math.NaN()
-			s.m.env.Account.Close(simulate.CloseRequest{Comment: s.text(a, 0, ""), Quantity: none, Percent: none, Immediately: s.given(2) && a[2] == 1})
-			return none
-		}
-	case "cancel":
-		return func(s *site, a []float64) float64 {
-			s.m.env.Account.Cancel(s.text(a, 0, ""))
-			return math.NaN()
-		}
-	case "cancel_all":
-		return func(s *site, _ []float64) float64 {
-			s.m.env.Account.CancelAll()
-			return math.NaN()
-		}
-	case "convert_to_account", "convert_to_symbol":
-		return func(_ *site, a []float64) float64 { return a[0] }
+// request reads the arguments of strategy.entry and strategy.order.
+func (s *site) request(a []float64) simulate.Request {
+	return simulate.Request{
+		ID: s.text(a, 0, ""), Side: s.side(a, 1), Quantity: a[2], Limit: a[3], Stop: a[4],
+		Group: s.text(a, 5, ""), OCA: ocaOf(lastPart(s.text(a, 6, ""))), Comment: s.text(a, 7, ""),
 	}
-	return nil
+}
+
+func closeEntry(s *site, a []float64, to *simulate.Account) {
+	to.Close(simulate.CloseRequest{
+		From: s.text(a, 0, ""), Comment: s.text(a, 1, ""), Quantity: a[2], Percent: a[3], Immediately: s.given(5) && a[5] == 1,
+	})
+}
+
+func closeAll(s *site, a []float64, to *simulate.Account) {
+	none := math.NaN()
+	to.Close(simulate.CloseRequest{Comment: s.text(a, 0, ""), Quantity: none, Percent: none, Immediately: s.given(2) && a[2] == 1})
 }
 
 func ocaOf(name string) simulate.OCA {
@@ -191,185 +212,11 @@ func ocaOf(name string) simulate.OCA {
 	return simulate.OCANone
 }
 
-func exitCall(s *site, a []float64) float64 {
-	s.m.env.Account.Exit(simulate.ExitRequest{
+func exit(s *site, a []float64, to *simulate.Account) {
+	to.Exit(simulate.ExitRequest{
 		ID: s.text(a, 0, ""), From: s.text(a, 1, ""), Quantity: a[2], Percent: a[3],
 		Profit: a[4], Limit: a[5], Loss: a[6], Stop: a[7], TrailPrice: a[8], TrailPoints: a[9], TrailOffset: a[10],
 		Group: s.text(a, 11, ""), Comment: s.text(a, 12, ""), CommentProfit: s.text(a, 13, ""),
 		CommentLoss: s.text(a, 14, ""), CommentTrailing: s.text(a, 15, ""),
 	})
-	return math.NaN()
-}
-
-// limit sets a rule of risk.
-func (s *site) limit(name string, a []float64) float64 {
-	account := s.m.env.Account
-	if account == nil {
-		return math.NaN()
-	}
-	r := account.Risk()
-	percent := lastPart(s.text(a, 1, "")) == "percent_of_equity"
-	switch name {
-	case "allow_entry_in":
-		switch lastPart(s.text(a, 0, "")) {
-		case "long":
-			r.Only = simulate.Long
-		case "short":
-			r.Only = simulate.Short
-		}
-	case "max_intraday_filled_orders":
-		r.FillsADay = whole(a[0])
-	case "max_drawdown":
-		r.Drawdown, r.DrawdownOfPeak = a[0], percent
-	case "max_intraday_loss":
-		r.DayLoss, r.DayLossOfStart = a[0], percent
-	case "max_cons_loss_days":
-		r.LossDays = whole(a[0])
-	case "max_position_size":
-		r.Position = a[0]
-	}
-	account.Limit(r)
-	return math.NaN()
-}
-
-// tradeField reads a field of a closed or an open trade.
-func (s *site) tradeField(open bool, field string, number float64) float64 {
-	account := s.m.env.Account
-	if account == nil || number != number || number < 0 {
-		return math.NaN()
-	}
-	var t simulate.Trade
-	i := whole(number)
-	if open {
-		if i >= len(account.Open()) {
-			return math.NaN()
-		}
-		t = account.Marked(&account.Open()[i], s.m.price[priceClose])
-	} else {
-		if i >= len(account.Trades()) {
-			return math.NaN()
-		}
-		t = account.Trades()[i]
-	}
-	switch field {
-	case "entry_id":
-		return s.h.newText(t.EntryID)
-	case "exit_id":
-		return s.h.newText(t.ExitID)
-	case "entry_comment":
-		return s.h.newText(t.EntryComment)
-	case "exit_comment":
-		return s.h.newText(t.ExitComment)
-	}
-	return tradeNumber(&t, field)
-}
-
-func tradeNumber(t *simulate.Trade, field string) float64 {
-	side, value := float64(t.Side), t.EntryPrice*t.Quantity
-	switch field {
-	case "commission":
-		return t.Commission
-	case "entry_bar_index":
-		return float64(t.EntryBar)
-	case "exit_bar_index":
-		return float64(t.ExitBar)
-	case "entry_price":
-		return t.EntryPrice
-	case "exit_price":
-		return t.ExitPrice
-	case "entry_time":
-		return float64(t.EntryTime)
-	case "exit_time":
-		return float64(t.ExitTime)
-	case "profit":
-		return t.Profit
-	case "profit_percent":
-		return 100 * t.Profit / value
-	case "size":
-		return t.Quantity * side
-	case "max_runup":
-		return max(0, (t.Best-t.EntryPrice)*side*t.Quantity)
-	case "max_runup_percent":
-		return max(0, 100*(t.Best-t.EntryPrice)*side/t.EntryPrice)
-	case "max_drawdown":
-		return max(0, (t.EntryPrice-t.Worst)*side*t.Quantity)
-	case "max_drawdown_percent":
-		return max(0, 100*(t.EntryPrice-t.Worst)*side/t.EntryPrice)
-	}
-	return math.NaN()
-}
-
-// accountVariable finds a variable of strategies by name, nil for one that does not depend
-// on the account.
-func (c *compiler) accountVariable(name string) num {
-	a := c.m.env.Account
-	rest, ok := strings.CutPrefix(name, "strategy.")
-	if !ok || a == nil {
-		return nil
-	}
-	percent := func(f func() float64) num {
-		return func() float64 { return 100 * f() / a.Config().Capital }
-	}
-	switch rest {
-	case "position_size":
-		return a.Position
-	case "position_avg_price":
-		return a.AveragePrice
-	case "equity":
-		return a.Equity
-	case "initial_capital":
-		return func() float64 { return a.Config().Capital }
-	case "netprofit":
-		return a.NetProfit
-	case "netprofit_percent":
-		return percent(a.NetProfit)
-	case "openprofit":
-		return a.OpenProfit
-	case "openprofit_percent":
-		return percent(a.OpenProfit)
-	case "opentrades":
-		return func() float64 { return float64(len(a.Open())) }
-	case "closedtrades":
-		return func() float64 { return float64(len(a.Trades())) }
-	case "position_entry_name":
-		return func() float64 {
-			if len(a.Open()) == 0 {
-				return c.m.heap.newText("")
-			}
-			return c.m.heap.newText(a.Open()[0].ID)
-		}
-	}
-	return totalsVariable(a, rest)
-}
-
-// totalsVariable are the variables that count closed trades.
-func totalsVariable(a *simulate.Account, name string) num {
-	of := func(f func(k simulate.Totals) float64) num { return func() float64 { return f(a.Totals()) } }
-	switch name {
-	case "wintrades":
-		return of(func(k simulate.Totals) float64 { return float64(k.Wins) })
-	case "losstrades":
-		return of(func(k simulate.Totals) float64 { return float64(k.Losses) })
-	case "eventrades":
-		return of(func(k simulate.Totals) float64 { return float64(k.Even) })
-	case "grossprofit":
-		return of(func(k simulate.Totals) float64 { return k.GrossProfit })
-	case "grossloss":
-		return of(func(k simulate.Totals) float64 { return k.GrossLoss })
-	case "max_drawdown":
-		return of(func(k simulate.Totals) float64 { return k.Drawdown })
-	case "max_drawdown_percent":
-		return of(func(k simulate.Totals) float64 { return k.DrawdownPercent })
-	case "max_runup":
-		return of(func(k simulate.Totals) float64 { return k.RunUp })
-	case "max_runup_percent":
-		return of(func(k simulate.Totals) float64 { return k.RunUpPercent })
-	case "max_contracts_held_all":
-		return of(func(k simulate.Totals) float64 { return k.MaxHeld })
-	case "max_contracts_held_long":
-		return of(func(k simulate.Totals) float64 { return k.MaxLong })
-	case "max_contracts_held_short":
-		return of(func(k simulate.Totals) float64 { return k.MaxShort })
-	}
-	return nil
 }

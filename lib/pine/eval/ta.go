@@ -7,9 +7,6 @@ import (
 	"candela/lib/ta/calc"
 )
 
-// build compiles a call of a built-in function with one value.
-type build func(c *compiler, call *check.Call) num
-
 // clock gives a windowed kernel the slot of the bar. A call that can run several times a
 // bar counts its own steps instead: a window of n slots must not see more than n values.
 type clock struct {
@@ -125,6 +122,11 @@ func (c *compiler) rmaOf(x num, n int) num {
 	return func() float64 { return s.Step(x()) }
 }
 
+func (c *compiler) hmaOf(x num, n int) num {
+	s, k := c.m.slab.HMA(n), c.clock()
+	return skipped(x, func(v float64) float64 { return s.Step(k.now(), v) })
+}
+
 // wmaOf repeats the last value in the place of a missing one, and gives na there.
 func (c *compiler) wmaOf(x num, n int) num {
 	s, k := c.m.slab.WMA(n), c.clock()
@@ -147,34 +149,37 @@ func (c *compiler) wmaOf(x num, n int) num {
 	}
 }
 
-// taAverages are the means.
-func taAverages(all map[string]builder) {
-	all["ta.sma"] = built(constant, windowed(false, meanOf, (*compiler).smaOf))
-	all["math.sum"] = built(constant, windowed(false, totalOf, (*compiler).sumOf))
-	all["ta.wma"] = built(constant, windowed(true, weightedOf, (*compiler).wmaOf))
-	all["ta.ema"] = built(constant, averaged((*compiler).emaOf))
-	all["ta.rma"] = built(constant, averaged((*compiler).rmaOf))
-	all["ta.hma"] = built(constant, averaged(func(c *compiler, x num, n int) num {
-		s, k := c.m.slab.HMA(n), c.clock()
-		return skipped(x, func(v float64) float64 { return s.Step(k.now(), v) })
-	}))
-	all["ta.alma"] = built(window(1), alma)
-	all["ta.swma"] = built(constant, func(c *compiler, call *check.Call) num {
-		x, s := c.num(call.Args[0]), c.m.slab.Recent(4)
-		return func() float64 {
-			w := s.Step(x())
-			if w == nil {
-				return math.NaN()
-			}
-			return w[0]/6 + w[1]/3 + w[2]/3 + w[3]/6
+// averageRows are the means.
+func averageRows() functions {
+	return functions{
+		"math.sum": built(constant, windowed(false, totalOf, (*compiler).sumOf)),
+		"ta.alma":  built(window(1), alma),
+		"ta.ema":   built(constant, averaged((*compiler).emaOf)).ahead(averageColumn(calc.EMA)),
+		"ta.hma":   built(constant, averaged((*compiler).hmaOf)),
+		"ta.rma":   built(constant, averaged((*compiler).rmaOf)).ahead(averageColumn(calc.RMA)),
+		"ta.sma":   built(constant, windowed(false, meanOf, (*compiler).smaOf)).ahead(smaColumn),
+		"ta.swma":  built(constant, swma),
+		"ta.vwma":  built(constant, vwma).ahead(vwmaColumn),
+		"ta.wma":   built(constant, windowed(true, weightedOf, (*compiler).wmaOf)),
+	}
+}
+
+func swma(c *compiler, call *check.Call) num {
+	x, s := c.num(call.Args[0]), c.m.slab.Recent(4)
+	return func() float64 {
+		w := s.Step(x())
+		if w == nil {
+			return math.NaN()
 		}
-	})
-	all["ta.vwma"] = built(constant, func(c *compiler, call *check.Call) num {
-		x, v := c.num(call.Args[0]), &c.m.price[priceVolume]
-		product := func() float64 { return float64(x() * *v) }
-		volume := func() float64 { return *v }
-		return ratio(c.mean(call, product), c.mean(call, volume))
-	})
+		return w[0]/6 + w[1]/3 + w[2]/3 + w[3]/6
+	}
+}
+
+func vwma(c *compiler, call *check.Call) num {
+	x, v := c.num(call.Args[0]), &c.m.price[priceVolume]
+	product := func() float64 { return float64(x() * *v) }
+	volume := func() float64 { return *v }
+	return ratio(c.mean(call, product), c.mean(call, volume))
 }
 
 // mean is the moving mean of x over the length in argument 1.

@@ -6,61 +6,69 @@ import (
 	"candela/lib/pine/check"
 )
 
-// taChanges are changes, crosses and events.
-func taChanges(all map[string]builder) {
-	all["ta.change"] = built(constant, change)
-	all["ta.mom"] = built(constant, change)
-	all["ta.roc"] = built(constant, func(c *compiler, call *check.Call) num {
-		x := c.num(call.Args[0])
-		lag := c.lag(call)
-		return func() float64 {
-			v := x()
-			old := lag(v)
-			return 100 * (v - old) / old
-		}
-	})
-	all["ta.rising"] = built(constant, runs(1))
-	all["ta.falling"] = built(constant, runs(-1))
-	all["ta.cum"] = built(constant, func(c *compiler, call *check.Call) num {
-		return c.cumOf(c.num(call.Args[0]))
-	})
-	all["ta.barssince"] = built(constant, func(c *compiler, call *check.Call) num {
-		cond, count := c.cond(call.Args[0]), c.m.keep.add(math.NaN())
-		return func() float64 {
-			if cond() {
-				*count = 0
-			} else {
-				*count++
-			}
-			return *count
-		}
-	})
-	all["ta.valuewhen"] = built(constant, valueWhen)
-	for _, name := range []string{"ta.cross", "ta.crossover", "ta.crossunder"} {
-		all[name] = built(constant, func(c *compiler, call *check.Call) num { return truth(c.crossing(call)) })
+// changeRows are changes, crosses and events.
+func changeRows() functions {
+	return functions{
+		"fixnan":           built(constant, fixNaN),
+		"ta.barssince":     built(constant, barsSince),
+		"ta.change":        built(constant, change).ahead(changeColumn),
+		"ta.cross":         tested(constant, crossing(crossed)).ahead(crossColumn(crossed)),
+		"ta.crossover":     tested(constant, crossing(crossedUp)).ahead(crossColumn(crossedUp)),
+		"ta.crossunder":    tested(constant, crossing(crossedDown)).ahead(crossColumn(crossedDown)),
+		"ta.cum":           built(constant, func(c *compiler, call *check.Call) num { return c.cumOf(c.num(call.Args[0])) }).ahead(cumColumn),
+		"ta.falling":       built(constant, runs(-1)),
+		"ta.mom":           built(constant, change).ahead(changeColumn),
+		"ta.rising":        built(constant, runs(1)),
+		"ta.roc":           built(constant, rateOfChange).ahead(rateColumn),
+		"ta.valuewhen":     built(constant, valueWhen),
+		"timeframe.change": built(ownWork, newPeriod),
 	}
-	all["timeframe.change"] = built(ownWork, func(c *compiler, call *check.Call) num {
-		text, last, m := func() float64 { return math.NaN() }, c.m.keep.add(math.NaN()), c.m
-		if call.Args[0] != nil {
-			text = c.num(call.Args[0])
+}
+
+func rateOfChange(c *compiler, call *check.Call) num {
+	x, lag := c.num(call.Args[0]), c.lag(call)
+	return func() float64 {
+		v := x()
+		old := lag(v)
+		return 100 * (v - old) / old
+	}
+}
+
+func barsSince(c *compiler, call *check.Call) num {
+	cond, count := c.cond(call.Args[0]), c.m.keep.add(math.NaN())
+	return func() float64 {
+		if cond() {
+			*count = 0
+		} else {
+			*count++
 		}
-		return func() float64 {
-			m.spend(m.place, 4)
-			open := float64(m.bucket(m.interval(m.heap.text(text())), m.bar.T).Open)
-			changed := open != *last && *last == *last
-			*last = open
-			return toFloat(changed)
+		return *count
+	}
+}
+
+// newPeriod is timeframe.change: whether a bar is the first of a longer one.
+func newPeriod(c *compiler, call *check.Call) num {
+	text, last, m := func() float64 { return math.NaN() }, c.m.keep.add(math.NaN()), c.m
+	if call.Args[0] != nil {
+		text = c.num(call.Args[0])
+	}
+	return func() float64 {
+		m.spend(m.place, 4)
+		open := float64(m.bucket(m.interval(m.heap.text(text())), m.bar.T).Open)
+		changed := open != *last && *last == *last
+		*last = open
+		return toFloat(changed)
+	}
+}
+
+func fixNaN(c *compiler, call *check.Call) num {
+	x, last := c.num(call.Args[0]), c.m.keep.add(math.NaN())
+	return func() float64 {
+		if v := x(); v == v {
+			*last = v
 		}
-	})
-	all["fixnan"] = built(constant, func(c *compiler, call *check.Call) num {
-		x, last := c.num(call.Args[0]), c.m.keep.add(math.NaN())
-		return func() float64 {
-			if v := x(); v == v {
-				*last = v
-			}
-			return *last
-		}
-	})
+		return *last
+	}
 }
 
 // cumOf is a running total; missing values are stepped over.
@@ -82,57 +90,45 @@ func (c *compiler) condition(call *check.Call) func() bool {
 	if call.Builtin == nil {
 		return nil
 	}
-	switch call.Builtin.Name {
-	case "ta.cross", "ta.crossover", "ta.crossunder":
-		return c.crossing(call)
-	case "na":
-		x := c.num(call.Args[0])
-		if p := c.address(call.Args[0]); p != nil {
-			return func() bool { return *p != *p }
-		}
-		return func() bool {
-			v := x()
-			return v != v
-		}
+	if f := c.library.functions[call.Builtin.Name].test; f != nil {
+		return f(c, call)
 	}
 	return nil
 }
 
+// crossStep takes the values of a bar and reports whether they have crossed. side is where a was:
+// -1 below b, 0 equal, 1 above, NaN before the first values.
+type crossStep func(side *float64, a, b float64) bool
+
 // crossing compares with the last bar on which both values were there.
-func (c *compiler) crossing(call *check.Call) func() bool {
-	x, y := c.num(call.Args[0]), c.num(call.Args[1])
-	// side is where x was: -1 below, 0 equal, 1 above, NaN before the first value.
-	side := c.m.keep.add(math.NaN())
-	step := crossStep(call.Builtin.Name)
-	return func() bool {
-		a := x()
-		return step(side, a, y())
+func crossing(step crossStep) test {
+	return func(c *compiler, call *check.Call) func() bool {
+		x, y, side := c.num(call.Args[0]), c.num(call.Args[1]), c.m.keep.add(math.NaN())
+		return func() bool {
+			a := x()
+			return step(side, a, y())
+		}
 	}
 }
 
-// crossStep takes the values of a bar and reports whether they have crossed.
-func crossStep(name string) func(side *float64, a, b float64) bool {
-	switch name {
-	case "ta.crossover":
-		return func(side *float64, a, b float64) bool {
-			up := *side <= 0 && a > b
-			noteSide(side, a, b)
-			return up
-		}
-	case "ta.crossunder":
-		return func(side *float64, a, b float64) bool {
-			down := *side >= 0 && a < b
-			noteSide(side, a, b)
-			return down
-		}
+func crossedUp(side *float64, a, b float64) bool {
+	up := *side <= 0 && a > b
+	noteSide(side, a, b)
+	return up
+}
+
+func crossedDown(side *float64, a, b float64) bool {
+	down := *side >= 0 && a < b
+	noteSide(side, a, b)
+	return down
+}
+
+func crossed(side *float64, a, b float64) bool {
+	either := *side < 0 && a > b || *side > 0 && a < b
+	if math.Abs(a-b) > tolerance { // equal values keep the side from before
+		noteSide(side, a, b)
 	}
-	return func(side *float64, a, b float64) bool {
-		crossed := *side < 0 && a > b || *side > 0 && a < b
-		if math.Abs(a-b) > tolerance { // equal values keep the side from before
-			noteSide(side, a, b)
-		}
-		return crossed
-	}
+	return either
 }
 
 func noteSide(side *float64, a, b float64) {

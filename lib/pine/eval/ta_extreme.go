@@ -68,33 +68,41 @@ func (e *extreme) search(ring []float64, i int) int {
 	return best
 }
 
-// taExtremes are the extremes, pivots and ranks.
-func taExtremes(all map[string]builder) {
-	all["ta.highest"] = built(ownWork, extremeBuilder(1, false))
-	all["ta.lowest"] = built(ownWork, extremeBuilder(-1, false))
-	all["ta.highestbars"] = built(ownWork, extremeBuilder(1, true))
-	all["ta.lowestbars"] = built(ownWork, extremeBuilder(-1, true))
-	all["ta.range"] = built(ownWork, func(c *compiler, call *check.Call) num {
-		high, low := c.extremeOf(call, 1, false), c.extremeOf(call, -1, false)
-		return func() float64 {
-			top := high()
-			return top - low()
-		}
-	})
-	all["ta.max"] = built(constant, allTime(1))
-	all["ta.min"] = built(constant, allTime(-1))
-	all["ta.pivothigh"] = built(ownWork, pivotBuilder(1))
-	all["ta.pivotlow"] = built(ownWork, pivotBuilder(-1))
-	all["ta.stoch"] = built(ownWork, stochastic)
-	all["ta.wpr"] = built(ownWork, func(c *compiler, call *check.Call) num {
-		top, bottom := c.window(call.Args[0], 1), c.window(call.Args[0], -1)
-		h, l, x := &c.m.price[priceHigh], &c.m.price[priceLow], &c.m.price[priceClose]
-		return func() float64 {
-			hi := top(*h)
-			lo := bottom(*l)
-			return 100 * (*x - hi) / (hi - lo)
-		}
-	})
+// extremeRows are the extremes and pivots.
+func extremeRows() functions {
+	return functions{
+		"ta.highest":     built(ownWork, extremeBuilder(1, false)).ahead(extremeColumn(1)),
+		"ta.highestbars": built(ownWork, extremeBuilder(1, true)),
+		"ta.lowest":      built(ownWork, extremeBuilder(-1, false)).ahead(extremeColumn(-1)),
+		"ta.lowestbars":  built(ownWork, extremeBuilder(-1, true)),
+		"ta.max":         built(constant, allTime(1)),
+		"ta.min":         built(constant, allTime(-1)),
+		"ta.pivothigh":   built(ownWork, pivotBuilder(1)),
+		"ta.pivotlow":    built(ownWork, pivotBuilder(-1)),
+		"ta.range":       built(ownWork, spanOf),
+		"ta.stoch":       built(ownWork, stochastic),
+		"ta.wpr":         built(ownWork, percentRange),
+	}
+}
+
+// spanOf is the distance of the highest from the lowest value of a window.
+func spanOf(c *compiler, call *check.Call) num {
+	high, low := c.extremeOf(call, 1, false), c.extremeOf(call, -1, false)
+	return func() float64 {
+		top := high()
+		return top - low()
+	}
+}
+
+// percentRange is ta.wpr, the percent range of Williams.
+func percentRange(c *compiler, call *check.Call) num {
+	top, bottom := c.window(call.Args[0], 1), c.window(call.Args[0], -1)
+	h, l, x := &c.m.price[priceHigh], &c.m.price[priceLow], &c.m.price[priceClose]
+	return func() float64 {
+		hi := top(*h)
+		lo := bottom(*l)
+		return 100 * (*x - hi) / (hi - lo)
+	}
 }
 
 // window is the extreme of a value over a length that may change.

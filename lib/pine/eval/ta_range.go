@@ -27,39 +27,39 @@ func (c *compiler) trueRange(first bool) num {
 	}
 }
 
-// taRanges are the functions of the bar's range and of gains and losses.
-func taRanges(all map[string]builder) {
-	all["ta.tr"] = built(constant, func(c *compiler, call *check.Call) num {
-		plain, whole := c.trueRange(false), c.trueRange(true)
-		if len(call.Args) == 0 || call.Args[0] == nil {
-			return plain
-		}
-		cond := c.cond(call.Args[0])
-		return func() float64 {
-			if cond() {
-				return whole()
-			}
-			return plain()
-		}
-	})
-	all["ta.atr"] = built(constant, func(c *compiler, call *check.Call) num {
-		return c.rmaOf(c.trueRange(true), c.mustLength(call, 0))
-	})
-	all["ta.rsi"] = built(constant, rsi)
-	all["ta.cmo"] = built(constant, cmo)
-	all["ta.mfi"] = built(constant, mfi)
-	all["ta.tsi"] = built(constant, tsi)
-	all["ta.sar"] = built(constant, sar)
-	all["ta.pivot_point_levels"] = built(ownWork, pivotLevels)
-	all["ta.vwap"] = built(constant, func(c *compiler, call *check.Call) num {
-		dst := c.places(1)
-		run := vwap(c, call, dst)
-		return func() float64 {
-			run()
-			return *dst[0]
-		}
-	})
+// rangeRows are the functions of the bar's range, of gains and losses, and of trends.
+func rangeRows() functions {
+	return functions{
+		"ta.atr":                built(constant, atr).ahead(atrColumn),
+		"ta.cmo":                built(constant, cmo),
+		"ta.dmi":                several(constant, dmi),
+		"ta.macd":               several(constant, macd).ahead(macdColumns),
+		"ta.mfi":                built(constant, mfi),
+		"ta.pivot_point_levels": built(ownWork, pivotLevels),
+		"ta.rsi":                built(constant, rsi).ahead(rsiColumn),
+		"ta.sar":                built(constant, sar),
+		"ta.supertrend":         several(constant, supertrend),
+		"ta.tr":                 built(constant, trueRange).ahead(rangeColumn),
+		"ta.tsi":                built(constant, tsi),
+		"ta.vwap":               several(constant, vwap),
+	}
 }
+
+func trueRange(c *compiler, call *check.Call) num {
+	plain, whole := c.trueRange(false), c.trueRange(true)
+	if len(call.Args) == 0 || call.Args[0] == nil {
+		return plain
+	}
+	cond := c.cond(call.Args[0])
+	return func() float64 {
+		if cond() {
+			return whole()
+		}
+		return plain()
+	}
+}
+
+func atr(c *compiler, call *check.Call) num { return c.rmaOf(c.trueRange(true), c.mustLength(call, 0)) }
 
 func rsi(c *compiler, call *check.Call) num {
 	x, n := c.num(call.Args[0]), c.mustLength(call, 1)

@@ -7,38 +7,48 @@ import (
 	"candela/lib/pine/check"
 )
 
-// taRanks are the functions that look at all values of a window on each bar.
-func taRanks(all map[string]builder) {
-	all["ta.median"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 { return medianOf(w) }))
-	all["ta.mode"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 { return modeOf(w) }))
-	all["ta.percentile_nearest_rank"] = built(ownWork, ranked(false, func(w, a []float64, _ *check.Call) float64 { return nearestRank(w, a[0]) }))
-	all["ta.percentile_linear_interpolation"] = built(ownWork, ranked(false, func(w, a []float64, _ *check.Call) float64 { return interpolated(w, a[0]) }))
-	all["ta.percentrank"] = built(ownWork, percentRank)
-	all["ta.rci"] = built(ownWork, func(c *compiler, call *check.Call) num {
-		n := c.mustLength(call, 1)
-		rank := ranked(false, func(w, _ []float64, _ *check.Call) float64 { return rankCorrelation(w) })(c, call)
-		m := c.m
-		return func() float64 {
-			v := rank()
-			if m.index < n {
-				return math.NaN()
-			}
-			return v
+// rankRows are the functions that look at all values of a window on each bar.
+func rankRows() functions {
+	return functions{
+		"ta.cog":                             built(ownWork, ranked(true, plainly(gravity))),
+		"ta.median":                          built(ownWork, ranked(true, plainly(medianOf))),
+		"ta.mode":                            built(ownWork, ranked(true, plainly(modeOf))),
+		"ta.percentile_linear_interpolation": built(ownWork, ranked(false, func(w, a []float64) float64 { return interpolated(w, a[0]) })),
+		"ta.percentile_nearest_rank":         built(ownWork, ranked(false, func(w, a []float64) float64 { return nearestRank(w, a[0]) })),
+		"ta.percentrank":                     built(ownWork, percentRank),
+		"ta.rci":                             built(ownWork, rankIndex),
+	}
+}
+
+// plainly is a function over a window that takes no further arguments.
+func plainly(of func(w []float64) float64) func(w, args []float64) float64 {
+	return func(w, _ []float64) float64 { return of(w) }
+}
+
+func gravity(w []float64) float64 {
+	sum, weighted := 0.0, 0.0
+	for i, x := range w {
+		sum += x
+		weighted += float64(x * float64(len(w)-i))
+	}
+	return -weighted / sum
+}
+
+func rankIndex(c *compiler, call *check.Call) num {
+	n, m := c.mustLength(call, 1), c.m
+	rank := ranked(false, plainly(rankCorrelation))(c, call)
+	return func() float64 {
+		v := rank()
+		if m.index < n {
+			return math.NaN()
 		}
-	})
-	all["ta.cog"] = built(ownWork, ranked(true, func(w, _ []float64, _ *check.Call) float64 {
-		sum, weighted := 0.0, 0.0
-		for i, x := range w {
-			sum += x
-			weighted += float64(x * float64(len(w)-i))
-		}
-		return -weighted / sum
-	}))
+		return v
+	}
 }
 
 // ranked computes a function over the last n values; with skip over those that are not
 // missing. On a missing value it is na. Further arguments are handed to the function.
-func ranked(skip bool, of func(w, args []float64, call *check.Call) float64) build {
+func ranked(skip bool, of func(w, args []float64) float64) build {
 	return func(c *compiler, call *check.Call) num {
 		x := c.num(call.Args[0])
 		var more []num
@@ -58,7 +68,7 @@ func ranked(skip bool, of func(w, args []float64, call *check.Call) float64) bui
 		if !ok {
 			return c.dynamic(call, x, c.num(call.Args[1]), true, func(w []float64) float64 {
 				read()
-				return of(w, args, call)
+				return of(w, args)
 			})
 		}
 		s := c.m.slab.Recent(n)
@@ -73,7 +83,7 @@ func ranked(skip bool, of func(w, args []float64, call *check.Call) float64) bui
 				return math.NaN()
 			}
 			m.spend(at, n)
-			return of(w, args, call)
+			return of(w, args)
 		}
 	}
 }
@@ -155,11 +165,10 @@ func interpolated(w []float64, percent float64) float64 {
 // percentRank is the share of the n values before that are at or below the value.
 func percentRank(c *compiler, call *check.Call) num {
 	x := c.num(call.Args[0])
-	of := func(w []float64) float64 { return rankOfLast(w) }
 	n, ok := c.length(call, 1)
 	if !ok {
 		length := c.num(call.Args[1])
-		return c.dynamic(call, x, func() float64 { return length() + 1 }, true, of)
+		return c.dynamic(call, x, func() float64 { return length() + 1 }, true, rankOfLast)
 	}
 	s, m, at := c.m.slab.Recent(n+1), c.m, call.Where().From
 	return func() float64 {
@@ -169,7 +178,7 @@ func percentRank(c *compiler, call *check.Call) num {
 			return math.NaN()
 		}
 		m.spend(at, n)
-		return of(w)
+		return rankOfLast(w)
 	}
 }
 

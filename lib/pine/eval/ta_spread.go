@@ -7,51 +7,71 @@ import (
 	"candela/lib/ta/calc"
 )
 
-// taSpread are the deviations, bands and channels.
-func taSpread(all map[string]builder) {
-	all["ta.stdev"] = built(constant, func(c *compiler, call *check.Call) num {
-		v := variance(c, call)
-		return func() float64 { return math.Sqrt(v()) }
-	})
-	all["ta.variance"] = built(constant, variance)
-	all["ta.dev"] = built(window(1), windowed(true, distanceOf, func(c *compiler, x num, n int) num {
-		s, k := c.m.slab.MeanDeviation(n), c.clock()
-		return skipped(x, func(v float64) float64 {
-			_, dev := s.Step(k.now(), v)
-			return dev
-		})
-	}))
-	all["ta.cci"] = built(window(1), windowed(true, func(w []float64) float64 {
-		return (w[len(w)-1] - meanOf(w)) / float64(0.015*distanceOf(w))
-	}, func(c *compiler, x num, n int) num {
-		s, k := c.m.slab.MeanDeviation(n), c.clock()
-		return skipped(x, func(v float64) float64 {
-			mean, dev := s.Step(k.now(), v)
-			return (v - mean) / float64(0.015*dev)
-		})
-	}))
-	all["ta.bbw"] = built(constant, func(c *compiler, call *check.Call) num {
-		places := c.places(3)
-		run := bands(c, call, places)
-		return func() float64 {
-			run()
-			base := *places[0]
-			if base == 0 {
-				return math.NaN()
-			}
-			return float64((*places[1]-*places[2])/base) * 100
+// spreadRows are the deviations, bands and channels.
+func spreadRows() functions {
+	return functions{
+		"ta.bb":          several(constant, bands).ahead(bandColumns),
+		"ta.bbw":         built(constant, bandWidth),
+		"ta.cci":         built(window(1), windowed(true, channelOf, (*compiler).channel)),
+		"ta.correlation": built(window(2), correlation),
+		"ta.dev":         built(window(1), windowed(true, distanceOf, (*compiler).distance)),
+		"ta.kc":          several(constant, keltner),
+		"ta.kcw":         built(constant, channelWidth),
+		"ta.linreg":      built(constant, linreg),
+		"ta.stdev":       built(constant, deviation).ahead(varianceColumn(math.Sqrt)),
+		"ta.variance":    built(constant, variance).ahead(varianceColumn(itself)),
+	}
+}
+
+func bandWidth(c *compiler, call *check.Call) num {
+	places := c.places(3)
+	run := bands(c, call, places)
+	return func() float64 {
+		run()
+		base := *places[0]
+		if base == 0 {
+			return math.NaN()
 		}
+		return float64((*places[1]-*places[2])/base) * 100
+	}
+}
+
+func channelWidth(c *compiler, call *check.Call) num {
+	places := c.places(3)
+	run := keltner(c, call, places)
+	return func() float64 {
+		run()
+		return (*places[1] - *places[2]) / *places[0]
+	}
+}
+
+func itself(x float64) float64 { return x }
+
+func channelOf(w []float64) float64 {
+	return (w[len(w)-1] - meanOf(w)) / float64(0.015*distanceOf(w))
+}
+
+// channel is the commodity channel index of x.
+func (c *compiler) channel(x num, n int) num {
+	s, k := c.m.slab.MeanDeviation(n), c.clock()
+	return skipped(x, func(v float64) float64 {
+		mean, dev := s.Step(k.now(), v)
+		return (v - mean) / float64(0.015*dev)
 	})
-	all["ta.kcw"] = built(constant, func(c *compiler, call *check.Call) num {
-		places := c.places(3)
-		run := keltner(c, call, places)
-		return func() float64 {
-			run()
-			return (*places[1] - *places[2]) / *places[0]
-		}
+}
+
+// distance is the mean distance of x from its mean.
+func (c *compiler) distance(x num, n int) num {
+	s, k := c.m.slab.MeanDeviation(n), c.clock()
+	return skipped(x, func(v float64) float64 {
+		_, dev := s.Step(k.now(), v)
+		return dev
 	})
-	all["ta.linreg"] = built(constant, linreg)
-	all["ta.correlation"] = built(window(2), correlation)
+}
+
+func deviation(c *compiler, call *check.Call) num {
+	v := variance(c, call)
+	return func() float64 { return math.Sqrt(v()) }
 }
 
 // places makes n places for the values of a tuple.

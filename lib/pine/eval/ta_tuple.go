@@ -38,11 +38,11 @@ func (c *compiler) tupleCall(call *check.Call, dst []*float64) stmt {
 }
 
 func (c *compiler) tupleBuiltin(call *check.Call, dst []*float64) stmt {
-	t := tupleNamed(call.Builtin.Name)
-	if t.build == nil {
+	r := c.library.functions[call.Builtin.Name]
+	if r.tuple == nil {
 		c.unsupported(call.Where(), call.Builtin.Name)
 	}
-	run, n := t.build(c, call, dst), t.steps(c, call)
+	run, n := r.tuple(c, call, dst), r.steps(c, call)
 	if n <= 0 {
 		return run
 	}
@@ -51,27 +51,6 @@ func (c *compiler) tupleBuiltin(call *check.Call, dst []*float64) stmt {
 		m.spend(at, n)
 		return run()
 	}
-}
-
-// tupleNamed finds a function with several values by name.
-func tupleNamed(name string) tuple {
-	switch name {
-	case "ta.bb":
-		return builtTuple(constant, bands)
-	case "ta.kc":
-		return builtTuple(constant, keltner)
-	case "ta.macd":
-		return builtTuple(constant, macd)
-	case "ta.dmi":
-		return builtTuple(constant, dmi)
-	case "ta.supertrend":
-		return builtTuple(constant, supertrend)
-	case "ta.vwap":
-		return builtTuple(constant, vwap)
-	case "request.security", "request.security_lower_tf":
-		return builtTuple(ownWork, (*compiler).security)
-	}
-	return tuple{}
 }
 
 func macd(c *compiler, call *check.Call, dst []*float64) stmt {

@@ -3,11 +3,9 @@ package eval
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"candela/lib/market"
-	"candela/lib/pine/check"
 )
 
 // zone is the exchange's time zone.
@@ -38,132 +36,127 @@ func timeframeOf(i market.Interval, version int) string {
 	}
 }
 
-func (c *compiler) timeframeInfo(name string, i market.Interval) (float64, bool) {
-	s := i.Seconds()
-	intraday := s < 86_400
-	daily := !intraday && i != market.Week1 && i != market.Month1
-	switch strings.TrimPrefix(name, "timeframe.") {
-	case "period", "main_period":
-		return c.text(timeframeOf(i, c.version)), true
-	case "multiplier":
-		switch {
-		case intraday:
-			return float64(s / 60), true
-		case daily:
-			return float64(s / 86_400), true
-		}
-		return 1, true
-	case "isintraday", "isminutes":
-		return toFloat(intraday), true
-	case "isdaily":
-		return toFloat(daily), true
-	case "isdwm":
-		return toFloat(!intraday), true
-	case "isweekly":
-		return toFloat(i == market.Week1), true
-	case "ismonthly":
-		return toFloat(i == market.Month1), true
-	case "isseconds", "isticks":
-		return 0, true
-	}
-	return 0, false
+// ofInterval is a variable of the chart's interval, ofLength one that asks for its length.
+func ofInterval(of func(c *compiler, i market.Interval) float64) variable {
+	return variable{fixed: func(c *compiler) float64 { return of(c, c.m.env.Interval) }}
 }
 
-// computedVariable are the variables that are computed where they are read.
-func (c *compiler) computedVariable(e *check.BuiltinVar) num {
-	m := c.m
-	if f := c.stateOfBar(e.Name); f != nil {
-		return truth(f)
-	}
-	switch e.Name {
-	case "time_close":
-		return func() float64 { return float64(m.ends()) * 1000 }
-	case "timenow":
-		return func() float64 { return float64(m.ends()) * 1000 }
-	case "last_bar_index":
-		return func() float64 { return float64(max(m.index, m.env.Last)) }
-	case "last_bar_time", "chart.right_visible_bar_time":
-		return func() float64 { return float64(m.bar.T) * 1000 }
-	case "chart.left_visible_bar_time":
-		first := m.keep.add(math.NaN())
-		return func() float64 {
-			if *first != *first {
-				*first = float64(m.bar.T) * 1000
-			}
-			return *first
-		}
-	case "time_tradingday":
-		return func() float64 {
-			y, mo, d := m.local(float64(m.bar.T) * 1000).Date()
-			return float64(time.Date(y, mo, d, 0, 0, 0, 0, time.UTC).UnixMilli())
-		}
-	case "line.all", "label.all", "box.all", "table.all", "linefill.all", "polyline.all":
-		return c.allDrawings(e)
-	case "hour", "minute", "second", "year", "month", "dayofmonth", "dayofweek", "weekofyear":
-		name := e.Name
-		return func() float64 { return dateField(name, m.local(float64(m.bar.T)*1000)) }
-	case "session.islastbar", "session.islastbar_regular":
-		return func() float64 {
-			day := func(t int64) int { return m.local(float64(t) * 1000).YearDay() }
-			return toFloat(day(m.bar.T) != day(m.ends()))
-		}
-	}
-	if strings.HasPrefix(e.Name, "dividends.") || strings.HasPrefix(e.Name, "earnings.") {
-		return func() float64 { return math.NaN() }
-	}
-	c.unsupported(e.Where(), e.Name)
-	return nil
+func ofLength(is func(i market.Interval) bool) variable {
+	return ofInterval(func(_ *compiler, i market.Interval) float64 { return toFloat(is(i)) })
 }
 
-// stateOfBar are the variables of barstate. A bar that is kept sees the same state whether
-// it is the last of a chart or one of many.
-func (c *compiler) stateOfBar(name string) func() bool {
-	m := c.m
-	switch name {
-	case "barstate.isfirst":
-		return func() bool { return m.index == 0 }
-	case "barstate.islast":
-		return func() bool { return m.newest }
-	case "barstate.ishistory":
-		return func() bool { return !m.newest }
-	case "barstate.isrealtime":
-		return func() bool { return m.newest }
-	case "barstate.isnew":
-		return func() bool { return true }
-	case "barstate.isconfirmed":
-		return func() bool { return m.confirmed }
-	case "barstate.islastconfirmedhistory":
-		return func() bool { return m.newest && m.confirmed }
+// timeframeVariables are those of the chart's interval.
+func timeframeVariables() variables {
+	return variables{
+		"timeframe.isdaily":     ofLength(isDaily),
+		"timeframe.isdwm":       ofLength(func(i market.Interval) bool { return !isIntraday(i) }),
+		"timeframe.isintraday":  ofLength(isIntraday),
+		"timeframe.isminutes":   ofLength(isIntraday),
+		"timeframe.ismonthly":   ofLength(func(i market.Interval) bool { return i == market.Month1 }),
+		"timeframe.isseconds":   always(0),
+		"timeframe.isticks":     always(0),
+		"timeframe.isweekly":    ofLength(func(i market.Interval) bool { return i == market.Week1 }),
+		"timeframe.main_period": ofInterval(period),
+		"timeframe.multiplier":  ofInterval(multiplier),
+		"timeframe.period":      ofInterval(period),
 	}
-	return nil
+}
+
+func isIntraday(i market.Interval) bool { return i.Seconds() < 86_400 }
+
+func isDaily(i market.Interval) bool {
+	return !isIntraday(i) && i != market.Week1 && i != market.Month1
+}
+
+func period(c *compiler, i market.Interval) float64 { return c.text(timeframeOf(i, c.version)) }
+
+func multiplier(_ *compiler, i market.Interval) float64 {
+	switch s := i.Seconds(); {
+	case isIntraday(i):
+		return float64(s / 60)
+	case isDaily(i):
+		return float64(s / 86_400)
+	}
+	return 1
+}
+
+// ofMachine is a variable that is computed where it is read, ofBar one that asks for the state of
+// the bar.
+func ofMachine(of func(m *Machine) float64) variable {
+	return variable{read: func(c *compiler) num {
+		m := c.m
+		return func() float64 { return of(m) }
+	}}
+}
+
+func ofBar(is func(m *Machine) bool) variable {
+	return ofMachine(func(m *Machine) float64 { return toFloat(is(m)) })
+}
+
+// clockVariables are times and parts of them.
+func clockVariables() variables {
+	all := variables{
+		"chart.left_visible_bar_time":  {read: firstTime},
+		"chart.right_visible_bar_time": ofMachine(func(m *Machine) float64 { return float64(m.bar.T) * 1000 }),
+		"last_bar_index":               ofMachine(func(m *Machine) float64 { return float64(max(m.index, m.env.Last)) }),
+		"last_bar_time":                ofMachine(func(m *Machine) float64 { return float64(m.bar.T) * 1000 }),
+		"time_close":                   ofMachine(func(m *Machine) float64 { return float64(m.ends()) * 1000 }),
+		"time_tradingday":              ofMachine(tradingDay),
+		"timenow":                      ofMachine(func(m *Machine) float64 { return float64(m.ends()) * 1000 }),
+	}
+	for name, of := range dateFields() {
+		all[name] = ofMachine(func(m *Machine) float64 { return float64(of(m.local(float64(m.bar.T) * 1000))) })
+	}
+	return all
+}
+
+func firstTime(c *compiler) num {
+	m, first := c.m, c.m.keep.add(math.NaN())
+	return func() float64 {
+		if *first != *first {
+			*first = float64(m.bar.T) * 1000
+		}
+		return *first
+	}
+}
+
+func tradingDay(m *Machine) float64 {
+	y, mo, d := m.local(float64(m.bar.T) * 1000).Date()
+	return float64(time.Date(y, mo, d, 0, 0, 0, 0, time.UTC).UnixMilli())
+}
+
+// barVariables are the states of a bar. One that is kept sees the same state whether it is the
+// last of a chart or one of many.
+func barVariables() variables {
+	newDay := variable{every: func(c *compiler) num { return truth(c.newDay()) }}
+	return variables{
+		"barstate.isconfirmed":            ofBar(func(m *Machine) bool { return m.confirmed }),
+		"barstate.isfirst":                ofBar(func(m *Machine) bool { return m.index == 0 }),
+		"barstate.ishistory":              ofBar(func(m *Machine) bool { return !m.newest }),
+		"barstate.islast":                 ofBar(func(m *Machine) bool { return m.newest }),
+		"barstate.islastconfirmedhistory": ofBar(func(m *Machine) bool { return m.newest && m.confirmed }),
+		"barstate.isnew":                  ofBar(func(*Machine) bool { return true }),
+		"barstate.isrealtime":             ofBar(func(m *Machine) bool { return m.newest }),
+
+		"session.isfirstbar":         newDay,
+		"session.isfirstbar_regular": newDay,
+		"session.islastbar":          ofBar(lastOfDay),
+		"session.islastbar_regular":  ofBar(lastOfDay),
+		"session.ismarket":           always(1),
+		"session.ispostmarket":       always(0),
+		"session.ispremarket":        always(0),
+	}
+}
+
+func lastOfDay(m *Machine) bool {
+	day := func(t int64) int { return m.local(float64(t) * 1000).YearDay() }
+	return day(m.bar.T) != day(m.ends())
 }
 
 // local returns a time in milliseconds in the exchange's zone.
 func (m *Machine) local(ms float64) time.Time {
 	const latest = 8.64e15 // of the year 275760
 	return time.UnixMilli(int64(min(max(ms, -latest), latest))).In(m.zone())
-}
-
-// dateField returns a part of a date.
-func dateField(name string, t time.Time) float64 {
-	switch name {
-	case "year":
-		return float64(t.Year())
-	case "month":
-		return float64(t.Month())
-	case "dayofmonth":
-		return float64(t.Day())
-	case "dayofweek":
-		return float64(t.Weekday() + 1)
-	case "weekofyear":
-		_, week := t.ISOWeek()
-		return float64(week)
-	case "hour":
-		return float64(t.Hour())
-	case "minute":
-		return float64(t.Minute())
-	}
-	return float64(t.Second())
 }
 
 // newDay reports whether a bar is the first of its day at the exchange.

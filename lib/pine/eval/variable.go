@@ -3,39 +3,33 @@ package eval
 import (
 	"cmp"
 	"math"
-	"strings"
 
 	"candela/lib/pine/check"
 	"candela/lib/ta/elementary"
 )
 
-// pricePlaces are the variables that are set with the bar.
-func pricePlace(name string) (int, bool) {
-	switch name {
-	case "open":
-		return priceOpen, true
-	case "high":
-		return priceHigh, true
-	case "low":
-		return priceLow, true
-	case "close":
-		return priceClose, true
-	case "volume":
-		return priceVolume, true
-	case "hl2":
-		return priceHL2, true
-	case "hlc3":
-		return priceHLC3, true
-	case "ohlc4":
-		return priceOHLC4, true
-	case "hlcc4":
-		return priceHLCC4, true
-	case "time":
-		return priceTime, true
-	case "bar_index":
-		return priceIndex, true
+// priceVariables are the variables that are set with the bar.
+func priceVariables() variables {
+	return variables{
+		"bar_index": {price: 1 + priceIndex},
+		"close":     {price: 1 + priceClose},
+		"high":      {price: 1 + priceHigh},
+		"hl2":       {price: 1 + priceHL2},
+		"hlc3":      {price: 1 + priceHLC3},
+		"hlcc4":     {price: 1 + priceHLCC4},
+		"low":       {price: 1 + priceLow},
+		"n":         {price: 1 + priceIndex},
+		"ohlc4":     {price: 1 + priceOHLC4},
+		"open":      {price: 1 + priceOpen},
+		"time":      {price: 1 + priceTime},
+		"volume":    {price: 1 + priceVolume},
 	}
-	return 0, false
+}
+
+// pricePlace returns the place of a variable that is set with the bar.
+func (c *compiler) pricePlace(name string) (int, bool) {
+	i := c.library.variables[name].price
+	return i - 1, i > 0
 }
 
 // price returns the place of a price.
@@ -46,22 +40,25 @@ func (c *compiler) price(i int) *float64 {
 
 // variable returns the place of a built-in variable, nil if it is computed where it is read.
 func (c *compiler) variable(e *check.BuiltinVar) *float64 {
-	if i, ok := pricePlace(e.Name); ok {
+	if i, ok := c.pricePlace(e.Name); ok {
 		return c.price(i)
 	}
 	if p, ok := c.vars[e.Name]; ok {
 		return p
 	}
-	if f := c.accountVariable(e.Name); f != nil {
-		return c.eachBar(e.Name, f)
+	v, known := c.library.variables[e.Name]
+	if !known { // a name that is accepted without effect
+		v = unknown()
 	}
-	if x, ok := c.symbolVariable(e.Name); ok {
-		p := c.m.temp.add(x)
+	switch a := c.m.env.Account; {
+	case v.of != nil && a != nil:
+		return c.eachBar(e.Name, v.of(c, a))
+	case v.fixed != nil:
+		p := c.m.temp.add(v.fixed(c))
 		c.vars[e.Name] = p
 		return p
-	}
-	if f := c.stateVariable(e.Name); f != nil {
-		return c.eachBar(e.Name, f)
+	case v.every != nil:
+		return c.eachBar(e.Name, v.every(c))
 	}
 	return nil
 }
@@ -76,7 +73,7 @@ func (c *compiler) eachBar(name string, f num) *float64 {
 
 // variableRing returns the history of a built-in variable.
 func (c *compiler) variableRing(e *check.BuiltinVar, limit int) *ring {
-	if _, ok := pricePlace(e.Name); ok && limit >= maxHistory {
+	if _, ok := c.pricePlace(e.Name); ok && limit >= maxHistory {
 		limit = maxPriceHistory
 	}
 	if r := c.series[e.Name]; r != nil {
@@ -85,7 +82,7 @@ func (c *compiler) variableRing(e *check.BuiltinVar, limit int) *ring {
 	}
 	p := c.variable(e)
 	if p == nil {
-		p = c.eachBar(e.Name, c.computedVariable(e))
+		p = c.eachBar(e.Name, c.library.variables[e.Name].read(c))
 	}
 	r := c.newRing(p, limit, e.T)
 	r.always = true
@@ -93,86 +90,95 @@ func (c *compiler) variableRing(e *check.BuiltinVar, limit int) *ring {
 	return r
 }
 
-// stateVariable are the variables with memory; they see every bar, wherever they are read.
-func (c *compiler) stateVariable(name string) num {
-	p := &c.m.price
-	before := func(of string) num {
-		r := c.priceRing(of)
-		return func() float64 { return r.back(1) }
+// volumeVariables are the variables of technical analysis. They have memory and see every bar,
+// wherever they are read.
+func volumeVariables() variables {
+	return variables{
+		"ta.accdist": {every: accumulation},
+		"ta.iii":     {every: intensity},
+		"ta.nvi":     {every: func(c *compiler) num { return c.volumeIndex(less) }},
+		"ta.obv":     {every: balance},
+		"ta.pvi":     {every: func(c *compiler) num { return c.volumeIndex(greater) }},
+		"ta.pvt":     {every: volumeTrend},
+		"ta.tr":      {every: func(c *compiler) num { return c.trueRange(false) }},
+		"ta.vwap":    {every: dayMean},
+		"ta.wad":     {every: williams},
+		"ta.wvad":    {every: spreadVolume},
 	}
-	switch name {
-	case "session.isfirstbar", "session.isfirstbar_regular":
-		return truth(c.newDay())
-	case "ta.tr":
-		return c.trueRange(false)
-	case "ta.obv":
-		old := before("close")
-		return c.cumOf(func() float64 {
-			switch d := p[priceClose] - old(); {
-			case d > 0:
-				return p[priceVolume]
-			case d < 0:
-				return -p[priceVolume]
-			case d == 0:
-				return 0
-			}
-			return math.NaN()
-		})
-	case "ta.accdist":
-		sum := c.m.keep.add(0)
-		return func() float64 {
-			h, l, x := p[priceHigh], p[priceLow], p[priceClose]
-			if v := float64((x - l - (h - x)) / (h - l) * p[priceVolume]); v == v {
-				*sum += v
-			}
-			return *sum
-		}
-	case "ta.pvt":
-		old := before("close")
-		return c.cumOf(func() float64 { return float64((p[priceClose] - old()) / old() * p[priceVolume]) })
-	case "ta.pvi", "ta.nvi":
-		return c.volumeIndex(name == "ta.pvi")
-	case "ta.wad":
-		return c.williams()
-	case "ta.wvad":
-		return func() float64 {
-			return float64((p[priceClose] - p[priceOpen]) / (p[priceHigh] - p[priceLow]) * p[priceVolume])
-		}
-	case "ta.iii":
-		return func() float64 {
-			h, l := p[priceHigh], p[priceLow]
-			return (float64(2*p[priceClose]) - h - l) / float64((h-l)*p[priceVolume])
-		}
-	case "ta.vwap":
-		dst := c.places(1)
-		source := &check.BuiltinVar{Name: "hlc3"}
-		run := vwap(c, &check.Call{Args: []check.Expr{source}}, dst)
-		return func() float64 {
-			run()
-			return *dst[0]
-		}
-	}
-	return nil
 }
 
-// volumeIndex follows the price on bars of more volume than before, or of less.
-func (c *compiler) volumeIndex(more bool) num {
+func balance(c *compiler) num {
+	p, r := &c.m.price, c.priceRing("close")
+	return c.cumOf(func() float64 {
+		switch d := p[priceClose] - r.back(1); {
+		case d > 0:
+			return p[priceVolume]
+		case d < 0:
+			return -p[priceVolume]
+		case d == 0:
+			return 0
+		}
+		return math.NaN()
+	})
+}
+
+func accumulation(c *compiler) num {
+	p, sum := &c.m.price, c.m.keep.add(0)
+	return func() float64 {
+		h, l, x := p[priceHigh], p[priceLow], p[priceClose]
+		if v := float64((x - l - (h - x)) / (h - l) * p[priceVolume]); v == v {
+			*sum += v
+		}
+		return *sum
+	}
+}
+
+func volumeTrend(c *compiler) num {
+	p, r := &c.m.price, c.priceRing("close")
+	return c.cumOf(func() float64 {
+		old := r.back(1)
+		return float64((p[priceClose] - old) / old * p[priceVolume])
+	})
+}
+
+func spreadVolume(c *compiler) num {
+	p := &c.m.price
+	return func() float64 {
+		return float64((p[priceClose] - p[priceOpen]) / (p[priceHigh] - p[priceLow]) * p[priceVolume])
+	}
+}
+
+func intensity(c *compiler) num {
+	p := &c.m.price
+	return func() float64 {
+		h, l := p[priceHigh], p[priceLow]
+		return (float64(2*p[priceClose]) - h - l) / float64((h-l)*p[priceVolume])
+	}
+}
+
+func dayMean(c *compiler) num {
+	dst := c.places(1)
+	run := vwap(c, &check.Call{Args: []check.Expr{&check.BuiltinVar{Name: "hlc3"}}}, dst)
+	return func() float64 {
+		run()
+		return *dst[0]
+	}
+}
+
+// volumeIndex follows the price on bars whose volume is greater than before, or less.
+func (c *compiler) volumeIndex(counts func(a, b float64) bool) num {
 	p, index := &c.m.price, c.m.keep.add(1)
 	closes, volumes := c.priceRing("close"), c.priceRing("volume")
 	return func() float64 {
-		old, was := closes.back(1), volumes.back(1)
-		counts := p[priceVolume] < was
-		if more {
-			counts = p[priceVolume] > was
-		}
-		if counts && old != 0 && p[priceClose] != 0 {
+		old := closes.back(1)
+		if counts(p[priceVolume], volumes.back(1)) && old != 0 && p[priceClose] != 0 {
 			*index += float64((p[priceClose] - old) / old * *index)
 		}
 		return *index
 	}
 }
 
-func (c *compiler) williams() num {
+func williams(c *compiler) num {
 	p, r, sum := &c.m.price, c.priceRing("close"), c.m.keep.add(0)
 	return func() float64 {
 		old := r.back(1)
@@ -186,94 +192,64 @@ func (c *compiler) williams() num {
 	}
 }
 
-// symbolVariable are the variables that do not change.
-func (c *compiler) symbolVariable(name string) (float64, bool) {
-	s, i := &c.m.env.Symbol, c.m.env.Interval
-	group, _, _ := strings.Cut(name, ".")
-	switch group {
-	case "syminfo":
-		return c.symbolInfo(name, s)
-	case "timeframe":
-		return c.timeframeInfo(name, i)
-	}
-	switch name {
-	case "chart.bg_color":
-		return 0x131722FF, true
-	case "chart.fg_color":
-		return 0xD1D4DCFF, true
-	case "chart.is_standard":
-		return 1, true
-	case "chart.is_heikinashi", "chart.is_renko", "chart.is_kagi", "chart.is_linebreak", "chart.is_pnf", "chart.is_range":
-		return 0, true
-	case "session.ismarket":
-		return 1, true
-	case "session.ispremarket", "session.ispostmarket":
-		return 0, true
-	case "na":
-		return math.NaN(), true
-	}
-	if group == "strategy" {
-		return c.strategyVariable(name)
-	}
-	return 0, false
+// always is a variable that never changes, unknown one that candela does not know.
+func always(x float64) variable {
+	return variable{fixed: func(*compiler) float64 { return x }}
 }
 
-// strategyVariable are the values of an account that has never traded: charts do not
-// simulate orders.
-func (c *compiler) strategyVariable(name string) (float64, bool) {
-	switch strings.TrimPrefix(name, "strategy.") {
-	case "position_avg_price", "avg_trade", "avg_trade_percent", "avg_winning_trade", "avg_losing_trade",
-		"avg_winning_trade_percent", "avg_losing_trade_percent", "margin_liquidation_price":
-		return math.NaN(), true
-	case "initial_capital", "equity":
-		return 1_000_000, true
-	case "account_currency":
-		return c.known(c.m.env.Symbol.Currency), true
-	case "position_entry_name":
-		return c.text(""), true
-	}
-	return 0, true
+func unknown() variable { return always(math.NaN()) }
+
+// text is a variable with a text of the symbol, na where it is not known.
+func text(of func(s *Symbol) string) variable {
+	return variable{fixed: func(c *compiler) float64 { return c.known(of(&c.m.env.Symbol)) }}
 }
 
-func (c *compiler) symbolInfo(name string, s *Symbol) (float64, bool) {
-	switch strings.TrimPrefix(name, "syminfo.") {
-	case "ticker":
-		return c.known(s.Ticker), true
-	case "tickerid", "main_tickerid":
-		return c.known(s.id()), true
-	case "prefix":
-		return c.known(s.Prefix), true
-	case "root":
-		return c.known(cmp.Or(s.Root, s.Ticker)), true
-	case "description":
-		return c.known(s.Description), true
-	case "type":
-		return c.known(s.Type), true
-	case "currency":
-		return c.known(s.Currency), true
-	case "basecurrency":
-		return c.known(s.Base), true
-	case "timezone":
-		return c.text(c.m.zone().String()), true
-	case "session":
-		return c.text("regular"), true
-	case "volumetype":
-		if s.Type != "crypto" {
-			return math.NaN(), true
-		}
-		return c.text("base"), true
-	case "mintick":
-		return s.tick(), true
-	case "minmove":
-		return s.move(), true
-	case "pricescale":
-		return s.scale(), true
-	case "mincontract":
-		return s.Step, true
-	case "pointvalue":
-		return 1, true
+// number is a variable with a number of the symbol.
+func number(of func(s *Symbol) float64) variable {
+	return variable{fixed: func(c *compiler) float64 { return of(&c.m.env.Symbol) }}
+}
+
+// symbolVariables are what is known of the symbol and its chart.
+func symbolVariables() variables {
+	return variables{
+		"chart.bg_color":      always(0x131722FF),
+		"chart.fg_color":      always(0xD1D4DCFF),
+		"chart.is_heikinashi": always(0),
+		"chart.is_kagi":       always(0),
+		"chart.is_linebreak":  always(0),
+		"chart.is_pnf":        always(0),
+		"chart.is_range":      always(0),
+		"chart.is_renko":      always(0),
+		"chart.is_standard":   always(1),
+
+		"syminfo.basecurrency":     text(func(s *Symbol) string { return s.Base }),
+		"syminfo.country":          unknown(),
+		"syminfo.currency":         text(func(s *Symbol) string { return s.Currency }),
+		"syminfo.current_contract": unknown(),
+		"syminfo.description":      text(func(s *Symbol) string { return s.Description }),
+		"syminfo.main_tickerid":    text((*Symbol).id),
+		"syminfo.mincontract":      number(func(s *Symbol) float64 { return s.Step }),
+		"syminfo.minmove":          number((*Symbol).move),
+		"syminfo.mintick":          number((*Symbol).tick),
+		"syminfo.pointvalue":       always(1),
+		"syminfo.prefix":           text(func(s *Symbol) string { return s.Prefix }),
+		"syminfo.pricescale":       number((*Symbol).scale),
+		"syminfo.root":             text(func(s *Symbol) string { return cmp.Or(s.Root, s.Ticker) }),
+		"syminfo.session":          text(func(*Symbol) string { return "regular" }),
+		"syminfo.ticker":           text(func(s *Symbol) string { return s.Ticker }),
+		"syminfo.tickerid":         text((*Symbol).id),
+		"syminfo.timezone":         {fixed: func(c *compiler) float64 { return c.text(c.m.zone().String()) }},
+		"syminfo.type":             text(func(s *Symbol) string { return s.Type }),
+		"syminfo.volumetype":       text((*Symbol).volumeType),
 	}
-	return math.NaN(), true
+}
+
+// volumeType is that of crypto pairs, whose volume is known to be in the base currency.
+func (s *Symbol) volumeType() string {
+	if s.Type == "crypto" {
+		return "base"
+	}
+	return ""
 }
 
 // known is a text, na if it is not known.
