@@ -152,7 +152,26 @@ func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Placed, er
 		return t.order, t.err
 	}
 	t.order.Order = d.await(ctx, t)
+	if t.order.Status == order.New && d.hasStopped() {
+		return order.Placed{}, errNotSentYet(t.order.ID)
+	}
 	return t.order, orderError(t.order.Order)
+}
+
+func (d *Desk) hasStopped() bool {
+	select {
+	case <-d.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// errNotSentYet is the fault of an order that was recorded and waited for others to end when the desk
+// stopped. It is not sent late, but what it changes of the plan may stay.
+func errNotSentYet(id string) error {
+	return fault.New(fault.Unavailable, "outcome_unknown",
+		"candela stopped while order %s waited for others to be cancelled. It will not be sent late; what it asked of the protection may be in force. Check get_positions and get_orders in a moment.", id)
 }
 
 // venueAnswered reports whether the venue has accepted or ended the order.

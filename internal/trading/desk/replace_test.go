@@ -10,6 +10,7 @@ import (
 	"candela/internal/trading/broker/brokertest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 )
 
 // moved asks for a pair in place of one, with another stop.
@@ -79,9 +80,16 @@ func TestReplace_ARestartInBetween(t *testing.T) {
 		p := w.placed(bracket(buy("0.5")))
 		time.Sleep(2 * time.Second)
 		w.venue.Fail(brokertest.Fault{Hang: true, Done: true})
-		go func() { _, _ = w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "49000")) }()
+		answer := make(chan error, 1)
+		go func() {
+			_, err := w.Place(w.t.Context(), caller(), moved(p.Legs[0].ID, "49000"))
+			answer <- err
+		}()
 		time.Sleep(time.Millisecond)
 		w.kill()
+		if f := fault.Of(<-answer); f == nil || f.Code != "outcome_unknown" {
+			w.t.Errorf("the call that waited was answered with %v", f)
+		}
 		w.start()
 		time.Sleep(20 * time.Second)
 		exits := w.exits(p.ID)
