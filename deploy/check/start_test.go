@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-var runs = flag.Int("runs", timed(), "how often each start is timed and held to the bar, 10 in the long form; 0: one start each and no bar; docs/measurements.md has the figures of 40")
+var runs = flag.Int("runs", timed(), "how often each start is timed and held to the bar, 10 in the long form; 0: one start each and no bar; docs/performance.md has the figures of 40")
 
 // timed is how often a start is timed where nobody says it: how long one takes is of the
 // machine too, so the run before a merge does without.

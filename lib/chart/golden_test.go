@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,11 +18,10 @@ import (
 	"candela/lib/ta"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden images and docs/gallery.md")
+var update = flag.Bool("update", false, "rewrite the golden images")
 
 const (
 	goldenDir = "testdata/golden"
-	gallery   = "../../docs/gallery.md"
 )
 
 // TestGolden compares every scene with the picture that was looked at and
@@ -231,31 +229,4 @@ func writeFile(tb testing.TB, file string, data []byte) {
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// TestGallery_IsUpToDate compares docs/gallery.md with the scenes; -update writes it.
-func TestGallery_IsUpToDate(t *testing.T) {
-	t.Parallel()
-	want := galleryPage()
-	if *update {
-		writeFile(t, gallery, []byte(want))
-		return
-	}
-	got, err := os.ReadFile(gallery)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("docs/gallery.md differs from the scenes; run go test ./lib/chart -update")
-	}
-}
-
-func galleryPage() string {
-	var page strings.Builder
-	page.WriteString("# Gallery\n\nKinds of charts, drawn by candela from synthetic bars. `go test ./lib/chart -update` writes this page from the\n" +
-		"golden images of the tests. [Indicators](indicators/README.md) shows each indicator.\n")
-	for _, name := range slices.Sorted(maps.Keys(scenes())) {
-		page.WriteString("\n## " + name + "\n\n![" + name + "](../lib/chart/" + goldenDir + "/" + name + ".png)\n")
-	}
-	return page.String()
 }

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite docs/indicators")
 const (
 	docsDir = "../../docs/indicators"
 	golden  = "../../lib/chart/testdata/golden/indicator_%s.png"
+	maximal = 20 << 10 // bytes of the index
 )
 
 // TestDocs_AreCurrent compares the pages of docs/indicators with the definitions.
@@ -41,6 +42,9 @@ func TestDocs_AreCurrent(t *testing.T) {
 		if string(got) != want {
 			t.Errorf("docs/indicators/%s is stale: run go test ./lib/ta -run Docs -update", name)
 		}
+	}
+	if n := len(pages["README.md"]); n > maximal {
+		t.Errorf("docs/indicators/README.md has %d bytes, at most %d are allowed", n, maximal)
 	}
 	if files, err := os.ReadDir(docsDir); err != nil || len(files) != len(pages) {
 		t.Errorf("docs/indicators has %d files instead of %d; remove the page of a group that is gone (%v)", len(files), len(pages), err)
@@ -83,7 +87,27 @@ are equal before rounding, the last bit may decide.
 			fmt.Fprintf(&b, "| [`%s`](%s.md#%s) | %s | %s |\n", d.Name, g, d.Name, code(d.Aliases), d.Summary())
 		}
 	}
+	b.WriteString("\n## Kinds of charts\n\nDrawn by candela from synthetic bars.\n")
+	for _, c := range kinds() {
+		fmt.Fprintf(&b, "\n%s:\n\n![%s](../../lib/chart/testdata/golden/%s.png)\n", c.caption, c.caption, c.picture)
+	}
 	return b.String()
+}
+
+// kinds are pictures of the tests of charts that show what a chart may have besides indicators.
+func kinds() []struct{ caption, picture string } {
+	return []struct{ caption, picture string }{
+		{"Overlays, a volume profile, signals and panels", "default"},
+		{"The light theme", "light"},
+		{"Symbols compared in per cent", "compare"},
+		{"Drawings: a level, lines, a ray, a Fibonacci retracement, a box and a text", "drawings"},
+		{"A logarithmic scale", "log"},
+		{"Six panels", "panels_6"},
+		{"Sessions of an exchange, without its closed hours", "sessions"},
+		{"A position, orders, alerts and fills", "levels"},
+		{"A Pine script with its own colours", "script"},
+		{"Tables of a Pine script", "script_tables"},
+	}
 }
 
 // groupPage renders the indicators of one group, each with its picture.

@@ -102,7 +102,7 @@ func stored(a alert.Alert, i int) alert.Alert {
 }
 
 // TestEngine_ManyAlerts says what many alerts over many symbols take, the fake venue
-// included: with -alerts 1000000 -symbols 1000 the figures of docs/measurements.md.
+// included: with -alerts 1000000 -symbols 1000 the figures of docs/scaling.md.
 func TestEngine_ManyAlerts(t *testing.T) {
 	symbols := *manySymbols
 	if raced {

@@ -20,9 +20,8 @@ type size struct {
 }
 
 // TestFeed_ManySymbolsOverFewStreams follows 1,000 and 10,000 symbols at three
-// intervals, each updated every two seconds, and logs the cost. The figures in
-// docs/measurements.md come from its log; they include the fake that makes the
-// events.
+// intervals, each updated every two seconds, and logs the cost, which
+// includes the fake that makes the events.
 func TestFeed_ManySymbolsOverFewStreams(t *testing.T) {
 	sizes := []size{{1000, 3, 5 * time.Minute}, {10_000, 30, 70 * time.Second}}
 	if raced {
