@@ -28,6 +28,7 @@ func findings() map[string]finding {
 		"unknown method":                 {"6", "a = array.from(1, 2)\nplot(a.total())", 4, 8, "pine_name", `no method "total"`, "a = array.from(1, 2)\nplot(a.sum())"},
 		"unknown member of an enum":      {"6", "enum E\n    a\n    b\nplot(E.c == E.a ? 1 : 0)", 6, 6, "pine_name", `no member "c"`, "enum E\n    a\n    b\nplot(E.b == E.a ? 1 : 0)"},
 		"string where a number is":       {"6", `plot(ta.sma("a", 3))`, 3, 13, "pine_type", `"source" of ta.sma is string`, "plot(ta.sma(close, 3))"},
+		"number where a constant is":     {"6", `x = ticker.modify(syminfo.tickerid, settlement_as_close = -1.5)` + "\nplot(close)", 3, 59, "pine_type", "string is wanted", `x = ticker.modify(syminfo.tickerid, settlement_as_close = settlement_as_close.off)` + "\nplot(close)"},
 		"float where an int is":          {"6", "plot(ta.sma(close, 2.5))", 3, 20, "pine_type", "float; int is wanted", "plot(ta.sma(close, int(2.5)))"},
 		"number as a condition":          {"6", "plot(bar_index ? 1 : 0)", 3, 6, "pine_type", "bool is wanted", "plot(bar_index != 0 ? 1 : 0)"},
 		"na without a type":              {"6", "x = na\nplot(x)", 3, 5, "pine_type", "na has none", "float x = na\nplot(x)"},

@@ -132,8 +132,8 @@ request.quandl(string ticker, any... rest) series float | refused the service ha
 request.seed(string source, any... rest) series float | refused candela has no seeds
 request.footprint(any... rest) series float | refused candela has no volume by price inside a bar
 request.currency_rate(string from, any... rest) series float | refused candela has no currency rates
-ticker.new(simple string prefix, simple string ticker, simple string? session, simple string? adjustment, simple any? settlement_as_close, simple any? backadjustment) simple string
-ticker.modify(string tickerid, string? session, simple string? adjustment, simple any? settlement_as_close, simple any? backadjustment) simple string
+ticker.new(simple string prefix, simple string ticker, simple string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
+ticker.modify(string tickerid, string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
 ticker.standard(simple string? symbol) simple string
 ticker.inherit(simple string from_tickerid, simple string symbol) simple string
 ticker.heikinashi(simple string symbol) simple string

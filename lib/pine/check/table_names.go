@@ -178,8 +178,8 @@ string adjustment dividends none splits
 string alert freq_all freq_once_per_bar freq_once_per_bar_close
 barmerge_gaps barmerge gaps_off gaps_on
 barmerge_lookahead barmerge lookahead_off lookahead_on
-any backadjustment inherit off on
-any settlement_as_close inherit off on
+string backadjustment inherit off on
+string settlement_as_close inherit off on
 string currency AED="AED" ARS="ARS" AUD="AUD" BDT="BDT" BHD="BHD" BRL="BRL" BTC="BTC" CAD="CAD" CHF="CHF" CLP="CLP" CNY="CNY" COP="COP" CZK="CZK" DKK="DKK" EGP="EGP" ETH="ETH" EUR="EUR" GBP="GBP" HKD="HKD" HUF="HUF" IDR="IDR" ILS="ILS" INR="INR" ISK="ISK" JPY="JPY" KES="KES" KRW="KRW" KWD="KWD" LKR="LKR" MAD="MAD" MXN="MXN" MYR="MYR" NGN="NGN" NOK="NOK" NONE="NONE" NZD="NZD" PEN="PEN" PHP="PHP" PKR="PKR" PLN="PLN" QAR="QAR" RON="RON" RSD="RSD" RUB="RUB" SAR="SAR" SEK="SEK" SGD="SGD" THB="THB" TND="TND" TRY="TRY" TWD="TWD" USD="USD" USDT="USDT" VES="VES" VND="VND" ZAR="ZAR"
 display display none=0 pane=1 data_window=2 price_scale=4 status_line=8 pine_screener=16 all=31
 string dividends gross net
