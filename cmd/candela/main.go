@@ -20,6 +20,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/fair"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -70,7 +71,7 @@ func report(w io.Writer, err error) int {
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		problems = e.Problems
 	}
-	if e, ok := errors.AsType[*app.PolicyError](err); ok {
+	if e, ok := errors.AsType[*policy.Error](err); ok {
 		problems = e.Problems()
 	}
 	var printed []string

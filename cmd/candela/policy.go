@@ -12,10 +12,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candela/internal/app"
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -27,9 +27,9 @@ func checkPolicy(ctx context.Context, in invocation) error {
 		return err
 	}
 	path := cmp.Or(named, cfg.Trading.Policy)
-	p, found, err := app.ReadPolicy(path)
+	p, found, err := policy.Read(path)
 	if err == nil && !found && path != filepath.Join(cfg.Home, statedir.PolicyName) {
-		err = &app.PolicyError{Path: path, Cause: fs.ErrNotExist}
+		err = &policy.Error{Path: path, Cause: fs.ErrNotExist}
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func compareRunning(ctx context.Context, w io.Writer, home string, p guard.Polic
 	if err != nil || !reached || s.Policy == nil {
 		return nil //nolint:nilerr // what runs is unknown; the check of the file stands
 	}
-	sum, err := app.PolicySum(p)
+	sum, err := policy.Sum(p)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func applyPolicy(ctx context.Context, in invocation) error {
 	if !reached {
 		return fault.New(fault.Unavailable, "not_running", "no program trades in state directory %s; nothing was done. The next start reads %s.", cfg.Home, cfg.Trading.Policy)
 	}
-	which, _ := app.PolicyText(s)
+	which, _ := s.Text()
 	fmt.Fprintln(in.Stdout, which)
 	for _, change := range s.Changes {
 		fmt.Fprintf(in.Stdout, "  %s\n", change)

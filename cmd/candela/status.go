@@ -90,7 +90,7 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 		}
 	}
 	if s.Policy != nil {
-		which, problem := app.PolicyText(*s.Policy)
+		which, problem := s.Policy.Text()
 		for _, line := range []string{which, problem} {
 			if line != "" {
 				fmt.Fprintln(w, line)

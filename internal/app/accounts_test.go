@@ -26,6 +26,7 @@ import (
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
 	"candela/internal/trading/accounts"
+	"candela/internal/trading/policy"
 )
 
 // manyServer is the program for many owners, whose tokens are their names.
@@ -64,7 +65,7 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		if err != nil {
 			return nil, err
 		}
-		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(rt), Log: rt.Log}
+		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(), Log: rt.Log}
 		return append([]lifecycle.Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)
@@ -151,7 +152,7 @@ func TestAccounts_FollowThePolicyOfTheHost(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	s := startMany(t, home, steadyVenue(t), []string{"ann", "bob"}, "--toolsets", "account")
 	s.want("ann", "place_order", buyMarket(1), `"status":"filled"`)
-	apply := func(text string) (control.PolicyStatus, error) {
+	apply := func(text string) (policy.Status, error) {
 		if err := os.WriteFile(filepath.Join(home, statedir.PolicyName), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

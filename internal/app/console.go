@@ -17,7 +17,6 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
-	"candela/internal/trading/guard"
 )
 
 // console returns the owner's console, nil where it is off or where tokens come from elsewhere.
@@ -52,7 +51,7 @@ func (t *trading) consolePorts() console.Ports {
 	if t == nil {
 		return console.Ports{}
 	}
-	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Prices: t.engine, Policy: func() guard.Policy { return t.policies.now().Policy }, PolicyText: t.policies.text, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day, Market: consoleMarket{t.bars}}
+	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Prices: t.engine, Policy: t.policies.Now, PolicyText: t.policies.Text, Receivers: t.consoleReceivers, Firings: t.firings, Day: t.day, Market: consoleMarket{t.bars}}
 	if t.history != nil {
 		ports.History, ports.Audit = consoleHistory{t.history, &lru.Cache[string, ledger.Event]{Limit: maxSetters}}, consoleAudit{t.history}
 	}

@@ -56,11 +56,11 @@ func (t *trading) prepareDesk(rt Runtime, journal store.Journals) (err error) {
 func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Config {
 	var asked func(order.Order)
 	if t.asker != nil {
-		asked = t.asker.asked
+		asked = t.asker.Asked
 	}
 	cfg := desk.Config{
 		Asked: asked, Bars: t.barsSince,
-		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.now().Policy,
+		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.Now(),
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 	}
@@ -157,7 +157,7 @@ func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol,
 // tradable reports whether the policy allows orders in an instrument and the broker takes
 // them.
 func (t *trading) tradable(s market.Symbol) bool {
-	return t.policies.now().Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
+	return t.policies.Now().Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
 }
 
 // observe passes prices to the paper account, which fills orders by them, and to the desk,

@@ -18,6 +18,7 @@ import (
 	"candela/internal/operate/doctor"
 	"candela/internal/store/ledger"
 	"candela/internal/store/replica/conn"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -56,11 +57,11 @@ func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err
 // checkPolicy reads the order policy, under --trade with the locks before trading with
 // real money.
 func checkPolicy(cfg *config.Config) (found bool, problems []error) {
-	_, found, err := ReadPolicy(cfg.Trading.Policy)
+	_, found, err := policy.Read(cfg.Trading.Policy)
 	if err == nil && cfg.Trade {
-		_, err = Runtime{Config: cfg}.policyFile()
+		_, err = policySource(cfg).Read()
 	}
-	if bad, ok := errors.AsType[*PolicyError](err); ok {
+	if bad, ok := errors.AsType[*policy.Error](err); ok {
 		return found, bad.Problems()
 	}
 	return found, nil

@@ -14,6 +14,7 @@ import (
 	"candela/internal/serve/admin"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/deskproxy"
 	"candela/internal/trading/desk"
 )
 
@@ -72,7 +73,7 @@ type side struct {
 	// replicas, which all learn of it from the store.
 	standing func(ctx context.Context, owner principal.Owner, now store.Standing) error
 	// replicas are the others; nil on a single node.
-	replicas *policyGroup
+	replicas *deskproxy.Policies
 
 	// limits are those of owners; nil for one owner.
 	limits *ownerLimits

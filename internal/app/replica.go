@@ -117,12 +117,12 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 
 // join joins the group and reads the shared alerts and notifications.
 func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
-	policy, err := rt.policyFile()
+	rules, err := policySource(rt.Config).Read()
 	if err != nil {
 		return err
 	}
 	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
-	who.Rules, who.BaseURL, who.Toolsets = policy.sum, rt.Config.HTTP.BaseURL, cmp.Or(strings.Join(slices.Sorted(slices.Values(rt.Config.Toolsets)), ","), "none")
+	who.Rules, who.BaseURL, who.Toolsets = rules.Sum, rt.Config.HTTP.BaseURL, cmp.Or(strings.Join(slices.Sorted(slices.Values(rt.Config.Toolsets)), ","), "none")
 	if rt.Config.ManyOwners() {
 		plans, err := ReadPlans(rt.Config.Home)
 		if err != nil {
@@ -218,7 +218,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		},
 	})
 	return side{
-		owners: r.ownerRecords(), limits: limits, replicas: r.policies(t),
+		owners: r.ownerRecords(), limits: limits, replicas: deskproxy.NewPolicies(r.members, &t.policies),
 		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)

@@ -57,7 +57,7 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 		owners = desk
 		rt.node.owners = side.owners
 	}
-	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(rt), Log: rt.Log}
+	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
 		parts = append([]lifecycle.Part{watchProvider(idp, rt.Log)}, parts...)

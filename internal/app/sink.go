@@ -33,7 +33,7 @@ func (t *trading) sinks(rt Runtime) []lifecycle.Part {
 		parts = append(parts, lifecycle.Part{Name: "notices", Run: t.notices.Run})
 	}
 	if t.asker != nil {
-		parts = append(parts, lifecycle.Part{Name: "approvals", Run: t.asker.run})
+		parts = append(parts, lifecycle.Part{Name: "approvals", Run: t.asker.Run})
 	}
 	return append(parts, t.listeners(rt)...)
 }

@@ -42,7 +42,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	return func(ctx context.Context) (control.Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, statusWait)
 		defer cancel()
-		s := control.Status{Running: true, Accounts: []control.AccountStatus{}, Replica: t.replicas.trades()}
+		s := control.Status{Running: true, Accounts: []control.AccountStatus{}, Replica: t.tradingReplica()}
 		if server != nil {
 			for _, b := range server().Budgets {
 				s.Limits = append(s.Limits, control.LimitStatus(b))
@@ -52,7 +52,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 			now := one.Status()
 			s.Receivers = append(s.Receivers, control.ReceiverStatus{Name: now.Name, Delivered: now.Delivered, Refused: now.Refused, Dropped: now.Dropped, Problem: now.Problem})
 		}
-		policy := t.policies.status()
+		policy := t.policies.Status()
 		s.Policy = &policy
 		scripts := t.engine.Status()
 		s.ScriptBars, s.Starved, s.ScriptsLate, s.ScriptsSkipped = scripts.ScriptBars, scripts.Starved, scripts.ScriptsLate, scripts.ScriptsSkipped
@@ -92,6 +92,14 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 		s.Accounts = append(s.Accounts, one)
 		return s, nil
 	}
+}
+
+// tradingReplica returns the name of the replica that trades, "" on a single node and for none.
+func (t *trading) tradingReplica() string {
+	if t.replicas == nil {
+		return ""
+	}
+	return t.replicas.Trades()
 }
 
 // countIdle counts an alert if nothing evaluates it. noVenue may be nil.

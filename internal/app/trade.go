@@ -1,21 +1,28 @@
 package app
 
 import (
+	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"candela/internal/alerting/approval"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
+	"candela/internal/config"
 	"candela/internal/data/feed"
 	"candela/internal/data/provider"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/serve/tool"
+	"candela/internal/store/statedir"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/policy"
 )
 
 const (
@@ -29,7 +36,7 @@ type trading struct {
 	side
 
 	bars     *bars
-	policies policies
+	policies policy.InForce
 	engine   *engine.Engine
 	venue    place
 	paper    atomic.Pointer[paper.Broker]      // the paper account that prices fill; nil when there is none
@@ -39,9 +46,9 @@ type trading struct {
 
 	receivers []sink.Target
 	senders   []*sink.Sink
-	notices   *sink.Outbox // messages to the owner besides alerts
-	decider   sink.Decider // what pressed buttons are passed to; nil for nothing
-	asker     *asker       // asks the owner about orders; nil without a receiver
+	notices   *sink.Outbox    // messages to the owner besides alerts
+	decider   sink.Decider    // what pressed buttons are passed to; nil for nothing
+	asker     *approval.Asker // asks the owner about orders; nil without a receiver
 }
 
 // newTrading builds the trading side over the bars. Nothing runs before its parts do.
@@ -51,12 +58,20 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 	if t.receivers, err = receivers(rt.Config, rt.Sinks); err != nil {
 		return nil, err
 	}
-	if err = t.policies.read(rt); err != nil {
+	t.policies.Source, t.policies.Desks, t.policies.Log = policySource(rt.Config), t.desks, rt.Log
+	if err = t.policies.Load(); err != nil {
 		return nil, err
 	}
-	rt.node.inForce = t.policies.brief
+	rt.node.inForce = t.policies.Brief
 	if len(t.receivers) > 0 {
-		t.asker = rt.newAsker(t)
+		cfg := approval.Config{
+			Post: func(n sink.Notice) error { return t.notices.Post(n) }, Desk: func() approval.Approver { return t.orders },
+			Detail: rt.Config.Sinks.ApprovalDetail, Log: rt.Log, Now: time.Now,
+		}
+		if rt.Config.Mode() == config.ModeServe {
+			cfg.Base = rt.Config.HTTP.BaseURL
+		}
+		t.asker = approval.New(cfg)
 		t.decider = t.asker
 	}
 	t.side, err = rt.node.trading(t)
@@ -73,6 +88,43 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 		Evaluations: evaluations,
 	})
 	t.bars.engine = t.engine
+}
+
+// policySource is where the order policy is read.
+func policySource(cfg *config.Config) policy.Source {
+	return policy.Source{Path: cfg.Trading.Policy, Usual: filepath.Join(cfg.Home, statedir.PolicyName), Live: cfg.Trading.Live}
+}
+
+// PolicyInFile returns how the policy file of a configuration is, where no program runs.
+func PolicyInFile(cfg *config.Config) policy.Status { return policySource(cfg).InFile() }
+
+// desks returns what a policy is put in force at in this process.
+func (t *trading) desks() (one, many policy.Desk) {
+	if d := t.desk.Load(); d != nil {
+		one = d
+	}
+	if all := t.accounts.Load(); all != nil {
+		many = all
+	}
+	return one, many
+}
+
+// newDesk returns a desk with the policy in force.
+func (t *trading) newDesk(cfg desk.Config) (d *desk.Desk) {
+	t.policies.Start(func(p guard.Policy) {
+		cfg.Policy = p
+		d = desk.New(cfg)
+		t.desk.Store(d)
+	})
+	return d
+}
+
+// applyPolicy returns what puts the policy of the file in force, nil without a trading side.
+func (t *trading) applyPolicy() func(context.Context) (policy.Status, error) {
+	if t == nil {
+		return nil
+	}
+	return t.policies.Apply
 }
 
 // tools returns the parts behind the trading tools.

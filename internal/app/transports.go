@@ -158,7 +158,7 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) lifecycle.Part {
 // for it.
 func (t *toolset) control(rt Runtime) []lifecycle.Part {
 	pages := newLocalConsole(rt, t)
-	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(rt), Console: pages.open, Log: rt.Log}
+	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(), Console: pages.open, Log: rt.Log}
 	return []lifecycle.Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
 }
 

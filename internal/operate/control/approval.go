@@ -52,11 +52,10 @@ func PendingOf(orders []order.Order) []Pending {
 			ID: o.ID, Mode: string(o.Mode), Client: fault.Clean(o.Client, fault.MaxForeign), Symbol: o.Symbol.String(), Side: o.Side.String(), Type: o.Type.String(),
 			Quantity: o.Quantity.String(), AskedPrice: o.Approval.Price.String(), Asked: o.Approval.Asked, Expires: o.Approval.Expires,
 		}
-		at := o.Approval.Price
 		if o.Price.IsPositive() {
-			at, p.Price = o.Price, o.Price.String()
+			p.Price = o.Price.String()
 		}
-		p.Value = o.Quantity.Mul(at).String()
+		p.Value = o.AskedValue().String()
 		if o.StopPrice.IsPositive() {
 			p.StopPrice = o.StopPrice.String()
 		}

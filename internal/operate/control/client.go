@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -122,8 +123,8 @@ func ReadStatus(ctx context.Context, home string) (s Status, reached bool, err e
 
 // ApplyPolicy makes the program that trades in a state directory put the policy of its file in
 // force. It reports false when none can be reached.
-func ApplyPolicy(ctx context.Context, home string) (s PolicyStatus, reached bool, err error) {
-	return callTrader[PolicyStatus](ctx, home, http.MethodPost, "/policy")
+func ApplyPolicy(ctx context.Context, home string) (s policy.Status, reached bool, err error) {
+	return callTrader[policy.Status](ctx, home, http.MethodPost, "/policy")
 }
 
 // callTrader is call for a command to the program that trades. It reports false when none can

@@ -24,6 +24,7 @@ import (
 	"candela/internal/kit/shutdown"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -52,7 +53,7 @@ type Server struct {
 	ManyOwners bool                                  // the trader has many owners
 	Status     func(context.Context) (Status, error) // nil without --trade
 	// ApplyPolicy puts the policy of the file in force and returns what changed; nil without --trade.
-	ApplyPolicy func(context.Context) (PolicyStatus, error)
+	ApplyPolicy func(context.Context) (policy.Status, error)
 	Owners      Owners // nil for one owner
 	Alerts      Alerts // nil without --trade
 	// Console opens the owner's console and returns its address; nil where there is none. It

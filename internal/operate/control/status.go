@@ -1,9 +1,8 @@
 package control
 
 import (
-	"time"
-
 	"candela/internal/trading/guard"
+	"candela/internal/trading/policy"
 )
 
 // The names of the owner's commands in the log and in denied orders.
@@ -32,7 +31,7 @@ type Status struct {
 	Replica  string          `json:"trading_replica,omitempty"` // that trades; "" without replicas, or if none does
 	Limits   []LimitStatus   `json:"limits,omitempty"`          // of a server that answers over HTTP
 
-	Policy *PolicyStatus `json:"policy,omitempty"` // nil where nothing is known of it
+	Policy *policy.Status `json:"policy,omitempty"` // nil where nothing is known of it
 
 	Receivers []ReceiverStatus `json:"receivers,omitempty"` // of alerts, of a program that runs
 
@@ -44,17 +43,6 @@ type Status struct {
 	Starved        int    `json:"alerts_waiting_for_memory,omitempty"` // of Alerts, those whose script finds no memory
 	ScriptsLate    uint64 `json:"scripts_late,omitempty"`              // evaluations more than a second after the bar closed
 	ScriptsSkipped uint64 `json:"script_bars_skipped,omitempty"`       // bars given up because scripts were too slow
-}
-
-// PolicyStatus is the policy in force and its file as it is now.
-type PolicyStatus struct {
-	Path        string    `json:"path"`
-	Fingerprint string    `json:"fingerprint,omitempty"` // of the policy in force; "" if no program runs
-	Default     bool      `json:"default,omitempty"`     // there was no file when it was read
-	Since       time.Time `json:"since,omitzero"`        // when it was read
-	Differs     bool      `json:"differs,omitempty"`     // the file has another valid policy
-	Problem     string    `json:"problem,omitempty"`     // why the file cannot be used
-	Changes     []string  `json:"changes,omitempty"`     // what applying the file changed, or would change
 }
 
 // ReceiverStatus is a receiver of alerts.

@@ -35,11 +35,11 @@ func floors() [][]room {
 			"store/replica/member", "store/replica/table", "store/replica/conn store store/statedir",
 		}}},
 		{
-			{"alerting", "which alerts fire and who hears of them", []string{"alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
+			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/owner", "access/oauth", "access/cimd access/door access/metering access/plan access/upstream access/usage"}},
 		},
 		{
-			{"trading", "orders, limits, accounts", []string{"trading/accounts", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
+			{"trading", "orders, limits, accounts", []string{"trading/accounts trading/policy", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
 			{"picture", "what is shown", []string{"picture/payload picture/webchart"}},
 		},
 		{
@@ -66,7 +66,7 @@ func testOnly(name string) bool {
 // Every other package does its work in the goroutine of its caller.
 func goroutineOwners() []string {
 	return []string{
-		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts", "trading/desk", "kit/lifecycle", "kit/shutdown",
+		"app", "serve/console", "serve/httpd", "serve/stdio", "alerting/engine", "alerting/sink", "alerting/sink/*", "trading/accounts trading/policy", "trading/desk", "kit/lifecycle", "kit/shutdown",
 		"data/marketdata", "data/feed", "store/replica/alerts", "store/replica/deskproxy", "store/replica/logins", "store/replica/member", "store/replica/table", "data/provider/*", "trading/broker/*",
 	}
 }

@@ -241,6 +241,15 @@ type Approval struct {
 	By      string          `json:"by,omitempty"`     // who approved
 }
 
+// AskedValue is what an order that waits for the owner is worth: at its price, else at the last price when it was
+// asked for.
+func (o Order) AskedValue() decimal.Decimal {
+	if o.Price.IsPositive() {
+		return o.Quantity.Mul(o.Price)
+	}
+	return o.Quantity.Mul(o.Approval.Price)
+}
+
 // Denial is why the guard denied an order.
 type Denial struct {
 	Rule  string `json:"rule,omitempty"`

@@ -1,4 +1,4 @@
-package app
+package policy
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 	"candela/internal/trading/guard"
 )
 
-// TestPolicySum_DistinguishesPolicies reads policies twice, so that equal ones have
+// TestSum_DistinguishesPolicies reads policies twice, so that equal ones have
 // nothing in common but what is written there.
-func TestPolicySum_DistinguishesPolicies(t *testing.T) {
+func TestSum_DistinguishesPolicies(t *testing.T) {
 	t.Parallel()
 	sum := func(text string) string {
 		t.Helper()
@@ -16,13 +16,13 @@ func TestPolicySum_DistinguishesPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		s, err := PolicySum(p)
+		s, err := Sum(p)
 		if err != nil || len(s) != 16 {
 			t.Fatalf("%s: %q, %v", text, s, err)
 		}
 		return s
 	}
-	if s, err := PolicySum(guard.Default()); err != nil || s != sum("") {
+	if s, err := Sum(guard.Default()); err != nil || s != sum("") {
 		t.Errorf("without a file it is %s, with an empty one %s, %v", s, sum(""), err)
 	}
 	for name, same := range map[string][2]string{

@@ -1,8 +1,7 @@
-package app
+package approval
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/operate/control"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -70,18 +68,15 @@ func (b *outbox) all() []sink.Notice {
 }
 
 // inAsk runs a test in virtual time, which begins at midnight of 2000-01-01.
-func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent *outbox)) {
+func inAsk(t *testing.T, test func(t *testing.T, a *Asker, desk *approver, sent *outbox)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var sent outbox
 		desk := &approver{pending: []order.Order{question(1)}}
-		a := &asker{
-			post: sent.post, desk: func() control.Approver { return desk }, base: "https://c.example",
-			log: slog.New(slog.DiscardHandler), now: time.Now, buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
-		}
+		a := New(Config{Post: sent.post, Desk: func() Approver { return desk }, Base: "https://c.example", Log: slog.New(slog.DiscardHandler), Now: time.Now})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- a.run(ctx, ctx, func() {}) }()
+		go func() { done <- a.Run(ctx, ctx, func() {}) }()
 		test(t, a, desk, &sent)
 		cancel()
 		<-done
@@ -90,10 +85,10 @@ func inAsk(t *testing.T, test func(t *testing.T, a *asker, desk *approver, sent 
 
 func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, _ *approver, sent *outbox) {
+	inAsk(t, func(t *testing.T, a *Asker, _ *approver, sent *outbox) {
 		t.Helper()
 		for n := range 4 {
-			a.asked(question(n + 1))
+			a.Asked(question(n + 1))
 			synctest.Wait()
 		}
 		if len(sent.all()) != 1 {
@@ -109,7 +104,7 @@ func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 			t.Errorf("then %+v", sent.all())
 		}
 		time.Sleep(10 * time.Minute)
-		a.asked(question(9)) // which has ended
+		a.Asked(question(9)) // which has ended
 		synctest.Wait()
 		if len(sent.all()) != 2 {
 			t.Errorf("%d messages in the end", len(sent.all()))
@@ -123,7 +118,7 @@ func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 
 func TestAsk_AButtonDecidesOnce(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *outbox) {
+	inAsk(t, func(t *testing.T, a *Asker, desk *approver, _ *outbox) {
 		t.Helper()
 		yes, no := a.offer(question(1))[0], a.offer(question(1))[1]
 		for name, press := range map[string]struct {
@@ -152,7 +147,7 @@ func TestAsk_AButtonDecidesOnce(t *testing.T) {
 
 func TestAsk_AButtonIsOfOneOrder(t *testing.T) {
 	t.Parallel()
-	inAsk(t, func(t *testing.T, a *asker, desk *approver, _ *outbox) {
+	inAsk(t, func(t *testing.T, a *Asker, desk *approver, _ *outbox) {
 		t.Helper()
 		other := question(1)
 		other.Quantity = decimal.NewFromInt(3)

@@ -1,4 +1,6 @@
-package app
+// Package approval asks the owner about orders that wait for approval, through the receivers of alerts, and carries
+// out what the buttons of its messages stand for.
+package approval
 
 import (
 	"cmp"
@@ -14,9 +16,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/sink"
-	"candela/internal/config"
 	"candela/internal/kit/retry"
-	"candela/internal/operate/control"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
 )
@@ -28,11 +28,11 @@ const (
 	byButton = "a button in the chat"
 )
 
-// asker asks the owner about orders that wait for approval, and carries out what the
+// Asker asks the owner about orders that wait for approval, and carries out what the
 // buttons of its messages stand for. It is safe for concurrent use.
-type asker struct {
+type Asker struct {
 	post   func(sink.Notice) error
-	desk   func() control.Approver
+	desk   func() Approver
 	base   string // of the link; "" for none
 	detail bool   // messages name symbol, side and value
 	log    *slog.Logger
@@ -44,16 +44,29 @@ type asker struct {
 	wake    chan struct{}                 // has one element while waiting may have grown
 }
 
-// newAsker returns the asker of a trading side that has receivers.
-func (rt Runtime) newAsker(t *trading) *asker {
-	a := &asker{
-		post: func(n sink.Notice) error { return t.notices.Post(n) }, desk: func() control.Approver { return t.orders },
-		detail: rt.Config.Sinks.ApprovalDetail, log: rt.Log, now: time.Now, buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
+// Config says where an Asker sends its messages and who carries out decisions.
+type Config struct {
+	Post   func(sink.Notice) error
+	Desk   func() Approver
+	Base   string // of the link to the console; "" for none
+	Detail bool   // messages name symbol, side and value
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// An Approver has orders that wait for the owner.
+type Approver interface {
+	Pending(ctx context.Context) ([]order.Order, error)
+	Approve(ctx context.Context, id, by string) (order.Order, error)
+	Refuse(ctx context.Context, id, by, reason string) (order.Order, error)
+}
+
+// New returns an Asker that sends once it runs.
+func New(cfg Config) *Asker {
+	return &Asker{
+		post: cfg.Post, desk: cfg.Desk, base: cfg.Base, detail: cfg.Detail, log: cfg.Log, now: cfg.Now,
+		buttons: make(map[[sha256.Size]byte]*button), wake: make(chan struct{}, 1),
 	}
-	if rt.Config.Mode() == config.ModeServe {
-		a.base = rt.Config.HTTP.BaseURL
-	}
-	return a
 }
 
 // button is one answer to one order.
@@ -66,8 +79,8 @@ type button struct {
 	result string // what its press did, "" before
 }
 
-// asked queues an order for a message. It never blocks.
-func (a *asker) asked(o order.Order) {
+// Asked queues an order for a message. It never blocks.
+func (a *Asker) Asked(o order.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.waiting) == maxAsked {
@@ -80,8 +93,8 @@ func (a *asker) asked(o order.Order) {
 	}
 }
 
-// run sends messages until ctx ends, at most one in askPause.
-func (a *asker) run(ctx, _ context.Context, ready func()) error {
+// Run sends messages until ctx ends, at most one in askPause.
+func (a *Asker) Run(ctx, _ context.Context, ready func()) error {
 	ready()
 	for ctx.Err() == nil {
 		select {
@@ -98,7 +111,7 @@ func (a *asker) run(ctx, _ context.Context, ready func()) error {
 
 // push sends one message about all orders that wait for one. It reports false if there
 // was none.
-func (a *asker) push() bool {
+func (a *Asker) push() bool {
 	a.mu.Lock()
 	orders := slices.DeleteFunc(a.waiting, func(o order.Order) bool { return !a.now().Before(o.Approval.Expires) })
 	a.waiting = nil
@@ -113,7 +126,7 @@ func (a *asker) push() bool {
 }
 
 // notice returns the message about orders that need approval.
-func (a *asker) notice(orders []order.Order) sink.Notice {
+func (a *Asker) notice(orders []order.Order) sink.Notice {
 	first := slices.MinFunc(orders, func(x, y order.Order) int { return x.Approval.Expires.Compare(y.Approval.Expires) })
 	until := first.Approval.Expires
 	n := sink.Notice{ID: "approval-" + first.ID, Title: "Approval needed", Until: until}
@@ -133,7 +146,7 @@ func (a *asker) notice(orders []order.Order) sink.Notice {
 	return n
 }
 
-func (a *asker) link(path string) string {
+func (a *Asker) link(path string) string {
 	if a.base == "" {
 		return ""
 	}
@@ -141,12 +154,11 @@ func (a *asker) link(path string) string {
 }
 
 // describe names an order, with its terms only if the owner wants them in messages.
-func (a *asker) describe(o order.Order) string {
+func (a *Asker) describe(o order.Order) string {
 	if !a.detail {
 		return "An order"
 	}
-	p := control.PendingOf([]order.Order{o})[0]
-	return fmt.Sprintf("An order to %s %s %s (%s, %s, value %s)", p.Side, p.Quantity, p.Symbol, p.Type, p.Mode, p.Value)
+	return fmt.Sprintf("An order to %s %s %s (%s, %s, value %s)", o.Side, o.Quantity, o.Symbol, o.Type, o.Mode, o.AskedValue())
 }
 
 // digest identifies an order and everything that it would do.
@@ -155,7 +167,7 @@ func digest(o order.Order) [sha256.Size]byte {
 }
 
 // offer returns new buttons for an order.
-func (a *asker) offer(o order.Order) []sink.Button {
+func (a *Asker) offer(o order.Order) []sink.Button {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for hash, b := range a.buttons {
@@ -178,7 +190,7 @@ func (a *asker) offer(o order.Order) []sink.Button {
 }
 
 // Decide carries out what a button stands for, once. A repeated press returns the same text.
-func (a *asker) Decide(ctx context.Context, token string, allow bool) (string, error) {
+func (a *Asker) Decide(ctx context.Context, token string, allow bool) (string, error) {
 	b, err := a.take(token, allow)
 	if err != nil || b.result != "" {
 		return b.result, err
@@ -195,7 +207,7 @@ func (a *asker) Decide(ctx context.Context, token string, allow bool) (string, e
 }
 
 // take marks the buttons of an order as pressed and returns a copy of the one pressed.
-func (a *asker) take(token string, allow bool) (button, error) {
+func (a *Asker) take(token string, allow bool) (button, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b := a.buttons[sha256.Sum256([]byte(token))]
@@ -215,7 +227,7 @@ func (a *asker) take(token string, allow bool) (button, error) {
 
 // decide approves or refuses the order of a button. The text is empty with an error after
 // which the button may be pressed again.
-func (a *asker) decide(ctx context.Context, b button) (string, error) {
+func (a *Asker) decide(ctx context.Context, b button) (string, error) {
 	desk := a.desk()
 	orders, err := desk.Pending(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package app
+package policy
 
 import (
 	"os"
@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// TestReadPolicy_ALinkToNothingIsNoDefault holds that the limits that an owner wrote do
+// TestRead_ALinkToNothingIsNoDefault holds that the limits that an owner wrote do
 // not become the defaults because the file that the link names has moved.
-func TestReadPolicy_ALinkToNothingIsNoDefault(t *testing.T) {
+func TestRead_ALinkToNothingIsNoDefault(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.toml")
 	if err := os.Symlink(filepath.Join(t.TempDir(), "moved.toml"), path); err != nil {
 		t.Skip("no links here: ", err)
 	}
-	if _, _, err := ReadPolicy(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "link") {
+	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "link") {
 		t.Errorf("the policy is read: %v", err)
 	}
 }

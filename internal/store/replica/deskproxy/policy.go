@@ -1,4 +1,4 @@
-package app
+package deskproxy
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
+	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
 
@@ -24,54 +24,52 @@ type policyReply struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// policyGroup puts a policy in force at all replicas. Each reads its own file, so that the next start
-// has the same.
-type policyGroup struct{ members *member.Group }
+// Policies puts a policy in force at all replicas. Each reads its own file, so that the next start
+// has the same. It implements policy.Replicas.
+type Policies struct{ members *member.Group }
 
-// policies returns the group, and serves the calls of the other replicas.
-func (r *replicaNode) policies(t *trading) *policyGroup {
-	r.members.Handle(methodPolicy, func(ctx context.Context, body []byte) ([]byte, error) {
+// NewPolicies returns the policies of the group, and serves the calls of the other replicas about the one in force
+// here.
+func NewPolicies(members *member.Group, here *policy.InForce) *Policies {
+	g := &Policies{members}
+	here.Replicas = g
+	members.Handle(methodPolicy, func(ctx context.Context, body []byte) ([]byte, error) {
 		var c policyCall
 		if err := json.Unmarshal(body, &c); err != nil {
 			return nil, fmt.Errorf("decode call %s: %w", methodPolicy, err)
 		}
-		next, err := t.policies.file()
-		reply := policyReply{Sum: next.sum}
+		sum, unreadable, err := here.ApplyHere(ctx, c.Sum, c.Apply)
 		if err != nil {
-			reply = policyReply{Problem: err.Error()}
+			return nil, err
 		}
-		if c.Apply && err == nil && next.sum == c.Sum {
-			if !t.policies.applying.TryLock() {
-				return nil, fault.New(fault.Conflict, "policy_not_applied", "A policy is being applied there.")
-			}
-			defer t.policies.applying.Unlock()
-			if err := t.setPolicy(ctx, t.policies.now(), &next); err != nil {
-				return nil, err
-			}
+		reply := policyReply{Sum: sum}
+		if unreadable != nil {
+			reply = policyReply{Problem: unreadable.Error()}
 		}
 		return json.Marshal(reply)
 	})
-	return &policyGroup{r.members}
+	return g
 }
 
-// checkPolicy returns an error if the file of another replica has another policy.
-func (g *policyGroup) checkPolicy(ctx context.Context, sum string) error {
+// CheckPolicy implements policy.Replicas.
+func (g *Policies) CheckPolicy(ctx context.Context, sum string) error {
 	if err := g.ask(ctx, policyCall{Sum: sum}); err != nil {
 		return fault.New(fault.Conflict, "policy_not_applied", "%v. Nothing was changed. Copy policy.toml to every replica and run candela policy apply again.", err)
 	}
 	return nil
 }
 
-// applyPolicy puts the policy in force at the other replicas.
-func (g *policyGroup) applyPolicy(ctx context.Context, sum string) error {
+// ApplyPolicy implements policy.Replicas.
+func (g *Policies) ApplyPolicy(ctx context.Context, sum string) error {
 	return g.ask(ctx, policyCall{Sum: sum, Apply: true})
 }
 
-func (g *policyGroup) announce(ctx context.Context, sum string) { g.members.SetPolicy(ctx, sum) }
+// AnnouncePolicy implements policy.Replicas.
+func (g *Policies) AnnouncePolicy(ctx context.Context, sum string) { g.members.SetPolicy(ctx, sum) }
 
 // ask calls all other replicas and returns an error that names those whose file differs or that did not
 // answer.
-func (g *policyGroup) ask(ctx context.Context, c policyCall) error {
+func (g *Policies) ask(ctx context.Context, c policyCall) error {
 	body, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -98,10 +96,5 @@ func (g *policyGroup) ask(ctx context.Context, c policyCall) error {
 	return errors.Join(errs...)
 }
 
-// trades returns the name of the replica that trades, "" on a single node and for none.
-func (g *policyGroup) trades() string {
-	if g == nil {
-		return ""
-	}
-	return g.members.OwnerName(deskproxy.TradingShard)
-}
+// Trades returns the name of the replica that trades, "" for none.
+func (g *Policies) Trades() string { return g.members.OwnerName(TradingShard) }

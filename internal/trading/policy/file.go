@@ -1,4 +1,6 @@
-package app
+// Package policy has the order policy in force: it reads its file, says how the two differ, and puts the file in
+// force at the desks of the process. Package guard says what a policy means.
+package policy
 
 import (
 	"bytes"
@@ -12,23 +14,69 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"candela/internal/config"
 	"candela/internal/trading/guard"
 	"candela/lib/market"
 )
 
-// PolicyError is an unusable policy, with its file.
-type PolicyError struct {
+// File is a policy as it was read.
+type File struct {
+	guard.Policy
+	Path  string
+	Found bool   // else these are the defaults
+	Sum   string // as Sum returns it
+	At    time.Time
+}
+
+// Source says where the policy is read.
+type Source struct {
+	Path string
+	// Usual is where the file may be missing; one that was configured must exist.
+	Usual string
+	Live  bool // a policy for trading with real money must list the allowed symbols
+}
+
+// Read reads the file. Every error of its contents is an *Error.
+func (s Source) Read() (File, error) {
+	f := File{Path: s.Path, At: time.Now()}
+	var err error
+	f.Policy, f.Found, err = Read(f.Path)
+	if err == nil && !f.Found && f.Path != s.Usual {
+		err = &Error{f.Path, fs.ErrNotExist}
+	}
+	if err == nil && s.Live {
+		if lock := f.Live(); lock != nil {
+			err = &Error{f.Path, lock}
+		}
+	}
+	if err == nil {
+		f.Sum, err = Sum(f.Policy)
+	}
+	return f, err
+}
+
+// InFile returns how the file is, where no program runs.
+func (s Source) InFile() Status {
+	now := Status{Path: s.Path}
+	if _, err := s.Read(); err != nil {
+		now.Problem = err.Error()
+	}
+	return now
+}
+
+// Error is an unusable policy, with its file.
+type Error struct {
 	Path  string
 	Cause error // a *guard.Error, or why the file cannot be read
 }
 
 // Error returns the file name and the cause.
-func (e *PolicyError) Error() string { return e.Path + ": " + e.Cause.Error() }
+func (e *Error) Error() string { return e.Path + ": " + e.Cause.Error() }
 
 // Problems returns all problems, each with the file's name.
-func (e *PolicyError) Problems() []error {
+func (e *Error) Problems() []error {
 	bad, ok := errors.AsType[*guard.Error](e.Cause)
 	if !ok {
 		return []error{e}
@@ -40,13 +88,13 @@ func (e *PolicyError) Problems() []error {
 	return problems
 }
 
-// ReadPolicy returns the policy in a file, or the defaults and false if there is no file.
-// Every error is a *PolicyError.
-func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
+// Read returns the policy in a file, or the defaults and false if there is no file.
+// Every error is a *Error.
+func Read(path string) (policy guard.Policy, found bool, err error) {
 	data, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, there := os.Lstat(path); there == nil {
-			return guard.Policy{}, true, &PolicyError{path, errors.New("broken link: restore the file it points to, or remove the link to use the default policy")}
+			return guard.Policy{}, true, &Error{path, errors.New("broken link: restore the file it points to, or remove the link to use the default policy")}
 		}
 		return guard.Default(), false, nil
 	}
@@ -54,15 +102,15 @@ func ReadPolicy(path string) (policy guard.Policy, found bool, err error) {
 		policy, err = guard.Parse(data)
 	}
 	if err != nil {
-		return guard.Policy{}, true, &PolicyError{path, err}
+		return guard.Policy{}, true, &Error{path, err}
 	}
 	return policy, true, nil
 }
 
-// PolicySum returns a digest by which replicas compare their policies: of what differs from the
+// Sum returns a digest by which replicas compare their policies: of what differs from the
 // defaults, so that a rule that a version adds does not change it. The order of a file's entries and
 // trailing zeros do not change it either.
-func PolicySum(p guard.Policy) (string, error) {
+func Sum(p guard.Policy) (string, error) {
 	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
 	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
 	if len(p.Symbols) == 0 {
