@@ -11,8 +11,8 @@ cd "$(dirname "$0")"
 export GOMAXPROCS=1 NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-go test ../../internal/research/rules -run '^$' -bench 'Rules/(stepped|columns)' -benchtime 30x | grep Benchmark
-go test ../../internal/research/rules -run '^$' -bench 'Rules/sweep-1000' -benchtime 1x | grep Benchmark
+go test ../../internal/work/research/rules -run '^$' -bench 'Rules/(stepped|columns)' -benchtime 30x | grep Benchmark
+go test ../../internal/work/research/rules -run '^$' -bench 'Rules/sweep-1000' -benchtime 1x | grep Benchmark
 go test -c -o .build/strategy.test ../../lib/backtest
 TIMEFORMAT='%U s of processor time for 31 runs as a script'
 time .build/strategy.test -test.run '^$' -test.bench Over/script -test.benchtime 30x | grep Benchmark

@@ -16,8 +16,8 @@ import (
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/picture/payload"
 	"candela/internal/store/ledger"
+	"candela/internal/work/charting/payload"
 	"candela/lib/market"
 	"candela/lib/ta"
 )

@@ -18,7 +18,7 @@ const isPNG = (bytes) => bytes.subarray(1, 4).toString() === "PNG";
 
 execFileSync("git", ["clone", "-q", origin, clone]);
 // The chart library comes from a registry, which is not asked here: the one that is there is used.
-const library = "internal/picture/webchart/lib/lightweight-charts.js.gz";
+const library = "internal/serve/webchart/lib/lightweight-charts.js.gz";
 if (existsSync(join(origin, library))) copyFileSync(join(origin, library), join(clone, library));
 const cloned = since();
 

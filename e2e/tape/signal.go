@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"candela/internal/data/marketdata"
-	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -74,11 +74,11 @@ func (t *Tape) Signals(symbol, name string, closed int64) map[string]float64 {
 	if err != nil {
 		panic(err)
 	}
-	q := tool.ChartRequest{
+	q := charting.Request{
 		Symbol: market.Symbol{Name: symbol}, Interval: market.Minute1, Bars: 200,
-		Indicators: []tool.NamedIndicator{{Name: name, Selection: selection}},
+		Indicators: []charting.NamedIndicator{{Name: name, Selection: selection}},
 	}
-	drawn, err := tool.Compute(context.Background(), shown{t.closedAt(symbol, closed)}, q)
+	drawn, err := charting.Compute(context.Background(), shown{t.closedAt(symbol, closed)}, q)
 	if err != nil {
 		panic(fmt.Sprintf("%s of %s: %v", name, symbol, err))
 	}

@@ -16,11 +16,11 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/lifecycle"
-	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -50,7 +50,7 @@ type Services struct {
 	Brokers []broker.Descriptor
 	Sinks   []sink.Descriptor
 	Stores  []store.Descriptor
-	Draw    tool.Renderer
+	Draw    charting.Renderer
 }
 
 // Service builds the parts of a mode, in the order in which they start. It opens nothing

@@ -25,7 +25,9 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/setting"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/testkit/longtest"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -97,7 +99,7 @@ func open(t *testing.T, providers ...provider.Provider) *bars {
 
 func registry(t *testing.T, b *bars) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +202,8 @@ func TestTools_TheLastValueDoesNotDependOnTheRange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := tool.Compute(t.Context(), source, tool.ChartRequest{
-				Symbol: symbol, Interval: market.Hour4, Bars: n, Indicators: []tool.NamedIndicator{{Name: def.Name, Selection: s}},
+			got, err := charting.Compute(t.Context(), source, charting.Request{
+				Symbol: symbol, Interval: market.Hour4, Bars: n, Indicators: []charting.NamedIndicator{{Name: def.Name, Selection: s}},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"candela/internal/config"
-	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
+	"candela/internal/work/charting/payload"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/ta"
@@ -34,11 +35,11 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return err
 	}
 	defer bars.close()
-	shown, err := tool.Compute(ctx, bars, tool.ChartRequest{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections, Compare: want.Compare})
+	shown, err := charting.Compute(ctx, bars, charting.Request{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections, Compare: want.Compare})
 	if err != nil {
 		return tool.Suggest(ctx, bars, err)
 	}
-	spec := tool.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
+	spec := charting.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
 	spec.Symbol = cmp.Or(want.Symbol.Name, spec.Symbol)
 	for i, name := range want.Indicators {
 		spec.Results[i].Name = name // as written, without the number of a repeated one
@@ -59,8 +60,8 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 }
 
 // resolve looks up every name and reports all unknown ones.
-func resolve(l ta.Library, names []string) ([]tool.NamedIndicator, error) {
-	selections := make([]tool.NamedIndicator, 0, len(names))
+func resolve(l ta.Library, names []string) ([]charting.NamedIndicator, error) {
+	selections := make([]charting.NamedIndicator, 0, len(names))
 	var problems []error
 	for _, name := range names {
 		s, err := l.Resolve(ta.Request{Name: name})
@@ -68,7 +69,7 @@ func resolve(l ta.Library, names []string) ([]tool.NamedIndicator, error) {
 			problems = append(problems, withNames(err))
 			continue
 		}
-		selections = append(selections, tool.NamedIndicator{Name: name, Selection: s})
+		selections = append(selections, charting.NamedIndicator{Name: name, Selection: s})
 	}
 	if len(problems) > 0 {
 		return nil, &config.Error{Problems: problems}

@@ -61,7 +61,7 @@ func (s *shelf) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage
 	return page, ctx.Err()
 }
 
-// renderFunc is a tool.Renderer.
+// renderFunc is a charting.Renderer.
 type renderFunc func(*chart.Spec) ([]byte, error)
 
 func (f renderFunc) PNG(spec *chart.Spec) ([]byte, error) { return f(spec) }

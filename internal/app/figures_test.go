@@ -82,7 +82,7 @@ func (f *figures) start() {
 	})
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions, parts.Account = f.desk, f.desk, f.desk
-	if f.tools, err = tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Toolsets: []string{tool.AccountSet}, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Toolsets: []string{tool.AccountSet}, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		f.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(f.t.Context())

@@ -18,6 +18,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/testkit/longtest"
 	"candela/lib/chart"
 	"candela/lib/market"
@@ -163,7 +164,7 @@ func TestFuzz_NoCallIsAnInternalError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), one{spelled{live{sample.New(sample.Config{Seed: 7, Now: time.Now})}}})
 		defer stop()
-		registry, err := tool.New(tool.Config{Bars: b, Renderer: checked{}, Symbols: b, Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+		registry, err := tool.New(tool.Config{Charting: tooltest.Charts(b, checked{}, tr.tools()), Symbols: b, Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

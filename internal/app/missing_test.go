@@ -18,6 +18,7 @@ import (
 	"candela/internal/data/provider/csv"
 	"candela/internal/data/provider/replay"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
 	"candela/lib/market"
 )
@@ -25,7 +26,7 @@ import (
 // callTools returns a function that calls tools of the program.
 func callTools(t *testing.T, b *bars, tr *trading) func(name, arguments string) string {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), tr.tools()), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"candela/internal/data/provider/binance"
 	"candela/internal/data/provider/sample"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
 	"candela/lib/market"
 )
@@ -41,7 +42,7 @@ func named(t *testing.T, test func(b *bars, call func(name, arguments string) st
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), spelled{live{sample.New(sample.Config{Seed: 7, Now: time.Now})}})
 		defer stop()
-		r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+		r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), tr.tools()), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

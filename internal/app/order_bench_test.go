@@ -88,7 +88,7 @@ func wire(b *testing.B, symbol market.Symbol, connect func(hosts *upstream.Hosts
 	<-ready
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = d, d
-	tools, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	tools, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (f *floor) start(b broker.Broker, venue string, assets bool, change func(*g
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = f.desk, f.desk
 	var err error
-	f.tools, err = tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

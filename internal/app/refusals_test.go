@@ -79,7 +79,7 @@ func openCounter(t *testing.T, live bool) *counter {
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = c.desk, c.desk
 	var err error
-	c.tools, err = tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	c.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,10 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
+	"candela/internal/work/research/report"
 	"candela/lib/chart"
 	"candela/lib/fault"
 )
@@ -18,7 +19,7 @@ import (
 type Research struct {
 	JSON   []byte // byte for byte as a client of the tool gets it
 	Report *report.Report
-	draw   tool.Renderer
+	draw   charting.Renderer
 }
 
 // RunResearch calls a tool of the set research for a command. progress may be nil.
@@ -39,7 +40,7 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string
 		return nil, err
 	}
 	defer bars.close()
-	with := tool.Config{Bars: bars, Renderer: rt.Draw, Symbols: bars, Toolsets: []string{tool.ResearchSet}, Log: rt.Log, Library: rt.library(), Version: rt.release()}
+	with := tool.Config{Charting: charting.New(charting.Config{Bars: bars, Renderer: rt.Draw, Log: rt.Log}), Symbols: bars, Toolsets: []string{tool.ResearchSet}, Log: rt.Log, Library: rt.library(), Version: rt.release()}
 	if rt.shelf != nil {
 		with.Scripts = rt.shelf
 	}

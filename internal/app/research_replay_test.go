@@ -21,7 +21,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/csv"
-	"candela/internal/research/replay"
+	"candela/internal/work/research/replay"
 	"candela/lib/market"
 	"candela/lib/ta"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"candela/internal/app"
-	"candela/internal/serve/tool"
 	"candela/internal/store/statedir"
+	"candela/internal/work/charting"
 )
 
 // TestScriptLimits_ArePublished holds docs/limits.md against the limits of scripts.
@@ -21,8 +21,8 @@ func TestScriptLimits_ArePublished(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("\n| Memory of all scripts | %d MiB |", app.ScriptMemory>>20),
 		fmt.Sprintf("\n| Memory of the scripts of an owner | %d MiB |", app.OwnerScriptMemory>>20),
-		fmt.Sprintf("\n| Charts with scripts at a time | %d |", tool.ScriptCalls),
-		fmt.Sprintf("\n| Back-tests with scripts at a time | %d | And sweeps, tests of alerts and scans; with many owners %d of one.", tool.ScriptStudies, tool.ScriptStudiesOfOne),
+		fmt.Sprintf("\n| Charts with scripts at a time | %d |", charting.ScriptCalls),
+		fmt.Sprintf("\n| Back-tests with scripts at a time | %d | And sweeps, tests of alerts and scans; with many owners %d of one.", charting.ScriptStudies, charting.ScriptStudiesOfOne),
 		fmt.Sprintf("\n| Scripts of alerts that the record of evaluations names | %d |", statedir.EvaluatingSlots),
 	} {
 		if !strings.Contains(string(page), row) {

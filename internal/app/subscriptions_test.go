@@ -11,6 +11,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
 )
 
@@ -25,7 +26,7 @@ func TestSubscribe_RefusesSymbolsThatNoAlertCanBeOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, tr, stop := trade(t, t.TempDir(), enumerated{spelled{live{sample.New(sample.Config{Seed: 7, Now: time.Now})}}})
 		defer stop()
-		r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+		r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), tr.tools()), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	fakebinance "candela/internal/testkit/fake/binance"
 	fakeyahoo "candela/internal/testkit/fake/yahoo"
 	"candela/internal/testkit/porttest"
@@ -170,7 +171,7 @@ func wired(t *testing.T) (*bars, *tool.Registry) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Symbols: b, Toolsets: []string{tool.MarketSet}, Log: rt.Log})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), nil), Symbols: b, Toolsets: []string{tool.MarketSet}, Log: rt.Log})
 	if err != nil {
 		t.Fatal(err)
 	}

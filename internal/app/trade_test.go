@@ -21,9 +21,11 @@ import (
 	"candela/internal/data/provider/sample"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
-	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/statedir"
+	"candela/internal/work/charting"
+	"candela/internal/work/charting/payload"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -145,12 +147,12 @@ func TestTrade_TheEnginesBarsAreThoseThatAreRead(t *testing.T) {
 				if s.Stream(ta.Env{Interval: market.Minute1}) == nil || historyOf(t, def.Name) > kept {
 					continue
 				}
-				q := tool.ChartRequest{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.NamedIndicator{{Name: def.Name, Selection: s}}}
-				cached, err := tool.Compute(t.Context(), b, q)
+				q := charting.Request{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []charting.NamedIndicator{{Name: def.Name, Selection: s}}}
+				cached, err := charting.Compute(t.Context(), b, q)
 				if err != nil || cached.Source != payload.Cache {
 					t.Fatalf("%s from the engine: %v, source %s %v %+v", def.Name, err, cached.Source, time.Now(), tr.engine.Status())
 				}
-				read, err := tool.Compute(t.Context(), fetched, q)
+				read, err := charting.Compute(t.Context(), fetched, q)
 				if err != nil || read.Source != payload.Fetch {
 					t.Fatalf("%s read: %v, source %s", def.Name, err, read.Source)
 				}
@@ -262,7 +264,7 @@ func (b *bars) look(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart, err := tool.Compute(t.Context(), b, tool.ChartRequest{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []tool.NamedIndicator{{Name: n.Condition.Indicator, Selection: s}}})
+	chart, err := charting.Compute(t.Context(), b, charting.Request{Symbol: btc, Interval: market.Minute1, Bars: 200, Indicators: []charting.NamedIndicator{{Name: n.Condition.Indicator, Selection: s}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +297,7 @@ func TestTrade_ARestartKeepsWhatWasPromised(t *testing.T) {
 		price := set.Bars.C[0]
 		call := func(tr *trading, name, arguments string) string {
 			t.Helper()
-			r, err := tool.New(tool.Config{Bars: b, Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
+			r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, nil, tr.tools()), Trading: tr.tools(), Log: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,7 @@ import (
 	"candela/internal/serve/resource"
 	"candela/internal/serve/stdio"
 	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 )
 
@@ -77,7 +78,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		return nil, nil, nil, err
 	}
 	if rt.Config.Trade && rt.MakeRoom != nil {
-		rt.MakeRoom(tool.LongSlots() + 1) // and one that parses what long work reads
+		rt.MakeRoom(charting.LongSlots() + 1) // and one that parses what long work reads
 	}
 	use := &usage.Tracker{}
 	messages, err := rt.server(countedTools{tools.registry, use, tools.meter}, tools.resources, rt.Config.Trade)
@@ -191,15 +192,16 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			bars.close()
 		}
 	}()
-	cfg := tool.Config{Bars: bars, Renderer: chart.NewRenderer(), Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
+	cfg := tool.Config{Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
 	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
 	}
-	cfg.ScriptMemory = rt.scriptMemory
 	t := &toolset{meter: rt.newMeter()}
+	sharing := charting.Sharing{ManyOwners: rt.Config.ManyOwners(), ScriptMemory: rt.scriptMemory}
 	if t.meter != nil {
-		cfg.Spent = t.meter.Spent
+		sharing.Spent = t.meter.Spent
 	}
+	charts := charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: rt.Log}
 	t.parts = []lifecycle.Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()
@@ -213,11 +215,13 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			return nil, err
 		}
 		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
-		cfg.Apart = fair.Apart
+		charts.Alerts, charts.Account = t.trading.alerts, t.trading.orders
+		sharing.Apart = fair.Apart
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	t.parts = append(t.parts, meterParts(t.meter)...)
-	cfg.ManyOwners, cfg.Version = rt.Config.ManyOwners(), rt.release()
+	charts.Turns = charting.NewTurns(sharing)
+	cfg.Charting, cfg.Version = charting.New(charts), rt.release()
 	t.registry, err = tool.New(cfg)
 	return t, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"candela/internal/config"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/testkit/fake"
 	fakealpaca "candela/internal/testkit/fake/alpaca"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -69,7 +70,7 @@ func TestTools_EndToEndAgainstEachVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(b.close)
-			r, err := tool.New(tool.Config{Bars: b, Renderer: chart.NewRenderer(), Log: rt.Log})
+			r, err := tool.New(tool.Config{Charting: tooltest.Charts(b, chart.NewRenderer(), nil), Log: rt.Log})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -156,7 +156,7 @@ func (b Bar) Check() error {
 }
 
 func (b Bar) wrong(format string, args ...any) error {
-	return fmt.Errorf("bar %s: %s", stamp(b.T), fmt.Sprintf(format, args...))
+	return fmt.Errorf("bar %s: %s", Stamp(b.T), fmt.Sprintf(format, args...))
 }
 
 // Check returns the first thing that is wrong with the bars: columns of unequal

@@ -68,10 +68,11 @@ func Gaps(b *Bars, i Interval, c Calendar) (Holes, error) {
 }
 
 func disorder(before, t int64) error {
-	return fmt.Errorf("bar %s does not come after the bar before it (%s)", stamp(t), stamp(before))
+	return fmt.Errorf("bar %s does not come after the bar before it (%s)", Stamp(t), Stamp(before))
 }
 
-func stamp(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
+// Stamp writes a Unix time in seconds, such as the open time of a bar, as RFC 3339 in UTC.
+func Stamp(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // grid follows ascending bars and knows which open time comes next, so that the
 // common case costs one addition and one comparison per bar.

@@ -12,12 +12,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"candela/internal/picture/webchart"
+	"candela/internal/serve/webchart"
 )
 
 func main() {
 	modules := flag.String("modules", "web/node_modules", "folder of the installed packages")
-	out := flag.String("out", "internal/picture/webchart/lib", "folder to write to")
+	out := flag.String("out", "internal/serve/webchart/lib", "folder to write to")
 	flag.Parse()
 	if err := run(*modules, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)

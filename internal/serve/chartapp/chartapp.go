@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"candela/internal/picture/webchart"
 	"candela/internal/serve/mcp"
+	"candela/internal/serve/webchart"
 )
 
 // URI is the address of the page.

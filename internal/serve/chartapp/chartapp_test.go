@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/picture/webchart"
 	"candela/internal/serve/chartapp"
+	"candela/internal/serve/webchart"
 )
 
 // maxPage keeps the page small: clients have shown a blank frame for pages of 700 KB.

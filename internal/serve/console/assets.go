@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"candela/internal/picture/webchart"
+	"candela/internal/serve/webchart"
 )
 
 //go:embed static

@@ -12,7 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
+	"candela/internal/work/research/report"
 	"candela/lib/fault"
 )
 

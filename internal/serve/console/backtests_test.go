@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
 	"candela/internal/serve/console"
+	"candela/internal/work/research/report"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
 	"candela/lib/market"

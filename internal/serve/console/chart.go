@@ -12,7 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/picture/webchart"
+	"candela/internal/serve/webchart"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
 	"candela/lib/market"

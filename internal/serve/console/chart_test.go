@@ -11,7 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/picture/webchart"
+	"candela/internal/serve/webchart"
 	"candela/lib/fault"
 	"candela/lib/market"
 )

@@ -190,7 +190,7 @@ func (a *attacker) send(ctx context.Context, client *http.Client, base string) (
 // parallel: it reads the size of the heap.
 func TestHostile_Requests(t *testing.T) {
 	log := &panics{}
-	registry, err := tool.New(tool.Config{Bars: newMarket(t), Renderer: unpainted{}, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.NewTextHandler(log, nil))})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(newMarket(t), unpainted{}, (&tooltest.Trading{}).Parts()), Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func pushingTo(t *testing.T, tokens httpdtest.Tokens, body func(p *pushed)) {
 		}
 		parts := (&tooltest.Trading{}).Parts()
 		parts.Notifications, parts.Subscriptions = p.log, p.log
-		registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+		registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

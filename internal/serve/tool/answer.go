@@ -3,8 +3,8 @@ package tool
 import (
 	"encoding/base64"
 
-	"candela/internal/picture/payload"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/charting/payload"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )

@@ -30,7 +30,7 @@ func (k keptBars) Bars(ctx context.Context, want marketdata.Request) (marketdata
 // BenchmarkCall measures calls from arguments to result with bars that are at hand.
 func BenchmarkCall(b *testing.B) {
 	registry, err := tool.New(tool.Config{
-		Bars: keptBars{map[int]marketdata.BarSet{}}, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler),
+		Charting: tooltest.Charts(keptBars{map[int]marketdata.BarSet{}}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
 	"candela/lib/market"
 )
@@ -66,7 +67,7 @@ func twoCalendars(t *testing.T) markets {
 
 func (m markets) registry(t *testing.T) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: m, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(m, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

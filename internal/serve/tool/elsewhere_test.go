@@ -13,7 +13,7 @@ import (
 func TestTools_SayWhoTradesInTheirPlace(t *testing.T) {
 	t.Parallel()
 	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return tool.TradingElsewhereError("/home/of/state", 42) },
+		Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return tool.TradingElsewhereError("/home/of/state", 42) },
 	})
 	if err != nil {
 		t.Fatal(err)

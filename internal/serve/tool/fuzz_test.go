@@ -22,7 +22,7 @@ func fuzzOne(t *testing.T, name string, arguments []byte) {
 		return // the dispatcher lets nothing else through
 	}
 	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Renderer: blank{}, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
+		Charting: tooltest.Charts(tooltest.Bars{}, blank{}, (&tooltest.Trading{}).Parts()), Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

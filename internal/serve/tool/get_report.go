@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/research/report"
 	"candela/lib/backtest/simulate"
 	"candela/lib/chart"
 	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // pageBytes bounds a page of a report: about 2,000 tokens.
@@ -134,7 +135,7 @@ func (c *charts) drawReport(ctx context.Context, caller principal.Caller, r *rep
 	if err != nil {
 		return nil, err
 	}
-	return c.draw(ctx, caller, r.Curve.Picture(t, report.Width, report.Height, 1))
+	return c.Draw(ctx, caller, r.Curve.Picture(t, report.Width, report.Height, 1))
 }
 
 // page returns the rows after the cursor, as many as fit.
@@ -292,7 +293,7 @@ func (r *backtestArgs) tables(run *backtestRun) []report.Table {
 				t := &trades[i]
 				side := float64(t.Side)
 				return []any{
-					t.Side.String(), unixText(t.EntryTime / 1000), t.EntryPrice, unixText(t.ExitTime / 1000), t.ExitPrice, t.Quantity, t.Profit, t.Commission,
+					t.Side.String(), market.Stamp(t.EntryTime / 1000), t.EntryPrice, market.Stamp(t.ExitTime / 1000), t.ExitPrice, t.Quantity, t.Profit, t.Commission,
 					100 * side * (t.Worst/t.EntryPrice - 1), 100 * side * (t.Best/t.EntryPrice - 1), t.ExitBar - t.EntryBar, t.Ambiguous, why(t),
 				}
 			},
@@ -301,7 +302,7 @@ func (r *backtestArgs) tables(run *backtestRun) []report.Table {
 			Name: "equity", Len: len(run.Equity), Columns: []string{"time", "close", "equity", "buy_and_hold"},
 			Row: func(i int) []any {
 				k := run.From + i
-				return []any{unixText(bars.T[k]), bars.C[k], run.Equity[i], capital * bars.C[k] / bars.O[run.From]}
+				return []any{market.Stamp(bars.T[k]), bars.C[k], run.Equity[i], capital * bars.C[k] / bars.O[run.From]}
 			},
 		},
 		{

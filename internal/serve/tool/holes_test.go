@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"candela/internal/data/marketdata"
-	"candela/internal/picture/payload"
-	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
+	"candela/internal/work/charting/payload"
 	"candela/lib/market"
 )
 
@@ -53,7 +53,7 @@ func TestCompute_CountsTheHolesOfAVenuesOwnBars(t *testing.T) {
 			}
 		}
 		set := marketdata.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars, Calendar: tc.calendar, Provider: "test"}
-		shown, err := tool.Compute(t.Context(), given{set}, tool.ChartRequest{Interval: tc.interval, Bars: bars.Len()})
+		shown, err := charting.Compute(t.Context(), given{set}, charting.Request{Interval: tc.interval, Bars: bars.Len()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -13,15 +14,8 @@ import (
 // maxIndicators is the number of indicators in one request.
 const maxIndicators = 24
 
-// NamedIndicator is a requested indicator: the name the client used and the selection it
-// resolved to.
-type NamedIndicator struct {
-	Name      string
-	Selection *ta.Selection
-}
-
 // indicatorsArg is a list of names, or of objects with a name and parameters.
-func indicatorsArg(l ta.Library, name string, dst *[]NamedIndicator, doc string, fallback []string) arg {
+func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
 	if fallback == nil {
@@ -30,11 +24,11 @@ func indicatorsArg(l ta.Library, name string, dst *[]NamedIndicator, doc string,
 		s.Default = fallback
 	}
 	const allowed = `a list of names or objects such as ["macd",{"name":"rsi","length":21}]`
-	return newArg(name, dst, allowed, s, func(raw json.RawMessage) ([]NamedIndicator, error) {
+	return newArg(name, dst, allowed, s, func(raw json.RawMessage) ([]charting.NamedIndicator, error) {
 		if raw[0] != '[' {
 			return nil, noList(name, raw, allowed)
 		}
-		all := []NamedIndicator{}
+		all := []charting.NamedIndicator{}
 		for item := range strictjson.Items(raw) {
 			if len(all) == maxIndicators {
 				return nil, fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
@@ -52,16 +46,16 @@ func indicatorsArg(l ta.Library, name string, dst *[]NamedIndicator, doc string,
 	})
 }
 
-func readIndicator(l ta.Library, field string, item json.RawMessage) (NamedIndicator, error) {
+func readIndicator(l ta.Library, field string, item json.RawMessage) (charting.NamedIndicator, error) {
 	request, err := readRequest(field, field+"[]", item)
 	if err != nil {
-		return NamedIndicator{}, err
+		return charting.NamedIndicator{}, err
 	}
 	selection, err := l.Resolve(request)
 	if err != nil {
-		return NamedIndicator{}, withField(err, field)
+		return charting.NamedIndicator{}, withField(err, field)
 	}
-	return NamedIndicator{request.Name, selection}, nil
+	return charting.NamedIndicator{Name: request.Name, Selection: selection}, nil
 }
 
 // readRequest reads a name, or an object with a name and parameters. at is the path of
@@ -94,24 +88,6 @@ func readRequest(field, at string, item json.RawMessage) (ta.Request, error) {
 	return request, nil
 }
 
-// keyNames returns the name of each indicator for the key of its result: as it was asked
-// for. A member of a family that is asked for several times has its length too, such as
-// sma_50 and sma_200.
-func keyNames(all []NamedIndicator) []string {
-	count := make(map[string]int, len(all))
-	for _, r := range all {
-		count[r.Name]++
-	}
-	names := make([]string, len(all))
-	for i, r := range all {
-		names[i] = r.Name
-		if n, ok := r.Selection.Length(); ok && count[r.Name] > 1 && len(r.Selection.Def.Family().Members) > 0 {
-			names[i] += "_" + strconv.Itoa(n)
-		}
-	}
-	return names
-}
-
 // withField adds the field and a hint to the error of an unknown indicator. Errors about
 // parameters have both.
 func withField(err error, field string) error {
@@ -125,14 +101,14 @@ func withField(err error, field string) error {
 }
 
 // resolveAll resolves valid names.
-func resolveAll(names []string) []NamedIndicator {
-	all := make([]NamedIndicator, 0, len(names))
+func resolveAll(names []string) []charting.NamedIndicator {
+	all := make([]charting.NamedIndicator, 0, len(names))
 	for _, name := range names {
 		selection, err := ta.Resolve(ta.Request{Name: name})
 		if err != nil {
 			panic("tool: default indicator " + name + " is not in the catalogue")
 		}
-		all = append(all, NamedIndicator{name, selection})
+		all = append(all, charting.NamedIndicator{Name: name, Selection: selection})
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func TestGetOrders_ListsAllThatAreOpenAndTheNewestOthers(t *testing.T) {
 	t.Parallel()
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders = manyOrders{parts.Orders}
-	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/research/report"
 )
 
 // Clients give up after about a minute, so a call is answered before.

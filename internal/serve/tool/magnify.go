@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/data/marketdata"
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/charting"
 	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -78,7 +79,7 @@ func (m *magnifyArgs) checkMagnified(of market.Interval, fills string) error {
 
 // read reads the shorter bars that the call asks for, or that a script declares; nil is none. A
 // script whose bars cannot be read runs without them, and the answer says why.
-func (m *magnifyArgs) read(ctx context.Context, source BarSource, symbol market.Symbol, of market.Interval, p *past, declared bool) (out *backtest.Magnifier, err error) {
+func (m *magnifyArgs) read(ctx context.Context, source charting.BarSource, symbol market.Symbol, of market.Interval, p *past, declared bool) (out *backtest.Magnifier, err error) {
 	take := m.magnify
 	if take == 0 && declared {
 		take = shorterThan(of)
@@ -107,7 +108,7 @@ func (m *magnifyArgs) read(ctx context.Context, source BarSource, symbol market.
 }
 
 // readShorter reads bars from one time to another, the newest first and at most so many.
-func readShorter(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, from, to int64) (*market.Bars, error) {
+func readShorter(ctx context.Context, source charting.BarSource, symbol market.Symbol, i market.Interval, from, to int64) (*market.Bars, error) {
 	var parts []market.Bars
 	n := 0
 	for end := to; n < mostShorter && end > from; {

@@ -90,7 +90,7 @@ type legJSON struct {
 
 func toLegJSON(o order.Order) legJSON {
 	return legJSON{
-		OrderID: o.ID, Role: o.Role.String(), Side: o.Side.String(), Type: typeOf(o), Quantity: o.Quantity.String(), Price: exact(o.Price), StopPrice: exact(o.StopPrice),
+		OrderID: o.ID, Role: o.Role.String(), Side: o.Side.String(), Type: o.TypeName(), Quantity: o.Quantity.String(), Price: exact(o.Price), StopPrice: exact(o.StopPrice),
 		TrailPercent: exact(o.TrailPercent), Holder: string(o.Holder), Status: o.Status.String(), Filled: exact(o.Filled), RejectReason: o.Reason,
 	}
 }
@@ -180,7 +180,7 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 func toOrderJSON(o order.Order) orderJSON {
 	r := orderJSON{
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
-		Side: o.Side.String(), Type: typeOf(o), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
+		Side: o.Side.String(), Type: o.TypeName(), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
 		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
@@ -214,18 +214,6 @@ func toOrderJSON(o order.Order) orderJSON {
 		r.AvgFillPrice = &text
 	}
 	return r
-}
-
-// typeOf names the type of an order. Venues have types that candela does not place.
-func typeOf(o order.Order) string {
-	switch {
-	case o.Type != 0:
-		return o.Type.String()
-	case o.Price.IsPositive():
-		return order.Limit.String()
-	default:
-		return order.Market.String()
-	}
 }
 
 // feesOf formats fees as one amount and by asset. Amounts of several assets have no

@@ -85,7 +85,7 @@ func newMany(t *testing.T, n int, text string) (*many, *tool.Registry) {
 	slices.Reverse(m.orders)
 	parts := m.Parts()
 	parts.Orders, parts.Positions, parts.Alerts, parts.Notifications = m, m, manyAlerts{tooltest.Alerts{Trading: m.Trading}, m}, m
-	r, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

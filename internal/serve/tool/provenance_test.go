@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"candela/internal/data/marketdata"
-	"candela/internal/picture/payload"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/charting"
+	"candela/internal/work/charting/payload"
 	"candela/lib/chart"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -34,7 +35,7 @@ func TestGenerateChart_APictureSaysWhereItsBarsAreFrom(t *testing.T) {
 	for i := range int64(50) {
 		stale.set.Bars.Append(market.Bar{T: 1700000000 + i*3600, O: 1, H: 2, L: 0.5, C: 1.5, V: 10})
 	}
-	old, err := tool.New(tool.Config{Bars: stale, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	old, err := tool.New(tool.Config{Charting: tooltest.Charts(stale, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,18 +76,18 @@ func TestCompute_SumsBeginAtTheFirstBarShown(t *testing.T) {
 		x := 100 + float64(i*i%17)
 		bars.Append(market.Bar{T: 1700006400 + i*3600, O: x, H: x + 2, L: x - 1, C: x + 1, V: float64(1 + i%5)})
 	}
-	question := tool.ChartRequest{Interval: market.Hour1, Bars: 100}
+	question := charting.Request{Interval: market.Hour1, Bars: 100}
 	for _, name := range []string{"obv", "ad"} {
 		selection, err := ta.Resolve(ta.Request{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		question.Indicators = append(question.Indicators, tool.NamedIndicator{Name: name, Selection: selection})
+		question.Indicators = append(question.Indicators, charting.NamedIndicator{Name: name, Selection: selection})
 	}
 	var first []string
 	for _, history := range []int{100, 500, 3000} {
 		set := marketdata.BarSet{Symbol: market.Symbol{Name: "X"}, Bars: bars.Tail(history), Provider: "test"}
-		shown, err := tool.Compute(t.Context(), given{set}, question)
+		shown, err := charting.Compute(t.Context(), given{set}, question)
 		if err != nil {
 			t.Fatal(err)
 		}

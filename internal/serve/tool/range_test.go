@@ -14,6 +14,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/csv"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
 )
 
@@ -43,7 +44,7 @@ func dated(t *testing.T) *tool.Registry {
 		t.Fatal(err)
 	}
 	t.Cleanup(data.Close)
-	registry, err := tool.New(tool.Config{Bars: data, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(data, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

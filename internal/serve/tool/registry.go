@@ -17,23 +17,21 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/budget"
-	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/trading/order"
+	"candela/internal/work/charting"
+	"candela/internal/work/research/report"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
 
-// Config holds the services behind the tools. Bars and Renderer are required. Without
+// Config holds the services behind the tools. Charting is required. Without
 // Trading the trading tools are listed but return an error.
 type Config struct {
-	Bars     BarSource
-	Renderer Renderer
+	Charting *charting.Charting
 	Trading  *Trading // nil without --trade
 	Log      *slog.Logger
 
@@ -44,9 +42,6 @@ type Config struct {
 	// Scripts stores scripts, for the tool set scripts; it may be nil without it.
 	Scripts Scripts
 
-	// ScriptMemory is what all scripts may hold; nil for no bound.
-	ScriptMemory *budget.Pool
-
 	// Library has the indicators; the zero value is the catalogue.
 	Library ta.Library
 
@@ -55,18 +50,6 @@ type Config struct {
 
 	// Version is that of the program, of which the id of a back-test is made, among others.
 	Version string
-
-	// ManyOwners keeps half of the processors free of any one owner, and lets the charts of an owner
-	// who has used much wait for those of others.
-	ManyOwners bool
-
-	// Spent is called with the time for which charts, indicators, scripts and back-tests of an owner
-	// have had a processor. It may be nil.
-	Spent func(owner principal.Owner, took time.Duration)
-
-	// Apart runs long work, which everything else should go before, see fair.Apart. If it is
-	// nil, long work runs as any other.
-	Apart func(work func() error) error
 
 	// Confirm returns an error if a caller may no longer change anything. It is called before a tool
 	// that is not read-only; nil where a caller's context ends with its login at once.
@@ -122,7 +105,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{source: cfg.Bars, renderer: cfg.Renderer, alerts: trading.Alerts, account: trading.Positions, library: cfg.Library, log: cfg.Log, turns: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), studies: fair.NewSlots(ScriptStudies), budget: cfg.ScriptMemory, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version, apart: cfg.Apart}
+	charts := &charts{Charting: cfg.Charting, alerts: trading.Alerts, library: cfg.Library, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
 	r.charts = charts
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
@@ -146,16 +129,6 @@ func New(cfg Config) (*Registry, error) {
 		}
 		r.tools = append(r.tools, d)
 		r.names = append(r.names, s.name)
-	}
-	if cfg.ManyOwners {
-		charts.turns.SetShare(slots() / 2)
-		charts.studies.SetShare(ScriptStudiesOfOne)
-		charts.lends = true
-	}
-	if cfg.Spent != nil {
-		spent := func(owner string, took time.Duration) { cfg.Spent(principal.Owner(owner), took) }
-		charts.turns.OnSpent(spent)
-		charts.behind.OnSpent(spent)
 	}
 	return r, nil
 }

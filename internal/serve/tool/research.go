@@ -7,10 +7,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/data/marketdata"
+	"candela/internal/work/charting"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
@@ -33,8 +33,8 @@ type past struct {
 
 // span says which closed bars a question is about.
 type span struct {
-	bars int       // the newest; with a start, all from there on
-	time TimeRange // zero for the newest bars
+	bars int                // the newest; with a start, all from there on
+	time charting.TimeRange // zero for the newest bars
 }
 
 func (s *span) args() args {
@@ -45,9 +45,9 @@ func (s *span) args() args {
 }
 
 // read reads the closed bars and as many before them as the indicators need.
-func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
+func (s *span) read(ctx context.Context, source charting.BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
 	if s.time.Start != 0 && s.time.End != 0 && s.time.Start >= s.time.End {
-		return past{}, fault.Field("from", unixText(s.time.Start), "a time before to, "+unixText(s.time.End-1))
+		return past{}, fault.Field("from", market.Stamp(s.time.Start), "a time before to, "+market.Stamp(s.time.End-1))
 	}
 	bars := s.bars
 	if s.time.Start > 0 {
@@ -66,10 +66,10 @@ func (s *span) read(ctx context.Context, source BarSource, symbol market.Symbol,
 	from := max(0, n-bars)
 	if s.time.Start > 0 {
 		if from = set.Bars.Search(s.time.Start); n-from > mostPast {
-			return past{}, fault.Field("from", unixText(s.time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", mostPast), unixText(set.Bars.T[n-mostPast]))
+			return past{}, fault.Field("from", market.Stamp(s.time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", mostPast), market.Stamp(set.Bars.T[n-mostPast]))
 		}
 		if n-from < leastPast {
-			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, leastPast).About("from", unixText(s.time.Start), "an earlier time, or a shorter interval")
+			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, leastPast).About("from", market.Stamp(s.time.Start), "an earlier time, or a shorter interval")
 		}
 	}
 	if n < leastPast {
@@ -95,19 +95,17 @@ type dataJSON struct {
 func (p *past) json(i market.Interval) dataJSON {
 	shown := p.Bars.Slice(p.from, p.Bars.Len())
 	d := dataJSON{
-		Bars: shown.Len(), From: unixText(shown.T[0]), To: unixText(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
-		Holes: holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
+		Bars: shown.Len(), From: market.Stamp(shown.T[0]), To: market.Stamp(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
+		Holes: charting.Holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
 	}
 	if p.Cut != 0 {
-		d.CutBar = unixText(p.Cut)
+		d.CutBar = market.Stamp(p.Cut)
 	}
 	if p.BuiltFrom.Valid() {
 		d.BuiltFrom = p.BuiltFrom.String()
 	}
 	return d
 }
-
-func unixText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // figure is a number with at most six digits; one that cannot be computed is null.
 type figure float64

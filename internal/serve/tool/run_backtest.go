@@ -16,9 +16,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
-	"candela/internal/research/report"
-	"candela/internal/research/rules"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/charting"
+	"candela/internal/work/research/report"
+	"candela/internal/work/research/rules"
 	"candela/lib/backtest"
 	"candela/lib/backtest/performance"
 	"candela/lib/backtest/simulate"
@@ -159,13 +160,13 @@ func (c *charts) backtest(ctx context.Context, caller principal.Caller, r *backt
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	r.scripts = c.script(ctx, caller, len(program.Scripts()) > 0)
+	r.scripts = c.Turns.Run(ctx, caller, len(program.Scripts()) > 0)
 	program.Run = r.scripts
-	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, program.Depth())
+	p, err := r.span.read(ctx, c.Bars, r.symbol, r.interval, program.Depth())
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	if program.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, false); err != nil {
+	if program.Magnifier, err = r.magnifyArgs.read(ctx, c.Bars, r.symbol, r.interval, &p, false); err != nil {
 		return mcp.Result{}, err
 	}
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
@@ -213,21 +214,21 @@ func (c *charts) backtestScript(ctx context.Context, caller principal.Caller, r 
 	case program.Kind != check.Strategy:
 		return mcp.Result{}, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
 	}
-	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, 0)
+	p, err := r.span.read(ctx, c.Bars, r.symbol, r.interval, 0)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
-	r.scripts = c.script(ctx, caller, true)
+	r.scripts = c.Turns.Run(ctx, caller, true)
 	script := &backtest.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
 		Interval: r.interval, Calendar: p.Calendar, Limits: scriptLimits(),
 		Symbol: pine.SymbolOf(p.Facts), Budget: r.scripts,
 	}}
-	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, script.Paper == nil && script.WantsShorter()); err != nil {
+	if script.Magnifier, err = r.magnifyArgs.read(ctx, c.Bars, r.symbol, r.interval, &p, script.Paper == nil && script.WantsShorter()); err != nil {
 		return mcp.Result{}, err
 	}
-	own := requestedFrom{&p.BarSet, r.symbol, r.interval, 0}
-	script.Env.Outside = own.outside(ctx, c.source, eval.Frames(program.Program, script.Env))
+	own := charting.Requester{BarSet: &p.BarSet, Asked: r.symbol, Interval: r.interval}
+	script.Env.Outside = own.Outside(ctx, c.Bars, eval.Frames(program.Program, script.Env))
 	r.raw = append(r.raw, r.script...)
 	if r.grid != nil {
 		return c.sweepScript(ctx, caller, r, script, &p)
@@ -250,7 +251,7 @@ func scriptLimits() eval.Limits {
 
 func (c *charts) answerBacktest(ctx context.Context, caller principal.Caller, r *backtestArgs, program backtest.Program, p *past, depth int) (mcp.Result, error) {
 	var found *backtestRun
-	err := c.study(ctx, caller, r.scripts, func(ctx context.Context) (err error) {
+	err := c.Turns.Study(ctx, caller, r.scripts, func(ctx context.Context) (err error) {
 		found, err = r.run(ctx, program, p, depth)
 		return err
 	})
@@ -385,7 +386,7 @@ func (r *backtestArgs) json(run *backtestRun, p *past) backtestJSON {
 	out.Honesty.Trials, out.Data.Magnified = r.trials, r.magnified
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {
 		out.LastTrades = append(out.LastTrades, tradeJSON{
-			t.Side.String(), unixText(t.EntryTime / 1000), figure(t.EntryPrice), unixText(t.ExitTime / 1000), figure(t.ExitPrice),
+			t.Side.String(), market.Stamp(t.EntryTime / 1000), figure(t.EntryPrice), market.Stamp(t.ExitTime / 1000), figure(t.ExitPrice),
 			figure(t.Quantity), figure(t.Profit), why(&t),
 		})
 	}

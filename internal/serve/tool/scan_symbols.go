@@ -14,10 +14,10 @@ import (
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/research/replay"
-	"candela/internal/research/report"
-	"candela/internal/research/scan"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/research/replay"
+	"candela/internal/work/research/report"
+	"candela/internal/work/research/scan"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/pine/eval"
@@ -220,10 +220,10 @@ func (c *charts) scan(ctx context.Context, caller principal.Caller, r *scanArgs)
 	var found scanned
 	scripts := len(r.Scripts()) > 0
 	report := startProgress(ctx, len(r.symbols))
-	marketdata.ReadEach(limited, requests, scanInFlight, c.source.Bars, func(i int, set *marketdata.BarSet, err error) {
+	marketdata.ReadEach(limited, requests, scanInFlight, c.Bars.Bars, func(i int, set *marketdata.BarSet, err error) {
 		if err == nil {
-			run := c.script(limited, caller, scripts)
-			err = c.study(limited, caller, run, func(context.Context) error { return found.judge(&r.Question, r.symbols[i], set, run) })
+			run := c.Turns.Run(limited, caller, scripts)
+			err = c.Turns.Study(limited, caller, run, func(context.Context) error { return found.judge(&r.Question, r.symbols[i], set, run) })
 		}
 		if err != nil {
 			found.failed = append(found.failed, failureOf(r.symbols[i], err))
@@ -339,12 +339,12 @@ func (r *scanArgs) json(found *scanned) scanJSON {
 		out.RankedBy = r.Columns[k].Name + " " + r.order
 	}
 	for _, row := range found.rows[:min(len(found.rows), r.limit)] {
-		shown := scanRowJSON{Symbol: row.Symbol, Time: unixText(row.Time), Close: figure(row.Close), Short: row.Short}
+		shown := scanRowJSON{Symbol: row.Symbol, Time: market.Stamp(row.Time), Close: figure(row.Close), Short: row.Short}
 		if r.Condition != nil && r.Within > 1 {
 			shown.Ago = new(row.Ago)
 		}
 		if row.Anchored != 0 {
-			shown.Anchor = unixText(row.Anchored)
+			shown.Anchor = market.Stamp(row.Anchored)
 		}
 		for i, v := range row.Values {
 			if shown.Values == nil {
@@ -360,7 +360,7 @@ func (r *scanArgs) json(found *scanned) scanJSON {
 		out.Next = "max_seconds was over; call again: bars that were read are kept, so the next scan gets further"
 	}
 	if found.asOf > 0 {
-		out.AsOf = unixText(found.asOf)
+		out.AsOf = market.Stamp(found.asOf)
 	}
 	return out
 }
@@ -388,7 +388,7 @@ func (r *scanArgs) tables(found *scanned) []report.Table {
 	return []report.Table{
 		{Name: "rows", Columns: columns, Len: len(found.rows), Row: func(i int) []any {
 			row := &found.rows[i]
-			line := append(make([]any, 0, len(columns)), row.Symbol, unixText(row.Time), row.Close, row.Ago, row.Short)
+			line := append(make([]any, 0, len(columns)), row.Symbol, market.Stamp(row.Time), row.Close, row.Ago, row.Short)
 			for _, v := range row.Values {
 				line = append(line, v)
 			}

@@ -14,6 +14,8 @@ import (
 	"candela/internal/data/marketdata"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -69,9 +71,9 @@ func (w waves) Bars(ctx context.Context, want marketdata.Request) (marketdata.Ba
 	return set, nil
 }
 
-func scanning(t *testing.T, source tool.BarSource) *tool.Registry {
+func scanning(t *testing.T, source charting.BarSource) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: source, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(source, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 )
 
@@ -31,9 +32,9 @@ func withScope(s principal.Scope) principal.Caller {
 }
 
 // over returns the tools over an account, with pictures that are only checked.
-func over(t *testing.T, account *tooltest.Account, renderer tool.Renderer) *tool.Registry {
+func over(t *testing.T, account *tooltest.Account, renderer charting.Renderer) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: renderer, Trading: account.Parts(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, renderer, account.Parts()), Trading: account.Parts(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

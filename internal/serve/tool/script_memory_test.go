@@ -14,6 +14,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/store/scripts"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 	"candela/lib/pine"
 	"candela/lib/ta"
@@ -53,7 +54,7 @@ func scriptCalls() map[string][2]string {
 }
 
 // scripted returns tools over waves with the script holding, whose scripts share a pool.
-func scripted(t *testing.T, pool *budget.Pool, bars tool.BarSource) *tool.Registry {
+func scripted(t *testing.T, pool *budget.Pool, bars charting.BarSource) *tool.Registry {
 	t.Helper()
 	shelf := scripts.Open(t.TempDir(), scripts.Unshared, pine.Compile)
 	for name, source := range map[string]string{"holding": holding, "endless": strings.ReplaceAll(endlessIndicator, `\n`, "\n")} {
@@ -61,9 +62,10 @@ func scripted(t *testing.T, pool *budget.Pool, bars tool.BarSource) *tool.Regist
 			t.Fatal(err)
 		}
 	}
+	charts := charting.New(charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Turns: charting.NewTurns(charting.Sharing{ScriptMemory: pool})})
 	r, err := tool.New(tool.Config{
-		Bars: bars, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
-		Scripts: shelf, Library: ta.Library{Scripts: shelf}, ScriptMemory: pool,
+		Charting: charts, Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
+		Scripts: shelf, Library: ta.Library{Scripts: shelf},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,7 @@ func TestScriptMemory_BeyondTheNumberOfCallsTheyWait(t *testing.T) {
 	pool := budget.NewPool(64<<20, 64<<20)
 	r := scripted(t, pool, waves{})
 	c := scriptCalls()["a back-test"]
-	answers := make(chan string, 2*tool.ScriptStudies)
+	answers := make(chan string, 2*charting.ScriptStudies)
 	for range cap(answers) {
 		go func() { answers <- textOf(call(t, r, c[0], c[1])) }()
 	}

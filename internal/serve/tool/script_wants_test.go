@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/serve/tool"
+	"candela/internal/work/charting"
 	"candela/lib/market"
 	"candela/lib/pine"
 	"candela/lib/ta"
@@ -18,8 +18,8 @@ func charted(t *testing.T, v *venue, source string) (*market.Bars, *ta.Result) {
 		t.Fatal(err)
 	}
 	s := &ta.Selection{Def: d, Instance: d.New(ta.Values{})}
-	got, err := tool.Compute(t.Context(), v, tool.ChartRequest{
-		Symbol: market.Symbol{Name: "COIN"}, Interval: market.Hour1, Bars: 50, Indicators: []tool.NamedIndicator{{Name: "mine", Selection: s}},
+	got, err := charting.Compute(t.Context(), v, charting.Request{
+		Symbol: market.Symbol{Name: "COIN"}, Interval: market.Hour1, Bars: 50, Indicators: []charting.NamedIndicator{{Name: "mine", Selection: s}},
 	})
 	if err != nil {
 		t.Fatal(err)

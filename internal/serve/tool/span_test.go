@@ -57,7 +57,7 @@ func TestRunBacktest_IDHoldsTheVersion(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, version := range []string{"1.0.0", "1.0.1", "1.0.0"} {
-		r, err := tool.New(tool.Config{Bars: waves{}, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}, Version: version})
+		r, err := tool.New(tool.Config{Charting: tooltest.Charts(waves{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}, Version: version})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,14 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
-	"candela/internal/research/replay"
-	"candela/internal/research/report"
-	"candela/internal/research/rules"
-	"candela/internal/research/sweep"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/research/replay"
+	"candela/internal/work/research/report"
+	"candela/internal/work/research/rules"
+	"candela/internal/work/research/sweep"
 	"candela/lib/backtest"
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -175,12 +176,12 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	r.scripts = c.script(ctx, caller, scripts)
-	p, err := r.span.read(ctx, c.source, r.symbol, r.interval, depth)
+	r.scripts = c.Turns.Run(ctx, caller, scripts)
+	p, err := r.span.read(ctx, c.Bars, r.symbol, r.interval, depth)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	magnifier, err := r.magnifyArgs.read(ctx, c.source, r.symbol, r.interval, &p, false)
+	magnifier, err := r.magnifyArgs.read(ctx, c.Bars, r.symbol, r.interval, &p, false)
 	if err != nil {
 		return mcp.Result{}, err
 	}
@@ -203,7 +204,7 @@ func (c *charts) backtestSweep(ctx context.Context, caller principal.Caller, r *
 func (c *charts) answerSweep(ctx context.Context, caller principal.Caller, r *backtestArgs, p *past, depth int, program func(point []float64, fast bool) (backtest.Program, error)) (mcp.Result, error) {
 	q := &sweep.Question{Grid: r.grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
 	var found swept
-	err := c.study(ctx, caller, r.scripts, func(ctx context.Context) error {
+	err := c.Turns.Study(ctx, caller, r.scripts, func(ctx context.Context) error {
 		var err error
 		found, err = r.sweep(ctx, q)
 		return err
@@ -283,7 +284,7 @@ func (r *backtestArgs) sweepText(p *past, perYear float64) *sweepJSON {
 		Near: figure(s.choice.Near), NextStep: "result and honesty are of the chosen values over all bars; only out_of_sample and walk_forward were not seen by the choice",
 	}
 	if s.split < p.Bars.Len() {
-		out.OOS = &oosJSON{unixText(p.Bars.T[s.split]), figure(s.oos.Net), figure(s.oos.Sharpe * year), s.oos.Trades}
+		out.OOS = &oosJSON{market.Stamp(p.Bars.T[s.split]), figure(s.oos.Net), figure(s.oos.Sharpe * year), s.oos.Trades}
 	}
 	if s.folds != nil {
 		efficiency, joined := sweep.Efficiency(s.folds)
@@ -323,7 +324,7 @@ func (r *backtestArgs) sweepTables(p *past) []report.Table {
 		}},
 		{Name: "folds", Len: len(s.folds), Columns: slices.Concat([]string{"train_from", "test_from", "test_to"}, names, []string{"train_net_pct", "test_net_pct", "test_trades"}), Row: func(i int) []any {
 			f := &s.folds[i]
-			row := append([]any{unixText(p.Bars.T[f.TrainFrom]), unixText(p.Bars.T[f.TestFrom]), unixText(p.Bars.T[f.TestTo-1])}, values(f.Point)...)
+			row := append([]any{market.Stamp(p.Bars.T[f.TrainFrom]), market.Stamp(p.Bars.T[f.TestFrom]), market.Stamp(p.Bars.T[f.TestTo-1])}, values(f.Point)...)
 			return append(row, f.Train, f.Test, f.Trades)
 		}},
 	}

@@ -8,10 +8,10 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/research/firings"
-	"candela/internal/research/replay"
-	"candela/internal/research/report"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/research/firings"
+	"candela/internal/work/research/replay"
+	"candela/internal/work/research/report"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -65,13 +65,13 @@ func (c *charts) askAlert(ctx context.Context, caller principal.Caller, r *alert
 			return mcp.Result{}, err
 		}
 	}
-	p, err := r.read(ctx, c.source, want.Symbol, interval, depth)
+	p, err := r.read(ctx, c.Bars, want.Symbol, interval, depth)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	var answer firings.Answer
-	scripts := c.script(ctx, caller, len(want.Condition.Scripts()) > 0)
-	err = c.study(ctx, caller, scripts, func(ctx context.Context) error {
+	scripts := c.Turns.Run(ctx, caller, len(want.Condition.Scripts()) > 0)
+	err = c.Turns.Study(ctx, caller, scripts, func(ctx context.Context) error {
 		shown := startProgress(ctx, p.Bars.Len()-p.from)
 		q := firings.Question{Library: c.library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Run: scripts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(r.seed)} //nolint:gosec // G115: the argument is not negative
 		q.Step = func(done int) { shown.step(done, 0) }
@@ -127,7 +127,7 @@ func forwardTable(a *firings.Answer) report.Table {
 func firingTable(a *firings.Answer) report.Table {
 	return report.Table{
 		Name: "firings", Columns: []string{"time", "price"}, Len: len(a.Firings),
-		Row: func(i int) []any { return []any{unixText(a.Firings[i].Time), a.Firings[i].Price} },
+		Row: func(i int) []any { return []any{market.Stamp(a.Firings[i].Time), a.Firings[i].Price} },
 	}
 }
 
@@ -178,7 +178,7 @@ func alertTestJSON(r *alertTestArgs, i market.Interval, p *past, a *firings.Answ
 		Data: p.json(i), Seed: r.seed,
 	}
 	if a.Anchored != 0 {
-		out.Anchored = unixText(a.Anchored)
+		out.Anchored = market.Stamp(a.Anchored)
 	}
 	for k, f := range a.Firings {
 		at := time.Unix(f.Time, 0).UTC()

@@ -423,11 +423,12 @@ func (d *drawn) PNG(spec *chart.Spec) ([]byte, error) {
 func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 	t.Parallel()
 	painter := &drawn{}
-	cfg := tool.Config{Bars: tooltest.Bars{}, Renderer: painter, Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler)}
+	cfg := tool.Config{Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler)}
 	for _, trading := range []bool{true, false} {
 		if !trading {
 			cfg.Trading = nil
 		}
+		cfg.Charting = tooltest.Charts(tooltest.Bars{}, painter, cfg.Trading)
 		registry, err := tool.New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -455,7 +456,7 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 	t.Parallel()
 	painter, trading := &drawn{}, &tooltest.Trading{}
-	registry, err := tool.New(tool.Config{Bars: tooltest.Bars{}, Renderer: painter, Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, painter, trading.Parts()), Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

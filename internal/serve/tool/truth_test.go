@@ -15,6 +15,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/csv"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/scripts"
 	"candela/internal/testkit/longtest"
 	"candela/lib/chart"
@@ -78,7 +79,7 @@ func overFiles(t *testing.T, dir string) *tool.Registry {
 		}
 	}
 	r, err := tool.New(tool.Config{
-		Bars: data, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
+		Charting: tooltest.Charts(data, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
 		Scripts: shelf, Library: ta.Library{Scripts: shelf},
 	})
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"candela/internal/data/marketdata"
 	"candela/internal/data/provider"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -52,7 +54,7 @@ func (v *venue) Bars(_ context.Context, r marketdata.Request) (marketdata.BarSet
 func venueRegistry(t *testing.T) (*tool.Registry, *venue) {
 	t.Helper()
 	v := &venue{}
-	r, err := tool.New(tool.Config{Bars: v, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(v, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +70,8 @@ func TestWants_ALongerIntervalIsThatOfItsOwnChart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tool.Compute(t.Context(), &venue{}, tool.ChartRequest{
-			Symbol: market.Symbol{Name: "COIN"}, Interval: i, Bars: 300, Indicators: []tool.NamedIndicator{{Name: request.Name, Selection: s}},
+		got, err := charting.Compute(t.Context(), &venue{}, charting.Request{
+			Symbol: market.Symbol{Name: "COIN"}, Interval: i, Bars: 300, Indicators: []charting.NamedIndicator{{Name: request.Name, Selection: s}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +140,7 @@ func TestWants_ThroughTheTools(t *testing.T) {
 	if text := string(sample.Content[0].Text); !sample.IsError || !strings.Contains(text, "symbol") {
 		t.Errorf("%.300s", text)
 	}
-	if _, err := tool.Compute(t.Context(), v, tool.ChartRequest{Symbol: market.Symbol{Name: "NONE"}, Interval: market.Hour1, Bars: 5}); fault.Of(err) == nil {
+	if _, err := charting.Compute(t.Context(), v, charting.Request{Symbol: market.Symbol{Name: "NONE"}, Interval: market.Hour1, Bars: 5}); fault.Of(err) == nil {
 		t.Error(err)
 	}
 }

@@ -188,7 +188,7 @@ func TestCall_ThatTheClientGaveUpIsNoFailureInTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	registry, err := tool.New(tool.Config{
-		Bars: tooltest.Bars{}, Renderer: chart.NewRenderer(), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), new(tooltest.Trading).Parts()), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

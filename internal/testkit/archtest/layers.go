@@ -25,10 +25,10 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp serve/webchart", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/demo operate/doctor operate/install operate/migrate", "operate/control"}},
 		},
-		{{"research", "what would have been", []string{"research/firings research/report research/rules research/scan research/sweep", "research/replay"}}},
+		{{"work", "what can be asked for, typed", []string{"work/charting work/research/firings work/research/report work/research/rules work/research/scan work/research/sweep", "work/charting/payload work/research/replay"}}},
 		{{"store", "what survives a restart", []string{
 			"store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
@@ -38,10 +38,7 @@ func floors() [][]room {
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},
 			{"access", "who may do what", []string{"access/owner", "access/oauth", "access/cimd access/door access/metering access/plan access/upstream access/usage"}},
 		},
-		{
-			{"trading", "orders, limits, accounts", []string{"trading/accounts trading/policy", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}},
-			{"picture", "what is shown", []string{"picture/payload picture/webchart"}},
-		},
+		{{"trading", "orders, limits, accounts", []string{"trading/accounts trading/policy", "trading/desk", "trading/broker/*", "trading/broker trading/guard", "trading/order"}}},
 		{
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},

@@ -71,13 +71,13 @@ func TestCheckImports(t *testing.T) {
 		pkg  pkg
 		want string // a part of the only complaint; empty: none
 	}{
-		"a lower room is allowed":                      {pkg{ImportPath: in("picture/payload"), Imports: []string{lib("market"), in("data/provider")}}, ""},
+		"a lower room is allowed":                      {pkg{ImportPath: in("work/charting/payload"), Imports: []string{lib("market"), in("data/provider")}}, ""},
 		"the standard library is not checked":          {pkg{ImportPath: lib("market"), Imports: []string{"time"}}, ""},
 		"a higher room is refused":                     {pkg{ImportPath: lib("market"), Imports: []string{in("kit/id")}}, "arrows point down"},
 		"the command is above everything":              {pkg{ImportPath: in("app"), Imports: []string{modulePath + "/cmd/candela"}}, "arrows point down"},
 		"a higher row of the same room is refused":     {pkg{ImportPath: in("serve/mcp"), Imports: []string{in("serve/tool")}}, "arrows point down"},
-		"a room of the same floor is refused":          {pkg{ImportPath: in("picture/payload"), Imports: []string{in("trading/order")}}, "share a floor"},
-		"a peer is refused":                            {pkg{ImportPath: in("picture/webchart"), Imports: []string{in("picture/payload")}}, "peer picture/payload"},
+		"a room of the same floor is refused":          {pkg{ImportPath: in("alerting/alert"), Imports: []string{in("access/plan")}}, "share a floor"},
+		"a peer is refused":                            {pkg{ImportPath: in("work/research/scan"), Imports: []string{in("work/research/sweep")}}, "peer work/research/sweep"},
 		"one venue may not use another":                {pkg{ImportPath: in("data/provider/sample"), Imports: []string{in("data/provider/csv")}}, "peer data/provider/csv"},
 		"a new venue stands on the contract":           {pkg{ImportPath: in("data/provider/nowhere"), Imports: []string{in("data/provider")}}, ""},
 		"the contract does not know its venues":        {pkg{ImportPath: in("data/provider"), Imports: []string{in("data/provider/csv")}}, "arrows point down"},

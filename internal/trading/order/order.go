@@ -306,6 +306,19 @@ func (o Order) Handle() Handle {
 	return h
 }
 
+// TypeName names the type of the order. Venues have types that candela does not place: such an order is
+// named by whether it has a price.
+func (o Order) TypeName() string {
+	switch {
+	case o.Type != 0:
+		return o.Type.String()
+	case o.Price.IsPositive():
+		return Limit.String()
+	default:
+		return Market.String()
+	}
+}
+
 // Remaining returns the quantity that is not filled.
 func (o Order) Remaining() decimal.Decimal { return o.Quantity.Sub(o.Filled) }
 

@@ -63,7 +63,7 @@ func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Regist
 		tb.Fatal(err)
 	}
 	r, err := tool.New(tool.Config{
-		Bars: Bars{}, Renderer: chart.NewRenderer(), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
+		Charting: Charts(Bars{}, chart.NewRenderer(), trading), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
 		Scripts: shelf, Library: ta.Library{Scripts: shelf},
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/internal/work/charting"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -258,13 +259,23 @@ func (t *Trading) Parts() *tool.Trading {
 	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
 }
 
+// Charts returns the charts over bars, with the marks of trading when it is not nil.
+func Charts(bars charting.BarSource, renderer charting.Renderer, trading *tool.Trading) *charting.Charting {
+	cfg := charting.Config{Bars: bars, Renderer: renderer, Log: slog.New(slog.DiscardHandler)}
+	if trading != nil {
+		cfg.Alerts, cfg.Account = trading.Alerts, trading.Positions
+	}
+	return charting.New(cfg)
+}
+
 // Registry returns the tools, with trading when it is not nil.
 func Registry(tb testing.TB, trading *Trading) *tool.Registry {
 	tb.Helper()
-	cfg := tool.Config{Bars: Bars{}, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler)}
+	cfg := tool.Config{Log: slog.New(slog.DiscardHandler)}
 	if trading != nil {
 		cfg.Trading = trading.Parts()
 	}
+	cfg.Charting = Charts(Bars{}, chart.NewRenderer(), cfg.Trading)
 	r, err := tool.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
