@@ -14,18 +14,16 @@ const (
 // where a name has several forms that differ in more than omitted arguments, Form.
 type Builtin struct {
 	Name string // "ta.sma"
-	// Form distinguishes overloads; empty for the first or only one.
-	Form     string
+	// form distinguishes overloads; empty for the first or only one.
+	form     string
 	Params   []Param
 	Variadic bool // the last parameter takes any number of values: Call.Rest
-	Support  Support
-	Reason   string
-	// MinVersion and MaxVersion bound the versions that have it; 0 is no bound.
-	MinVersion, MaxVersion int
-	// Global says that it may be called in the global scope only.
-	Global bool
-	// Pure says that equal constant arguments give an equal result, so a call may be folded.
-	Pure bool
+	support  Support
+	reason   string
+	// minVersion and maxVersion bound the versions that have it; 0 is no bound.
+	minVersion, maxVersion int
+	// global says that it may be called in the global scope only.
+	global bool
 
 	result  *rule
 	resultQ Qualifier // of the result, if fixed
@@ -36,9 +34,9 @@ type Builtin struct {
 // Param is a parameter of a built-in.
 type Param struct {
 	Name     string
-	Qual     Qualifier // the weakest that is taken
-	Optional bool
-	Default  string // as written in Pine; empty if none
+	qual     Qualifier // the weakest that is taken
+	optional bool
+	other    string // as written in Pine; empty if none
 
 	rule  *rule
 	only5 bool // known in version 5 only

@@ -259,13 +259,13 @@ func (c *checker) noMethod(name *syntax.Ident, t *Type) {
 
 // callBuiltin chooses the overload and checks a call of a built-in.
 func (c *checker) callBuiltin(x *syntax.Call, name string, sigs []*Builtin, args []argument) Expr {
-	if sigs[0].Support == Refused {
-		c.failf(x.Fun.Where(), codeUnsupported, "Remove the call, or use prices and volumes that candela has.", "%s is not available: %s.", name, sigs[0].Reason)
+	if sigs[0].support == Refused {
+		c.failf(x.Fun.Where(), codeUnsupported, "Remove the call, or use prices and volumes that candela has.", "%s is not available: %s.", name, sigs[0].reason)
 	}
 	types := c.typeArgs(x)
 	var worst *refusal
 	for _, s := range sigs {
-		if s.MinVersion > c.version {
+		if s.minVersion > c.version {
 			continue
 		}
 		m, r := c.match(x.Span, s, args, types)
@@ -283,14 +283,14 @@ func (c *checker) callBuiltin(x *syntax.Call, name string, sigs []*Builtin, args
 // built makes the call of a chosen signature.
 func (c *checker) built(x *syntax.Call, m *matched, sigs []*Builtin, types []*Type) Expr {
 	sig := m.sig
-	if sig.Global && (c.fn != c.global || c.fn.depth > 0) {
+	if sig.global && (c.fn != c.global || c.fn.depth > 0) {
 		c.failf(x.Span, codeScope, "Move it to the left edge; show or hide it by its value: "+sig.Name+"(condition ? value : na).", "%s stands only in the global scope.", sig.Name)
 	}
 	if sig.prepend != "" {
 		m.args = append([]Expr{c.named(x.Span, sig.prepend)}, m.args...)
 		sig = sigs[0]
 	}
-	call := &Call{Typed: Typed{x.Span, sig.result.of(m.vars), sig.resultQ}, Builtin: sig, Args: m.args, Rest: m.rest, Elems: types, Output: -1, InLoop: c.loops > 0}
+	call := &Call{Typed: Typed{x.Span, sig.result.of(m.vars), sig.resultQ}, Builtin: sig, Args: m.args, Rest: m.rest, Elems: types, Output: -1}
 	if !sig.fixed {
 		call.Q = max(joinQual(m.args...), joinQual(m.rest...))
 	}

@@ -389,7 +389,7 @@ func (c *checker) index(x *syntax.Index) Expr {
 	if c.version >= 6 {
 		c.indexV6(x, on)
 	}
-	h := &History{Typed: Typed{x.Span, t, SeriesQ}, X: on, Offset: k, Site: c.site(), Max: -1}
+	h := &History{Typed: Typed{x.Span, t, SeriesQ}, X: on, Offset: k, site: c.site(), Max: -1}
 	if lit, ok := k.(*Const); ok && !lit.NA {
 		h.Max = int(min(lit.Num, 1e6))
 		if lit.Num < 0 {

@@ -73,8 +73,8 @@ func TestCheck_RequestsKnowWhatTheyNeed(t *testing.T) {
 		t.Errorf("request: %+v", r)
 	}
 	var names []string
-	for _, v := range r.Needs {
-		names = append(names, v.Name)
+	for _, v := range r.needs {
+		names = append(names, v.name)
 	}
 	if strings.Join(names, " ") != "a e" {
 		t.Errorf("needs %v", names)

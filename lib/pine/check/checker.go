@@ -64,7 +64,7 @@ func Check(source string, options Options) (*Program, []Diagnostic) {
 
 func newChecker(version int, options Options) *checker {
 	c := &checker{options: options, version: version, global: &frame{}, modules: map[string]*module{}, inputOf: map[*Var]*Input{}, plotVars: map[*Var]int{}}
-	c.prog = &Program{Version: version, Precision: -1, MaxLines: 50, MaxLabels: 50, MaxBoxes: 50, MaxPolylines: 50, Body: &Block{}}
+	c.prog = &Program{Version: version, MaxLines: 50, MaxLabels: 50, MaxBoxes: 50, MaxPolylines: 50, Body: &Block{}}
 	c.fn = c.global
 	return c
 }
@@ -103,7 +103,7 @@ func (c *checker) script(file *syntax.File, whole bool) {
 		c.exports()
 	}
 	c.prog.Body.Stmts = append(c.prelude, c.prog.Body.Stmts...)
-	c.prog.Vars, c.prog.Sites = c.global.vars, c.global.sites
+	c.prog.Vars = c.global.vars
 	c.finish()
 }
 
@@ -202,7 +202,7 @@ func (c *checker) fields(u *userType) {
 		if u.object.field(f.Name.Name) >= 0 {
 			c.fail(f.Name.Span, codeName, "The field \""+f.Name.Name+"\" is declared twice.", "Give one of them another name.")
 		}
-		u.object.Fields = append(u.object.Fields, FieldType{Name: f.Name.Name, Type: c.typeExpr(f.Type), Varip: f.Varip})
+		u.object.Fields = append(u.object.Fields, FieldType{Name: f.Name.Name, Type: c.typeExpr(f.Type), varip: f.Varip})
 	}
 }
 
@@ -232,7 +232,7 @@ type symbol struct {
 func (c *checker) lookup(name string) (*symbol, bool) {
 	for s := c.scope; s != nil; s = s.parent {
 		if sym, ok := s.names[name]; ok {
-			if s == c.mod.globals && len(c.busy) > 0 && sym.v != nil && !before(sym.v.At.From, c.busy[len(c.busy)-1].decl.From) && c.mod.name == "" {
+			if s == c.mod.globals && len(c.busy) > 0 && sym.v != nil && !before(sym.v.at.From, c.busy[len(c.busy)-1].decl.From) && c.mod.name == "" {
 				return nil, false
 			}
 			return sym, true
@@ -253,7 +253,7 @@ func (c *checker) declare(id *syntax.Ident, t *Type, q Qualifier, mode syntax.Mo
 	if sym, ok := c.scope.names[id.Name]; ok && id.Name != "_" && sym.v != nil {
 		c.failf(id.Span, codeName, "Assign it with :=, or give the new one another name.", "\"%s\" is already declared in this scope.", id.Name)
 	}
-	v := &Var{Name: id.Name, At: id.Span, Type: t, Qual: q, Mode: mode, Owner: c.fn.fn, Place: len(c.fn.vars), Local: c.fn.depth > 0}
+	v := &Var{name: id.Name, at: id.Span, Type: t, Qual: q, Mode: mode, Owner: c.fn.fn, Place: len(c.fn.vars)}
 	if c.mod.assigned[id] {
 		v.Assigned, v.Qual = true, SeriesQ
 	}

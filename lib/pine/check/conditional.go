@@ -12,7 +12,7 @@ func (c *checker) conditional() {
 	}}
 	w.block(c.prog.Body, false)
 	for _, f := range c.prog.Funcs {
-		if f.Name == "" || !strings.Contains(f.Name, ".") { // not those of a library
+		if f.name == "" || !strings.Contains(f.name, ".") { // not those of a library
 			w.block(f.Body, false)
 		}
 	}

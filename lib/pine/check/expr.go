@@ -50,7 +50,7 @@ type VarRef struct {
 type BuiltinVar struct {
 	Typed
 	Name string
-	Site int // a place for state, as Call.Site
+	site int // a place for state, as Call.Site
 }
 
 // InputRef reads an input.
@@ -129,7 +129,7 @@ type Cast struct {
 type History struct {
 	Typed
 	X, Offset Expr
-	Site      int
+	site      int
 	// Max is the offset if it is constant, -1 otherwise.
 	Max int
 }
@@ -150,8 +150,6 @@ type Call struct {
 	// Output is the index in Program.Plots, Conditions or Requests for calls listed there,
 	// -1 otherwise.
 	Output int
-	// InLoop says that the call stands in a loop, so that it can run several times a bar.
-	InLoop bool
 }
 
 // Arg returns the argument of a parameter of a built-in by name, nil if it was left out.

@@ -31,7 +31,7 @@ func countCalls(calls []*Func, memo map[*Func]int) int {
 	for _, f := range calls {
 		k, ok := memo[f]
 		if !ok {
-			k = f.Sites + countCalls(f.calls, memo)
+			k = f.sites + countCalls(f.calls, memo)
 			memo[f] = k
 		}
 		if n += k; n > 10*maxInstances {
@@ -46,16 +46,16 @@ func (c *checker) slice() {
 	for _, r := range c.prog.Requests {
 		d := c.dependencies(r.Expr)
 		r.Slice = d.slice(c.prog.Body)
-		WalkStmts(r.Stmts, nil, func(v *Var) { d.need[v] = true })
+		walkStmts(r.Stmts, nil, func(v *Var) { d.need[v] = true })
 		for _, v := range c.global.vars {
 			if d.need[v] {
-				r.Needs = append(r.Needs, v)
+				r.needs = append(r.needs, v)
 			}
 		}
 		for _, f := range c.prog.Funcs {
 			for _, v := range f.Vars {
 				if d.need[v] {
-					r.Needs = append(r.Needs, v)
+					r.needs = append(r.needs, v)
 				}
 			}
 		}
@@ -121,7 +121,7 @@ func (d *dependencies) add(v *Var) {
 		}
 		if !d.stmts[v.Owner][i] {
 			d.stmts[v.Owner][i] = true
-			WalkStmts(body.Stmts[i:i+1], d.visit, nil)
+			walkStmts(body.Stmts[i:i+1], d.visit, nil)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (d *dependencies) settersOf(f *Func) map[*Var][]int {
 	}
 	all := map[*Var][]int{}
 	for i, s := range d.body(f).Stmts {
-		WalkStmts([]Stmt{s}, nil, func(v *Var) {
+		walkStmts([]Stmt{s}, nil, func(v *Var) {
 			if v.Owner == f {
 				all[v] = append(all[v], i)
 			}

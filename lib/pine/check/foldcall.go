@@ -28,7 +28,7 @@ func (c *checker) foldCall(call *Call) Expr {
 		out.Num = withAlpha(args[0].Num, args[1].Num)
 	case name == "color.rgb" && len(args) == 4:
 		out.Num = withAlpha(byteOf(args[0].Num)*(1<<24)+byteOf(args[1].Num)*(1<<16)+byteOf(args[2].Num)*(1<<8), args[3].Num)
-	case name == "timestamp" && call.Builtin.Form == "text":
+	case name == "timestamp" && call.Builtin.form == "text":
 		ms, ok := parseDate(args[0].Str)
 		if !ok {
 			c.fail(call.Where(), codeArgument, "timestamp does not know the date \""+args[0].Str+"\".", `Write it as "2024-01-31" or "31 Jan 2024 12:00 +0000".`)
@@ -66,7 +66,7 @@ func foldMath(b *Builtin, args []*Const) (float64, bool) {
 	case "math.floor":
 		return math.Floor(n), true
 	case "math.round":
-		if b.Form == "" {
+		if b.form == "" {
 			return math.Round(n), true
 		}
 	case "math.max", "math.min":

@@ -138,7 +138,7 @@ func (c *checker) exported(d *syntax.FuncDecl) {
 			q = InputQ // the strongest that a caller can give
 		}
 		t := c.typeExpr(p.Type)
-		values = append(values, &VarRef{Typed{p.Span, t, q}, &Var{Name: p.Name.Name, Type: t, Qual: q}})
+		values = append(values, &VarRef{Typed{p.Span, t, q}, &Var{name: p.Name.Name, Type: t, Qual: q}})
 	}
 	for _, f := range c.mod.funcs[d.Name.Name] {
 		if f.decl == d && len(f.instances) == 0 {

@@ -43,7 +43,7 @@ func (c *checker) match(at syntax.Span, sig *Builtin, args []argument, types []*
 		return nil, r
 	}
 	for i, p := range sig.Params {
-		if m.args[i] == nil && !p.Optional && (!sig.Variadic || i != len(sig.Params)-1) {
+		if m.args[i] == nil && !p.optional && (!sig.Variadic || i != len(sig.Params)-1) {
 			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", 0}
 		}
 	}
@@ -215,18 +215,18 @@ func (c *checker) wrongType(m *matched, p *Param, a Expr, i int, ok bool) *refus
 }
 
 func (c *checker) argQualifier(m *matched, p *Param, a Expr, i int) *refusal {
-	if a.Qual() <= p.Qual {
+	if a.Qual() <= p.qual {
 		return nil
 	}
 	fix := "Use a value that does not change from bar to bar."
-	switch p.Qual {
+	switch p.qual {
 	case ConstQ:
 		fix = "Write the value itself, not one that is computed."
 	case InputQ:
 		fix = "Use a literal or an input."
 	default: // simple, and series takes every value
 	}
-	return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s %s; %s is wanted.", p.Name, m.sig.Name, a.Qual(), a.Type(), p.Qual), fix, i + 1}
+	return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s %s; %s is wanted.", p.Name, m.sig.Name, a.Qual(), a.Type(), p.qual), fix, i + 1}
 }
 
 // settle casts the arguments and fills in defaults.
@@ -235,7 +235,7 @@ func (c *checker) settle(m *matched) {
 		p := &m.sig.Params[i]
 		if a != nil {
 			m.args[i] = c.settled(p.rule, a, m.vars)
-		} else if p.Default != "" {
+		} else if p.other != "" {
 			m.args[i] = c.fallback(p)
 		}
 	}
@@ -259,7 +259,7 @@ func (c *checker) settled(r *rule, a Expr, vars bindings) Expr {
 // fallback returns the default of a parameter.
 func (c *checker) fallback(p *Param) Expr {
 	t := p.rule.of(bindings{})
-	d := p.Default
+	d := p.other
 	switch {
 	case d == "true" || d == "false":
 		k := &Const{Typed: Typed{T: t}}

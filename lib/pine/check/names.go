@@ -21,7 +21,7 @@ func Names() []Name {
 	r := builtins()
 	out := make([]Name, 0, len(r.functions)+len(r.variables)+len(r.constants))
 	for name, sigs := range r.functions {
-		n := Name{Name: name, Kind: "function", Support: sigs[0].Support, Reason: sigs[0].Reason}
+		n := Name{Name: name, Kind: "function", Support: sigs[0].support, Reason: sigs[0].reason}
 		for _, s := range sigs {
 			n.Forms = append(n.Forms, s.String())
 		}
@@ -43,7 +43,7 @@ func (b *Builtin) String() string {
 	parts := make([]string, len(b.Params))
 	for i, p := range b.Params {
 		parts[i] = p.Name
-		if p.Optional {
+		if p.optional {
 			parts[i] += "?"
 		}
 		if b.Variadic && i == len(b.Params)-1 {

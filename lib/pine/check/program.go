@@ -49,10 +49,7 @@ type Program struct {
 	Title        string
 	ShortTitle   string
 	Overlay      bool
-	Format       string // inherit, price, volume, percent; empty if not given
-	Precision    int    // -1 if not given
-	Timeframe    string // of the declaration; empty means the chart's
-	MaxLines     int    // max_lines_count, 50 if not given, at most 500
+	MaxLines     int // max_lines_count, 50 if not given, at most 500
 	MaxLabels    int
 	MaxBoxes     int
 	MaxPolylines int
@@ -67,9 +64,6 @@ type Program struct {
 	// are not in a function; Var.Place is the index here.
 	Body *Block
 	Vars []*Var
-	// Sites is the number of calls and histories with a place in the global scope (see
-	// Call.Site): places are 0 to Sites-1.
-	Sites int
 
 	Funcs []*Func // those that are called, callees before callers
 
@@ -93,15 +87,15 @@ const (
 
 // Func is a user function or method for one combination of types of its arguments.
 type Func struct {
-	Name   string // with the alias of its library: "lib.f"
-	At     syntax.Span
+	name   string // with the alias of its library: "lib.f"
+	at     syntax.Span
 	Params []*Var // also in Vars
 	Vars   []*Var // all variables of the body, Var.Place is the index here
 	Body   *Block
 	Result *Type // Tuple for several values, Void if it gives none
-	Sites  int   // as Program.Sites
-	// Single says that exactly one Call names this Func.
-	Single bool
+	sites  int   // calls and histories with a place (see Call.Site)
+	// single says that exactly one Call names this Func.
+	single bool
 
 	calls  []*Func   // what it calls, once for each call
 	qual   Qualifier // of the result
@@ -110,20 +104,13 @@ type Func struct {
 
 // Var is a variable or a parameter.
 type Var struct {
-	Name  string
-	At    syntax.Span
+	name  string
+	at    syntax.Span
 	Type  *Type
 	Qual  Qualifier
 	Mode  syntax.Mode // Each, Var, Varip
 	Owner *Func       // nil: the global scope
 	Place int         // index in Owner.Vars or Program.Vars
-	Param bool
-	// Loop says that the variable is a loop's counter, index or element.
-	Loop bool
-	// Local says that it is declared in a block below its owner's body, so its history is
-	// committed only on bars on which that block ran. A variable of a function's own body is
-	// committed on bars on which the function ran.
-	Local bool
 	// Assigned says that := changes it somewhere.
 	Assigned bool
 	// History is the longest constant offset that is read of it, 0 if none is read.
@@ -138,7 +125,7 @@ type Var struct {
 // Input is a call of input or input.*; the call is replaced by an InputRef.
 type Input struct {
 	Index   int
-	At      syntax.Span
+	at      syntax.Span
 	Name    string // variable it is assigned to; input_N if there is none
 	Kind    string // int, float, bool, string, source, timeframe, symbol, color, session, time, price, text_area, enum
 	Type    *Type
@@ -148,11 +135,8 @@ type Input struct {
 	// close, hl2 and so on.
 	DefaultSource string
 	Min, Max      *float64 // nil if not given
-	Step          *float64
-	Options       []Const // nil if not given; for an enum its members in order
+	Options       []Const  // nil if not given; for an enum its members in order
 	Tooltip       string
-	Group, Inline string
-	Confirm       bool
 	// Length says that the value reaches a length of a built-in or a history offset.
 	Length bool
 }
@@ -172,13 +156,13 @@ type Plot struct {
 type Condition struct {
 	Index          int
 	Title, Message string
-	Call           *Call
+	call           *Call
 }
 
 // Request is a request.security or request.security_lower_tf. Call.Output is Index. The
 // argument "expression" is evaluated in the other context, not in the place of the call.
 type Request struct {
-	Index int
+	index int
 	Call  *Call
 	Lower bool // security_lower_tf: the result is an array
 	// Symbol and Timeframe are the constant values if they are known when compiling, with
@@ -187,11 +171,11 @@ type Request struct {
 	Symbol, Timeframe           string
 	SymbolKnown, TimeframeKnown bool
 	Gaps, Lookahead             bool
-	// Expr is the requested expression (also Call.Args[2]). Needs are the variables that it
+	// Expr is the requested expression (also Call.Args[2]). needs are the variables that it
 	// depends on, directly or by what sets them, in the order of their declarations; the
 	// slice has the statements that set them.
 	Expr  Expr
-	Needs []*Var
+	needs []*Var
 	Slice
 	// Context sets what a symbol or timeframe depends on that may change from bar to bar.
 	Context Slice

@@ -79,24 +79,24 @@ func parseSignature(line string) *Builtin {
 
 func (b *Builtin) flags(flags string) {
 	if reason, ok := strings.CutPrefix(flags, "refused "); ok {
-		b.Support, b.Reason = Refused, reason
+		b.support, b.reason = Refused, reason
 		return
 	}
 	for f := range strings.FieldsSeq(flags) {
 		key, value, _ := strings.Cut(f, "=")
 		switch key {
 		case "global":
-			b.Global = true
+			b.global = true
 		case "none":
-			b.Support = NoEffect
+			b.support = NoEffect
 		case "form":
-			b.Form = value
+			b.form = value
 		case "prepend":
 			b.prepend = value
 		case "v5":
-			b.MaxVersion = 5
+			b.maxVersion = 5
 		case "v6":
-			b.MinVersion = 6
+			b.minVersion = 6
 		}
 	}
 }
@@ -127,16 +127,16 @@ func splitTop(s string) []string {
 
 func parseParam(s string) Param {
 	decl, def, hasDefault := strings.Cut(s, " = ")
-	p := Param{Qual: SeriesQ, Optional: hasDefault, Default: def}
+	p := Param{qual: SeriesQ, optional: hasDefault, other: def}
 	if rest, ok := strings.CutPrefix(decl, "v5 "); ok {
 		p.only5, decl = true, rest
 	}
-	p.Qual, decl = cutQualifier(decl)
+	p.qual, decl = cutQualifier(decl)
 	i := strings.LastIndexByte(decl, ' ')
 	typ := strings.TrimSpace(decl[:i])
 	p.Name = decl[i+1:]
 	if t, ok := strings.CutSuffix(typ, "?"); ok {
-		p.Optional, typ = true, t
+		p.optional, typ = true, t
 	}
 	p.rule = parseRule(typ)
 	return p

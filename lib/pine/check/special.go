@@ -65,12 +65,8 @@ func (c *checker) declaration(x *syntax.Call, call *Call) {
 	p.Declaration = call
 	p.Kind = map[string]ScriptKind{"indicator": Indicator, "strategy": Strategy, "library": Library}[call.Builtin.Name]
 	p.Title, p.ShortTitle = textOf(call.Arg("title")), textOf(call.Arg("shorttitle"))
-	p.Format, p.Timeframe = textOf(call.Arg("format")), textOf(call.Arg("timeframe"))
 	if n, ok := numberOf(call.Arg("overlay")); ok {
 		p.Overlay = n != 0
-	}
-	if n, ok := numberOf(call.Arg("precision")); ok {
-		p.Precision = int(n)
 	}
 	for name, to := range map[string]*int{"max_lines_count": &p.MaxLines, "max_labels_count": &p.MaxLabels, "max_boxes_count": &p.MaxBoxes, "max_polylines_count": &p.MaxPolylines} {
 		if n, ok := numberOf(call.Arg(name)); ok {
@@ -159,8 +155,8 @@ const maxRequests = 64
 
 // requested lists a request of another context.
 func (c *checker) requested(x *syntax.Call, call *Call) {
-	r := &Request{Index: len(c.prog.Requests), Call: call, Lower: call.Builtin.Name == "request.security_lower_tf", Expr: call.Args[2]}
-	call.Output = r.Index
+	r := &Request{index: len(c.prog.Requests), Call: call, Lower: call.Builtin.Name == "request.security_lower_tf", Expr: call.Args[2]}
+	call.Output = r.index
 	r.Symbol, r.SymbolKnown = contextText(call.Args[0], "syminfo.tickerid", "syminfo.ticker")
 	r.Timeframe, r.TimeframeKnown = contextText(call.Args[1], "timeframe.period", "timeframe.main_period")
 	r.Gaps = textOf(call.Arg("gaps")) == "gaps_on"
@@ -215,7 +211,7 @@ func (c *checker) input(x *syntax.Call, call *Call) Expr {
 	if kind == "input" {
 		kind = inputKind(def)
 	}
-	in := &Input{Index: len(c.prog.Inputs), At: x.Span, Kind: kind, Type: def.Type(), Title: textOf(call.Arg("title")), Tooltip: textOf(call.Arg("tooltip")), Group: textOf(call.Arg("group")), Inline: textOf(call.Arg("inline"))}
+	in := &Input{Index: len(c.prog.Inputs), at: x.Span, Kind: kind, Type: def.Type(), Title: textOf(call.Arg("title")), Tooltip: textOf(call.Arg("tooltip"))}
 	if call.Builtin.result.typ != nil {
 		in.Type = call.Builtin.result.typ
 	}
@@ -283,13 +279,10 @@ func (c *checker) inputName() string {
 }
 
 func (c *checker) inputBounds(in *Input, call *Call) {
-	for name, to := range map[string]**float64{"minval": &in.Min, "maxval": &in.Max, "step": &in.Step} {
+	for name, to := range map[string]**float64{"minval": &in.Min, "maxval": &in.Max} {
 		if n, ok := numberOf(call.Arg(name)); ok {
 			*to = new(n)
 		}
-	}
-	if n, ok := numberOf(call.Arg("confirm")); ok {
-		in.Confirm = n != 0
 	}
 	if in.Kind == "enum" && in.Type.Kind == Enum {
 		for i, title := range in.Type.Enum.Titles {

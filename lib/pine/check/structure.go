@@ -82,7 +82,7 @@ func (c *checker) valueOf(list []Stmt) Expr {
 	default:
 		return nil
 	}
-	return &VarRef{Typed{v.At, v.Type, v.Qual}, v}
+	return &VarRef{Typed{v.at, v.Type, v.Qual}, v}
 }
 
 // drop makes the value of a block a statement.
@@ -248,9 +248,7 @@ func (c *checker) body(b *syntax.Block, u use) *Block {
 }
 
 func (c *checker) loopVar(id *syntax.Ident, t *Type) *Var {
-	v := c.declare(id, t, SeriesQ, syntax.Each)
-	v.Loop, v.Local = true, true
-	return v
+	return c.declare(id, t, SeriesQ, syntax.Each)
 }
 
 func (c *checker) forExpr(x *syntax.For, u use) Expr {

@@ -55,7 +55,7 @@ type ObjectType struct {
 type FieldType struct {
 	Name  string
 	Type  *Type
-	Varip bool
+	varip bool
 }
 
 // EnumType is an enum. There is one for each declaration.

@@ -175,7 +175,7 @@ func (c *checker) userCall(x *syntax.Call, f *function, values []Expr) Expr {
 	}
 	c.fn.calls = append(c.fn.calls, fn)
 	q := fn.qual
-	return &Call{Typed: Typed{x.Span, fn.Result, q}, Func: fn, Args: values, Site: c.site(), Output: -1, InLoop: c.loops > 0}
+	return &Call{Typed: Typed{x.Span, fn.Result, q}, Func: fn, Args: values, Site: c.site(), Output: -1}
 }
 
 // instanceKey names the types and qualifiers of arguments.
@@ -213,14 +213,14 @@ func (c *checker) instantiate(f *function, values []Expr) *Func {
 	if f.mod.name != "" {
 		name = f.mod.name + "." + name
 	}
-	fn := &Func{Name: name, At: f.decl.Span, Single: f.single}
+	fn := &Func{name: name, at: f.decl.Span, single: f.single}
 	mod, sc, frm, loops, naming := c.mod, c.scope, c.fn, c.loops, c.naming
 	c.mod, c.fn, c.loops, c.naming = f.mod, &frame{fn: fn}, 0, ""
 	c.scope = &scope{parent: f.mod.globals, names: map[string]*symbol{}}
 	c.busy = append(c.busy, f)
 	ok := guard(func() { c.functionBody(f, fn, values) })
 	fn.failed = !ok
-	fn.Vars, fn.Sites, fn.calls = c.fn.vars, c.fn.sites, c.fn.calls
+	fn.Vars, fn.sites, fn.calls = c.fn.vars, c.fn.sites, c.fn.calls
 	c.busy = c.busy[:len(c.busy)-1]
 	c.mod, c.scope, c.fn, c.loops, c.naming = mod, sc, frm, loops, naming
 	if ok {
@@ -232,7 +232,6 @@ func (c *checker) instantiate(f *function, values []Expr) *Func {
 func (c *checker) functionBody(f *function, fn *Func, values []Expr) {
 	for i, p := range f.decl.Params {
 		v := c.declare(p.Name, values[i].Type(), max(values[i].Qual(), InputQ), syntax.Each)
-		v.Param = true
 		if f.single {
 			v.Bound = values[i]
 			if k, ok := values[i].(*Const); ok && !v.Assigned {

@@ -1,20 +1,20 @@
 package check
 
-// WalkStmts visits every expression below statements, outer ones first, and calls set for
+// walkStmts visits every expression below statements, outer ones first, and calls set for
 // each variable that a statement declares or assigns. It goes into an expression only if
 // visit returns true; a nil visit goes into all, a nil set is not called.
-func WalkStmts(list []Stmt, visit func(Expr) bool, set func(*Var)) {
+func walkStmts(list []Stmt, visit func(Expr) bool, set func(*Var)) {
 	w := &walker{visit, set}
 	w.stmts(list)
 }
 
-// WalkBlock visits a block as WalkStmts does, with its value.
+// WalkBlock visits a block as walkStmts does, with its value.
 func WalkBlock(b *Block, visit func(Expr) bool, set func(*Var)) {
 	w := &walker{visit, set}
 	w.block(b)
 }
 
-// WalkExpr visits an expression as WalkStmts does. It does not go into called functions.
+// WalkExpr visits an expression as walkStmts does. It does not go into called functions.
 func WalkExpr(e Expr, visit func(Expr) bool, set func(*Var)) {
 	w := &walker{visit, set}
 	w.expr(e)

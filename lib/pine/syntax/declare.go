@@ -17,7 +17,7 @@ func (p *parser) tuple() Stmt {
 	}
 	p.expect("]")
 	if t := p.tok(); t.is(":=") {
-		p.fail(t.span, CodeSyntax, "A tuple can only be declared.", `Write "=", with new names, and assign the variables one by one.`)
+		p.fail(t.span, codeSyntax, "A tuple can only be declared.", `Write "=", with new names, and assign the variables one by one.`)
 	}
 	p.expect("=")
 	s.Value = p.value()
@@ -38,7 +38,7 @@ func (p *parser) declaration(export bool, from Pos) Stmt {
 	if d.Mode != Each {
 		p.at++
 		if p.tok().is("[") {
-			p.fail(p.tok().span, CodeSyntax, "A tuple cannot be declared with var.", "Declare each variable with var and assign it from the tuple.")
+			p.fail(p.tok().span, codeSyntax, "A tuple cannot be declared with var.", "Declare each variable with var and assign it from the tuple.")
 		}
 	}
 	if p.peek(0).kind != tokName || !p.peek(1).is("=") {
@@ -75,7 +75,7 @@ func isQualifier(w string) bool {
 
 // typeExpr reads a type, nil if none is here.
 func (p *parser) typeExpr() *TypeExpr {
-	if p.depth++; p.depth > MaxNesting {
+	if p.depth++; p.depth > maxNesting {
 		p.depth--
 		return nil
 	}
@@ -220,7 +220,7 @@ func (p *parser) enumDecl(export bool, from Pos) Stmt {
 // members reads the indented lines of a type or an enum.
 func (p *parser) members(one func()) {
 	if p.tok().kind != tokNewline || p.peek(1).kind != tokIndent {
-		p.fail(p.tok().span, CodeLayout, "An indented list must follow this line.", "Indent each member by 4 spaces.")
+		p.fail(p.tok().span, codeLayout, "An indented list must follow this line.", "Indent each member by 4 spaces.")
 	}
 	p.at += 2
 	for p.tok().kind != tokDedent && p.tok().kind != tokEOF {

@@ -156,7 +156,7 @@ func (p *parser) typeArgsAhead() bool {
 
 func (p *parser) call(from Pos, fun Expr, types []*TypeExpr) Expr {
 	if !callable(fun) {
-		p.fail(p.tok().span, CodeSyntax, "Only a name can be called.", "Put the value into a variable.")
+		p.fail(p.tok().span, codeSyntax, "Only a name can be called.", "Put the value into a variable.")
 	}
 	p.expect("(")
 	c := &Call{Fun: fun, Types: types}
@@ -186,7 +186,7 @@ func (p *parser) operand() Expr {
 		p.at++
 		v, err := strconv.ParseFloat(t.text, 64)
 		if err != nil {
-			p.fail(t.span, CodeSyntax, "The number is too large.", "Write a number below 1.8e308.")
+			p.fail(t.span, codeSyntax, "The number is too large.", "Write a number below 1.8e308.")
 		}
 		return &Number{t.span, t.text, v, !strings.ContainsAny(t.text, ".eE")}
 	case tokString:
@@ -221,7 +221,7 @@ func (p *parser) color(t token) Expr {
 	digits := t.text[1:]
 	v, err := strconv.ParseUint(digits, 16, 32)
 	if err != nil || len(digits) != 6 && len(digits) != 8 {
-		p.fail(t.span, CodeSyntax, "The colour "+t.text+" has no 6 or 8 hexadecimal digits.", "Write it as #rrggbb or #rrggbbaa.")
+		p.fail(t.span, codeSyntax, "The colour "+t.text+" has no 6 or 8 hexadecimal digits.", "Write it as #rrggbb or #rrggbbaa.")
 	}
 	if len(digits) == 6 {
 		v = v<<8 | 255

@@ -30,15 +30,15 @@ var versionComment = regexp.MustCompile(`^//\s*@version\s*=\s*(\d{1,3})\s*$`)
 
 func lex(src string) *lexer {
 	l := &lexer{src: strings.TrimPrefix(src, "\ufeff"), line: 1, column: 1, indents: []int{0}, version: 1, tokens: make([]token, 0, len(src)/4+16)}
-	for l.at < len(l.src) && len(l.tokens) < MaxTokens {
+	for l.at < len(l.src) && len(l.tokens) < maxTokens {
 		l.logicalStart()
 		l.restOfLine()
 	}
-	if len(l.tokens) >= MaxTokens {
+	if len(l.tokens) >= maxTokens {
 		l.fail(Span{l.pos(), l.pos()}, CodeSize, "The script has more than 200,000 tokens.", "Split it into several scripts.")
 	}
 	for _, b := range l.open {
-		l.fail(b.span, CodeSyntax, `"`+b.text+`" is never closed.`, `Add the closing "`+closing(b.text)+`".`)
+		l.fail(b.span, codeSyntax, `"`+b.text+`" is never closed.`, `Add the closing "`+closing(b.text)+`".`)
 	}
 	l.endLine()
 	for range len(l.indents) - 1 {
@@ -131,7 +131,7 @@ func (l *lexer) layout(width int) {
 		l.emit(tokDedent, "", here)
 	}
 	if width != l.indents[len(l.indents)-1] {
-		l.fail(here, CodeLayout, "The line is indented by "+strconv.Itoa(width)+" spaces, which fits no block.",
+		l.fail(here, codeLayout, "The line is indented by "+strconv.Itoa(width)+" spaces, which fits no block.",
 			"Indent a block by 4 spaces for each level, and a continued line by a number that is not a multiple of 4.")
 	}
 }
@@ -183,7 +183,7 @@ func (l *lexer) newline() {
 
 // restOfLine reads tokens up to and with the end of the line.
 func (l *lexer) restOfLine() {
-	for l.at < len(l.src) && len(l.tokens) < MaxTokens {
+	for l.at < len(l.src) && len(l.tokens) < maxTokens {
 		c := l.src[l.at]
 		switch {
 		case c == '\n' || c == '\r':
@@ -308,7 +308,7 @@ func (l *lexer) quoted(quote byte) {
 		b.WriteString(l.src[l.at : l.at+size])
 		l.advance(1)
 	}
-	l.fail(Span{from, l.pos()}, CodeSyntax, "The string is not closed on its line.", "Add the closing "+string(quote)+", and join strings with + to continue on the next line.")
+	l.fail(Span{from, l.pos()}, codeSyntax, "The string is not closed on its line.", "Add the closing "+string(quote)+", and join strings with + to continue on the next line.")
 	l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})
 }
 
@@ -345,7 +345,7 @@ func (l *lexer) operator() {
 	case ")", "]":
 		n := len(l.open)
 		if n == 0 || closing(l.open[n-1].text) != t.text {
-			l.fail(t.span, CodeSyntax, `"`+t.text+`" closes nothing.`, "Remove it, or add the opening one.")
+			l.fail(t.span, codeSyntax, `"`+t.text+`" closes nothing.`, "Remove it, or add the opening one.")
 			return
 		}
 		l.open = l.open[:n-1]
@@ -372,5 +372,5 @@ func (l *lexer) strange(s string) {
 	case '!':
 		fix = `Write "not".`
 	}
-	l.fail(Span{from, l.pos()}, CodeSyntax, "Unexpected character "+strconv.QuoteRune(r)+".", fix)
+	l.fail(Span{from, l.pos()}, codeSyntax, "Unexpected character "+strconv.QuoteRune(r)+".", fix)
 }

@@ -19,7 +19,7 @@ type bail struct{}
 // Parse reads a script. The tree is whole even after errors: what could not be read is a
 // BadStmt or a BadExpr. Errors are sorted by place, at most MaxErrors.
 func Parse(src string) (*File, []*Error) {
-	if len(src) > MaxBytes {
+	if len(src) > maxBytes {
 		e := &Error{Span: Span{Pos{1, 1}, Pos{1, 1}}, Code: CodeSize, Message: "The script has " + strconv.Itoa(len(src)) + " bytes; 262,144 are allowed.", Fix: "Split it into several scripts."}
 		return &File{Version: 1}, []*Error{e}
 	}
@@ -70,9 +70,9 @@ func (p *parser) unexpected(want string) {
 	fix := "Write " + want + " here."
 	if t.kind == tokIndent {
 		fix = "Indent a continued line by a number of spaces that is not a multiple of 4, and a block by 4 spaces."
-		p.fail(t.span, CodeLayout, "Unexpected "+t.describe()+"; expected "+want+".", fix)
+		p.fail(t.span, codeLayout, "Unexpected "+t.describe()+"; expected "+want+".", fix)
 	}
-	p.fail(t.span, CodeSyntax, "Unexpected "+t.describe()+"; expected "+want+".", fix)
+	p.fail(t.span, codeSyntax, "Unexpected "+t.describe()+"; expected "+want+".", fix)
 }
 
 func (p *parser) expect(op string) {
@@ -102,7 +102,7 @@ func reserved(w string) bool {
 
 // enter counts a level of nesting; leave ends it.
 func (p *parser) enter() {
-	if p.depth++; p.depth > MaxNesting {
+	if p.depth++; p.depth > maxNesting {
 		p.fail(p.tok().span, CodeSize, "The script is nested deeper than 64 levels here.", "Put inner parts into variables or functions.")
 	}
 }
@@ -147,7 +147,7 @@ func (p *parser) strayLayout() []Stmt {
 	}
 	if len(p.errs) == 0 || p.errs[len(p.errs)-1].From.Line < t.span.From.Line-1 {
 		p.errs = append(p.errs, &Error{
-			Span: t.span, Code: CodeLayout, Message: "The line is indented, but the line above opens no block.",
+			Span: t.span, Code: codeLayout, Message: "The line is indented, but the line above opens no block.",
 			Fix: "Remove the indentation; to continue a line, indent by a number of spaces that is not a multiple of 4.",
 		})
 	}
@@ -210,7 +210,7 @@ func (p *parser) block(inline bool) *Block {
 		return b
 	}
 	if p.peek(1).kind != tokIndent {
-		p.fail(p.tok().span, CodeLayout, "An indented block must follow this line.", "Indent the lines of the block by 4 spaces.")
+		p.fail(p.tok().span, codeLayout, "An indented block must follow this line.", "Indent the lines of the block by 4 spaces.")
 	}
 	p.at += 2
 	from = p.from()
@@ -262,7 +262,7 @@ func (p *parser) keyword(t token) Stmt {
 			return s
 		}
 	case "else":
-		p.fail(t.span, CodeLayout, `"else" belongs to no "if".`, `Indent it as its "if".`)
+		p.fail(t.span, codeLayout, `"else" belongs to no "if".`, `Indent it as its "if".`)
 	}
 	if t.kind == tokName && p.peek(1).is("(") && p.arrowAfter(1) {
 		return p.function(false, false, from)
@@ -360,7 +360,7 @@ func (p *parser) simple() Stmt {
 		}
 	case "=":
 		if t.kind == tokOp {
-			p.fail(t.span, CodeSyntax, `"=" declares a variable and cannot stand after this.`, `Write ":=" to assign, or "==" to compare.`)
+			p.fail(t.span, codeSyntax, `"=" declares a variable and cannot stand after this.`, `Write ":=" to assign, or "==" to compare.`)
 		}
 	}
 	return &ExprStmt{p.since(from), x}

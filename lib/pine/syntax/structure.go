@@ -38,7 +38,7 @@ func (p *parser) switchExpr() Expr {
 		s.X = p.expr()
 	}
 	if p.tok().kind != tokNewline || p.peek(1).kind != tokIndent {
-		p.fail(p.tok().span, CodeLayout, "The cases of the switch must follow, indented.", "Indent each case by 4 spaces.")
+		p.fail(p.tok().span, codeLayout, "The cases of the switch must follow, indented.", "Indent each case by 4 spaces.")
 	}
 	p.at += 2
 	p.enter()

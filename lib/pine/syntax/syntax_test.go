@@ -47,7 +47,7 @@ func TestParse_Layout(t *testing.T) {
 			for _, e := range errs {
 				t.Errorf("%d:%d %s", e.From.Line, e.From.Column, e.Message)
 			}
-			if got := Print(f); got != c.want {
+			if got := printed(f); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
@@ -140,7 +140,7 @@ func FuzzParse(f *testing.F) {
 		if len(errs) > 0 {
 			return
 		}
-		once := Print(file)
+		once := printed(file)
 		again, errs := Parse(once)
 		if len(errs) > 0 {
 			if errs[0].Code == "pine_size" {
@@ -148,7 +148,7 @@ func FuzzParse(f *testing.F) {
 			}
 			t.Fatalf("printed source has errors: %+v\n%s", errs[0], once)
 		}
-		if twice := Print(again); once != twice {
+		if twice := printed(again); once != twice {
 			t.Fatalf("printing is not stable:\n%s\n---\n%s", once, twice)
 		}
 	})

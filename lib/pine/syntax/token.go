@@ -57,9 +57,9 @@ func (e *Error) Error() string { return e.Message }
 
 // Limits of a script.
 const (
-	MaxBytes   = 256 << 10
-	MaxTokens  = 200_000
-	MaxNesting = 64
+	maxBytes   = 256 << 10
+	maxTokens  = 200_000
+	maxNesting = 64
 	MaxErrors  = 20
 	// maxChain bounds the operands of one operator chain, such as a + b + c.
 	maxChain = 1000
@@ -67,7 +67,7 @@ const (
 
 // The codes of errors.
 const (
-	CodeSyntax = "pine_syntax"
-	CodeLayout = "pine_layout"
+	codeSyntax = "pine_syntax"
+	codeLayout = "pine_layout"
 	CodeSize   = "pine_size"
 )

@@ -13,10 +13,10 @@ type printer struct {
 
 func (p *printer) write(s string) { p.out.WriteString(s) }
 
-// Print returns the source of a script in one layout: 4 spaces for each block, one
+// printed returns the source of a script in one layout: 4 spaces for each block, one
 // statement on a line, no comments. Parsing the result gives the same tree, but for
 // positions and statements that could not be read.
-func Print(f *File) string {
+func printed(f *File) string {
 	p := &printer{}
 	if f.VersionAt != (Span{}) {
 		p.write("//@version=" + strconv.Itoa(f.Version) + "\n")

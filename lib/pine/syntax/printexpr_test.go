@@ -12,7 +12,7 @@ func (p *printer) expr(x Expr) {
 	case *Number:
 		p.write(x.Text)
 	case *String:
-		p.write(Quote(x.Value))
+		p.write(quote(x.Value))
 	case *Bool:
 		p.write(strconv.FormatBool(x.Value))
 	case *Color:
@@ -44,8 +44,8 @@ func (p *printer) expr(x Expr) {
 	}
 }
 
-// Quote returns a string as source.
-func Quote(s string) string {
+// quote returns a string as source.
+func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
