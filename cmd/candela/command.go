@@ -56,7 +56,7 @@ func commands() []command {
 		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, oneOf("policy", subcommand{"check", checkPolicy}, subcommand{"apply", applyPolicy})},
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, audit()},
-		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, owners()},
+		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, manageOwners()},
 		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, oneOf("plans", subcommand{"check", checkPlans})},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
 		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},

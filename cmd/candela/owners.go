@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/lib/fault"
 )
 
-// owners manages the owners of a server for many.
-func owners() runner {
+// manageOwners manages the owners of a server for many.
+func manageOwners() runner {
 	return oneOf("owners", subcommand{"list", ownerCommand(listOwners)}, subcommand{"show", ownerCommand(showOwner)},
 		subcommand{"suspend", ownerCommand(changeOwner("suspend"))}, subcommand{"resume", ownerCommand(changeOwner("resume"))},
 		subcommand{"plan", ownerCommand(setPlan)}, subcommand{"link", ownerCommand(linkOwner)}, subcommand{"export", ownerCommand(exportOwner)},
@@ -241,7 +241,7 @@ func adoptOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 	if f.issuer == "" || f.subject == "" {
 		return fault.Missing("--issuer and --subject", "the identity of the person who had this installation alone")
 	}
-	to := store.Owner{ID: upstream.OwnerID(f.issuer, f.subject), Issuer: f.issuer, Subject: f.subject}
+	to := owners.Owner{ID: upstream.OwnerID(f.issuer, f.subject), Issuer: f.issuer, Subject: f.subject}
 	if !f.yes {
 		_, err := fmt.Fprintf(in.Stdout, "What the one owner has would belong to owner %s. Make a backup and add --yes; nothing was changed.\n", to.ID)
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/store"
@@ -28,7 +29,7 @@ type accountStore interface {
 }
 
 // ownAccounts returns accounts for many owners, each with paper money of his own.
-func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner principal.Owner) store.Standing) *accounts.Accounts {
+func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner principal.Owner) owners.Standing) *accounts.Accounts {
 	return accounts.New(accounts.Config{
 		Open: func(ctx context.Context, owner principal.Owner, prices desk.Market) (accounts.Opened, error) {
 			venue, err := t.newVenue(rt, kept, owner)
@@ -55,13 +56,13 @@ func (t *trading) ownerHalts() control.OwnerHalter {
 }
 
 // tradingStanding is what the state of an owner means for trading.
-func tradingStanding(state store.OwnerState) accounts.Standing {
+func tradingStanding(state owners.State) accounts.Standing {
 	switch state {
-	case store.OwnerSuspended:
+	case owners.Suspended:
 		return accounts.Suspended
-	case store.OwnerErased:
+	case owners.Erased:
 		return accounts.Erased
-	case store.OwnerActive:
+	case owners.Active:
 	}
 	return accounts.Active
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
-	"candela/internal/store"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/porttest"
@@ -237,12 +237,12 @@ func (s *manyServer) haltsForAll(all *accounts.Accounts) {
 	}
 	s.want("ann", "place_order", buyMarket(7), `"status":"filled"`)
 	s.want("bob", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"limit","price":51502,"quantity":0.01}`, `"status":"accepted"`)
-	if err := s.side.standing(t.Context(), "bob", store.Standing{State: store.OwnerSuspended}); err != nil {
+	if err := s.side.standing(t.Context(), "bob", owners.Standing{State: owners.Suspended}); err != nil {
 		t.Fatal(err)
 	}
 	s.noOrders("bob")
 	s.want("bob", "place_order", buyMarket(8), "host_halt", "suspended")
-	if err := s.side.standing(t.Context(), "bob", store.Standing{State: store.OwnerActive}); err != nil {
+	if err := s.side.standing(t.Context(), "bob", owners.Standing{State: owners.Active}); err != nil {
 		t.Fatal(err)
 	}
 	s.want("bob", "place_order", buyMarket(9), `"status":"filled"`)

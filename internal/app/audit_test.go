@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/owners"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
@@ -84,7 +85,7 @@ func TestAudit_HoldsLoginsAndRevocations(t *testing.T) {
 // The control socket accepts a revocation before the ledger is open.
 func TestAudit_BeforeTheLedgerIsOpen(t *testing.T) {
 	t.Parallel()
-	if err := new(localStore).audit(t.Context(), principal.Caller{Subject: "owner"}, "login_revoked", "a client", nil); !errors.Is(err, errNotOpen) {
+	if err := new(localStore).audit(t.Context(), principal.Caller{Subject: "owner"}, "login_revoked", "a client", nil); !errors.Is(err, owners.ErrNotOpen) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
+	"candela/internal/access/owners"
 	"candela/internal/access/usage"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
@@ -109,7 +110,7 @@ func (h consoleHistory) Setter(ctx context.Context, alertID string) (string, tim
 	}
 	audit := h.open()
 	if audit == nil {
-		return "", time.Time{}, errNotOpen
+		return "", time.Time{}, owners.ErrNotOpen
 	}
 	e, found, err := audit.Setter(ctx, alertID)
 	if err != nil || !found {
@@ -123,7 +124,7 @@ func (h consoleHistory) Setter(ctx context.Context, alertID string) (string, tim
 func (h consoleHistory) Cause(ctx context.Context, orderID string) (string, time.Time, error) {
 	audit := h.open()
 	if audit == nil {
-		return "", time.Time{}, errNotOpen
+		return "", time.Time{}, owners.ErrNotOpen
 	}
 	e, found, err := audit.Cause(ctx, orderID)
 	if err != nil || !found {
@@ -136,7 +137,7 @@ func (h consoleHistory) Cause(ctx context.Context, orderID string) (string, time
 func (h consoleHistory) Answers(ctx context.Context, alertID string) ([]string, error) {
 	audit := h.open()
 	if audit == nil {
-		return nil, errNotOpen
+		return nil, owners.ErrNotOpen
 	}
 	events, err := audit.Answers(ctx, alertID)
 	ids := make([]string, 0, len(events))
@@ -154,7 +155,7 @@ func (a consoleAudit) Page(ctx context.Context, f ledger.Filter) (ledger.Page, e
 	if log := a.open(); log != nil {
 		return log.Page(ctx, f)
 	}
-	return ledger.Page{}, errNotOpen
+	return ledger.Page{}, owners.ErrNotOpen
 }
 
 // Verify checks the chain of the log.
@@ -162,7 +163,7 @@ func (a consoleAudit) Verify(ctx context.Context) (ledger.Report, error) {
 	if log := a.open(); log != nil {
 		return log.Verify(ctx)
 	}
-	return ledger.Report{}, errNotOpen
+	return ledger.Report{}, owners.ErrNotOpen
 }
 
 // consoleAccount is the account with its status.

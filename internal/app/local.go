@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
@@ -52,8 +53,10 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 		s.open.Store(nil)
 		err = errors.Join(err, s.Close())
 	}()
-	if err := checkOwnersMode(ctx, s.Store, rt.Config.ManyOwners()); err != nil {
-		return err
+	if kept, ok := s.Store.(owners.Records); ok {
+		if err := owners.CheckMode(ctx, kept, rt.Config.ManyOwners()); err != nil {
+			return err
+		}
 	}
 	s.open.Store(&s.Store)
 	if err := prune(ctx, s); err != nil {
@@ -72,26 +75,23 @@ func (s *localStore) stats() (store.Stats, bool) {
 	return (*open).Stats(), true
 }
 
-// errNotOpen is the error of an audit entry before the store opens and after it closes.
-var errNotOpen = errors.New("the store is not open")
-
 // audit adds an event to the audit log. The control socket, through which the owner
 // revokes logins, starts before the store and stops after it.
 func (s *localStore) audit(ctx context.Context, by principal.Caller, kind, about string, body []byte) error {
 	open := s.open.Load()
 	if open == nil {
-		return errNotOpen
+		return owners.ErrNotOpen
 	}
 	return (*open).Note(ctx, by, kind, about, body)
 }
 
 // owners returns the records of owners, nil while the store is not open.
-func (s *localStore) owners() store.Owners {
+func (s *localStore) owners() owners.Records {
 	open := s.open.Load()
 	if open == nil {
 		return nil
 	}
-	kept, _ := (*open).(store.Owners)
+	kept, _ := (*open).(owners.Records)
 	return kept
 }
 
@@ -115,8 +115,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
 		OwnerSubscriptions: rt.ownerSubscriptions(),
 	})
-	known := &standings{}
-	limits, err := rt.plansOf(known.of)
+	known := &owners.Standings{}
+	limits, err := rt.plansOf(known.Of)
 	if err != nil {
 		return side{}, err
 	}
@@ -134,8 +134,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			return now, nil, known
 		},
 		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
-		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now store.Standing) error {
-			return errors.Join(known.set(ctx, t.engine, owner, now), t.enforce(ctx, owner))
+		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
+			return errors.Join(known.Set(ctx, wholeEngine{t.engine}, owner, now), t.enforce(ctx, owner))
 		},
 		exclusive: func(_ string, run lifecycle.Work) lifecycle.Work { return run },
 		first: []lifecycle.Part{
@@ -146,7 +146,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		},
 		rest: []lifecycle.Part{{Name: "alerts", Run: func(ctx, _ context.Context, ready func()) error {
 			if kept := l.owners(); kept != nil {
-				if err := known.load(ctx, kept); err != nil {
+				if err := known.Load(ctx, kept); err != nil {
 					return err
 				}
 			}
@@ -195,9 +195,9 @@ type ownDesk interface {
 }
 
 // localDesk returns the desk of the one owner, or those of many.
-func (t *trading) localDesk(rt Runtime, l *localStore, known *standings) ownDesk {
+func (t *trading) localDesk(rt Runtime, l *localStore, known *owners.Standings) ownDesk {
 	if rt.Config.ManyOwners() {
-		all := t.ownAccounts(rt, l, known.of)
+		all := t.ownAccounts(rt, l, known.Of)
 		t.accounts.Store(all)
 		return all
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
@@ -37,12 +38,12 @@ type node struct {
 	// single node, which knows.
 	confirm func(ctx context.Context, by principal.Caller) error
 
-	reconnect time.Duration       // after which clients of a stopped server reconnect; 0 for their own choice
-	cluster   *admin.Cluster      // nil on a single node
-	owners    func() store.Owners // of the trading side, once it is built; nil without one
-	inForce   func() string       // the policy in one line, once the trading side is built
-	signInUp  func() bool         // the identity provider answers; nil for one owner
-	last      []lifecycle.Part    // started after the transports, stopped before them
+	reconnect time.Duration         // after which clients of a stopped server reconnect; 0 for their own choice
+	cluster   *admin.Cluster        // nil on a single node
+	owners    func() owners.Records // of the trading side, once it is built; nil without one
+	inForce   func() string         // the policy in one line, once the trading side is built
+	signInUp  func() bool           // the identity provider answers; nil for one owner
+	last      []lifecycle.Part      // started after the transports, stopped before them
 	close     func()
 }
 
@@ -68,15 +69,15 @@ type side struct {
 
 	// owners returns the records of owners, nil while the store is not open; nil for one owner
 	// of many replicas.
-	owners func() store.Owners
+	owners func() owners.Records
 	// standing makes the standing of an owner take effect here after it was written; nil for
 	// replicas, which all learn of it from the store.
-	standing func(ctx context.Context, owner principal.Owner, now store.Standing) error
+	standing func(ctx context.Context, owner principal.Owner, now owners.Standing) error
 	// replicas are the others; nil on a single node.
 	replicas *deskproxy.Policies
 
 	// limits are those of owners; nil for one owner.
-	limits *ownerLimits
+	limits *owners.Limits
 
 	first []lifecycle.Part // before the sinks and the engine: the inbox and what it needs
 	rest  []lifecycle.Part // after the engine: what assigns alerts to it, and the desk
@@ -88,6 +89,14 @@ func (rt Runtime) openNode(ctx context.Context) (*node, error) {
 		return rt.openReplica(ctx)
 	}
 	return rt.openLocal(ctx)
+}
+
+// records returns the records of owners, nil while there are none.
+func (n *node) records() owners.Records {
+	if n.owners == nil {
+		return nil
+	}
+	return n.owners()
 }
 
 // inboxPart runs the inbox after prepare has filled it.

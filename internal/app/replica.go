@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
@@ -25,7 +26,6 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/admin"
-	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
@@ -33,7 +33,7 @@ import (
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
-	"candela/internal/store/replica/owners"
+	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/lib/fault"
@@ -61,7 +61,7 @@ type replicaNode struct {
 	store   *alerts.Store
 	records *inbox.RecordStore
 	inbox   *replicated.Inbox
-	owners  *owners.Store // nil for one owner
+	owners  *ownerstore.Store // nil for one owner
 	tail    *alerts.ChangeFeed
 	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
@@ -151,7 +151,7 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 		return err
 	}
 	if rt.Config.ManyOwners() {
-		if r.owners, err = owners.Open(ctx, r.conn, time.Now, r.store); err != nil {
+		if r.owners, err = ownerstore.Open(ctx, r.conn, time.Now, r.store); err != nil {
 			return err
 		}
 	}
@@ -202,7 +202,7 @@ func (r *replicaNode) close() {
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, ListFile: rt.listFile(), Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
-	limits, err := rt.plansOf(func(owner principal.Owner) store.Standing { return r.owners.Standing(owner) })
+	limits, err := rt.plansOf(func(owner principal.Owner) owners.Standing { return r.owners.Standing(owner) })
 	if err != nil {
 		return side{}, err
 	}
@@ -269,7 +269,7 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 		return r.openDesk(ctx, rt, t, orders)
 	}
 	r.terms.Add(1)
-	all := t.ownAccounts(rt, orders, func(owner principal.Owner) store.Standing { return r.owners.Standing(owner) })
+	all := t.ownAccounts(rt, orders, func(owner principal.Owner) owners.Standing { return r.owners.Standing(owner) })
 	t.accounts.Store(all)
 	return all, func() {
 		t.accounts.CompareAndSwap(all, nil)

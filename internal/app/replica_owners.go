@@ -5,20 +5,20 @@ import (
 	"path/filepath"
 
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/statedir"
 )
 
 // ownerRecords returns the records of owners, nil for one owner.
-func (r *replicaNode) ownerRecords() func() store.Owners {
+func (r *replicaNode) ownerRecords() func() owners.Records {
 	if r.owners == nil {
 		return nil
 	}
-	return func() store.Owners { return r.owners }
+	return func() owners.Records { return r.owners }
 }
 
 // ownerParts returns the part that makes the states of owners take effect at this replica,
@@ -28,7 +28,7 @@ func (r *replicaNode) ownerParts(rt Runtime) []lifecycle.Part {
 		return nil
 	}
 	return []lifecycle.Part{{Name: "owners", Run: func(ctx, _ context.Context, ready func()) error {
-		err := r.owners.Follow(ctx, rt.Log, func(owner principal.Owner, state store.OwnerState) {
+		err := r.owners.Follow(ctx, rt.Log, func(owner principal.Owner, state owners.State) {
 			if err := r.takeEffect(ctx, owner, state); err != nil && ctx.Err() == nil {
 				rt.Log.ErrorContext(ctx, "the state of an owner did not take effect here", "owner", owner, "state", string(state), "error", err)
 			}
@@ -110,16 +110,16 @@ func (r *replicaNode) releaseAdopted(ctx context.Context) {
 }
 
 // takeEffect makes the state of an owner take effect at this replica.
-func (r *replicaNode) takeEffect(ctx context.Context, owner principal.Owner, state store.OwnerState) error {
+func (r *replicaNode) takeEffect(ctx context.Context, owner principal.Owner, state owners.State) error {
 	if err := r.desk.Enforce(ctx, owner); err != nil {
 		return err
 	}
 	switch state {
-	case store.OwnerActive:
+	case owners.Active:
 		return r.alerts.Resume(ctx, owner, r.engine)
-	case store.OwnerErased:
+	case owners.Erased:
 		r.inbox.Drop(owner)
-	case store.OwnerSuspended:
+	case owners.Suspended:
 	}
 	return r.engine.Suspend(ctx, owner)
 }

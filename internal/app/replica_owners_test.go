@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/owners"
 	"candela/internal/config"
 	"candela/internal/operate/control"
-	"candela/internal/store"
 	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/internal/testkit/fake/oidc"
 	"candela/lib/fault"
@@ -102,7 +102,7 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	if _, status := there.signIn(idp, oidc.Ann()); status != http.StatusForbidden {
 		t.Errorf("an erased owner signs in: %d", status)
 	}
-	if one, err := control.ShowOwner(t.Context(), there.home, of.ID); err != nil || one.State != store.OwnerErased || one.Alerts != 0 || one.Clients != 0 {
+	if one, err := control.ShowOwner(t.Context(), there.home, of.ID); err != nil || one.State != owners.Erased || one.Alerts != 0 || one.Clients != 0 {
 		t.Errorf("%+v, %v", one, err)
 	}
 	if list := use(t, there.url, bob, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != 1 {

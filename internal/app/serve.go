@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/access/cimd"
 	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/access/upstream"
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
@@ -48,16 +49,12 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	if rt.Config.HTTP.Console {
 		pages = func(context.Context) (string, error) { return rt.Config.HTTP.BaseURL + console.Root, nil }
 	}
-	var owners control.Owners
+	var people control.Owners
 	if side != nil && side.owners != nil {
-		desk := ownersDesk{records: side.owners, logins: logins, side: side}
-		if side.limits != nil {
-			desk.plans = side.limits.plans
-		}
-		owners = desk
+		people = side.ownersDesk(logins)
 		rt.node.owners = side.owners
 	}
-	socket := control.Server{Owners: owners, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
+	socket := control.Server{Owners: people, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
 		parts = append([]lifecycle.Part{watchProvider(idp, rt.Log)}, parts...)
@@ -86,7 +83,7 @@ func newLogins(rt Runtime, pass *control.Pass, idp *upstream.Provider) (*oauth.S
 			return nil, err
 		}
 		if cfg.Trade {
-			front.SignIn.Owners = ownerGate{rt.node}
+			front.SignIn.Owners = owners.Gate{Records: rt.node.records}
 		}
 	}
 	if cfg.HTTP.Console {

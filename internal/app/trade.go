@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/alerting/approval"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
@@ -80,11 +81,11 @@ func (rt Runtime) newTrading(b *bars) (*trading, error) {
 
 // newEngine builds the engine on a store. It passes committed firings to publish. Alerts of suspended
 // owners do not fire. evaluations records which scripts are evaluated.
-func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notify.Entry), limits *ownerLimits, evaluations engine.Evaluations) {
+func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notify.Entry), limits *owners.Limits, evaluations engine.Evaluations) {
 	t.engine = engine.New(engine.Config{
 		Store: store, Data: t.bars.Service,
 		Feed:    feed.NewHub(t.bars.Route, feed.Config{Log: rt.Log, Rand: rand.Float64, Now: time.Now}),
-		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Suspended: limits.suspended(), Limit: limits.alerts(),
+		Publish: publish, Observe: t.observe, Log: rt.Log, Now: time.Now, Rand: rand.Float64, Library: rt.library(), Scripts: rt.scriptMemory, Suspended: limits.Suspended(), Limit: limits.Alerts(),
 		Evaluations: evaluations,
 	})
 	t.bars.engine = t.engine

@@ -92,7 +92,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		MaxConnections: cfg.MaxConnections, TrustedProxies: cfg.TrustedProxies, KeepAlive: rt.keepAlive, Reconnect: rt.node.reconnect,
 	}
 	if tools.trading != nil {
-		front.Limits.Owner = tools.trading.limits.requests()
+		front.Limits.Owner = requestLimits(tools.trading.limits)
 	}
 	seen := &health{trading: tools.trading}
 	if front.Console, err = rt.console(logins, use, seen, tools); err != nil {

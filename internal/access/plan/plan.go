@@ -6,13 +6,16 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
+	"candela/internal/config"
 	"candela/lib/fault"
 )
 
@@ -105,6 +108,22 @@ func (t Table) Digest() string {
 		fmt.Fprintln(sum, name, t.Limits(name))
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// Read returns the plans of a file, the default alone if there is no file.
+func Read(path string) (Table, error) {
+	data, err := config.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Table{}, nil
+	}
+	if err != nil {
+		return Table{}, err
+	}
+	table, err := Parse(data)
+	if err != nil {
+		return table, fmt.Errorf("%s: %w", path, err)
+	}
+	return table, nil
 }
 
 // Parse reads plans: a table for each, whose missing limits are those of the default plan. It

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/lib/fault"
 )
 
@@ -16,29 +16,16 @@ import (
 type Owners interface {
 	// List returns at most limit records in the order of their ids, from the first after an id,
 	// and whether there are more. An empty state or plan matches all.
-	List(ctx context.Context, after principal.Owner, state store.OwnerState, plan string, limit int) (OwnerPage, error)
-	Show(ctx context.Context, id principal.Owner) (OwnerDetail, error)
+	List(ctx context.Context, after principal.Owner, state owners.State, plan string, limit int) (owners.Page, error)
+	Show(ctx context.Context, id principal.Owner) (owners.Detail, error)
 	// Suspend ends the owner's logins and refuses new ones; Resume allows them again.
-	Suspend(ctx context.Context, id principal.Owner) (store.Owner, error)
-	Resume(ctx context.Context, id principal.Owner) (store.Owner, error)
-	Link(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error)
-	SetPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error)
-	Export(ctx context.Context, id principal.Owner, row func(store.ExportedRow) error) error
+	Suspend(ctx context.Context, id principal.Owner) (owners.Owner, error)
+	Resume(ctx context.Context, id principal.Owner) (owners.Owner, error)
+	Link(ctx context.Context, id principal.Owner, issuer, subject string) (owners.Owner, error)
+	SetPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error)
+	Export(ctx context.Context, id principal.Owner, row func(owners.ExportedRow) error) error
 	// Erase removes what there is of a suspended owner.
-	Erase(ctx context.Context, id principal.Owner) (store.Erasure, error)
-}
-
-// OwnerPage is a part of the list of owners.
-type OwnerPage struct {
-	Owners []store.Owner `json:"owners"`
-	More   bool          `json:"more,omitempty"`
-}
-
-// OwnerDetail is a record and what the owner has.
-type OwnerDetail struct {
-	store.Owner
-	Clients int `json:"clients"` // approved, and browsers logged in
-	Alerts  int `json:"alerts"`  // active
+	Erase(ctx context.Context, id principal.Owner) (owners.Erasure, error)
 }
 
 // maxOwners is how many records a page has.
@@ -46,7 +33,7 @@ const maxOwners = 100
 
 func (s Server) handleOwners(mux *http.ServeMux) {
 	mux.HandleFunc("GET /owners", func(w http.ResponseWriter, r *http.Request) {
-		page, err := s.Owners.List(r.Context(), principal.Owner(r.FormValue("after")), store.OwnerState(r.FormValue("state")), r.FormValue("plan"), maxOwners)
+		page, err := s.Owners.List(r.Context(), principal.Owner(r.FormValue("after")), owners.State(r.FormValue("state")), r.FormValue("plan"), maxOwners)
 		s.answerTrading(w, r, page, err)
 	})
 	mux.HandleFunc("GET /owners/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -58,17 +45,17 @@ func (s Server) handleOwners(mux *http.ServeMux) {
 		s.answerTrading(w, r, proof, err)
 	})
 	mux.HandleFunc("GET /owners/{id}/export", s.exportOwner)
-	for path, do := range map[string]func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error){
-		"suspend": func(ctx context.Context, id principal.Owner, _ *http.Request) (store.Owner, error) {
+	for path, do := range map[string]func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error){
+		"suspend": func(ctx context.Context, id principal.Owner, _ *http.Request) (owners.Owner, error) {
 			return s.Owners.Suspend(ctx, id)
 		},
-		"resume": func(ctx context.Context, id principal.Owner, _ *http.Request) (store.Owner, error) {
+		"resume": func(ctx context.Context, id principal.Owner, _ *http.Request) (owners.Owner, error) {
 			return s.Owners.Resume(ctx, id)
 		},
-		"plan": func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error) {
+		"plan": func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error) {
 			return s.Owners.SetPlan(ctx, id, r.FormValue("plan"))
 		},
-		"link": func(ctx context.Context, id principal.Owner, r *http.Request) (store.Owner, error) {
+		"link": func(ctx context.Context, id principal.Owner, r *http.Request) (owners.Owner, error) {
 			return s.Owners.Link(ctx, id, r.FormValue("issuer"), r.FormValue("subject"))
 		},
 	} {
@@ -85,7 +72,7 @@ func (s Server) exportOwner(w http.ResponseWriter, r *http.Request) {
 		s.answerTrading(w, r, nil, err)
 		return
 	}
-	err := s.Owners.Export(r.Context(), principal.Owner(r.PathValue("id")), func(row store.ExportedRow) error {
+	err := s.Owners.Export(r.Context(), principal.Owner(r.PathValue("id")), func(row owners.ExportedRow) error {
 		_, err := w.Write(append(append([]byte(row.Table+" "), row.JSON...), '\n'))
 		return err
 	})
@@ -109,23 +96,23 @@ func callOwners[T any](ctx context.Context, home, method, path string) (T, error
 }
 
 // ListOwners returns a page of owners of the server.
-func ListOwners(ctx context.Context, home string, after principal.Owner, state, plan string) (OwnerPage, error) {
-	return callOwners[OwnerPage](ctx, home, http.MethodGet, "/owners?"+url.Values{"after": {string(after)}, "state": {state}, "plan": {plan}}.Encode())
+func ListOwners(ctx context.Context, home string, after principal.Owner, state, plan string) (owners.Page, error) {
+	return callOwners[owners.Page](ctx, home, http.MethodGet, "/owners?"+url.Values{"after": {string(after)}, "state": {state}, "plan": {plan}}.Encode())
 }
 
 // ShowOwner returns an owner of the server.
-func ShowOwner(ctx context.Context, home string, id principal.Owner) (OwnerDetail, error) {
-	return callOwners[OwnerDetail](ctx, home, http.MethodGet, "/owners/"+url.PathEscape(string(id)))
+func ShowOwner(ctx context.Context, home string, id principal.Owner) (owners.Detail, error) {
+	return callOwners[owners.Detail](ctx, home, http.MethodGet, "/owners/"+url.PathEscape(string(id)))
 }
 
 // ChangeOwner suspends, resumes or links an owner, or sets its plan, and returns its record.
-func ChangeOwner(ctx context.Context, home string, id principal.Owner, change string, values url.Values) (store.Owner, error) {
-	return callOwners[store.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/"+change+"?"+values.Encode())
+func ChangeOwner(ctx context.Context, home string, id principal.Owner, change string, values url.Values) (owners.Owner, error) {
+	return callOwners[owners.Owner](ctx, home, http.MethodPost, "/owners/"+url.PathEscape(string(id))+"/"+change+"?"+values.Encode())
 }
 
 // EraseOwner erases a suspended owner of the server and returns the proof.
-func EraseOwner(ctx context.Context, home string, id principal.Owner) (store.Erasure, error) {
-	return callOwners[store.Erasure](ctx, home, http.MethodDelete, "/owners/"+url.PathEscape(string(id)))
+func EraseOwner(ctx context.Context, home string, id principal.Owner) (owners.Erasure, error) {
+	return callOwners[owners.Erasure](ctx, home, http.MethodDelete, "/owners/"+url.PathEscape(string(id)))
 }
 
 // ExportOwner returns everything that the server has of an owner: lines of a table's name, a

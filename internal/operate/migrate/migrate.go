@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/config"
@@ -25,7 +26,7 @@ import (
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/member"
 	"candela/internal/store/replica/orders"
-	"candela/internal/store/replica/owners"
+	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
@@ -165,16 +166,16 @@ type migration struct {
 	conn *conn.Conn
 	file string // of subscriptions
 
-	ownersFrom, ownersTo store.Owners // nil for one owner
+	ownersFrom, ownersTo owners.Records // nil for one owner
 }
 
 // setOwners finds the records of owners at both sides.
 func (m *migration) setOwners(ctx context.Context, local side) error {
-	kept, ok := local.(store.Owners)
+	kept, ok := local.(owners.Records)
 	if !ok {
 		return nil
 	}
-	shared, err := owners.Open(ctx, m.conn, time.Now)
+	shared, err := ownerstore.Open(ctx, m.conn, time.Now)
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func openBoth(ctx context.Context, kind store.Descriptor, home string, conn *con
 
 // checkOwners refuses to copy the state of many owners as that of one.
 func checkOwners(ctx context.Context, l store.Store, conn *conn.Conn) error {
-	kept, ok := l.(store.Owners)
+	kept, ok := l.(owners.Records)
 	if !ok || conn.ManyOwners() {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/lib/fault"
 )
@@ -27,13 +27,13 @@ func TestMigrate_OwnersKeepTheirStanding(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []principal.Owner{"ann", "bob", "eve"} {
-		if _, err := l.SeeOwner(t.Context(), store.Owner{ID: name, Issuer: "https://id.example", Subject: string(name), Email: string(name) + "@example.com"}); err != nil {
+		if _, err := l.SeeOwner(t.Context(), owners.Owner{ID: name, Issuer: "https://id.example", Subject: string(name), Email: string(name) + "@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err = l.LinkOwner(t.Context(), "ann", "https://other.example", "x")
 	_, planned := l.SetOwnerPlan(t.Context(), "ann", "pro")
-	_, suspended := l.SetOwnerState(t.Context(), "bob", store.OwnerSuspended)
+	_, suspended := l.SetOwnerState(t.Context(), "bob", owners.Suspended)
 	for _, err := range []error{err, planned, suspended} {
 		if err != nil {
 			t.Fatal(err)

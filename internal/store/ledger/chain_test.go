@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 )
 
@@ -42,9 +42,9 @@ func TestChain_IsTheOwnersAlone(t *testing.T) {
 	if exported != before {
 		t.Errorf("the export has %+v, the log %+v", exported, before)
 	}
-	_, err := shared.SeeOwner(t.Context(), store.Owner{ID: "ann"})
+	_, err := shared.SeeOwner(t.Context(), owners.Owner{ID: "ann"})
 	check(t, err)
-	_, err = shared.SetOwnerState(t.Context(), "ann", store.OwnerSuspended)
+	_, err = shared.SetOwnerState(t.Context(), "ann", owners.Suspended)
 	check(t, err)
 	_, err = shared.EraseOwner(t.Context(), "ann")
 	check(t, err)

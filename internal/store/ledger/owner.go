@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/lib/fault"
 )
 
@@ -25,15 +25,15 @@ const (
 
 // SeeOwner stores that an owner signed in, and makes its record at the first time. It returns the
 // record as it is now. The plan of o counts if it is not "".
-func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error) {
-	var now store.Owner
+func (l *Ledger) SeeOwner(ctx context.Context, o owners.Owner) (owners.Owner, error) {
+	var now owners.Owner
 	err := l.write(ctx, func(t *tx) (err error) {
 		at := micro(l.now())
 		now, err = t.owner(o.ID)
 		switch {
 		case noRow(err):
 			now = o
-			now.State, now.Since, now.First, now.Last = store.OwnerActive, at, at, at
+			now.State, now.Since, now.First, now.Last = owners.Active, at, at, at
 			if err := t.putOwner(now); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, erro
 			return t.record(principal.Caller{}, "", ownerBegan, string(o.ID), []byte("{}"))
 		case err != nil:
 			return err
-		case now.State == store.OwnerErased:
+		case now.State == owners.Erased:
 			return nil
 		}
 		now.Email, now.Name, now.Last = o.Email, o.Name, at
@@ -57,28 +57,28 @@ func (l *Ledger) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, erro
 
 const ownerColumns = "owner, issuer, subject, email, name, plan, state, since, first, last FROM owners "
 
-func (t *tx) owner(id principal.Owner) (store.Owner, error) {
+func (t *tx) owner(id principal.Owner) (owners.Owner, error) {
 	return scanOwner(func(columns ...any) error {
 		return t.row("SELECT "+ownerColumns+"WHERE owner = ?", []any{id}, columns...)
 	})
 }
 
-func (t *tx) putOwner(o store.Owner) error {
+func (t *tx) putOwner(o owners.Owner) error {
 	_, err := t.exec("INSERT OR REPLACE INTO owners (owner, issuer, subject, email, name, plan, state, since, first, last) VALUES (?,?,?,?,?,?,?,?,?,?)",
 		o.ID, o.Issuer, o.Subject, o.Email, o.Name, o.Plan, string(o.State), o.Since.UnixMicro(), o.First.UnixMicro(), o.Last.UnixMicro())
 	return err
 }
 
-func scanOwner(scan scanner) (o store.Owner, err error) {
+func scanOwner(scan scanner) (o owners.Owner, err error) {
 	var state string
 	var since, first, last int64
 	err = scan(&o.ID, &o.Issuer, &o.Subject, &o.Email, &o.Name, &o.Plan, &state, &since, &first, &last)
-	o.State, o.Since, o.First, o.Last = store.OwnerState(state), stamp(since).time(), stamp(first).time(), stamp(last).time()
+	o.State, o.Since, o.First, o.Last = owners.State(state), stamp(since).time(), stamp(first).time(), stamp(last).time()
 	return o, err
 }
 
 // Owner returns the record of an owner.
-func (l *Ledger) Owner(ctx context.Context, id principal.Owner) (store.Owner, error) {
+func (l *Ledger) Owner(ctx context.Context, id principal.Owner) (owners.Owner, error) {
 	o, err := scanOwner(l.read.QueryRowContext(ctx, "SELECT "+ownerColumns+"WHERE owner = ?", id).Scan)
 	if noRow(err) {
 		return o, noOwner(id)
@@ -91,18 +91,18 @@ func noOwner(id principal.Owner) error {
 }
 
 // Owners yields the records in the order of their ids, from the first after an id.
-func (l *Ledger) Owners(ctx context.Context, after principal.Owner) iter.Seq2[store.Owner, error] {
+func (l *Ledger) Owners(ctx context.Context, after principal.Owner) iter.Seq2[owners.Owner, error] {
 	return rows(ctx, l.read, "read the owners", scanOwner, "SELECT "+ownerColumns+"WHERE owner > ? ORDER BY owner", after)
 }
 
 // Standings returns those owners who are not active or not on the default plan.
-func (l *Ledger) Standings(ctx context.Context) (map[principal.Owner]store.Standing, error) {
-	all := make(map[principal.Owner]store.Standing)
-	for o, err := range rows(ctx, l.read, "read the standings of owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? OR plan <> '' ORDER BY owner", string(store.OwnerActive)) {
+func (l *Ledger) Standings(ctx context.Context) (map[principal.Owner]owners.Standing, error) {
+	all := make(map[principal.Owner]owners.Standing)
+	for o, err := range rows(ctx, l.read, "read the standings of owners", scanOwner, "SELECT "+ownerColumns+"WHERE state <> ? OR plan <> '' ORDER BY owner", string(owners.Active)) {
 		if err != nil {
 			return nil, err
 		}
-		all[o.ID] = store.Standing{State: o.State, Plan: o.Plan}
+		all[o.ID] = owners.Standing{State: o.State, Plan: o.Plan}
 	}
 	return all, nil
 }
@@ -117,10 +117,10 @@ func (l *Ledger) OwnerOf(ctx context.Context, issuer, subject string) (id princi
 }
 
 // SetOwnerState suspends or resumes an owner.
-func (l *Ledger) SetOwnerState(ctx context.Context, id principal.Owner, state store.OwnerState) (store.Owner, error) {
-	return l.changeOwner(ctx, id, func(t *tx, o *store.Owner) error {
+func (l *Ledger) SetOwnerState(ctx context.Context, id principal.Owner, state owners.State) (owners.Owner, error) {
+	return l.changeOwner(ctx, id, func(t *tx, o *owners.Owner) error {
 		kind := ownerSuspended
-		if state == store.OwnerActive {
+		if state == owners.Active {
 			kind = ownerResumed
 		}
 		o.State, o.Since = state, micro(l.now())
@@ -129,8 +129,8 @@ func (l *Ledger) SetOwnerState(ctx context.Context, id principal.Owner, state st
 }
 
 // SetOwnerPlan sets the plan of an owner.
-func (l *Ledger) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error) {
-	return l.changeOwner(ctx, id, func(t *tx, o *store.Owner) error {
+func (l *Ledger) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error) {
+	return l.changeOwner(ctx, id, func(t *tx, o *owners.Owner) error {
 		o.Plan = plan
 		body, err := json.Marshal(map[string]string{"plan": plan})
 		if err != nil {
@@ -141,8 +141,8 @@ func (l *Ledger) SetOwnerPlan(ctx context.Context, id principal.Owner, plan stri
 }
 
 // LinkOwner lets a further identity be an owner.
-func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error) {
-	return l.changeOwner(ctx, id, func(t *tx, _ *store.Owner) error {
+func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (owners.Owner, error) {
+	return l.changeOwner(ctx, id, func(t *tx, _ *owners.Owner) error {
 		_, err := t.exec("INSERT INTO identities (issuer, subject, owner) VALUES (?,?,?)", issuer, subject, id)
 		if isDuplicate(err) {
 			return &fault.Error{Kind: fault.Conflict, Code: "identity_linked", Field: "subject", Value: subject, Message: "That identity is linked to an owner already."}
@@ -155,9 +155,9 @@ func (l *Ledger) LinkOwner(ctx context.Context, id principal.Owner, issuer, subj
 }
 
 // changeOwner changes the record of an owner that was not erased.
-func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change func(*tx, *store.Owner) error) (o store.Owner, err error) {
+func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change func(*tx, *owners.Owner) error) (o owners.Owner, err error) {
 	err = l.write(ctx, func(t *tx) (err error) {
-		if o, err = t.owner(id); noRow(err) || err == nil && o.State == store.OwnerErased {
+		if o, err = t.owner(id); noRow(err) || err == nil && o.State == owners.Erased {
 			return noOwner(id)
 		}
 		if err != nil {
@@ -174,15 +174,15 @@ func (l *Ledger) changeOwner(ctx context.Context, id principal.Owner, change fun
 // EraseOwner removes what the store has of a suspended owner, in one transaction: rows are
 // deleted, audit events lose what they said and keep their hashes. The record keeps its id. An
 // event says how many there were and which was the last.
-func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof store.Erasure, err error) {
+func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof owners.Erasure, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		o, err := t.owner(id)
 		switch {
-		case noRow(err), err == nil && o.State == store.OwnerErased:
+		case noRow(err), err == nil && o.State == owners.Erased:
 			return noOwner(id)
 		case err != nil:
 			return err
-		case o.State != store.OwnerSuspended:
+		case o.State != owners.Suspended:
 			return &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
 		}
 		proof, err = t.erase(o)
@@ -194,9 +194,9 @@ func (l *Ledger) EraseOwner(ctx context.Context, id principal.Owner) (proof stor
 	return proof, err
 }
 
-func (t *tx) erase(o store.Owner) (store.Erasure, error) {
-	proof := store.Erasure{Owner: o.ID, At: micro(t.l.now()), Rows: make(map[string]int64)}
-	if err := t.putOwner(store.Owner{ID: o.ID, State: store.OwnerErased, Since: proof.At, First: o.First, Last: o.Last}); err != nil {
+func (t *tx) erase(o owners.Owner) (owners.Erasure, error) {
+	proof := owners.Erasure{Owner: o.ID, At: micro(t.l.now()), Rows: make(map[string]int64)}
+	if err := t.putOwner(owners.Owner{ID: o.ID, State: owners.Erased, Since: proof.At, First: o.First, Last: o.Last}); err != nil {
 		return proof, err
 	}
 	for table, statement := range erasures() {
@@ -244,18 +244,18 @@ func erasures() map[string]string {
 
 // ExportOwner yields everything that the store has of an owner, one JSON object for each row,
 // with the name of its table. All of it is of one moment.
-func (l *Ledger) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[store.ExportedRow, error] {
-	return func(yield func(store.ExportedRow, error) bool) {
+func (l *Ledger) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[owners.ExportedRow, error] {
+	return func(yield func(owners.ExportedRow, error) bool) {
 		tx, err := snapshot(ctx, l.read)
 		if err != nil {
-			yield(store.ExportedRow{}, err)
+			yield(owners.ExportedRow{}, err)
 			return
 		}
 		defer func() { _ = tx.Rollback() }() // nothing to undo
 		for _, e := range exports() {
-			scan := func(scan scanner) (store.ExportedRow, error) {
+			scan := func(scan scanner) (owners.ExportedRow, error) {
 				row, err := column[[]byte](scan)
-				return store.ExportedRow{Table: e[0], JSON: row}, err
+				return owners.ExportedRow{Table: e[0], JSON: row}, err
 			}
 			for row, err := range rows(ctx, tx, "read "+e[0], scan, e[1], id) {
 				if !yield(row, err) || err != nil {
@@ -284,11 +284,11 @@ func exports() [][2]string {
 
 // Adopt gives what one owner has to another, whose record it makes: the way from one owner to
 // many. Audit events keep whom they name.
-func (l *Ledger) Adopt(ctx context.Context, from principal.Owner, to store.Owner) (moved map[string]int64, err error) {
+func (l *Ledger) Adopt(ctx context.Context, from principal.Owner, to owners.Owner) (moved map[string]int64, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		moved = make(map[string]int64)
 		at := micro(l.now())
-		to.State, to.Since, to.First, to.Last = store.OwnerActive, at, at, at
+		to.State, to.Since, to.First, to.Last = owners.Active, at, at, at
 		if _, err := t.owner(to.ID); err == nil {
 			return &fault.Error{Kind: fault.Conflict, Code: "owner_exists", Field: "owner", Value: string(to.ID), Message: "That owner has a record already: adopt before the first sign-in."}
 		} else if !noRow(err) {

@@ -3,8 +3,8 @@ package ledger
 import (
 	"context"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 )
 
 // overwrite makes SQLite overwrite what it deletes. It is on where owners are many, so that
@@ -44,8 +44,8 @@ func (l *Ledger) MadeFor(ctx context.Context, sole principal.Owner) (many, one b
 }
 
 // Identities returns the identities that were linked to an owner.
-func (l *Ledger) Identities(ctx context.Context, id principal.Owner) (all []store.Identity, err error) {
-	scan := func(scan scanner) (i store.Identity, err error) {
+func (l *Ledger) Identities(ctx context.Context, id principal.Owner) (all []owners.Identity, err error) {
+	scan := func(scan scanner) (i owners.Identity, err error) {
 		err = scan(&i.Issuer, &i.Subject)
 		return i, err
 	}
@@ -60,7 +60,7 @@ func (l *Ledger) Identities(ctx context.Context, id principal.Owner) (all []stor
 
 // ImportOwner stores a record of another store as it is, with its linked identities. It reports
 // false, and does nothing, if there is one.
-func (l *Ledger) ImportOwner(ctx context.Context, o store.Owner, linked []store.Identity) (added bool, err error) {
+func (l *Ledger) ImportOwner(ctx context.Context, o owners.Owner, linked []owners.Identity) (added bool, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		_, err := t.owner(o.ID)
 		if added = noRow(err); !added {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/lib/fault"
 )
@@ -81,7 +81,7 @@ func wantIntact(t *testing.T, dir string) ledger.Report {
 func own(t *testing.T, l *ledger.Ledger, name string, n int) {
 	t.Helper()
 	by := principal.Caller{Subject: principal.Owner(name), Key: "token of " + name, Client: "client of " + name}
-	_, err := l.SeeOwner(t.Context(), store.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
+	_, err := l.SeeOwner(t.Context(), owners.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
 	check(t, err)
 	for i := range 2 {
 		a := newAlert(int64(n + i))
@@ -129,7 +129,7 @@ func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 	if _, err := l.EraseOwner(t.Context(), "ann"); fault.Of(err) == nil || fault.Of(err).Code != "owner_active" {
 		t.Errorf("an active owner is erased: %v", err)
 	}
-	_, err := l.SetOwnerState(t.Context(), "ann", store.OwnerSuspended)
+	_, err := l.SetOwnerState(t.Context(), "ann", owners.Suspended)
 	check(t, err)
 	proof, err := l.EraseOwner(t.Context(), "ann")
 	check(t, err)
@@ -147,7 +147,7 @@ func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 	if after := export(t, l, "bob"); after != before {
 		t.Errorf("bob's rows changed from\n%s\nto\n%s", before, after)
 	}
-	if o, err := l.Owner(t.Context(), "ann"); err != nil || o.State != store.OwnerErased || o.Email != "" {
+	if o, err := l.Owner(t.Context(), "ann"); err != nil || o.State != owners.Erased || o.Email != "" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if _, err := l.EraseOwner(t.Context(), "ann"); fault.KindOf(err) != fault.NotFound {
@@ -176,21 +176,21 @@ func TestEraseOwner_LeavesNothingButAProof(t *testing.T) {
 func TestOwners_RecordStateAndIdentity(t *testing.T) {
 	t.Parallel()
 	l := open(t, t.TempDir())
-	first, err := l.SeeOwner(t.Context(), store.Owner{ID: "id1", Issuer: "https://id.example", Subject: "1", Email: "old@example.com"})
+	first, err := l.SeeOwner(t.Context(), owners.Owner{ID: "id1", Issuer: "https://id.example", Subject: "1", Email: "old@example.com"})
 	check(t, err)
-	again, err := l.SeeOwner(t.Context(), store.Owner{ID: "id1", Email: "new@example.com", Plan: "pro"})
+	again, err := l.SeeOwner(t.Context(), owners.Owner{ID: "id1", Email: "new@example.com", Plan: "pro"})
 	check(t, err)
-	if again.Email != "new@example.com" || again.Plan != "pro" || again.Subject != "1" || !again.First.Equal(first.First) || again.State != store.OwnerActive {
+	if again.Email != "new@example.com" || again.Plan != "pro" || again.Subject != "1" || !again.First.Equal(first.First) || again.State != owners.Active {
 		t.Errorf("%+v", again)
 	}
-	for _, state := range []store.OwnerState{store.OwnerSuspended, store.OwnerActive} {
+	for _, state := range []owners.State{owners.Suspended, owners.Active} {
 		o, err := l.SetOwnerState(t.Context(), "id1", state)
 		check(t, err)
 		if kept, err := l.Owner(t.Context(), "id1"); err != nil || kept != o || kept.State != state || kept.Since.Before(first.First.Add(-time.Second)) {
 			t.Errorf("%+v, %v", kept, err)
 		}
 	}
-	if _, err := l.SetOwnerState(t.Context(), "nobody", store.OwnerSuspended); fault.KindOf(err) != fault.NotFound {
+	if _, err := l.SetOwnerState(t.Context(), "nobody", owners.Suspended); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("%v", err)
 	}
 	_, err = l.LinkOwner(t.Context(), "id1", "https://other.example", "x")

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 )
@@ -71,12 +71,12 @@ func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[stri
 }
 
 // ExportOwner yields what the store has of an owner.
-func (s *Store) ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[store.ExportedRow, error] {
-	return yieldAll(func() ([]store.ExportedRow, error) {
+func (s *Store) ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error] {
+	return yieldAll(func() ([]owners.ExportedRow, error) {
 		rows, err := s.ownerRows(ctx, owner)
-		exported := make([]store.ExportedRow, len(rows))
+		exported := make([]owners.ExportedRow, len(rows))
 		for i, row := range rows {
-			exported[i] = store.ExportedRow{Table: row.table, JSON: row.data}
+			exported[i] = owners.ExportedRow{Table: row.table, JSON: row.data}
 		}
 		return exported, err
 	})

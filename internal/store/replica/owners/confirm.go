@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/lib/fault"
 )
@@ -20,11 +20,11 @@ func (s *Store) confirm(ctx context.Context, by principal.Caller) error {
 	if err != nil || len(m.Data) == 0 {
 		return err
 	}
-	var now store.Standing
+	var now owners.Standing
 	if err := json.Unmarshal(m.Data, &now); err != nil {
 		return conn.Corrupted("read the standing of an owner", err)
 	}
-	if now.State == store.OwnerActive || now.State == "" {
+	if now.State == owners.Active || now.State == "" {
 		return nil
 	}
 	return fault.New(fault.Unauthorized, "not_your_account", "The account is %s, so nothing was done.", string(now.State))

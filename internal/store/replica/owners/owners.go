@@ -21,8 +21,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 	"candela/lib/fault"
@@ -40,7 +40,7 @@ type Part interface {
 	// EraseOwner removes what it has of an owner, and counts it by table.
 	EraseOwner(ctx context.Context, owner principal.Owner) (map[string]int64, error)
 	// ExportOwner yields what it has of an owner.
-	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[store.ExportedRow, error]
+	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
 }
 
 // Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
@@ -56,10 +56,10 @@ type Store struct {
 	wg    sync.WaitGroup
 
 	mu        sync.Mutex
-	standings map[principal.Owner]store.Standing
+	standings map[principal.Owner]owners.Standing
 }
 
-var _ store.Owners = (*Store)(nil)
+var _ owners.Records = (*Store)(nil)
 
 // Open opens the store and creates its stream if there is none. Close must be called.
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part) (*Store, error) {
@@ -67,7 +67,7 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time, parts ...Part
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{table: t, parts: parts, now: now, standings: make(map[principal.Owner]store.Standing)}
+	s := &Store{table: t, parts: parts, now: now, standings: make(map[principal.Owner]owners.Standing)}
 	c.AddCheck(s.confirm)
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s *Store) Close() {
 
 // Follow learns the standings of owners, and calls changed with each owner whose state changes
 // later, here or at another replica. It must be called once.
-func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner principal.Owner, state store.OwnerState)) error {
+func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner principal.Owner, state owners.State)) error {
 	loading := true
 	f := &table.Follower{Table: s.table, Name: "owners", Log: log, Filters: []string{s.table.Subject(standingKind, ">")}}
 	f.Apply = func(ctx context.Context, m conn.Message) {
@@ -94,7 +94,7 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 			log.ErrorContext(ctx, "state of an owner skipped: invalid subject", "subject", m.Subject, "error", err)
 			return
 		}
-		now := store.Standing{State: store.OwnerActive}
+		now := owners.Standing{State: owners.Active}
 		if len(m.Data) > 0 {
 			if err := json.Unmarshal(m.Data, &now); err != nil {
 				log.ErrorContext(ctx, "standing of an owner skipped: cannot decode", "subject", m.Subject, "error", err)
@@ -117,7 +117,7 @@ func (s *Store) Follow(ctx context.Context, log *slog.Logger, changed func(owner
 }
 
 // learn records a standing and reports whether the state is another one.
-func (s *Store) learn(owner principal.Owner, now store.Standing) bool {
+func (s *Store) learn(owner principal.Owner, now owners.Standing) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.standing(owner)
@@ -129,27 +129,27 @@ func (s *Store) learn(owner principal.Owner, now store.Standing) bool {
 	return before.State != now.State
 }
 
-func (s *Store) standing(owner principal.Owner) store.Standing {
+func (s *Store) standing(owner principal.Owner) owners.Standing {
 	if known, ok := s.standings[owner]; ok {
 		return known
 	}
-	return store.Standing{State: store.OwnerActive}
+	return owners.Standing{State: owners.Active}
 }
 
 // Standing returns the standing of an owner, as far as this replica knows.
-func (s *Store) Standing(owner principal.Owner) store.Standing {
+func (s *Store) Standing(owner principal.Owner) owners.Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standing(owner)
 }
 
-// MadeFor implements store.Owners. Streams say for whom they were made.
+// MadeFor implements owners.Records. Streams say for whom they were made.
 func (s *Store) MadeFor(context.Context, principal.Owner) (many, one bool, err error) {
 	return true, false, nil
 }
 
-// Standings implements store.Owners, as far as this replica knows.
-func (s *Store) Standings(context.Context) (map[principal.Owner]store.Standing, error) {
+// Standings implements owners.Records, as far as this replica knows.
+func (s *Store) Standings(context.Context) (map[principal.Owner]owners.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.standings), nil
@@ -157,16 +157,16 @@ func (s *Store) Standings(context.Context) (map[principal.Owner]store.Standing, 
 
 // record is the data of an owner's subject.
 type record struct {
-	store.Owner
-	Identities []store.Identity `json:"identities,omitempty"` // linked
-	Erasure    *store.Erasure   `json:"erasure,omitempty"`
-	Change     string           `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
+	owners.Owner
+	Identities []owners.Identity `json:"identities,omitempty"` // linked
+	Erasure    *owners.Erasure   `json:"erasure,omitempty"`
+	Change     string            `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
 }
 
 func (s *Store) subject(owner principal.Owner) string { return s.table.OwnerSubject(owner, ownerKind) }
 
 // identitySubject has a hash: issuers and subjects are of any length, and say who somebody is.
-func (s *Store) identitySubject(i store.Identity) string {
+func (s *Store) identitySubject(i owners.Identity) string {
 	sum := sha256.Sum256([]byte(i.Issuer + "\x00" + i.Subject))
 	return s.table.Subject(identityKind, hex.EncodeToString(sum[:]))
 }
@@ -211,9 +211,9 @@ func (s *Store) change(ctx context.Context, id principal.Owner, next func(*recor
 }
 
 // changeKnown changes the record of an owner that was not erased.
-func (s *Store) changeKnown(ctx context.Context, id principal.Owner, next func(*record) ([]conn.Change, error)) (store.Owner, error) {
+func (s *Store) changeKnown(ctx context.Context, id principal.Owner, next func(*record) ([]conn.Change, error)) (owners.Owner, error) {
 	r, err := s.change(ctx, id, func(r *record) ([]conn.Change, error) {
-		if r.ID == "" || r.State == store.OwnerErased {
+		if r.ID == "" || r.State == owners.Erased {
 			return nil, noOwner(id)
 		}
 		return next(r)
@@ -225,22 +225,22 @@ func noOwner(id principal.Owner) error {
 	return &fault.Error{Kind: fault.NotFound, Code: "owner_not_found", Field: "owner", Value: string(id), Message: fmt.Sprintf("No owner %q. candela owners list shows them.", id)}
 }
 
-// SeeOwner implements store.Owners.
-func (s *Store) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error) {
+// SeeOwner implements owners.Records.
+func (s *Store) SeeOwner(ctx context.Context, o owners.Owner) (owners.Owner, error) {
 	at := conn.StoredTime(s.now())
 	known, _, err := s.load(ctx, o.ID)
-	if err == nil && known.State == store.OwnerErased {
+	if err == nil && known.State == owners.Erased {
 		return known.Owner, nil
 	}
 	r, err := s.change(ctx, o.ID, func(r *record) ([]conn.Change, error) {
 		if r.ID == "" {
 			r.Owner = o
-			r.State, r.Since, r.First = store.OwnerActive, at, at
+			r.State, r.Since, r.First = owners.Active, at, at
 		}
-		if r.State != store.OwnerErased {
+		if r.State != owners.Erased {
 			r.Email, r.Name, r.Last = o.Email, o.Name, at
 		}
-		if plan := cmp.Or(o.Plan, r.Plan); plan != r.Plan && r.State != store.OwnerErased {
+		if plan := cmp.Or(o.Plan, r.Plan); plan != r.Plan && r.State != owners.Erased {
 			r.Plan = plan
 			return []conn.Change{s.standingOf(o.ID, r)}, nil
 		}
@@ -249,8 +249,8 @@ func (s *Store) SeeOwner(ctx context.Context, o store.Owner) (store.Owner, error
 	return r.Owner, err
 }
 
-// Owner implements store.Owners.
-func (s *Store) Owner(ctx context.Context, id principal.Owner) (store.Owner, error) {
+// Owner implements owners.Records.
+func (s *Store) Owner(ctx context.Context, id principal.Owner) (owners.Owner, error) {
 	var r record
 	err := s.table.RetryRead(ctx, func(ctx context.Context) (err error) {
 		r, _, err = s.load(ctx, id)
@@ -262,19 +262,19 @@ func (s *Store) Owner(ctx context.Context, id principal.Owner) (store.Owner, err
 	return r.Owner, conn.Unavailable("read an owner", err)
 }
 
-// Owners implements store.Owners.
-func (s *Store) Owners(ctx context.Context, after principal.Owner) iter.Seq2[store.Owner, error] {
-	return func(yield func(store.Owner, error) bool) {
-		all, err := table.ReadAll(ctx, s.table, "read the owners", s.table.Subject(ownerKind, ">"), 0, func(m conn.Message) (store.Owner, bool, error) {
+// Owners implements owners.Records.
+func (s *Store) Owners(ctx context.Context, after principal.Owner) iter.Seq2[owners.Owner, error] {
+	return func(yield func(owners.Owner, error) bool) {
+		all, err := table.ReadAll(ctx, s.table, "read the owners", s.table.Subject(ownerKind, ">"), 0, func(m conn.Message) (owners.Owner, bool, error) {
 			var r record
 			err := json.Unmarshal(m.Data, &r)
 			return r.Owner, r.ID > after, err
 		})
 		if err != nil {
-			yield(store.Owner{}, err)
+			yield(owners.Owner{}, err)
 			return
 		}
-		slices.SortFunc(all, func(a, b store.Owner) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(all, func(a, b owners.Owner) int { return cmp.Compare(a.ID, b.ID) })
 		for _, o := range all {
 			if !yield(o, nil) {
 				return
@@ -283,14 +283,14 @@ func (s *Store) Owners(ctx context.Context, after principal.Owner) iter.Seq2[sto
 	}
 }
 
-// Identities implements store.Owners.
-func (s *Store) Identities(ctx context.Context, id principal.Owner) ([]store.Identity, error) {
+// Identities implements owners.Records.
+func (s *Store) Identities(ctx context.Context, id principal.Owner) ([]owners.Identity, error) {
 	r, _, err := s.load(ctx, id)
 	return r.Identities, conn.Unavailable("read an owner", err)
 }
 
-// ImportOwner implements store.Owners.
-func (s *Store) ImportOwner(ctx context.Context, o store.Owner, linked []store.Identity) (added bool, err error) {
+// ImportOwner implements owners.Records.
+func (s *Store) ImportOwner(ctx context.Context, o owners.Owner, linked []owners.Identity) (added bool, err error) {
 	if known, _, err := s.load(ctx, o.ID); err != nil || known.ID != "" {
 		return false, conn.Unavailable("read an owner", err)
 	}
@@ -305,24 +305,24 @@ func (s *Store) ImportOwner(ctx context.Context, o store.Owner, linked []store.I
 	return err == nil, err
 }
 
-// OwnerOf implements store.Owners.
+// OwnerOf implements owners.Records.
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id principal.Owner, err error) {
 	err = s.table.RetryRead(ctx, func(ctx context.Context) error {
-		m, _, err := s.table.Latest(ctx, s.identitySubject(store.Identity{Issuer: issuer, Subject: subject}))
+		m, _, err := s.table.Latest(ctx, s.identitySubject(owners.Identity{Issuer: issuer, Subject: subject}))
 		id = principal.Owner(m.Data)
 		return err
 	})
 	return id, conn.Unavailable("read an identity", err)
 }
 
-// SetOwnerState implements store.Owners. All replicas learn of it. When a suspension returns, no replica
+// SetOwnerState implements owners.Records. All replicas learn of it. When a suspension returns, no replica
 // changes anything more for the owner.
-func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state store.OwnerState) (store.Owner, error) {
+func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state owners.State) (owners.Owner, error) {
 	o, err := s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.State, r.Since = state, conn.StoredTime(s.now())
 		return []conn.Change{s.standingOf(id, r)}, nil
 	})
-	if err == nil && state != store.OwnerActive {
+	if err == nil && state != owners.Active {
 		s.table.OutliveConfirmations(ctx)
 	}
 	return o, err
@@ -331,7 +331,7 @@ func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state sto
 // standingOf returns the change by which all replicas learn of a standing.
 func (s *Store) standingOf(id principal.Owner, r *record) conn.Change {
 	ch := conn.Change{Subject: s.table.OwnerSubject(id, standingKind)}
-	now := store.Standing{State: r.State, Plan: r.Plan}
+	now := owners.Standing{State: r.State, Plan: r.Plan}
 	if now.Usual() {
 		ch.TTL = table.TombstoneTTL
 		return ch
@@ -340,17 +340,17 @@ func (s *Store) standingOf(id principal.Owner, r *record) conn.Change {
 	return ch
 }
 
-// SetOwnerPlan implements store.Owners.
-func (s *Store) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (store.Owner, error) {
+// SetOwnerPlan implements owners.Records.
+func (s *Store) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.Plan = plan
 		return []conn.Change{s.standingOf(id, r)}, nil
 	})
 }
 
-// LinkOwner implements store.Owners.
-func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (store.Owner, error) {
-	who := store.Identity{Issuer: issuer, Subject: subject}
+// LinkOwner implements owners.Records.
+func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (owners.Owner, error) {
+	who := owners.Identity{Issuer: issuer, Subject: subject}
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		m, _, err := s.table.Latest(ctx, s.identitySubject(who))
 		if err != nil {
@@ -364,19 +364,19 @@ func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subje
 	})
 }
 
-// EraseOwner implements store.Owners. Every replica forgets the owner when it learns of the state.
+// EraseOwner implements owners.Records. Every replica forgets the owner when it learns of the state.
 // An erasure that failed can be repeated: the record says erased when all else is gone.
-func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (store.Erasure, error) {
+func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Erasure, error) {
 	o, err := s.Owner(ctx, id)
 	switch {
 	case err != nil:
-		return store.Erasure{}, err
-	case o.State == store.OwnerErased:
-		return store.Erasure{}, noOwner(id)
-	case o.State != store.OwnerSuspended:
-		return store.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
+		return owners.Erasure{}, err
+	case o.State == owners.Erased:
+		return owners.Erasure{}, noOwner(id)
+	case o.State != owners.Suspended:
+		return owners.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
 	}
-	proof := store.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
+	proof := owners.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
 	for _, p := range s.parts {
 		rows, err := p.EraseOwner(ctx, id)
 		if err != nil {
@@ -396,20 +396,20 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (store.Erasu
 		if len(r.Identities) > 0 {
 			proof.Rows["identities"] = int64(len(r.Identities))
 		}
-		*r = record{Owner: store.Owner{ID: id, State: store.OwnerErased, Since: proof.At, First: r.First, Last: r.Last}, Erasure: &proof}
+		*r = record{Owner: owners.Owner{ID: id, State: owners.Erased, Since: proof.At, First: r.First, Last: r.Last}, Erasure: &proof}
 		return append(changes, s.standingOf(id, r)), nil
 	})
 	return proof, err
 }
 
-// ExportOwner implements store.Owners.
-func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[store.ExportedRow, error] {
-	return func(yield func(store.ExportedRow, error) bool) {
+// ExportOwner implements owners.Records.
+func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[owners.ExportedRow, error] {
+	return func(yield func(owners.ExportedRow, error) bool) {
 		r, _, err := s.load(ctx, id)
 		data, failed := json.Marshal(r)
-		if err = errors.Join(err, failed); err != nil || !yield(store.ExportedRow{Table: "owners", JSON: data}, nil) {
+		if err = errors.Join(err, failed); err != nil || !yield(owners.ExportedRow{Table: "owners", JSON: data}, nil) {
 			if err != nil {
-				yield(store.ExportedRow{}, conn.Unavailable("read an owner", err))
+				yield(owners.ExportedRow{}, conn.Unavailable("read an owner", err))
 			}
 			return
 		}
@@ -423,7 +423,7 @@ func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[s
 	}
 }
 
-// Adopt implements store.Owners. A state directory is adopted before it is copied to the servers.
-func (s *Store) Adopt(context.Context, principal.Owner, store.Owner) (map[string]int64, error) {
+// Adopt implements owners.Records. A state directory is adopted before it is copied to the servers.
+func (s *Store) Adopt(context.Context, principal.Owner, owners.Owner) (map[string]int64, error) {
 	return nil, fault.New(fault.Unsupported, "adopt_first", "adopt the state directory first, then run candela migrate")
 }

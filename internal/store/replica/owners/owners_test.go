@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
-	"candela/internal/store/replica/owners"
+	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
 	"candela/lib/fault"
 )
 
 // replica is one that keeps owners and what they have.
 type replica struct {
-	*owners.Store
+	*ownerstore.Store
 
 	alerts *alerts.Store
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type replica struct {
 
 // barred reports whether the replica knows that an owner is not active.
 func (r *replica) barred(owner principal.Owner) bool {
-	return r.Standing(owner).State != store.OwnerActive
+	return r.Standing(owner).State != owners.Active
 }
 
 func (r *replica) has(change string) bool {
@@ -45,10 +45,10 @@ func open(t *testing.T, prefix string) *replica {
 	kept, err := alerts.Open(t.Context(), c, time.Now)
 	check(t, err)
 	r := &replica{alerts: kept}
-	r.Store, err = owners.Open(t.Context(), c, time.Now, kept)
+	r.Store, err = ownerstore.Open(t.Context(), c, time.Now, kept)
 	check(t, err)
 	t.Cleanup(r.Close)
-	check(t, r.Follow(t.Context(), replicatest.Quiet(), func(owner principal.Owner, state store.OwnerState) {
+	check(t, r.Follow(t.Context(), replicatest.Quiet(), func(owner principal.Owner, state owners.State) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.heard = append(r.heard, string(owner)+" "+string(state))
@@ -66,7 +66,7 @@ func check(t *testing.T, err error) {
 // own stores one of everything for an owner.
 func (r *replica) own(t *testing.T, name string, n int) {
 	t.Helper()
-	_, err := r.SeeOwner(t.Context(), store.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
+	_, err := r.SeeOwner(t.Context(), owners.Owner{ID: principal.Owner(name), Issuer: "https://id.example", Subject: "s-" + name, Email: name + "@example.com"})
 	check(t, err)
 	for i := range 2 {
 		a := replicatest.PriceAlert(n + i)
@@ -116,9 +116,9 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 	if id, err := b.OwnerOf(t.Context(), "https://other.example", "t-ann"); err != nil || id != "ann" {
 		t.Errorf("linked to %q, %v", id, err)
 	}
-	wantState(t, a, b, store.OwnerSuspended)
-	wantState(t, b, a, store.OwnerActive)
-	wantState(t, a, b, store.OwnerSuspended)
+	wantState(t, a, b, owners.Suspended)
+	wantState(t, b, a, owners.Active)
+	wantState(t, a, b, owners.Suspended)
 	if _, err := a.SetOwnerPlan(t.Context(), "bob", "pro"); err != nil {
 		t.Error(err)
 	}
@@ -141,10 +141,10 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 	if after := a.export(t, "bob"); after != before {
 		t.Errorf("bob has\n%s\nand had\n%s", after, before)
 	}
-	if o, err := a.SeeOwner(t.Context(), store.Owner{ID: "ann", Email: "again@example.com"}); err != nil || o.State != store.OwnerErased || o.Email != "" {
+	if o, err := a.SeeOwner(t.Context(), owners.Owner{ID: "ann", Email: "again@example.com"}); err != nil || o.State != owners.Erased || o.Email != "" {
 		t.Errorf("an erased owner comes back: %+v, %v", o, err)
 	}
-	if _, err := a.SetOwnerState(t.Context(), "ann", store.OwnerActive); fault.KindOf(err) != fault.NotFound {
+	if _, err := a.SetOwnerState(t.Context(), "ann", owners.Active); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("an erased owner is resumed: %v", err)
 	}
 	var names []string
@@ -162,13 +162,13 @@ func TestStore_KeepsOwnersForAllReplicas(t *testing.T) {
 }
 
 // wantState sets ann's state at one replica and waits until the other knows.
-func wantState(t *testing.T, at, other *replica, state store.OwnerState) {
+func wantState(t *testing.T, at, other *replica, state owners.State) {
 	t.Helper()
 	if o, err := at.SetOwnerState(t.Context(), "ann", state); err != nil || o.State != state {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	replicatest.Eventually(t, "the other replica learns of "+string(state), func() bool {
-		return other.barred("ann") == (state != store.OwnerActive)
+		return other.barred("ann") == (state != owners.Active)
 	})
 	if o, err := other.Owner(t.Context(), "ann"); err != nil || o.State != state {
 		t.Fatalf("%+v, %v", o, err)
@@ -185,7 +185,7 @@ func TestStore_KeepsEverySignInUnderConflict(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			r := all[i%2]
-			_, err := r.SeeOwner(t.Context(), store.Owner{ID: "ann", Issuer: "https://id.example"})
+			_, err := r.SeeOwner(t.Context(), owners.Owner{ID: "ann", Issuer: "https://id.example"})
 			_, linked := r.LinkOwner(t.Context(), "ann", "https://other.example", strconv.Itoa(i))
 			errs[i] = errors.Join(err, linked)
 		})

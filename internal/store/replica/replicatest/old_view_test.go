@@ -8,13 +8,13 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/logins"
 	"candela/internal/store/replica/orders"
-	"candela/internal/store/replica/owners"
+	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/replica/replicatest"
 	"candela/internal/trading/desk"
 	"candela/lib/fault"
@@ -124,23 +124,23 @@ func TestOldView_ChangesNothingForSuspendedOwners(t *testing.T) {
 	t.Parallel()
 	prefix := replicatest.NewPrefix()
 	c := replicatest.ConnectMany(t, replicatest.Servers(), prefix)
-	if _, err := owners.Open(t.Context(), c, time.Now); err != nil {
+	if _, err := ownerstore.Open(t.Context(), c, time.Now); err != nil {
 		t.Fatal(err)
 	}
-	other, err := owners.Open(t.Context(), replicatest.ConnectMany(t, replicatest.Servers(), prefix), time.Now)
+	other, err := ownerstore.Open(t.Context(), replicatest.ConnectMany(t, replicatest.Servers(), prefix), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ann, bob := principal.Caller{Subject: "ann", Key: "console"}, principal.Caller{Subject: "bob", Key: "console"}
 	for _, id := range []principal.Owner{"ann", "bob"} {
-		if _, err := other.SeeOwner(t.Context(), store.Owner{ID: id}); err != nil {
+		if _, err := other.SeeOwner(t.Context(), owners.Owner{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := errors.Join(c.AwaitConfirmed(t.Context(), ann), c.AwaitConfirmed(t.Context(), bob)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.SetOwnerState(t.Context(), "ann", store.OwnerSuspended); err != nil {
+	if _, err := other.SetOwnerState(t.Context(), "ann", owners.Suspended); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.AwaitConfirmed(t.Context(), ann); fault.KindOf(err) != fault.Unauthorized {
@@ -152,7 +152,7 @@ func TestOldView_ChangesNothingForSuspendedOwners(t *testing.T) {
 	if err := c.AwaitConfirmed(t.Context(), principal.Caller{Subject: "ann"}); err != nil {
 		t.Errorf("what the program does by itself: %v", err)
 	}
-	if _, err := other.SetOwnerState(t.Context(), "ann", store.OwnerActive); err != nil {
+	if _, err := other.SetOwnerState(t.Context(), "ann", owners.Active); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.AwaitConfirmed(t.Context(), ann); err != nil {

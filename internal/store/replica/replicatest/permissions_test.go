@@ -17,10 +17,10 @@ import (
 
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
+	kept "candela/internal/access/owners"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/kit/principal"
-	kept "candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/inbox"
@@ -157,7 +157,7 @@ func TestPermissions_AreEnoughForAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(people.Close)
-	if err := people.Follow(t.Context(), logger, func(principal.Owner, kept.OwnerState) {}); err != nil {
+	if err := people.Follow(t.Context(), logger, func(principal.Owner, kept.State) {}); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

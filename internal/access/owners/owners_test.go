@@ -1,40 +1,40 @@
-package app
+package owners_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
+	"candela/internal/access/owners"
 	"candela/internal/access/upstream"
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // storedAlerts are the alerts of a store without an engine.
-type storedAlerts struct {
-	unused
-	kept *ledger.Ledger
-}
+type storedAlerts struct{ kept *ledger.Ledger }
 
-type unused = ownAlerts
-
-func (s storedAlerts) Alerts(ctx context.Context, by principal.Caller) (all []alert.Alert, err error) {
+func (s storedAlerts) IDs(ctx context.Context, by principal.Caller) (all []string, err error) {
 	for a, err := range s.kept.Alerts(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		if a.Owner == by.Subject {
-			all = append(all, a)
+			all = append(all, a.ID)
 		}
 	}
 	return all, nil
@@ -44,9 +44,9 @@ func (s storedAlerts) Cancel(ctx context.Context, by principal.Caller, id string
 	return s.kept.CancelAlert(ctx, by, id)
 }
 
-// TestOwnersDesk_SuspendsAndErasesOneOfTwo carries out an operator's commands: they end what one
+// TestDesk_SuspendsAndErasesOneOfTwo carries out an operator's commands: they end what one
 // owner has, in memory and in the store, and touch nothing of another.
-func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
+func TestDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	t.Parallel()
 	kept, err := ledger.Open(t.Context(), t.TempDir(), time.Now)
 	if err != nil {
@@ -59,16 +59,19 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	inbox := local.New(local.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-	side := &trading{side: side{alerts: storedAlerts{kept: kept}, inbox: inbox}}
-	desk := ownersDesk{records: func() store.Owners { return kept }, logins: logins, side: side}
+	forget := func(_ context.Context, owner principal.Owner) error { return inbox.Forget(owner) }
+	desk := owners.Desk{
+		Records: func() owners.Records { return kept }, Logins: logins, Alerts: storedAlerts{kept},
+		Forget: []func(context.Context, principal.Owner) error{forget},
+	}
 	for i, name := range []principal.Owner{ownerName(1), ownerName(2)} {
 		by := callerOf(i + 1)
 		h := oauth.HashOf(by.Key)
-		if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: name, Email: string(name) + "@example.com"}); err != nil {
+		if _, err := kept.SeeOwner(t.Context(), owners.Owner{ID: name, Email: string(name) + "@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, err := range []error{
-			kept.PutAlert(t.Context(), by, alertOf(i+1, 0)),
+			kept.PutAlert(t.Context(), by, alertOf(i+1)),
 			inbox.Subscribe(t.Context(), by, notify.Filter{}),
 			memory.PutToken(t.Context(), oauth.Token{Hash: h, Key: h.Hex(), ID: "t", Grant: oauth.Grant{Subject: name}, Generation: memory.Seal().Generation(), Expires: by.Expires}, time.Now()),
 		} {
@@ -81,7 +84,7 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	if _, err := desk.Erase(t.Context(), ann); fault.Of(err) == nil || fault.Of(err).Code != "owner_active" {
 		t.Errorf("an active owner is erased: %v", err)
 	}
-	if o, err := desk.Suspend(t.Context(), ann); err != nil || o.State != store.OwnerSuspended {
+	if o, err := desk.Suspend(t.Context(), ann); err != nil || o.State != owners.Suspended {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if one, err := desk.Show(t.Context(), ann); err != nil || one.Clients != 0 || one.Alerts != 1 {
@@ -94,13 +97,13 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	if found, _ := inbox.Subscription(t.Context(), callerOf(1)); found.Active {
 		t.Error("the subscription is left")
 	}
-	if one, err := desk.Show(t.Context(), bob); err != nil || one.Clients != 1 || one.Alerts != 1 || one.State != store.OwnerActive {
+	if one, err := desk.Show(t.Context(), bob); err != nil || one.Clients != 1 || one.Alerts != 1 || one.State != owners.Active {
 		t.Errorf("the other: %+v, %v", one, err)
 	}
 	if found, _ := inbox.Subscription(t.Context(), callerOf(2)); !found.Active {
 		t.Error("the other's subscription is gone")
 	}
-	gate := ownerGate{&node{owners: func() store.Owners { return kept }}}
+	gate := owners.Gate{Records: func() owners.Records { return kept }}
 	if _, err := gate.SignedIn(t.Context(), ann, upstream.Identity{}); !errors.Is(err, oauth.ErrErased) {
 		t.Errorf("an erased owner signs in: %v", err)
 	}
@@ -120,13 +123,27 @@ func TestOwnersDesk_SuspendsAndErasesOneOfTwo(t *testing.T) {
 	if _, err := desk.Suspend(t.Context(), ownerName(3)); err != nil || !errors.Is(gate.Active(t.Context(), ownerName(3)), oauth.ErrSuspended) {
 		t.Errorf("a suspended owner is active: %v", err)
 	}
-	page, err := desk.List(t.Context(), "", store.OwnerActive, "", 100)
+	page, err := desk.List(t.Context(), "", owners.Active, "", 100)
 	if err != nil || len(page.Owners) != 1 || page.More || page.Owners[0].ID != bob {
 		t.Errorf("%+v, %v", page, err)
 	}
 	var text strings.Builder
-	err = desk.Export(t.Context(), bob, func(row store.ExportedRow) error { text.Write(row.JSON); return nil })
+	err = desk.Export(t.Context(), bob, func(row owners.ExportedRow) error { text.Write(row.JSON); return nil })
 	if err != nil || !strings.Contains(text.String(), "alert_set") || strings.Contains(text.String(), string(ann)) {
 		t.Errorf("%s, %v", text.String(), err)
+	}
+}
+
+func ownerName(i int) principal.Owner { return principal.Owner(fmt.Sprintf("%026d", i)) }
+
+func callerOf(i int) principal.Caller {
+	return principal.Caller{Subject: ownerName(i), Key: fmt.Sprintf("%064d", i), ClientKey: fmt.Sprintf("%032d", i), Expires: time.Now().Add(time.Hour)}
+}
+
+func alertOf(owner int) alert.Alert {
+	s := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	return alert.Alert{
+		ID: id.New(time.Now()), Owner: ownerName(owner), Symbol: market.Symbol{Name: s.Name}, Instrument: s,
+		Condition: alert.Condition{Type: alert.PriceAbove, Threshold: decimal.New(100_000, -2)}, Created: time.Now().UTC().Truncate(time.Microsecond),
 	}
 }

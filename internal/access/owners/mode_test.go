@@ -1,12 +1,13 @@
-package app
+package owners_test
 
 import (
 	"path/filepath"
 	"testing"
 	"time"
 
+	"candela/internal/access/oauth"
+	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
-	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/lib/fault"
 )
@@ -30,19 +31,19 @@ func TestStore_IsRefusedInTheOtherMode(t *testing.T) {
 		}
 		defer func() { _ = kept.Close() }()
 		if c.one {
-			a := alertOf(1, 0)
-			a.Owner = accountOwner
-			if err := kept.PutAlert(t.Context(), principal.Caller{Subject: accountOwner}, a); err != nil {
+			a := alertOf(1)
+			a.Owner = oauth.SoleOwner
+			if err := kept.PutAlert(t.Context(), principal.Caller{Subject: oauth.SoleOwner}, a); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if c.person {
-			if _, err := kept.SeeOwner(t.Context(), store.Owner{ID: "ann"}); err != nil {
+			if _, err := kept.SeeOwner(t.Context(), owners.Owner{ID: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for many, accepted := range map[bool]bool{false: c.single, true: c.many} {
-			err := checkOwnersMode(t.Context(), kept, many)
+			err := owners.CheckMode(t.Context(), kept, many)
 			if (err == nil) != accepted || err != nil && fault.Of(err).Code != "owners_mode" {
 				t.Errorf("a store of %s, many owners %v: %v", name, many, err)
 			}

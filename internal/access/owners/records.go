@@ -1,4 +1,6 @@
-package store
+// Package owners is about the people of an installation that works for many: their records, what they may do, and
+// an operator's commands that suspend, export and erase them. A store keeps the records.
+package owners
 
 import (
 	"context"
@@ -16,30 +18,30 @@ type Owner struct {
 	Email   string          `json:"email,omitempty"` // as last reported; never an identity
 	Name    string          `json:"name,omitempty"`  // the same
 	Plan    string          `json:"plan,omitempty"`  // "" for the default
-	State   OwnerState      `json:"state"`
+	State   State           `json:"state"`
 	Since   time.Time       `json:"since"` // of the state
 	First   time.Time       `json:"first_seen"`
 	Last    time.Time       `json:"last_seen"`
 }
 
-// OwnerState is whether an owner may use the installation. Its values are stored.
-type OwnerState string
+// State is whether an owner may use the installation. Its values are stored.
+type State string
 
 // The states.
 const (
-	OwnerActive    OwnerState = "active"
-	OwnerSuspended OwnerState = "suspended"
-	OwnerErased    OwnerState = "erased"
+	Active    State = "active"
+	Suspended State = "suspended"
+	Erased    State = "erased"
 )
 
 // Standing is what decides what an owner may do.
 type Standing struct {
-	State OwnerState
+	State State
 	Plan  string // "" for the default
 }
 
 // Usual reports whether an owner is active and on the default plan, as most are.
-func (s Standing) Usual() bool { return s == Standing{State: OwnerActive} }
+func (s Standing) Usual() bool { return s == Standing{State: Active} }
 
 // Erasure proves that an owner was erased. The audit log has it.
 type Erasure struct {
@@ -62,13 +64,13 @@ type ExportedRow struct {
 	JSON  []byte
 }
 
-// Owners keeps the records of owners.
-type Owners interface {
+// Records keeps the records of owners.
+type Records interface {
 	SeeOwner(ctx context.Context, o Owner) (Owner, error)
 	Owner(ctx context.Context, id principal.Owner) (Owner, error)
 	Owners(ctx context.Context, after principal.Owner) iter.Seq2[Owner, error]
 	OwnerOf(ctx context.Context, issuer, subject string) (id principal.Owner, err error)
-	SetOwnerState(ctx context.Context, id principal.Owner, state OwnerState) (Owner, error)
+	SetOwnerState(ctx context.Context, id principal.Owner, state State) (Owner, error)
 	SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (Owner, error)
 	LinkOwner(ctx context.Context, id principal.Owner, issuer, subject string) (Owner, error)
 	EraseOwner(ctx context.Context, id principal.Owner) (Erasure, error)
@@ -84,4 +86,17 @@ type Owners interface {
 	Standings(ctx context.Context) (map[principal.Owner]Standing, error)
 	ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[ExportedRow, error]
 	Adopt(ctx context.Context, from principal.Owner, to Owner) (moved map[string]int64, err error)
+}
+
+// Page is a part of the list of owners.
+type Page struct {
+	Owners []Owner `json:"owners"`
+	More   bool    `json:"more,omitempty"`
+}
+
+// Detail is a record and what the owner has.
+type Detail struct {
+	Owner
+	Clients int `json:"clients"` // approved, and browsers logged in
+	Alerts  int `json:"alerts"`  // active
 }
