@@ -67,7 +67,7 @@ func printInstalled(w io.Writer, want install.Installation, done install.Install
 		after = done.Client.AfterURL
 	}
 	if !want.Remove && want.URL == "" && !slices.ContainsFunc(want.Flags, func(f string) bool { return strings.HasPrefix(f, "--toolsets") }) {
-		fmt.Fprintln(w, "More tools: install again with --toolsets all, for a search of symbols and a view of the account.")
+		fmt.Fprintln(w, "More tools: install again with --toolsets all, for Pine scripts, back-tests, a search of symbols and a view of the account.")
 	}
 	_, err := fmt.Fprintln(w, after)
 	return err

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path"
@@ -54,6 +55,28 @@ func TestLinksResolve(t *testing.T) {
 	}
 	if followed < 100 {
 		t.Errorf("only %d links were followed", followed)
+	}
+}
+
+// TestPagesNamedInTexts_Exist looks for pages that code, templates and scripts name, in
+// messages and comments, so that no message sends its reader to a page that is gone.
+func TestPagesNamedInTexts_Exist(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`\bdocs/[a-z0-9/-]+\.md\b`)
+	found := 0
+	walk(t, func(name string, data []byte) {
+		if path.Ext(name) == ".md" || bytes.IndexByte(data, 0) >= 0 {
+			return
+		}
+		for _, page := range named.FindAllString(string(data), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(root, page)); err != nil {
+				t.Errorf("%s names %s, which is not there", name, page)
+			}
+		}
+	})
+	if found < 50 {
+		t.Errorf("only %d names of pages were found", found)
 	}
 }
 
