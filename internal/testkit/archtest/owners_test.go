@@ -11,14 +11,14 @@ import (
 // ownerEdges are the places where a parameter called subject is no owner, each with the reason.
 func ownerEdges() map[string]string {
 	return map[string]string{
-		"internal/data/upstream/":   "a subject is what a venue was asked for",
-		"internal/trading/guard/":   "a subject is what a restriction is about",
-		"internal/access/upstream/": "a subject is a claim of an identity provider",
-		"internal/access/owners/records.go":   "a subject is a claim of an identity provider",
-		"internal/store/ledger/":    "a subject is a claim, or what an event is about",
-		"internal/store/replica/":   "a subject is an address at the NATS servers, or a claim",
-		"internal/operate/control/": "a subject is a claim of an identity provider",
-		"internal/access/owners/owners.go":    "a subject is a claim of an identity provider",
+		"internal/data/upstream/":           "a subject is what a venue was asked for",
+		"internal/trading/guard/":           "a subject is what a restriction is about",
+		"internal/access/upstream/":         "a subject is a claim of an identity provider",
+		"internal/access/owners/records.go": "a subject is a claim of an identity provider",
+		"internal/store/ledger/":            "a subject is a claim, or what an event is about",
+		"internal/store/replica/":           "a subject is an address at the NATS servers, or a claim",
+		"internal/operate/control/":         "a subject is a claim of an identity provider",
+		"internal/access/owners/owners.go":  "a subject is a claim of an identity provider",
 	}
 }
 
