@@ -55,7 +55,7 @@ func alertCommand(needs string, run func(context.Context, invocation, *config.Co
 }
 
 func listAlerts(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
-	all, err := app.ListAlerts(ctx, cfg, f.owner, in.Stderr)
+	all, err := app.Commands(cfg, in.Stderr).ListAlerts(ctx, f.owner)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func printIdle(w io.Writer, all []control.Alert) error {
 }
 
 func showAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
-	all, err := app.ListAlerts(ctx, cfg, f.owner, in.Stderr)
+	all, err := app.Commands(cfg, in.Stderr).ListAlerts(ctx, f.owner)
 	if err != nil {
 		return err
 	}
@@ -107,12 +107,12 @@ func showAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFl
 }
 
 func cancelAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
-	c, err := app.CancelAlert(ctx, cfg, f.owner, f.id, in.Stderr)
+	c, err := app.Commands(cfg, in.Stderr).CancelAlert(ctx, f.owner, f.id)
 	return printAlertChange(in, f.id, "cancelled", c, err)
 }
 
 func resumeAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
-	c, err := app.ResumeAlert(ctx, cfg, f.owner, f.id, in.Stderr)
+	c, err := app.Commands(cfg, in.Stderr).ResumeAlert(ctx, f.owner, f.id)
 	return printAlertChange(in, f.id, "resumed", c, err)
 }
 

@@ -20,7 +20,7 @@ func approvals(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	all, err := app.Approvals(ctx, cfg, in.Stderr)
+	all, err := app.Commands(cfg, in.Stderr).Approvals(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func approve(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	d, err := app.Approve(ctx, cfg, id, in.Stderr)
+	d, err := app.Commands(cfg, in.Stderr).Approve(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func refuse(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	d, err := app.Refuse(ctx, cfg, id, reason, in.Stderr)
+	d, err := app.Commands(cfg, in.Stderr).Refuse(ctx, id, reason)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func revokeAll(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	ended, err := app.RevokeAll(ctx, cfg, in.Stderr)
+	ended, err := app.Commands(cfg, in.Stderr).RevokeAll(ctx)
 	if err != nil {
 		return err
 	}

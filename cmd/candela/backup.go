@@ -43,7 +43,7 @@ func restore(ctx context.Context, in invocation) error {
 	}
 	var why string
 	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr), func(dir string) (err error) {
-		why, err = app.MarkRestored(ctx, dir, time.Now())
+		why, err = app.Commands(cfg, in.Stderr).MarkRestored(ctx, dir, time.Now())
 		return err
 	})
 	if err != nil {

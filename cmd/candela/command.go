@@ -35,8 +35,8 @@ type command struct {
 // runner runs a command.
 type runner func(context.Context, invocation) error
 
-// commands lists the commands in the order of --help.
-func commands() []command {
+// allCommands lists the commands in the order of --help.
+func allCommands() []command {
 	return []command{
 		{"Use", "", "", "", "", runMode},
 		{"Use", "demo", "[--output FILE]", "Take a one-minute tour with sample prices", demoHelp, showDemo},
@@ -109,7 +109,7 @@ func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error 
 	if slices.Contains(args, "--version") {
 		name, args = "version", nil
 	}
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		if c.name == name {
 			return c.run(ctx, invocation{args, environ, deps})
 		}
@@ -119,7 +119,7 @@ func dispatch(ctx context.Context, args, environ []string, deps app.Deps) error 
 
 func unknownCommand(name string) error {
 	var names []string
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		if c.name != "" {
 			names = append(names, c.name)
 		}

@@ -11,6 +11,7 @@ import (
 	"candela/internal/app"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
+	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/lib/fault"
 )
@@ -35,24 +36,24 @@ func halt(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	reason := strings.Join(words, " ")
+	reason, to := strings.Join(words, " "), app.Commands(cfg, in.Stderr)
 	if owner != "" {
-		state, err := app.HaltOwner(ctx, cfg, owner, reason, all)
+		state, err := to.HaltOwner(ctx, owner, reason, all)
 		return printState(in, state, err)
 	}
 	var before map[string]int
 	if cfg.NATS.URL == "" {
-		before = openOrders(ctx, cfg.Home)
+		before = openOrders(ctx, to)
 	}
-	stop := app.Halt
+	stop := to.Halt
 	if all {
-		stop = app.HaltAll
+		stop = to.HaltAll
 	}
-	state, err := stop(ctx, cfg, reason, in.Stderr)
+	state, err := stop(ctx, reason)
 	if err := printState(in, state, err); err != nil || cfg.NATS.URL != "" {
 		return err
 	}
-	return printOpen(ctx, in, cfg.Home, before, all)
+	return printOpen(ctx, in, to, before, all)
 }
 
 // ownerFlag takes --owner ID out of the arguments.
@@ -77,9 +78,9 @@ func ownerFlag(args []string) (owner principal.Owner, rest []string, err error) 
 
 // openOrders returns the number of open orders per account, those of a group as one. It is empty when unknown: a halt
 // does not wait for it.
-func openOrders(ctx context.Context, home string) map[string]int {
+func openOrders(ctx context.Context, to *commands.Set) map[string]int {
 	open := make(map[string]int)
-	if s, err := app.ReadStatus(ctx, home); err == nil {
+	if s, err := to.ReadStatus(ctx); err == nil {
 		for _, a := range s.Accounts {
 			open[a.Account] = a.Groups + a.Single
 		}
@@ -92,10 +93,10 @@ const cancelWait = 3 * time.Second
 
 // printOpen prints how many orders a halt cancelled and how many are still open. A halt for all
 // keeps none that protects a position.
-func printOpen(ctx context.Context, in invocation, home string, before map[string]int, all bool) error {
+func printOpen(ctx context.Context, in invocation, to *commands.Set, before map[string]int, all bool) error {
 	began := time.Now()
 	for {
-		s, err := app.ReadStatus(ctx, home)
+		s, err := to.ReadStatus(ctx)
 		if err != nil {
 			fmt.Fprintf(in.Stdout, "Open orders are unknown: %v\n", err)
 			return nil
@@ -135,7 +136,7 @@ func printWithoutStop(w io.Writer, a control.AccountStatus) {
 }
 
 func printLeft(w io.Writer, a control.AccountStatus, running bool) {
-	if a.Account == app.Untraded {
+	if a.Account == commands.Untraded {
 		return
 	}
 	if a.Open == 0 {
@@ -179,10 +180,10 @@ func resume(ctx context.Context, in invocation) error {
 		return err
 	}
 	if owner != "" {
-		state, err := app.ResumeOwner(ctx, cfg, owner)
+		state, err := app.Commands(cfg, in.Stderr).ResumeOwner(ctx, owner)
 		return printState(in, state, err)
 	}
-	state, err := app.Resume(ctx, cfg, in.Stderr)
+	state, err := app.Commands(cfg, in.Stderr).Resume(ctx)
 	return printState(in, state, err)
 }
 

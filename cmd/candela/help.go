@@ -14,7 +14,7 @@ const exitCodes = "Exit codes: 0 success, 1 failure, 2 invalid arguments, flags,
 
 // printHelp explains one command, or lists all commands and settings.
 func printHelp(w io.Writer, name string) error {
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		if c.name == name && name != "" {
 			return printCommandHelp(w, c)
 		}
@@ -23,7 +23,7 @@ func printHelp(w io.Writer, name string) error {
 		"  candela [flags]            Run a server (--mcp or --serve), or draw one chart\n"+
 		"  candela COMMAND [flags]    Run a command; candela COMMAND --help explains it\n")
 	group := ""
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		if c.group != group {
 			group = c.group
 			fmt.Fprintf(w, "\n%s:\n", group)

@@ -44,7 +44,7 @@ func TestCommands_FlagsStandAnywhere(t *testing.T) {
 		"uninstall":      {"cursor", "--dry-run --name one"},
 		"auth revoke":    {"C1", ""},
 	}
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		if word := strings.Trim(strings.Fields(c.args + " -")[0], "[]"); strings.ToUpper(word) == word && word != "-" && word != "COMMAND" {
 			if _, ok := cases[c.name]; !ok {
 				t.Errorf("no case for the command %s %s", c.name, c.args)

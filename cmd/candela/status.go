@@ -19,7 +19,7 @@ func status(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	s, err := app.ReadStatus(ctx, cfg.Home)
+	s, err := app.Commands(cfg, in.Stderr).ReadStatus(ctx)
 	if err == nil && cfg.NATS.URL != "" && !s.Running {
 		return statusElsewhere(cfg)
 	}

@@ -46,9 +46,9 @@ func TestHalt_EveryAccountThatDoesNotRun(t *testing.T) {
 	for _, halts := range []bool{true, false} {
 		var err error
 		if halts {
-			_, err = Halt(t.Context(), &config.Config{Home: home}, "noise", io.Discard)
+			_, err = Commands(&config.Config{Home: home}, io.Discard).Halt(t.Context(), "noise")
 		} else {
-			_, err = Resume(t.Context(), &config.Config{Home: home}, io.Discard)
+			_, err = Commands(&config.Config{Home: home}, io.Discard).Resume(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"candela/internal/alerting/sink"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/shutdown"
 	"candela/internal/serve/admin"
@@ -78,12 +77,6 @@ func (t *trading) watched() *admin.Trading {
 			}
 			return nil
 		},
-		Sinks: func() []sink.Status {
-			all := make([]sink.Status, len(t.senders))
-			for i, s := range t.senders {
-				all[i] = s.Status()
-			}
-			return all
-		},
+		Sinks: t.sinkStatus,
 	}
 }

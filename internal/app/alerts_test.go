@@ -11,6 +11,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/id"
 	"candela/internal/kit/principal"
+	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
 	"candela/lib/fault"
@@ -23,7 +24,7 @@ func TestAlertCommands_WorkWithoutAProgram(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	cfg := &config.Config{Home: home}
-	if _, err := ListAlerts(t.Context(), cfg, "", io.Discard); fault.KindOf(err) != fault.NotFound {
+	if _, err := Commands(cfg, io.Discard).ListAlerts(t.Context(), ""); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("without a store: %v", err)
 	}
 	kept, err := ledger.Open(t.Context(), home, time.Now)
@@ -54,7 +55,7 @@ func TestAlertCommands_WorkWithoutAProgram(t *testing.T) {
 	}
 	want := func(states map[string]string) {
 		t.Helper()
-		all, err := ListAlerts(t.Context(), cfg, "", io.Discard)
+		all, err := Commands(cfg, io.Discard).ListAlerts(t.Context(), "")
 		if err != nil || len(all) != len(states) {
 			t.Fatalf("listed %+v, %v", all, err)
 		}
@@ -65,27 +66,27 @@ func TestAlertCommands_WorkWithoutAProgram(t *testing.T) {
 		}
 	}
 	want(map[string]string{good.ID: control.AlertWaiting, gone.ID: alert.Broken, bomb.ID: alert.SetAside})
-	s, err := ReadStatus(t.Context(), home)
+	s, err := Commands(&config.Config{Home: home}, io.Discard).ReadStatus(t.Context())
 	if err != nil || s.Alerts != 3 || s.Broken != 1 || s.SetAside != 1 {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	if s, err = countStored(t.Context(), cfg); err != nil || s.Alerts != 3 || s.Broken != 1 || s.SetAside != 1 {
 		t.Errorf("the doctor counts %+v %v", s, err)
 	}
-	if _, err := ResumeAlert(t.Context(), cfg, "", bomb.ID, io.Discard); err != nil {
+	if _, err := Commands(cfg, io.Discard).ResumeAlert(t.Context(), "", bomb.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ResumeAlert(t.Context(), cfg, "", good.ID, io.Discard); fault.Of(err) == nil || fault.Of(err).Code != "alert_not_set_aside" {
+	if _, err := Commands(cfg, io.Discard).ResumeAlert(t.Context(), "", good.ID); fault.Of(err) == nil || fault.Of(err).Code != "alert_not_set_aside" {
 		t.Errorf("an alert that is not set aside: %v", err)
 	}
-	if _, err := CancelAlert(t.Context(), cfg, "", gone.ID, io.Discard); err != nil {
+	if _, err := Commands(cfg, io.Discard).CancelAlert(t.Context(), "", gone.ID); err != nil {
 		t.Fatal(err)
 	}
 	want(map[string]string{good.ID: control.AlertWaiting, bomb.ID: control.AlertWaiting})
 	for _, owner := range []principal.Owner{"someone", ""} {
-		many := ownedAlerts{many: owner == ""}
+		many := commands.OwnerAlerts{ManyOwners: owner == ""}
 		if _, err := many.List(t.Context(), owner); err == nil {
-			t.Errorf("owner %q, many %v: no error", owner, many.many)
+			t.Errorf("owner %q, many %v: no error", owner, many.ManyOwners)
 		}
 	}
 }

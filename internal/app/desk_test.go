@@ -211,7 +211,7 @@ func TestDesk_AtBinance(t *testing.T) {
 // shownPosition returns the only position of the status, without what depends on the price.
 func shownPosition(t *testing.T, home string) control.PositionStatus {
 	t.Helper()
-	s, err := ReadStatus(t.Context(), home)
+	s, err := Commands(&config.Config{Home: home}, io.Discard).ReadStatus(t.Context())
 	if err != nil || len(s.Accounts) != 1 || len(s.Accounts[0].Positions) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -258,13 +258,13 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	}
 	resume := func() {
 		t.Helper()
-		state, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard)
+		state, err := Commands(&config.Config{Home: home}, io.Discard).Resume(t.Context())
 		if err != nil || state.Level != "ACTIVE" || !strings.Contains(state.Where, "runs there") {
 			t.Fatalf("%+v %v", state, err)
 		}
 	}
 
-	state, err := Halt(t.Context(), &config.Config{Home: home}, "a reason & more", io.Discard)
+	state, err := Commands(&config.Config{Home: home}, io.Discard).Halt(t.Context(), "a reason & more")
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Why, "a reason & more") || !strings.Contains(state.Where, "runs there") {
 		t.Fatalf("%+v %v", state, err)
 	}
@@ -290,7 +290,7 @@ func TestHalt_BesideTheProgram(t *testing.T) {
 	if text := s.call("place_order", fmt.Sprintf(market, "4")); !strings.Contains(text, "the file "+file) {
 		t.Error(text)
 	}
-	if _, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "remove it first") {
+	if _, err := Commands(&config.Config{Home: home}, io.Discard).Resume(t.Context()); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "remove it first") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(file); err != nil {
@@ -318,20 +318,20 @@ func TestHalt_WithoutASocket(t *testing.T) {
 	}
 	defer other.Release()
 	s := talk(t, home, nil, "--binance-url="+web.URL)
-	state, err := Halt(t.Context(), &config.Config{Home: home}, "", io.Discard)
+	state, err := Commands(&config.Config{Home: home}, io.Discard).Halt(t.Context(), "")
 	if err != nil || state.Level != "HALTED" || !strings.Contains(state.Where, "by the file") {
 		t.Fatalf("%+v %v", state, err)
 	}
 	// More than the policy lets pass, so that none is filled before the file is seen.
 	s.await("place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1}`, "Trading is halted")
-	if _, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); !statedir.IsLocked(err) {
+	if _, err := Commands(&config.Config{Home: home}, io.Discard).Resume(t.Context()); !statedir.IsLocked(err) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(home, statedir.HaltName)); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the file of candela halt is still there")
 	}
 	s.stop()
-	if state, err := Resume(t.Context(), &config.Config{Home: home}, io.Discard); err != nil || state.Level != "ACTIVE" {
+	if state, err := Commands(&config.Config{Home: home}, io.Discard).Resume(t.Context()); err != nil || state.Level != "ACTIVE" {
 		t.Errorf("%+v %v", state, err)
 	}
 }

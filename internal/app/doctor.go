@@ -13,6 +13,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
+	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/doctor"
@@ -50,7 +51,7 @@ func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err
 	if err != nil {
 		return s, err
 	}
-	err = countAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
+	err = commands.CountAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
 	return s, errors.Join(err, stored.Close())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -21,7 +22,9 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
+	"candela/internal/config"
 	"candela/internal/kit/principal"
+	"candela/internal/operate/commands"
 	"candela/internal/serve/console"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -229,7 +232,7 @@ func (f *figures) check() {
 		f.t.Errorf("the console shows %+v, get_positions %+v", c, running)
 	}
 	f.stop()
-	stored, err := storedStatus(f.t.Context(), f.home)
+	stored, err := Commands(&config.Config{Home: f.home}, io.Discard).ReadStatus(f.t.Context())
 	if err != nil || len(stored.Accounts) != 1 {
 		f.t.Fatalf("the stored status is %+v, %v", stored, err)
 	}
@@ -292,7 +295,7 @@ func (f *figures) byTool(p order.Position) shownFigures {
 	if !num(shown.quantity).Equal(p.Quantity) || !num(shown.entry).Equal(entry) || !num(shown.unrealised).Equal(p.Unrealised(f.price)) || !num(all[0].RealizedPnL).Equal(p.Realised.Sub(p.Earlier.Realised)) {
 		f.t.Errorf("get_positions has %+v, the stored position is %+v", all[0], p)
 	}
-	status := newPositionStatus(held[0], nil)
+	status := commands.PositionStatus(held[0], nil)
 	if s := signedFigures(status.Side, status.Quantity, status.Entry, status.Unrealized); s.quantity != shown.quantity || s.unrealised != shown.unrealised || !near(s.entry, shown.entry, "0.00000001") {
 		f.t.Errorf("the status shows %+v, get_positions %+v", s, shown)
 	}

@@ -46,7 +46,7 @@ type localStore struct {
 
 // run opens the store, prunes it while ctx lasts, and closes it.
 func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (err error) {
-	if s.Store, err = storeAt(rt.Stores, rt.Config.Home).Open(ctx, rt.Config.Home, time.Now); err != nil {
+	if s.Store, err = store.At(rt.Stores, rt.Config.Home).Open(ctx, rt.Config.Home, time.Now); err != nil {
 		return err
 	}
 	defer func() {

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"candela/internal/access/oauth"
-	"candela/internal/operate/control"
 	"candela/internal/store/ledger"
 	"candela/internal/store/loginfile"
-	"candela/internal/store/statedir"
 	"candela/lib/fault"
 )
 
@@ -66,24 +64,6 @@ func (rt Runtime) removeLogins(ctx, _ context.Context, ready func()) error {
 	ready()
 	<-ctx.Done()
 	return nil
-}
-
-// revokeStored ends the stored logins of a state directory in which no server runs. It returns
-// reason, why no server answered, if there are none or if a server runs after all.
-func revokeStored(home string, reason error) (control.Ended, error) {
-	if !loginfile.Stored(home) {
-		return control.Ended{}, reason
-	}
-	held, err := statedir.LockServer(home)
-	if statedir.IsLocked(err) {
-		return control.Ended{}, reason
-	}
-	if err != nil {
-		return control.Ended{}, err
-	}
-	defer held.Release()
-	clients, _ := loginfile.Count(home, time.Now()) // whatever is wrong with the file, it goes
-	return control.Ended{Clients: clients, Where: "in the state directory; no server runs there"}, loginfile.Remove(home)
 }
 
 // loginsOutdated reports whether the audit log of the state directory says that stored tokens were

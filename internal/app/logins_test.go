@@ -14,6 +14,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/config"
+	"candela/internal/operate/commands"
 	"candela/internal/store/loginfile"
 	"candela/internal/store/statedir"
 	fakebinance "candela/internal/testkit/fake/binance"
@@ -114,7 +115,7 @@ func TestPersistLogins_TwoServers(t *testing.T) {
 	if !pings(t, p.url, token) {
 		t.Error("the first server has lost the token")
 	}
-	if _, err := revokeStored(p.home, fault.New(fault.Unavailable, "x", "no answer")); err == nil || err.Error() != "no answer" {
+	if _, err := commands.RevokeStored(p.home, fault.New(fault.Unavailable, "x", "no answer")); err == nil || err.Error() != "no answer" {
 		t.Errorf("the command of another process: %v", err)
 	}
 	stop()
@@ -157,7 +158,7 @@ func TestPersistLogins_DamagedFileStopsTheStart(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "remove it") {
 		t.Error(err)
 	}
-	if ended, err := RevokeAll(t.Context(), p.config(), io.Discard); err != nil || ended.Clients != 0 || loginfile.Stored(p.home) {
+	if ended, err := Commands(p.config(), io.Discard).RevokeAll(t.Context()); err != nil || ended.Clients != 0 || loginfile.Stored(p.home) {
 		t.Errorf("revoke-all does not remove a damaged file: %+v, %v", ended, err)
 	}
 }

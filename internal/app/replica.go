@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,11 +19,9 @@ import (
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/replicated"
-	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
-	"candela/internal/operate/control"
 	"candela/internal/serve/admin"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
@@ -36,7 +33,6 @@ import (
 	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
-	"candela/lib/fault"
 )
 
 const (
@@ -375,30 +371,4 @@ func (r *replicaNode) now() admin.Replica {
 		s.Late, s.Lag = r.members.Late(), r.tail.Stats().Behind
 	}
 	return s
-}
-
-// RevokeAll revokes all logins: through the server of the state directory, in the store
-// that replicas share, or where no server runs, in the state directory.
-func RevokeAll(ctx context.Context, cfg *config.Config, log io.Writer) (control.Ended, error) {
-	ended, err := control.RevokeAll(ctx, cfg.Home)
-	kind := fault.KindOf(err)
-	switch {
-	case err == nil || kind != fault.Unavailable && kind != fault.NotFound:
-		return ended, err
-	case cfg.NATS.URL == "":
-		return revokeStored(cfg.Home, err)
-	}
-	rt := Runtime{Config: cfg, Log: cfg.Log.CommandLogger(log)}
-	conn, err := rt.connect(ctx)
-	if err != nil {
-		return control.Ended{}, err
-	}
-	defer conn.Close()
-	tokens, err := logins.Open(ctx, conn, nil, rt.capacity(maxTokens), rt.Log)
-	if err != nil {
-		return control.Ended{}, err
-	}
-	defer tokens.Close()
-	n, err := tokens.RevokeAll(ctx, time.Now())
-	return control.Ended{Clients: n, Where: "at all replicas"}, err
 }

@@ -43,7 +43,7 @@ func orderPasses(t *testing.T, r *replica, token string) bool {
 func resumeReplicas(t *testing.T, cfg *config.Config) (state control.TradingState, err error) {
 	t.Helper()
 	waitFor(t, func() bool {
-		state, err = Resume(t.Context(), cfg, io.Discard)
+		state, err = Commands(cfg, io.Discard).Resume(t.Context())
 		f := fault.Of(err)
 		return err == nil || f == nil || !f.Retryable
 	})
@@ -101,7 +101,7 @@ func TestCluster_HaltFilesAreNamed(t *testing.T) {
 			t.Errorf("resumed without the file: %v", err)
 		}
 	}
-	if _, err := Halt(t.Context(), elsewhere, "enough", io.Discard); err != nil {
+	if _, err := Commands(elsewhere, io.Discard).Halt(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
 	path, remove := putHaltFile(t, a.home) // which is not why trading is halted
@@ -125,7 +125,7 @@ func wantStatus(t *testing.T, home, why string) {
 		}
 	}()
 	waitFor(t, func() bool {
-		s, err = ReadStatus(t.Context(), home)
+		s, err = Commands(&config.Config{Home: home}, io.Discard).ReadStatus(t.Context())
 		return err == nil && len(s.Accounts) == 1 && s.Accounts[0].Level == "HALTED" && strings.Contains(s.Accounts[0].Why, why)
 	})
 }
@@ -147,8 +147,8 @@ func TestCluster_AWordThatNobodyTakes(t *testing.T) {
 	}
 	t.Cleanup(members.Close)
 	for name, say := range map[string]func() (control.TradingState, error){
-		"Try again, or create the file HALT": func() (control.TradingState, error) { return Halt(t.Context(), cfg, "", io.Discard) },
-		"nothing was done. Try again":        func() (control.TradingState, error) { return Resume(t.Context(), cfg, io.Discard) },
+		"Try again, or create the file HALT": func() (control.TradingState, error) { return Commands(cfg, io.Discard).Halt(t.Context(), "") },
+		"nothing was done. Try again":        func() (control.TradingState, error) { return Commands(cfg, io.Discard).Resume(t.Context()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

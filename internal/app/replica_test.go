@@ -309,7 +309,7 @@ func TestCluster_TheOwnerHaltsTheTradingReplica(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { return passes(a) })
-	state, err := Halt(t.Context(), elsewhere, "enough", io.Discard)
+	state, err := Commands(elsewhere, io.Discard).Halt(t.Context(), "enough")
 	want(state, err, "HALTED", "in the replica that trades")
 	if passes(a) || passes(b) {
 		t.Error("an order passes though trading is halted")
@@ -321,14 +321,14 @@ func TestCluster_TheOwnerHaltsTheTradingReplica(t *testing.T) {
 		want(state, err, "ACTIVE", "in the program that runs there")
 		waitFor(t, func() bool { return passes(a) })
 		waitFor(t, func() bool { return passes(b) })
-		state, err = Halt(t.Context(), &at, "", io.Discard)
+		state, err = Commands(&at, io.Discard).Halt(t.Context(), "")
 		want(state, err, "HALTED", "in the program that runs there")
 	}
 	state, err = resumeReplicas(t, elsewhere)
 	want(state, err, "ACTIVE", "in the replica that trades")
 	a.stop()
 	b.stop()
-	state, err = Halt(t.Context(), elsewhere, "", io.Discard)
+	state, err = Commands(elsewhere, io.Discard).Halt(t.Context(), "")
 	want(state, err, "HALTED", "no replica is running")
 	if d := c.start(); passes(d) {
 		t.Error("an order passes though trading was halted before the start")

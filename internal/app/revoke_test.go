@@ -50,7 +50,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RevokeAll(t.Context(), cfg, io.Discard); fault.KindOf(err) != fault.Unavailable {
+	if _, err := Commands(cfg, io.Discard).RevokeAll(t.Context()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("without a server: %v", err)
 	}
 	s, end := inFront(t, cfg, port, "test")
@@ -63,7 +63,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 	first, second, client := s.Token(), s.Token(), s.Known()
 	_, leave := follow(t, url, first)
 	defer leave()
-	if ended, err := RevokeAll(t.Context(), cfg, io.Discard); err != nil || ended.Clients != 2 {
+	if ended, err := Commands(cfg, io.Discard).RevokeAll(t.Context()); err != nil || ended.Clients != 2 {
 		t.Fatalf("%+v, %v", ended, err)
 	}
 	if pings(t, url, first) || pings(t, url, second) {
@@ -72,7 +72,7 @@ func TestRevokeAll_OnOneNode(t *testing.T) {
 	if registered(s, client) {
 		t.Error("a registration is still good")
 	}
-	if ended, err := RevokeAll(t.Context(), cfg, io.Discard); err != nil || ended.Clients != 0 {
+	if ended, err := Commands(cfg, io.Discard).RevokeAll(t.Context()); err != nil || ended.Clients != 0 {
 		t.Fatalf("again: %+v, %v", ended, err)
 	}
 	if !pings(t, url, s.Token()) {
@@ -91,7 +91,7 @@ func TestRevokeAll_WhereNobodyIsLetIn(t *testing.T) {
 		done <- control.Server{Home: home, Log: slog.New(slog.DiscardHandler)}.Run(ctx, t.Context(), func() { close(ready) })
 	}()
 	<-ready
-	if _, err := RevokeAll(t.Context(), &config.Config{Home: home}, io.Discard); fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "lets nobody in") {
+	if _, err := Commands(&config.Config{Home: home}, io.Discard).RevokeAll(t.Context()); fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "lets nobody in") {
 		t.Error(err)
 	}
 	stop()
@@ -117,7 +117,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	for where, cfg := range map[string]*config.Config{"by the server": &at, "at all replicas": elsewhere} {
 		token, client := a.Token(), a.Known()
 		_, leave := follow(t, a.url, token)
-		ended, err := RevokeAll(t.Context(), cfg, io.Discard)
+		ended, err := Commands(cfg, io.Discard).RevokeAll(t.Context())
 		if err != nil || ended.Clients != 1 || !strings.Contains(ended.Where, where) {
 			t.Fatalf("%+v, %v", ended, err)
 		}
@@ -134,7 +134,7 @@ func TestRevokeAll_OverReplicas(t *testing.T) {
 	}
 	a.stop()
 	b.stop()
-	if ended, err := RevokeAll(t.Context(), elsewhere, io.Discard); err != nil || ended.Clients != 1 {
+	if ended, err := Commands(elsewhere, io.Discard).RevokeAll(t.Context()); err != nil || ended.Clients != 1 {
 		t.Errorf("while none runs: %+v, %v", ended, err)
 	}
 	if pings(t, c.start().url, token) {

@@ -1,9 +1,6 @@
 package app
 
 import (
-	"os"
-	"path/filepath"
-
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/email"
 	"candela/internal/alerting/sink/ntfy"
@@ -87,16 +84,7 @@ func Stores() []store.Descriptor {
 }
 
 // StoreAt returns the kind of store that a state directory has, the default for a new one.
-func StoreAt(home string) store.Descriptor { return storeAt(Stores(), home) }
-
-func storeAt(stores []store.Descriptor, home string) store.Descriptor {
-	for _, s := range stores {
-		if _, err := os.Lstat(filepath.Join(home, s.File)); err == nil {
-			return s
-		}
-	}
-	return stores[0]
-}
+func StoreAt(home string) store.Descriptor { return store.At(Stores(), home) }
 
 // LoadConfig loads the configuration of this build.
 func LoadConfig(in config.Input) (*config.Config, error) {

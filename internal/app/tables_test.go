@@ -171,10 +171,10 @@ func TestTables_AStoreIsALine(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, ledger.FileName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the ledger was opened, too: %v", err)
 	}
-	if got := storeAt([]store.Descriptor{ledger.Descriptor(), toyStore()}, home).Name; got != "toy" {
+	if got := store.At([]store.Descriptor{ledger.Descriptor(), toyStore()}, home).Name; got != "toy" {
 		t.Errorf("the directory has a %s", got)
 	}
-	if got := storeAt(services.Stores, t.TempDir()).Name; got != "toy" {
+	if got := store.At(services.Stores, t.TempDir()).Name; got != "toy" {
 		t.Errorf("a new directory gets a %s", got)
 	}
 }

@@ -5,6 +5,8 @@ package store
 import (
 	"context"
 	"iter"
+	"os"
+	"path/filepath"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -73,4 +75,14 @@ type Descriptor struct {
 	File string
 	// Open opens the store in a state directory and creates it if there is none.
 	Open func(ctx context.Context, home string, now func() time.Time) (Store, error)
+}
+
+// At returns the kind of store that a state directory has, of those in the list, and the first for a new one.
+func At(stores []Descriptor, home string) Descriptor {
+	for _, s := range stores {
+		if _, err := os.Lstat(filepath.Join(home, s.File)); err == nil {
+			return s
+		}
+	}
+	return stores[0]
 }

@@ -1,4 +1,4 @@
-package app
+package commands
 
 import (
 	"cmp"
@@ -14,11 +14,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/access/oauth"
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
-	"candela/internal/serve/httpd"
 	"candela/internal/store"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/broker/paper"
@@ -30,78 +29,6 @@ import (
 	"candela/lib/ta"
 )
 
-// statusWait limits the wait for prices. It is shorter than the control socket's timeout.
-const statusWait = 3 * time.Second
-
-// statusOf returns the status function of the control socket, nil without a trading side.
-// server is nil without HTTP.
-func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.Context) (control.Status, error) {
-	if t == nil {
-		return nil
-	}
-	return func(ctx context.Context) (control.Status, error) {
-		ctx, cancel := context.WithTimeout(ctx, statusWait)
-		defer cancel()
-		s := control.Status{Running: true, Accounts: []control.AccountStatus{}, Replica: t.tradingReplica()}
-		if server != nil {
-			for _, b := range server().Budgets {
-				s.Limits = append(s.Limits, control.LimitStatus(b))
-			}
-		}
-		for _, one := range t.senders {
-			now := one.Status()
-			s.Receivers = append(s.Receivers, control.ReceiverStatus{Name: now.Name, Delivered: now.Delivered, Refused: now.Refused, Dropped: now.Dropped, Problem: now.Problem})
-		}
-		policy := t.policies.Status()
-		s.Policy = &policy
-		scripts := t.engine.Status()
-		s.ScriptBars, s.Starved, s.ScriptsLate, s.ScriptsSkipped = scripts.ScriptBars, scripts.Starved, scripts.ScriptsLate, scripts.ScriptsSkipped
-		if rt.Config.ManyOwners() {
-			t.addManyStatus(ctx, rt, &s)
-			return s, nil
-		}
-		alerts, err := t.alerts.Alerts(ctx, principal.Caller{Subject: accountOwner})
-		if err != nil {
-			return s, err
-		}
-		s.Alerts = len(alerts)
-		for i := range alerts {
-			countIdle(&s, &alerts[i], t.engine.NoVenue)
-		}
-		now, haltFiles, known := t.status(ctx)
-		if !known {
-			return s, nil
-		}
-		held, err := t.orders.Positions(ctx, principal.Caller{Subject: accountOwner})
-		if err != nil {
-			return s, err
-		}
-		open, err := t.orders.Orders(ctx, principal.Caller{Subject: accountOwner}, true)
-		if err != nil {
-			return s, err
-		}
-		one := newAccountStatus(rt.account(), now.State)
-		one.Open, one.Uncertain, one.Pending = now.Open, now.Uncertain, now.Pending
-		quantities := make(map[market.Symbol]decimal.Decimal, len(held))
-		for _, p := range held {
-			quantities[p.Symbol] = p.Quantity
-			one.Positions = append(one.Positions, newPositionStatus(p, open))
-		}
-		countGroups(&one, open, quantities)
-		one.Why = withHaltFiles(one.Why, haltFiles)
-		s.Accounts = append(s.Accounts, one)
-		return s, nil
-	}
-}
-
-// tradingReplica returns the name of the replica that trades, "" on a single node and for none.
-func (t *trading) tradingReplica() string {
-	if t.replicas == nil {
-		return ""
-	}
-	return t.replicas.Trades()
-}
-
 // countIdle counts an alert if nothing evaluates it. noVenue may be nil.
 func countIdle(s *control.Status, a *alert.Alert, noVenue func(*alert.Alert) string) {
 	switch {
@@ -112,22 +39,6 @@ func countIdle(s *control.Status, a *alert.Alert, noVenue func(*alert.Alert) str
 	case noVenue != nil && noVenue(a) != "":
 		s.NotEvaluated++
 	}
-}
-
-// addManyStatus adds the accounts of all owners together. What an owner has is for the owner.
-func (t *trading) addManyStatus(ctx context.Context, rt Runtime, s *control.Status) {
-	alerts := t.engine.Status()
-	s.Alerts, s.NotEvaluated = alerts.Alerts+alerts.Broken+alerts.SetAside, alerts.NotEvaluated
-	s.Broken, s.SetAside = alerts.Broken, alerts.SetAside
-	now, haltFiles, known := t.status(ctx)
-	if !known {
-		return
-	}
-	one := newAccountStatus(rt.account(), now.State)
-	one.Account = paper.Name + " accounts of all owners"
-	one.Open, one.Single, one.Uncertain, one.Pending = now.Open, now.Open, now.Uncertain, now.Pending
-	one.Why = withHaltFiles(one.Why, haltFiles)
-	s.Accounts = append(s.Accounts, one)
 }
 
 // withHaltFiles adds the halt files that the reason does not name: a reason names one, and
@@ -145,21 +56,9 @@ func withHaltFiles(why string, files []string) string {
 	return why
 }
 
-// loaded returns the status of a desk once its account is loaded. It reports false when
-// ctx ends first.
-func loaded(ctx context.Context, status func() desk.Status) (desk.Status, bool) {
-	for {
-		if now := status(); now.Broker != "" {
-			return now, true
-		}
-		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
-			return desk.Status{}, false
-		}
-	}
-}
-
+// newAccountStatus names an account and says whether it trades.
 func newAccountStatus(account string, state guard.State) control.AccountStatus {
-	name := strings.TrimPrefix(strings.TrimPrefix(account, accountOwner), "/")
+	name := strings.TrimPrefix(strings.TrimPrefix(account, oauth.SoleOwner), "/")
 	if name == "" {
 		name = paper.Name
 	}
@@ -200,7 +99,8 @@ func countGroups(s *control.AccountStatus, open []order.Order, held map[market.S
 // entryDigits is how exact an average price is shown to people.
 const entryDigits = 8
 
-func newPositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
+// PositionStatus shows a position with the orders that are open.
+func PositionStatus(p order.PricedPosition, open []order.Order) control.PositionStatus {
 	entry, _ := p.Average()
 	one := control.PositionStatus{Symbol: p.Symbol.String(), Side: p.Side().String(), Quantity: p.Quantity.Abs().String(), Entry: entry.Round(entryDigits).String()}
 	if last := p.Quote.Last; last.IsPositive() {
@@ -218,20 +118,21 @@ func newPositionStatus(p order.PricedPosition, open []order.Order) control.Posit
 	return one
 }
 
-// ReadStatus asks the program that trades in a state directory, or reads the store if
+// ReadStatus asks the program that trades in the state directory, or reads the store if
 // none does. It changes nothing but the schema of a store that an earlier version wrote.
-func ReadStatus(ctx context.Context, home string) (control.Status, error) {
-	s, reached, err := control.ReadStatus(ctx, home)
+func (c *Set) ReadStatus(ctx context.Context) (control.Status, error) {
+	s, reached, err := control.ReadStatus(ctx, c.home)
 	if reached || err != nil {
 		return s, err
 	}
-	return storedStatus(ctx, home)
+	return c.storedStatus(ctx)
 }
 
-// storedStatus reads the store of a state directory in which no program is trading.
-func storedStatus(ctx context.Context, home string) (control.Status, error) {
+// storedStatus reads the store of the state directory in which no program is trading.
+func (c *Set) storedStatus(ctx context.Context) (control.Status, error) {
+	home := c.home
 	s := control.Status{Accounts: []control.AccountStatus{}}
-	kind := StoreAt(home)
+	kind := store.At(c.stores, home)
 	if _, err := os.Stat(filepath.Join(home, kind.File)); errors.Is(err, fs.ErrNotExist) {
 		return s, nil // nothing was ever traded here
 	}
@@ -248,12 +149,12 @@ func storedStatus(ctx context.Context, home string) (control.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	err = readStore(ctx, stored, storedLibrary(home), filepath.Join(home, statedir.HaltName), &s)
+	err = c.readStore(ctx, stored, filepath.Join(home, statedir.HaltName), &s)
 	return s, errors.Join(err, stored.Close())
 }
 
-// countAlerts counts stored alerts, and those that nothing would evaluate.
-func countAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *control.Status) error {
+// CountAlerts counts stored alerts, and those that nothing would evaluate.
+func CountAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *control.Status) error {
 	usable := alert.NewIndexOf(library)
 	for a, err := range all {
 		if err != nil && a.ID == "" {
@@ -272,13 +173,13 @@ func countAlerts(all iter.Seq2[alert.Alert, error], library ta.Library, s *contr
 }
 
 // readStore adds the contents of a store to s.
-func readStore(ctx context.Context, from store.Store, library ta.Library, haltFile string, s *control.Status) error {
-	if err := countAlerts(from.Alerts(ctx), library, s); err != nil {
+func (c *Set) readStore(ctx context.Context, from store.Store, haltFile string, s *control.Status) error {
+	if err := CountAlerts(from.Alerts(ctx), c.library(), s); err != nil {
 		return err
 	}
 	_, statErr := os.Lstat(haltFile)
 	var untraded []control.AccountStatus
-	for _, account := range accountNames() {
+	for _, account := range c.accounts {
 		state, book, err := desk.LoadStored(ctx, from, principal.Owner(account))
 		if err != nil {
 			return err
@@ -308,7 +209,7 @@ func readStore(ctx context.Context, from store.Store, library ta.Library, haltFi
 		for _, p := range book.Positions() {
 			if !p.Quantity.IsZero() {
 				quantities[p.Symbol] = p.Quantity
-				one.Positions = append(one.Positions, newPositionStatus(order.PricedPosition{Position: p, Plan: book.Lines(p.Symbol)}, watched))
+				one.Positions = append(one.Positions, PositionStatus(order.PricedPosition{Position: p, Plan: book.Lines(p.Symbol)}, watched))
 			}
 		}
 		countGroups(&one, book.Open(), quantities)

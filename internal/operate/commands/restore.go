@@ -1,4 +1,4 @@
-package app
+package commands
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candela/internal/kit/principal"
+	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -16,16 +17,16 @@ const byRestore = "candela restore"
 
 // MarkRestored halts every account in the store of a directory, because it comes from a backup,
 // and returns the reason. Accounts that are not used yet are halted too: they may have been used since.
-func MarkRestored(ctx context.Context, dir string, now time.Time) (reason string, err error) {
+func (c *Set) MarkRestored(ctx context.Context, dir string, now time.Time) (reason string, err error) {
 	newest, err := newestRecord(ctx, dir, now)
 	if err != nil {
 		return "", err
 	}
-	stored, err := StoreAt(dir).Open(ctx, dir, time.Now)
+	stored, err := store.At(c.stores, dir).Open(ctx, dir, time.Now)
 	if err != nil {
 		return "", err
 	}
-	for _, account := range accountNames() {
+	for _, account := range c.accounts {
 		_, failed := desk.SetStoredRestored(ctx, stored, principal.Owner(account), byRestore, newest, now)
 		err = errors.Join(err, failed)
 	}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"candela/internal/alerting/sink"
+	"candela/internal/config"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
+	"candela/internal/operate/commands"
+	"candela/internal/operate/control"
+	"candela/internal/serve/httpd"
+	"candela/internal/serve/tool"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/scripts"
+	"candela/internal/trading/desk"
+	"candela/lib/pine"
+	"candela/lib/ta"
+)
+
+// Commands returns the owner's commands. What a connection to NATS logs goes to log.
+func Commands(cfg *config.Config, log io.Writer) *commands.Set {
+	at := commands.Installation{
+		Home: cfg.Home, Stores: Stores(), Accounts: accountNames(), ManyOwners: cfg.ManyOwners(),
+		Library: func() ta.Library { return storedLibrary(cfg.Home) },
+	}
+	if cfg.NATS.URL == "" {
+		return commands.NewLocal(at)
+	}
+	rt := Runtime{Config: cfg}
+	return commands.NewShared(at, conn.ConfigOf(cfg), rt.capacity(maxTokens), cfg.Log.CommandLogger(log))
+}
+
+// storedLibrary returns the indicators and scripts of a state directory.
+func storedLibrary(home string) ta.Library {
+	return ta.Library{Scripts: scripts.Open(home, scripts.Unshared, pine.Compile)}
+}
+
+// ownAlerts is what a node does with alerts.
+type ownAlerts interface {
+	tool.Alerts
+	ResumeAlert(ctx context.Context, caller principal.Caller, id string) error
+}
+
+// alertCommands returns what the control socket does with alerts, nil without a trading side.
+func (t *trading) alertCommands(rt Runtime) control.Alerts {
+	if t == nil {
+		return nil
+	}
+	return commands.OwnerAlerts{Alerts: t.alerts, ManyOwners: rt.Config.ManyOwners(), NotEvaluated: t.engine.NotEvaluated}
+}
+
+// statusOf returns the status function of the control socket, nil without a trading side.
+// server is nil without HTTP.
+func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.Context) (control.Status, error) {
+	if t == nil {
+		return nil
+	}
+	now := commands.Running{
+		Account: rt.account(), Replica: t.tradingReplica, Receivers: t.sinkStatus, Policy: t.policies.Status, Engine: t.engine.Status, NoVenue: t.engine.NoVenue,
+		Alerts: t.alerts, Orders: t.orders, Trading: t.status, ManyOwners: rt.Config.ManyOwners(),
+	}
+	if server != nil {
+		now.Limits = func() (all []control.LimitStatus) {
+			for _, b := range server().Budgets {
+				all = append(all, control.LimitStatus(b))
+			}
+			return all
+		}
+	}
+	return now.Status
+}
+
+// tradingReplica returns the name of the replica that trades, "" on a single node and for none.
+func (t *trading) tradingReplica() string {
+	if t.replicas == nil {
+		return ""
+	}
+	return t.replicas.Trades()
+}
+
+// sinkStatus returns how the receivers of alerts are.
+func (t *trading) sinkStatus() []sink.Status {
+	all := make([]sink.Status, len(t.senders))
+	for i, s := range t.senders {
+		all[i] = s.Status()
+	}
+	return all
+}
+
+// loaded returns the status of a desk once its account is loaded. It reports false when
+// ctx ends first.
+func loaded(ctx context.Context, status func() desk.Status) (desk.Status, bool) {
+	for {
+		if now := status(); now.Broker != "" {
+			return now, true
+		}
+		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
+			return desk.Status{}, false
+		}
+	}
+}
