@@ -38,3 +38,17 @@ func pairs(pattern, text string) []string {
 	slices.Sort(found)
 	return found
 }
+
+// TestChangelog_SaysWhatThereIsUntilARelease holds the changelog to one page while there
+// is no release: changes of what nobody had are in the history of the repository.
+func TestChangelog_SaysWhatThereIsUntilARelease(t *testing.T) {
+	t.Parallel()
+	const most = 8 << 10
+	data, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if released := regexp.MustCompile(`(?m)^## \[\d`).Match(data); !released && len(data) > most {
+		t.Errorf("CHANGELOG.md has %d bytes before the first release, at most %d are allowed: say what there is, not what changed", len(data), most)
+	}
+}

@@ -38,7 +38,6 @@ var clauseFirst = regexp.MustCompile(`(?m)^(?://|/\*)?\s*(Who|Whoever|What|Whate
 func wordExceptions() []wordException {
 	return []wordException{
 		{"internal/testkit/archtest/words_test.go", "", "the list itself"},
-		{"CHANGELOG.md", "", "history as it was published"},
 		{"internal/access/oauth/seal.go", "era", "part of a stored derivation"},
 		{"internal/access/oauth/store.go", "era", "JSON name of stored codes and tokens"},
 		{"internal/alerting/notify/records/store.go", "seat", "subject of stored records"},
