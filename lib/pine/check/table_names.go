@@ -132,11 +132,11 @@ series float earnings.future_revenue | refused candela has no earnings
 series int earnings.future_time | refused candela has no earnings
 simple string strategy.account_currency
 series float strategy.avg_losing_trade
-series float strategy.avg_losing_trade_percent
+series float strategy.avg_losing_trade_percent | none
 series float strategy.avg_trade
-series float strategy.avg_trade_percent
+series float strategy.avg_trade_percent | none
 series float strategy.avg_winning_trade
-series float strategy.avg_winning_trade_percent
+series float strategy.avg_winning_trade_percent | none
 series int strategy.closedtrades
 series int strategy.closedtrades.first_index
 series float strategy.equity
@@ -147,7 +147,7 @@ series float strategy.grossprofit
 series float strategy.grossprofit_percent
 series float strategy.initial_capital
 series int strategy.losstrades
-series float strategy.margin_liquidation_price
+series float strategy.margin_liquidation_price | none
 series float strategy.max_contracts_held_all
 series float strategy.max_contracts_held_long
 series float strategy.max_contracts_held_short
@@ -160,7 +160,7 @@ series float strategy.netprofit_percent
 series float strategy.openprofit
 series float strategy.openprofit_percent
 series int strategy.opentrades
-series float strategy.opentrades.capital_held
+series float strategy.opentrades.capital_held | none
 series float strategy.position_avg_price
 series string strategy.position_entry_name
 series float strategy.position_size

@@ -85,7 +85,7 @@ strategy.cancel(string id, v5 bool? when) void
 strategy.cancel_all(v5 bool? when) void
 strategy.convert_to_account(float value) series float
 strategy.convert_to_symbol(float value) series float
-strategy.default_entry_qty(float fill_price) series float
+strategy.default_entry_qty(float fill_price) series float | none
 strategy.risk.allow_entry_in(simple string value) void
 strategy.risk.max_cons_loss_days(simple int count, simple string alert_message = "") void
 strategy.risk.max_drawdown(simple float value, simple string type, simple string alert_message = "") void

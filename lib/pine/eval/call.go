@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"strings"
 
 	"candela/lib/pine/check"
 	"candela/lib/pine/syntax"
@@ -187,13 +188,14 @@ func requestRows() functions {
 	}
 }
 
-// inputRows are the functions that the checker makes inputs of.
-func inputRows() functions {
-	all := functions{"input": replaced()}
-	for _, kind := range []string{
-		"bool", "color", "enum", "float", "int", "price", "session", "source", "string", "symbol", "text_area", "time", "timeframe",
-	} {
-		all["input."+kind] = replaced()
+// replacedRows are the functions that the checker makes inputs, casts and the declaration of the script of.
+func replacedRows() functions {
+	all := functions{}
+	for name := range strings.FieldsSeq(`
+		input input.bool input.color input.enum input.float input.int input.price input.session input.source input.string input.symbol
+		input.text_area input.time input.timeframe bool box color float int label line linefill polyline string table
+		indicator library strategy`) {
+		all[name] = replaced()
 	}
 	return all
 }

@@ -47,26 +47,12 @@ func mathRows() functions {
 	}
 }
 
-// generalRows are the functions of no namespace: of values that are na, and from one type to another.
-func generalRows() functions {
+// valueRows are the functions of values that may be na.
+func valueRows() functions {
 	return functions{
-		"bool":     built(constant, one(func(x float64) float64 { return toFloat(x > tolerance || x < -tolerance) })),
-		"box":      built(constant, same),
-		"color":    built(constant, same),
-		"float":    built(constant, same),
-		"int":      built(constant, one(math.Trunc)),
-		"label":    built(constant, same),
-		"line":     built(constant, same),
-		"linefill": built(constant, same),
-		"na":       tested(constant, isNaN),
-		"nz":       built(constant, nz).ahead(nzColumn),
-		"polyline": built(constant, same),
-		"string":   built(constant, same),
-		"table":    built(constant, same),
-
-		"indicator": replaced(),
-		"library":   replaced(),
-		"strategy":  replaced(),
+		"fixnan": built(constant, fixNaN),
+		"na":     tested(constant, isNaN),
+		"nz":     built(constant, nz).ahead(nzColumn),
 	}
 }
 
@@ -90,9 +76,6 @@ func round(s *site, a []float64) float64 {
 	}
 	return roundHalf(a[0])
 }
-
-// same gives its argument: types differ for the checker only.
-func same(c *compiler, call *check.Call) num { return c.num(call.Args[0]) }
 
 func isNaN(c *compiler, call *check.Call) func() bool {
 	x := c.num(call.Args[0])

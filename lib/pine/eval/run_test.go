@@ -26,7 +26,7 @@ func compile(tb testing.TB, source string, env eval.Env) *eval.Machine {
 
 // hourly is the environment of most tests.
 func hourly() eval.Env {
-	return eval.Env{Interval: market.Hour1, Symbol: eval.Symbol{Ticker: "BTCUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "BTC", Tick: 0.01}}
+	return eval.Env{Interval: market.Hour1, Symbol: eval.Symbol{Ticker: "BTCUSDT", Prefix: "BINANCE", Type: "crypto", Currency: "USDT", Base: "BTC", Tick: 0.01, Step: 0.001}}
 }
 
 // ramp returns n bars of an hour, whose close is 100 plus the index.

@@ -103,7 +103,6 @@ func orderRows() functions {
 		"strategy.close_all":          priced(allTexts(), placed(closeAll)),
 		"strategy.convert_to_account": priced(flat(1), converted),
 		"strategy.convert_to_symbol":  priced(flat(1), converted),
-		"strategy.default_entry_qty":  priced(flat(1), nothing),
 		"strategy.entry":              priced(allTexts(), placed(func(s *site, a []float64, to *simulate.Account) { to.Enter(s.request(a)) })),
 		"strategy.exit":               priced(allTexts(), placed(exit)),
 		"strategy.order":              priced(allTexts(), placed(func(s *site, a []float64, to *simulate.Account) { to.Order(s.request(a)) })),

@@ -9,7 +9,6 @@ import (
 // changeRows are changes, crosses and events.
 func changeRows() functions {
 	return functions{
-		"fixnan":           built(constant, fixNaN),
 		"ta.barssince":     built(constant, barsSince),
 		"ta.change":        built(constant, change).ahead(changeColumn),
 		"ta.cross":         tested(constant, crossing(crossed)).ahead(crossColumn(crossed)),

@@ -30,7 +30,7 @@ type table struct {
 var library = sync.OnceValue(func() *table {
 	t := &table{
 		functions: joined(
-			generalRows(), inputRows(), outputRows(), messageRows(), mathRows(), stringRows(), colorRows(), timeRows(), requestRows(), tickerRows(),
+			replacedRows(), valueRows(), outputRows(), messageRows(), mathRows(), stringRows(), colorRows(), timeRows(), requestRows(), tickerRows(),
 			averageRows(), spreadRows(), extremeRows(), rankRows(), changeRows(), rangeRows(),
 			arrayRows(), statisticRows(), mapRows(), matrixRows(), matrixMathRows(), shapeRows(),
 			pointRows(), lineRows(), labelRows(), boxRows(), tableRows(),
@@ -138,8 +138,7 @@ func tested(steps windowCost, f test) row {
 	return row{steps: steps, test: f, build: func(c *compiler, call *check.Call) num { return truth(f(c, call)) }}
 }
 
-// replaced is the row of a function whose calls the checker replaces or reads: inputs and the
-// declaration of the script. On a bar nothing is left of them.
+// replaced is the row of a function of whose calls nothing is left on a bar.
 func replaced() row { return priced(flat(1), nothing) }
 
 // ahead adds the form over all bars at once. It has the bits of the other and counts no steps.
