@@ -163,7 +163,17 @@ const turnoverDays = 2
 
 func (b *Book) addMove(f Fill) {
 	b.trades[f.Key()] = f.OrderID
-	b.track(f.Symbol).add(moveOf(f))
+	m := moveOf(f)
+	if o, ok := b.orders[f.OrderID]; ok {
+		m.Order, m.Reason = o.ID, o.closes()
+	}
+	b.move(f.Symbol, m)
+}
+
+func (b *Book) move(s market.Symbol, m move) {
+	if b.track(s).add(m) {
+		b.forgetTrades()
+	}
 }
 
 func (b *Book) addTrade(f Fill) {
@@ -186,7 +196,7 @@ func utcDay(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Secon
 func (b *Book) adjust(e Event) {
 	b.adjusted++
 	a := e.Adjustment
-	b.track(a.Symbol).add(move{At: e.At, Key: fmt.Sprintf("adjusted/%09d", b.adjusted), Quantity: a.Quantity, Price: a.Price})
+	b.move(a.Symbol, move{At: e.At, Key: fmt.Sprintf("adjusted/%09d", b.adjusted), Quantity: a.Quantity, Price: a.Price, Reason: ByAdjustment})
 	side := Buy // of the position that it reduces
 	if a.Quantity.IsPositive() {
 		side = Sell
@@ -217,7 +227,7 @@ func (b *Book) reset(survivors []string) {
 
 func (b *Book) track(s market.Symbol) *track {
 	if b.positions[s] == nil {
-		b.positions[s] = &track{Base: Position{Symbol: s}, now: Position{Symbol: s}}
+		b.positions[s] = &track{Base: Position{Symbol: s}, now: Position{Symbol: s}, told: Position{Symbol: s}}
 	}
 	return b.positions[s]
 }

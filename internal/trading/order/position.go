@@ -35,6 +35,9 @@ type Position struct {
 	FeesInBase decimal.Decimal `json:"fees_in_base,omitzero"` // the part of Fees that left Quantity
 	FeesWorth  decimal.Decimal `json:"fees_worth,omitzero"`   // of FeesInBase in the quote currency, at the prices of the trades
 	Earlier    Sums            `json:"earlier,omitzero"`      // when Quantity was last zero
+
+	Opened  time.Time `json:"opened,omitzero"`  // of the first trade since Quantity was last zero
+	Carried Charges   `json:"carried,omitzero"` // of the trades that opened it, as far as no [Trade] bears them
 }
 
 // Sums are the figures of a position that its trades add to.
@@ -122,6 +125,8 @@ type move struct {
 	Fee      decimal.Decimal `json:"fee,omitzero"`
 	Asset    string          `json:"asset,omitempty"`
 	InBase   bool            `json:"in_base,omitempty"` // Asset is what is traded
+	Order    string          `json:"order,omitempty"`
+	Reason   string          `json:"reason,omitempty"` // of a trade that it makes
 }
 
 // moveOf returns the move of a fill.
@@ -138,60 +143,117 @@ const trackMoves = 512
 // track is a position with its newest moves. Realised profit depends on the order of the
 // trades, and fills may be reported in any order, so moves are applied by time.
 type track struct {
-	Base   Position `json:"base"`             // without Recent
-	Recent []move   `json:"recent,omitempty"` // by time and key
-	now    Position // Base and the first count moves of Recent
-	count  int      // 0 after a late move; position applies the rest
+	Base    Position `json:"base"`             // without Recent
+	Past    earned   `json:"past,omitzero"`    // by the moves in Base
+	Recent  []move   `json:"recent,omitempty"` // by time and key
+	now     Position // Base and the first count moves of Recent
+	count   int      // 0 after a late move; position applies the rest
+	told    Position // Base and the first counted moves of Recent
+	counted int
+	newer   earned // by these; what was earned is asked for less often than the position
 }
 
-func (t *track) add(m move) {
+// add adds a move and reports whether older ones were folded.
+func (t *track) add(m move) (folded bool) {
 	at, _ := slices.BinarySearchFunc(t.Recent, m, func(a, b move) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key))
 	})
 	t.Recent = slices.Insert(t.Recent, at, m)
-	if at < t.count {
-		t.now, t.count = t.Base, 0
+	if at < max(t.count, t.counted) {
+		t.again()
 	}
 	// Half are folded at once, so that folding is rare.
-	if len(t.Recent) >= 2*trackMoves {
-		t.position()
-		t.Base = fold(t.Base, t.Recent[:trackMoves])
+	if folded = len(t.Recent) >= 2*trackMoves; folded {
+		t.Base = fold(t.Base, t.Recent[:trackMoves], &t.Past)
 		t.Recent = slices.Clone(t.Recent[trackMoves:])
-		t.count = len(t.Recent)
+		t.again()
 	}
+	return folded
+}
+
+// again has position apply all of Recent.
+func (t *track) again() {
+	t.now, t.count = t.Base, 0
+	t.told, t.counted, t.newer = t.Base, 0, earned{}
 }
 
 // position returns the position after all moves.
 func (t *track) position() Position {
-	t.now, t.count = fold(t.now, t.Recent[t.count:]), len(t.Recent)
+	t.now, t.count = fold(t.now, t.Recent[t.count:], nil), len(t.Recent)
 	return t.now
 }
 
-func fold(p Position, moves []move) Position {
-	for _, m := range moves {
-		p = m.apply(p)
+// earned returns what Recent earned.
+func (t *track) earned() *earned {
+	t.told, t.counted = fold(t.told, t.Recent[t.counted:], &t.newer), len(t.Recent)
+	return &t.newer
+}
+
+// fold applies moves and collects what they earned, unless e is nil.
+func fold(p Position, moves []move, e *earned) Position {
+	for i := range moves {
+		after, closed := moves[i].apply(p)
+		if e != nil {
+			e.add(moves[i].At, p, after, closed)
+		}
+		p = after
 	}
 	return p
 }
 
-func (m move) apply(p Position) Position {
+// charges returns the fees of all trades of the position.
+func (p Position) charges() Charges { return Charges{Fees: p.FeesBeside(), Worth: p.FeesWorth} }
+
+// apply returns the position after a move, and what it took out of the position before.
+func (m *move) apply(p Position) (Position, *Trade) {
 	p = p.regain(m.Quantity)
-	var taken decimal.Decimal
+	before, net, paid := p, m.Quantity, Charges{Fees: Fees(nil).add(m.Asset, m.Fee)}
 	if m.InBase {
 		// It leaves a long position, at most all of it; the account pays the rest from elsewhere.
-		taken = decimal.Min(m.Fee, decimal.Max(p.Quantity.Add(m.Quantity), decimal.Zero))
-		p.Base = m.Asset
+		taken := decimal.Min(m.Fee, decimal.Max(p.Quantity.Add(m.Quantity), decimal.Zero))
+		net = net.Sub(taken)
+		paid = Charges{Fees: paid.Fees.add(m.Asset, taken.Neg()), Worth: taken.Mul(m.Price)}
+		p.Base, p.FeesInBase = m.Asset, p.FeesInBase.Add(taken)
 	}
-	p = p.turn(m.Quantity.Sub(taken), m.Price)
-	p.Fees = p.Fees.add(m.Asset, m.Fee)
-	p.FeesInBase, p.FeesWorth = p.FeesInBase.Add(taken), p.FeesWorth.Add(taken.Mul(m.Price))
+	p = p.turn(net, m.Price)
+	p.Fees, p.FeesWorth = p.Fees.add(m.Asset, m.Fee), p.FeesWorth.Add(paid.Worth)
+	closed := p.settle(before, net, paid, m)
 	if p.Quantity.IsZero() {
 		p.Earlier = p.sums()
 	}
 	if m.At.After(p.Updated) {
 		p.Updated = m.At
 	}
-	return p
+	return p, closed
+}
+
+// settle divides what was paid between the position that a move of a net quantity left and the
+// trade that it made.
+func (p *Position) settle(before Position, net decimal.Decimal, paid Charges, m *move) *Trade {
+	side := before.Quantity.Sign()
+	if side == 0 {
+		p.Opened = m.At
+	}
+	if side == 0 || side*net.Sign() >= 0 {
+		p.Carried = p.Carried.add(paid)
+		return nil
+	}
+	t := &Trade{
+		Symbol: p.Symbol, Side: before.Side(), Quantity: decimal.Min(net.Abs(), before.Quantity.Abs()), Realised: p.Realised.Sub(before.Realised),
+		Opened: before.Opened, Closed: m.At, OrderID: m.Order, Reason: cmp.Or(m.Reason, ByOthers),
+	}
+	t.Proceeds = t.Quantity.Mul(m.Price)
+	switch p.Quantity.Sign() {
+	case side:
+		t.Paid = p.Carried.share(t.Quantity, before.Quantity.Abs())
+		p.Carried = p.Carried.sub(t.Paid)
+		t.Paid = t.Paid.add(paid)
+	case 0:
+		t.Paid, p.Carried, p.Opened = p.Carried.add(paid), Charges{}, time.Time{}
+	default: // the fee belongs to the position on the other side
+		t.Paid, p.Carried, p.Opened = p.Carried, paid, m.At
+	}
+	return t
 }
 
 // turn is Trade that notes the figures of a position that it closes when it opens another, to
@@ -216,5 +278,6 @@ func (p Position) regain(quantity decimal.Decimal) Position {
 	worth := proportion(fees.FeesWorth, back, fees.FeesInBase)
 	p.Quantity, p.Cost = p.Quantity.Add(back), p.Cost.Add(worth)
 	p.FeesInBase, p.FeesWorth = p.FeesInBase.Sub(back), p.FeesWorth.Sub(worth)
+	p.Carried = p.Carried.add(Charges{Fees: Fees(nil).add(p.Base, back), Worth: worth.Neg()})
 	return p
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // snapshotVersion is the version of snapshotJSON. Other versions are not read; the events are.
-const snapshotVersion = 2
+const snapshotVersion = 3 // 2 has no trades
 
 // snapshotJSON is the stored form of a Book, without what follows from the orders
 // except for the effects of a venue reset.
@@ -151,7 +151,7 @@ func (s *snapshotJSON) book() (*Book, error) {
 		}
 	}
 	for _, t := range s.Tracks {
-		t.now = t.Base
+		t.again()
 		b.positions[t.Base.Symbol] = &t
 	}
 	for _, p := range s.Plans {

@@ -1,0 +1,151 @@
+package order_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"candela/internal/testkit/longtest"
+	"candela/internal/trading/order"
+)
+
+// TestTrades_OfABracket sells a position in three parts: by its target, by hand and by its stop.
+func TestTrades_OfABracket(t *testing.T) {
+	t.Parallel()
+	entry, more := origin("entry", order.Buy, "3"), origin("more", order.Buy, "1")
+	target, exit, stop := origin("target", order.Sell, "1"), origin("exit", order.Sell, "1"), origin("stop", order.Sell, "2")
+	target.Role, stop.Role = order.TakeProfit, order.StopLoss
+	var events []order.Event
+	for _, g := range []order.Origin{entry, more, target, exit, stop} {
+		events = append(events, created(g), event(g.ID, order.KindSent))
+	}
+	b := book(t, append(events,
+		filled(trade(entry, 1, "3", "100")), // 0.01 USDT for each fill
+		filled(trade(stop, 9, "1.5", "80")),
+		filled(trade(target, 3, "1", "130")),
+		filled(trade(exit, 7, "1", "110")),
+		filled(trade(more, 2, "1", "120")), // the average is 105
+		filled(trade(stop, 8, "0.5", "90")),
+	)...)
+	want := []struct{ id, reason, quantity, entry, exit, realised, fees string }{
+		{"stop", order.ByStop, "2", "105", "82.5", "-45", "0.03"},
+		{"exit", order.ByExit, "1", "105", "110", "5", "0.015"},
+		{"target", order.ByTarget, "1", "105", "130", "25", "0.015"},
+	}
+	got := b.Trades()
+	if len(got) != len(want) {
+		t.Fatalf("%d trades: %+v", len(got), got)
+	}
+	for i, w := range want {
+		g := got[i]
+		figures := []string{g.OrderID, g.Reason, g.Quantity.String(), g.Entry().String(), g.Exit().String(), g.Realised.String(), g.Paid.Fees["USDT"].String()}
+		if diff := cmp.Diff([]string{w.id, w.reason, w.quantity, w.entry, w.exit, w.realised, w.fees}, figures); diff != "" {
+			t.Errorf("trade %d: %s", i, diff)
+		}
+		if !g.Opened.Equal(second(1)) || g.Side != order.Buy {
+			t.Errorf("trade %d: of a %v position opened at %v", i, g.Side, g.Opened)
+		}
+	}
+	if !got[0].Closed.Equal(second(9)) || !b.Position(entry.Symbol).Carried.Worth.IsZero() || len(b.Position(entry.Symbol).Carried.Fees) > 0 {
+		t.Errorf("closed at %v; the closed position has %+v", got[0].Closed, b.Position(entry.Symbol).Carried)
+	}
+}
+
+// TestTrades_AddUp holds, for random fills in random order of arrival with crashes in between, that trades and days
+// add up to the profit and the fees of the position to the last digit, and that they are the same for any order.
+func TestTrades_AddUp(t *testing.T) {
+	t.Parallel()
+	const each = 400
+	fills := longtest.Pick(2_000, 100_000)
+	rng := rand.New(rand.NewPCG(longtest.Seed(), 42))
+	trades := 0
+	for range fills / each {
+		opening, events := randomFills(rng, each)
+		sorted := book(t, append(opening, events...)...)
+		arrived := book(t, opening...)
+		for i, e := range shuffled(rng, events) {
+			if err := arrived.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			if i%97 == 0 {
+				again, err := order.ReadSnapshot("me", snapshot(t, arrived))
+				if err != nil {
+					t.Fatal(err)
+				}
+				arrived = again
+			}
+		}
+		for _, b := range []*order.Book{sorted, arrived} {
+			addsUp(t, b)
+		}
+		if diff := cmp.Diff(sorted.Trades(), arrived.Trades()); diff != "" {
+			t.Fatal(diff)
+		}
+		trades += len(sorted.Trades())
+	}
+	if t.Logf("%d fills made %d trades", fills, trades); trades < fills/10 {
+		t.Error("too few trades to say anything")
+	}
+}
+
+// randomFills makes orders of both sides in two symbols with fees in three assets.
+func randomFills(rng *rand.Rand, n int) (opening, fills []order.Event) {
+	var orders []order.Origin
+	for i := range n / 4 {
+		g := origin("o"+strconv.Itoa(i), order.Side(1+rng.IntN(2)), "100000000")
+		g.Symbol = symbol([]string{"BTCUSDT", "ETHUSDT"}[rng.IntN(2)])
+		orders = append(orders, g)
+		opening = append(opening, created(g), event(g.ID, order.KindSent))
+	}
+	for i := range n {
+		f := trade(orders[rng.IntN(len(orders))], i*3600*rng.IntN(20), "1", "1")
+		f.TradeID = strconv.Itoa(i)
+		f.Quantity, f.Price = decimal.New(1+rng.Int64N(1_000_000), -rng.Int32N(7)), decimal.New(1+rng.Int64N(10_000_000), -rng.Int32N(6))
+		f.FeeAsset = []string{"USDT", "BNB", f.Symbol.Name[:3]}[rng.IntN(3)]
+		f.Fee = f.Quantity.Mul(decimal.New(rng.Int64N(20), -4))
+		fills = append(fills, filled(f))
+	}
+	return opening, fills
+}
+
+// addsUp compares the sums of all trades and of all days with the positions.
+func addsUp(t *testing.T, b *order.Book) {
+	t.Helper()
+	realised, paid := make(map[string]decimal.Decimal), make(map[string]map[string]decimal.Decimal)
+	pay := func(name string, c order.Charges) {
+		if paid[name] == nil {
+			paid[name] = make(map[string]decimal.Decimal)
+		}
+		paid[name]["worth"] = paid[name]["worth"].Add(c.Worth)
+		for asset, fee := range c.Fees {
+			paid[name][asset] = paid[name][asset].Add(fee)
+		}
+	}
+	for _, one := range b.Trades() {
+		name := one.Symbol.Name
+		realised[name] = realised[name].Add(one.Realised)
+		pay(name, one.Paid)
+		if !one.Quantity.IsPositive() {
+			t.Fatalf("a trade of nothing: %+v", one)
+		}
+	}
+	for _, p := range b.Positions() {
+		name := p.Symbol.Name
+		pay(name, p.Carried)
+		inDays, charges := b.Earned(p.Symbol, 0)
+		if !realised[name].Equal(p.Realised) || !inDays.Equal(p.Realised) {
+			t.Fatalf("%s: trades earned %v, days %v, the position %v", name, realised[name], inDays, p.Realised)
+		}
+		if !charges.Worth.Equal(p.FeesWorth) || !paid[name]["worth"].Equal(p.FeesWorth) {
+			t.Fatalf("%s: fees in the asset are worth %v in trades, %v in days, %v in the position", name, paid[name]["worth"], charges.Worth, p.FeesWorth)
+		}
+		for asset, fee := range p.FeesBeside() {
+			if !paid[name][asset].Equal(fee) || !charges.Fees[asset].Equal(fee) {
+				t.Fatalf("%s: fees are %v in trades, %v in days, %v in the position", name, paid[name], charges.Fees, p.FeesBeside())
+			}
+		}
+	}
+}
