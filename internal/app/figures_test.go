@@ -264,11 +264,47 @@ func (f *figures) addsUp(p order.Position) {
 			f.t.Errorf("the venue has %v %s, the position makes it %v", has[asset], asset, want)
 		}
 	}
-	var account struct{ Equity string }
+	var account struct {
+		Equity string
+		Earned map[string]struct {
+			Realised string `json:"realized_pnl"`
+		}
+	}
 	f.call("get_account", `{}`, &account)
+	if all := account.Earned["all"]; !num(all.Realised).Equal(p.Realised) {
+		f.t.Errorf("get_account says that %s was earned, the position %v", all.Realised, p.Realised)
+	}
+	f.trades(p)
 	earned := p.Realised.Add(p.Unrealised(f.price)).Sub(p.FeesWorth).Sub(beside["USDT"]).Sub(beside["BTC"].Mul(f.price))
 	if want := num("1000000").Add(num("1000").Mul(f.price)).Add(f.adjustedCash).Add(earned); !num(account.Equity).Equal(want) {
 		f.t.Errorf("get_account has an equity of %s, the position makes it %v", account.Equity, want)
+	}
+}
+
+// trades compares the sum of get_trades with the position.
+func (f *figures) trades(p order.Position) {
+	f.t.Helper()
+	var list struct {
+		Trades []struct {
+			Realised string `json:"realized_pnl"`
+		}
+		Sums []struct {
+			Currency, Net, Fees string
+			Realised            string `json:"realized_pnl"`
+		}
+		More struct{ Left int }
+	}
+	f.call("get_trades", `{"limit":100}`, &list)
+	var sum decimal.Decimal
+	for _, one := range list.Trades {
+		sum = sum.Add(num(one.Realised))
+	}
+	switch {
+	case len(list.Trades) == 0 && p.Realised.IsZero():
+	case len(list.Sums) != 1 || list.Sums[0].Currency != "USDT" || !num(list.Sums[0].Realised).Equal(p.Realised) || !num(list.Sums[0].Net).Equal(p.Realised.Sub(num(list.Sums[0].Fees))):
+		f.t.Errorf("get_trades sums to %+v, the position has %v", list.Sums, p.Realised)
+	case list.More.Left == 0 && !sum.Equal(p.Realised):
+		f.t.Errorf("the trades make %v, the position has %v", sum, p.Realised)
 	}
 }
 

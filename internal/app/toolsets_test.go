@@ -123,7 +123,7 @@ func askRaw(t *testing.T, url, body string) (int, string) {
 // flag, and that every number of tools follows from the registry.
 func TestToolsets_OverEachTransport(t *testing.T) {
 	t.Parallel()
-	for flag, extra := range map[string][]string{"": nil, "market": {"find_symbols"}, "account": {"get_account"}, "research": {"run_backtest", "test_alert", "scan_symbols", "get_report"}, "all": {"find_symbols", "get_account", "check_script", "save_script", "delete_script", "run_backtest", "test_alert", "scan_symbols", "get_report"}} {
+	for flag, extra := range map[string][]string{"": nil, "market": {"find_symbols"}, "account": {"get_account", "get_trades"}, "research": {"run_backtest", "test_alert", "scan_symbols", "get_report"}, "all": {"find_symbols", "get_account", "get_trades", "check_script", "save_script", "delete_script", "run_backtest", "test_alert", "scan_symbols", "get_report"}} {
 		t.Run("toolsets "+flag, func(t *testing.T) {
 			t.Parallel()
 			var flags []string

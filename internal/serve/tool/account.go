@@ -6,11 +6,14 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // Accounts describes the caller's account.
 type Accounts interface {
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
+	// Trades returns what orders took out of positions, newest first.
+	Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error)
 }
 
 // accountJSON is an account in a result. Amounts are exact decimals in strings.
@@ -25,6 +28,7 @@ type accountJSON struct {
 	Equity   *string       `json:"equity"`
 	Unpriced []string      `json:"equity_leaves_out,omitempty"`
 	DayLoss  string        `json:"day_loss"`
+	Earned   earnedJSON    `json:"earned"`
 	Limits   []usageJSON   `json:"limits"`
 	Policy   []ruleJSON    `json:"policy"`
 }
@@ -55,7 +59,7 @@ type ruleJSON struct {
 func (t *Trading) getAccount() toolSpec {
 	return toolSpec{
 		name: "get_account", title: "Show the account", trading: true, scope: principal.Read, set: AccountSet,
-		description: "Show cash, holdings and equity, the loss of the day, what is left of each limit, and the policy that orders must satisfy. " +
+		description: "Show cash, holdings and equity, what was earned, the loss of the day, what is left of each limit, and the policy that orders must satisfy. " +
 			"Sums are in the account's currency. About 4 KB.",
 		output: accountSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
@@ -93,6 +97,7 @@ func toAccountJSON(a guard.Account) accountJSON {
 		}
 		r.Limits = append(r.Limits, one)
 	}
+	r.Earned = toEarnedJSON(a.Earned)
 	for _, rule := range a.Rules {
 		if !rule.Fixed { // a denial explains the others
 			r.Policy = append(r.Policy, ruleJSON{Rule: rule.Name, Limit: rule.Limit, Denies: rule.Denies})
@@ -124,6 +129,7 @@ func accountSchema() *schema {
 		typedProp("why?", "string", "Why it is not ACTIVE."), listProp("cash", "By currency.", balance), listProp("holdings", "", balance),
 		typedProp("balances_unknown?", "string", "Why cash, holdings and equity are missing."), maybe("equity", "Worth of cash and holdings."),
 		listProp("equity_leaves_out?", "Without a known price.", &schema{Type: "string"}), typedProp("day_loss", "string", "Since midnight UTC; negative for a profit."),
+		prop{"earned", earnedSchema()},
 		listProp("limits", "Of the whole account.", object(typedProp("rule", "string", ""), typedProp("limit", "string", ""), typedProp("used", "string", ""), maybe("left", "null without a limit."))),
 		listProp("policy", "Every rule that the owner can change, then limits of single symbols.", object(
 			typedProp("rule", "string", ""), typedProp("symbol?", "string", ""), typedProp("limit", "string", ""), typedProp("denies?", "string", ""))),

@@ -168,20 +168,20 @@ func (t *Trading) getOrders() toolSpec {
 	}
 }
 
-// orderKey is the mark of an order in a cursor.
-func orderKey(o order.Order) string { return fmt.Sprintf("%020d %s", o.Created.UnixMicro(), o.ID) }
+// markKey is the place in a list as a text.
+func markKey(m order.Mark) string { return fmt.Sprintf("%020d %s", m.Created.UnixNano(), m.ID) }
 
-// orderMark is the opposite of orderKey; "" is the zero mark.
-func orderMark(key string) (order.Mark, error) {
+// markOf is the opposite of markKey; "" is the zero mark.
+func markOf(tool, key string) (order.Mark, error) {
 	if key == "" {
 		return order.Mark{}, nil
 	}
 	created, id, _ := strings.Cut(key, " ")
-	micros, err := strconv.ParseInt(created, 10, 64)
+	nanos, err := strconv.ParseInt(created, 10, 64)
 	if err != nil || id == "" {
-		return order.Mark{}, fault.Field("cursor", fault.Clean(key, 64), "the cursor from the previous result of get_orders, or none for the first page")
+		return order.Mark{}, fault.Field("cursor", fault.Clean(key, 64), "the cursor from the previous result of "+tool+", or none for the first page")
 	}
-	return order.Mark{Created: time.UnixMicro(micros).UTC(), ID: id}, nil
+	return order.Mark{Created: time.Unix(0, nanos).UTC(), ID: id}, nil
 }
 
 // orderPage is a page of orders.
@@ -200,7 +200,7 @@ func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, ope
 	for _, o := range open {
 		rest[o.ID] = o
 	}
-	mark, err := orderMark(p.after)
+	mark, err := markOf("get_orders", p.after)
 	var last order.Order
 	for left := 1; err == nil && p.limit > 0 && left > 0; {
 		var page order.Page
@@ -242,7 +242,7 @@ func closedLeft(tool string, last order.Order, left int, open map[string]order.O
 	if left <= 0 || last.ID == "" {
 		return nil
 	}
-	return moreAfter(tool, orderKey(last), left)
+	return moreAfter(tool, markKey(last.Mark()), left)
 }
 
 func (t *Trading) getPositions() toolSpec {

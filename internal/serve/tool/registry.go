@@ -112,7 +112,7 @@ func New(cfg Config) (*Registry, error) {
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
 		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
-		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(),
+		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), trading.getTrades(),
 	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
 			continue

@@ -25,7 +25,7 @@ func TestToolsets_AddTheirTools(t *testing.T) {
 	if got := names(tooltest.Extended(t, nil)); !slices.Equal(got, always) {
 		t.Errorf("without a set: %v", got)
 	}
-	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account"}, tool.ResearchSet: {"run_backtest", "test_alert", "scan_symbols", "get_report"}} {
+	for set, extra := range map[string][]string{tool.MarketSet: {"find_symbols"}, tool.AccountSet: {"get_account", "get_trades"}, tool.ResearchSet: {"run_backtest", "test_alert", "scan_symbols", "get_report"}} {
 		if got := names(tooltest.Extended(t, nil, set)); !slices.Equal(got, append(slices.Clone(always), extra...)) {
 			t.Errorf("%s: %v", set, got)
 		}
@@ -75,7 +75,7 @@ func TestToolsets_Scopes(t *testing.T) {
 			}
 		}
 		result, err := apart.Call(t.Context(), withScope(principal.Charts), name, json.RawMessage(good[name]))
-		if err != nil || result.IsError != (name == "get_account") {
+		if err != nil || result.IsError != (name == "get_account" || name == "get_trades") {
 			t.Errorf("%s without trading: %s, %v", name, result.Content[0].Text, err)
 		}
 	}

@@ -61,6 +61,11 @@ func (a *Accounts) Account(ctx context.Context, caller principal.Caller) (guard.
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) (guard.Account, error) { return d.Account(ctx, caller) })
 }
 
+// Trades returns what the caller's orders took out of positions, as desk.Desk does.
+func (a *Accounts) Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	return on(ctx, a, caller.Subject, func(d *desk.Desk) (order.TradePage, error) { return d.Trades(ctx, caller, q) })
+}
+
 // RevokeTokens stops orders of tokens that have ended, as desk.Desk does. An account that sleeps
 // has none.
 func (a *Accounts) RevokeTokens(keys ...string) {

@@ -31,6 +31,7 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 		a.State.Restrictions = slices.Clone(l.state.Restrictions)
 		prices.Instruments, traded = maps.Clone(l.instruments), l.exposedSymbols()
 		a.Usage = guard.Measure(policy, l.state, l.book, prices, a.Mode, caller.Key)
+		a.Earned = guard.Earn(policy, l.book, prices, a.Mode, l.now())
 	}); err != nil {
 		return guard.Account{}, err
 	}

@@ -295,7 +295,7 @@ func (s *planSequence) holds() decimal.Decimal {
 
 // least is the smallest quantity that the venue trades.
 func (s *planSequence) least() decimal.Decimal {
-	if s.fee() == "" {
+	if s.symbol().Venue == "alpaca" {
 		return s.step()
 	}
 	return decimal.Max(s.step(), dec("5").DivRound(s.last(), 8))

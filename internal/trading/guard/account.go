@@ -21,6 +21,7 @@ type Account struct {
 	Equity     decimal.Decimal // worth of the balances that have a known price
 	Unpriced   []string        // the others
 	Usage      []Usage
+	Earned     []Earned
 	Rules      []Rule
 	Exceptions []Exception
 }

@@ -46,6 +46,7 @@ type Book struct {
 	adjusted       int                                         // number of adjustments, which makes their keys unique
 	evictedThrough time.Time                                   // when the last evicted order with fills ended
 	evictedBefore  time.Time                                   // no order created after it was evicted
+	tradesSince    time.Time                                   // trades that were closed before it are forgotten
 }
 
 // venueID is a venue's ID of an order. Some venues number the orders by symbol.
@@ -227,7 +228,7 @@ func (b *Book) reset(survivors []string) {
 
 func (b *Book) track(s market.Symbol) *track {
 	if b.positions[s] == nil {
-		b.positions[s] = &track{Base: Position{Symbol: s}, now: Position{Symbol: s}, told: Position{Symbol: s}}
+		b.positions[s] = &track{Base: Position{Symbol: s}, now: Position{Symbol: s}, summed: Position{Symbol: s}}
 	}
 	return b.positions[s]
 }

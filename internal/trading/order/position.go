@@ -148,7 +148,7 @@ type track struct {
 	Recent  []move   `json:"recent,omitempty"` // by time and key
 	now     Position // Base and the first count moves of Recent
 	count   int      // 0 after a late move; position applies the rest
-	told    Position // Base and the first counted moves of Recent
+	summed  Position // Base and the first counted moves of Recent
 	counted int
 	newer   earned // by these; what was earned is asked for less often than the position
 }
@@ -174,7 +174,7 @@ func (t *track) add(m move) (folded bool) {
 // again has position apply all of Recent.
 func (t *track) again() {
 	t.now, t.count = t.Base, 0
-	t.told, t.counted, t.newer = t.Base, 0, earned{}
+	t.summed, t.counted, t.newer = t.Base, 0, earned{}
 }
 
 // position returns the position after all moves.
@@ -185,7 +185,7 @@ func (t *track) position() Position {
 
 // earned returns what Recent earned.
 func (t *track) earned() *earned {
-	t.told, t.counted = fold(t.told, t.Recent[t.counted:], &t.newer), len(t.Recent)
+	t.summed, t.counted = fold(t.summed, t.Recent[t.counted:], &t.newer), len(t.Recent)
 	return &t.newer
 }
 
@@ -240,7 +240,7 @@ func (p *Position) settle(before Position, net decimal.Decimal, paid Charges, m 
 	}
 	t := &Trade{
 		Symbol: p.Symbol, Side: before.Side(), Quantity: decimal.Min(net.Abs(), before.Quantity.Abs()), Realised: p.Realised.Sub(before.Realised),
-		Opened: before.Opened, Closed: m.At, OrderID: m.Order, Reason: cmp.Or(m.Reason, ByOthers),
+		Opened: before.Opened, Closed: m.At, OrderID: m.Order, Reason: cmp.Or(m.Reason, ByOthers), Key: m.Key,
 	}
 	t.Proceeds = t.Quantity.Mul(m.Price)
 	switch p.Quantity.Sign() {

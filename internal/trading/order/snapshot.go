@@ -34,6 +34,7 @@ type snapshotJSON struct {
 	Adjusted int                      `json:"adjusted,omitempty"`
 	Forgot   time.Time                `json:"forgot,omitzero"`
 	Evicted  time.Time                `json:"evicted,omitzero"`
+	Trades   time.Time                `json:"trades_since,omitzero"`
 }
 
 type symbolAmount struct {
@@ -74,7 +75,7 @@ func Decompress(data []byte, snapshot any) error {
 func (b *Book) toJSON() snapshotJSON {
 	s := snapshotJSON{
 		Version: snapshotVersion, Owner: b.owner, Orders: make([]Order, 0, len(b.sequence)), Freed: make(map[string][]string),
-		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.evictedThrough, Evicted: b.evictedBefore,
+		Turnover: make(map[int64][]symbolAmount), Newest: b.newest, Adjusted: b.adjusted, Forgot: b.evictedThrough, Evicted: b.evictedBefore, Trades: b.tradesSince,
 	}
 	for _, id := range b.sequence {
 		o := b.orders[id]
@@ -122,7 +123,7 @@ func ReadSnapshot(owner principal.Owner, data []byte) (*Book, error) {
 
 func (s *snapshotJSON) book() (*Book, error) {
 	b := NewBook(s.Owner)
-	b.newest, b.adjusted, b.evictedThrough, b.evictedBefore = s.Newest, s.Adjusted, s.Forgot, s.Evicted
+	b.newest, b.adjusted, b.evictedThrough, b.evictedBefore, b.tradesSince = s.Newest, s.Adjusted, s.Forgot, s.Evicted, s.Trades
 	unnamed := make(map[string]bool, len(s.Unnamed))
 	for _, id := range s.Unnamed {
 		unnamed[id] = true

@@ -32,6 +32,13 @@ type Trade struct {
 	Closed   time.Time       `json:"closed,omitzero"` // by its newest fill
 	OrderID  string          `json:"order_id,omitempty"`
 	Reason   string          `json:"reason"`
+	Key      string          `json:"key"`                // the least of its fills, unique
+	Currency string          `json:"currency,omitempty"` // of the price; "" when unknown, and as long as nobody asks
+}
+
+// Fees returns what was paid in the currency of the price, and the fees in other assets.
+func (t Trade) Fees() (fees decimal.Decimal, other Fees) {
+	return t.Paid.Worth.Add(t.Paid.Fees[t.Currency]), t.Paid.Fees.add(t.Currency, t.Paid.Fees[t.Currency].Neg())
 }
 
 // Entry returns the average price at which the position was opened, rounded for display.
@@ -64,6 +71,7 @@ func (t *Trade) join(more *Trade) {
 	if more.Closed.After(t.Closed) {
 		t.Closed = more.Closed
 	}
+	t.Key = min(t.Key, more.Key)
 }
 
 // Charges are the fees of trades.
@@ -160,9 +168,84 @@ func (b *Book) Trades() []Trade {
 		all = append(all, t.trades()...)
 	}
 	slices.SortFunc(all, func(x, y Trade) int {
-		return cmp.Or(y.Closed.Compare(x.Closed), cmp.Compare(y.OrderID, x.OrderID), bySymbol(x.Symbol, y.Symbol), x.Quantity.Cmp(y.Quantity))
+		return y.Mark().Compare(x.Mark())
 	})
 	return all
+}
+
+// Mark returns the place of a trade in the list of all.
+func (t Trade) Mark() Mark { return Mark{t.Closed, t.Key} }
+
+// TradeQuery asks for the trades that were closed in a time, or a part of their list.
+type TradeQuery struct {
+	Symbol market.Symbol `json:"symbol,omitzero"` // zero for all; without a venue at any
+	From   time.Time     `json:"from,omitzero"`
+	To     time.Time     `json:"to,omitzero"` // exclusive; zero for none
+	After  Mark          `json:"after,omitzero"`
+	Most   int           `json:"most"`
+}
+
+// asks reports whether a trade is one of those.
+func (q TradeQuery) asks(t Trade) bool {
+	named := q.Symbol.IsZero() || q.Symbol.Name == t.Symbol.Name && (q.Symbol.Venue == "" || q.Symbol.Venue == t.Symbol.Venue)
+	return named && !t.Closed.Before(q.From) && (q.To.IsZero() || t.Closed.Before(q.To))
+}
+
+// TradePage is a part of a list of trades, newest first, and the sums of the whole list.
+type TradePage struct {
+	Trades []Trade    `json:"trades,omitempty"`
+	Left   int        `json:"left,omitempty"` // after the part
+	Sums   []TradeSum `json:"sums,omitempty"` // by currency
+	Since  time.Time  `json:"since,omitzero"` // older trades are only in the history; zero if there are none
+}
+
+// TradeSum is what trades in one currency earned.
+type TradeSum struct {
+	Currency string          `json:"currency"`
+	Realised decimal.Decimal `json:"realised"`
+	Fees     decimal.Decimal `json:"fees"`
+	Other    Fees            `json:"other,omitempty"` // fees in other assets
+	Wins     int             `json:"wins"`            // trades with a profit after fees in the currency
+	Losses   int             `json:"losses"`
+}
+
+func (s *TradeSum) add(t Trade) {
+	fees, other := t.Fees()
+	s.Realised, s.Fees = s.Realised.Add(t.Realised), s.Fees.Add(fees)
+	for asset, fee := range other {
+		s.Other = s.Other.add(asset, fee)
+	}
+	switch t.Realised.Cmp(fees) {
+	case 1:
+		s.Wins++
+	case -1:
+		s.Losses++
+	}
+}
+
+// Page returns what a query asks for. Currency returns that of the prices of a symbol.
+func (q TradeQuery) Page(all []Trade, currency func(market.Symbol) string) TradePage {
+	var p TradePage
+	for _, t := range all {
+		if !q.asks(t) {
+			continue
+		}
+		t.Currency = currency(t.Symbol)
+		i := slices.IndexFunc(p.Sums, func(s TradeSum) bool { return s.Currency == t.Currency })
+		if i < 0 {
+			i, p.Sums = len(p.Sums), append(p.Sums, TradeSum{Currency: t.Currency})
+		}
+		p.Sums[i].add(t)
+		switch {
+		case !q.After.IsZero() && t.Mark().Compare(q.After) >= 0:
+		case len(p.Trades) == q.Most:
+			p.Left++
+		default:
+			p.Trades = append(p.Trades, t)
+		}
+	}
+	slices.SortFunc(p.Sums, func(x, y TradeSum) int { return cmp.Compare(x.Currency, y.Currency) })
+	return p
 }
 
 // Earned returns what was earned in a symbol from a day on, given as days since 1970. It reaches
@@ -203,6 +286,9 @@ func (t *track) trades() []Trade {
 	return all
 }
 
+// TradesSince returns the time before which trades are forgotten, zero if all are kept.
+func (b *Book) TradesSince() time.Time { return b.tradesSince }
+
 // forgetTrades bounds the trades that no fill changes any more.
 func (b *Book) forgetTrades() {
 	count := 0
@@ -220,6 +306,7 @@ func (b *Book) forgetTrades() {
 	}
 	slices.SortFunc(closed, time.Time.Compare)
 	oldest := closed[count-keptTrades]
+	b.tradesSince = oldest
 	for _, t := range b.positions {
 		t.Past.Trades = slices.DeleteFunc(t.Past.Trades, func(one *Trade) bool { return one.Closed.Before(oldest) })
 	}

@@ -91,6 +91,12 @@ func (a *Account) Account(ctx context.Context, caller principal.Caller) (guard.A
 	return a.Trading.Account(ctx, caller)
 }
 
+// Trades is that of Trading.
+func (a *Account) Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	a.see()
+	return a.Trading.Trades(ctx, caller, q)
+}
+
 // InSymbol has a position and orders.
 func (a *Account) InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error) {
 	a.see()

@@ -16,7 +16,7 @@ func AllScopes() map[string]principal.Scope {
 // Extra returns the scope that each tool of the tool sets needs.
 func Extra() map[string]principal.Scope {
 	return map[string]principal.Scope{
-		"find_symbols": principal.Charts, "get_account": principal.Read,
+		"find_symbols": principal.Charts, "get_account": principal.Read, "get_trades": principal.Read,
 		"run_backtest": principal.Charts, "test_alert": principal.Charts, "scan_symbols": principal.Charts, "get_report": principal.Charts,
 		"check_script": principal.Charts, "save_script": principal.Trade, "delete_script": principal.Trade,
 	}

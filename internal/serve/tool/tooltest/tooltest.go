@@ -148,13 +148,23 @@ func (t *Trading) Positions(context.Context, principal.Caller) ([]order.PricedPo
 	return []order.PricedPosition{long, short}, nil
 }
 
+// Trades has one.
+func (t *Trading) Trades(_ context.Context, _ principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	num := decimal.RequireFromString
+	return q.Page([]order.Trade{{
+		Symbol: market.Symbol{Venue: "test", Name: "BTCUSDT"}, Side: order.Buy, Quantity: num("0.5"), Proceeds: num("35100"), Realised: num("100"),
+		Paid: order.Charges{Fees: order.Fees{"USDT": num("7.01"), "BNB": num("0.01")}}, Opened: moment().Add(-time.Hour), Closed: moment(),
+		OrderID: "o-1", Reason: order.ByStop, Key: "1",
+	}}, func(market.Symbol) string { return "USDT" }), nil
+}
+
 // Account has cash, a holding with a price and one without.
 func (t *Trading) Account(context.Context, principal.Caller) (guard.Account, error) {
 	num := decimal.RequireFromString
 	policy := guard.Default()
 	a := guard.Account{Broker: "paper", Mode: order.Paper, Rules: guard.Rules(policy), Usage: []guard.Usage{
 		{Rule: guard.LossRule, Limit: policy.MaxDailyLoss, Used: num("12.5")}, {Rule: "max_open_orders", Limit: policy.MaxOpenOrders, Used: num("1")},
-	}}
+	}, Earned: []guard.Earned{{Time: "today", Realised: num("100"), Fees: num("7.01")}}}
 	s := market.Symbol{Venue: "test", Name: "BTCUSDT"}
 	a.Value(policy, guard.Prices{Quotes: map[market.Symbol]order.Quote{s: {Last: num("2")}}}, []order.Holding{
 		{Asset: "USDT", Quantity: num("100"), Available: num("90")}, {Symbol: s, Quantity: num("3"), Available: num("3")}, {Asset: "XYZ", Quantity: num("1"), Available: num("1")},

@@ -37,6 +37,10 @@ type (
 		Caller principal.Caller
 		Query  order.Query
 	}
+	tradesCall struct {
+		Caller principal.Caller
+		Query  order.TradeQuery
+	}
 	symbolCall struct {
 		Caller principal.Caller
 		Symbol market.Symbol
@@ -104,6 +108,7 @@ type methods struct {
 	positions    method[principal.Caller, []order.PricedPosition]
 	inSymbol     method[symbolCall, symbolReply]
 	account      method[principal.Caller, guard.Account]
+	trades       method[tradesCall, order.TradePage]
 	halt, resume method[controlCall, stateReply]
 	pending      method[struct{}, []order.Order]
 	review       method[decideCall, guard.Review]
@@ -144,6 +149,9 @@ func (d *Desk) register() {
 	})
 	d.account = newReadMethod(d, "desk.account", func(ctx context.Context, running Trader, caller principal.Caller) (guard.Account, error) {
 		return running.Account(ctx, caller)
+	})
+	d.trades = newReadMethod(d, "desk.trades", func(ctx context.Context, running Trader, c tradesCall) (order.TradePage, error) {
+		return running.Trades(ctx, c.Caller, c.Query)
 	})
 	d.halt = newMethod(d, methodHalt, func(ctx context.Context, running Trader, c controlCall) (a stateReply, err error) {
 		a.State, err = haltOn(ctx, running, c)

@@ -48,6 +48,7 @@ type Trader interface {
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
 	InSymbol(ctx context.Context, caller principal.Caller, s market.Symbol) ([]order.Order, order.PricedPosition, error)
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
+	Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error)
 	Halt(ctx context.Context, by, reason string) (guard.State, error)
 	HaltAll(ctx context.Context, by, reason string) (guard.State, error)
 	Resume(ctx context.Context, by string) (guard.State, error)
@@ -230,6 +231,11 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 // Account returns the balances, the use of the limits, and the policy.
 func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
 	return d.account(ctx, caller)
+}
+
+// Trades returns what the caller's orders took out of positions.
+func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	return d.trades(ctx, tradesCall{caller, q})
 }
 
 // Halt stops trading on the trading replica and cancels its open orders, but not those

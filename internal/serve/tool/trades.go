@@ -1,0 +1,171 @@
+package tool
+
+import (
+	"context"
+	"time"
+
+	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
+	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+	"candela/lib/fault"
+	"candela/lib/market"
+)
+
+// closedJSON is a trade that closed something in a result. Amounts are exact decimals in strings, except for the rounded prices.
+type closedJSON struct {
+	Symbol     string            `json:"symbol"`
+	Venue      string            `json:"venue"`
+	Side       string            `json:"side"`
+	Quantity   string            `json:"quantity"`
+	EntryPrice string            `json:"entry_price"`
+	ExitPrice  string            `json:"exit_price"`
+	Opened     string            `json:"opened_at"`
+	Closed     string            `json:"closed_at"`
+	Realised   string            `json:"realized_pnl"`
+	Fees       string            `json:"fees"`
+	Net        string            `json:"net"`
+	Currency   string            `json:"currency,omitempty"`
+	OtherFees  map[string]string `json:"other_fees,omitempty"`
+	Reason     string            `json:"reason"`
+	OrderID    string            `json:"order_id,omitempty"`
+}
+
+// tradesJSON is the answer of get_trades.
+type tradesJSON struct {
+	Trades []closedJSON   `json:"trades"`
+	Sums   []tradeSumJSON `json:"sums"`
+	More   *more          `json:"more,omitempty"`
+	Since  string         `json:"complete_since,omitempty"`
+	Mode   string         `json:"mode"`
+}
+
+type tradeSumJSON struct {
+	Currency  string            `json:"currency,omitempty"`
+	Realised  string            `json:"realized_pnl"`
+	Fees      string            `json:"fees"`
+	Net       string            `json:"net"`
+	OtherFees map[string]string `json:"other_fees,omitempty"`
+	Wins      int               `json:"wins"`
+	Losses    int               `json:"losses"`
+}
+
+// tradeArguments are those of get_trades.
+type tradeArguments struct {
+	paging
+	symbol   market.Symbol
+	from, to int64
+}
+
+func (a *tradeArguments) query() (order.TradeQuery, error) {
+	q := order.TradeQuery{Symbol: a.symbol, Most: a.limit}
+	if a.from != 0 {
+		q.From = time.Unix(a.from, 0).UTC()
+	}
+	if a.to != 0 {
+		q.To = time.Unix(a.to, 0).UTC()
+	}
+	if a.from != 0 && a.to != 0 && a.from >= a.to {
+		return q, fault.Field("from", q.From.Format(time.RFC3339), "a time before to, "+q.To.Add(-time.Second).Format(time.RFC3339))
+	}
+	var err error
+	q.After, err = markOf("get_trades", a.after)
+	return q, err
+}
+
+func (t *Trading) getTrades() toolSpec {
+	const name, most = "get_trades", 50
+	arguments := func() (*tradeArguments, args) {
+		a := &tradeArguments{paging: paging{limit: most}}
+		return a, args{
+			symbolArg(&a.symbol, "Only this one."),
+			momentArg("from", &a.from, 0, "Closed from here on: a date or RFC 3339 time, UTC."),
+			momentArg("to", &a.to, 1, "Closed by then; a date includes its day."),
+			intArg("limit", &a.limit, 1, maxItems, ""), a.cursor(name),
+		}
+	}
+	return toolSpec{
+		name: name, title: "List what was earned", trading: true, scope: principal.Read, set: AccountSet,
+		description: "List what each exit, stop or target earned, newest first, and the sums of all that match. " +
+			"fees hold the exit's and its part of the entry's; net is after them. 0.4 KB each.",
+		output: tradesSchema(), hints: hints{readOnly: true, idempotent: true},
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *tradeArguments) (mcp.Result, error) {
+			q, err := a.query()
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			page, err := t.Account.Trades(ctx, caller, q)
+			return jsonResult(t.toTradesJSON(page), err)
+		}),
+	}
+}
+
+func (t *Trading) toTradesJSON(p order.TradePage) tradesJSON {
+	r := tradesJSON{Trades: []closedJSON{}, Sums: []tradeSumJSON{}, Mode: string(t.Mode)}
+	for _, one := range p.Trades {
+		r.Trades = append(r.Trades, toClosedJSON(one))
+	}
+	for _, s := range p.Sums {
+		sum := tradeSumJSON{Currency: s.Currency, Realised: s.Realised.String(), Fees: s.Fees.String(), Net: s.Realised.Sub(s.Fees).String(), Wins: s.Wins, Losses: s.Losses}
+		_, sum.OtherFees = feesOf(s.Other)
+		r.Sums = append(r.Sums, sum)
+	}
+	if p.Left > 0 {
+		r.More = moreAfter("get_trades", markKey(p.Trades[len(p.Trades)-1].Mark()), p.Left)
+	}
+	if !p.Since.IsZero() {
+		r.Since = formatTime(p.Since)
+	}
+	return r
+}
+
+func toClosedJSON(one order.Trade) closedJSON {
+	fees, other := one.Fees()
+	r := closedJSON{
+		Symbol: one.Symbol.Name, Venue: one.Symbol.Venue, Side: one.Side.String(), Quantity: one.Quantity.String(),
+		EntryPrice: one.Entry().String(), ExitPrice: one.Exit().String(), Opened: formatTime(one.Opened), Closed: formatTime(one.Closed),
+		Realised: one.Realised.String(), Fees: fees.String(), Net: one.Realised.Sub(fees).String(), Currency: one.Currency,
+		Reason: one.Reason, OrderID: one.OrderID,
+	}
+	_, r.OtherFees = feesOf(other)
+	return r
+}
+
+func tradesSchema() *schema {
+	other := prop{"other_fees?", &schema{Type: "object", Description: "In other assets, by asset; net leaves them out."}}
+	amounts := func(more ...prop) *schema {
+		return object(append(more, typedProp("currency?", "string", "Of the price."), typedProp("realized_pnl", "string", "Before fees."), typedProp("fees", "string", ""), typedProp("net", "string", ""), other)...)
+	}
+	trade := amounts(
+		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "Of the position.", order.Sides()...), typedProp("quantity", "string", "That was closed."),
+		typedProp("entry_price", "string", "Average."), typedProp("exit_price", "string", "Average."), typedProp("opened_at", "string", ""), typedProp("closed_at", "string", ""),
+		enumProp("reason", "", order.ByStop, order.ByTarget, order.ByExit, order.ByAdjustment, order.ByOthers), typedProp("order_id?", "string", ""),
+	)
+	return object(
+		listProp("trades", "", trade),
+		listProp("sums", "By currency.", amounts(typedProp("wins", "integer", ""), typedProp("losses", "integer", ""))),
+		moreSchema(), typedProp("complete_since?", "string", "Older trades are in the history only."), enumProp("mode", "", "paper", "live"),
+	)
+}
+
+// earnedJSON says what was earned, by time.
+type earnedJSON map[string]earnedSumJSON
+
+type earnedSumJSON struct {
+	Realised string   `json:"realized_pnl"`
+	Fees     string   `json:"fees"`
+	Net      string   `json:"net"`
+	Missing  []string `json:"leaves_out,omitempty"`
+}
+
+func toEarnedJSON(all []guard.Earned) earnedJSON {
+	r := make(earnedJSON, len(all))
+	for _, e := range all {
+		r[e.Time] = earnedSumJSON{Realised: e.Realised.String(), Fees: e.Fees.String(), Net: e.Realised.Sub(e.Fees).String(), Missing: e.Missing}
+	}
+	return r
+}
+
+func earnedSchema() *schema {
+	return &schema{Type: "object", Description: "By time: today, days_7, days_30, year, all. Days are UTC; fees are those paid in the time."}
+}

@@ -1,0 +1,40 @@
+package desk
+
+import (
+	"context"
+
+	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
+	"candela/lib/market"
+)
+
+// Trades returns what the caller's orders took out of positions, newest first.
+func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	if _, err := d.authorize(caller); err != nil {
+		return order.TradePage{}, err
+	}
+	var all []order.Trade
+	var p order.TradePage
+	currencies := make(map[market.Symbol]string)
+	if err := d.do(ctx, func(l *loop) {
+		all, p.Since = l.book.Trades(), l.book.TradesSince()
+		for s, inst := range l.instruments {
+			currencies[s] = inst.Quote
+		}
+	}); err != nil {
+		return order.TradePage{}, err
+	}
+	reading, cancel := context.WithTimeout(ctx, quoteTimeout)
+	defer cancel()
+	since := p.Since
+	p = q.Page(all, func(s market.Symbol) string {
+		if currency, known := currencies[s]; known {
+			return currency
+		}
+		inst, _ := d.cfg.Broker.Instrument(reading, s) // without one the currency is unknown
+		currencies[s] = inst.Quote
+		return inst.Quote
+	})
+	p.Since = since
+	return p, nil
+}
