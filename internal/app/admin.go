@@ -15,7 +15,6 @@ import (
 	"candela/internal/serve/admin"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
-	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
 )
 
@@ -65,12 +64,7 @@ func (rt Runtime) admin(w *watched) []lifecycle.Part {
 func (t *trading) watched() *admin.Trading {
 	return &admin.Trading{
 		Store: t.stats, Engine: t.engine.Status, Notifications: t.inbox.Stats,
-		Desk: func() (desk.Status, bool) {
-			if d := t.running(); d != nil {
-				return d.Status(), true
-			}
-			return desk.Status{}, false
-		},
+		Desk: t.deskStatus,
 		Orders: func() map[order.Status]int {
 			if d := t.running(); d != nil {
 				return d.OpenByStatus()

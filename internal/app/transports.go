@@ -19,6 +19,8 @@ import (
 	"candela/internal/operate/control"
 	"candela/internal/operate/doctor"
 	"candela/internal/serve/chartapp"
+	"candela/internal/serve/console/consolelocal"
+	"candela/internal/serve/console/source"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/resource"
@@ -94,7 +96,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 	if tools.trading != nil {
 		front.Limits.Owner = requestLimits(tools.trading.limits)
 	}
-	seen := &health{trading: tools.trading}
+	seen := &source.Health{Trading: tools.trading.health()}
 	if front.Console, err = rt.console(logins, use, seen, tools); err != nil {
 		return nil, nil, nil, err
 	}
@@ -102,7 +104,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	seen.server.Store(server)
+	seen.Server.Store(server)
 	watch := &watched{messages: messages, server: server, trading: tools.trading}
 	parts := append(append(rt.admin(watch), tools.parts...), lifecycle.Part{Name: "http", Run: func(ctx, hard context.Context, ready func()) error {
 		var listen net.ListenConfig
@@ -158,9 +160,12 @@ func (rt Runtime) session(server *mcp.Server, cfg stdio.Config) lifecycle.Part {
 // control serves the owner's commands on the control socket, and the console when they ask
 // for it.
 func (t *toolset) control(rt Runtime) []lifecycle.Part {
-	pages := newLocalConsole(rt, t)
-	socket := control.Server{Home: rt.Config.Home, Pass: pages.pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(), Console: pages.open, Log: rt.Log}
-	return []lifecycle.Part{{Name: "console", Run: pages.run}, {Name: "control", Run: socket.Attempt}}
+	pass := &control.Pass{}
+	ports := t.trading.consolePorts()
+	rt.research(&ports, t)
+	pages := consolelocal.New(consolelocal.Config{Ports: ports, Version: rt.release(), Log: rt.Log, Pass: pass.Take})
+	socket := control.Server{Home: rt.Config.Home, Pass: pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(), Console: pages.Open, Log: rt.Log}
+	return []lifecycle.Part{{Name: "console", Run: pages.Run}, {Name: "control", Run: socket.Attempt}}
 }
 
 // release is the version shown to clients, without the commit and the toolchain. The log

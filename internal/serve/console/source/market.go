@@ -1,4 +1,4 @@
-package app
+package source
 
 import (
 	"context"
@@ -10,17 +10,26 @@ import (
 	"candela/lib/market"
 )
 
-// consoleMarket reads prices and symbols for the console's pages.
-type consoleMarket struct{ bars *bars }
+// Market reads prices and symbols for the console's pages.
+type Market struct{ Bars Bars }
+
+// Bars has the bars and symbols of venues.
+type Bars interface {
+	Bars(ctx context.Context, r marketdata.Request) (marketdata.BarSet, error)
+	Find(ctx context.Context, q listing.Query) (found []listing.Instrument, total int)
+}
+
+// maxCloses is how many closes are read at most.
+const maxCloses = 500
 
 // Closes returns closes a minute apart, or 15 where the time is long.
-func (m consoleMarket) Closes(ctx context.Context, s market.Symbol, since time.Time) ([]float64, error) {
+func (m Market) Closes(ctx context.Context, s market.Symbol, since time.Time) ([]float64, error) {
 	interval, length := market.Minute1, time.Since(since)
 	if length > 2*time.Hour {
 		interval = market.Minute15
 	}
 	count := int(length/time.Second)/int(interval.Seconds()) + 1
-	set, err := m.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: interval, Bars: min(count, maxMissedBars)})
+	set, err := m.Bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: interval, Bars: min(count, maxCloses)})
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +43,8 @@ func (m consoleMarket) Closes(ctx context.Context, s market.Symbol, since time.T
 }
 
 // Day returns the closes of the last two daily bars, of which the last one may be running.
-func (m consoleMarket) Day(ctx context.Context, s market.Symbol) (before, last float64, err error) {
-	set, err := m.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: market.Day1, Bars: 2})
+func (m Market) Day(ctx context.Context, s market.Symbol) (before, last float64, err error) {
+	set, err := m.Bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: market.Day1, Bars: 2})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -47,8 +56,8 @@ func (m consoleMarket) Day(ctx context.Context, s market.Symbol) (before, last f
 }
 
 // Currency returns the quote currency of a symbol that is listed.
-func (m consoleMarket) Currency(ctx context.Context, s market.Symbol) string {
-	found, _ := m.bars.Find(ctx, listing.Query{Text: s.Name, Venue: s.Venue, Limit: 5})
+func (m Market) Currency(ctx context.Context, s market.Symbol) string {
+	found, _ := m.Bars.Find(ctx, listing.Query{Text: s.Name, Venue: s.Venue, Limit: 5})
 	for _, one := range found {
 		if one.Symbol.Name == s.Name {
 			return one.Quote
@@ -61,8 +70,8 @@ func (m consoleMarket) Currency(ctx context.Context, s market.Symbol) string {
 const maxKnown = 150
 
 // Known returns the best-known symbols of each venue.
-func (m consoleMarket) Known(ctx context.Context) []console.Known {
-	found, _ := m.bars.Find(ctx, listing.Query{Limit: maxKnown})
+func (m Market) Known(ctx context.Context) []console.Known {
+	found, _ := m.Bars.Find(ctx, listing.Query{Limit: maxKnown})
 	all := make([]console.Known, 0, len(found))
 	for _, one := range found {
 		if !one.Locked {

@@ -1,8 +1,10 @@
-package app
+// Package consolelocal serves the console on loopback beside stdio.
+package consolelocal
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -11,16 +13,13 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
 	"candela/internal/kit/shutdown"
-	"candela/internal/operate/control"
 	"candela/internal/serve/console"
 )
 
-// localConsole serves the console on loopback beside stdio, from the first time that the owner
+// Server serves the console on loopback beside stdio, from the first time that the owner
 // asks for it. Only one-time passphrases of the control socket open it.
-type localConsole struct {
-	rt    Runtime
-	ports console.Ports
-	pass  *control.Pass
+type Server struct {
+	cfg Config
 
 	mu     sync.Mutex
 	asked  chan struct{} // closed by the first open
@@ -29,14 +28,21 @@ type localConsole struct {
 	err    error
 }
 
-func newLocalConsole(rt Runtime, tools *toolset) *localConsole {
-	ports := tools.trading.consolePorts()
-	rt.research(&ports, tools)
-	return &localConsole{rt: rt, ports: ports, pass: &control.Pass{}, asked: make(chan struct{}), opened: make(chan struct{})}
+// Config is what a Server shows, and to whom.
+type Config struct {
+	Ports   console.Ports
+	Version string
+	Pass    func(passphrase string) bool // takes a one-time passphrase
+	Log     *slog.Logger
 }
 
-// open returns the address of the console.
-func (l *localConsole) open(ctx context.Context) (string, error) {
+// New returns a Server that listens once it runs and is asked for.
+func New(cfg Config) *Server {
+	return &Server{cfg: cfg, asked: make(chan struct{}), opened: make(chan struct{})}
+}
+
+// Open returns the address of the console.
+func (l *Server) Open(ctx context.Context) (string, error) {
 	l.mu.Lock()
 	select {
 	case <-l.asked:
@@ -52,9 +58,9 @@ func (l *localConsole) open(ctx context.Context) (string, error) {
 	}
 }
 
-// run waits until the owner asks, then serves until ctx ends. A console that cannot be opened
+// Run waits until the owner asks, then serves until ctx ends. A console that cannot be opened
 // does not stop trading.
-func (l *localConsole) run(ctx, hard context.Context, ready func()) error {
+func (l *Server) Run(ctx, hard context.Context, ready func()) error {
 	ready()
 	select {
 	case <-l.asked:
@@ -65,7 +71,7 @@ func (l *localConsole) run(ctx, hard context.Context, ready func()) error {
 	l.err = err
 	close(l.opened)
 	if err != nil {
-		l.rt.Log.ErrorContext(ctx, "console not opened", "error", err)
+		l.cfg.Log.ErrorContext(ctx, "console not opened", "error", err)
 		<-ctx.Done()
 		return nil
 	}
@@ -73,7 +79,7 @@ func (l *localConsole) run(ctx, hard context.Context, ready func()) error {
 }
 
 // prepare opens the listener and builds the console on its address.
-func (l *localConsole) prepare(ctx, hard context.Context) (*http.Server, net.Listener, error) {
+func (l *Server) prepare(ctx, hard context.Context) (*http.Server, net.Listener, error) {
 	var listen net.ListenConfig
 	ln, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +91,7 @@ func (l *localConsole) prepare(ctx, hard context.Context) (*http.Server, net.Lis
 		var handler *console.Console
 		//nolint:contextcheck // a visit carries the context of its request
 		handler, err = console.New(console.Config{
-			Owner: owner.New(logins, time.Now), BaseURL: base, Version: l.rt.release(), Log: l.rt.Log, Now: time.Now, Ports: l.ports,
+			Owner: owner.New(logins, time.Now), BaseURL: base, Version: l.cfg.Version, Log: l.cfg.Log, Now: time.Now, Ports: l.cfg.Ports,
 		})
 		if err == nil {
 			l.url = base + console.Root
@@ -100,10 +106,10 @@ func (l *localConsole) prepare(ctx, hard context.Context) (*http.Server, net.Lis
 }
 
 // logins keeps the sessions in memory. Nobody knows the passphrase of the owner.
-func (l *localConsole) logins(base string) (*oauth.Server, error) {
+func (l *Server) logins(base string) (*oauth.Server, error) {
 	nobody, err := oauth.NewOwner(oauth.NewPassphrase(), oauth.Cost{Memory: 8, Passes: 1, Threads: 1})
 	if err != nil {
 		return nil, err
 	}
-	return oauth.New(oauth.NewMemory(oauth.MaxTokens), nobody, oauth.Config{BaseURL: base, Name: "candela", Pass: l.pass.Take, Log: l.rt.Log})
+	return oauth.New(oauth.NewMemory(oauth.MaxTokens), nobody, oauth.Config{BaseURL: base, Name: "candela", Pass: l.cfg.Pass, Log: l.cfg.Log})
 }

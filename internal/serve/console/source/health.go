@@ -1,4 +1,4 @@
-package app
+package source
 
 import (
 	"fmt"
@@ -6,51 +6,60 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candela/internal/alerting/engine"
 	"candela/internal/serve/console"
 	"candela/internal/serve/httpd"
+	"candela/internal/store"
 	"candela/internal/trading/desk"
 )
 
-// health describes the parts of the program for the console.
-type health struct {
-	server  atomic.Pointer[httpd.Server]
-	trading *trading // nil without --trade
+// Health describes the parts of the program for the console.
+type Health struct {
+	Server  atomic.Pointer[httpd.Server] // nil while it is not built
+	Trading *Trading                     // nil without --trade
 }
 
-// parts returns every part with how it is.
-func (h *health) parts() []console.Part {
+// Trading says how the trading side is.
+type Trading struct {
+	Store  func() (store.Stats, bool) // false while it is not open; nil for replicas
+	Engine func() engine.Status
+	Desk   func() (desk.Status, bool) // false while another replica trades
+}
+
+// Parts returns every part with how it is.
+func (h *Health) Parts() []console.Part {
 	var all []console.Part
-	if s := h.server.Load(); s != nil {
+	if s := h.Server.Load(); s != nil {
 		now := s.Stats()
 		all = append(all, console.Part{Name: "server", Text: fmt.Sprintf("%d connections, %d streams", now.Connections, now.Streams)})
 	}
-	if h.trading == nil {
+	if h.Trading == nil {
 		return all
 	}
-	t := h.trading
-	if t.stats != nil {
+	t := h.Trading
+	if t.Store != nil {
 		all = append(all, storePart(t))
 	}
-	now := t.engine.Status()
-	engine := console.Part{Name: "engine", Text: fmt.Sprintf("%d alerts, %d series, %d loading", now.Alerts, now.Series, now.Loading), Bad: !now.Running || now.Failure != ""}
+	now := t.Engine()
+	alerts := console.Part{Name: "engine", Text: fmt.Sprintf("%d alerts, %d series, %d loading", now.Alerts, now.Series, now.Loading), Bad: !now.Running || now.Failure != ""}
 	if now.ScriptBars > 0 || now.ScriptsLate > 0 {
-		engine.Text += fmt.Sprintf(", %d bars wait for scripts, scripts late %d times", now.ScriptBars, now.ScriptsLate)
+		alerts.Text += fmt.Sprintf(", %d bars wait for scripts, scripts late %d times", now.ScriptBars, now.ScriptsLate)
 	}
 	if now.Failure != "" {
-		engine.Text = "firings cannot be stored; see the log"
+		alerts.Text = "firings cannot be stored; see the log"
 	}
-	all = append(all, engine)
+	all = append(all, alerts)
 	if feeds := feedsPart(t); feeds.Text != "" {
 		all = append(all, feeds)
 	}
-	if d := t.running(); d != nil {
-		all = append(all, brokerPart(d.Status()))
+	if now, here := t.Desk(); here {
+		all = append(all, brokerPart(now))
 	}
 	return all
 }
 
-func storePart(t *trading) console.Part {
-	now, open := t.stats()
+func storePart(t *Trading) console.Part {
+	now, open := t.Store()
 	p := console.Part{Name: "store", Bad: !open || now.Failing != ""}
 	switch n := now.Commits.Count(); {
 	case !open:
@@ -65,8 +74,8 @@ func storePart(t *trading) console.Part {
 	return p
 }
 
-func feedsPart(t *trading) console.Part {
-	now := t.engine.Status()
+func feedsPart(t *Trading) console.Part {
+	now := t.Engine()
 	p := console.Part{Name: "feeds", Bad: len(now.LaggingVenues) > 0}
 	var texts []string
 	for _, f := range now.Feeds {
@@ -94,12 +103,4 @@ func brokerPart(now desk.Status) console.Part {
 		p.Text = now.Broker + ": no reports arrive"
 	}
 	return p
-}
-
-// day returns samples of the P&L of the day, nil while another replica trades.
-func (t *trading) day() []desk.Sample {
-	if d := t.running(); d != nil {
-		return d.Day()
-	}
-	return nil
 }

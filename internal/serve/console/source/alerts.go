@@ -1,0 +1,47 @@
+package source
+
+import (
+	"context"
+	"slices"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/alerting/notify"
+	"candela/internal/alerting/sink"
+	"candela/internal/kit/principal"
+	"candela/internal/serve/console"
+)
+
+// Receivers lists where messages to the owner go.
+func Receivers(senders []*sink.Sink) []console.Receiver {
+	all := make([]console.Receiver, 0, len(senders))
+	for _, one := range senders {
+		now := one.Status()
+		all = append(all, console.Receiver{Name: now.Name, Delivered: now.Delivered, Problem: now.Problem, Took: one.Took, Test: func(ctx context.Context) (string, bool) {
+			a := one.Test(ctx)
+			return a.Text, a.Outcome == sink.Delivered
+		}})
+	}
+	return all
+}
+
+// maxFirings bounds how many firings the console lists.
+const maxFirings = 200
+
+// Firings returns the newest firings of the alerts of an owner, newest first.
+func Firings(inbox notify.Inbox, owner principal.Owner) []console.Firing {
+	tail := inbox.Tail(owner)
+	defer tail.Close()
+	var all []console.Firing
+	for seq := uint64(0); len(all) < maxFirings; {
+		entry, _, _ := tail.Next(seq, notify.PollTTL, maxFirings)
+		if entry == nil {
+			break
+		}
+		seq = entry.Seq
+		if fired, ok := alert.ParseFired(entry.Data); ok && fired.State == "" { // others wait and are idle
+			all = append(all, console.Firing{Fired: fired, Seq: entry.Seq})
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
