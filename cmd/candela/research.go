@@ -69,15 +69,8 @@ func scanMarket(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	var missing struct {
-		Complete    bool
-		Asked, Done int
-	}
-	if err := json.Unmarshal(found.JSON, &missing); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if !missing.Complete {
-		return fmt.Errorf("the scan is not complete: %d of %d symbols are missing", missing.Asked-missing.Done, missing.Asked)
+	if s := found.Scan; !s.Complete {
+		return fmt.Errorf("the scan is not complete: %d of %d symbols are missing", s.Asked-s.Done, s.Asked)
 	}
 	return nil
 }
@@ -234,7 +227,11 @@ func (q *question) run(ctx context.Context, in invocation, args []string) (*app.
 	if !q.quiet {
 		shown = progressOn(in.Stderr)
 	}
-	found, err := app.RunResearch(ctx, cfg, in.Deps, q.tool, q.arguments, shown)
+	text, err := json.Marshal(q.arguments)
+	if err != nil {
+		return nil, fmt.Errorf("write the arguments: %w", err)
+	}
+	found, err := app.RunResearch(ctx, cfg, in.Deps, q.tool, text, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +240,7 @@ func (q *question) run(ctx context.Context, in invocation, args []string) (*app.
 	}
 	switch {
 	case q.asJSON:
-		_, err = fmt.Fprintf(in.Stdout, "%s\n", found.JSON)
+		_, err = fmt.Fprintf(in.Stdout, "%s\n", found.Report.Answer)
 	case q.csv != "-":
 		err = found.Report.Print(in.Stdout)
 	}

@@ -38,7 +38,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 func (rt Runtime) research(ports *console.Ports, tools *toolset) {
 	ports.Charts = consoleCharts{tools.registry}
 	if rt.Config.NATS.URL == "" && slices.Contains(rt.Config.Toolsets, tool.ResearchSet) {
-		ports.Reports = tools.registry
+		ports.Reports = tools.research
 	}
 }
 

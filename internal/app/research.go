@@ -3,27 +3,26 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"candela/internal/config"
 	"candela/internal/kit/principal"
-	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
+	"candela/internal/work/research"
 	"candela/internal/work/research/report"
 	"candela/lib/chart"
 	"candela/lib/fault"
 )
 
-// Research is the answer of a research tool to a command.
+// Research is the answer to a question of a command.
 type Research struct {
-	JSON   []byte // byte for byte as a client of the tool gets it
-	Report *report.Report
-	draw   charting.Renderer
+	*research.Answer
+	draw charting.Renderer
 }
 
-// RunResearch calls a tool of the set research for a command. progress may be nil.
-func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string, arguments any, progress func(done, total int, message string)) (*Research, error) {
+// RunResearch answers a question of a command, which is written as the arguments of a research tool. progress may
+// be nil.
+func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string, arguments json.RawMessage, progress research.Progress) (*Research, error) {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	if cfg.Home != "" {
 		rt.shelf = openScripts(cfg)
@@ -31,48 +30,27 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string
 	if rt.Draw == nil || len(rt.Venues) == 0 {
 		return nil, absent(config.ModeChart)
 	}
-	text, err := json.Marshal(arguments)
-	if err != nil {
-		return nil, fmt.Errorf("write the arguments: %w", err)
-	}
 	bars, err := rt.openBars()
 	if err != nil {
 		return nil, err
 	}
 	defer bars.close()
-	with := tool.Config{Charting: charting.New(charting.Config{Bars: bars, Renderer: rt.Draw, Log: rt.Log}), Symbols: bars, Toolsets: []string{tool.ResearchSet}, Log: rt.Log, Library: rt.library(), Version: rt.release()}
+	with := research.Config{Charting: charting.New(charting.Config{Bars: bars, Renderer: rt.Draw, Log: rt.Log}), Library: rt.library(), Version: rt.release()}
 	if rt.shelf != nil {
 		with.Scripts = rt.shelf
 	}
-	registry, err := tool.New(with)
-	if err != nil {
-		return nil, err
-	}
 	if progress != nil {
-		ctx = mcp.WithProgress(ctx, progress)
+		ctx = research.WithProgress(ctx, progress)
 	}
-	caller := principal.Caller{Subject: "owner", Key: "local", Scope: principal.Charts}
-	defer registry.Close()
-	result, err := registry.Call(tool.Patient(ctx), caller, name, text)
+	ask, err := tool.ReadQuestion(name, with.Library, arguments)
+	var answer *research.Answer
+	if err == nil {
+		answer, err = ask(ctx, research.New(with), principal.Caller{Subject: "owner", Key: "local", Scope: principal.Charts})
+	}
 	if err != nil {
-		return nil, err
+		return nil, tool.PublicError(ctx, bars, err)
 	}
-	var about struct {
-		ReportID string `json:"report_id"`
-		Code     string `json:"code"`
-		Message  string `json:"message"`
-	}
-	if err := json.Unmarshal(result.Content[0].Text, &about); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	if result.IsError {
-		return nil, fault.New(result.Kind, about.Code, "%s", about.Message)
-	}
-	found, ok := registry.Report(caller, about.ReportID)
-	if !ok {
-		return nil, fmt.Errorf("no report %s", about.ReportID)
-	}
-	return &Research{result.Structured, found, rt.Draw}, nil
+	return &Research{answer, rt.Draw}, nil
 }
 
 // PNG draws the report. A report without a picture is an error.

@@ -27,6 +27,7 @@ import (
 	"candela/internal/serve/stdio"
 	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 )
 
@@ -178,6 +179,7 @@ func (rt Runtime) release() string {
 // toolset is the tools with what stands behind them.
 type toolset struct {
 	registry  *tool.Registry
+	research  *research.Research
 	resources mcp.ResourceSet  // nil without --trade
 	streams   notify.Inbox     // nil without push notifications
 	trading   *trading         // nil without --trade
@@ -206,12 +208,12 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if t.meter != nil {
 		sharing.Spent = t.meter.Spent
 	}
-	charts := charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: rt.Log}
+	charts, asked := charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: rt.Log}, research.Config{Version: rt.release()}
 	t.parts = []lifecycle.Part{{Name: "sources", Run: func(ctx, _ context.Context, ready func()) error {
 		defer bars.close()
 		ready()
 		<-ctx.Done()
-		t.registry.Close() // its runs read bars
+		t.research.Close() // its runs read bars
 		return nil
 	}}}
 	if rt.Config.Trade {
@@ -220,13 +222,16 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 			return nil, err
 		}
 		cfg.Trading, t.streams, t.resources = t.trading.tools(), t.trading.inbox, resource.New(t.trading.inbox)
-		charts.Alerts, charts.Account = t.trading.alerts, t.trading.orders
+		charts.Alerts, charts.Account, asked.Alerts = t.trading.alerts, t.trading.orders, t.trading.alerts
 		sharing.Apart = fair.Apart
 		t.parts = append(t.parts, t.trading.parts(rt)...)
 	}
 	t.parts = append(t.parts, meterParts(t.meter)...)
 	charts.Turns = charting.NewTurns(sharing)
-	cfg.Charting, cfg.Version = charting.New(charts), rt.release()
+	cfg.Charting = charting.New(charts)
+	asked.Charting, asked.Library, asked.Scripts = cfg.Charting, cfg.Library, cfg.Scripts
+	t.research = research.New(asked)
+	cfg.Research = t.research
 	t.registry, err = tool.New(cfg)
 	return t, err
 }

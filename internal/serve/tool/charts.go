@@ -8,7 +8,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/work/charting"
 	"candela/internal/work/charting/payload"
-	"candela/internal/work/research/report"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -17,13 +17,8 @@ import (
 // charts implements the tools that need no trading.
 type charts struct {
 	*charting.Charting
-	alerts  Alerts // nil without trading
-	library ta.Library
-	reports *report.Store
-	runs    *report.Runs[mcp.Result]
-	trials  *report.Trials
-	scripts Scripts // nil without the tool set scripts
-	version string  // of the program
+	research *research.Research // nil without the tool set research
+	library  ta.Library
 }
 
 func (c *charts) getIndicators() toolSpec {

@@ -8,7 +8,8 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
-	"candela/internal/work/research/report"
+	"candela/internal/work/research"
+	"candela/lib/ta"
 )
 
 // Clients give up after about a minute, so a call is answered before.
@@ -25,11 +26,6 @@ func (w *waiting) args() args {
 	return args{intArg("wait_seconds", &w.seconds, 0, mostWait, fmt.Sprintf("If it takes longer, the answer is status running with a report_id for get_report. Default: %d; no limit with a progressToken.", defaultWait))}
 }
 
-type patientKey struct{}
-
-// Patient returns a context whose calls are waited for as long as they take, for commands.
-func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
-
 // runningJSON is the answer to a call that goes on.
 type runningJSON struct {
 	Status   string `json:"status"`
@@ -39,7 +35,7 @@ type runningJSON struct {
 	Next     string `json:"next"`
 }
 
-func running(run *report.Run[mcp.Result]) (mcp.Result, error) {
+func running(run *research.Run) (mcp.Result, error) {
 	message, since := run.Progress()
 	return jsonResult(runningJSON{
 		Status: "running", ReportID: run.ID, Seconds: int(since.Seconds()), Progress: message,
@@ -47,43 +43,70 @@ func running(run *report.Run[mcp.Result]) (mcp.Result, error) {
 	}, nil)
 }
 
-// long runs a call that may take long, and answers in time.
-func (c *charts) long(ctx context.Context, caller principal.Caller, w waiting, call func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+// long asks a question that may take long, and answers in time.
+func (c *charts) long(ctx context.Context, caller principal.Caller, w waiting, ask research.Question) (mcp.Result, error) {
 	wait := time.Duration(w.seconds) * time.Second
 	forward := mcp.Progress(ctx)
 	if w.seconds < 0 {
 		wait = defaultWait * time.Second
-		if patient, _ := ctx.Value(patientKey{}).(bool); patient || forward != nil {
+		if forward != nil {
 			wait = -1
 		}
 	}
-	run, result, err := c.runs.Do(ctx, caller.Subject, wait, forward, func(ctx context.Context, note func(done, total int, message string)) (mcp.Result, error) {
-		if forward != nil || wait >= 0 {
-			ctx = mcp.WithProgress(ctx, note)
-		}
-		return call(ctx)
-	})
-	if run != nil {
+	run, answer, err := c.research.Do(ctx, caller, wait, forward, ask)
+	switch {
+	case run != nil:
 		return running(run)
+	case err != nil:
+		return mcp.Result{}, err
 	}
-	return result, err
+	return researchResult(answer), nil
+}
+
+// researchResult is an answer in the format that was asked for. There is no structured content with a picture, as in
+// generate_chart.
+func researchResult(a *research.Answer) mcp.Result {
+	answer := rawResult(a.Report.Answer)
+	if a.Picture == nil {
+		return answer
+	}
+	shown := mcp.Result{Content: []mcp.Content{{Image: a.Picture, MIME: "image/png"}}}
+	if a.Format == research.FormatBoth {
+		shown.Content = append(shown.Content, answer.Content...)
+	}
+	return shown
 }
 
 // ended returns the answer of a run that its client did not wait for, or the id of its report if
 // a part of it is wanted.
-func (r *reportArgs) ended(ctx context.Context, run *report.Run[mcp.Result]) (result mcp.Result, id string, err error) {
+func (r *reportArgs) ended(ctx context.Context, run *research.Run) (result mcp.Result, id string, err error) {
 	if !run.Wait(ctx, time.Duration(r.wait)*time.Second) {
 		result, err = running(run)
 		return result, "", err
 	}
-	if result, err = run.Result(); err != nil || r.part == "" || result.IsError {
-		return result, "", err
+	answer, err := run.Result()
+	switch {
+	case err != nil:
+		return mcp.Result{}, "", err
+	case r.part == "":
+		return researchResult(answer), "", nil
 	}
-	var about struct {
-		ID string `json:"report_id"`
+	return mcp.Result{}, answer.Report.ID, nil
+}
+
+// ReadQuestion reads a question that is written as the arguments of a research tool, for commands.
+func ReadQuestion(name string, l ta.Library, arguments json.RawMessage) (research.Question, error) {
+	c := &charts{library: l}
+	switch name {
+	case "run_backtest":
+		r, input := c.declareBacktest()
+		return r.ask, input.decode(arguments)
+	case "test_alert":
+		r, input := c.declareAlertTest()
+		return r.ask, input.decode(arguments)
+	case "scan_symbols":
+		r, input := c.declareScan()
+		return r.ask, input.decode(arguments)
 	}
-	if err := json.Unmarshal(result.Structured, &about); err != nil {
-		return mcp.Result{}, "", fmt.Errorf("read the answer: %w", err)
-	}
-	return mcp.Result{}, about.ID, nil
+	return nil, fmt.Errorf("%s asks nothing about the past", name)
 }

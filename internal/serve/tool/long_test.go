@@ -50,8 +50,8 @@ func status(t *testing.T, r *tool.Registry, who principal.Caller, name, argument
 func TestLongCall_IsFetchedLater(t *testing.T) {
 	t.Parallel()
 	source, _, release := held(t)
-	r := scanning(t, source)
-	defer r.Close()
+	r, asked := researching(t, source)
+	defer asked.Close()
 	state, id, text := status(t, r, caller(), "scan_symbols", slowScan)
 	if state != "running" || id == "" || !strings.Contains(text, "get_report") {
 		t.Fatal(text)
@@ -77,7 +77,7 @@ func TestLongCall_IsFetchedLater(t *testing.T) {
 func TestLongCall_Bounds(t *testing.T) {
 	t.Parallel()
 	source, begun, _ := held(t)
-	r := scanning(t, source)
+	r, asked := researching(t, source)
 	for range 2 {
 		if state, _, text := status(t, r, caller(), "scan_symbols", slowScan); state != "running" {
 			t.Fatal(text)
@@ -98,7 +98,7 @@ func TestLongCall_Bounds(t *testing.T) {
 		t.Error("a call goes on without its client")
 	}
 	closed := make(chan struct{})
-	go func() { r.Close(); close(closed) }()
+	go func() { asked.Close(); close(closed) }()
 	select {
 	case <-closed:
 	case <-time.After(time.Minute):

@@ -189,7 +189,7 @@ func (m mistake) leads(t *testing.T, registry *tool.Registry) string {
 // answerOf returns what a client reads, and whether it is a failure.
 func answerOf(t *testing.T, r *tool.Registry, name, arguments string) (string, bool) {
 	t.Helper()
-	result, err := r.Call(tool.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
+	result, err := r.Call(tooltest.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
 	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
 		return refusal.Message, true
 	}

@@ -11,6 +11,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -77,7 +78,7 @@ func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 	for i, entry := range fired.Entries {
 		records[i] = entry.Data
 	}
-	array, err := marshalPlain(records)
+	array, err := strictjson.Marshal(records)
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 	}

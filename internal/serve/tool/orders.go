@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
@@ -159,7 +160,7 @@ func (t *Trading) getOrders() toolSpec {
 				records[i] = toOrderJSON(o)
 				records[i].ReplacedBy = page.replaced[o.ID]
 			}
-			array, err := marshalPlain(records)
+			array, err := strictjson.Marshal(records)
 			if err != nil {
 				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 			}

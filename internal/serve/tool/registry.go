@@ -1,6 +1,6 @@
 // Package tool defines the MCP tools: names, descriptions, arguments and results.
 // Each tool validates its arguments and calls an interface declared in this
-// package. Its state is bounded: reports, trials and runs of the last hour.
+// package. It has no state of its own.
 //
 // The args of a tool are declared once; both its input schema and its decoder are
 // derived from them.
@@ -18,11 +18,12 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
 	"candela/internal/trading/order"
 	"candela/internal/work/charting"
-	"candela/internal/work/research/report"
+	"candela/internal/work/research"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -32,7 +33,8 @@ import (
 // Trading the trading tools are listed but return an error.
 type Config struct {
 	Charting *charting.Charting
-	Trading  *Trading // nil without --trade
+	Research *research.Research // nil without the tool set research
+	Trading  *Trading           // nil without --trade
 	Log      *slog.Logger
 
 	// Symbols finds instruments by name, for find_symbols and for errors about symbols. It
@@ -47,9 +49,6 @@ type Config struct {
 
 	// Toolsets names the sets of tools besides those that are always there.
 	Toolsets []string
-
-	// Version is that of the program, of which the id of a back-test is made, among others.
-	Version string
 
 	// Confirm returns an error if a caller may no longer change anything. It is called before a tool
 	// that is not read-only; nil where a caller's context ends with its login at once.
@@ -82,8 +81,6 @@ type Registry struct {
 	names   []string
 	log     *slog.Logger
 	symbols Symbols
-	charts  *charts
-	runs    report.Runs[mcp.Result]
 	confirm func(ctx context.Context, caller principal.Caller) error
 }
 
@@ -105,8 +102,7 @@ func New(cfg Config) (*Registry, error) {
 		*trading = *cfg.Trading
 	}
 	trading.library = cfg.Library
-	charts := &charts{Charting: cfg.Charting, alerts: trading.Alerts, library: cfg.Library, reports: &report.Store{Now: time.Now}, runs: &r.runs, trials: &report.Trials{Now: time.Now}, scripts: cfg.Scripts, version: cfg.Version}
-	r.charts = charts
+	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library}
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
 		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
@@ -132,9 +128,6 @@ func New(cfg Config) (*Registry, error) {
 	}
 	return r, nil
 }
-
-// Close cancels the runs that go on after their calls were answered, and waits for them.
-func (r *Registry) Close() { r.runs.Close() }
 
 // Tools lists every tool, including disabled ones.
 func (r *Registry) Tools() []mcp.Tool {
@@ -235,7 +228,7 @@ func (s toolSpec) build() (registeredTool, error) {
 	if s.scope == principal.NoScope {
 		return registeredTool{}, errors.New("no scope is declared; it must be principal.Charts, Read or Trade")
 	}
-	input, err := marshalPlain(s.call.input.schema())
+	input, err := strictjson.Marshal(s.call.input.schema())
 	if err != nil {
 		return registeredTool{}, err
 	}
@@ -247,7 +240,7 @@ func (s toolSpec) build() (registeredTool, error) {
 		},
 	}}
 	if s.output != nil {
-		if d.tool.OutputSchema, err = marshalPlain(s.output); err != nil {
+		if d.tool.OutputSchema, err = strictjson.Marshal(s.output); err != nil {
 			return registeredTool{}, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // ask calls a tool of the set research and returns its answer as text.
 func ask(t *testing.T, name, arguments string) (text string, failed bool) {
 	t.Helper()
-	result, err := tooltest.Extended(t, nil, tool.ResearchSet).Call(tool.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
+	result, err := tooltest.Extended(t, nil, tool.ResearchSet).Call(tooltest.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
 	if err != nil {
 		t.Fatal(err)
 	}

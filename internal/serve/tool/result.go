@@ -21,7 +21,7 @@ func jsonResult(v any, err error) (mcp.Result, error) {
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	data, err := marshalPlain(v)
+	data, err := strictjson.Marshal(v)
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 	}
@@ -67,13 +67,22 @@ func newToolError(ctx context.Context, err error) toolError {
 	return p
 }
 
+// PublicError returns what may be said of an error to someone who calls no tool: a command, or a page. Errors about
+// symbols suggest those that were meant. An internal error stays as it is, for the log.
+func PublicError(ctx context.Context, symbols Symbols, err error) error {
+	if p := newToolError(ctx, Suggest(ctx, symbols, err)); p.Code != "internal" {
+		return &fault.Error{Kind: p.kind, Code: p.Code, Message: p.Message}
+	}
+	return err
+}
+
 // canceledByCaller reports whether a call failed because the caller went away.
 func canceledByCaller(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Cause(ctx)))
 }
 
 func (p toolError) result() mcp.Result {
-	data, err := marshalPlain(p)
+	data, err := strictjson.Marshal(p)
 	if err != nil {
 		data = []byte(`{"code":"internal","message":"internal error","retryable":false}`)
 	}
@@ -145,7 +154,7 @@ func pageResult[T any](tool, name string, p *paging, o ordered[T], rest string, 
 	array := []byte{'['}
 	var left *more
 	for i, item := range items {
-		data, err := marshalPlain(record(item))
+		data, err := strictjson.Marshal(record(item))
 		if err != nil {
 			return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 		}

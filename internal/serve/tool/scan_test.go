@@ -16,6 +16,7 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/work/charting"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
@@ -73,11 +74,20 @@ func (w waves) Bars(ctx context.Context, want marketdata.Request) (marketdata.Ba
 
 func scanning(t *testing.T, source charting.BarSource) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Charting: tooltest.Charts(source, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}})
+	r, _ := researching(t, source)
+	return r
+}
+
+// researching is scanning with the research behind it.
+func researching(t *testing.T, source charting.BarSource) (*tool.Registry, *research.Research) {
+	t.Helper()
+	charts := tooltest.Charts(source, chart.NewRenderer(), nil)
+	asked := research.New(research.Config{Charting: charts})
+	r, err := tool.New(tool.Config{Charting: charts, Research: asked, Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return r, asked
 }
 
 func scanned(ctx context.Context, t *testing.T, r *tool.Registry, arguments string) (scanAnswer, string) {

@@ -1,9 +1,10 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
+
+	"candela/internal/kit/strictjson"
 )
 
 // schema is the part of JSON Schema that the tools need. It marshals deterministically,
@@ -52,24 +53,13 @@ func (p props) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := marshalPlain(each.schema)
+		value, err := strictjson.Marshal(each.schema)
 		if err != nil {
 			return nil, err
 		}
 		b = append(append(append(b, name...), ':'), value...)
 	}
 	return append(b, '}'), nil
-}
-
-// marshalPlain is json.Marshal without escaping <, > and &.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // object describes an object with exactly these properties. Those whose name does not

@@ -13,8 +13,10 @@ import (
 	"candela/internal/kit/budget"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/scripts"
 	"candela/internal/work/charting"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 	"candela/lib/pine"
 	"candela/lib/ta"
@@ -63,14 +65,16 @@ func scripted(t *testing.T, pool *budget.Pool, bars charting.BarSource) *tool.Re
 		}
 	}
 	charts := charting.New(charting.Config{Bars: bars, Renderer: chart.NewRenderer(), Log: slog.New(slog.DiscardHandler), Turns: charting.NewTurns(charting.Sharing{ScriptMemory: pool})})
+	library := ta.Library{Scripts: shelf}
+	asked := research.New(research.Config{Charting: charts, Library: library, Scripts: shelf})
 	r, err := tool.New(tool.Config{
-		Charting: charts, Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
-		Scripts: shelf, Library: ta.Library{Scripts: shelf},
+		Charting: charts, Research: asked, Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
+		Scripts: shelf, Library: library,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Close)
+	t.Cleanup(asked.Close)
 	return r
 }
 
@@ -159,7 +163,7 @@ func TestScriptCalls_EndWithTheirClient(t *testing.T) {
 			ctx, leave := context.WithCancelCause(t.Context())
 			ended := make(chan string)
 			go func() {
-				result, err := r.Call(tool.Patient(ctx), caller(), c[0], json.RawMessage(c[1]))
+				result, err := r.Call(tooltest.Patient(ctx), caller(), c[0], json.RawMessage(c[1]))
 				ended <- fmt.Sprint(textOf(result), err)
 			}()
 			for pool.Held() == 0 { // until the script runs

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 )
 
@@ -57,7 +58,8 @@ func TestRunBacktest_IDHoldsTheVersion(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, version := range []string{"1.0.0", "1.0.1", "1.0.0"} {
-		r, err := tool.New(tool.Config{Charting: tooltest.Charts(waves{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}, Version: version})
+		charts := tooltest.Charts(waves{}, chart.NewRenderer(), nil)
+		r, err := tool.New(tool.Config{Charting: charts, Research: research.New(research.Config{Charting: charts, Version: version}), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet}})
 		if err != nil {
 			t.Fatal(err)
 		}

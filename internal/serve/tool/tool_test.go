@@ -36,7 +36,7 @@ func call(t *testing.T, r *tool.Registry, name, arguments string) mcp.Result {
 		t.Fatalf("%s: %v", arguments, err)
 	}
 	// As long as it takes: other tests go before long work.
-	result, err := r.Call(tool.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
+	result, err := r.Call(tooltest.Patient(t.Context()), caller(), name, json.RawMessage(arguments))
 	if err != nil {
 		t.Fatal(err)
 	}

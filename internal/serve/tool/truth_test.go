@@ -18,6 +18,7 @@ import (
 	"candela/internal/serve/tool/tooltest"
 	"candela/internal/store/scripts"
 	"candela/internal/testkit/longtest"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 	"candela/lib/pine"
 	"candela/lib/ta"
@@ -78,14 +79,16 @@ func overFiles(t *testing.T, dir string) *tool.Registry {
 			t.Fatal(err)
 		}
 	}
+	library, charts := ta.Library{Scripts: shelf}, tooltest.Charts(data, chart.NewRenderer(), nil)
+	asked := research.New(research.Config{Charting: charts, Library: library, Scripts: shelf})
 	r, err := tool.New(tool.Config{
-		Charting: tooltest.Charts(data, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
-		Scripts: shelf, Library: ta.Library{Scripts: shelf},
+		Charting: charts, Research: asked, Log: slog.New(slog.DiscardHandler), Toolsets: []string{tool.ResearchSet, tool.ScriptsSet},
+		Scripts: shelf, Library: library,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Close)
+	t.Cleanup(asked.Close)
 	return r
 }
 

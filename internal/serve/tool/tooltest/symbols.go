@@ -13,6 +13,7 @@ import (
 	"candela/internal/data/upstream"
 	"candela/internal/serve/tool"
 	"candela/internal/store/scripts"
+	"candela/internal/work/research"
 	"candela/lib/chart"
 	"candela/lib/pine"
 	"candela/lib/ta"
@@ -62,9 +63,14 @@ func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Regist
 	if _, err := shelf.Save("kept", Script); err != nil {
 		tb.Fatal(err)
 	}
+	library, charts := ta.Library{Scripts: shelf}, Charts(Bars{}, chart.NewRenderer(), trading)
+	asked := research.Config{Charting: charts, Library: library, Scripts: shelf}
+	if trading != nil {
+		asked.Alerts = trading.Alerts
+	}
 	r, err := tool.New(tool.Config{
-		Charting: Charts(Bars{}, chart.NewRenderer(), trading), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
-		Scripts: shelf, Library: ta.Library{Scripts: shelf},
+		Charting: charts, Research: research.New(asked), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
+		Scripts: shelf, Library: library,
 	})
 	if err != nil {
 		tb.Fatal(err)

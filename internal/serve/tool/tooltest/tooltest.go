@@ -20,6 +20,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
 	"candela/internal/kit/principal"
+	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/desk/desktest"
 	"candela/internal/trading/guard"
@@ -276,6 +277,12 @@ func Charts(bars charting.BarSource, renderer charting.Renderer, trading *tool.T
 		cfg.Alerts, cfg.Account = trading.Alerts, trading.Positions
 	}
 	return charting.New(cfg)
+}
+
+// Patient returns a context whose calls are waited for as long as they take, as those of a client that asks
+// for their progress.
+func Patient(ctx context.Context) context.Context {
+	return mcp.WithProgress(ctx, func(int, int, string) {})
 }
 
 // Registry returns the tools, with trading when it is not nil.

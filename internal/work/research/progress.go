@@ -1,12 +1,20 @@
-package tool
+package research
 
 import (
 	"context"
 	"fmt"
 	"time"
-
-	"candela/internal/serve/mcp"
 )
+
+// Progress shows how far a long call is.
+type Progress = func(done, total int, message string)
+
+type progressKey struct{}
+
+// WithProgress returns a context whose calls show how far they are, one goroutine at a time.
+func WithProgress(ctx context.Context, send Progress) context.Context {
+	return context.WithValue(ctx, progressKey{}, send)
+}
 
 // progress shows a client how far a long call is. One goroutine at a time uses it.
 type progress struct {
@@ -20,7 +28,8 @@ type progress struct {
 const progressEvery = 500 * time.Millisecond
 
 func startProgress(ctx context.Context, total int) *progress {
-	return &progress{send: mcp.Progress(ctx), total: total, began: time.Now()}
+	send, _ := ctx.Value(progressKey{}).(Progress)
+	return &progress{send: send, total: total, began: time.Now()}
 }
 
 // step says how much is done, and how much could not be, if the last time was a while ago.

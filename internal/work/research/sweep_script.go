@@ -1,4 +1,4 @@
-package tool
+package research
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"candela/internal/kit/principal"
-	"candela/internal/serve/mcp"
 	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/pine/check"
@@ -20,24 +18,24 @@ import (
 const mostScriptBars = 4_000_000
 
 // sweepScript tries values of the inputs of a script.
-func (c *charts) sweepScript(ctx context.Context, caller principal.Caller, r *backtestArgs, script *backtest.Script, p *past) (mcp.Result, error) {
-	inputs := make([]*check.Input, len(r.grid))
-	for k, axis := range r.grid {
+func (r *study) sweepScript(ctx context.Context, script *backtest.Script, p *past) (*Answer, error) {
+	inputs := make([]*check.Input, len(r.Grid))
+	for k, axis := range r.Grid {
 		in, err := inputOf(script.Program, axis.Name)
 		if err != nil {
-			return mcp.Result{}, err
+			return nil, err
 		}
 		for _, v := range axis.Values {
 			if err := checkInput(in, v); err != nil {
-				return mcp.Result{}, err
+				return nil, err
 			}
 		}
 		inputs[k] = in
 	}
 	if err := r.checkRuns(p.Bars.Len()-p.from, mostScriptBars); err != nil {
-		return mcp.Result{}, err
+		return nil, err
 	}
-	return c.answerSweep(ctx, caller, r, p, 0, func(point []float64, _ bool) (backtest.Program, error) {
+	return r.answerSweep(ctx, p, 0, func(point []float64, _ bool) (backtest.Program, error) {
 		with := *script
 		with.Env.Inputs = make([]eval.Value, len(script.Program.Inputs))
 		for k, in := range inputs {

@@ -1,0 +1,58 @@
+package research
+
+import (
+	"fmt"
+
+	"candela/lib/backtest"
+	"candela/lib/backtest/simulate"
+)
+
+// Account describes a simulated account.
+type Account struct {
+	Capital   float64
+	Percent   float64 // of the equity for a position
+	Quantity  float64 // for a position, in place of Percent; 0 for none
+	Fee, Slip float64 // basis points
+	Fills     string  // the fill model
+}
+
+// text writes the account for the id of a run.
+func (a *Account) text() string {
+	return fmt.Sprintf("{capital:%v percent:%v quantity:%v fee:%v slip:%v fills:%v}", a.Capital, a.Percent, a.Quantity, a.Fee, a.Slip, a.Fills)
+}
+
+// The fill models: TradingView's rules, and those of the paper account.
+const (
+	FillsPine  = "pine"
+	FillsPaper = "paper"
+)
+
+// marginLeft is the part of a position's value, in percent, below which equity is too low to
+// hold a position of the whole equity.
+const marginLeft = 50
+
+// paperCosts returns what the paper account takes, nil for another fill model.
+func (a *Account) paperCosts() *backtest.PaperCosts {
+	if a.Fills != FillsPaper {
+		return nil
+	}
+	return &backtest.PaperCosts{Commission: a.Fee / 100, Slippage: a.Slip / 100}
+}
+
+func (a *Account) config(tick float64) simulate.Config {
+	c := simulate.Config{
+		Capital: a.Capital, Tick: tick, Step: 1e-8, PointValue: 1, Sizing: simulate.PercentOfEquity, Size: a.Percent,
+		Charge: simulate.Percent, Commission: a.Fee / 100, SlipPercent: a.Slip / 100,
+	}
+	// A position is sized before its price is known. The margin leaves room for what the
+	// price moves until then: without it, the excess of a whole equity would be sold at once.
+	c.MarginLong = marginLeft / max(1, a.Percent/100)
+	c.MarginShort = c.MarginLong
+	if a.Fills == FillsPaper {
+		c.Paper, c.MarginLong, c.MarginShort = true, 0, 0
+	}
+	if a.Quantity > 0 {
+		c.Sizing, c.Size = simulate.Fixed, a.Quantity
+	}
+	return c
+}

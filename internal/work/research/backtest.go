@@ -1,0 +1,256 @@
+package research
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/budget"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
+	"candela/internal/work/charting"
+	"candela/internal/work/research/rules"
+	"candela/lib/backtest"
+	"candela/lib/fault"
+	"candela/lib/market"
+	"candela/lib/pine"
+	"candela/lib/pine/check"
+	"candela/lib/pine/eval"
+)
+
+// The formats of the answer to a back-test.
+const (
+	FormatSummary = "summary"
+	FormatPNG     = "png"
+	FormatBoth    = "both"
+)
+
+// Backtest asks what rules or a script would have earned.
+type Backtest struct {
+	Symbol   market.Symbol
+	Interval market.Interval
+	Rules    Rules
+	Script   string // a Pine script with strategy(), in place of rules
+	Span
+	Account
+	Sweep
+
+	ScriptName string          // of a stored script, in place of Script
+	Magnify    market.Interval // of the shorter bars along which orders fill; 0 is what a script declares
+	Seed       int             // of the random orders of trades; not negative
+	Format     string
+}
+
+// Rules are the rules of a back-test in the language of the face that asks. "$fast" in them stands for the
+// values of fast in a sweep.
+type Rules struct {
+	Long, Short []byte // nil for none
+	Given       []byte // both, in the order in which they were given; the id of a run depends on it
+	// Read reads one of them, with numbers in place of names. name is long or short.
+	Read func(name string, text []byte) (*rules.Side, error)
+}
+
+// SideExample is how long or short may be written.
+const SideExample = `{"enter":{"indicator_signal":{"indicator":"macd","signal":"cross_up"}},"exit":{"indicator_signal":{"indicator":"macd","signal":"cross_down"}},"stop_pct":2,"target_pct":4}`
+
+// Backtest runs rules or a script over past bars, judges the result and keeps the report.
+func (r *Research) Backtest(ctx context.Context, caller principal.Caller, q Backtest) (*Answer, error) {
+	s := &study{Research: r, Backtest: q, caller: caller, given: slices.Clone(q.Rules.Given), selections: &alert.Selections{}}
+	return s.backtest(ctx)
+}
+
+// study is a back-test under way. One goroutine uses it.
+type study struct {
+	*Research
+	Backtest
+	caller     principal.Caller
+	given      []byte            // rules and script as they were given
+	swept      *swept            // nil without a sweep
+	tried      string            // how many trials there were
+	magnified  string            // what became of the shorter bars, for the answer
+	selections *alert.Selections // indicators of the rules of all combinations
+	memory     *budget.Run       // of its scripts; nil without
+}
+
+func (r *study) backtest(ctx context.Context) (*Answer, error) {
+	if err := r.loadScript(); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(r.checkFills(), r.checkMagnified()); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Grid == nil && r.Train > 0:
+		return nil, fault.Missing("sweep", "the values among which each step of walk_forward chooses, such as "+SweepExample)
+	case r.Script != "" && (r.Rules.Long != nil || r.Rules.Short != nil):
+		return nil, fault.Field("script", "script and rules", "script, or long and short")
+	case r.Script != "":
+		return r.backtestScript(ctx)
+	case r.Rules.Long == nil && r.Rules.Short == nil:
+		return nil, fault.Missing("long", "long, short or script; long and short are each "+SideExample)
+	}
+	if r.Grid != nil {
+		return r.backtestSweep(ctx)
+	}
+	program, err := r.program(nil)
+	if err != nil {
+		return nil, err
+	}
+	r.memory = r.Charting.Turns.Run(ctx, r.caller, len(program.Scripts()) > 0)
+	program.Run = r.memory
+	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, program.Depth())
+	if err != nil {
+		return nil, err
+	}
+	if program.Magnifier, err = r.magnifier(ctx, &p, false); err != nil {
+		return nil, err
+	}
+	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
+	return r.answerBacktest(ctx, program, &p, program.Depth())
+}
+
+// checkFills refuses what the paper account cannot do.
+func (r *study) checkFills() error {
+	switch {
+	case r.Fills != FillsPaper:
+		return nil
+	case r.Rules.Short != nil:
+		return fault.Field("fill_model", FillsPaper, "pine, or long alone: nothing is lent to the paper account")
+	case r.Percent > 100:
+		return fault.Field("size_pct", strconv.FormatFloat(r.Percent, 'f', -1, 64), "at most 100 with the fill model paper: nothing is lent to the paper account")
+	}
+	return nil
+}
+
+// loadScript reads the stored script that the question names.
+func (r *study) loadScript() error {
+	switch {
+	case r.ScriptName == "":
+		return nil
+	case r.Script != "":
+		return fault.Field("script_name", r.ScriptName, "script or script_name, not both")
+	case r.Scripts == nil:
+		return fault.New(fault.Unsupported, "scripts_disabled", "stored scripts need --toolsets scripts,research; pass the source as script instead")
+	}
+	var err error
+	r.Script, err = r.Scripts.Source(r.ScriptName)
+	return err
+}
+
+// backtestScript runs a Pine script that declares a strategy.
+func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
+	program, found := pine.Check(r.Script, r.scriptLibrary())
+	switch {
+	case program == nil:
+		d := found[0]
+		return nil, fault.New(fault.Invalid, "pine_invalid", "line %d, column %d: %s %s", d.Line, d.Column, d.Message, d.Fix).About("script", "", "a Pine script that check_script accepts")
+	case program.Kind != check.Strategy:
+		return nil, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
+	}
+	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, 0)
+	if err != nil {
+		return nil, err
+	}
+	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
+	r.memory = r.Charting.Turns.Run(ctx, r.caller, true)
+	script := &backtest.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
+		Interval: r.Interval, Calendar: p.Calendar, Limits: eval.BacktestLimits(),
+		Symbol: pine.SymbolOf(p.Facts), Budget: r.memory,
+	}}
+	if script.Magnifier, err = r.magnifier(ctx, &p, script.Paper == nil && script.WantsShorter()); err != nil {
+		return nil, err
+	}
+	own := charting.Requester{BarSet: &p.BarSet, Asked: r.Symbol, Interval: r.Interval}
+	script.Env.Outside = own.Outside(ctx, r.Charting.Bars, eval.Frames(program.Program, script.Env))
+	r.given = append(r.given, r.Script...)
+	if r.Grid != nil {
+		return r.sweepScript(ctx, script, &p)
+	}
+	return r.answerBacktest(ctx, script, &p, 0)
+}
+
+// scriptLibrary returns the stored libraries, nil without the tool set of scripts.
+func (r *study) scriptLibrary() func(path string) (string, bool) {
+	if r.Scripts == nil {
+		return nil
+	}
+	return r.Scripts.Library
+}
+
+func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p *past, depth int) (*Answer, error) {
+	var found *backtestRun
+	err := r.Charting.Turns.Study(ctx, r.caller, r.memory, func(ctx context.Context) (err error) {
+		found, err = r.run(ctx, program, p, depth)
+		return err
+	})
+	if err != nil {
+		return nil, scriptFailure(err)
+	}
+	total, since := r.trials.Add(r.shape(), r.tries())
+	r.tried = r.trialsText(found, total, since.UTC().Format(time.DateOnly))
+	answer := r.answer(found, p)
+	data, err := strictjson.Marshal(answer)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	out := &Answer{Report: r.report(found, p, data), Backtest: &answer, Format: r.Format}
+	r.reports.Put(r.caller.Subject, r.caller.Client, out.Report)
+	if r.Format != FormatSummary {
+		out.Picture, err = r.ReportPicture(ctx, r.caller, out.Report, "dark")
+	}
+	return out, err
+}
+
+// scriptFailure says what a script reports at run time. What ended it from outside is no failure of it.
+func scriptFailure(err error) error {
+	if failed, ok := errors.AsType[*eval.Error](err); ok {
+		if cause := failed.Unwrap(); cause != nil {
+			return cause
+		}
+		return fault.New(fault.Invalid, "pine_runtime", "%s", failed.Error()).About("script", "", "a script that runs within its limits")
+	}
+	return err
+}
+
+// backtestRun is a run and what is known about it.
+type backtestRun struct {
+	*backtest.Run
+	honesty backtest.Honesty
+}
+
+// run runs a program and judges the result.
+func (r *study) run(ctx context.Context, program backtest.Program, p *past, depth int) (*backtestRun, error) {
+	run, err := backtest.Over(ctx, program, &p.Bars, p.from)
+	if err != nil {
+		return nil, err
+	}
+	how := backtest.Judgement{Warm: min(depth, p.Bars.Len()/4), Seed: uint64(r.Seed)} //nolint:gosec // G115: the argument is not negative
+	if r.swept == nil {
+		shown := startProgress(ctx, 1+backtest.JudgedIn)
+		how.Step = func(done int) { shown.step(1+done, 0) }
+	}
+	honesty, err := backtest.Judge(ctx, program, run, how)
+	return &backtestRun{run, honesty}, err
+}
+
+// id returns the same text for the same question over the same bars.
+func (r *study) id(p *past) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s %s %d %s %d %s %s\n%s\n", r.Version, p.Instrument, r.Interval, r.Seed, r.Account.text(), p.from, r.Sweep.text(), r.magnified, r.given)
+	for i := range p.Bars.Len() {
+		b := p.Bars.At(i)
+		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are
+			_ = binary.Write(h, binary.LittleEndian, x)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

@@ -1,0 +1,127 @@
+package research
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"candela/internal/data/marketdata"
+	"candela/internal/work/charting"
+	"candela/lib/fault"
+	"candela/lib/market"
+)
+
+// Bounds of a question about the past.
+const (
+	LeastBars  = 100
+	MostBars   = 15_000
+	UsualBars  = 5_000
+	mostWarmup = 5_000
+)
+
+// past holds the bars of a question: those that count, after those for the indicators.
+type past struct {
+	marketdata.BarSet
+	from int // index of the first bar that counts
+}
+
+// Span says which closed bars a question is about.
+type Span struct {
+	Bars int                // the newest; with a start, all from there on
+	Time charting.TimeRange // zero for the newest bars
+}
+
+// read reads the closed bars and as many before them as the indicators need.
+func (s *Span) read(ctx context.Context, source charting.BarSource, symbol market.Symbol, i market.Interval, warmup int) (past, error) {
+	if s.Time.Start != 0 && s.Time.End != 0 && s.Time.Start >= s.Time.End {
+		return past{}, fault.Field("from", market.Stamp(s.Time.Start), "a time before to, "+market.Stamp(s.Time.End-1))
+	}
+	bars := s.Bars
+	if s.Time.Start > 0 {
+		bars = MostBars + 1 // one more shows that there are too many
+	}
+	warmup = min(warmup, mostWarmup)
+	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true, Closed: true, Start: s.Time.Start, End: s.Time.End})
+	if err != nil {
+		return past{}, err
+	}
+	n := set.Bars.Len()
+	if set.Forming {
+		n--
+	}
+	set.Bars = set.Bars.Slice(0, n)
+	from := max(0, n-bars)
+	if s.Time.Start > 0 {
+		if from = set.Bars.Search(s.Time.Start); n-from > MostBars {
+			return past{}, fault.Field("from", market.Stamp(s.Time.Start), fmt.Sprintf("a later time: at most %d bars lie between from and to", MostBars), market.Stamp(set.Bars.T[n-MostBars]))
+		}
+		if n-from < LeastBars {
+			return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s between from and to; at least %d are needed", symbol, n-from, i, LeastBars).About("from", market.Stamp(s.Time.Start), "an earlier time, or a shorter interval")
+		}
+	}
+	if n < LeastBars {
+		return past{}, fault.New(fault.Unsupported, "too_few_bars", "%s has %d closed bars of %s; at least %d are needed, so choose a shorter interval", symbol, n, i, LeastBars)
+	}
+	return past{BarSet: set, from: from}, nil
+}
+
+// Data says which bars an answer is about, and what is wrong with them.
+type Data struct {
+	Bars      int    `json:"bars"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Venue     string `json:"venue"`
+	Holes     int    `json:"holes"`
+	CutBar    string `json:"cut_bar,omitempty"` // in which to lies; it is left out
+	BuiltFrom string `json:"built_from,omitempty"`
+	Magnified string `json:"magnified,omitempty"` // how many bars have shorter ones
+	Sample    bool   `json:"sample,omitempty"`
+	Stale     bool   `json:"stale,omitempty"`
+}
+
+func (p *past) data(i market.Interval) Data {
+	shown := p.Bars.Slice(p.from, p.Bars.Len())
+	d := Data{
+		Bars: shown.Len(), From: market.Stamp(shown.T[0]), To: market.Stamp(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
+		Holes: charting.Holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
+	}
+	if p.Cut != 0 {
+		d.CutBar = market.Stamp(p.Cut)
+	}
+	if p.BuiltFrom.Valid() {
+		d.BuiltFrom = p.BuiltFrom.String()
+	}
+	return d
+}
+
+// Figure is a number with at most six digits; one that cannot be computed is null.
+type Figure float64
+
+// MarshalJSON implements [json.Marshaler].
+func (f Figure) MarshalJSON() ([]byte, error) {
+	x := float64(f)
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	if math.Abs(x) >= 1e6 {
+		return strconv.AppendFloat(nil, math.Round(x), 'f', -1, 64), nil
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return nil, err
+	}
+	return strconv.AppendFloat(nil, rounded, 'f', -1, 64), nil
+}
+
+// tickOf returns the step of the prices of bars: the least power of ten that all of the
+// newest closes are multiples of.
+func tickOf(bars *market.Bars) float64 {
+	digits := 0
+	for _, c := range bars.C[max(0, bars.Len()-500):] {
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(c, 'f', -1, 64), ".")
+		digits = max(digits, min(8, len(fraction)))
+	}
+	return math.Pow(10, float64(-digits))
+}

@@ -1,0 +1,131 @@
+// Package research asks what would have been: back-tests of rules and scripts, sweeps and walks forward over their
+// values, when an alert would have fired, and which symbols meet a condition. It keeps the reports, trials and runs
+// of the last hour. It knows no protocol and no language of conditions: its requests and answers are types, and
+// an answer is written as JSON once, as its clients and its report have it.
+//
+// The program makes one [Research] beside its charting.Charting. A face turns what its client wrote into a
+// [Backtest], an [AlertTest] or a [Scan], calls the method of that name and gets an [Answer]. A face whose clients
+// do not wait for long passes a [Question] to [Research.Do], and answers with the [Run] if it goes on; [Research.Run]
+// and [Research.Report] find both later.
+package research
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/strictjson"
+	"candela/internal/work/charting"
+	"candela/internal/work/research/report"
+	"candela/lib/chart"
+	"candela/lib/ta"
+)
+
+// Alerts lists the alerts of a caller.
+type Alerts interface {
+	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
+}
+
+// Scripts finds stored scripts.
+type Scripts interface {
+	Source(name string) (string, error)
+	// Library returns the source of what an import names, as user/library/number.
+	Library(path string) (string, bool)
+}
+
+// Config holds what questions about the past are answered from.
+type Config struct {
+	Charting *charting.Charting // its bars, turns and pictures
+	Library  ta.Library         // of indicators; the zero value is the catalogue
+	Alerts   Alerts             // nil without trading
+	Scripts  Scripts            // nil without stored scripts
+	Version  string             // of the program: the id of a back-test depends on it
+}
+
+// Research answers questions about the past. It is safe for concurrent use.
+type Research struct {
+	Config
+	reports report.Store
+	trials  report.Trials
+	runs    report.Runs[*Answer]
+}
+
+// New returns the research over cfg. Close it after use.
+func New(cfg Config) *Research {
+	return &Research{Config: cfg, reports: report.Store{Now: time.Now}, trials: report.Trials{Now: time.Now}}
+}
+
+// Close cancels the runs that go on after their calls were answered, and waits for them.
+func (r *Research) Close() { r.runs.Close() }
+
+// Answer is what a question is answered with. One of Backtest, Alert and Scan is set.
+type Answer struct {
+	Report   *report.Report // kept for an hour; its Answer is the JSON of the one that is set
+	Backtest *BacktestAnswer
+	Alert    *AlertAnswer
+	Scan     *ScanAnswer
+
+	Format  string // that a back-test was asked for
+	Picture []byte // PNG, unless the format is the summary
+}
+
+// Question asks something for a caller.
+type Question func(ctx context.Context, r *Research, caller principal.Caller) (*Answer, error)
+
+// Run is a call that goes on after its client was answered.
+type Run = report.Run[*Answer]
+
+// Do asks a question, as report.Runs.Do describes it: it returns the run if the answer takes longer than wait, which
+// has no limit if it is negative.
+func (r *Research) Do(ctx context.Context, caller principal.Caller, wait time.Duration, forward Progress, ask Question) (*Run, *Answer, error) {
+	return r.runs.Do(ctx, caller.Subject, wait, forward, func(ctx context.Context, note func(done, total int, message string)) (*Answer, error) {
+		if forward != nil || wait >= 0 {
+			ctx = WithProgress(ctx, note)
+		}
+		return ask(ctx, r, caller)
+	})
+}
+
+// Run finds a run of the caller's owner that went on after its call was answered.
+func (r *Research) Run(caller principal.Caller, id string) (*Run, bool) {
+	return r.runs.Get(caller.Subject, id)
+}
+
+// Report returns a report that a call of the caller's owner has made.
+func (r *Research) Report(caller principal.Caller, id string) (*report.Report, bool) {
+	return r.reports.Get(caller.Subject, id)
+}
+
+// Reports lists what the calls of a caller's owner have made in the last hour, the newest first.
+func (r *Research) Reports(caller principal.Caller) []report.Kept {
+	return r.reports.List(caller.Subject)
+}
+
+// ReportPicture draws the picture of a back-test.
+func (r *Research) ReportPicture(ctx context.Context, caller principal.Caller, found *report.Report, theme string) (png []byte, err error) {
+	t, err := chart.ParseTheme(theme)
+	if err != nil {
+		return nil, err
+	}
+	return r.Charting.Draw(ctx, caller, found.Curve.Picture(t, report.Width, report.Height, 1))
+}
+
+// keep keeps the tables behind an answer under an id that follows from it, which it sets.
+func (r *Research) keep(caller principal.Caller, title string, id *string, answer any, tables ...report.Table) (*report.Report, error) {
+	data, err := strictjson.Marshal(answer)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	*id = hex.EncodeToString(sum[:8])
+	if data, err = strictjson.Marshal(answer); err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	kept := &report.Report{ID: *id, Title: title, Answer: data, Tables: tables}
+	r.reports.Put(caller.Subject, caller.Client, kept)
+	return kept, nil
+}
