@@ -66,7 +66,7 @@ func (a *tradeArguments) query() (order.TradeQuery, error) {
 		q.To = time.Unix(a.to, 0).UTC()
 	}
 	if a.from != 0 && a.to != 0 && a.from >= a.to {
-		return q, fault.Field("from", q.From.Format(time.RFC3339), "a time before to, "+q.To.Add(-time.Second).Format(time.RFC3339))
+		return q, fault.Field("from", market.Stamp(a.from), "a time before to, "+market.Stamp(a.to-1))
 	}
 	var err error
 	q.After, err = markOf("get_trades", a.after)
