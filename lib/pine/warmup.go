@@ -1,6 +1,7 @@
 package pine
 
 import (
+	"math"
 	"strings"
 
 	"candela/lib/pine/check"
@@ -166,19 +167,13 @@ func (r *reach) call(c *check.Call) int {
 		}
 		return n
 	}
-	switch name := c.Builtin.Name; name {
-	case "ta.ema", "ta.kc", "ta.kcw":
-		return r.lengths(c, 17)
-	case "ta.rma", "ta.atr", "ta.rsi", "ta.dmi", "ta.supertrend":
-		return r.lengths(c, 36)
-	case "ta.macd", "ta.tsi":
-		return r.lengths(c, 34)
-	case "ta.barssince", "ta.valuewhen", "ta.cum", "ta.sar", "ta.vwap", "ta.max", "ta.min":
+	switch times := c.Builtin.Memory; {
+	case math.IsInf(times, 1):
 		return stablePlain
-	default:
-		if strings.HasPrefix(name, "ta.") || name == "math.sum" {
-			return r.lengths(c, 1)
-		}
+	case times > 0:
+		return r.lengths(c, times)
+	case strings.HasPrefix(c.Builtin.Name, "ta.") || c.Builtin.Name == "math.sum":
+		return r.lengths(c, 1)
 	}
 	return 0
 }

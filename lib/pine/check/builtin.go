@@ -22,6 +22,9 @@ type Builtin struct {
 	reason   string
 	// minVersion and maxVersion bound the versions that have it; 0 is no bound.
 	minVersion, maxVersion int
+	// Memory says on how many times as many bars as its lengths say a value depends, infinite for
+	// all bars before; 0 if the table does not say it.
+	Memory float64
 	// global says that it may be called in the global scope only.
 	global bool
 

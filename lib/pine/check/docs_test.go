@@ -60,8 +60,11 @@ func TestDocs_Pine(t *testing.T) {
 		}
 	}
 	have, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(have, page.Bytes()) {
-		t.Errorf("docs/pine-names.md differs from the tables; run go test ./lib/pine/check -run Docs -update (%v)", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, page.Bytes()) {
+		t.Error("docs/pine-names.md differs from the tables; run go test ./lib/pine/check -run Docs -update")
 	}
 }
 

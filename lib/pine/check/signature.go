@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -89,6 +91,10 @@ func (b *Builtin) flags(flags string) {
 			b.global = true
 		case "none":
 			b.support = NoEffect
+		case "memory":
+			if b.Memory = math.Inf(1); value != "all" {
+				b.Memory, _ = strconv.ParseFloat(value, 64)
+			}
 		case "form":
 			b.form = value
 		case "prepend":

@@ -9,7 +9,8 @@ package check
 // of the arguments unless "series" or "simple" stands before it. Type variables: T, K, V
 // any type; N a number. Flags: global; form=NAME; prepend=NAME (the overload leaves out the
 // first parameter of the form before it, which is then that variable); v5 and v6 (only in
-// that version); none (accepted without effect); refused REASON.
+// that version); none (accepted without effect); refused REASON; memory=N (a value depends on so
+// many times as many bars as the lengths of the call say, "all" on every bar before; 1 without it).
 
 // coreTable has general functions, mathematics, strings, colours, inputs and time.
 const coreTable = `

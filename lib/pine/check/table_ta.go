@@ -3,8 +3,8 @@ package check
 // taTable has technical analysis.
 const taTable = `
 ta.alma(float series, int length, simple float offset, simple float sigma, simple bool floor = false) series float
-ta.atr(simple int length) series float
-ta.barssince(bool condition) series int
+ta.atr(simple int length) series float | memory=36
+ta.barssince(bool condition) series int | memory=all
 ta.bb(float series, int length, simple float mult) series [float, float, float]
 ta.bbw(float series, int length, simple float mult) series float
 ta.cci(float source, int length) series float
@@ -17,28 +17,28 @@ ta.correlation(float source1, float source2, int length) series float
 ta.cross(float source1, float source2) series bool
 ta.crossover(float source1, float source2) series bool
 ta.crossunder(float source1, float source2) series bool
-ta.cum(float source) series float
+ta.cum(float source) series float | memory=all
 ta.dev(float source, int length) series float
-ta.dmi(simple int diLength, simple int adxSmoothing) series [float, float, float]
-ta.ema(float source, simple int length) series float
+ta.dmi(simple int diLength, simple int adxSmoothing) series [float, float, float] | memory=36
+ta.ema(float source, simple int length) series float | memory=17
 ta.falling(float source, int length) series bool
 ta.highest(float source, int length) series float
 ta.highest(int length) series float | prepend=high
 ta.highestbars(float source, int length) series int
 ta.highestbars(int length) series int | prepend=high
 ta.hma(float source, simple int length) series float
-ta.kc(float series, simple int length, simple float mult, simple bool useTrueRange = true) series [float, float, float]
-ta.kcw(float series, simple int length, simple float mult, simple bool useTrueRange = true) series float
+ta.kc(float series, simple int length, simple float mult, simple bool useTrueRange = true) series [float, float, float] | memory=17
+ta.kcw(float series, simple int length, simple float mult, simple bool useTrueRange = true) series float | memory=17
 ta.linreg(float source, int length, simple int offset) series float
 ta.lowest(float source, int length) series float
 ta.lowest(int length) series float | prepend=low
 ta.lowestbars(float source, int length) series int
 ta.lowestbars(int length) series int | prepend=low
-ta.macd(float source, simple int fastlen, simple int slowlen, simple int siglen) series [float, float, float]
-ta.max(float source) series float
+ta.macd(float source, simple int fastlen, simple int slowlen, simple int siglen) series [float, float, float] | memory=34
+ta.max(float source) series float | memory=all
 ta.median(float source, int length) series float
 ta.mfi(float series, int length) series float
-ta.min(float source) series float
+ta.min(float source) series float | memory=all
 ta.mode(float source, int length) series float
 ta.mom(float source, int length) series float
 ta.percentile_linear_interpolation(float source, int length, simple float percentage) series float
@@ -52,22 +52,22 @@ ta.pivotlow(int leftbars, int rightbars) series float | prepend=low
 ta.range(float source, int length) series float
 ta.rci(float source, simple int length) series float
 ta.rising(float source, int length) series bool
-ta.rma(float source, simple int length) series float
+ta.rma(float source, simple int length) series float | memory=36
 ta.roc(float source, int length) series float
-ta.rsi(float source, simple int length) series float
-ta.sar(simple float start, simple float inc, simple float max) series float
+ta.rsi(float source, simple int length) series float | memory=36
+ta.sar(simple float start, simple float inc, simple float max) series float | memory=all
 ta.sma(float source, int length) series float
 ta.stdev(float source, int length, bool biased = true) series float
 ta.stoch(float source, float high, float low, int length) series float
-ta.supertrend(float factor, simple int atrPeriod) series [float, float]
+ta.supertrend(float factor, simple int atrPeriod) series [float, float] | memory=36
 ta.swma(float source) series float
 ta.tr(simple bool handle_na = false) series float
-ta.tsi(float source, simple int short_length, simple int long_length) series float
-ta.valuewhen(bool condition, T source, simple int occurrence) series T
+ta.tsi(float source, simple int short_length, simple int long_length) series float | memory=34
+ta.valuewhen(bool condition, T source, simple int occurrence) series T | memory=all
 ta.variance(float source, int length, bool biased = true) series float
-ta.vwap(float source) series float
-ta.vwap(float source, bool anchor) series float | form=anchor
-ta.vwap(float source, bool anchor, simple float stdev_mult) series [float, float, float] | form=bands
+ta.vwap(float source) series float | memory=all
+ta.vwap(float source, bool anchor) series float | form=anchor memory=all
+ta.vwap(float source, bool anchor, simple float stdev_mult) series [float, float, float] | form=bands memory=all
 ta.vwma(float source, int length) series float
 ta.wma(float source, int length) series float
 ta.wpr(int length) series float

@@ -1,9 +1,9 @@
 package eval
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"candela/lib/backtest/simulate"
@@ -23,12 +23,21 @@ type table struct {
 	variables variables
 }
 
-// library is the table, joined and compared with the signatures once. Nothing runs with a table
-// that lacks the code of a supported name.
+// library is the table, compared with the signatures once. Nothing runs with a table that lacks the
+// code of a supported name.
 //
 //nolint:gochecknoglobals // a table, never written
 var library = sync.OnceValue(func() *table {
-	t := &table{
+	t := newTable()
+	if wrong := t.compare(check.Names()); len(wrong) > 0 {
+		panic(strings.Join(wrong, "; "))
+	}
+	return t
+})
+
+// newTable joins the rows of all groups.
+func newTable() *table {
+	return &table{
 		functions: joined(
 			replacedRows(), valueRows(), outputRows(), messageRows(), mathRows(), stringRows(), colorRows(), timeRows(), requestRows(), tickerRows(),
 			averageRows(), spreadRows(), extremeRows(), rankRows(), changeRows(), rangeRows(),
@@ -41,11 +50,7 @@ var library = sync.OnceValue(func() *table {
 			volumeVariables(), accountVariables(),
 		),
 	}
-	if wrong := t.compare(check.Names()); len(wrong) > 0 {
-		panic(fmt.Sprintf("the built-ins of Pine: %v", wrong))
-	}
-	return t
-})
+}
 
 // joined puts groups together. A name that has a row in two of them would lose one.
 func joined[M ~map[string]V, V any](groups ...M) M {
