@@ -30,7 +30,7 @@ type Book struct {
 	orders         map[string]Order
 	sequence       []string          // IDs by creation
 	listed         []string          // IDs by Mark, the oldest first
-	open           map[string]bool   // IDs of the orders that are not final
+	open           []Mark            // of the orders that are not final, the oldest first
 	unreported     map[string]bool   // IDs of the final orders with MissingFills
 	keys           map[string]string // order IDs by idempotency key
 	venueIDs       map[venueID]string
@@ -59,7 +59,7 @@ type venueID struct {
 // NewBook returns an empty book.
 func NewBook(owner principal.Owner) *Book {
 	return &Book{
-		owner: owner, orders: make(map[string]Order), open: make(map[string]bool), unreported: make(map[string]bool), keys: make(map[string]string),
+		owner: owner, orders: make(map[string]Order), unreported: make(map[string]bool), keys: make(map[string]string),
 		venueIDs: make(map[venueID]string), families: make(map[string][]string), entries: make(map[market.Symbol][]string), plans: make(map[market.Symbol][]Line), endedFor: make(map[string][]string), replacers: make(map[string][]string), trades: make(map[string]string), positions: make(map[market.Symbol]*track),
 		turnover: make(map[int64]map[market.Symbol]decimal.Decimal),
 	}
@@ -141,10 +141,12 @@ func (b *Book) store(o Order) {
 	if o.CancelFor != "" && !slices.Contains(b.endedFor[o.CancelFor], o.ID) {
 		b.endedFor[o.CancelFor] = append(b.endedFor[o.CancelFor], o.ID)
 	}
-	if o.Status.Final() {
-		delete(b.open, o.ID)
-	} else {
-		b.open[o.ID] = true
+	at, open := slices.BinarySearchFunc(b.open, o.Mark(), Mark.Compare)
+	switch final := o.Status.Final(); {
+	case open && final:
+		b.open = slices.Delete(b.open, at, at+1)
+	case !open && !final:
+		b.open = slices.Insert(b.open, at, o.Mark())
 	}
 	if o.Status.Final() && o.MissingFills() {
 		b.unreported[o.ID] = true
@@ -255,11 +257,15 @@ func (b *Book) Orders() []Order {
 // Open returns the orders that are not final, newest first.
 func (b *Book) Open() []Order {
 	open := make([]Order, 0, len(b.open))
-	for id := range b.open {
-		open = append(open, b.orders[id])
+	for _, m := range slices.Backward(b.open) {
+		open = append(open, b.orders[m.ID])
 	}
-	slices.SortFunc(open, newestFirst)
 	return open
+}
+
+func (b *Book) isOpen(id string) bool {
+	o, known := b.orders[id]
+	return known && !o.Status.Final()
 }
 
 // Since returns the orders created at or after t, newest first.
@@ -311,7 +317,7 @@ func (b *Book) Evict(before time.Time, sent, denied int) {
 	}
 	var ends []end
 	for _, id := range slices.Backward(b.sequence) {
-		if o := b.orders[id]; !b.open[id] && !o.NeedsQuery() && !b.needed(o) {
+		if o := b.orders[id]; o.Status.Final() && !o.NeedsQuery() && !b.needed(o) {
 			ends = append(ends, end{id, o.Updated})
 		}
 	}

@@ -136,7 +136,7 @@ func (b *Book) Exits(entry string) []Order {
 // an entry says how much of its position is left.
 func (b *Book) needed(o Order) bool {
 	for _, id := range append(o.family(), o.ID) {
-		if b.open[id] || slices.ContainsFunc(b.families[id], func(other string) bool { return b.open[other] }) {
+		if b.isOpen(id) || slices.ContainsFunc(b.families[id], b.isOpen) {
 			return true
 		}
 	}

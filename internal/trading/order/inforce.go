@@ -20,8 +20,8 @@ func (b *Book) Planned() []market.Symbol {
 			found[s] = true
 		}
 	}
-	for id := range b.open {
-		if o := b.orders[id]; o.isLeg() {
+	for _, m := range b.open {
+		if o := b.orders[m.ID]; o.isLeg() {
 			found[o.Symbol] = true
 		}
 	}
@@ -93,12 +93,11 @@ func (b *Book) Shortened(s market.Symbol, named string, side Side, quantity deci
 // Closing returns the open orders that close a position now, oldest first.
 func (b *Book) Closing(s market.Symbol) []Order {
 	var closing []Order
-	for id := range b.open {
-		if o := b.orders[id]; o.Symbol == s && o.IsExit() && o.Status != PendingApproval {
+	for _, m := range b.open {
+		if o := b.orders[m.ID]; o.Symbol == s && o.IsExit() && o.Status != PendingApproval {
 			closing = append(closing, o)
 		}
 	}
-	slices.SortFunc(closing, func(x, y Order) int { return newestFirst(y, x) })
 	return closing
 }
 
@@ -125,12 +124,11 @@ func (o Order) IsExit() bool {
 // Legs returns the open orders placed here that protect the position in a symbol, by creation.
 func (b *Book) Legs(s market.Symbol) []Order {
 	var legs []Order
-	for id := range b.open {
-		if o := b.orders[id]; o.Symbol == s && o.isLeg() {
+	for _, m := range b.open {
+		if o := b.orders[m.ID]; o.Symbol == s && o.isLeg() {
 			legs = append(legs, o)
 		}
 	}
-	slices.SortFunc(legs, func(x, y Order) int { return newestFirst(y, x) })
 	return legs
 }
 
@@ -255,8 +253,8 @@ func (b *Book) tidy(s market.Symbol) {
 
 // unsettled reports whether the outcome of an order in a symbol is unknown.
 func (b *Book) unsettled(s market.Symbol) bool {
-	for id := range b.open {
-		if o := b.orders[id]; o.Symbol == s && o.NeedsQuery() {
+	for _, m := range b.open {
+		if o := b.orders[m.ID]; o.Symbol == s && o.NeedsQuery() {
 			return true
 		}
 	}

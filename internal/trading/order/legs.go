@@ -140,8 +140,8 @@ func (o Order) IsStopOf(p Protection) bool {
 // stopsElsewhere returns how much of a position stops would close that were not placed here.
 func (b *Book) stopsElsewhere(s market.Symbol) decimal.Decimal {
 	held, sum := b.Position(s).Quantity, decimal.Zero
-	for id := range b.open {
-		if o := b.orders[id]; o.Symbol == s && o.External && o.IsStop() && o.Protects(held) && o.works(true) {
+	for _, m := range b.open {
+		if o := b.orders[m.ID]; o.Symbol == s && o.External && o.IsStop() && o.Protects(held) && o.works(true) {
 			sum = sum.Add(o.Remaining())
 		}
 	}
