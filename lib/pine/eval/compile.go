@@ -175,7 +175,7 @@ func (c *compiler) block(b *check.Block, dst []*float64) stmt {
 
 func (c *compiler) statements(b *check.Block, dst []*float64) (list []stmt) {
 	for _, s := range b.Stmts {
-		if isDeclaration(s) {
+		if c.leavesNothing(s) {
 			continue
 		}
 		if run := c.stmt(s); run != nil {
@@ -188,15 +188,15 @@ func (c *compiler) statements(b *check.Block, dst []*float64) (list []stmt) {
 	return list
 }
 
-// isDeclaration reports whether a statement is the call of indicator, strategy or library,
-// which does nothing on a bar.
-func isDeclaration(s check.Stmt) bool {
+// leavesNothing reports whether a statement is a call of which nothing is left on a bar: the
+// declaration of the script.
+func (c *compiler) leavesNothing(s check.Stmt) bool {
 	do, ok := s.(*check.Do)
 	if !ok {
 		return false
 	}
 	call, ok := do.X.(*check.Call)
-	return ok && call.Builtin != nil && (call.Builtin.Name == "indicator" || call.Builtin.Name == "strategy" || call.Builtin.Name == "library")
+	return ok && call.Builtin != nil && c.library.functions[call.Builtin.Name].gone
 }
 
 func sequence(list []stmt) stmt {

@@ -131,7 +131,7 @@ func (h *hoister) eager(call *check.Call) bool {
 		return true
 	}
 	r := h.c.library.functions[call.Builtin.Name]
-	return r.build == nil || r.batch != nil || r.shows != nil || call.Builtin.Name == "alertcondition"
+	return r.build == nil || r.batch != nil || r.shows != nil || r.eager
 }
 
 // hoisted returns the places of a call's values; nil for a call that is stepped. A place is
@@ -265,8 +265,8 @@ func (h *hoister) column(e check.Expr) column {
 		if i, ok := h.c.pricePlace(e.Name); ok {
 			return h.price(h.c.price(i))
 		}
-		if e.Name == "ta.tr" {
-			return h.trueRange(false)
+		if ahead := h.c.library.variables[e.Name].batch; ahead != nil {
+			return ahead(h)
 		}
 	case *check.VarRef:
 		if out := h.variable(e.Var); out != nil {

@@ -80,7 +80,7 @@ func shows(steps windowCost, series, colors string) row {
 // outputRows are the calls whose values leave the script.
 func outputRows() functions {
 	return functions{
-		"alertcondition": built(constant, alertCondition),
+		"alertcondition": built(constant, alertCondition).once(),
 		"barcolor":       shows(constant, "", "color"),
 		"bgcolor":        shows(constant, "", "color"),
 		"fill":           shows(constant, "top_value bottom_value", "color top_color bottom_color"),

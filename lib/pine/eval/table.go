@@ -109,6 +109,8 @@ type row struct {
 
 	batch kernel // computes a call over all bars at once; nil if only the code above does
 	shows *shown // what a plot shows; nil for other functions
+	eager bool   // code for each written call evaluates each argument once all the same
+	gone  bool   // nothing is left of a call on a bar
 }
 
 // build compiles a call with one value, tuple one whose values go to dst, and test one that gives
@@ -144,11 +146,21 @@ func tested(steps windowCost, f test) row {
 }
 
 // replaced is the row of a function of whose calls nothing is left on a bar.
-func replaced() row { return priced(flat(1), nothing) }
+func replaced() row {
+	r := priced(flat(1), nothing)
+	r.gone = true
+	return r
+}
 
 // ahead adds the form over all bars at once. It has the bits of the other and counts no steps.
 func (r row) ahead(k kernel) row {
 	r.batch = k
+	return r
+}
+
+// once says that the code evaluates each argument once, so that these may be computed ahead.
+func (r row) once() row {
+	r.eager = true
 	return r
 }
 
@@ -157,6 +169,7 @@ type variable struct {
 	price int                                        // from 1: its place among the prices, which are set with the bar
 	fixed func(c *compiler) float64                  // once, before the first bar
 	every func(c *compiler) num                      // on every bar, wherever it is read: it has memory
+	batch func(h *hoister) column                    // over all bars at once; nil if only the others do
 	read  func(c *compiler) num                      // where it is read
 	of    func(c *compiler, a *simulate.Account) num // on every bar, where there is an account
 }

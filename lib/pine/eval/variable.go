@@ -100,7 +100,7 @@ func volumeVariables() variables {
 		"ta.obv":     {every: balance},
 		"ta.pvi":     {every: func(c *compiler) num { return c.volumeIndex(greater) }},
 		"ta.pvt":     {every: volumeTrend},
-		"ta.tr":      {every: func(c *compiler) num { return c.trueRange(false) }},
+		"ta.tr":      {every: func(c *compiler) num { return c.trueRange(false) }, batch: func(h *hoister) column { return h.trueRange(false) }},
 		"ta.vwap":    {every: dayMean},
 		"ta.wad":     {every: williams},
 		"ta.wvad":    {every: spreadVolume},
