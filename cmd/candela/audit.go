@@ -45,7 +45,7 @@ func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags)
 		if err != nil {
 			return err
 		}
-		if cfg.NATS.URL != "" {
+		if cfg.Shared() {
 			return auditElsewhere(cfg)
 		}
 		log, err := ledger.OpenAudit(ctx, cfg.Home)

@@ -28,7 +28,7 @@ func backUp(ctx context.Context, in invocation) error {
 	if err := printCopied(in.Stdout, done); err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home); err != nil || cfg.NATS.URL == "" {
+	if _, err = fmt.Fprintf(in.Stdout, "%s is a backup of %s\n", folder, cfg.Home); err != nil || !cfg.Shared() {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "It does not contain alerts, notifications, orders and subscriptions, which the NATS servers keep. "+
@@ -59,7 +59,7 @@ func restore(ctx context.Context, in invocation) error {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Trading is HALTED on every account: %s. Start candela, then run candela resume.\n", why)
-	if err != nil || cfg.NATS.URL == "" {
+	if err != nil || !cfg.Shared() {
 		return err
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", ledger.FileName)

@@ -42,7 +42,7 @@ func halt(ctx context.Context, in invocation) error {
 		return printState(in, state, err)
 	}
 	var before map[string]int
-	if cfg.NATS.URL == "" {
+	if !cfg.Shared() {
 		before = openOrders(ctx, to)
 	}
 	stop := to.Halt
@@ -50,7 +50,7 @@ func halt(ctx context.Context, in invocation) error {
 		stop = to.HaltAll
 	}
 	state, err := stop(ctx, reason)
-	if err := printState(in, state, err); err != nil || cfg.NATS.URL != "" {
+	if err := printState(in, state, err); err != nil || cfg.Shared() {
 		return err
 	}
 	return printOpen(ctx, in, to, before, all)

@@ -24,7 +24,7 @@ func (in invocation) shelf(args []string) (*scripts.Shelf, error) {
 		return nil, err
 	}
 	sharing := scripts.Unshared // the operator's command works with many owners, too
-	if cfg.NATS.URL != "" {
+	if cfg.Shared() {
 		sharing = scripts.Replicas
 	}
 	return scripts.Open(cfg.Home, sharing, pine.Compile), nil

@@ -20,7 +20,7 @@ func status(ctx context.Context, in invocation) error {
 		return err
 	}
 	s, err := app.Commands(cfg, in.Stderr).ReadStatus(ctx)
-	if err == nil && cfg.NATS.URL != "" && !s.Running {
+	if err == nil && cfg.Shared() && !s.Running {
 		return statusElsewhere(cfg)
 	}
 	if err != nil {

@@ -89,6 +89,9 @@ func Run(ctx context.Context, cfg *config.Config, deps Deps) error {
 	}
 }
 
+// mode is the one of the configuration.
+func (rt Runtime) mode() mode { return modeOf(rt.Config) }
+
 // library has the indicators of the catalogue and the owner's scripts.
 func (rt Runtime) library() ta.Library {
 	if rt.shelf == nil {

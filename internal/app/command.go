@@ -22,15 +22,15 @@ import (
 
 // Commands returns the owner's commands. What a connection to NATS logs goes to log.
 func Commands(cfg *config.Config, log io.Writer) *commands.Set {
+	mode := modeOf(cfg)
 	at := commands.Installation{
-		Home: cfg.Home, Stores: Stores(), Accounts: accountNames(), ManyOwners: cfg.ManyOwners(),
+		Home: cfg.Home, Stores: Stores(), Accounts: accountNames(), ManyOwners: mode.many,
 		Library: func() ta.Library { return storedLibrary(cfg.Home) },
 	}
-	if cfg.NATS.URL == "" {
+	if !mode.shared {
 		return commands.NewLocal(at)
 	}
-	rt := Runtime{Config: cfg}
-	return commands.NewShared(at, conn.ConfigOf(cfg), rt.capacity(maxTokens), cfg.Log.CommandLogger(log))
+	return commands.NewShared(at, conn.ConfigOf(cfg), mode.capacity(maxTokens), cfg.Log.CommandLogger(log))
 }
 
 // storedLibrary returns the indicators and scripts of a state directory.
@@ -49,7 +49,7 @@ func (t *trading) alertCommands(rt Runtime) control.Alerts {
 	if t == nil {
 		return nil
 	}
-	return commands.OwnerAlerts{Alerts: t.alerts, ManyOwners: rt.Config.ManyOwners(), NotEvaluated: t.engine.NotEvaluated}
+	return commands.OwnerAlerts{Alerts: t.alerts, ManyOwners: rt.mode().many, NotEvaluated: t.engine.NotEvaluated}
 }
 
 // statusOf returns the status function of the control socket, nil without a trading side.
@@ -60,7 +60,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	}
 	now := commands.Running{
 		Account: rt.account(), Replica: t.tradingReplica, Receivers: t.sinkStatus, Policy: t.policies.Status, Engine: t.engine.Status, NoVenue: t.engine.NoVenue,
-		Alerts: t.alerts, Orders: t.orders, Trading: t.status, ManyOwners: rt.Config.ManyOwners(),
+		Alerts: t.alerts, Orders: t.orders, Trading: t.status, ManyOwners: rt.mode().many,
 	}
 	if server != nil {
 		now.Limits = func() (all []control.LimitStatus) {

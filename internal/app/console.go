@@ -23,7 +23,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 	logins.OnEvent(func(_ context.Context, e oauth.Event) { source.TrackUse(use, e) })
 	ports := tools.trading.consolePorts()
 	rt.research(&ports, tools)
-	if rt.shelf != nil && rt.Config.NATS.URL == "" && !rt.Config.ManyOwners() {
+	if mode := rt.mode(); rt.shelf != nil && !mode.shared && !mode.many {
 		ports.Scripts = rt.shelf
 	}
 	ports.Clients, ports.Health = source.Clients{Server: logins, Use: use}, h.Parts
@@ -37,7 +37,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 // back-tests, so that a console over several would show others at every visit.
 func (rt Runtime) research(ports *console.Ports, tools *toolset) {
 	ports.Charts = consoleCharts{tools.registry}
-	if rt.Config.NATS.URL == "" && slices.Contains(rt.Config.Toolsets, tool.ResearchSet) {
+	if !rt.mode().shared && slices.Contains(rt.Config.Toolsets, tool.ResearchSet) {
 		ports.Reports = tools.research
 	}
 }

@@ -2,20 +2,14 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"iter"
-	"log/slog"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"candela/internal/access/oauth"
 	"candela/internal/data/marketdata"
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/retry"
 	"candela/internal/operate/control"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
@@ -100,58 +94,10 @@ func (t *trading) newVenue(rt Runtime, journal store.Journals, owner principal.O
 	d, cfg := rt.broker(), rt.Config
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
-		Market: t.engine, Journal: paperJournal{journal, owner}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
+		Market: t.engine, Journal: paper.StoredJournal{Store: journal, Owner: owner}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
 	})
 	simulated, _ := v.(*paper.Broker)
 	return place{Broker: v, paper: simulated, assets: d.Assets}, err
-}
-
-// paperJournal is where the paper account writes down what it did.
-type paperJournal struct {
-	store store.Journals
-	owner principal.Owner
-}
-
-func (j paperJournal) Append(ctx context.Context, entries ...[]byte) error {
-	return j.store.AppendJournal(ctx, j.owner, paper.Name, entries)
-}
-
-func (j paperJournal) Entries(ctx context.Context) iter.Seq2[[]byte, error] {
-	return j.store.Journal(ctx, j.owner, paper.Name)
-}
-
-func (j paperJournal) SaveSnapshot(ctx context.Context, value []byte) error {
-	return j.store.SaveJournalSnapshot(ctx, j.owner, paper.Name, value)
-}
-
-func (j paperJournal) Snapshot(ctx context.Context) ([]byte, iter.Seq2[[]byte, error], error) {
-	return j.store.JournalSnapshot(ctx, j.owner, paper.Name)
-}
-
-// resolve completes the symbol of an order. A real venue trades its own symbols;
-// paper those of the venue that charts read.
-func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol, error) {
-	return func(ctx context.Context, s market.Symbol) (market.Symbol, error) {
-		if t.venue.paper == nil {
-			name := t.venue.Name()
-			if s.Venue != "" && s.Venue != name {
-				return s, fault.Field("symbol", s.String(), fmt.Sprintf("symbols of %s, where orders go, such as %s", name, market.Symbol{Venue: name, Name: s.Name}))
-			}
-			s.Venue = name
-			if n, ok := t.venue.Broker.(provider.Namer); ok {
-				return n.Canonical(ctx, s)
-			}
-			return s, nil
-		}
-		source, err := t.bars.Route(ctx, s)
-		if err != nil {
-			return s, err
-		}
-		if caps := source.Capabilities(); caps.Synthetic && !caps.Live {
-			return s, fault.Field("symbol", s.String(), "a symbol of a real market: sample bars stand still")
-		}
-		return provider.Canonical(ctx, source, s)
-	}
 }
 
 // tradable reports whether the policy allows orders in an instrument and the broker takes
@@ -180,69 +126,23 @@ func (t *trading) pricesOf(p *paper.Broker) func(provider.Event) {
 	return func(e provider.Event) { p.Observe(e, t.clocks[e.Symbol.Venue]) }
 }
 
-// barsSince returns the bars of a symbol since a time, as fine as a few hundred of them allow.
+// resolve completes the symbol of an order.
+func (t *trading) resolve() func(context.Context, market.Symbol) (market.Symbol, error) {
+	if t.venue.paper == nil {
+		return broker.OwnSymbols(t.venue.Broker)
+	}
+	return broker.ChartSymbols(t.bars.Route)
+}
+
+// barsSince returns the bars that held stops missed.
 func (t *trading) barsSince(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error) {
 	if t.clocks[s.Venue].Speed != 0 {
 		return nil, fault.New(fault.Unsupported, "unsupported", "%s is a replay, which begins again at every start", s.Venue)
 	}
-	interval, now := market.Minute1, time.Now()
-	for interval < market.Day1 && int64(now.Sub(since).Seconds())/interval.Seconds() > maxMissedBars {
-		interval++
-	}
-	set, err := t.bars.Bars(ctx, marketdata.Request{Symbol: s, Interval: interval, Bars: maxMissedBars + 2, Start: since.Unix() / interval.Seconds() * interval.Seconds()})
-	switch {
-	case err != nil:
-		return nil, err
-	case set.Stale:
-		return nil, fault.New(fault.Unavailable, "stale", "%s does not respond", s.Venue)
-	}
-	var all []market.Bar
-	for i := range set.Bars.Len() {
-		if b := set.Bars.At(i); b.T+interval.Seconds() > since.Unix() {
-			all = append(all, b)
-		}
-	}
-	return all, nil
+	return marketdata.Since(ctx, t.bars.Bars, s, since)
 }
-
-// maxMissedBars is how many bars are read to see what held stops missed.
-const maxMissedBars = 500
 
 // haltOnSignals halts trading when a signal comes, for as long as run runs.
 func (t *trading) haltOnSignals(ctx context.Context, rt Runtime, run func() error) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watched, stop := context.WithCancel(ctx)
-	defer stop()
-	watching.Go(func() {
-		for {
-			select {
-			case s := <-rt.Halts:
-				t.haltForSignal(watched, s, rt.Log)
-			case <-watched.Done():
-				return
-			}
-		}
-	})
-	return run()
-}
-
-// haltRetryInterval is how long after a halt that failed it is tried again.
-const haltRetryInterval = time.Second
-
-// haltForSignal halts trading because of a signal. Nobody hears whether that went well, so
-// it is tried until it does: among replicas nobody may trade for half a minute.
-func (t *trading) haltForSignal(ctx context.Context, s os.Signal, log *slog.Logger) {
-	for logged := false; ; logged = true {
-		_, err := t.orders.Halt(ctx, "the signal "+s.String(), "")
-		if err == nil {
-			return
-		}
-		if !logged && ctx.Err() == nil {
-			log.ErrorContext(ctx, "a signal came and trading could not be halted; it is tried again", "signal", s.String(), "error", err)
-		}
-		if retry.Sleep(ctx, haltRetryInterval) != nil {
-			return
-		}
-	}
+	return desk.HaltOnSignals(ctx, rt.Halts, t.orders, rt.Log, run)
 }

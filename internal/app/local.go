@@ -28,8 +28,8 @@ func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
 	}
 	return &node{
 		logins: func() (oauth.Store, oauth.OwnerAuth, error) {
-			owner, err := newOwner(rt)
-			return oauth.NewMemoryWithin(rt.capacity(rt.maxLocalTokens())), owner, err
+			owner, err := rt.mode().passphrase(rt)
+			return oauth.NewMemoryWithin(rt.mode().capacity(rt.maxLocalTokens())), owner, err
 		},
 		keepLogins: rt.removeLogins,
 		trading:    func(t *trading) (side, error) { return rt.localSide(t, nil) },
@@ -54,7 +54,7 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 		err = errors.Join(err, s.Close())
 	}()
 	if kept, ok := s.Store.(owners.Records); ok {
-		if err := owners.CheckMode(ctx, kept, rt.Config.ManyOwners()); err != nil {
+		if err := owners.CheckMode(ctx, kept, rt.mode().many); err != nil {
 			return err
 		}
 	}
@@ -110,13 +110,13 @@ func (s *localStore) history() *ledger.Audit {
 // localSide builds the trading side on the store. One engine evaluates all alerts and
 // one desk trades. tokenLive is that of local.Config.
 func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, error) {
-	l := &localStore{}
+	l, mode := &localStore{}, rt.mode()
 	inbox := local.New(local.Config{
 		Path: filepath.Join(rt.Config.Home, statedir.SubscriptionsName), Now: time.Now, Log: rt.Log, TokenLive: tokenLive,
-		OwnerSubscriptions: rt.ownerSubscriptions(),
+		OwnerSubscriptions: mode.ownerSubscriptions,
 	})
 	known := &owners.Standings{}
-	limits, err := rt.plansOf(known.Of)
+	limits, err := mode.readPlans(known.Of)
 	if err != nil {
 		return side{}, err
 	}
@@ -196,7 +196,7 @@ type ownDesk interface {
 
 // localDesk returns the desk of the one owner, or those of many.
 func (t *trading) localDesk(rt Runtime, l *localStore, known *owners.Standings) ownDesk {
-	if rt.Config.ManyOwners() {
+	if rt.mode().many {
 		all := t.ownAccounts(rt, l, known.Of)
 		t.accounts.Store(all)
 		return all

@@ -17,26 +17,17 @@ import (
 // so more tokens than connections have no use.
 func (rt Runtime) maxLocalTokens() int { return rt.Config.HTTP.MaxConnections }
 
-// capacity bounds the store of logins: with many owners each has a share, and none ends
-// what another has.
-func (rt Runtime) capacity(tokens int) oauth.Capacity {
-	if rt.Config.ManyOwners() {
-		return oauth.ManyOwners()
-	}
-	return oauth.OneOwner(tokens)
-}
-
 // maxStored bounds the tokens of many owners that one node writes to a file, which holds all of
 // them.
 const maxStored = 20_000
 
 // openPersistent returns the node of a single machine that keeps logins across restarts.
 func (rt Runtime) openPersistent(ctx context.Context) (*node, error) {
-	owner, err := newOwner(rt)
+	owner, err := rt.mode().passphrase(rt)
 	if err != nil {
 		return nil, err
 	}
-	most := rt.capacity(rt.maxLocalTokens())
+	most := rt.mode().capacity(rt.maxLocalTokens())
 	most.Tokens = min(most.Tokens, maxStored)
 	cfg := loginfile.Config{Owner: owner, Live: rt.liveAccount(), Most: most, Outdated: rt.loginsOutdated, Now: time.Now, Log: rt.Log}
 	tokens, err := loginfile.Open(ctx, rt.Config.Home, cfg)

@@ -85,7 +85,7 @@ type side struct {
 
 // openNode returns a local node, or a replica connected to the servers that all share.
 func (rt Runtime) openNode(ctx context.Context) (*node, error) {
-	if rt.Config.Mode() == config.ModeServe && rt.Config.NATS.URL != "" {
+	if rt.Config.Mode() == config.ModeServe && rt.mode().shared {
 		return rt.openReplica(ctx)
 	}
 	return rt.openLocal(ctx)

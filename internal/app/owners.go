@@ -58,23 +58,6 @@ func (e wholeEngine) Resume(ctx context.Context, owner principal.Owner) error {
 	return e.Engine.Resume(ctx, owner, func(market.Symbol) bool { return true })
 }
 
-// ownerSubscriptions bounds the subscriptions of one owner; 0 where there is one owner.
-func (rt Runtime) ownerSubscriptions() int {
-	if rt.Config.ManyOwners() {
-		return oauth.ManyOwners().OwnerTokens // each token has one
-	}
-	return 0
-}
-
-// plansOf reads the plans of the state directory, and returns nil for one owner.
-func (rt Runtime) plansOf(standing func(owner principal.Owner) owners.Standing) (*owners.Limits, error) {
-	if !rt.Config.ManyOwners() {
-		return nil, nil //nolint:nilnil // one owner has no plan
-	}
-	plans, err := ReadPlans(rt.Config.Home)
-	return &owners.Limits{Plans: plans, Standing: standing}, err
-}
-
 // ReadPlans returns the plans in a state directory, the default alone if there is no file.
 func ReadPlans(home string) (plan.Table, error) {
 	return plan.Read(filepath.Join(home, statedir.PlansName))
@@ -89,14 +72,6 @@ func requestLimits(l *owners.Limits) func(owner principal.Owner) httpd.OwnerLimi
 		p := l.Of(owner)
 		return httpd.OwnerLimits{Calls: p.Calls, Requests: bucket.Rate{Burst: 10 * p.Rate, Every: time.Second / time.Duration(p.Rate)}}
 	}
-}
-
-// newMeter returns what counts the use of owners, nil for one owner.
-func (rt Runtime) newMeter() *metering.Meter {
-	if !rt.Config.ManyOwners() {
-		return nil
-	}
-	return metering.New(filepath.Join(rt.Config.Home, statedir.UsageName), time.Now, rt.Log)
 }
 
 // meterParts returns the part that writes what owners used, none for one owner.

@@ -71,7 +71,8 @@ type replicaNode struct {
 // without owning anything yet. Logins made with an earlier passphrase are revoked.
 func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	// A passphrase takes a second to hash. Once this replica has joined, others wait for it.
-	owner, err := newOwner(rt)
+	mode := rt.mode()
+	owner, err := mode.passphrase(rt)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if r.conn, err = rt.connect(ctx); err != nil {
 		return nil, err
 	}
-	if rt.Config.Trade && rt.Config.ManyOwners() {
+	if rt.Config.Trade && mode.many {
 		r.release = r.conn.HoldBack()
 	}
 	defer func() { //nolint:contextcheck // the group is informed even when ctx has ended
@@ -90,7 +91,7 @@ func (rt Runtime) openReplica(ctx context.Context) (_ *node, err error) {
 	if rt.Config.OAuth.AutoApprove {
 		owner = nil // no passphrase is asked for
 	}
-	if r.tokens, err = logins.Open(ctx, r.conn, owner, rt.capacity(maxTokens), rt.Log); err != nil {
+	if r.tokens, err = logins.Open(ctx, r.conn, owner, mode.capacity(maxTokens), rt.Log); err != nil {
 		return nil, err
 	}
 	if rt.Config.Trade {
@@ -119,12 +120,9 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	}
 	who := member.Info{Name: rt.replicaName(), Account: rt.account()}
 	who.Rules, who.BaseURL, who.Toolsets = rules.Sum, rt.Config.HTTP.BaseURL, cmp.Or(strings.Join(slices.Sorted(slices.Values(rt.Config.Toolsets)), ","), "none")
-	if rt.Config.ManyOwners() {
-		plans, err := ReadPlans(rt.Config.Home)
-		if err != nil {
-			return err
-		}
-		who.Plans = plans.Digest()
+	mode := rt.mode()
+	if who.Plans, err = mode.planDigest(); err != nil {
+		return err
 	}
 	if r.members, err = member.Join(ctx, r.conn, who, rt.Log); err != nil {
 		return err
@@ -138,24 +136,29 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	}
 	box := replicated.Config{
 		Now: time.Now, Log: rt.Log, Store: r.records, Replicas: r.members, TokenEnded: r.tokens.Ended, CatchUp: func(ctx context.Context) error { return r.tail.CatchUp(ctx) },
-		OwnerSubscriptions: rt.ownerSubscriptions(), MaxSubscriptions: rt.maxSubscriptions(),
+		OwnerSubscriptions: mode.ownerSubscriptions, MaxSubscriptions: mode.allSubscriptions,
 	}
-	if rt.Config.ManyOwners() {
-		box.Read, box.Loaded = r.ownerEntries, r.records.AwaitLoaded
+	if mode.many {
+		return r.readLate(ctx, rt, box)
 	}
 	if r.inbox, err = replicated.Open(ctx, box); err != nil {
 		return err
 	}
-	if rt.Config.ManyOwners() {
-		if r.owners, err = ownerstore.Open(ctx, r.conn, time.Now, r.store); err != nil {
-			return err
-		}
+	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log})
+	return err
+}
+
+// readLate opens the inbox and the records of many owners. Their alerts and notifications are read when they are
+// asked for.
+func (r *replicaNode) readLate(ctx context.Context, rt Runtime, box replicated.Config) (err error) {
+	box.Read, box.Loaded = r.ownerEntries, r.records.AwaitLoaded
+	if r.inbox, err = replicated.Open(ctx, box); err != nil {
+		return err
 	}
-	changes := alerts.ChangeFeedConfig{Restore: r.inbox.Restore, Publish: r.inbox.Append, Log: rt.Log}
-	if rt.Config.ManyOwners() {
-		changes.Restore = nil // alerts and notifications are read when they are asked for
+	if r.owners, err = ownerstore.Open(ctx, r.conn, time.Now, r.store); err != nil {
+		return err
 	}
-	r.tail, err = r.store.OpenChangeFeed(ctx, changes)
+	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Publish: r.inbox.Append, Log: rt.Log})
 	return err
 }
 
@@ -196,9 +199,10 @@ func (r *replicaNode) close() {
 // side builds the trading side of a replica: its engine evaluates the alerts of the
 // instruments that it owns, and its desk trades while it owns the account.
 func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
-	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, ListFile: rt.listFile(), Log: rt.Log})
+	mode := rt.mode()
+	r.alerts = alerts.NewCoordinator(alerts.CoordinatorConfig{Group: r.members, ChangeFeed: r.tail, Route: t.bars.Route, ListFile: mode.alertList, Log: rt.Log})
 	// The tail publishes firings, at every replica in the same order.
-	limits, err := rt.plansOf(func(owner principal.Owner) owners.Standing { return r.owners.Standing(owner) })
+	limits, err := mode.readPlans(func(owner principal.Owner) owners.Standing { return r.owners.Standing(owner) })
 	if err != nil {
 		return side{}, err
 	}
@@ -226,7 +230,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 		first: append(r.ownerParts(rt), []lifecycle.Part{
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
-				if rt.Config.ManyOwners() { // not at the start: it reads what all owners have
+				if r.owners != nil { // not at the start: it reads what all owners have
 					return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return r.store.PruneOwners(ctx, notify.MaxRetained) })
 				}
 				if err := prune(ctx, r.store); err != nil {
@@ -261,7 +265,7 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 	if err := r.members.CheckPolicies(); err != nil {
 		return nil, nil, err
 	}
-	if !rt.Config.ManyOwners() {
+	if r.owners == nil {
 		return r.openDesk(ctx, rt, t, orders)
 	}
 	r.terms.Add(1)

@@ -2,15 +2,12 @@ package app
 
 import (
 	"context"
-	"path/filepath"
 
-	"candela/internal/access/oauth"
 	"candela/internal/access/owners"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
-	"candela/internal/store/statedir"
 )
 
 // ownerRecords returns the records of owners, nil for one owner.
@@ -40,23 +37,6 @@ func (r *replicaNode) ownerParts(rt Runtime) []lifecycle.Part {
 		<-ctx.Done()
 		return nil
 	}}}
-}
-
-// maxSubscriptions bounds the subscriptions of all replicas together: with many owners as many as
-// there may be tokens, because a subscription belongs to a token. 0 is the limit for one owner.
-func (rt Runtime) maxSubscriptions() int {
-	if !rt.Config.ManyOwners() {
-		return 0
-	}
-	return oauth.ManyOwners().Tokens
-}
-
-// listFile returns where a replica for many owners saves the list of alerts, "" for nowhere.
-func (rt Runtime) listFile() string {
-	if !rt.Config.ManyOwners() {
-		return ""
-	}
-	return filepath.Join(rt.Config.Home, statedir.AlertsName)
 }
 
 // listParts returns the part that saves the list of alerts for the next start.

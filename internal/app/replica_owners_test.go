@@ -38,11 +38,11 @@ func TestReplica_LimitsFollowTheOwners(t *testing.T) {
 	var cfg config.Config
 	cfg.Home = "home"
 	rt := Runtime{Config: &cfg}
-	if n, file := rt.maxSubscriptions(), rt.listFile(); n != 0 || file != "" {
+	if n, file := rt.mode().allSubscriptions, rt.mode().alertList; n != 0 || file != "" {
 		t.Errorf("for one owner: %d subscriptions, list in %q", n, file)
 	}
 	cfg.Owners.Mode = "oidc"
-	if n, file := rt.maxSubscriptions(), rt.listFile(); n != 1_000_000 || file != filepath.Join("home", "alerts.list") {
+	if n, file := rt.mode().allSubscriptions, rt.mode().alertList; n != 1_000_000 || file != filepath.Join("home", "alerts.list") {
 		t.Errorf("for many owners: %d subscriptions, list in %q", n, file)
 	}
 }

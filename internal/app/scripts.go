@@ -19,12 +19,5 @@ func newScriptMemory() *budget.Pool { return budget.NewPool(ScriptMemory, OwnerS
 
 // openScripts returns the stored scripts of the state directory.
 func openScripts(cfg *config.Config) *scripts.Shelf {
-	sharing := scripts.Unshared
-	switch {
-	case cfg.NATS.URL != "":
-		sharing = scripts.Replicas
-	case cfg.ManyOwners():
-		sharing = scripts.ManyOwners
-	}
-	return scripts.Open(cfg.Home, sharing, pine.Compile)
+	return scripts.Open(cfg.Home, modeOf(cfg).scripts, pine.Compile)
 }

@@ -23,7 +23,7 @@ import (
 // approved, and the control socket of the owner's commands.
 func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	pass := &control.Pass{}
-	idp, err := newProvider(rt.Config, rt.Log)
+	idp, err := rt.mode().newProvider(rt.Config, rt.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 		people = side.ownersDesk(logins)
 		rt.node.owners = side.owners
 	}
-	socket := control.Server{Owners: people, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.Config.ManyOwners(), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
+	socket := control.Server{Owners: people, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), ManyOwners: rt.mode().many, Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
 		parts = append([]lifecycle.Part{watchProvider(idp, rt.Log)}, parts...)
@@ -110,9 +110,6 @@ func newDocuments(cfg *config.Config) oauth.Documents {
 // newOwner returns the owner with the configured passphrase. Without one it generates a
 // passphrase and prints it once, on stderr and not in the log.
 func newOwner(rt Runtime) (*oauth.Passphrase, error) {
-	if many := rt.Config.Owners; rt.Config.ManyOwners() {
-		return oauth.NewProviderOwner(many.Issuer, many.ClientID), nil
-	}
 	given := rt.Config.OAuth.OwnerPassword
 	if !given.IsZero() {
 		owner, err := oauth.NewOwner(given.Reveal(), oauth.DefaultCost())

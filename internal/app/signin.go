@@ -16,11 +16,8 @@ import (
 // checkProviderEvery is the time between looks at an identity provider that does not answer.
 const checkProviderEvery = 15 * time.Second
 
-// newProvider returns the identity provider of many owners, nil for one owner.
+// newProvider returns the identity provider of many owners.
 func newProvider(cfg *config.Config, log *slog.Logger) (*upstream.Provider, error) {
-	if !cfg.ManyOwners() {
-		return nil, nil //nolint:nilnil // one owner needs none
-	}
 	o := cfg.Owners
 	scopes := slices.Clone(o.Scopes)
 	allow, err := upstream.ParseAllow(o.Allow)

@@ -105,7 +105,7 @@ func (p *past) start(b *testing.B) (stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	venue := p.broker(paperJournal{l, accountOwner}, time.Now)
+	venue := p.broker(paper.StoredJournal{Store: l, Owner: accountOwner}, time.Now)
 	if err := venue.Load(b.Context()); err != nil {
 		b.Fatal(err)
 	}

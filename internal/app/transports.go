@@ -190,6 +190,7 @@ type toolset struct {
 // tools builds the tools on the sources of bars, and under --trade on the engine and the
 // desk.
 func (rt Runtime) tools() (_ *toolset, err error) {
+	mode := rt.mode()
 	bars, err := rt.openBars()
 	if err != nil {
 		return nil, err
@@ -203,8 +204,8 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
 	}
-	t := &toolset{meter: rt.newMeter()}
-	sharing := charting.Sharing{ManyOwners: rt.Config.ManyOwners(), ScriptMemory: rt.scriptMemory}
+	t := &toolset{meter: mode.newMeter(rt.Log)}
+	sharing := charting.Sharing{ManyOwners: mode.many, ScriptMemory: rt.scriptMemory}
 	if t.meter != nil {
 		sharing.Spent = t.meter.Spent
 	}

@@ -69,13 +69,13 @@ func natsRules() []rule {
 
 // needsNATS refuses a flag without effect.
 func needsNATS(name string) rule {
-	return idleWithout(ModeServe, "nats-url", name, "", func(c *Config) bool { return c.NATS.URL != "" })
+	return idleWithout(ModeServe, "nats-url", name, "", func(c *Config) bool { return c.Shared() })
 }
 
 // natsNeedsServe refuses settings of a variable or the file that have no effect: the alerts of
 // a client on stdio would be expected at the servers, and be in a file.
 func natsNeedsServe(c *Config) error {
-	if c.NATS.URL == "" || c.Serve || !c.Trade || c.origins["nats-url"] == "--nats-url" {
+	if !c.Shared() || c.Serve || !c.Trade || c.origins["nats-url"] == "--nats-url" {
 		return nil // the flag itself is refused as idle
 	}
 	return refused("nats-url", "--nats-url (%s) is for --serve: with --mcp alerts and orders are kept in the state directory", c.origins["nats-url"])
@@ -85,7 +85,7 @@ func natsNeedsServe(c *Config) error {
 // the owner would have to know at which one a browser ends.
 func natsNeedsOwner(c *Config) error {
 	o := c.OAuth
-	if c.NATS.URL == "" || c.ManyOwners() || o.AutoApprove || !o.OwnerPassword.IsZero() || o.OwnerPasswordFile != "" {
+	if !c.Shared() || c.ManyOwners() || o.AutoApprove || !o.OwnerPassword.IsZero() || o.OwnerPasswordFile != "" {
 		return nil
 	}
 	return refused("nats-url", "--nats-url (%s) needs a passphrase that is the same at every replica: "+
@@ -94,7 +94,7 @@ func natsNeedsOwner(c *Config) error {
 
 // natsNeedsSecret refuses to trust every client of the servers.
 func natsNeedsSecret(c *Config) error {
-	if c.NATS.URL == "" || c.NATS.SecretFile != "" {
+	if !c.Shared() || c.NATS.SecretFile != "" {
 		return nil
 	}
 	return refused("cluster-secret-file", "--nats-url (%s) needs --cluster-secret-file, the same at every replica: "+

@@ -82,7 +82,7 @@ func Load(in Input) (*Config, error) {
 		l.loadSecret("oidc-client-secret", c.Owners.SecretFile, &c.Owners.Secret, readProviderSecret)
 	}
 	l.checkNATS()
-	if c.NATS.URL != "" && (c.Serve || in.Inspect) {
+	if c.Shared() && (c.Serve || in.Inspect) {
 		l.loadSecret("cluster-secret", c.NATS.SecretFile, &c.NATS.Secret, readClusterSecret)
 	}
 	l.loadKeys()

@@ -32,6 +32,9 @@ type Owners struct {
 	Contact    string        // a line for people who are refused
 }
 
+// Shared reports whether replicas share one store, at NATS.
+func (c *Config) Shared() bool { return c.NATS.URL != "" }
+
 // ManyOwners reports whether owners sign in at an identity provider.
 func (c *Config) ManyOwners() bool { return c.Owners.Mode == oidcOwners }
 

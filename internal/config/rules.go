@@ -93,7 +93,7 @@ func persistentNeedsOwner(c *Config) error {
 	switch {
 	case !o.PersistLogins:
 		return nil
-	case c.NATS.URL != "":
+	case c.Shared():
 		return refused("persist-logins", "--persist-logins (%s) is for one node: with --nats-url logins survive a restart without it; remove it", from)
 	case o.AutoApprove:
 		return refused("persist-logins", "--persist-logins (%s) and --oauth-auto-approve exclude each other: clients that nobody approved would stay", from)

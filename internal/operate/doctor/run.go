@@ -133,7 +133,7 @@ func (x *examination) held(ctx context.Context) {
 
 // storedAlerts reports the alerts of the store that a server would not evaluate.
 func (x *examination) storedAlerts(ctx context.Context) {
-	if x.Alerts == nil || x.cfg.NATS.URL != "" {
+	if x.Alerts == nil || x.cfg.Shared() {
 		return // replicas share their alerts at the NATS servers
 	}
 	s, err := x.Alerts(ctx, x.cfg)

@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg *config.Config, how Plan) ([]Count, error) {
 	if how.To != "nats" && how.To != "local" {
 		return nil, fault.Field("--to", how.To, "nats, local")
 	}
-	if cfg.NATS.URL == "" {
+	if !cfg.Shared() {
 		return nil, fault.Missing("--nats-url", "the NATS servers to copy to or from")
 	}
 	how.inOneWrite, how.atOnce = cmp.Or(how.inOneWrite, inOneWrite), cmp.Or(how.atOnce, atOnce)

@@ -1,22 +1,22 @@
-package app
+package desk_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 
-	"candela/internal/config"
+	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 )
 
 // reluctant is an account whose halt fails a number of times.
 type reluctant struct {
-	account
 	left   int
 	halted chan struct{}
 }
@@ -38,9 +38,8 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		halts := make(chan os.Signal, 1)
 		halts <- syscall.SIGTERM
 		r := &reluctant{left: 30, halted: make(chan struct{})}
-		rt := Runtime{Log: config.Log{}.Logger(&log), Deps: Deps{Halts: halts}}
-		s := &trading{side: side{orders: r}}
-		if err := s.haltOnSignals(t.Context(), rt, func() error { <-r.halted; return nil }); err != nil {
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		if err := desk.HaltOnSignals(t.Context(), halts, r, logger, func() error { <-r.halted; return nil }); err != nil {
 			t.Error(err)
 		}
 		if n := strings.Count(log.String(), "could not be halted"); n != 1 {
@@ -48,8 +47,7 @@ func TestHeedSignals_UntilTradingIsHalted(t *testing.T) {
 		}
 		// The work may end while the halt still fails.
 		halts <- syscall.SIGTERM
-		s.orders = &reluctant{left: 1_000_000}
-		if err := s.haltOnSignals(t.Context(), rt, func() error { synctest.Wait(); return nil }); err != nil {
+		if err := desk.HaltOnSignals(t.Context(), halts, &reluctant{left: 1_000_000}, logger, func() error { synctest.Wait(); return nil }); err != nil {
 			t.Error(err)
 		}
 	})
