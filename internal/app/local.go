@@ -101,7 +101,7 @@ func (s *localStore) history() *ledger.Audit {
 	if open == nil {
 		return nil
 	}
-	if kept, ok := (*open).(*ledger.Ledger); ok {
+	if kept, ok := (*open).(interface{ Audit() *ledger.Audit }); ok {
 		return kept.Audit()
 	}
 	return nil
