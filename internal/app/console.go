@@ -36,7 +36,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 // research connects the console with the tools that draw and test. Each replica has its own
 // back-tests, so that a console over several would show others at every visit.
 func (rt Runtime) research(ports *console.Ports, tools *toolset) {
-	ports.Charts = consoleCharts{tools.registry}
+	ports.Charts = source.Charts{Charting: tools.charting, Library: tools.library, Symbols: tools.symbols}
 	if !rt.mode().shared && slices.Contains(rt.Config.Toolsets, tool.ResearchSet) {
 		ports.Reports = tools.research
 	}

@@ -29,6 +29,7 @@ import (
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
 	"candela/lib/chart"
+	"candela/lib/ta"
 )
 
 // instructions returns the server instructions for the model. Clients add them to the
@@ -179,7 +180,10 @@ func (rt Runtime) release() string {
 // toolset is the tools with what stands behind them.
 type toolset struct {
 	registry  *tool.Registry
+	charting  *charting.Charting
 	research  *research.Research
+	library   ta.Library
+	symbols   tool.Symbols
 	resources mcp.ResourceSet  // nil without --trade
 	streams   notify.Inbox     // nil without push notifications
 	trading   *trading         // nil without --trade
@@ -229,7 +233,8 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	}
 	t.parts = append(t.parts, meterParts(t.meter)...)
 	charts.Turns = charting.NewTurns(sharing)
-	cfg.Charting = charting.New(charts)
+	t.charting, t.library, t.symbols = charting.New(charts), cfg.Library, bars
+	cfg.Charting = t.charting
 	asked.Charting, asked.Library, asked.Scripts = cfg.Charting, cfg.Library, cfg.Scripts
 	t.research = research.New(asked)
 	cfg.Research = t.research

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/work/charting"
 	"candela/lib/market"
 )
 
@@ -34,17 +34,11 @@ type candle struct {
 	Up              bool
 }
 
-// shownBar is a bar of generate_chart.
-type shownBar struct {
-	T          int64
-	O, H, L, C float64
-}
-
 // The bars of the small chart, and how many of them a phone shows.
 const (
 	smallBars     = 26
 	narrowBars    = 13
-	smallInterval = "1h"
+	smallInterval = market.Hour1
 )
 
 // smallChart draws the last bars of a symbol with a level; nil if they do not come soon.
@@ -52,50 +46,48 @@ func (c *Console) smallChart(v *visit, symbol string, level float64, fired time.
 	if c.cfg.Charts == nil {
 		return nil
 	}
-	arguments, err := json.Marshal(map[string]any{"symbol": symbol, "interval": smallInterval, "bars": smallBars, "format": "series", "indicators": []string{}})
+	of, err := market.ParseSymbol(symbol)
 	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(v.ctx(), 2*quoteWithin)
 	defer cancel()
-	body, err := c.cfg.Charts.Chart(ctx, v.caller(), arguments)
-	var series struct{ Bars []shownBar }
-	if err != nil || json.Unmarshal(body, &series) != nil {
+	read, err := c.cfg.Charts.Bars(ctx, v.caller(), charting.Request{Symbol: of, Interval: smallInterval, Bars: smallBars})
+	if err != nil {
 		return nil // the page is good without it
 	}
 	var all []*candles
 	for _, p := range alertPlots() {
-		bars := series.Bars
+		bars := *read
 		if p.Narrow {
-			bars = bars[max(0, len(bars)-narrowBars):]
+			bars = read.Tail(min(read.Len(), narrowBars))
 		}
-		one := newCandles(p, bars, level, fired, v.format())
+		one := newCandles(p, &bars, level, fired, v.format())
 		if one == nil {
 			return nil
 		}
-		one.Title = symbol[strings.IndexByte(symbol, ':')+1:] + ", " + smallInterval
+		one.Title = symbol[strings.IndexByte(symbol, ':')+1:] + ", " + smallInterval.String()
 		all = append(all, one)
 	}
 	return all
 }
 
 // newCandles draws bars, the level of an alert if it is near, and where it fired.
-func newCandles(p plot, bars []shownBar, level float64, fired time.Time, f format) *candles {
-	if len(bars) < 2 || bars[0].T == 0 {
+func newCandles(p plot, bars *market.Bars, level float64, fired time.Time, f format) *candles {
+	n := bars.Len()
+	if n < 2 {
 		return nil
 	}
-	scale := dayScale{plot: p, low: math.Inf(1), high: math.Inf(-1)}
-	for _, b := range bars {
-		scale.low, scale.high = min(scale.low, b.L), max(scale.high, b.H)
-	}
+	scale := dayScale{plot: p, low: slices.Min(bars.L), high: slices.Max(bars.H)}
 	near := level > 0 && level > scale.low-(scale.high-scale.low) && level < scale.high+(scale.high-scale.low)
 	if near {
 		scale.low, scale.high = min(scale.low, level), max(scale.high, level)
 	}
 	step := scale.addSteps()
-	c := &candles{plot: p, Body: round2(p.End / float64(len(bars)) * 0.66)}
-	x := func(i int) float64 { return round2(p.End * (float64(i) + 0.5) / float64(len(bars))) }
-	for i, b := range bars {
+	c := &candles{plot: p, Body: round2(p.End / float64(n) * 0.66)}
+	x := func(i int) float64 { return round2(p.End * (float64(i) + 0.5) / float64(n)) }
+	for i := range n {
+		b := bars.At(i)
 		top, foot := scale.y(max(b.O, b.C)), scale.y(min(b.O, b.C))
 		c.Bars = append(c.Bars, candle{X: x(i), Top: scale.y(b.H), Bottom: scale.y(b.L), Left: round2(x(i) - c.Body/2), Open: top, Box: max(1, round2(foot-top)), Up: b.C >= b.O})
 		if i%6 == 0 {
@@ -110,10 +102,7 @@ func newCandles(p plot, bars []shownBar, level float64, fired time.Time, f forma
 	if near {
 		c.Level = &tick{scale.y(level), plainFloat(level, f)}
 	}
-	at := slices.IndexFunc(bars, func(b shownBar) bool { return b.T > fired.Unix() })
-	if at < 0 {
-		at = len(bars)
-	}
+	at := bars.Search(fired.Unix() + 1)
 	if near && at > 0 && !fired.IsZero() {
 		c.Fired = &fillDot{X: x(at - 1), Y: scale.y(level), Title: "It fired here"}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +15,8 @@ import (
 
 	"candela/internal/serve/webchart"
 	"candela/internal/trading/order"
+	"candela/internal/work/charting"
+	"candela/lib/chart"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -231,10 +234,10 @@ func (c *Console) serveChart(v *visit) {
 		return
 	}
 	picture := strings.HasSuffix(v.r.URL.Path, ".png")
-	arguments, err := json.Marshal(chartArguments(v.r.URL.Query(), picture))
 	var body []byte
+	q, format, err := chartQuery(c.cfg.Charts, v.r.URL.Query(), picture)
 	if err == nil {
-		body, err = c.cfg.Charts.Chart(v.ctx(), v.caller(), arguments)
+		body, err = c.cfg.Charts.Chart(v.ctx(), v.caller(), q, format)
 	}
 	kind := "application/json"
 	if picture && err == nil {
@@ -256,24 +259,43 @@ func (c *Console) serveChart(v *visit) {
 	_, _ = v.w.Write(body) // the browser may have left
 }
 
-// chartArguments returns the arguments of generate_chart, which checks them.
-func chartArguments(q url.Values, picture bool) map[string]any {
-	a := map[string]any{"interval": cmp.Or(q.Get("interval"), "1h"), "bars": chartBars, "format": cmp.Or(q.Get("format"), "series")}
-	if s := q.Get("symbol"); s != "" {
-		a["symbol"] = s
+// chartQuery reads the chart that an address asks for, and its format.
+func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Drawn, format string, err error) {
+	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1}
+	format = cmp.Or(values.Get("format"), "series")
+	if s := values.Get("symbol"); s != "" {
+		if q.Symbol, err = market.ParseSymbol(s); err != nil {
+			return q, format, err
+		}
 	}
-	names := []string{}
-	for name := range strings.SplitSeq(q.Get("indicators"), ",") {
+	if q.Interval, err = market.ParseInterval(cmp.Or(values.Get("interval"), "1h")); err != nil {
+		return q, format, err
+	}
+	var names []string
+	for name := range strings.SplitSeq(values.Get("indicators"), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			names = append(names, name)
 		}
 	}
-	a["indicators"] = names
-	if n, err := strconv.Atoi(q.Get("bars")); err == nil {
-		a["bars"] = n
+	if q.Indicators, err = charts.Indicators(names); err != nil {
+		return q, format, err
+	}
+	if n, wrong := strconv.Atoi(values.Get("bars")); wrong == nil {
+		q.Bars = n
 	}
 	if picture {
-		a["format"], a["theme"], a["bars"] = "png", cmp.Or(q.Get("theme"), "dark"), 160
+		format, q.Bars = "png", 160
+		themes, theme := []string{"dark", "light"}, cmp.Or(values.Get("theme"), "dark")
+		switch slices.IndexFunc(themes, func(t string) bool { return strings.EqualFold(t, theme) }) {
+		case 0:
+		case 1:
+			q.Theme = chart.Light
+		default:
+			return q, format, fault.Field("theme", strconv.Quote(fault.Truncate(theme, 80)), strings.Join(themes, ", "), fault.Nearest(theme, themes)...)
+		}
 	}
-	return a
+	if q.Bars < 1 || q.Bars > chart.MaxBars {
+		return q, format, fault.Field("bars", strconv.Itoa(q.Bars), fmt.Sprintf("a whole number from 1 to %d", chart.MaxBars), strconv.Itoa(min(max(q.Bars, 1), chart.MaxBars)))
+	}
+	return q, format, nil
 }

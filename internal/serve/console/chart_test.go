@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/webchart"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -19,23 +19,35 @@ import (
 // charts returns the arguments it was called with, or a picture.
 type charts struct{}
 
-func (charts) Chart(_ context.Context, caller principal.Caller, arguments json.RawMessage) ([]byte, error) {
-	var a struct{ Symbol, Format string }
-	if err := json.Unmarshal(arguments, &a); err != nil {
-		return nil, err
+func (charts) Indicators(names []string) ([]charting.NamedIndicator, error) {
+	all := []charting.NamedIndicator{}
+	for _, name := range names {
+		all = append(all, charting.NamedIndicator{Name: name})
+	}
+	return all, nil
+}
+
+func (charts) Chart(_ context.Context, caller principal.Caller, q charting.Drawn, format string) ([]byte, error) {
+	names := []string{}
+	for _, one := range q.Indicators {
+		names = append(names, one.Name)
 	}
 	switch {
 	case caller.Subject == "":
 		return nil, fault.New(fault.Unauthorized, "nobody", "nobody asks")
-	case a.Symbol == "NONE":
+	case q.Symbol.Name == "NONE":
 		return nil, fault.New(fault.NotFound, "unknown_symbol", `No symbol "NONE".`)
-	case a.Format == "series" && strings.Contains(string(arguments), `"bars":26`):
-		return []byte(`{"bars":[{"t":` + strconv.FormatInt(noon().Add(-2*time.Hour).Unix(), 10) + `,"o":47500,"h":47600,"l":47100,"c":47200},` +
-			`{"t":` + strconv.FormatInt(noon().Add(-time.Hour).Unix(), 10) + `,"o":47200,"h":47400,"l":46950,"c":47300}]}`), nil
-	case a.Format == "png":
+	case format == "png":
 		return []byte("\x89PNG"), nil
 	}
-	return arguments, nil
+	return json.Marshal(map[string]any{"symbol": q.Symbol.String(), "interval": q.Interval.String(), "bars": q.Bars, "format": format, "indicators": names})
+}
+
+func (charts) Bars(context.Context, principal.Caller, charting.Request) (*market.Bars, error) {
+	bars := market.MakeBars(2, false)
+	bars.Append(market.Bar{T: noon().Add(-2 * time.Hour).Unix(), O: 47500, H: 47600, L: 47100, C: 47200})
+	bars.Append(market.Bar{T: noon().Add(-time.Hour).Unix(), O: 47200, H: 47400, L: 46950, C: 47300})
+	return &bars, nil
 }
 
 func TestChart_ShowsBarsAndWhatTheAccountHas(t *testing.T) {

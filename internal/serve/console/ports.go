@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -10,6 +9,7 @@ import (
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/internal/work/charting"
 	"candela/lib/market"
 )
 
@@ -56,10 +56,14 @@ type Known struct {
 	Name string // such as Bitcoin
 }
 
-// Charts draws charts.
+// Charts makes charts.
 type Charts interface {
-	// Chart returns what generate_chart returns to arguments: JSON, or a PNG for that format.
-	Chart(ctx context.Context, caller principal.Caller, arguments json.RawMessage) ([]byte, error)
+	// Indicators resolves the names of indicators.
+	Indicators(names []string) ([]charting.NamedIndicator, error)
+	// Chart returns what generate_chart returns in a format: JSON, or a PNG.
+	Chart(ctx context.Context, caller principal.Caller, q charting.Drawn, format string) ([]byte, error)
+	// Bars returns the bars of a chart of a symbol.
+	Bars(ctx context.Context, caller principal.Caller, q charting.Request) (*market.Bars, error)
 }
 
 // Prices are the prices that the engine follows.

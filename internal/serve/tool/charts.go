@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
@@ -10,6 +12,7 @@ import (
 	"candela/internal/work/charting/payload"
 	"candela/internal/work/research"
 	"candela/lib/chart"
+	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -93,8 +96,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		drawingsArg(&a.Drawings, "level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
 		intArg("width", &a.Width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down above 1568."),
 		intArg("height", &a.Height, chart.MinSide, chart.MaxSide, "Pixels."),
-		enumArg("format", &a.format, "",
-			formatPNG, formatSummary, formatBoth, formatSeries),
+		enumArg("format", &a.format, "", chartFormats()...),
 		enumArg("theme", &a.theme, "", "dark", "light"),
 		intArg("scale", &a.Scale, 1, chart.MaxScale, "For sharp screens."),
 		boolArg("log", &a.Log, "Logarithmic price axis."),
@@ -119,20 +121,21 @@ func (c *charts) generateChart() toolSpec {
 			if a.Range.Start != 0 && !a.barsGiven {
 				a.Bars = 0
 			}
-			return c.generate(ctx, caller, a)
+			if a.theme == "light" {
+				a.Theme = chart.Light
+			}
+			return generate(ctx, c.Charting, caller, a.Drawn, a.format)
 		}),
 	}
 }
 
-func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chartArguments) (mcp.Result, error) {
-	if a.theme == "light" {
-		a.Theme = chart.Light
-	}
-	shown, spec, err := c.Show(ctx, caller, a.Drawn)
+// generate makes a chart in a format.
+func generate(ctx context.Context, c *charting.Charting, caller principal.Caller, q charting.Drawn, format string) (mcp.Result, error) {
+	shown, spec, err := c.Show(ctx, caller, q)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	switch a.format {
+	switch format {
 	case formatSeries:
 		if err := checkDrawn("generate_chart", shown); err != nil {
 			return mcp.Result{}, err
@@ -148,8 +151,30 @@ func (c *charts) generate(ctx context.Context, caller principal.Caller, a *chart
 	// No structured content with a picture: some clients show it instead of the
 	// picture.
 	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
-	if a.format == formatBoth {
+	if format == formatBoth {
 		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
 	}
 	return result, nil
 }
+
+// MakeChart makes a chart for a page that shows what agents see: the JSON of a format of generate_chart, or its picture.
+func MakeChart(ctx context.Context, c *charting.Charting, caller principal.Caller, q charting.Drawn, format string) ([]byte, error) {
+	formats := chartFormats()
+	i := slices.IndexFunc(formats, func(f string) bool { return strings.EqualFold(f, format) })
+	if i < 0 {
+		return nil, fault.Field("format", quote(truncate(format)), strings.Join(formats, ", "), fault.Nearest(format, formats)...)
+	}
+	result, err := generate(ctx, c, caller, q, formats[i])
+	if err == nil {
+		result, err = bounded("generate_chart", result)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if image := result.Content[0].Image; image != nil {
+		return image, nil
+	}
+	return result.Content[0].Text, nil
+}
+
+func chartFormats() []string { return []string{formatPNG, formatSummary, formatBoth, formatSeries} }

@@ -12,7 +12,6 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
-	"candela/internal/work/research/report"
 	"candela/lib/fault"
 )
 
@@ -36,7 +35,7 @@ func declareReport() (*reportArgs, args) {
 	r := &reportArgs{paging: paging{limit: usualRows}, theme: usualTheme}
 	return r, args{
 		reportID(&r.id),
-		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", report.PicturePart),
+		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", research.PicturePart),
 		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
 		enumArg("theme", &r.theme, "Of the picture; other parts have none.", "dark", "light"),
 		intArg("wait_seconds", &r.wait, 0, mostWait, "How long to wait for a run that is answered with status running."),
@@ -80,7 +79,7 @@ func (c *charts) getReport() toolSpec {
 				return mcp.Result{}, fault.New(fault.NotFound, "unknown_report", "there is no report %q, or it is over an hour old: repeat the call that made it", truncate(r.id)).
 					About("report_id", truncate(r.id), "a report_id of the last hour")
 			}
-			if r.part == report.PicturePart && found.Curve != nil {
+			if r.part == research.PicturePart && found.Curve != nil {
 				png, err := c.research.ReportPicture(ctx, caller, found, r.theme)
 				return mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png"}}}, err
 			}
@@ -97,18 +96,18 @@ func (c *charts) getReport() toolSpec {
 func (r *reportArgs) fits() error {
 	const of = "no %s with part %s: it is for %s"
 	switch {
-	case r.part != report.PicturePart && r.theme != usualTheme:
+	case r.part != research.PicturePart && r.theme != usualTheme:
 		return fault.Field("theme", r.theme, fmt.Sprintf(of, "theme", r.part, "the part picture"))
-	case r.part == report.PicturePart && r.limit != usualRows:
+	case r.part == research.PicturePart && r.limit != usualRows:
 		return fault.Field("limit", strconv.Itoa(r.limit), fmt.Sprintf(of, "limit", r.part, "parts with rows"))
-	case r.part == report.PicturePart && r.after != "":
+	case r.part == research.PicturePart && r.after != "":
 		return fault.Field("cursor", "a cursor", fmt.Sprintf(of, "cursor", r.part, "parts with rows"))
 	}
 	return nil
 }
 
 // page returns the rows after the cursor, as many as fit.
-func (r *reportArgs) page(found *report.Report, t *report.Table) (mcp.Result, error) {
+func (r *reportArgs) page(found *research.Report, t *research.Table) (mcp.Result, error) {
 	from := 0
 	if r.after != "" {
 		part, at, _ := strings.Cut(r.after, " ")

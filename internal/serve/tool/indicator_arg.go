@@ -31,7 +31,7 @@ func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, do
 		all := []charting.NamedIndicator{}
 		for item := range strictjson.Items(raw) {
 			if len(all) == maxIndicators {
-				return nil, fault.Field(name, "more than "+strconv.Itoa(maxIndicators)+" items", "at most "+strconv.Itoa(maxIndicators)+" indicators")
+				return nil, tooMany(name)
 			}
 			each, err := readIndicator(l, name, item)
 			if err != nil {
@@ -111,4 +111,27 @@ func resolveAll(names []string) []charting.NamedIndicator {
 		all = append(all, charting.NamedIndicator{Name: name, Selection: selection})
 	}
 	return all
+}
+
+// Indicators resolves names as generate_chart does, for a page.
+func Indicators(l ta.Library, names []string) ([]charting.NamedIndicator, error) {
+	const field = "indicators"
+	if len(names) > maxIndicators {
+		return nil, tooMany(field)
+	}
+	all := make([]charting.NamedIndicator, 0, len(names))
+	for _, name := range names {
+		name = truncate(strings.TrimSpace(name))
+		selection, err := l.Resolve(ta.Request{Name: name})
+		if err != nil {
+			return nil, withField(err, field)
+		}
+		all = append(all, charting.NamedIndicator{Name: name, Selection: selection})
+	}
+	return all, nil
+}
+
+func tooMany(field string) error {
+	most := strconv.Itoa(maxIndicators)
+	return fault.Field(field, "more than "+most+" items", "at most "+most+" indicators")
 }

@@ -2,12 +2,10 @@ package tool
 
 import (
 	"encoding/json"
-	"math"
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/strictjson"
-	"candela/lib/ta/calc"
+	"candela/internal/work/charting/payload"
 )
 
 // presentJSON is what the bars say of a condition when its alert is set.
@@ -29,7 +27,7 @@ func toPresentJSON(p *alert.Present) presentJSON {
 		return r
 	}
 	r.Now.True = &p.True
-	r.Now.Value, r.Now.Against = numberJSON(p.Value), numberJSON(p.Against)
+	r.Now.Value, r.Now.Against = payload.Number(p.Value), payload.Number(p.Against)
 	for dst, at := range map[*string]time.Time{&r.Now.At: p.At, &r.Now.Anchor: p.Anchored, &r.Since: p.From} {
 		if !at.IsZero() {
 			*dst = formatTime(at)
@@ -40,14 +38,6 @@ func toPresentJSON(p *alert.Present) presentJSON {
 		r.LastFired = &at
 	}
 	return r
-}
-
-// numberJSON returns a number of at most 15 digits, or nothing for NaN and infinity.
-func numberJSON(x float64) json.RawMessage {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return strictjson.AppendFloat(nil, calc.Decimal(x))
 }
 
 // setSchema describes the result of set_alert.

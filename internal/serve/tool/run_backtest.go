@@ -10,7 +10,6 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
-	"candela/internal/work/research/rules"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -28,7 +27,7 @@ func (c *charts) declareBacktest() (*backtestArgs, args) {
 		Interval: market.Hour4, Span: research.Span{Bars: research.UsualBars}, Seed: 1, Format: research.FormatSummary, Sweep: research.Sweep{OutOfSample: 30},
 		Account: research.Account{Capital: 10000, Percent: 100, Fee: 10, Slip: 5, Fills: research.FillsPine},
 	}}
-	r.Rules.Read = func(name string, text []byte) (*rules.Side, error) { return readSide(c.library, name, text) }
+	r.Rules.Read = func(name string, text []byte) (*research.Side, error) { return readSide(c.library, name, text) }
 	return r, slices.Concat(args{
 		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
 		intervalArg(&r.Interval, "Bar length; default 4h."),
@@ -66,8 +65,8 @@ func sideArg(name string, dst *json.RawMessage, raw *[]byte) arg {
 	})
 }
 
-func readSide(l ta.Library, name string, text json.RawMessage) (*rules.Side, error) {
-	side := &rules.Side{}
+func readSide(l ta.Library, name string, text json.RawMessage) (*research.Side, error) {
+	side := &research.Side{}
 	var enter, exit json.RawMessage
 	list := args{
 		rawArg("enter", &enter).require().allowing("a condition of set_alert"), rawArg("exit", &exit),

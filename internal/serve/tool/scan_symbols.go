@@ -11,7 +11,6 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
-	"candela/internal/work/research/scan"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -57,17 +56,17 @@ const columnExample = `["close","rsi",{"indicator":"macd","line":"Histogram"}]`
 
 // columnsArg is a list of values to show: a price, the name of an indicator, or an object
 // that names one of its lines.
-func columnsArg(l ta.Library, dst *[]scan.Column) arg {
+func columnsArg(l ta.Library, dst *[]research.Column) arg {
 	allowed := "a list of at most " + strconv.Itoa(mostColumns) + " values such as " + columnExample
 	s := &schema{
 		Type: "array", Items: &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}, MaxItems: mostColumns,
 		Description: "Values to show: prices, indicators with one line, or objects as in a value condition. Such as " + columnExample + ".",
 	}
-	return newArg("columns", dst, allowed, s, func(raw json.RawMessage) ([]scan.Column, error) {
+	return newArg("columns", dst, allowed, s, func(raw json.RawMessage) ([]research.Column, error) {
 		if raw[0] != '[' {
 			return nil, noList("columns", raw, allowed)
 		}
-		var all []scan.Column
+		var all []research.Column
 		for item := range strictjson.Items(raw) {
 			c, err := readColumn(l, item)
 			switch {
@@ -75,7 +74,7 @@ func columnsArg(l ta.Library, dst *[]scan.Column) arg {
 				return nil, err
 			case len(all) == mostColumns:
 				return nil, fault.Field("columns", "more than "+strconv.Itoa(mostColumns)+" values", allowed)
-			case slices.ContainsFunc(all, func(o scan.Column) bool { return o.Name == c.Name }):
+			case slices.ContainsFunc(all, func(o research.Column) bool { return o.Name == c.Name }):
 				return nil, fault.Field("columns", c.Name, "each value once")
 			}
 			all = append(all, c)
@@ -84,24 +83,24 @@ func columnsArg(l ta.Library, dst *[]scan.Column) arg {
 	})
 }
 
-func readColumn(l ta.Library, item json.RawMessage) (scan.Column, error) {
+func readColumn(l ta.Library, item json.RawMessage) (research.Column, error) {
 	const at = "columns"
 	if text, ok := strictjson.Text(item); ok {
 		if slices.Contains(alert.Prices(), text) {
-			return scan.Column{Name: text, Operand: alert.Operand{Price: text}}, nil
+			return research.Column{Name: text, Operand: alert.Operand{Price: text}}, nil
 		}
 		item = json.RawMessage(`{"indicator":` + quote(text) + `}`)
 	}
 	if item[0] != '{' {
-		return scan.Column{}, fault.Field(at, quoteValue(item), "values such as "+columnExample)
+		return research.Column{}, fault.Field(at, quoteValue(item), "values such as "+columnExample)
 	}
 	read := side{at: at}
 	if err := decodeAt(at, item, (&conditionReader{library: l}).sideArgs(&read)...); err != nil {
-		return scan.Column{}, err
+		return research.Column{}, err
 	}
 	operand, err := read.operand()
 	if err != nil {
-		return scan.Column{}, err
+		return research.Column{}, err
 	}
 	name := operand.Price
 	if read.entry.selection != nil {
@@ -113,7 +112,7 @@ func readColumn(l ta.Library, item json.RawMessage) (scan.Column, error) {
 			name += " " + operand.Line
 		}
 	}
-	return scan.Column{Name: name, Operand: operand}, nil
+	return research.Column{Name: name, Operand: operand}, nil
 }
 
 func (c *charts) scanSymbols() toolSpec {

@@ -9,7 +9,6 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/research"
-	"candela/internal/work/research/sweep"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -30,16 +29,16 @@ func sweepArgs(s *research.Sweep) args {
 }
 
 // sweepArg is an object of lists of numbers.
-func sweepArg(dst *sweep.Grid) arg {
+func sweepArg(dst *research.Grid) arg {
 	allowed := "an object of lists of numbers such as " + research.SweepExample
 	s := &schema{Type: "object", Description: `Values to try: "$fast" in long and short stands for those of fast; with a script, fast is one of its inputs. Such as ` + research.SweepExample + "."}
-	return newArg("sweep", dst, allowed, s, func(raw json.RawMessage) (sweep.Grid, error) {
+	return newArg("sweep", dst, allowed, s, func(raw json.RawMessage) (research.Grid, error) {
 		if raw[0] != '{' {
 			return nil, noObject("sweep", raw, allowed)
 		}
-		var grid sweep.Grid
+		var grid research.Grid
 		for name, list := range strictjson.Fields(raw) {
-			axis := sweep.Axis{Name: name}
+			axis := research.Axis{Name: name}
 			if list[0] != '[' {
 				return nil, fault.Field("sweep."+name, quoteValue(list), "a list of numbers such as [5,10,15]")
 			}

@@ -21,6 +21,9 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/charting"
 	"candela/internal/work/research/report"
+	"candela/internal/work/research/rules"
+	"candela/internal/work/research/scan"
+	"candela/internal/work/research/sweep"
 	"candela/lib/chart"
 	"candela/lib/ta"
 )
@@ -72,6 +75,25 @@ type Answer struct {
 	Format  string // that a back-test was asked for
 	Picture []byte // PNG, unless the format is the summary
 }
+
+// Faces make questions of these types and read reports with them. They need no other package of this room.
+type (
+	// Side is how positions of one direction begin and end.
+	Side = rules.Side
+	// Grid has the values of a sweep.
+	Grid = sweep.Grid
+	// Axis has the values of one name of a sweep.
+	Axis = sweep.Axis
+	// Column is a value that a scan shows.
+	Column = scan.Column
+	// Report is what is kept of an answer for an hour.
+	Report = report.Report
+	// Table is a part of a report.
+	Table = report.Table
+)
+
+// PicturePart names the picture among the parts of a report.
+const PicturePart = report.PicturePart
 
 // Question asks something for a caller.
 type Question func(ctx context.Context, r *Research, caller principal.Caller) (*Answer, error)

@@ -1,10 +1,12 @@
 package payload
 
 import (
+	"math"
 	"strconv"
 	"time"
 
 	"candela/internal/kit/strictjson"
+	"candela/lib/ta/calc"
 )
 
 // encoder appends compact JSON. It exists because encoding/json refuses NaN and
@@ -118,4 +120,12 @@ func (e *encoder) date(c *Chart, bar int) {
 		return
 	}
 	e.text("date", time.Unix(c.Bars.T[bar], 0).UTC().Format(time.RFC3339))
+}
+
+// Number returns a number of at most 15 digits, or nothing for NaN and infinity.
+func Number(x float64) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return strictjson.AppendFloat(nil, calc.Decimal(x))
 }
