@@ -31,6 +31,7 @@ func foreignArgs() map[string]string {
 		"list_alerts.cursor":          ``,
 		"get_orders.cursor":           ``,
 		"get_positions.cursor":        ``,
+		"get_trades.cursor":           ``,
 		"place_order.idempotency_key": order,
 	}
 }
