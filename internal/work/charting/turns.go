@@ -158,7 +158,7 @@ func (t *Turns) Run(ctx context.Context, caller principal.Caller, scripts bool) 
 	return t.memory.Run(ctx, caller.Subject)
 }
 
-// Study runs long work whose scripts, if it has any, belong to run.
+// Study runs long work whose scripts, if it has any, belong to run. What they hold is given back at its end.
 func (t *Turns) Study(ctx context.Context, caller principal.Caller, run *budget.Run, work func(ctx context.Context) error) error {
 	if run != nil {
 		release, err := t.studies.Take(ctx, string(caller.Subject), caller.Key)
@@ -168,6 +168,7 @@ func (t *Turns) Study(ctx context.Context, caller principal.Caller, run *budget.
 		defer release()
 	}
 	return t.long(ctx, caller, func(ctx context.Context) error {
+		defer run.Close()
 		run.In(ctx)
 		return work(ctx)
 	})
