@@ -172,10 +172,11 @@ type door struct {
 	in     chan net.Conn
 	closed chan struct{}
 
-	mu    sync.Mutex
-	shut  bool
-	held  []*heldConn
-	waits int // requests before it that are such ones
+	mu     sync.Mutex
+	shut   bool
+	held   []*heldConn
+	inside []net.Conn // that were let in since it was opened
+	waits  int        // requests before it that are such ones
 }
 
 // heldConn is a connection that nobody was let in through. It reads from the beginning
@@ -225,6 +226,8 @@ func (d *door) watch() {
 		shut := d.shut
 		if shut {
 			d.held = append(d.held, h)
+		} else {
+			d.inside = append(d.inside, c)
 		}
 		d.mu.Unlock()
 		if shut {
@@ -278,8 +281,12 @@ func (d *door) Accept() (net.Conn, error) {
 // close shuts the door and cuts the connections that requests go over.
 func (d *door) close() {
 	d.mu.Lock()
-	d.shut = true
+	inside := d.inside
+	d.shut, d.inside = true, nil
 	d.mu.Unlock()
+	for _, c := range inside {
+		_ = c.Close() // also those that the server does not know yet
+	}
 	d.server.CloseClientConnections()
 }
 

@@ -13,7 +13,7 @@ import (
 // The charts in browsers have the colours of the pictures.
 func TestThemes_AreThoseOfTheWebChart(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "..", "internal", "picture", "webchart", "figures.mjs"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "internal", "serve", "webchart", "figures.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}
