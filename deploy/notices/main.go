@@ -83,7 +83,7 @@ func linked(ctx context.Context, root string) ([]*module, error) {
 		modules = append(modules, found[path])
 	}
 	// The chart library is no Go module; its notice is beside the place that web/bring puts it.
-	library := filepath.Join(root, "internal", "picture", "webchart", "lib")
+	library := filepath.Join(root, "internal", "serve", "webchart", "lib")
 	return append(modules, &module{Path: "lightweight-charts", Version: "(npm)", Dir: library}), nil
 }
 
