@@ -157,11 +157,11 @@ func (c *compiler) plain(call *check.Call, f row) num {
 }
 
 // given reports whether an argument was written.
-func (s *site) given(i int) bool { return i < len(s.has) && s.has[i] }
+func (s *site) given(i int) bool { return i >= 0 && i < len(s.has) && s.has[i] }
 
 // text returns a string argument, or a default if it was left out or is na.
 func (s *site) text(a []float64, i int, other string) string {
-	if i >= len(a) || a[i] != a[i] {
+	if i < 0 || i >= len(a) || a[i] != a[i] {
 		return other
 	}
 	return s.h.text(a[i])

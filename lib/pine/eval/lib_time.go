@@ -73,8 +73,8 @@ func (s *site) zoneOf(a []float64, i int) *time.Location {
 // timeRows are the functions of dates and timeframes.
 func timeRows() functions {
 	all := functions{
-		"time":                   priced(texts(0, 1, 2), barTime(func(s market.Span) int64 { return s.Open })),
-		"time_close":             priced(texts(0, 1, 2), barTime(func(s market.Span) int64 { return s.Close })),
+		"time":                   priced(allTexts(), barTime(func(s market.Span) int64 { return s.Open })),
+		"time_close":             priced(allTexts(), barTime(func(s market.Span) int64 { return s.Close })),
 		"timeframe.from_seconds": priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) }),
 		"timeframe.in_seconds":   priced(texts(0), func(s *site, a []float64) float64 { return float64(s.m.interval(s.text(a, 0, "")).seconds()) }),
 		"timestamp":              priced(cost{steps: 1, more: dateSteps}, timestamp),
@@ -174,24 +174,46 @@ func (m *Machine) bucket(f frame, t int64) market.Span {
 	return market.Span{Open: open, Close: open + step}
 }
 
-// barTime is a bound of the bar of a timeframe, na outside the session.
+// barTime returns the time of the bar, or of the longer bar around it, in milliseconds, na outside a session. The
+// forms of the function differ in which argument is a text.
 func barTime(bound func(s market.Span) int64) plain {
 	return func(s *site, a []float64) float64 {
+		s.refuseOffsets(a)
 		f := s.m.interval(s.text(a, 0, ""))
 		t := s.m.bar.T
 		span := market.Span{Open: t, Close: s.m.ends()}
 		if f.Interval != s.m.env.Interval {
 			span = s.m.bucket(f, t)
 		}
-		if session := s.text(a, 1, ""); session != "" {
+		if session := s.text(a, s.param("session"), ""); session != "" {
 			s.pay(len(session) / readAStep)
 			hours, days, _ := strings.Cut(session, ":")
-			if !s.inSession(hours, days, time.Unix(span.Open, 0).In(s.zoneOf(a, 2))) {
+			zone := s.zoneOf(a, s.param("timezone"))
+			if !s.inSession(hours, days, time.Unix(span.Open, 0).In(zone)) {
 				return math.NaN()
 			}
 		}
 		return float64(bound(span)) * 1000
 	}
+}
+
+// refuseOffsets refuses the times of other bars than this one.
+func (s *site) refuseOffsets(a []float64) {
+	for _, name := range []string{"bars_back", "timeframe_bars_back"} {
+		if i := s.param(name); s.given(i) && a[i] != 0 && !math.IsNaN(a[i]) {
+			s.fail("%s cannot look at other bars than this one: %s must be 0 here. Use time[1] for the bar before.", s.call.Builtin.Name, name)
+		}
+	}
+}
+
+// param returns the place of a parameter by its name, -1 if the function has none in this form.
+func (s *site) param(name string) int {
+	for i, p := range s.call.Builtin.Params {
+		if p.Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // inSession reports whether a time lies in one of the hours, such as 0930-1600,1800-0000.
