@@ -3,12 +3,14 @@ package orders
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -292,11 +294,35 @@ func (d *door) close() {
 
 // reopen opens the door, and returns what waited before it.
 func (d *door) reopen() []*heldConn {
+	d.drain()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	held := d.held
 	d.shut, d.held, d.waits = false, nil, 0
 	return held
+}
+
+// drain waits until the connections that were made before have arrived at a door that is shut: what a program
+// sent before it was killed must not come in after the door was opened.
+func (d *door) drain() {
+	last, err := new(net.Dialer).DialContext(context.Background(), "tcp", d.Listener.Addr().String())
+	if err != nil {
+		return // nobody listens any more
+	}
+	defer func() { _ = last.Close() }()
+	for range 10_000 {
+		d.mu.Lock()
+		shut := d.shut
+		at := slices.IndexFunc(d.held, func(h *heldConn) bool { return h.RemoteAddr().String() == last.LocalAddr().String() })
+		if at >= 0 {
+			d.held = slices.Delete(d.held, at, at+1)
+		}
+		d.mu.Unlock()
+		if !shut || at >= 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // drop opens the door, and cuts what waited before it.
