@@ -153,7 +153,7 @@ func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Placed, er
 	}
 	t.order.Order = d.await(ctx, t)
 	if t.order.Status == order.New && d.hasStopped() {
-		return order.Placed{}, errNotSentYet(t.order.ID)
+		return t.order, errNotSentYet(t.order.ID)
 	}
 	return t.order, orderError(t.order.Order)
 }

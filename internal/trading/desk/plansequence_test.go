@@ -214,7 +214,7 @@ func (s *planSequence) place(what string, r order.Request, change func(*planMode
 			s.t.Errorf("%s was taken, and it is not clear what it is for: %v", what, before)
 			s.models = before
 		}
-	case fault.Of(err) == nil || p.ID == "" && fault.KindOf(err) == fault.Unavailable:
+	case fault.Of(err) == nil || fault.Of(err).Code == "outcome_unknown" || p.ID == "" && fault.KindOf(err) == fault.Unavailable:
 		s.fork(func(m *planModel) { change(m, p) })
 	}
 }
