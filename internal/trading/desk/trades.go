@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/trading/order"
@@ -14,10 +15,10 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 		return order.TradePage{}, err
 	}
 	var all []order.Trade
-	var p order.TradePage
+	var since time.Time
 	currencies := make(map[market.Symbol]string)
 	if err := d.do(ctx, func(l *loop) {
-		all, p.Since = l.book.Trades(), l.book.TradesSince()
+		all, since = l.book.Trades(), l.book.TradesSince()
 		for s, inst := range l.instruments {
 			currencies[s] = inst.Quote
 		}
@@ -26,8 +27,7 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 	}
 	reading, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
-	since := p.Since
-	p = q.Page(all, func(s market.Symbol) string {
+	p := q.Page(all, func(s market.Symbol) string {
 		if currency, known := currencies[s]; known {
 			return currency
 		}

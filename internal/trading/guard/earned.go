@@ -27,7 +27,7 @@ func Earn(p Policy, b *order.Book, x Prices, mode order.Mode, now time.Time) []E
 			realised, paid := b.Earned(pos.Symbol, today-days+1)
 			all[i].add(p, x, pos, mode, realised, paid)
 		}
-		all[4].add(p, x, pos, mode, pos.Realised, order.Charges{Fees: pos.FeesBeside(), Worth: pos.FeesWorth})
+		all[4].add(p, x, pos, mode, pos.Realised, pos.Charges())
 	}
 	for i := range all {
 		slices.Sort(all[i].Missing)
@@ -44,10 +44,7 @@ func (e *Earned) add(p Policy, x Prices, pos order.Position, mode order.Mode, re
 	}
 	e.Realised, e.Fees = e.Realised.Add(realised.Mul(rate)), e.Fees.Add(paid.Worth.Mul(rate))
 	for asset, fee := range paid.Fees {
-		worth := x.assetRate(p, asset)
-		if last := x.Quotes[pos.Symbol].Last; worth.IsZero() && asset == x.Instruments[pos.Symbol].Base && last.IsPositive() {
-			worth = last.Mul(rate)
-		}
+		worth := x.feeRate(p, pos.Symbol, asset, rate)
 		if worth.IsZero() {
 			e.Missing = append(e.Missing, asset)
 		}

@@ -37,6 +37,15 @@ func (x Prices) quoteRate(p Policy, s market.Symbol, mode order.Mode) decimal.De
 	return x.assetRate(p, quote)
 }
 
+// feeRate is assetRate of a fee for a trade in a symbol with that quoteRate: a fee in what is traded is
+// worth its last price.
+func (x Prices) feeRate(p Policy, s market.Symbol, asset string, quoteRate decimal.Decimal) decimal.Decimal {
+	if last := x.Quotes[s].Last; asset != "" && asset == x.Instruments[s].Base && last.IsPositive() {
+		return last.Mul(quoteRate)
+	}
+	return x.assetRate(p, asset)
+}
+
 // GatherEarly returns the facts that Early needs: the counts of open and recent orders, and what
 // is held and may be traded in the symbol.
 func GatherEarly(b *order.Book, now time.Time, s market.Symbol) Facts {
@@ -271,10 +280,7 @@ func Total(p Policy, b *order.Book, x Prices, mode order.Mode) (total decimal.De
 		}
 		total = total.Add(pos.Realised.Add(pos.Unrealised(last)).Sub(pos.FeesWorth).Mul(rate))
 		for asset, fee := range pos.FeesBeside() {
-			worth := x.assetRate(p, asset)
-			if asset != "" && asset == x.Instruments[pos.Symbol].Base && last.IsPositive() {
-				worth = last.Mul(rate)
-			}
+			worth := x.feeRate(p, pos.Symbol, asset, rate)
 			if worth.IsZero() {
 				missing = append(missing, asset)
 			}

@@ -201,8 +201,8 @@ func fold(p Position, moves []move, e *earned) Position {
 	return p
 }
 
-// charges returns the fees of all trades of the position.
-func (p Position) charges() Charges { return Charges{Fees: p.FeesBeside(), Worth: p.FeesWorth} }
+// Charges returns the fees of all trades of the position.
+func (p Position) Charges() Charges { return Charges{Fees: p.FeesBeside(), Worth: p.FeesWorth} }
 
 // apply returns the position after a move, and what it took out of the position before.
 func (m *move) apply(p Position) (Position, *Trade) {

@@ -130,7 +130,7 @@ func (e *earned) add(at time.Time, from, to Position, made *Trade) {
 	if made != nil {
 		e.trade(made)
 	}
-	e.day(at, to.Realised.Sub(from.Realised), to.charges().sub(from.charges()))
+	e.day(at, to.Realised.Sub(from.Realised), to.Charges().sub(from.Charges()))
 }
 
 // trade adds what a move took out of a position.
