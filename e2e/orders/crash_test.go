@@ -280,6 +280,7 @@ func (s *scene) play(cancel bool, m moment) string {
 	m.bring(s)
 	s.program.kill()
 	s.unlock()
+	s.venue.end()
 	held := s.venue.reopen()
 	if !m.late {
 		for _, c := range held {

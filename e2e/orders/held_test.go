@@ -84,6 +84,7 @@ func (s *shield) playHeld(m heldStep) {
 	m.bring(s)
 	s.program.kill()
 	s.unlock()
+	s.venue.end()
 	s.unhang()
 	s.holder.mend()
 	for _, c := range s.venue.reopen() {

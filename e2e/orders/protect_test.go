@@ -173,6 +173,7 @@ func (s *shield) play(m step) string {
 	}
 	s.program.kill()
 	s.unlock()
+	s.venue.end()
 	s.unhang()
 	s.holder.mend()
 	held := s.venue.reopen()

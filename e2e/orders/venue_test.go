@@ -169,10 +169,11 @@ func serve(tb testing.TB, h http.Handler) string {
 type door struct {
 	net.Listener
 	url    string
-	server *httptest.Server
 	such   func(*http.Request) bool // that place or cancel an order
 	in     chan net.Conn
 	closed chan struct{}
+
+	serves sync.WaitGroup // the connections that the venue has not closed
 
 	mu     sync.Mutex
 	shut   bool
@@ -201,7 +202,7 @@ func (c *heldConn) Read(p []byte) (int, error) {
 func open(tb testing.TB, h http.Handler, such func(*http.Request) bool) *door {
 	tb.Helper()
 	server := httptest.NewUnstartedServer(h)
-	d := &door{Listener: server.Listener, server: server, such: such, in: make(chan net.Conn), closed: make(chan struct{})}
+	d := &door{Listener: server.Listener, such: such, in: make(chan net.Conn), closed: make(chan struct{})}
 	server.Listener = d
 	// Each request comes over a connection of its own: one that is cut while it is kept
 	// for later would lose a request that the program sends before it has noticed.
@@ -229,13 +230,13 @@ func (d *door) watch() {
 		if shut {
 			d.held = append(d.held, h)
 		} else {
-			d.inside = append(d.inside, c)
+			d.enters(c)
 		}
 		d.mu.Unlock()
 		if shut {
 			go d.take(h)
 		} else {
-			d.let(c)
+			d.hand(c)
 		}
 	}
 }
@@ -262,12 +263,37 @@ func (d *door) waiting() bool {
 	return d.waits > 0
 }
 
-func (d *door) let(c net.Conn) {
+// let lets in a connection that was held.
+func (d *door) let(c *heldConn) {
+	d.mu.Lock()
+	d.enters(c)
+	d.mu.Unlock()
+	d.hand(c)
+}
+
+func (d *door) enters(c net.Conn) {
+	d.inside = append(d.inside, c)
+	d.serves.Add(1)
+}
+
+func (d *door) hand(c net.Conn) {
+	served := &servedConn{Conn: c, over: sync.OnceFunc(d.serves.Done)}
 	select {
-	case d.in <- c:
+	case d.in <- served:
 	case <-d.closed:
-		_ = c.Close()
+		_ = served.Close()
 	}
+}
+
+// servedConn is a connection that the venue closes when it is done with the request.
+type servedConn struct {
+	net.Conn
+	over func()
+}
+
+func (c *servedConn) Close() error {
+	defer c.over()
+	return c.Conn.Close()
 }
 
 // Accept returns the next connection that was let in.
@@ -289,7 +315,13 @@ func (d *door) close() {
 	for _, c := range inside {
 		_ = c.Close() // also those that the server does not know yet
 	}
-	d.server.CloseClientConnections()
+}
+
+// end shuts the door behind a killed program and returns when the venue is done with all that came in: it
+// works on none of it when its faults are mended.
+func (d *door) end() {
+	d.close()
+	d.serves.Wait()
 }
 
 // reopen opens the door, and returns what waited before it.
