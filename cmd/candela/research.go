@@ -6,19 +6,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"candela/internal/app"
+	"candela/internal/serve/tool"
+	"candela/internal/work/research"
 	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
-// question is a call of a research tool from the command line.
+// question is a question about the past from the command line.
 type question struct {
-	tool      string
-	arguments map[string]any
+	read  func(ta.Library, []tool.Word) (research.Question, error)
+	words []tool.Word
 
 	csv, html, output, theme string
 	asJSON, quiet            bool
@@ -26,11 +30,9 @@ type question struct {
 
 // backtest runs rules or a script over past bars.
 func backtest(ctx context.Context, in invocation) error {
-	q := newQuestion("run_backtest")
-	rest, err := q.parse(in.args, append(q.numbers("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed"),
-		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript},
-		valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}, valueFlag{"--from", q.setText("from")}, valueFlag{"--to", q.setText("to")},
-		valueFlag{"--fill-model", q.setText("fill_model")}, valueFlag{"--magnify", q.setText("magnify")}))
+	q := &question{read: tool.BacktestOf}
+	rest, err := q.parse(in.args, append(q.plain("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed", "from", "to", "fill_model", "magnify"),
+		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript}, valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}))
 	if err != nil {
 		return err
 	}
@@ -39,9 +41,8 @@ func backtest(ctx context.Context, in invocation) error {
 
 // testAlert asks when an alert would have fired.
 func testAlert(ctx context.Context, in invocation) error {
-	q := newQuestion("test_alert")
-	rest, err := q.parse(in.args, append(q.numbers("bars", "seed"), valueFlag{"--condition", q.setJSON("condition")},
-		valueFlag{"--from", q.setText("from")}, valueFlag{"--to", q.setText("to")}))
+	q := &question{read: tool.AlertTestOf}
+	rest, err := q.parse(in.args, append(q.plain("bars", "seed", "from", "to"), valueFlag{"--condition", q.setJSON("condition")}))
 	if err != nil {
 		return err
 	}
@@ -50,10 +51,9 @@ func testAlert(ctx context.Context, in invocation) error {
 
 // scanMarket asks which symbols meet a condition.
 func scanMarket(ctx context.Context, in invocation) error {
-	q := newQuestion("scan_symbols")
-	rest, err := q.parse(in.args, append(q.numbers("limit", "within_bars", "max_seconds"),
-		valueFlag{"--condition", q.setJSON("condition")}, valueFlag{"--columns", q.setColumns}, valueFlag{"--symbols", q.setSymbols},
-		valueFlag{"--list", q.setList}, valueFlag{"--rank", q.setText("rank_by")}, valueFlag{"--order", q.setText("order")}))
+	q := &question{read: tool.ScanOf}
+	rest, err := q.parse(in.args, append(q.plain("limit", "within_bars", "max_seconds", "symbols", "order"),
+		valueFlag{"--condition", q.setJSON("condition")}, valueFlag{"--columns", q.setColumns}, valueFlag{"--list", q.setList}, valueFlag{"--rank", q.setText("rank_by")}))
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func scanMarket(ctx context.Context, in invocation) error {
 	if interval == "" {
 		return fault.Missing("INTERVAL", "candela scan INTERVAL, such as 4h")
 	}
-	q.arguments["interval"] = interval
-	if q.arguments["symbols"] == nil {
+	if !slices.ContainsFunc(q.words, func(w tool.Word) bool { return w.Name == "symbols" }) {
 		return fault.Missing("--symbols", "BTCUSDT,ETHUSDT and so on, or --list FILE with a symbol in each line")
 	}
+	q.add("interval", interval)
 	found, err := q.run(ctx, in, rest)
 	if err != nil {
 		return err
@@ -75,10 +75,6 @@ func scanMarket(ctx context.Context, in invocation) error {
 	return nil
 }
 
-func newQuestion(tool string) *question {
-	return &question{tool: tool, arguments: map[string]any{}}
-}
-
 // parse reads the flags that all questions have, and those given. It returns the rest.
 func (q *question) parse(args []string, more []valueFlag) ([]string, error) {
 	return cutFlags(args, map[string]*bool{"--json": &q.asJSON, "--quiet": &q.quiet}, append(more,
@@ -86,24 +82,22 @@ func (q *question) parse(args []string, more []valueFlag) ([]string, error) {
 		textFlag("--output", &q.output, "a PNG file"), textFlag("--theme", &q.theme, "dark or light")))
 }
 
-// numbers are flags whose values are numbers of the tool. The tool judges them.
-func (q *question) numbers(names ...string) []valueFlag {
-	flags := make([]valueFlag, 0, len(names))
-	for _, name := range names {
-		flags = append(flags, valueFlag{"--" + strings.ReplaceAll(name, "_", "-"), func(value string) error {
-			q.arguments[name] = value
-			if _, err := strconv.ParseFloat(value, 64); err == nil && json.Valid([]byte(value)) {
-				q.arguments[name] = json.RawMessage(value)
-			}
-			return nil
-		}})
+// plain are flags whose texts are arguments of the tool, which judges them.
+func (q *question) plain(names ...string) []valueFlag {
+	flags := make([]valueFlag, len(names))
+	for i, name := range names {
+		flags[i] = valueFlag{"--" + strings.ReplaceAll(name, "_", "-"), q.setText(name)}
 	}
 	return flags
 }
 
+func (q *question) add(name, text string) {
+	q.words = append(q.words, tool.Word{Name: name, Text: text})
+}
+
 func (q *question) setText(name string) func(string) error {
 	return func(value string) error {
-		q.arguments[name] = value
+		q.add(name, value)
 		return nil
 	}
 }
@@ -112,7 +106,7 @@ func (q *question) setText(name string) func(string) error {
 func (q *question) setJSON(name string) func(string) error {
 	return func(value string) error {
 		raw, err := readJSON("--"+name, value)
-		q.arguments[name] = raw
+		q.words = append(q.words, tool.Word{Name: name, JSON: raw})
 		return err
 	}
 }
@@ -125,10 +119,11 @@ func readJSON(flag, value string) (json.RawMessage, error) {
 			return nil, fault.Field(flag, value, "a JSON object, or a file that has one").Because(err)
 		}
 	}
-	if !json.Valid(text) {
+	var compact bytes.Buffer
+	if json.Compact(&compact, text) != nil {
 		return nil, fault.Field(flag, value, "a JSON object")
 	}
-	return text, nil
+	return compact.Bytes(), nil
 }
 
 // setRules reads rules: an object with long, short and any other argument of the tool.
@@ -141,8 +136,8 @@ func (q *question) setRules(value string) error {
 	if err := json.Unmarshal(raw, &rules); err != nil {
 		return fault.Field("--rules", value, `an object such as {"long":{"enter":...,"exit":...}}`)
 	}
-	for name, each := range rules {
-		q.arguments[name] = each
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		q.words = append(q.words, tool.Word{Name: name, JSON: rules[name]})
 	}
 	return nil
 }
@@ -152,37 +147,32 @@ func (q *question) setScript(value string) error {
 	source, err := os.ReadFile(value) //nolint:gosec // the operator names the file
 	switch {
 	case err == nil:
-		q.arguments["script"] = string(source)
+		q.add("script", string(source))
 	case strings.ContainsAny(value, "./"):
 		return fault.Field("--script", value, "a file with a Pine script, or the name of a stored one").Because(err)
 	default:
-		q.arguments["script_name"] = value
+		q.add("script_name", value)
 	}
 	return nil
 }
 
 // setWalk reads the lengths of a walk forward.
 func (q *question) setWalk(value string) error {
-	train, test, found := strings.Cut(value, ":")
-	if _, err := strconv.Atoi(train + test); err != nil || !found {
+	var train, test int
+	if n, err := fmt.Sscanf(value+"\n", "%d:%d\n", &train, &test); err != nil || n != 2 {
 		return fault.Field("--walk-forward", value, "two numbers of bars such as 2000:500")
 	}
-	q.arguments["walk_forward"] = map[string]json.RawMessage{"train": json.RawMessage(train), "test": json.RawMessage(test)}
+	q.words = append(q.words, tool.Word{Name: "walk_forward", JSON: fmt.Appendf(nil, `{"train":%d,"test":%d}`, train, test)})
 	return nil
 }
 
 // setColumns reads names with commas between them, or a JSON list.
 func (q *question) setColumns(value string) error {
 	if strings.HasPrefix(value, "[") && json.Valid([]byte(value)) {
-		q.arguments["columns"] = json.RawMessage(value)
+		q.words = append(q.words, tool.Word{Name: "columns", JSON: json.RawMessage(value)})
 		return nil
 	}
-	q.arguments["columns"] = splitWords(value)
-	return nil
-}
-
-func (q *question) setSymbols(value string) error {
-	q.arguments["symbols"] = splitWords(value)
+	q.add("columns", value)
 	return nil
 }
 
@@ -195,14 +185,10 @@ func (q *question) setList(value string) error {
 	var all []string
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
-		all = append(all, splitWords(line)...)
+		all = append(all, line)
 	}
-	q.arguments["symbols"] = all
+	q.add("symbols", strings.Join(all, " "))
 	return nil
-}
-
-func splitWords(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' })
 }
 
 // runOn runs a question about one symbol and interval.
@@ -212,7 +198,8 @@ func (q *question) runOn(ctx context.Context, in invocation, args []string, usag
 	if symbol == "" || interval == "" {
 		return fault.Missing("SYMBOL INTERVAL", usage+", such as BTCUSDT 4h")
 	}
-	q.arguments["symbol"], q.arguments["interval"] = symbol, interval
+	q.add("symbol", symbol)
+	q.add("interval", interval)
 	_, err := q.run(ctx, in, args)
 	return err
 }
@@ -227,11 +214,8 @@ func (q *question) run(ctx context.Context, in invocation, args []string) (*app.
 	if !q.quiet {
 		shown = progressOn(in.Stderr)
 	}
-	text, err := json.Marshal(q.arguments)
-	if err != nil {
-		return nil, fmt.Errorf("write the arguments: %w", err)
-	}
-	found, err := app.RunResearch(ctx, cfg, in.Deps, q.tool, text, shown)
+	read := func(l ta.Library) (research.Question, error) { return q.read(l, q.words) }
+	found, err := app.RunResearch(ctx, cfg, in.Deps, read, shown)
 	if err != nil {
 		return nil, err
 	}

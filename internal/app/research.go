@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -12,6 +11,7 @@ import (
 	"candela/internal/work/research/report"
 	"candela/lib/chart"
 	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // Research is the answer to a question of a command.
@@ -20,9 +20,8 @@ type Research struct {
 	draw charting.Renderer
 }
 
-// RunResearch answers a question of a command, which is written as the arguments of a research tool. progress may
-// be nil.
-func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string, arguments json.RawMessage, progress research.Progress) (*Research, error) {
+// RunResearch answers the question that read returns for the indicators and scripts there are. progress may be nil.
+func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, read func(ta.Library) (research.Question, error), progress research.Progress) (*Research, error) {
 	rt := Runtime{Deps: deps, Config: cfg, Log: cfg.Log.Logger(deps.Stderr)}
 	if cfg.Home != "" {
 		rt.shelf = openScripts(cfg)
@@ -42,7 +41,7 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, name string
 	if progress != nil {
 		ctx = research.WithProgress(ctx, progress)
 	}
-	ask, err := tool.ReadQuestion(name, with.Library, arguments)
+	ask, err := read(with.Library)
 	var answer *research.Answer
 	if err == nil {
 		answer, err = ask(ctx, research.New(with), principal.Caller{Subject: "owner", Key: "local", Scope: principal.Charts})

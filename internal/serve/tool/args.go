@@ -95,21 +95,29 @@ func (fs args) schema() *schema {
 func (fs args) decode(arguments json.RawMessage) error {
 	given := make([]string, len(fs)) // the name used for each argument
 	for name, raw := range strictjson.Fields(arguments) {
-		i := fs.find(name)
-		if i < 0 {
-			return fs.unknown(name)
-		}
-		if raw[0] == 'n' {
-			continue
-		}
-		if given[i] != "" {
-			return fault.Field(name, quoteValue(raw), "only one of "+given[i]+" and "+name+", which are the same argument")
-		}
-		given[i] = name
-		if err := fs[i].read(raw); err != nil {
-			return renameField(err, fs[i].name, name)
+		if err := fs.readOne(given, name, raw); err != nil {
+			return err
 		}
 	}
+	return fs.missing(given)
+}
+
+func (fs args) readOne(given []string, name string, raw json.RawMessage) error {
+	i := fs.find(name)
+	switch {
+	case i < 0:
+		return fs.unknown(name)
+	case raw[0] == 'n':
+		return nil
+	case given[i] != "":
+		return fault.Field(name, quoteValue(raw), "only one of "+given[i]+" and "+name+", which are the same argument")
+	}
+	given[i] = name
+	return renameField(fs[i].read(raw), fs[i].name, name)
+}
+
+// missing reports a required argument that was not given.
+func (fs args) missing(given []string) error {
 	for i, f := range fs {
 		replaced := slices.ContainsFunc(f.unlessGiven, func(other string) bool { return given[fs.find(other)] != "" })
 		if f.required && given[i] == "" && !replaced {

@@ -2,14 +2,12 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
-	"candela/lib/ta"
 )
 
 // Clients give up after about a minute, so a call is answered before.
@@ -92,21 +90,4 @@ func (r *reportArgs) ended(ctx context.Context, run *research.Run) (result mcp.R
 		return researchResult(answer), "", nil
 	}
 	return mcp.Result{}, answer.Report.ID, nil
-}
-
-// ReadQuestion reads a question that is written as the arguments of a research tool, for commands.
-func ReadQuestion(name string, l ta.Library, arguments json.RawMessage) (research.Question, error) {
-	c := &charts{library: l}
-	switch name {
-	case "run_backtest":
-		r, input := c.declareBacktest()
-		return r.ask, input.decode(arguments)
-	case "test_alert":
-		r, input := c.declareAlertTest()
-		return r.ask, input.decode(arguments)
-	case "scan_symbols":
-		r, input := c.declareScan()
-		return r.ask, input.decode(arguments)
-	}
-	return nil, fmt.Errorf("%s asks nothing about the past", name)
 }
