@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -47,34 +46,13 @@ func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
 	}
 	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
 	_ = d.do(context.WithoutCancel(ctx), func(l *loop) {
-		p.Legs, p.Released, p.UnprotectedFor, p.Plan = l.beside(p.Order), l.released(p.Order), l.unprotectedFor(p.Order), l.lines(p.Symbol)
+		p.Legs, p.Released, p.UnprotectedFor, p.Plan = l.beside(p.Order), l.released(p.Order), l.book.UnprotectedFor(p.Order, l.now()), l.lines(p.Symbol)
 		own := []order.Order{p.Order}
 		l.levels.show(own)
 		l.levels.show(p.Legs)
 		p.Order = own[0]
 	})
 	return p
-}
-
-// unprotectedFor returns how long a part of a position had no stop because an order ended one: until the
-// venue, or candela, had the next one of its line, or until now.
-func (l *loop) unprotectedFor(o order.Order) time.Duration {
-	var longest time.Duration
-	for _, old := range l.book.EndedFor(cmp.Or(o.Group.Name, o.ID)) {
-		lines := l.book.Lines(o.Symbol)
-		i := slices.IndexFunc(lines, func(line order.Line) bool { return line.ID == old.Line() })
-		if !old.IsStop() || !old.Status.Final() || i < 0 || !lines[i].Protect.HasStop() {
-			continue
-		}
-		until := l.now()
-		for _, next := range l.book.Legs(o.Symbol) {
-			if next.Line() == old.Line() && next.IsStop() && venueAnswered(next) && next.Status != order.New {
-				until = next.Updated
-			}
-		}
-		longest = max(longest, until.Sub(old.Updated))
-	}
-	return longest
 }
 
 // beside returns the other orders of the group that an order was placed with.
