@@ -136,7 +136,7 @@ func printWithoutStop(w io.Writer, a control.AccountStatus) {
 }
 
 func printLeft(w io.Writer, a control.AccountStatus, running bool) {
-	if a.Account == commands.Untraded {
+	if a.Account == control.Untraded {
 		return
 	}
 	if a.Open == 0 {

@@ -11,6 +11,7 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
+	"candela/internal/operate/status"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/tool"
 	"candela/internal/store/replica/conn"
@@ -58,7 +59,7 @@ func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.C
 	if t == nil {
 		return nil
 	}
-	now := commands.Running{
+	now := status.Running{
 		Account: rt.account(), Replica: t.tradingReplica, Receivers: t.sinkStatus, Policy: t.policies.Status, Engine: t.engine.Status, NoVenue: t.engine.NoVenue,
 		Alerts: t.alerts, Orders: t.orders, Trading: t.status, ManyOwners: rt.mode().many,
 	}

@@ -13,10 +13,10 @@ import (
 	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
-	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/doctor"
+	"candela/internal/operate/status"
 	"candela/internal/store/ledger"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/policy"
@@ -51,7 +51,7 @@ func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err
 	if err != nil {
 		return s, err
 	}
-	err = commands.CountAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
+	err = status.CountAlerts(stored.Alerts(ctx), storedLibrary(cfg.Home), &s)
 	return s, errors.Join(err, stored.Close())
 }
 

@@ -23,8 +23,9 @@ import (
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
 	"candela/internal/config"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
-	"candela/internal/operate/commands"
+	"candela/internal/operate/status"
 	"candela/internal/serve/console"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -85,7 +86,7 @@ func (f *figures) start() {
 	})
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions, parts.Account = f.desk, f.desk, f.desk
-	if f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Toolsets: []string{tool.AccountSet}, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Toolsets: []string{tool.AccountSet}, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		f.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -331,7 +332,7 @@ func (f *figures) byTool(p order.Position) shownFigures {
 	if !num(shown.quantity).Equal(p.Quantity) || !num(shown.entry).Equal(entry) || !num(shown.unrealised).Equal(p.Unrealised(f.price)) || !num(all[0].RealizedPnL).Equal(p.Realised.Sub(p.Earlier.Realised)) {
 		f.t.Errorf("get_positions has %+v, the stored position is %+v", all[0], p)
 	}
-	status := commands.PositionStatus(held[0], nil)
+	status := status.Position(held[0], nil)
 	if s := signedFigures(status.Side, status.Quantity, status.Entry, status.Unrealized); s.quantity != shown.quantity || s.unrealised != shown.unrealised || !near(s.entry, shown.entry, "0.00000001") {
 		f.t.Errorf("the status shows %+v, get_positions %+v", s, shown)
 	}

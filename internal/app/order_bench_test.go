@@ -15,6 +15,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	stocks "candela/internal/data/provider/alpaca"
 	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
@@ -88,7 +89,7 @@ func wire(b *testing.B, symbol market.Symbol, connect func(hosts *upstream.Hosts
 	<-ready
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = d, d
-	tools, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	tools, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

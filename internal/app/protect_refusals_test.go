@@ -17,6 +17,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/data/provider"
 	stocks "candela/internal/data/provider/alpaca"
 	"candela/internal/data/upstream"
@@ -111,7 +112,7 @@ func (f *floor) start(b broker.Broker, venue string, assets bool, change func(*g
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = f.desk, f.desk
 	var err error
-	f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	f.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/tool"
@@ -79,7 +80,7 @@ func openCounter(t *testing.T, live bool) *counter {
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders, parts.Positions = c.desk, c.desk
 	var err error
-	c.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	c.tools, err = tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

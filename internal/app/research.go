@@ -8,9 +8,6 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
-	"candela/internal/work/research/report"
-	"candela/lib/chart"
-	"candela/lib/fault"
 	"candela/lib/ta"
 )
 
@@ -54,12 +51,9 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, read func(t
 
 // PNG draws the report. A report without a picture is an error.
 func (r *Research) PNG(theme string) ([]byte, error) {
-	chosen, err := chart.ParseTheme(theme)
+	spec, err := r.Report.PictureIn(theme)
 	if err != nil {
 		return nil, err
 	}
-	if r.Report.Curve == nil {
-		return nil, fault.Field("output", "a picture", "it with candela backtest: only a back-test has a picture")
-	}
-	return r.draw.PNG(r.Report.Curve.Picture(chosen, report.Width, report.Height, 1))
+	return r.draw.PNG(spec)
 }

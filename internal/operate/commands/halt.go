@@ -1,6 +1,6 @@
 // Package commands carries out the owner's commands about trading, orders that wait, alerts and logins: in the
 // program that runs in the state directory; else with replicas at the one that trades, and without a program in
-// what is stored. It also says what a running program is doing. Package cmd prints the answers.
+// what is stored. Package cmd prints the answers.
 package commands
 
 import (

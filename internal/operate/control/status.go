@@ -63,6 +63,9 @@ type LimitStatus struct {
 	Refused uint64  `json:"refused"`
 }
 
+// Untraded stands for all accounts on which nothing was traded yet.
+const Untraded = "accounts without orders"
+
 // AccountStatus is one account: a program trades on one, a store may keep several.
 type AccountStatus struct {
 	Account string `json:"account"` // paper, or the venue and its network

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"candela/internal/data/marketdata"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
 	"candela/internal/serve/mcp/mcptest"
@@ -38,7 +39,7 @@ type oneMarket struct{ set marketdata.BarSet }
 
 func newMarket(t *testing.T) oneMarket {
 	t.Helper()
-	set, err := tooltest.Bars{}.Bars(t.Context(), marketdata.Request{Interval: market.Hour4, Bars: 300})
+	set, err := marketdatatest.Bars{}.Bars(t.Context(), marketdata.Request{Interval: market.Hour4, Bars: 300})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/httpd"
 	"candela/internal/serve/httpd/httpdtest"
@@ -53,7 +54,7 @@ func pushingTo(t *testing.T, tokens httpdtest.Tokens, body func(p *pushed)) {
 		}
 		parts := (&tooltest.Trading{}).Parts()
 		parts.Notifications, parts.Subscriptions = p.log, p.log
-		registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+		registry, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

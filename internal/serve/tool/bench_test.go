@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"candela/internal/data/marketdata"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
@@ -19,7 +20,7 @@ func (k keptBars) Bars(ctx context.Context, want marketdata.Request) (marketdata
 	set, ok := k.sets[want.Bars]
 	if !ok {
 		var err error
-		if set, err = (tooltest.Bars{}).Bars(ctx, want); err != nil {
+		if set, err = (marketdatatest.Bars{}).Bars(ctx, want); err != nil {
 			return set, err
 		}
 		k.sets[want.Bars] = set

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
@@ -13,7 +14,7 @@ import (
 func TestTools_SayWhoTradesInTheirPlace(t *testing.T) {
 	t.Parallel()
 	registry, err := tool.New(tool.Config{
-		Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return tool.TradingElsewhereError("/home/of/state", 42) },
+		Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return tool.TradingElsewhereError("/home/of/state", 42) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -22,7 +23,7 @@ func fuzzOne(t *testing.T, name string, arguments []byte) {
 		return // the dispatcher lets nothing else through
 	}
 	registry, err := tool.New(tool.Config{
-		Charting: tooltest.Charts(tooltest.Bars{}, blank{}, (&tooltest.Trading{}).Parts()), Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
+		Charting: tooltest.Charts(marketdatatest.Bars{}, blank{}, (&tooltest.Trading{}).Parts()), Trading: (&tooltest.Trading{}).Parts(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -52,7 +53,7 @@ func TestGetOrders_ListsAllThatAreOpenAndTheNewestOthers(t *testing.T) {
 	t.Parallel()
 	parts := (&tooltest.Trading{}).Parts()
 	parts.Orders = manyOrders{parts.Orders}
-	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

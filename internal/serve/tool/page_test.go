@@ -15,6 +15,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -85,7 +86,7 @@ func newMany(t *testing.T, n int, text string) (*many, *tool.Registry) {
 	slices.Reverse(m.orders)
 	parts := m.Parts()
 	parts.Orders, parts.Positions, parts.Alerts, parts.Notifications = m, m, manyAlerts{tooltest.Alerts{Trading: m.Trading}, m}, m
-	r, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), parts), Trading: parts, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
@@ -34,7 +35,7 @@ func withScope(s principal.Scope) principal.Caller {
 // over returns the tools over an account, with pictures that are only checked.
 func over(t *testing.T, account *tooltest.Account, renderer charting.Renderer) *tool.Registry {
 	t.Helper()
-	r, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, renderer, account.Parts()), Trading: account.Parts(), Log: slog.New(slog.DiscardHandler)})
+	r, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, renderer, account.Parts()), Trading: account.Parts(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

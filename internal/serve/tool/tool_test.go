@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
@@ -428,7 +429,7 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 		if !trading {
 			cfg.Trading = nil
 		}
-		cfg.Charting = tooltest.Charts(tooltest.Bars{}, painter, cfg.Trading)
+		cfg.Charting = tooltest.Charts(marketdatatest.Bars{}, painter, cfg.Trading)
 		registry, err := tool.New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -456,7 +457,7 @@ func TestGenerateChart_ShowsTheCallersAlerts(t *testing.T) {
 func TestGenerateChart_ShowsTheCallersAccount(t *testing.T) {
 	t.Parallel()
 	painter, trading := &drawn{}, &tooltest.Trading{}
-	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(tooltest.Bars{}, painter, trading.Parts()), Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
+	registry, err := tool.New(tool.Config{Charting: tooltest.Charts(marketdatatest.Bars{}, painter, trading.Parts()), Trading: trading.Parts(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp/mcptest"
 	"candela/internal/serve/tool"
@@ -188,7 +189,7 @@ func TestCall_ThatTheClientGaveUpIsNoFailureInTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	registry, err := tool.New(tool.Config{
-		Charting: tooltest.Charts(tooltest.Bars{}, chart.NewRenderer(), new(tooltest.Trading).Parts()), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), new(tooltest.Trading).Parts()), Trading: new(tooltest.Trading).Parts(), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

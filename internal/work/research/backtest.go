@@ -16,7 +16,6 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/strictjson"
 	"candela/internal/work/charting"
 	"candela/internal/work/research/rules"
 	"candela/lib/backtest"
@@ -198,11 +197,10 @@ func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p 
 	total, since := r.trials.Add(r.shape(), r.tries())
 	r.tried = r.trialsText(found, total, since.UTC().Format(time.DateOnly))
 	answer := r.answer(found, p)
-	data, err := strictjson.Marshal(answer)
-	if err != nil {
-		return nil, fmt.Errorf("write the answer: %w", err)
+	out := &Answer{Report: r.report(found, p), Backtest: &answer, Format: r.Format}
+	if err := out.Report.SetAnswer(answer); err != nil {
+		return nil, err
 	}
-	out := &Answer{Report: r.report(found, p, data), Backtest: &answer, Format: r.Format}
 	r.reports.Put(r.caller.Subject, r.caller.Client, out.Report)
 	if r.Format != FormatSummary {
 		out.Picture, err = r.ReportPicture(ctx, r.caller, out.Report, "dark")

@@ -14,7 +14,7 @@ import (
 )
 
 // report returns the whole result of a run.
-func (r *study) report(run *backtestRun, p *past, answer []byte) *report.Report {
+func (r *study) report(run *backtestRun, p *past) *report.Report {
 	s, result := run.Summary(1), r.result(run.Run, p)
 	honest := honestyText(run.Run, &run.honesty)
 	span := p.data(r.Interval)
@@ -27,7 +27,7 @@ func (r *study) report(run *backtestRun, p *past, answer []byte) *report.Report 
 		split = r.swept.split
 	}
 	return &report.Report{
-		ID: r.id(p), Of: r.of(), Answer: answer, Tables: append(r.tables(run), r.sweepTables(p)...),
+		ID: r.id(p), Of: r.of(), Tables: append(r.tables(run), r.sweepTables(p)...),
 		Title: fmt.Sprintf("Back-test of %s, %s, %s to %s", p.Symbol, r.Interval, span.From[:10], span.To[:10]),
 		Sections: []report.Section{
 			{Title: "How far to trust this", Facts: [][2]string{

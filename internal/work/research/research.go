@@ -13,18 +13,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/strictjson"
 	"candela/internal/work/charting"
 	"candela/internal/work/research/report"
 	"candela/internal/work/research/rules"
 	"candela/internal/work/research/scan"
 	"candela/internal/work/research/sweep"
-	"candela/lib/chart"
 	"candela/lib/ta"
 )
 
@@ -129,25 +126,25 @@ func (r *Research) Reports(caller principal.Caller) []report.Kept {
 
 // ReportPicture draws the picture of a back-test.
 func (r *Research) ReportPicture(ctx context.Context, caller principal.Caller, found *report.Report, theme string) (png []byte, err error) {
-	t, err := chart.ParseTheme(theme)
+	spec, err := found.PictureIn(theme)
 	if err != nil {
 		return nil, err
 	}
-	return r.Charting.Draw(ctx, caller, found.Curve.Picture(t, report.Width, report.Height, 1))
+	return r.Charting.Draw(ctx, caller, spec)
 }
 
 // keep keeps the tables behind an answer under an id that follows from it, which it sets.
 func (r *Research) keep(caller principal.Caller, title string, id *string, answer any, tables ...report.Table) (*report.Report, error) {
-	data, err := strictjson.Marshal(answer)
-	if err != nil {
-		return nil, fmt.Errorf("write the answer: %w", err)
+	kept := &report.Report{Title: title, Tables: tables}
+	if err := kept.SetAnswer(answer); err != nil {
+		return nil, err
 	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(kept.Answer)
 	*id = hex.EncodeToString(sum[:8])
-	if data, err = strictjson.Marshal(answer); err != nil {
-		return nil, fmt.Errorf("write the answer: %w", err)
+	if err := kept.SetAnswer(answer); err != nil {
+		return nil, err
 	}
-	kept := &report.Report{ID: *id, Title: title, Answer: data, Tables: tables}
+	kept.ID = *id
 	r.reports.Put(caller.Subject, caller.Client, kept)
 	return kept, nil
 }

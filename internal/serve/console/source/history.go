@@ -4,15 +4,12 @@ package source
 
 import (
 	"context"
-	"errors"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/lru"
 	"candela/internal/store/ledger"
 )
-
-// ErrNotOpen is the error of a page before the store opens and after it closes.
-var ErrNotOpen = errors.New("the store is not open")
 
 // maxSetters bounds how many alerts are remembered with who set them, which never changes.
 const maxSetters = 4096
@@ -35,7 +32,7 @@ func (h History) Setter(ctx context.Context, alertID string) (string, time.Time,
 	}
 	audit := h.open()
 	if audit == nil {
-		return "", time.Time{}, ErrNotOpen
+		return "", time.Time{}, owners.ErrNotOpen
 	}
 	e, found, err := audit.Setter(ctx, alertID)
 	if err != nil || !found {
@@ -49,7 +46,7 @@ func (h History) Setter(ctx context.Context, alertID string) (string, time.Time,
 func (h History) Cause(ctx context.Context, orderID string) (string, time.Time, error) {
 	audit := h.open()
 	if audit == nil {
-		return "", time.Time{}, ErrNotOpen
+		return "", time.Time{}, owners.ErrNotOpen
 	}
 	e, found, err := audit.Cause(ctx, orderID)
 	if err != nil || !found {
@@ -62,7 +59,7 @@ func (h History) Cause(ctx context.Context, orderID string) (string, time.Time, 
 func (h History) Answers(ctx context.Context, alertID string) ([]string, error) {
 	audit := h.open()
 	if audit == nil {
-		return nil, ErrNotOpen
+		return nil, owners.ErrNotOpen
 	}
 	events, err := audit.Answers(ctx, alertID)
 	ids := make([]string, 0, len(events))
@@ -82,7 +79,7 @@ func (a Audit) Page(ctx context.Context, f ledger.Filter) (ledger.Page, error) {
 	if log := a.Open(); log != nil {
 		return log.Page(ctx, f)
 	}
-	return ledger.Page{}, ErrNotOpen
+	return ledger.Page{}, owners.ErrNotOpen
 }
 
 // Verify checks the chain of the log.
@@ -90,5 +87,5 @@ func (a Audit) Verify(ctx context.Context) (ledger.Report, error) {
 	if log := a.Open(); log != nil {
 		return log.Verify(ctx)
 	}
-	return ledger.Report{}, ErrNotOpen
+	return ledger.Report{}, owners.ErrNotOpen
 }

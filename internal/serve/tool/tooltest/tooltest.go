@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +14,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/local"
-	"candela/internal/data/marketdata"
-	"candela/internal/data/provider"
-	"candela/internal/data/provider/sample"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
@@ -30,45 +26,6 @@ import (
 	"candela/lib/fault"
 	"candela/lib/market"
 )
-
-// Bars serves sample bars: as such without a symbol, and as if they were fetched
-// for the symbols of listed. Any other symbol is unknown.
-type Bars struct{}
-
-// Bars answers want.
-func (Bars) Bars(ctx context.Context, want marketdata.Request) (marketdata.BarSet, error) {
-	query := provider.BarQuery{Interval: want.Interval, Limit: min(want.Bars+want.Warmup, 5000)}
-	set := marketdata.BarSet{Symbol: want.Symbol, Instrument: market.Symbol{Venue: "test", Name: want.Symbol.Name}, Provider: "test", AsOf: time.Unix(1735689600, 0)}
-	switch want.Symbol.Name {
-	case "":
-		set.Symbol.Name, set.Synthetic, set.Provider = "SAMPLE", true, "sample"
-	case "DOWN":
-		return set, fault.Unreachable(context.DeadlineExceeded, 1500*time.Millisecond, "test does not answer for %s; try again", want.Symbol)
-	default:
-		if err := checkListed(want.Symbol); err != nil {
-			return set, err
-		}
-	}
-	page, err := sample.New(sample.Config{Seed: 7}).Bars(ctx, query)
-	set.Bars, set.Forming = page.Bars, page.Running
-	return set, err
-}
-
-// listed returns the symbols that the test venue has.
-func listed() []string {
-	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC", "BTC-USD", "USDJPY=X", "^TNX", "SOLUSDT"}
-}
-
-// checkListed is the error of a symbol that the test venue does not have.
-func checkListed(s market.Symbol) error {
-	if venues := []string{"test", "binance", "coinbase", "yahoo"}; s.Venue != "" && !slices.Contains(venues, s.Venue) {
-		return fault.Field("symbol", s.String(), marketdata.VenuesHere+strings.Join(venues, ", "))
-	}
-	if slices.Contains(listed(), s.Name) {
-		return nil
-	}
-	return provider.UnknownSymbol("test", s, fault.Nearest(s.Name, []string{"BTCUSDT", "AAPL"})...)
-}
 
 // Trading is a trading side whose answers are fixed. Placed and Asked keep what
 // came through last.
@@ -103,7 +60,7 @@ func (t *Trading) order() order.Order {
 // Place keeps the request and answers with an order. One over 1,000 is denied.
 func (t *Trading) Place(_ context.Context, _ principal.Caller, r order.Request) (order.Placed, error) {
 	t.Placed = r
-	if err := cmp.Or(t.Away, checkListed(r.Symbol)); err != nil {
+	if err := cmp.Or(t.Away, marketdatatest.Listed(r.Symbol)); err != nil {
 		return order.Placed{}, err
 	}
 	o := t.order()
@@ -204,7 +161,7 @@ type Alerts struct{ *Trading }
 // Set keeps the request.
 func (a Alerts) Set(_ context.Context, _ principal.Caller, want alert.Alert) (alert.Alert, error) {
 	a.Asked = want
-	if err := checkListed(want.Symbol); err != nil {
+	if err := marketdatatest.Listed(want.Symbol); err != nil {
 		return alert.Alert{}, err
 	}
 	set := a.alert()
@@ -292,7 +249,7 @@ func Registry(tb testing.TB, trading *Trading) *tool.Registry {
 	if trading != nil {
 		cfg.Trading = trading.Parts()
 	}
-	cfg.Charting = Charts(Bars{}, chart.NewRenderer(), cfg.Trading)
+	cfg.Charting = Charts(marketdatatest.Bars{}, chart.NewRenderer(), cfg.Trading)
 	r, err := tool.New(cfg)
 	if err != nil {
 		tb.Fatal(err)

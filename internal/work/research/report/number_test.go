@@ -86,7 +86,7 @@ func TestPicture_ShowsEveryTrade(t *testing.T) {
 	t.Parallel()
 	r := made("x", 15000, 400)
 	r.Curve.Run.Trades = append(r.Curve.Run.Trades, simulate.Trade{Side: simulate.Short, Quantity: 7, EntryBar: 9001, ExitBar: 9001})
-	spec := r.Curve.Picture(chart.Dark, report.Width, report.Height, 1)
+	spec := r.Curve.Picture(chart.Dark)
 	lowest, held := 0.0, 0
 	for _, x := range spec.Results[4].Result.Lines[0].Values {
 		if lowest = min(lowest, x); x != 0 {
@@ -99,7 +99,7 @@ func TestPicture_ShowsEveryTrade(t *testing.T) {
 	if drawn := spec.Results[0].Result.Drawn; len(drawn.Tints) != 1 || !drawn.Tints[0].Bars || !strings.HasPrefix(spec.Results[0].Result.Label, "401 trades") {
 		t.Errorf("%+v %s", drawn.Tints, spec.Results[0].Result.Label)
 	}
-	empty := made("y", 500, 0).Curve.Picture(chart.Light, report.Width, report.Height, 1)
+	empty := made("y", 500, 0).Curve.Picture(chart.Light)
 	if len(empty.Results) != 2 || len(empty.Shares) != 1 || empty.Results[0].Result.Label != "No trades" {
 		t.Errorf("%d panels, %v", len(empty.Results), empty.Shares)
 	}

@@ -15,8 +15,8 @@ import (
 
 // The size of a picture in logical pixels.
 const (
-	Width  = 1440
-	Height = 1080
+	pictureWidth  = 1440
+	pictureHeight = 1080
 )
 
 // mostMarked is the number of trades that are drawn with marks; of more only the lines are.
@@ -39,11 +39,11 @@ func faint(t ta.Tone, part float64) ta.Tone {
 
 // Picture describes the picture of a back-test: trades on the price, equity beside buying
 // and holding, drawdown, monthly returns and the position.
-func (c *Curve) Picture(theme chart.Theme, width, height, scale int) *chart.Spec {
+func (c *Curve) Picture(theme chart.Theme) *chart.Spec {
 	d := c.drawing(theme)
 	spec := &chart.Spec{
 		Bars: d.bars, Symbol: c.Symbol, Interval: c.Interval, Sample: c.Sample, Theme: theme,
-		Width: width, Height: height, Scale: scale, Facts: c.Facts, Note: c.Warning,
+		Width: pictureWidth, Height: pictureHeight, Scale: 1, Facts: c.Facts, Note: c.Warning,
 		Results: []chart.Named{
 			{Name: "trades", Result: d.trades()},
 			{Name: "equity", Result: d.equity()},

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"candela/internal/kit/strictjson"
 	"candela/lib/backtest"
+	"candela/lib/chart"
+	"candela/lib/fault"
 	"candela/lib/market"
 )
 
@@ -39,6 +42,26 @@ type Report struct {
 	Tables   []Table
 	Sections []Section // for the page, what limits the result first
 	Curve    *Curve    // nil if there is no picture
+}
+
+// SetAnswer keeps an answer as its clients get it: as JSON.
+func (r *Report) SetAnswer(answer any) (err error) {
+	if r.Answer, err = strictjson.Marshal(answer); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+// PictureIn describes the picture in the theme of a name. A report without a picture is an error.
+func (r *Report) PictureIn(theme string) (*chart.Spec, error) {
+	t, err := chart.ParseTheme(theme)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Curve == nil:
+		return nil, fault.Field("output", "a picture", "it with candela backtest: only a back-test has a picture")
+	}
+	return r.Curve.Picture(t), nil
 }
 
 // Curve is what the picture of a back-test shows.

@@ -50,7 +50,7 @@ func TestPicture_OfAnyLength(t *testing.T) {
 	for _, c := range []struct{ bars, trades int }{{1, 0}, {2, 0}, {100, 9}, {1500, 301}, {5001, 40}, {15000, 700}} {
 		for _, theme := range []chart.Theme{chart.Dark, chart.Light} {
 			r := made("x", c.bars, c.trades)
-			spec := r.Curve.Picture(theme, report.Width, report.Height, 1)
+			spec := r.Curve.Picture(theme)
 			png, err := draw.PNG(spec)
 			if err != nil || len(png) < 5000 {
 				t.Fatalf("%d bars: %v, %d bytes", c.bars, err, len(png))

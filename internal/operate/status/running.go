@@ -1,4 +1,4 @@
-package commands
+package status
 
 import (
 	"context"
@@ -32,6 +32,11 @@ type Running struct {
 	Orders     Orders                                                  // and positions of the account
 	Trading    func(ctx context.Context) (desk.Status, []string, bool) // the account, its halt files, and whether they are known
 	ManyOwners bool
+}
+
+// Alerts lists the alerts of owners.
+type Alerts interface {
+	Alerts(ctx context.Context, caller principal.Caller) ([]alert.Alert, error)
 }
 
 // Orders has what is in an account.
@@ -92,7 +97,7 @@ func (r Running) addAccount(ctx context.Context, owner principal.Caller, s *cont
 	quantities := make(map[market.Symbol]decimal.Decimal, len(held))
 	for _, p := range held {
 		quantities[p.Symbol] = p.Quantity
-		one.Positions = append(one.Positions, PositionStatus(p, open))
+		one.Positions = append(one.Positions, Position(p, open))
 	}
 	countGroups(&one, open, quantities)
 	one.Why = withHaltFiles(one.Why, haltFiles)

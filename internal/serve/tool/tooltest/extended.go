@@ -3,14 +3,8 @@ package tooltest
 import (
 	"log/slog"
 	"testing"
-	"time"
 
-	"candela/internal/data/marketdata"
-	"candela/internal/data/provider"
-	"candela/internal/data/provider/binance"
-	"candela/internal/data/provider/coinbase"
-	"candela/internal/data/provider/yahoo"
-	"candela/internal/data/upstream"
+	"candela/internal/data/marketdata/marketdatatest"
 	"candela/internal/serve/tool"
 	"candela/internal/store/scripts"
 	"candela/internal/work/research"
@@ -18,28 +12,6 @@ import (
 	"candela/lib/pine"
 	"candela/lib/ta"
 )
-
-// Symbols returns the instruments of three venues, none of which is asked.
-func Symbols(tb testing.TB) tool.Symbols {
-	tb.Helper()
-	cfg := marketdata.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Routes: marketdata.Routes{Crypto: "binance", Other: "yahoo"}}
-	cfg.Routes.Venues = []provider.Descriptor{binance.Descriptor(), coinbase.Descriptor(), yahoo.Descriptor()}
-	hosts := upstream.NewHosts(nil)
-	tb.Cleanup(func() { _ = hosts.Close() })
-	for _, d := range cfg.Routes.Venues {
-		p, err := d.Open(provider.Env{Hosts: hosts, Now: time.Now})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		cfg.Providers = append(cfg.Providers, p)
-	}
-	s, err := marketdata.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(s.Close)
-	return s
-}
 
 // Sets returns the names of all tool sets there are.
 func Sets() []string {
@@ -63,13 +35,13 @@ func Extended(tb testing.TB, trading *tool.Trading, sets ...string) *tool.Regist
 	if _, err := shelf.Save("kept", Script); err != nil {
 		tb.Fatal(err)
 	}
-	library, charts := ta.Library{Scripts: shelf}, Charts(Bars{}, chart.NewRenderer(), trading)
+	library, charts := ta.Library{Scripts: shelf}, Charts(marketdatatest.Bars{}, chart.NewRenderer(), trading)
 	asked := research.Config{Charting: charts, Library: library, Scripts: shelf}
 	if trading != nil {
 		asked.Alerts = trading.Alerts
 	}
 	r, err := tool.New(tool.Config{
-		Charting: charts, Research: research.New(asked), Trading: trading, Symbols: Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
+		Charting: charts, Research: research.New(asked), Trading: trading, Symbols: marketdatatest.Symbols(tb), Toolsets: sets, Log: slog.New(slog.DiscardHandler),
 		Scripts: shelf, Library: library,
 	})
 	if err != nil {
