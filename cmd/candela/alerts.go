@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -16,9 +18,9 @@ import (
 )
 
 // alerts lists, shows, cancels and resumes alerts.
-func alerts() runner {
-	return oneOf("alerts", subcommand{"list", alertCommand("", listAlerts)}, subcommand{"show", alertCommand("ID", showAlert)},
-		subcommand{"cancel", alertCommand("ID", cancelAlert)}, subcommand{"resume", alertCommand("ID", resumeAlert)})
+func alerts() cli.Runner {
+	return cli.OneOf("alerts", cli.Sub("list", alertCommand("", listAlerts)), cli.Sub("show", alertCommand("ID", showAlert)),
+		cli.Sub("cancel", alertCommand("ID", cancelAlert)), cli.Sub("resume", alertCommand("ID", resumeAlert)))
 }
 
 // alertFlags are the flags and the word of the commands about alerts.
@@ -29,24 +31,24 @@ type alertFlags struct {
 }
 
 // alertCommand parses the flags for a command about alerts. needs is "" for one without an ID.
-func alertCommand(needs string, run func(context.Context, invocation, *config.Config, alertFlags) error) runner {
-	return func(ctx context.Context, in invocation) error {
+func alertCommand(needs string, run func(context.Context, cli.Call, *config.Config, alertFlags) error) cli.Runner {
+	return func(ctx context.Context, in cli.Call) error {
 		var f alertFlags
-		rest, err := cutFlags(in.args, map[string]*bool{"--json": &f.json}, nil)
+		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--json": &f.json}, nil)
 		if err == nil {
 			f.owner, rest, err = ownerFlag(rest)
 		}
 		if err != nil {
 			return err
 		}
-		f.id, rest = cutWord(rest)
-		if word, _ := cutWord(rest); word != "" || needs == "" && f.id != "" {
+		f.id, rest = cli.CutWord(rest)
+		if word, _ := cli.CutWord(rest); word != "" || needs == "" && f.id != "" {
 			return fault.Field("alerts", word+f.id, "flags only, and an ID where the command takes one")
 		}
 		if needs != "" && f.id == "" {
 			return fault.Missing(needs, "an ID that candela alerts list shows")
 		}
-		cfg, err := in.config(rest)
+		cfg, err := in.Config(rest)
 		if err != nil {
 			return err
 		}
@@ -54,13 +56,13 @@ func alertCommand(needs string, run func(context.Context, invocation, *config.Co
 	}
 }
 
-func listAlerts(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
+func listAlerts(ctx context.Context, in cli.Call, cfg *config.Config, f alertFlags) error {
 	all, err := app.Commands(cfg, in.Stderr).ListAlerts(ctx, f.owner)
 	if err != nil {
 		return err
 	}
 	if f.json {
-		return printJSON(in.Stdout, all)
+		return cli.PrintJSON(in.Stdout, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(in.Stdout, "No alert waits.")
@@ -90,14 +92,14 @@ func printIdle(w io.Writer, all []control.Alert) error {
 	return nil
 }
 
-func showAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
+func showAlert(ctx context.Context, in cli.Call, cfg *config.Config, f alertFlags) error {
 	all, err := app.Commands(cfg, in.Stderr).ListAlerts(ctx, f.owner)
 	if err != nil {
 		return err
 	}
 	for i := range all {
 		if all[i].ID == f.id {
-			return printJSON(in.Stdout, all[i])
+			return cli.PrintJSON(in.Stdout, all[i])
 		}
 	}
 	return &fault.Error{
@@ -106,17 +108,17 @@ func showAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFl
 	}
 }
 
-func cancelAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
+func cancelAlert(ctx context.Context, in cli.Call, cfg *config.Config, f alertFlags) error {
 	c, err := app.Commands(cfg, in.Stderr).CancelAlert(ctx, f.owner, f.id)
 	return printAlertChange(in, f.id, "cancelled", c, err)
 }
 
-func resumeAlert(ctx context.Context, in invocation, cfg *config.Config, f alertFlags) error {
+func resumeAlert(ctx context.Context, in cli.Call, cfg *config.Config, f alertFlags) error {
 	c, err := app.Commands(cfg, in.Stderr).ResumeAlert(ctx, f.owner, f.id)
 	return printAlertChange(in, f.id, "resumed", c, err)
 }
 
-func printAlertChange(in invocation, id, done string, c control.AlertChange, err error) error {
+func printAlertChange(in cli.Call, id, done string, c control.AlertChange, err error) error {
 	if err != nil {
 		return err
 	}

@@ -7,16 +7,18 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/operate/control"
 	"candela/lib/fault"
 )
 
 // approvals lists the orders that wait for the owner.
-func approvals(ctx context.Context, in invocation) error {
-	args, asJSON := cutJSON(in.args)
-	in.args = args
-	cfg, err := in.flags("approvals", "flags only")
+func approvals(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	in.Args = args
+	cfg, err := in.Flags("approvals", "flags only")
 	if err != nil {
 		return err
 	}
@@ -25,7 +27,7 @@ func approvals(ctx context.Context, in invocation) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(in.Stdout, all)
+		return cli.PrintJSON(in.Stdout, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(in.Stdout, "No order needs approval.")
@@ -58,12 +60,12 @@ func describe(p control.Pending) string {
 }
 
 // approve sends an order that waits for the owner.
-func approve(ctx context.Context, in invocation) error {
-	id, rest := cutWord(in.args)
+func approve(ctx context.Context, in cli.Call) error {
+	id, rest := cli.CutWord(in.Args)
 	if id == "" {
 		return fault.Missing("approve ID", "the ID of an order that candela approvals lists")
 	}
-	cfg, err := in.config(rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
@@ -76,17 +78,17 @@ func approve(ctx context.Context, in invocation) error {
 }
 
 // refuse ends an order that waits for the owner.
-func refuse(ctx context.Context, in invocation) error {
+func refuse(ctx context.Context, in cli.Call) error {
 	reason := ""
-	rest, err := cutFlags(in.args, nil, []valueFlag{textFlag("--reason", &reason, "what the client reads")})
+	rest, err := cli.CutFlags(in.Args, nil, []cli.Flag{cli.TextFlag("--reason", &reason, "what the client reads")})
 	if err != nil {
 		return err
 	}
-	id, rest := cutWord(rest)
+	id, rest := cli.CutWord(rest)
 	if id == "" {
 		return fault.Missing("refuse ID", "the ID of an order that candela approvals lists")
 	}
-	cfg, err := in.config(rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}

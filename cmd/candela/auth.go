@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/access/oauth"
 	"candela/internal/app"
 	"candela/internal/operate/control"
@@ -15,15 +17,15 @@ import (
 
 // auth manages the owner's passphrase and clients. approve, list and revoke need a server that
 // runs in the state directory.
-func auth() runner {
-	return oneOf("auth", subcommand{"hash-password", hashPassword}, subcommand{"list", listClients},
-		subcommand{"revoke", revokeClient}, subcommand{"revoke-all", revokeAll}, subcommand{"approve", approveClient})
+func auth() cli.Runner {
+	return cli.OneOf("auth", cli.Sub("hash-password", hashPassword), cli.Sub("list", listClients),
+		cli.Sub("revoke", revokeClient), cli.Sub("revoke-all", revokeAll), cli.Sub("approve", approveClient))
 }
 
 // hashPassword prints the hash of a passphrase, for a file or a variable.
-func hashPassword(ctx context.Context, in invocation) error {
-	if len(in.args) > 0 {
-		return fault.Field("auth hash-password", strings.Join(in.args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
+func hashPassword(ctx context.Context, in cli.Call) error {
+	if len(in.Args) > 0 {
+		return fault.Field("auth hash-password", strings.Join(in.Args, " "), "no arguments; the passphrase comes on stdin, because other users can read a command line")
 	}
 	passphrase, err := readPassphrase(ctx, in.Stdin, in.Stderr)
 	if err != nil {
@@ -39,8 +41,8 @@ func hashPassword(ctx context.Context, in invocation) error {
 
 // approveClient prints a one-time passphrase. Only the owner can open the control
 // socket, so it works also while too many wrong guesses have locked the page.
-func approveClient(ctx context.Context, in invocation) error {
-	cfg, err := in.flags("auth approve", "flags only; the client is shown and approved on the page")
+func approveClient(ctx context.Context, in cli.Call) error {
+	cfg, err := in.Flags("auth approve", "flags only; the client is shown and approved on the page")
 	if err != nil {
 		return err
 	}
@@ -55,8 +57,8 @@ func approveClient(ctx context.Context, in invocation) error {
 	return err
 }
 
-func listClients(ctx context.Context, in invocation) error {
-	cfg, err := in.config(in.args)
+func listClients(ctx context.Context, in cli.Call) error {
+	cfg, err := in.Config(in.Args)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func listClients(ctx context.Context, in invocation) error {
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAPPROVED\tEXPIRES\tSURVIVES A RESTART\tSCOPE\tIN THE AUDIT LOG\tCLIENT (AS IT CALLS ITSELF)")
 	for _, c := range clients {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, shortToken(c.Token), c.Name)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\n", c.ID, c.Approved.UTC().Format(time.DateTime), c.Expires.UTC().Format(time.DateTime), yesNo(c.Survives), c.Scope, cli.ShortToken(c.Token), c.Name)
 	}
 	return table.Flush()
 }
@@ -79,12 +81,12 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-func revokeClient(ctx context.Context, in invocation) error {
-	id, rest := cutWord(in.args)
+func revokeClient(ctx context.Context, in cli.Call) error {
+	id, rest := cli.CutWord(in.Args)
 	if id == "" {
 		return fault.Missing("ID", "an ID that candela auth list shows")
 	}
-	cfg, err := in.config(rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
@@ -96,8 +98,8 @@ func revokeClient(ctx context.Context, in invocation) error {
 }
 
 // revokeAll ends all logins. With replicas, none needs to run here.
-func revokeAll(ctx context.Context, in invocation) error {
-	cfg, err := in.flags("auth revoke-all", "flags only; candela auth revoke ID revokes one client")
+func revokeAll(ctx context.Context, in cli.Call) error {
+	cfg, err := in.Flags("auth revoke-all", "flags only; candela auth revoke ID revokes one client")
 	if err != nil {
 		return err
 	}
@@ -105,6 +107,6 @@ func revokeAll(ctx context.Context, in invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Revoked %s (%s). All registrations and browser sessions have ended.\n", count(ended.Clients, "client"), ended.Where)
+	_, err = fmt.Fprintf(in.Stdout, "Revoked %s (%s). All registrations and browser sessions have ended.\n", cli.Count(ended.Clients, "client"), ended.Where)
 	return err
 }

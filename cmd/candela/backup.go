@@ -8,15 +8,16 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/operate/backup"
 	"candela/internal/operate/migrate"
-	"candela/internal/store/ledger"
 	"candela/lib/fault"
 )
 
-func backUp(ctx context.Context, in invocation) error {
+func backUp(ctx context.Context, in cli.Call) error {
 	folder, cfg, err := folderArgument(in, "backup", "a new folder, such as candela-2026-01-02")
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func backUp(ctx context.Context, in invocation) error {
 	return err
 }
 
-func restore(ctx context.Context, in invocation) error {
+func restore(ctx context.Context, in cli.Call) error {
 	folder, cfg, err := folderArgument(in, "restore", "a folder created by candela backup")
 	if err != nil {
 		return err
@@ -62,17 +63,17 @@ func restore(ctx context.Context, in invocation) error {
 	if err != nil || !cfg.Shared() {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", ledger.FileName)
+	_, err = fmt.Fprintf(in.Stdout, "Replicas do not read %s. Copy it to the NATS servers with candela migrate --to nats.\n", backup.StoreName)
 	return err
 }
 
 // folderArgument reads the folder and the flags.
-func folderArgument(in invocation, command, allowed string) (string, *config.Config, error) {
-	folder, args := cutWord(in.args)
+func folderArgument(in cli.Call, command, allowed string) (string, *config.Config, error) {
+	folder, args := cli.CutWord(in.Args)
 	if folder == "" {
 		return "", nil, fault.Missing(command+" FOLDER", allowed)
 	}
-	cfg, err := in.config(args)
+	cfg, err := in.Config(args)
 	return folder, cfg, err
 }
 
@@ -82,13 +83,13 @@ func printCopied(w io.Writer, done backup.Copied) error {
 		fmt.Fprintf(table, "%s\tcopied\n", name)
 	}
 	if r := done.Store; r != nil {
-		fmt.Fprintf(table, "%s\tcopied, %d bytes; %d events, unbroken", ledger.FileName, done.Bytes, r.Events)
+		fmt.Fprintf(table, "%s\tcopied, %d bytes; %d events, unbroken", backup.StoreName, done.Bytes, r.Events)
 		if r.Events > 0 {
 			fmt.Fprintf(table, "; %d:%s is the last", r.Last, r.Hash)
 		}
 		fmt.Fprintln(table)
 	} else {
-		fmt.Fprintf(table, "%s\tdoes not exist; the first start with --trade creates it\n", ledger.FileName)
+		fmt.Fprintf(table, "%s\tdoes not exist; the first start with --trade creates it\n", backup.StoreName)
 	}
 	return table.Flush()
 }
@@ -122,16 +123,16 @@ func isTerminal(stream any) bool {
 }
 
 // migrateState copies the state to NATS servers or back.
-func migrateState(ctx context.Context, in invocation) error {
+func migrateState(ctx context.Context, in cli.Call) error {
 	how := migrate.Plan{}
-	rest, err := cutFlags(in.args, map[string]*bool{"--replace": &how.Replace}, []valueFlag{textFlag("--to", &how.To, "nats, local")})
+	rest, err := cli.CutFlags(in.Args, map[string]*bool{"--replace": &how.Replace}, []cli.Flag{cli.TextFlag("--to", &how.To, "nats, local")})
 	if err == nil && how.To == "" {
 		err = fault.Missing("--to", "nats, local")
 	}
 	if err != nil {
 		return err
 	}
-	cfg, err := in.config(rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}

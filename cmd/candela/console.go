@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/operate/control"
 )
 
 // openConsole prints where the owner's console is and a passphrase that opens it.
-func openConsole(ctx context.Context, in invocation) error {
-	args, asJSON := cutJSON(in.args)
-	in.args = args
-	cfg, err := in.flags("console", "flags only")
+func openConsole(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	in.Args = args
+	cfg, err := in.Flags("console", "flags only")
 	if err != nil {
 		return err
 	}
@@ -20,7 +22,7 @@ func openConsole(ctx context.Context, in invocation) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(in.Stdout, c)
+		return cli.PrintJSON(in.Stdout, c)
 	}
 	_, err = fmt.Fprintf(in.Stdout, "Open %s and log in with this passphrase, which is good once, for a minute:\n\n    %s\n\n", c.URL, c.Passphrase)
 	return err

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/operate/demo"
 	"candela/internal/operate/install"
@@ -16,9 +18,9 @@ import (
 // mostArguments is how much is shown of the arguments of a call; a script is longer.
 const mostArguments = 150
 
-func showDemo(ctx context.Context, in invocation) error {
+func showDemo(ctx context.Context, in cli.Call) error {
 	output := "candela-demo.png"
-	switch args := in.args; {
+	switch args := in.Args; {
 	case len(args) == 0:
 	case len(args) == 1 && strings.HasPrefix(args[0], "--output="):
 		output = strings.TrimPrefix(args[0], "--output=")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/operate/doctor"
@@ -12,8 +14,8 @@ import (
 )
 
 // examine checks an installation, with the flags of its server.
-func examine(ctx context.Context, in invocation) error {
-	args, asJSON := cutJSON(in.args)
+func examine(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
 	all := []doctor.Finding{}
 	clearLine := func() {}
 	options := doctor.Options{Report: func(f doctor.Finding) {
@@ -27,7 +29,7 @@ func examine(ctx context.Context, in invocation) error {
 		clearLine = func() { fmt.Fprint(in.Stderr, "\r\x1b[K") }
 		options.Waiting = func(what string) { fmt.Fprintf(in.Stderr, "\r%s", what) }
 	}
-	app.RunDoctor(ctx, config.Input{Args: args, Environ: in.environ}, in.Deps, options)
+	app.RunDoctor(ctx, config.Input{Args: args, Environ: in.Environ}, in.Deps, options)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("doctor interrupted: %w", err)
 	}
@@ -36,7 +38,7 @@ func examine(ctx context.Context, in invocation) error {
 		counts[f.Status]++
 	}
 	if asJSON {
-		if err := printJSON(in.Stdout, struct {
+		if err := cli.PrintJSON(in.Stdout, struct {
 			OK       bool             `json:"ok"`
 			Findings []doctor.Finding `json:"findings"`
 		}{counts[doctor.Problem] == 0, all}); err != nil {
@@ -55,8 +57,8 @@ func examine(ctx context.Context, in invocation) error {
 
 // printFinding prints a finding and its fix. They may contain names that clients chose.
 func printFinding(w io.Writer, f doctor.Finding) {
-	fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, plain(f.What))
+	fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, cli.Plain(f.What))
 	if f.Fix != "" {
-		fmt.Fprintf(w, "%-8s %-16s do: %s\n", "", "", plain(f.Fix))
+		fmt.Fprintf(w, "%-8s %-16s do: %s\n", "", "", cli.Plain(f.Fix))
 	}
 }

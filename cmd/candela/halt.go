@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
@@ -17,22 +19,22 @@ import (
 )
 
 // halt stops trading. The arguments that are no flags are the reason.
-func halt(ctx context.Context, in invocation) error {
-	all := slices.Contains(in.args, "--all")
-	in.args = slices.DeleteFunc(slices.Clone(in.args), func(arg string) bool { return arg == "--all" })
-	owner, rest, err := ownerFlag(in.args)
+func halt(ctx context.Context, in cli.Call) error {
+	all := slices.Contains(in.Args, "--all")
+	in.Args = slices.DeleteFunc(slices.Clone(in.Args), func(arg string) bool { return arg == "--all" })
+	owner, rest, err := ownerFlag(in.Args)
 	if err != nil {
 		return err
 	}
 	var words []string
 	for {
-		word, others := cutWord(rest)
+		word, others := cli.CutWord(rest)
 		if rest = others; word == "" {
 			break
 		}
 		words = append(words, word)
 	}
-	cfg, err := in.config(rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ const cancelWait = 3 * time.Second
 
 // printOpen prints how many orders a halt cancelled and how many are still open. A halt for all
 // keeps none that protects a position.
-func printOpen(ctx context.Context, in invocation, to *commands.Set, before map[string]int, all bool) error {
+func printOpen(ctx context.Context, in cli.Call, to *commands.Set, before map[string]int, all bool) error {
 	began := time.Now()
 	for {
 		s, err := to.ReadStatus(ctx)
@@ -117,7 +119,7 @@ func printOpen(ctx context.Context, in invocation, to *commands.Set, before map[
 		}
 		for _, a := range s.Accounts {
 			if n := before[a.Account] - a.Groups - a.Single; n > 0 {
-				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, count(n, "order"))
+				fmt.Fprintf(in.Stdout, "%s: %s cancelled.\n", a.Account, cli.Count(n, "order"))
 			}
 			printLeft(in.Stdout, a, s.Running)
 			printWithoutStop(in.Stdout, a)
@@ -144,15 +146,15 @@ func printLeft(w io.Writer, a control.AccountStatus, running bool) {
 		return
 	}
 	if n := a.Protect; n > 0 {
-		fmt.Fprintf(w, "%s: %s %s open to protect %s.\n", a.Account, protectText(a), choose(n, "stays", "stay"), choose(len(a.Positions), "a position", "positions"))
+		fmt.Fprintf(w, "%s: %s %s open to protect %s.\n", a.Account, protectText(a), cli.Choose(n, "stays", "stay"), cli.Choose(len(a.Positions), "a position", "positions"))
 	}
 	printHeld(w, a, running)
 	switch n := a.Groups + a.Single - a.Protect; {
 	case n == 0:
 	case running:
-		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, or placed outside candela.\n", a.Account, count(n, "order"))
+		fmt.Fprintf(w, "%s: %s still open: not yet cancelled by the venue, or placed outside candela.\n", a.Account, cli.Count(n, "order"))
 	default:
-		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, count(n, "order"))
+		fmt.Fprintf(w, "%s: %s still open; the next start with --trade cancels the ones candela placed.\n", a.Account, cli.Count(n, "order"))
 	}
 }
 
@@ -160,22 +162,22 @@ func printLeft(w io.Writer, a control.AccountStatus, running bool) {
 func protectText(a control.AccountStatus) string {
 	switch a.Alone {
 	case 0:
-		return count(a.Protect, "group")
+		return cli.Count(a.Protect, "group")
 	case a.Protect:
-		return count(a.Alone, "order")
+		return cli.Count(a.Alone, "order")
 	default:
-		return fmt.Sprintf("%s and %s", count(a.Protect-a.Alone, "group"), count(a.Alone, "order"))
+		return fmt.Sprintf("%s and %s", cli.Count(a.Protect-a.Alone, "group"), cli.Count(a.Alone, "order"))
 	}
 }
 
 // resume lifts the restrictions that the owner can lift.
-func resume(ctx context.Context, in invocation) error {
-	owner, rest, err := ownerFlag(in.args)
+func resume(ctx context.Context, in cli.Call) error {
+	owner, rest, err := ownerFlag(in.Args)
 	if err != nil {
 		return err
 	}
-	in.args = rest
-	cfg, err := in.flags("resume", "flags only")
+	in.Args = rest
+	cfg, err := in.Flags("resume", "flags only")
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func resume(ctx context.Context, in invocation) error {
 	return printState(in, state, err)
 }
 
-func printState(in invocation, s control.TradingState, err error) error {
+func printState(in cli.Call, s control.TradingState, err error) error {
 	if err != nil {
 		return err
 	}

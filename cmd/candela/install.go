@@ -8,24 +8,26 @@ import (
 	"slices"
 	"strings"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/operate/install"
 	"candela/lib/fault"
 )
 
 // changeClient returns the command that adds candela to a client or removes it.
-func changeClient(command string, remove bool) runner {
-	return func(_ context.Context, in invocation) error {
-		want := install.Installation{Name: "candela", Remove: remove, Environ: in.environ, Parts: app.Parts()}
-		rest, err := cutFlags(in.args, map[string]*bool{"--dry-run": &want.DryRun, "--remove": &want.Remove}, []valueFlag{
-			textFlag("--url", &want.URL, "the address of a candela server"),
-			textFlag("--name", &want.Name, "the name of the server in the client"),
-			textFlag("--file", &want.File, "the file to edit, such as one of a project"),
+func changeClient(command string, remove bool) cli.Runner {
+	return func(_ context.Context, in cli.Call) error {
+		want := install.Installation{Name: "candela", Remove: remove, Environ: in.Environ, Parts: app.Parts()}
+		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--dry-run": &want.DryRun, "--remove": &want.Remove}, []cli.Flag{
+			cli.TextFlag("--url", &want.URL, "the address of a candela server"),
+			cli.TextFlag("--name", &want.Name, "the name of the server in the client"),
+			cli.TextFlag("--file", &want.File, "the file to edit, such as one of a project"),
 		}) // all others are passed to candela
 		if err != nil {
 			return err
 		}
-		want.Client, want.Flags = cutWord(rest)
+		want.Client, want.Flags = cli.CutWord(rest)
 		if want.Remove && (want.URL != "" || len(want.Flags) > 0) {
 			return fault.Field(command, cmp.Or(strings.Join(want.Flags, " "), "--url "+want.URL), "--name, --file and --dry-run to remove a server")
 		}

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 )
 
 // checkPlans prints the plans of the state directory, or what is wrong with them.
-func checkPlans(_ context.Context, in invocation) error {
-	cfg, err := in.flags("plans check", "flags only")
+func checkPlans(_ context.Context, in cli.Call) error {
+	cfg, err := in.Flags("plans check", "flags only")
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
@@ -20,9 +22,9 @@ import (
 )
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
-func checkPolicy(ctx context.Context, in invocation) error {
-	named, args := cutWord(in.args)
-	cfg, err := in.config(args)
+func checkPolicy(ctx context.Context, in cli.Call) error {
+	named, args := cli.CutWord(in.Args)
+	cfg, err := in.Config(args)
 	if err != nil {
 		return err
 	}
@@ -65,8 +67,8 @@ func compareRunning(ctx context.Context, w io.Writer, home string, p guard.Polic
 }
 
 // applyPolicy puts the policy of the file in force in the program that runs.
-func applyPolicy(ctx context.Context, in invocation) error {
-	cfg, err := in.flags("policy apply", "flags only")
+func applyPolicy(ctx context.Context, in cli.Call) error {
+	cfg, err := in.Flags("policy apply", "flags only")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/app"
 	"candela/internal/config"
 	"candela/internal/operate/control"
@@ -13,9 +15,9 @@ import (
 )
 
 // status prints the trading state.
-func status(ctx context.Context, in invocation) error {
-	args, asJSON := cutJSON(in.args)
-	cfg, err := in.config(args)
+func status(ctx context.Context, in cli.Call) error {
+	args, asJSON := cli.CutJSON(in.Args)
+	cfg, err := in.Config(args)
 	if err != nil {
 		return err
 	}
@@ -30,7 +32,7 @@ func status(ctx context.Context, in invocation) error {
 		s.Policy = new(app.PolicyInFile(cfg))
 	}
 	if asJSON {
-		return printJSON(in.Stdout, s)
+		return cli.PrintJSON(in.Stdout, s)
 	}
 	return printStatus(in.Stdout, cfg.Home, s)
 }
@@ -105,7 +107,7 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 	}
 	for _, l := range s.Limits {
 		if l.Refused > 0 {
-			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, count(int(min(l.Refused, 1<<53)), "time"))
+			_, err = fmt.Fprintf(w, "The limit of %.0f %s per %s was reached %s; see limits.md.\n", l.Limit, l.Name, l.Scope, cli.Count(int(min(l.Refused, 1<<53)), "time"))
 		}
 	}
 	return err
@@ -113,22 +115,22 @@ func printStatus(w io.Writer, home string, s control.Status) error {
 
 // printAlerts prints how many alerts wait, and why some of them do not fire.
 func printAlerts(w io.Writer, s control.Status) error {
-	_, err := fmt.Fprintf(w, "%s waiting.\n", count(s.Alerts, "alert"))
+	_, err := fmt.Fprintf(w, "%s waiting.\n", cli.Count(s.Alerts, "alert"))
 	if n := s.NotEvaluated; n > 0 {
-		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, choose(n, "its venue is", "their venues are"))
+		_, err = fmt.Fprintf(w, "  nothing evaluates %d of them: %s not set up in this run; list_alerts says which\n", n, cli.Choose(n, "its venue is", "their venues are"))
 	}
 	if n := s.Starved; n > 0 {
-		_, err = fmt.Fprintf(w, "  %d of them %s for memory of scripts; candela alerts list says which limit is reached\n", n, choose(n, "waits", "wait"))
+		_, err = fmt.Fprintf(w, "  %d of them %s for memory of scripts; candela alerts list says which limit is reached\n", n, cli.Choose(n, "waits", "wait"))
 	}
 	if n := s.SetAside; n > 0 {
-		_, err = fmt.Fprintf(w, "  %d of them %s set aside, because candela ended while it evaluated %s; candela alerts list shows %s\n", n, choose(n, "is", "are"), choose(n, "it", "them"), choose(n, "it", "them"))
+		_, err = fmt.Fprintf(w, "  %d of them %s set aside, because candela ended while it evaluated %s; candela alerts list shows %s\n", n, cli.Choose(n, "is", "are"), cli.Choose(n, "it", "them"), cli.Choose(n, "it", "them"))
 	}
 	if n := s.Broken; n > 0 {
-		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; candela alerts list says why\n", n, choose(n, "is", "are"), choose(n, "it", "them"))
+		_, err = fmt.Fprintf(w, "  %d of them %s broken: this version cannot evaluate %s; candela alerts list says why\n", n, cli.Choose(n, "is", "are"), cli.Choose(n, "it", "them"))
 	}
 	if s.ScriptBars > 0 || s.ScriptsLate > 0 {
-		_, err = fmt.Fprintf(w, "  %s for scripts; scripts were late %s%s\n", count(s.ScriptBars, "bar")+" "+choose(s.ScriptBars, "waits", "wait"),
-			count(int(min(s.ScriptsLate, 1<<53)), "time"), skippedText(s.ScriptsSkipped))
+		_, err = fmt.Fprintf(w, "  %s for scripts; scripts were late %s%s\n", cli.Count(s.ScriptBars, "bar")+" "+cli.Choose(s.ScriptBars, "waits", "wait"),
+			cli.Count(int(min(s.ScriptsLate, 1<<53)), "time"), skippedText(s.ScriptsSkipped))
 	}
 	return err
 }
@@ -138,7 +140,7 @@ func skippedText(n uint64) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %s they never saw", count(int(min(n, 1<<53)), "bar"))
+	return fmt.Sprintf(", and %s they never saw", cli.Count(int(min(n, 1<<53)), "bar"))
 }
 
 // printHeld prints how many stops only candela watches.
@@ -146,9 +148,9 @@ func printHeld(w io.Writer, a control.AccountStatus, running bool) {
 	switch {
 	case a.Held == 0:
 	case running:
-		fmt.Fprintf(w, "  candela holds %s; %s only while candela runs\n", count(a.Held, "stop"), choose(a.Held, "it protects", "they protect"))
+		fmt.Fprintf(w, "  candela holds %s; %s only while candela runs\n", cli.Count(a.Held, "stop"), cli.Choose(a.Held, "it protects", "they protect"))
 	default:
-		fmt.Fprintf(w, "  candela holds %s, and nothing watches %s while it is stopped\n", count(a.Held, "stop"), choose(a.Held, "it", "them"))
+		fmt.Fprintf(w, "  candela holds %s, and nothing watches %s while it is stopped\n", cli.Count(a.Held, "stop"), cli.Choose(a.Held, "it", "them"))
 	}
 }
 
@@ -156,20 +158,12 @@ func printHeld(w io.Writer, a control.AccountStatus, running bool) {
 func openText(a control.AccountStatus) string {
 	switch grouped := a.Open - a.Single; {
 	case a.Groups == 0:
-		return count(a.Open, "order")
+		return cli.Count(a.Open, "order")
 	case a.Single == 0:
-		return fmt.Sprintf("%s of %s", count(a.Groups, "group"), count(grouped, "order"))
+		return fmt.Sprintf("%s of %s", cli.Count(a.Groups, "group"), cli.Count(grouped, "order"))
 	default:
-		return fmt.Sprintf("%s of %s and %s", count(a.Groups, "group"), count(grouped, "order"), count(a.Single, "order"))
+		return fmt.Sprintf("%s of %s and %s", cli.Count(a.Groups, "group"), cli.Count(grouped, "order"), cli.Count(a.Single, "order"))
 	}
-}
-
-// choose returns the word for one or for several.
-func choose(n int, one, several string) string {
-	if n == 1 {
-		return one
-	}
-	return several
 }
 
 // waits formats how many orders wait.
@@ -178,12 +172,4 @@ func waits(n int) string {
 		return "1 waits"
 	}
 	return fmt.Sprintf("%d wait", n)
-}
-
-// count formats a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

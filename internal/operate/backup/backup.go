@@ -30,6 +30,9 @@ func keptFiles() []string {
 	return []string{statedir.HaltName, config.FileName, statedir.PlansName, statedir.PolicyName, statedir.SubscriptionsName}
 }
 
+// StoreName is the file of the store in a backup.
+const StoreName = ledger.FileName
+
 // Copied is the result of a backup or a restore.
 type Copied struct {
 	Files  []string       // names, without the store's

@@ -105,7 +105,7 @@ func knownFlags(t *testing.T) vocabulary {
 		v.flags = append(v.flags, s.Flag())
 	}
 	walk(t, func(name string, data []byte) {
-		if path.Dir(name) == "cmd/candela" && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+		if strings.HasPrefix(name, "cmd/candela/") && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
 			v.source += string(data)
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package records
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/access/oauth"
 	"candela/internal/access/owners"
 	"candela/internal/access/upstream"
@@ -24,12 +26,12 @@ import (
 	"candela/lib/fault"
 )
 
-// manageOwners manages the owners of a server for many.
-func manageOwners() runner {
-	return oneOf("owners", subcommand{"list", ownerCommand(listOwners)}, subcommand{"show", ownerCommand(showOwner)},
-		subcommand{"suspend", ownerCommand(changeOwner("suspend"))}, subcommand{"resume", ownerCommand(changeOwner("resume"))},
-		subcommand{"plan", ownerCommand(setPlan)}, subcommand{"link", ownerCommand(linkOwner)}, subcommand{"export", ownerCommand(exportOwner)},
-		subcommand{"erase", ownerCommand(eraseOwner)}, subcommand{"usage", ownerCommand(ownerUsage)}, subcommand{"adopt", ownerCommand(adoptOwner)})
+// Owners manages the owners of a server for many.
+func Owners() cli.Runner {
+	return cli.OneOf("owners", cli.Sub("list", ownerCommand(listOwners)), cli.Sub("show", ownerCommand(showOwner)),
+		cli.Sub("suspend", ownerCommand(changeOwner("suspend"))), cli.Sub("resume", ownerCommand(changeOwner("resume"))),
+		cli.Sub("plan", ownerCommand(setPlan)), cli.Sub("link", ownerCommand(linkOwner)), cli.Sub("export", ownerCommand(exportOwner)),
+		cli.Sub("erase", ownerCommand(eraseOwner)), cli.Sub("usage", ownerCommand(ownerUsage)), cli.Sub("adopt", ownerCommand(adoptOwner)))
 }
 
 // ownerFlags are the flags and words of the commands about owners.
@@ -43,21 +45,21 @@ type ownerFlags struct {
 }
 
 // ownerCommand parses the flags for a command about owners.
-func ownerCommand(run func(context.Context, invocation, *config.Config, ownerFlags) error) runner {
-	return func(ctx context.Context, in invocation) error {
+func ownerCommand(run func(context.Context, cli.Call, *config.Config, ownerFlags) error) cli.Runner {
+	return func(ctx context.Context, in cli.Call) error {
 		var f ownerFlags
-		rest, err := cutFlags(in.args, map[string]*bool{"--json": &f.json, "--personal": &f.personal, "--yes": &f.yes}, []valueFlag{
-			textFlag("--state", &f.state, "active, suspended, erased"), textFlag("--plan", &f.plan, "the name of a plan"),
-			textFlag("--issuer", &f.issuer, "the address of an identity provider"), textFlag("--subject", &f.subject, "the person's subject there"),
-			textFlag("--to", &f.to, "a folder"), textFlag("--since", &f.since, dayText), textFlag("--until", &f.until, dayText),
+		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--json": &f.json, "--personal": &f.personal, "--yes": &f.yes}, []cli.Flag{
+			cli.TextFlag("--state", &f.state, "active, suspended, erased"), cli.TextFlag("--plan", &f.plan, "the name of a plan"),
+			cli.TextFlag("--issuer", &f.issuer, "the address of an identity provider"), cli.TextFlag("--subject", &f.subject, "the person's subject there"),
+			cli.TextFlag("--to", &f.to, "a folder"), cli.TextFlag("--since", &f.since, dayText), cli.TextFlag("--until", &f.until, dayText),
 		})
 		if err != nil {
 			return err
 		}
-		id, rest := cutWord(rest)
+		id, rest := cli.CutWord(rest)
 		f.id = principal.Owner(id)
-		f.word, rest = cutWord(rest)
-		cfg, err := in.config(rest)
+		f.word, rest = cli.CutWord(rest)
+		cfg, err := in.Config(rest)
 		if err != nil {
 			return err
 		}
@@ -72,7 +74,7 @@ func (f ownerFlags) needID() error {
 	return nil
 }
 
-func listOwners(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func listOwners(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	table := tabwriter.NewWriter(in.Stdout, 0, 0, 2, ' ', 0)
 	if !f.json {
 		fmt.Fprintln(table, "ID\tSTATE\tPLAN\tFIRST SEEN\tLAST SEEN\tNAME")
@@ -105,7 +107,7 @@ func listOwners(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 	}
 }
 
-func showOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func showOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if err := f.needID(); err != nil {
 		return err
 	}
@@ -118,8 +120,8 @@ func showOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFl
 	return encoder.Encode(one)
 }
 
-func changeOwner(change string) func(context.Context, invocation, *config.Config, ownerFlags) error {
-	return func(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func changeOwner(change string) func(context.Context, cli.Call, *config.Config, ownerFlags) error {
+	return func(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 		if err := f.needID(); err != nil {
 			return err
 		}
@@ -127,7 +129,7 @@ func changeOwner(change string) func(context.Context, invocation, *config.Config
 	}
 }
 
-func changed(ctx context.Context, in invocation, cfg *config.Config, id principal.Owner, change string, values url.Values) error {
+func changed(ctx context.Context, in cli.Call, cfg *config.Config, id principal.Owner, change string, values url.Values) error {
 	o, err := control.ChangeOwner(ctx, cfg.Home, id, change, values)
 	if err != nil {
 		return err
@@ -136,7 +138,7 @@ func changed(ctx context.Context, in invocation, cfg *config.Config, id principa
 	return err
 }
 
-func setPlan(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func setPlan(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if err := f.needID(); err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func setPlan(ctx context.Context, in invocation, cfg *config.Config, f ownerFlag
 	return changed(ctx, in, cfg, f.id, "plan", url.Values{"plan": {f.word}})
 }
 
-func linkOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func linkOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if err := f.needID(); err != nil {
 		return err
 	}
@@ -157,7 +159,7 @@ func linkOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFl
 }
 
 // exportOwner writes a file for each table and a manifest with their hashes.
-func exportOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func exportOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if err := f.needID(); err != nil {
 		return err
 	}
@@ -195,7 +197,7 @@ func exportOwner(ctx context.Context, in invocation, cfg *config.Config, f owner
 	if err := os.WriteFile(filepath.Join(f.to, "manifest.json"), manifest, 0o600); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Wrote %s of owner %s to %s.\n", count(len(files)+1, "file"), f.id, f.to)
+	_, err = fmt.Fprintf(in.Stdout, "Wrote %s of owner %s to %s.\n", cli.Count(len(files)+1, "file"), f.id, f.to)
 	return err
 }
 
@@ -217,7 +219,7 @@ func exportedChain(rows []byte) (chain ledger.Chain, err error) {
 	return chain, nil
 }
 
-func eraseOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func eraseOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if err := f.needID(); err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func eraseOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s and has %s. Export first if the data may be needed. Add --yes to erase the owner; nothing was changed.\n", one.ID, one.State, count(one.Alerts, "alert"))
+		_, err = fmt.Fprintf(in.Stdout, "Owner %s is %s and has %s. Export first if the data may be needed. Add --yes to erase the owner; nothing was changed.\n", one.ID, one.State, cli.Count(one.Alerts, "alert"))
 		return err
 	}
 	proof, err := control.EraseOwner(ctx, cfg.Home, f.id)
@@ -237,7 +239,7 @@ func eraseOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 }
 
 // adoptOwner gives the alerts and notifications of the one owner to a person. No server may run.
-func adoptOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func adoptOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	if f.issuer == "" || f.subject == "" {
 		return fault.Missing("--issuer and --subject", "the identity of the person who had this installation alone")
 	}
@@ -260,6 +262,6 @@ func adoptOwner(ctx context.Context, in invocation, cfg *config.Config, f ownerF
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.Stdout, "Owner %s has %s and %s. Start with --owners oidc and sign in.\n", to.ID, count(int(moved["alerts"]), "alert"), count(int(moved["entries"]), "notification"))
+	_, err = fmt.Fprintf(in.Stdout, "Owner %s has %s and %s. Start with --owners oidc and sign in.\n", to.ID, cli.Count(int(moved["alerts"]), "alert"), cli.Count(int(moved["entries"]), "notification"))
 	return err
 }

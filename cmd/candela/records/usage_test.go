@@ -1,4 +1,4 @@
-package main
+package records
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -42,7 +44,7 @@ func TestOwnerUsage(t *testing.T) {
 		"the same day":  {ownerFlags{since: "2026-11-01", until: "2026-11-01"}, "a day after that of --since"},
 	} {
 		var out bytes.Buffer
-		err := ownerUsage(t.Context(), invocation{Deps: app.Deps{Stdout: &out}}, &config.Config{Home: home}, tc.f)
+		err := ownerUsage(t.Context(), cli.Call{Deps: app.Deps{Stdout: &out}}, &config.Config{Home: home}, tc.f)
 		if err != nil {
 			out.WriteString(err.Error())
 		}

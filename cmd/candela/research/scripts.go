@@ -1,4 +1,4 @@
-package main
+package research
 
 import (
 	"context"
@@ -8,15 +8,17 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"candela/cmd/candela/cli"
+
 	"candela/internal/store/scripts"
 	"candela/internal/store/statedir"
 	"candela/lib/fault"
 	"candela/lib/pine"
 )
 
-// shelf opens the stored scripts of the configured state directory.
-func (in invocation) shelf(args []string) (*scripts.Shelf, error) {
-	cfg, err := in.config(args)
+// openShelf opens the stored scripts of the configured state directory.
+func openShelf(in cli.Call, args []string) (*scripts.Shelf, error) {
+	cfg, err := in.Config(args)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +33,8 @@ func (in invocation) shelf(args []string) (*scripts.Shelf, error) {
 }
 
 // listScripts prints the stored scripts.
-func listScripts(_ context.Context, in invocation) error {
-	s, err := in.shelf(in.args)
+func listScripts(_ context.Context, in cli.Call) error {
+	s, err := openShelf(in, in.Args)
 	if err != nil {
 		return err
 	}
@@ -54,8 +56,8 @@ func listScripts(_ context.Context, in invocation) error {
 
 // addScript stores a script under the name of its file. A file user.library.number.pine is
 // a library.
-func addScript(_ context.Context, in invocation) error {
-	path, args := cutWord(in.args)
+func addScript(_ context.Context, in cli.Call) error {
+	path, args := cli.CutWord(in.Args)
 	if path == "" {
 		return fault.Missing("script add", "a FILE such as my_cross.pine")
 	}
@@ -63,7 +65,7 @@ func addScript(_ context.Context, in invocation) error {
 	if err != nil {
 		return fmt.Errorf("read script: %w", err)
 	}
-	s, err := in.shelf(args)
+	s, err := openShelf(in, args)
 	if err != nil {
 		return err
 	}
@@ -79,12 +81,12 @@ func addScript(_ context.Context, in invocation) error {
 }
 
 // removeScript removes a stored script.
-func removeScript(_ context.Context, in invocation) error {
-	name, args := cutWord(in.args)
+func removeScript(_ context.Context, in cli.Call) error {
+	name, args := cli.CutWord(in.Args)
 	if name == "" {
 		return fault.Missing("script remove", "the NAME of a stored script")
 	}
-	s, err := in.shelf(args)
+	s, err := openShelf(in, args)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package records
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"candela/cmd/candela/cli"
 
 	"candela/internal/access/metering"
 	"candela/internal/config"
@@ -21,7 +23,7 @@ import (
 const dayText = "a day, such as 2026-11-01"
 
 // ownerUsage prints what owners used: the sums by owner, or the lines of all hours as JSON.
-func ownerUsage(_ context.Context, in invocation, cfg *config.Config, f ownerFlags) error {
+func ownerUsage(_ context.Context, in cli.Call, cfg *config.Config, f ownerFlags) error {
 	since, err := day("--since", f.since)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package research
 
 import (
 	"context"
@@ -8,16 +8,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"candela/cmd/candela/cli"
+
 	"candela/lib/fault"
 	"candela/lib/pine/check"
 )
 
+// Script checks Pine scripts, and lists, adds and removes stored ones.
+func Script() cli.Runner {
+	return cli.OneOf("script", cli.Sub("check", checkScript), cli.Sub("list", listScripts), cli.Sub("add", addScript), cli.Sub("remove", removeScript))
+}
+
 // checkScript checks a Pine script in a file.
-func checkScript(_ context.Context, in invocation) error {
-	if len(in.args) != 1 || strings.HasPrefix(in.args[0], "-") {
-		return fault.Field("script check", strings.Join(in.args, " "), "one FILE")
+func checkScript(_ context.Context, in cli.Call) error {
+	if len(in.Args) != 1 || strings.HasPrefix(in.Args[0], "-") {
+		return fault.Field("script check", strings.Join(in.Args, " "), "one FILE")
 	}
-	path := in.args[0]
+	path := in.Args[0]
 	source, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return fmt.Errorf("read script: %w", err)

@@ -1,4 +1,5 @@
-package main
+// Package research has the commands that ask about the past, and those about Pine scripts.
+package research
 
 import (
 	"bytes"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"candela/cmd/candela/cli"
 
 	"candela/internal/app"
 	"candela/internal/serve/tool"
@@ -28,36 +31,36 @@ type question struct {
 	asJSON, quiet            bool
 }
 
-// backtest runs rules or a script over past bars.
-func backtest(ctx context.Context, in invocation) error {
+// Backtest runs rules or a script over past bars.
+func Backtest(ctx context.Context, in cli.Call) error {
 	q := &question{read: tool.BacktestOf}
-	rest, err := q.parse(in.args, append(q.plain("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed", "from", "to", "fill_model", "magnify"),
-		valueFlag{"--rules", q.setRules}, valueFlag{"--script", q.setScript}, valueFlag{"--sweep", q.setJSON("sweep")}, valueFlag{"--walk-forward", q.setWalk}))
+	rest, err := q.parse(in.Args, append(q.plain("bars", "capital", "size_pct", "quantity", "fee_bps", "slip_bps", "oos_pct", "seed", "from", "to", "fill_model", "magnify"),
+		cli.ValueFlag("--rules", q.setRules), cli.ValueFlag("--script", q.setScript), cli.ValueFlag("--sweep", q.setJSON("sweep")), cli.ValueFlag("--walk-forward", q.setWalk)))
 	if err != nil {
 		return err
 	}
 	return q.runOn(ctx, in, rest, "candela backtest SYMBOL INTERVAL")
 }
 
-// testAlert asks when an alert would have fired.
-func testAlert(ctx context.Context, in invocation) error {
+// TestAlert asks when an alert would have fired.
+func TestAlert(ctx context.Context, in cli.Call) error {
 	q := &question{read: tool.AlertTestOf}
-	rest, err := q.parse(in.args, append(q.plain("bars", "seed", "from", "to"), valueFlag{"--condition", q.setJSON("condition")}))
+	rest, err := q.parse(in.Args, append(q.plain("bars", "seed", "from", "to"), cli.ValueFlag("--condition", q.setJSON("condition"))))
 	if err != nil {
 		return err
 	}
 	return q.runOn(ctx, in, rest, "candela test-alert SYMBOL INTERVAL")
 }
 
-// scanMarket asks which symbols meet a condition.
-func scanMarket(ctx context.Context, in invocation) error {
+// Scan asks which symbols meet a condition.
+func Scan(ctx context.Context, in cli.Call) error {
 	q := &question{read: tool.ScanOf}
-	rest, err := q.parse(in.args, append(q.plain("limit", "within_bars", "max_seconds", "symbols", "order"),
-		valueFlag{"--condition", q.setJSON("condition")}, valueFlag{"--columns", q.setColumns}, valueFlag{"--list", q.setList}, valueFlag{"--rank", q.setText("rank_by")}))
+	rest, err := q.parse(in.Args, append(q.plain("limit", "within_bars", "max_seconds", "symbols", "order"),
+		cli.ValueFlag("--condition", q.setJSON("condition")), cli.ValueFlag("--columns", q.setColumns), cli.ValueFlag("--list", q.setList), cli.ValueFlag("--rank", q.setText("rank_by"))))
 	if err != nil {
 		return err
 	}
-	interval, rest := cutWord(rest)
+	interval, rest := cli.CutWord(rest)
 	if interval == "" {
 		return fault.Missing("INTERVAL", "candela scan INTERVAL, such as 4h")
 	}
@@ -76,17 +79,17 @@ func scanMarket(ctx context.Context, in invocation) error {
 }
 
 // parse reads the flags that all questions have, and those given. It returns the rest.
-func (q *question) parse(args []string, more []valueFlag) ([]string, error) {
-	return cutFlags(args, map[string]*bool{"--json": &q.asJSON, "--quiet": &q.quiet}, append(more,
-		textFlag("--csv", &q.csv, "a file, or - for standard output"), textFlag("--html", &q.html, "a file"),
-		textFlag("--output", &q.output, "a PNG file"), textFlag("--theme", &q.theme, "dark or light")))
+func (q *question) parse(args []string, more []cli.Flag) ([]string, error) {
+	return cli.CutFlags(args, map[string]*bool{"--json": &q.asJSON, "--quiet": &q.quiet}, append(more,
+		cli.TextFlag("--csv", &q.csv, "a file, or - for standard output"), cli.TextFlag("--html", &q.html, "a file"),
+		cli.TextFlag("--output", &q.output, "a PNG file"), cli.TextFlag("--theme", &q.theme, "dark or light")))
 }
 
 // plain are flags whose texts are arguments of the tool, which judges them.
-func (q *question) plain(names ...string) []valueFlag {
-	flags := make([]valueFlag, len(names))
+func (q *question) plain(names ...string) []cli.Flag {
+	flags := make([]cli.Flag, len(names))
 	for i, name := range names {
-		flags[i] = valueFlag{"--" + strings.ReplaceAll(name, "_", "-"), q.setText(name)}
+		flags[i] = cli.ValueFlag("--"+strings.ReplaceAll(name, "_", "-"), q.setText(name))
 	}
 	return flags
 }
@@ -192,9 +195,9 @@ func (q *question) setList(value string) error {
 }
 
 // runOn runs a question about one symbol and interval.
-func (q *question) runOn(ctx context.Context, in invocation, args []string, usage string) error {
-	symbol, args := cutWord(args)
-	interval, args := cutWord(args)
+func (q *question) runOn(ctx context.Context, in cli.Call, args []string, usage string) error {
+	symbol, args := cli.CutWord(args)
+	interval, args := cli.CutWord(args)
 	if symbol == "" || interval == "" {
 		return fault.Missing("SYMBOL INTERVAL", usage+", such as BTCUSDT 4h")
 	}
@@ -205,8 +208,8 @@ func (q *question) runOn(ctx context.Context, in invocation, args []string, usag
 }
 
 // run asks the question and writes the answer where the flags say.
-func (q *question) run(ctx context.Context, in invocation, args []string) (*app.Research, error) {
-	cfg, err := in.config(args)
+func (q *question) run(ctx context.Context, in cli.Call, args []string) (*app.Research, error) {
+	cfg, err := in.Config(args)
 	if err != nil {
 		return nil, err
 	}

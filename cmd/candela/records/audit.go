@@ -1,4 +1,5 @@
-package main
+// Package records has the commands about what a server records: its owners, what they used, and the audit log.
+package records
 
 import (
 	"context"
@@ -11,7 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
+
+	"candela/cmd/candela/cli"
 
 	"candela/internal/config"
 	"candela/internal/kit/principal"
@@ -19,9 +21,9 @@ import (
 	"candela/lib/fault"
 )
 
-// audit runs the commands of the audit log. They read the store, whether a server runs or not.
-func audit() runner {
-	return oneOf("audit", subcommand{"verify", readLog(verifyLog)}, subcommand{"list", readLog(listEvents)})
+// Audit runs the commands of the audit log. They read the store, whether a server runs or not.
+func Audit() cli.Runner {
+	return cli.OneOf("audit", cli.Sub("verify", readLog(verifyLog)), cli.Sub("list", readLog(listEvents)))
 }
 
 // auditFlags are the commands' own flags.
@@ -34,14 +36,14 @@ type auditFlags struct {
 }
 
 // readLog parses the flags and opens the log for a command.
-func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) runner {
-	return func(ctx context.Context, in invocation) error {
+func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) cli.Runner {
+	return func(ctx context.Context, in cli.Call) error {
 		flags := auditFlags{last: 50}
-		rest, err := cutFlags(in.args, map[string]*bool{"--json": &flags.json}, []valueFlag{{"--last", flags.setLast}, {"--expect", flags.setExpected}, {"--owner", flags.setOwner}})
+		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--json": &flags.json}, []cli.Flag{cli.ValueFlag("--last", flags.setLast), cli.ValueFlag("--expect", flags.setExpected), cli.ValueFlag("--owner", flags.setOwner)})
 		if err != nil {
 			return err
 		}
-		cfg, err := in.config(rest)
+		cfg, err := in.Config(rest)
 		if err != nil {
 			return err
 		}
@@ -156,7 +158,7 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 
 func printReport(w io.Writer, report ledger.Report) error {
 	for _, b := range report.Breaks {
-		fmt.Fprintln(w, plain(b.String()))
+		fmt.Fprintln(w, cli.Plain(b.String()))
 	}
 	if len(report.Breaks) > 0 {
 		_, err := fmt.Fprintf(w, "%d events read\n", report.Events)
@@ -200,8 +202,8 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "EVENT\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
 	for _, e := range events {
-		token := shortToken(e.Actor)
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), plain(string(e.Owner)), plain(e.Kind), plain(e.Subject), plain(token), e.Client, plain(string(e.Body)))
+		token := cli.ShortToken(e.Actor)
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(token), e.Client, cli.Plain(string(e.Body)))
 	}
 	return table.Flush()
 }
@@ -214,24 +216,3 @@ func body(text []byte) json.RawMessage {
 	quoted, _ := json.Marshal(string(text)) // a string always can be
 	return quoted
 }
-
-// plain escapes characters that control a terminal: clients choose some of the text.
-func plain(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool { return !unicode.IsGraphic(r) }
-
-// shortToken shortens a token's key to what distinguishes tokens.
-func shortToken(key string) string { return key[:min(12, len(key))] }
