@@ -51,6 +51,7 @@ type eager struct {
 	busy    sync.WaitGroup
 	over    atomic.Bool
 	waiting atomic.Int64
+	did     [2]atomic.Int64 // orders and alerts that were acknowledged
 }
 
 // start begins to call.
@@ -65,7 +66,9 @@ func (e *eager) start(round int) {
 				}
 				ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
 				e.waiting.Add(1)
-				_, _ = e.c.Call(ctx, name, arguments) // only what it does counts
+				if _, err := e.c.Call(ctx, name, arguments); err == nil {
+					e.did[n%2].Add(1)
+				}
 				e.waiting.Add(-1)
 				cancel()
 				e.pause(time.Millisecond * time.Duration(20+rand.N(40)))
@@ -143,6 +146,7 @@ func (p *people) freeze(round int) freeze {
 	}
 	id := p.clientID(other, e.c.Name)
 	e.start(round)
+	until(p.TB, time.Minute, "an order and an alert are acknowledged", func() bool { return e.did[0].Load() > 0 && e.did[1].Load() > 0 })
 	p.pause(100*time.Millisecond + p.within(300*time.Millisecond))
 	f.whom, f.stopped = victim.name, time.Now()
 	victim.signal(sigStop)

@@ -89,15 +89,19 @@ func startReplica(tb testing.TB, to *natstest.Cluster, prefix string, from provi
 func startReplicaOn(tb testing.TB, conn *conn.Conn, from provider.Provider, now func() time.Time) *replica {
 	tb.Helper()
 	r := &replica{conn: conn}
-	store, err := alerts.Open(tb.Context(), r.conn, now)
+	store, err := replicatest.Insist(tb, func() (*alerts.Store, error) { return alerts.Open(tb.Context(), r.conn, now) })
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if r.feed, err = store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()}); err != nil {
+	if r.feed, err = replicatest.Insist(tb, func() (*alerts.ChangeFeed, error) {
+		return store.OpenChangeFeed(tb.Context(), alerts.ChangeFeedConfig{Restore: r.restore, Publish: r.publish, Log: replicatest.Quiet()})
+	}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.feed.Close)
-	if r.members, err = member.Join(tb.Context(), r.conn, member.Info{Name: "r"}, replicatest.Quiet()); err != nil {
+	if r.members, err = replicatest.Insist(tb, func() (*member.Group, error) {
+		return member.Join(tb.Context(), r.conn, member.Info{Name: "r"}, replicatest.Quiet())
+	}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.members.Close)

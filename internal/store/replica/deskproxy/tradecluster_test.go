@@ -255,7 +255,8 @@ func bid(key string) order.Request {
 	}
 }
 
-// place places an order at a replica and retries with its key until the result is known.
+// place places an order at a replica and retries with its key until the result is known, or with another
+// key if it was not sent.
 func (f *tradeCluster) place(r *trader, key string) order.Order {
 	deadline := time.Now().Add(replicatest.Patience)
 	for time.Now().Before(deadline) {
@@ -271,6 +272,8 @@ func (f *tradeCluster) place(r *trader, key string) order.Order {
 			return o.Order
 		case f.t.Context().Err() != nil:
 			return order.Order{}
+		case fe != nil && fe.Code == "not_sent": // it waited too long for its turn, on a loaded machine
+			key += " again"
 		case fe == nil || !fe.Retryable:
 			f.t.Errorf("at %s: %v", r.name, err)
 			return order.Order{}
@@ -368,8 +371,9 @@ func (f *tradeCluster) unlike(at *trader) string {
 	for key, o := range f.acked {
 		now, ok := known[o.ID]
 		// An order whose outcome was reported as unknown may have been recorded and never
-		// sent.
-		unsent := o.Status == order.Submitted && there[o.ID] == 0 && (now.Status == order.Submitted || now.Status == order.Uncertain || now.Status == order.Rejected)
+		// sent, and the answer to the repeated key may say so.
+		unsent := there[o.ID] == 0 && (o.Status == order.Canceled && now.Status == order.Canceled ||
+			o.Status == order.Submitted && (now.Status == order.Submitted || now.Status == order.Uncertain || now.Status == order.Rejected || now.Status == order.Canceled))
 		if !ok || there[o.ID] != 1 && !unsent {
 			fmt.Fprintf(&text, "the order %s of %s is %d times at the venue, was %v and is %v. ", o.ID, key, there[o.ID], o.Status, now.Status)
 		}
