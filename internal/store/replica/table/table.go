@@ -285,9 +285,13 @@ func (t *Table) readTo(ctx context.Context, after uint64, b barrier, consumed []
 // isLast reports whether no message follows a sequence number. The count of pending messages does
 // not say so: the servers count one that replaces another a moment after they removed the other.
 func (t *Table) isLast(ctx context.Context, seq uint64) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
-	defer cancel()
-	head, err := t.Head(ctx)
+	var head uint64
+	err := t.RetryRead(ctx, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, conn.AttemptTimeout)
+		defer cancel()
+		head, err = t.Head(ctx)
+		return err
+	})
 	return head <= seq, err
 }
 
