@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -99,7 +100,7 @@ func enumArg(name string, dst *string, doc string, values ...string) arg {
 			return values[i], nil
 		}
 		e := fault.Field(name, quoteValue(raw), allowed, fault.Nearest(value, values)...)
-		if text := protectiveAdvice(value); text != "" && slices.Contains(values, "market") { // the type of an order
+		if text, _ := wording.Protective(value); text != "" && slices.Contains(values, "market") { // the type of an order
 			e.Message, e.Suggestions = e.Message+"; "+text, []string{"market", "limit"}
 		}
 		return "", e

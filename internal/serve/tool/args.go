@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 )
 
@@ -72,7 +73,8 @@ func (f arg) alias(names ...string) arg {
 // that validate arguments accept it; its details are those of the argument.
 func (fs args) schema() *schema {
 	// Some clients require properties even if it is empty.
-	s := &schema{Type: "object", Properties: props{}, AdditionalProperties: false}
+	// A client's own check lets a known synonym through; decode refuses what it does not know.
+	s := &schema{Type: "object", Properties: props{}}
 	for _, f := range fs {
 		s.Properties = append(s.Properties, prop{f.name, f.schema})
 		if f.required {
@@ -192,10 +194,11 @@ func truncate(text string) string { return fault.Truncate(text, 80) }
 // advice explains an argument that the tool does not have but many models expect, and
 // returns the arguments to use instead.
 func (fs args) advice(name string) (string, []string) {
-	word := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+	word := wording.Joined(name)
+	text, use := wording.Protective(word)
 	switch {
-	case fs.find("side") >= 0 && protectiveAdvice(word) != "":
-		return protectiveAdvice(word), protectiveArgs(word)
+	case fs.find("side") >= 0 && text != "":
+		return text, use
 	case fs.find("start") >= 0 && slices.Contains(rangeWords(), word):
 		return "start and end choose the time, each a date such as 2026-01-31 or an RFC 3339 time", []string{"start", "end"}
 	case fs.find("start") >= 0 && word == "bars":
@@ -204,8 +207,6 @@ func (fs args) advice(name string) (string, []string) {
 		return "op is the operator", []string{"op"}
 	case fs.find("op") >= 0 && slices.Contains([]string{"threshold", "level", "target", "right", "than", "number", "percent"}, word):
 		return "value is what it is compared with", []string{"value"}
-	case fs.find("quantity") >= 0 && slices.Contains([]string{"amount", "size", "qty", "volume", "units", "shares", "contracts", "notional"}, word):
-		return "quantity is a number of coins or shares, not an amount of money", []string{"quantity"}
 	}
 	return "", nil
 }

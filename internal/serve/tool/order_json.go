@@ -69,7 +69,9 @@ type orderJSON struct {
 	Plan    []lineJSON `json:"plan,omitempty"`
 	Changed []string   `json:"changed,omitempty"`
 
-	Estimate *estimateJSON `json:"estimate,omitempty"`
+	Sizing     *order.Sized  `json:"sizing,omitempty"`
+	Understood []string      `json:"understood,omitempty"`
+	Estimate   *estimateJSON `json:"estimate,omitempty"`
 }
 
 // legJSON is an order of a group, beside the first one. get_orders lists it in full.
@@ -208,7 +210,7 @@ func toOrderJSON(o order.Order) orderJSON {
 	}
 	r.AmbiguousBar = slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.AmbiguousBar })
 	r.Late = slices.ContainsFunc(o.Fills, func(f order.Fill) bool { return f.Late })
-	r.Approval = toApprovalJSON(o)
+	r.Approval, r.Sizing = toApprovalJSON(o), o.Sized()
 	if average, ok := o.Average(); ok {
 		text := average.String()
 		r.AvgFillPrice = &text
@@ -244,7 +246,7 @@ func orderSchema() *schema {
 		typedProp("reject_reason?", "string", ""), typedProp("reject_rule?", "string", ""),
 		typedProp("broker", "string", ""), enumProp("mode", "", "paper", "live"), typedProp("external?", "boolean", ""),
 		typedProp("created_at", "string", ""), typedProp("updated_at", "string", ""),
-		typedProp("dry_run?", "boolean", "Checked only, not sent."),
+		typedProp("dry_run?", "boolean", "Checked only, not sent."), typedProp("sizing?", "object", ""),
 	)
 	s.AdditionalProperties = nil
 	return s

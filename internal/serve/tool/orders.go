@@ -52,7 +52,7 @@ func (t *Trading) placeOrder() toolSpec {
 			}
 			placed, err := t.Orders.Place(ctx, caller, r)
 			record := toPlacedJSON(placed)
-			record.DryRun = r.DryRun
+			record.DryRun, record.Understood = r.DryRun, asked.understood
 			if err != nil && placed.Status != 0 {
 				return deniedResult(ctx, err, placed.Order, record), nil
 			}

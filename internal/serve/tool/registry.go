@@ -211,11 +211,23 @@ func calling[A any](declare func() (*A, args), run func(context.Context, princip
 	_, input := declare()
 	return call{input, func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 		a, input := declare()
-		if err := input.decode(raw); err != nil {
+		var err error
+		if words, ok := any(a).(reworder); ok {
+			raw, err = words.reword(raw, func(name string) bool { return input.find(name) >= 0 })
+		}
+		if err == nil {
+			err = input.decode(raw)
+		}
+		if err != nil {
 			return mcp.Result{}, err
 		}
 		return run(ctx, caller, a)
 	}}
+}
+
+// reworder is what reads arguments in other words than those of the schema.
+type reworder interface {
+	reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error)
 }
 
 // noArgs declares that a tool accepts no arguments.

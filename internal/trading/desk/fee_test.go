@@ -32,7 +32,7 @@ func TestEstimate_HasTheFeeOfTheAccount(t *testing.T) {
 		if err != nil || p.Estimate == nil || !p.Estimate.Fee.Equal(p.Estimate.Value.Mul(dec("0.001"))) {
 			t.Errorf("the estimate is %+v, %v", p.Estimate, err)
 		}
-		r.Quantity, r.Risk.Amount = dec("0"), dec("10")
+		r.Quantity, r.Sizing.Amount = dec("0"), dec("10")
 		p, err = d.Place(t.Context(), caller(), r)
 		if err != nil || p.Estimate == nil || p.Estimate.Risk.LessThan(dec("9")) || p.Estimate.Risk.GreaterThan(dec("10")) {
 			t.Errorf("sized as %+v, %v", p.Estimate, err)

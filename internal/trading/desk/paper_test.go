@@ -335,14 +335,14 @@ func TestForeign_TradesCount(t *testing.T) {
 // for: the dry run and the order have the same, and the order fills.
 func TestPaper_ARiskIsSizedWithinTheCash(t *testing.T) {
 	t.Parallel()
-	for name, risk := range map[string]order.Risk{"an amount": {Amount: dec("2000")}, "a percentage": {Percent: dec("2")}} {
+	for name, risk := range map[string]order.Sizing{"an amount": {Amount: dec("2000")}, "a percentage": {Percent: dec("2")}} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPaper(t)
 			defer func() { p.stop() }()
 			time.Sleep(2 * time.Second)
 			p.place(limit("0.5", "49000")) // reserves some of the cash
 			r := buy("0")
-			r.Risk, r.Protect.StopLoss, r.DryRun = risk, dec("49940"), true
+			r.Sizing, r.Protect.StopLoss, r.DryRun = risk, dec("49940"), true
 			dry, err := p.Place(t.Context(), caller(), r)
 			if err != nil || dry.Estimate == nil || dry.Estimate.CappedBy != "cash" || !dry.Estimate.Quantity.Equal(dec("1.43619")) {
 				t.Fatalf("%s: the dry run is %+v, %v", name, dry.Estimate, err)

@@ -64,11 +64,15 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if t.done || t.waiter != nil {
 		return d.awaitSubmit(ctx, t)
 	}
-	m, err := d.readMarket(ctx, r.Spec("", ""))
+	asked := r.Spec("", "")
+	if r.Sizing.SetsPrices() {
+		asked.Protect.TakeProfit = decimal.NewFromInt(1) // its prices follow from what is read
+	}
+	m, err := d.readMarket(ctx, asked)
 	if err != nil {
 		return order.Placed{}, err
 	}
-	if r.DryRun || !r.Risk.IsZero() {
+	if r.DryRun || r.Sizing.Risks() {
 		d.readHoldings(ctx, &m)
 		d.readFee(ctx, r.Symbol, &m)
 	}
@@ -334,7 +338,7 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 		l.cfg.Log.InfoContext(l.drainCtx, "order received before the first reconciliation", "symbol", r.Symbol.String(), "client", caller.Client)
 		return failed(l.notReconciledError())
 	}
-	if !r.Risk.IsZero() {
+	if r.Sizing.SetsQuantity() {
 		r.Quantity = decimal.New(1, -8) // it follows from the price; no early rule denies so little
 	}
 	g := l.origin(caller, r)
@@ -388,18 +392,24 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	return t
 }
 
-// size sets the quantity of a request that asks for a risk, and returns how it followed.
+// size sets the prices and the quantity that follow from the sizing of a request, and returns how the quantity
+// followed from a risk.
 func (l *loop) size(caller principal.Caller, r *order.Request, facts guard.Facts) (*order.Estimate, error) {
-	if r.Risk.IsZero() {
-		return nil, nil
+	var err error
+	if *r, err = guard.Levels(l.cfg.Policy, intent(l.origin(caller, *r)), *r, facts); err != nil || !r.Sizing.SetsQuantity() {
+		return nil, err
 	}
 	in := intent(l.origin(caller, *r))
 	in.Holder, facts = l.holder(in, facts)
-	e, err := guard.Size(l.cfg.Policy, in, r.Risk, facts)
+	e, err := guard.Size(l.cfg.Policy, in, r.Sizing, facts)
 	if err != nil {
 		return nil, err
 	}
 	r.Quantity = e.Quantity
+	if !r.Sizing.Risks() {
+		r.Sizing.Price = e.Price
+		return nil, nil
+	}
 	return &e, nil
 }
 
@@ -471,13 +481,17 @@ func persistError(err error) error {
 
 // origin builds the order of a request.
 func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
-	return order.Origin{
+	g := order.Origin{
 		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
-		Replaces: r.Replaces, NotAfter: r.NotAfter, Risk: r.Risk,
+		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing,
 	}
+	if !r.Sizing.IsZero() {
+		g.Asked = r.Terms()
+	}
+	return g
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked}
 }

@@ -39,7 +39,7 @@ func (l *loop) propose(caller principal.Caller, r order.Request, facts guard.Fac
 	p := proposal{said: r, facts: facts}
 	r = l.asPlan(caller, r, facts)
 	p.asked = l.origin(caller, r)
-	if terms := p.said.Spec("", "").Terms(); terms != p.asked.Terms() {
+	if terms := p.said.Terms(); terms != p.asked.Terms() {
 		p.asked.Asked = terms
 	}
 	leg, err := l.replacedOrders(&p, r)
@@ -202,7 +202,7 @@ func (l *loop) formGroup(p *proposal, r order.Request, line order.Line) {
 	}
 	asked := &p.orders[slices.IndexFunc(p.orders, func(g order.Origin) bool { return g.ID == p.asked.ID })]
 	asked.Asked = p.asked.Asked
-	if terms := p.said.Spec("", "").Terms(); terms != asked.Terms() {
+	if terms := p.said.Terms(); terms != asked.Terms() {
 		asked.Asked = terms
 	}
 	p.asked = *asked
@@ -222,7 +222,7 @@ func (p *proposal) inItsWords() guard.Intent {
 func swapRoles(orders []order.Origin, asked order.Origin) {
 	target, stop := &orders[0], &orders[1]
 	name := id.Derived("leg", asked.ID, target.Role.String())
-	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Risk = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Risk
+	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Sizing = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Sizing
 	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder}
 	target.ID, target.Group.Name, stop.Group.Name = name, name, name
 }

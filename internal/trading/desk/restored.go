@@ -57,7 +57,7 @@ func (l *loop) adopt(caller principal.Caller, r order.Request, found order.Repor
 	if t := l.resultForKey(r); t != nil {
 		return t
 	}
-	if found.Side != r.Side || r.Risk.IsZero() && !found.Quantity.Equal(r.Quantity) {
+	if found.Side != r.Side || !r.Sizing.SetsQuantity() && !found.Quantity.Equal(r.Quantity) {
 		return failed(fault.New(fault.Conflict, "idempotency_key_used",
 			"idempotency_key %q was used for the order %s at %s (%v %v %v), which the records lack since a restore. Repeat that order exactly, or use a new key.",
 			r.Key, found.ID, l.cfg.Broker.Name(), found.Side, found.Quantity, r.Symbol).About("idempotency_key", r.Key, "a key that was not used before"))

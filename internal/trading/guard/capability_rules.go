@@ -184,8 +184,13 @@ func checkPostOnly(q *orderCheck) *Denial {
 	return deny("post_only", "true", "false", "post_only true is not possible: %s does not have it. Omit it, and use a price that does not trade at once.", q.venue())
 }
 
+// wholeOnly reports whether the venue takes the order for whole units only.
+func (q *orderCheck) wholeOnly() bool {
+	return q.Capabilities.WholeLegs && (!planOf(q.Spec).IsZero() || q.waits())
+}
+
 func checkWholeLegs(q *orderCheck) *Denial {
-	if !q.Capabilities.WholeLegs || q.Quantity.IsInteger() || planOf(q.Spec).IsZero() && !q.waits() {
+	if !q.wholeOnly() || q.Quantity.IsInteger() {
 		return nil
 	}
 	below, above := q.Quantity.Floor(), q.Quantity.Ceil()

@@ -1,14 +1,9 @@
 package guard
 
 import (
-	"fmt"
-	"slices"
-	"time"
-
 	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/order"
-	"candela/lib/fault"
 )
 
 // Estimate returns what an order would cost, risk and leave of the limits. It does not
@@ -106,102 +101,4 @@ func (q *orderCheck) cash() []bound {
 	}
 	perUnit := q.notional(decimal.NewFromInt(1))
 	return []bound{{"cash", q.Cash.Decimal.Mul(q.Rate), perUnit.Add(percent(perUnit, q.takerFeePct())), false}}
-}
-
-// Size returns the estimate of an order whose quantity follows from a risk:
-//
-//	quantity = risk / unit risk, rounded down to the step
-//
-// with the unit risk at the price at which it would plausibly trade. If a limit or the free cash
-// allows less, CappedBy names it; those of risk count from the worst entry. The error says how much risk
-// the smallest order takes, if the risk is less.
-func Size(p Policy, in Intent, risk order.Risk, f Facts) (order.Estimate, error) {
-	q := newCheck(p, State{}, in, f)
-	amount, err := q.riskAmount(risk)
-	if err != nil {
-		return order.Estimate{}, err
-	}
-	if !q.fresh() || !q.Rate.IsPositive() {
-		return order.Estimate{}, fault.New(fault.Unavailable, "unavailable", "No current price for %v, so no quantity follows from the risk. Retry in 1 s.", q.Symbol).Retry(time.Second)
-	}
-	perUnit := q.unitRiskAt(q.plausible()).Mul(q.Rate)
-	q.Quantity = q.wholeSteps(divide(amount.value, perUnit))
-	capped := ""
-	if most := q.wholeSteps(risk.Most); risk.Most.IsPositive() && most.LessThan(q.Quantity) {
-		q.Quantity, capped = most, "quantity"
-	}
-	for _, b := range slices.Concat(q.bounds(), q.cash()) {
-		if most := q.wholeSteps(divide(b.left, b.perUnit)); most.LessThan(q.Quantity) {
-			q.Quantity, capped = most, b.rule
-		}
-	}
-	if least := q.leastQuantity(); q.Quantity.LessThan(least) {
-		return order.Estimate{}, tooSmall(amount, least, perUnit, capped, q)
-	}
-	e := Estimate(p, q.Intent, f)
-	e.Quantity, e.CappedBy = q.Quantity, capped
-	return e, nil
-}
-
-// riskAmount returns the risk in the account's currency, with its argument.
-func (q *orderCheck) riskAmount(r order.Risk) (argument, error) {
-	if r.Amount.IsPositive() {
-		return argument{"risk_amount", r.Amount}, nil
-	}
-	if !q.Equity.Valid {
-		return argument{}, fault.New(fault.Unavailable, "unavailable",
-			"risk_pct %v needs the equity of the account, which is unknown now. Use risk_amount, or retry in 1 s.", r.Percent).About("risk_pct", r.Percent.String(), "risk_amount").Retry(time.Second)
-	}
-	return argument{"risk_pct", percent(q.Equity.Decimal, r.Percent)}, nil
-}
-
-// wholeSteps rounds a quantity down to what the venue takes.
-func (q *orderCheck) wholeSteps(v decimal.Decimal) decimal.Decimal {
-	if q.Capabilities.WholeLegs {
-		v = v.Floor()
-	}
-	if !q.Instrument.Step.IsPositive() {
-		return v.Truncate(8)
-	}
-	return q.floor(v)
-}
-
-// leastQuantity returns the smallest quantity that the venue takes, at the lowest price of
-// the order and its legs.
-func (q *orderCheck) leastQuantity() decimal.Decimal {
-	least := decimal.Max(q.Instrument.Step, q.Instrument.MinQuantity, decimal.New(1, -8))
-	if q.Capabilities.WholeLegs {
-		least = decimal.Max(least, decimal.NewFromInt(1))
-	}
-	lowest := q.Quote.Last
-	for _, a := range q.prices() {
-		if a.value.IsPositive() {
-			lowest = decimal.Min(lowest, a.value)
-		}
-	}
-	for _, need := range []decimal.Decimal{divide(q.Instrument.MinNotional, lowest), least} {
-		if up := q.wholeSteps(need); up.LessThan(need) || up.Mul(lowest).LessThan(q.Instrument.MinNotional) {
-			need = up.Add(decimal.Max(q.Instrument.Step, decimal.New(1, -8)))
-		}
-		least = decimal.Max(least, need)
-	}
-	return least
-}
-
-// tooSmall is the error of a risk from which no quantity follows.
-func tooSmall(amount argument, least, perUnit decimal.Decimal, capped string, q *orderCheck) error {
-	needed := least.Mul(perUnit)
-	if capped != "" {
-		return fault.New(fault.Invalid, "invalid_argument", "%s %s: the limit %s leaves a quantity of %v, and the smallest order is %v. Close or cancel something first, or ask the owner.",
-			amount.name, money(amount.value), capped, q.Quantity, least).About(amount.name, amount.value.String(), capped)
-	}
-	text := fmt.Sprintf("%s %s is too small: the smallest order, %v, risks %s.", amount.name, money(amount.value), least, money(needed))
-	enough := needed.RoundUp(2)
-	if amount.name == "risk_pct" {
-		enough = needed.Shift(2).DivRound(q.Equity.Decimal, 8).RoundUp(4)
-		text = fmt.Sprintf("risk_pct is too small: it is %s of the equity of %s, and the smallest order, %v, risks %s.", money(amount.value), money(q.Equity.Decimal), least, money(needed))
-	}
-	e := fault.New(fault.Invalid, "invalid_argument", "%s Use %v or more, or a stop nearer to the entry.", text, enough).About(amount.name, amount.value.String(), "at least "+enough.String())
-	e.Suggestions = []string{enough.String()}
-	return e
 }

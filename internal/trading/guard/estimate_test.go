@@ -21,21 +21,21 @@ func sizing() *scene {
 	return s
 }
 
-func (s *scene) size(r order.Risk) (order.Estimate, error) {
+func (s *scene) size(r order.Sizing) (order.Estimate, error) {
 	return guard.Size(s.Policy, s.Intent, r, s.Facts)
 }
 
 func TestSize(t *testing.T) {
 	t.Parallel()
-	onePercent := order.Risk{Percent: dec("1")}
+	onePercent := order.Sizing{Percent: dec("1")}
 	for name, tc := range map[string]struct {
-		risk                   order.Risk
+		risk                   order.Sizing
 		change                 func(*scene)
 		quantity, risks, capBy string
 	}{
 		"as the design computes it, without slippage": {onePercent, func(s *scene) { s.StopSlippagePct = dec("0") }, "0.06255", "99.986175", ""},
 		"with the slippage of the default":            {onePercent, func(*scene) {}, "0.05431", "99.98471", ""},
-		"by an amount without an equity":              {order.Risk{Amount: dec("100")}, func(s *scene) { s.Equity.Valid = false }, "0.05431", "99.98471", ""},
+		"by an amount without an equity":              {order.Sizing{Amount: dec("100")}, func(s *scene) { s.Equity.Valid = false }, "0.05431", "99.98471", ""},
 		"with the broker's fee":                       {onePercent, func(s *scene) { s.TakerFeePct = decimal.NewNullDecimal(dec("0")) }, "0.05738", "99.98465", ""},
 		"a short entry": {onePercent, func(s *scene) {
 			s.Side, s.AllowShort, s.Protect = order.Sell, true, order.Protection{StopLoss: dec("51500"), TakeProfit: dec("47000")}
@@ -51,7 +51,7 @@ func TestSize(t *testing.T) {
 		"a short entry pays nothing": {onePercent, func(s *scene) {
 			s.Side, s.AllowShort, s.Protect, s.Cash = order.Sell, true, order.Protection{StopLoss: dec("51500"), TakeProfit: dec("47000")}, decimal.NewNullDecimal(dec("1"))
 		}, "0.05379", "99.99561", ""},
-		"capped by whole shares": {order.Risk{Amount: dec("3000")}, func(s *scene) {
+		"capped by whole shares": {order.Sizing{Amount: dec("3000")}, func(s *scene) {
 			s.Capabilities.WholeLegs, s.MaxOrderNotional, s.MaxExposure, s.MaxSymbolExposure = true, guard.Limit{Off: true}, limit("99999"), limit("99999")
 		}, "1", "1841", ""},
 	} {
@@ -74,17 +74,17 @@ func TestSize(t *testing.T) {
 func TestSize_SaysWhyNot(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		risk    order.Risk
+		risk    order.Sizing
 		change  func(*scene)
 		field   string
 		text    string
 		suggest string
 	}{
-		"an unknown equity": {order.Risk{Percent: dec("1")}, func(s *scene) { s.Equity.Valid = false }, "risk_pct", "risk_pct 1 needs the equity of the account, which is unknown now. Use risk_amount", ""},
-		"no price":          {order.Risk{Percent: dec("1")}, func(s *scene) { s.Quote = order.Quote{} }, "", "No current price", ""},
-		"too small a risk":  {order.Risk{Amount: dec("0.01")}, func(*scene) {}, "risk_amount", "risk_amount 0.01 is too small: the smallest order, 0.00011, risks 0.20251. Use 0.21 or more", "0.21"},
-		"too small a part":  {order.Risk{Percent: dec("0.0001")}, func(*scene) {}, "risk_pct", "risk_pct is too small: it is 0.01 of the equity of 10000, and the smallest order, 0.00011, risks 0.20251. Use 0.0021 or more", "0.0021"},
-		"nothing left":      {order.Risk{Amount: dec("100")}, func(s *scene) { s.Others = dec("50000") }, "risk_amount", "the limit max_exposure leaves a quantity of 0, and the smallest order is 0.00011", ""},
+		"an unknown equity": {order.Sizing{Percent: dec("1")}, func(s *scene) { s.Equity.Valid = false }, "risk_pct", "risk_pct 1 needs the equity of the account, which is unknown now. Use risk_amount", ""},
+		"no price":          {order.Sizing{Percent: dec("1")}, func(s *scene) { s.Quote = order.Quote{} }, "", "No current price", ""},
+		"too small a risk":  {order.Sizing{Amount: dec("0.01")}, func(*scene) {}, "risk_amount", "risk_amount 0.01 is too small: the smallest order, 0.00011, risks 0.20251. Use 0.21 or more", "0.21"},
+		"too small a part":  {order.Sizing{Percent: dec("0.0001")}, func(*scene) {}, "risk_pct", "risk_pct is too small: it is 0.01 of the equity of 10000, and the smallest order, 0.00011, risks 0.20251. Use 0.0021 or more", "0.0021"},
+		"nothing left":      {order.Sizing{Amount: dec("100")}, func(s *scene) { s.Others = dec("50000") }, "risk_amount", "the limit max_exposure leaves a quantity of 0, and the smallest order is 0.00011", ""},
 	} {
 		s := sizing()
 		tc.change(s)
@@ -97,9 +97,9 @@ func TestSize_SaysWhyNot(t *testing.T) {
 		if tc.suggest == "" {
 			continue
 		}
-		next := order.Risk{Amount: dec(tc.suggest)}
+		next := order.Sizing{Amount: dec(tc.suggest)}
 		if tc.field == "risk_pct" {
-			next = order.Risk{Percent: dec(tc.suggest)}
+			next = order.Sizing{Percent: dec(tc.suggest)}
 		}
 		if _, err := s.size(next); err != nil {
 			t.Errorf("%s: the suggestion fails: %v", name, err)

@@ -102,7 +102,7 @@ func recent(b *order.Book, now time.Time) []Recent {
 			continue // it was requested with the first of its group
 		}
 		if o.Status != order.New && !o.External {
-			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule, Unfilled: o.Status.Final() && o.Claimed.IsZero()})
+			all = append(all, Recent{Spec: o.Spec, Token: o.Token, At: o.Created, Rule: o.Denial.Rule, Unfilled: o.Status.Final() && o.Claimed.IsZero(), Sizing: o.Sizing, Asked: o.Asked})
 		}
 	}
 	return all
@@ -126,6 +126,7 @@ func gather(p Policy, b *order.Book, x Prices, s market.Symbol, mode order.Mode,
 		Now: x.Now, Quote: x.Quotes[s], Instrument: x.Instruments[s], Rate: x.quoteRate(p, s, mode),
 		Held: b.Position(s).Held(x.Instruments[s].Base), Recent: recent(b, x.Now),
 	}
+	f.Entry, _ = b.Position(s).Average()
 	sums := make(map[market.Symbol]*pending)
 	for _, pos := range b.Positions() {
 		sums[pos.Symbol] = &pending{held: pos.Held(x.Instruments[pos.Symbol].Base), cost: pos.Cost}

@@ -31,6 +31,9 @@ type Intent struct {
 	Lines   []order.Line // as they were, whose prices the order changes; trails with the best price that is known
 	Unclear []order.Line // the plan, if it does not say which part of the position the order is for
 	Stops   int          // how many stops the plan has after the order, if it adds one
+
+	Sizing order.Sizing // as the client said it
+	Asked  order.Terms  // of an order with a Sizing, what was said beside it
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.
@@ -41,6 +44,7 @@ type Facts struct {
 	Rate       decimal.Decimal     // of the symbol's quote currency in the account's; zero if unknown
 
 	Held     decimal.Decimal // of the symbol, negative when short
+	Entry    decimal.Decimal // average price of what is held; zero without
 	OpenBuy  decimal.Decimal // what open orders in the symbol may still buy, and ended ones have by fills that are not known yet
 	OpenSell decimal.Decimal // what they may still sell, and have sold
 
@@ -68,6 +72,9 @@ type Recent struct {
 	Rule  string // that denied it, "" for none
 
 	Unfilled bool // it ended without a fill
+
+	Sizing order.Sizing // as the client said it
+	Asked  order.Terms  // what was said beside it
 }
 
 // Denial is the result of a rule that denies an order, with a text for models.

@@ -13,7 +13,7 @@ import (
 // be numbers of an order. It needs no price. Such a request makes no order, so nothing is
 // recorded. Rules about a single order are those of Check.
 func CheckRequest(r order.Request) error {
-	for _, check := range []func(order.Request) *Denial{requestNumbers, requestStops, requestPrices, requestExit, requestTimes, requestRisk} {
+	for _, check := range []func(order.Request) *Denial{requestNumbers, requestStops, requestPrices, requestExit, requestTimes, requestSize, requestRisk, requestDistances} {
 		if d := check(r); d != nil {
 			return &fault.Error{
 				Kind: fault.Invalid, Code: "invalid_argument", Message: d.Text, Field: d.Field, Value: d.Value, Allowed: d.Limit, Suggestions: d.Nearest,
@@ -38,14 +38,17 @@ func requestNumbers(r order.Request) *Denial {
 		{"stop_loss_limit", r.Protect.StopLossLimit},
 		{"take_profit", r.Protect.TakeProfit},
 		{"trail_percent", r.Protect.TrailPercent},
-		{"risk_pct", r.Risk.Percent},
-		{"risk_amount", r.Risk.Amount},
+		{"risk_pct", r.Sizing.Percent},
+		{"risk_amount", r.Sizing.Amount},
+		{"notional", r.Sizing.Notional},
+		{"stop_loss_pct", r.Sizing.StopLossPct},
+		{"take_profit_pct", r.Sizing.TakeProfitPct},
 	} {
 		if !order.Bounded(a.value) || a.value.IsNegative() {
 			return deny(a.name, formatNumber(a.value), limit, "%s must be %s (got %s).", a.name, limit, formatNumber(a.value))
 		}
 	}
-	for _, a := range []argument{{"trail_percent", r.Protect.TrailPercent}, {"risk_pct", r.Risk.Percent}} {
+	for _, a := range []argument{{"trail_percent", r.Protect.TrailPercent}, {"risk_pct", r.Sizing.Percent}} {
 		if hundred := decimal.NewFromInt(100); a.value.GreaterThanOrEqual(hundred) {
 			d := deny(a.name, a.value.String(), "below 100", "%s %v is not below 100: it is per cent, not a price or an amount.", a.name, a.value)
 			if a.name == "trail_percent" {
@@ -119,7 +122,7 @@ func requestPrices(r order.Request) *Denial {
 
 // requestExit checks the arguments of a stop, a target or a pair that closes a position.
 func requestExit(r order.Request) *Denial {
-	if !r.ReduceOnly || r.Protect.IsZero() {
+	if !r.ReduceOnly || !r.Protects() {
 		return nil
 	}
 	with := "stop_loss or take_profit of an order with reduce_only"
@@ -146,7 +149,7 @@ func requestTimes(r order.Request) *Denial {
 		return deny("post_only", "true", "a limit order that rests", "post_only true is not possible "+format, args...)
 	}
 	switch {
-	case r.ReduceOnly && !r.Protect.IsZero():
+	case r.ReduceOnly && r.Protects():
 		return only("with stop_loss or take_profit of an order with reduce_only. Omit it.")
 	case r.Type != order.Limit:
 		return only("for a market order, which never rests. Use type limit with price, or omit post_only.")
@@ -154,31 +157,6 @@ func requestTimes(r order.Request) *Denial {
 		return only("with stop_price %v. Omit one of them.", r.StopPrice)
 	case r.TimeInForce == order.IOC || r.TimeInForce == order.FOK:
 		return only("with time_in_force %v, which never rests. Omit one of them.", r.TimeInForce)
-	default:
-		return nil
-	}
-}
-
-// requestRisk checks a request whose quantity follows from a risk.
-func requestRisk(r order.Request) *Denial {
-	if r.Risk.IsZero() {
-		return nil
-	}
-	a := argument{"risk_pct", r.Risk.Percent}
-	if r.Risk.Amount.IsPositive() {
-		a = argument{"risk_amount", r.Risk.Amount}
-	}
-	switch {
-	case r.Risk.Percent.IsPositive() && r.Risk.Amount.IsPositive():
-		return exclude(a, "risk_pct", "; give one of them.")
-	case r.Quantity.IsPositive():
-		return exclude(a, "quantity "+r.Quantity.String(), ", which follows from it; omit one of them.")
-	case r.ReduceOnly:
-		return exclude(a, "reduce_only", ": an order that closes a position takes no risk; give quantity.")
-	case !r.Protect.HasStop():
-		return deny(a.name, a.value.String(), "with stop_loss or trail_percent", "%s %v needs stop_loss or trail_percent: the quantity follows from the distance to the stop.", a.name, a.value)
-	case r.Protect.StopLossLimit.IsPositive():
-		return exclude(a, "stop_loss_limit", ": such a stop may not trade, so the loss has no bound; omit stop_loss_limit or give quantity.")
 	default:
 		return nil
 	}

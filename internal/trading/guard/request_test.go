@@ -57,16 +57,18 @@ func TestCheckRequest(t *testing.T) {
 		"a stop that must rest":     {bracket, func(r *order.Request) { r.StopPrice, r.PostOnly = dec("51000"), true }, "post_only", "with stop_price 51000"},
 		"rest and at once":          {bracket, func(r *order.Request) { r.TimeInForce, r.PostOnly = order.IOC, true }, "post_only", "with time_in_force ioc"},
 		"post-only":                 {bracket, func(r *order.Request) { r.PostOnly = true }, "", ""},
-		"two risks":                 {bracket, func(r *order.Request) { r.Risk = order.Risk{Percent: dec("1"), Amount: dec("100")} }, "risk_amount", "give one of them"},
-		"a risk and a quantity":     {bracket, func(r *order.Request) { r.Risk.Percent = dec("1") }, "risk_pct", "risk_pct 1 is not possible with quantity 0.06"},
-		"a risk of all":             {bracket, func(r *order.Request) { r.Risk.Percent = dec("100") }, "risk_pct", "not below 100"},
-		"the risk of an exit":       {pairOf, func(r *order.Request) { r.Quantity, r.Risk.Amount = dec("0"), dec("100") }, "risk_amount", "give quantity"},
-		"a risk without a stop":     {bracket, func(r *order.Request) { r.Quantity, r.Risk.Amount, r.Protect.StopLoss = dec("0"), dec("100"), dec("0") }, "risk_amount", "risk_amount 100 needs stop_loss or trail_percent"},
+		"two risks":                 {bracket, func(r *order.Request) { r.Sizing = order.Sizing{Percent: dec("1"), Amount: dec("100")} }, "risk_amount", "give one of them"},
+		"a risk and a quantity":     {bracket, func(r *order.Request) { r.Sizing.Percent = dec("1") }, "risk_pct", "risk_pct 1 is not possible with quantity 0.06"},
+		"a risk of all":             {bracket, func(r *order.Request) { r.Sizing.Percent = dec("100") }, "risk_pct", "not below 100"},
+		"the risk of an exit":       {pairOf, func(r *order.Request) { r.Quantity, r.Sizing.Amount = dec("0"), dec("100") }, "risk_amount", "give quantity"},
+		"a risk without a stop": {bracket, func(r *order.Request) {
+			r.Quantity, r.Sizing.Amount, r.Protect.StopLoss = dec("0"), dec("100"), dec("0")
+		}, "risk_amount", "risk_amount 100 needs stop_loss, stop_loss_pct or trail_percent"},
 		"a risk with a limited stop": {bracket, func(r *order.Request) {
-			r.Quantity, r.Risk.Amount, r.Protect.StopLossLimit = dec("0"), dec("100"), dec("48000")
+			r.Quantity, r.Sizing.Amount, r.Protect.StopLossLimit = dec("0"), dec("100"), dec("48000")
 		}, "risk_amount", "omit stop_loss_limit"},
 		"a risk with a trailing stop": {bracket, func(r *order.Request) {
-			r.Quantity, r.Risk.Amount, r.Protect = dec("0"), dec("100"), order.Protection{TrailPercent: dec("3")}
+			r.Quantity, r.Sizing.Amount, r.Protect = dec("0"), dec("100"), order.Protection{TrailPercent: dec("3")}
 		}, "", ""},
 	} {
 		r := tc.from()

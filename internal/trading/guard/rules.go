@@ -272,7 +272,7 @@ func checkDuplicate(q *orderCheck) *Denial {
 		if r.Unfilled && q.exits() {
 			continue // nothing was closed
 		}
-		if r.Rule == "" && age < window && r.Symbol == q.Symbol && r.Terms() == q.Terms() {
+		if r.Rule == "" && age < window && r.Symbol == q.Symbol && q.repeats(r) {
 			return &Denial{
 				Limit: fmt.Sprintf("one within %v without an idempotency_key", window), Value: r.ID, Field: "idempotency_key", RetryAfter: max(window-age, 0),
 				Text: fmt.Sprintf("Duplicate of order %s, placed %v ago. If you want a second order, give each one its own idempotency_key.", r.ID, age.Round(time.Millisecond)),
@@ -280,6 +280,15 @@ func checkDuplicate(q *orderCheck) *Denial {
 		}
 	}
 	return nil
+}
+
+// repeats reports whether the order asks for what a recent one did. What was said counts, not the quantity and
+// the prices that followed from it.
+func (q *orderCheck) repeats(r Recent) bool {
+	if !q.Sizing.IsZero() {
+		return r.Sizing.Equal(q.Sizing) && r.Asked == q.Asked
+	}
+	return r.Terms() == q.Terms()
 }
 
 func checkOpen(limit Limit, open int, where string) *Denial {

@@ -227,7 +227,7 @@ type Origin struct {
 	Parent   string    `json:"parent,omitempty"`   // ID of the line that it protects or closes
 	Replaces string    `json:"replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
-	Risk     Risk      `json:"risk,omitzero"`      // from which Quantity followed; zero if that was given
+	Sizing   Sizing    `json:"risk,omitzero"`      // from which Quantity or prices followed; zero if they were given
 	Note     string    `json:"note,omitempty"`     // the client's words to the owner, not verified
 	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
 }

@@ -29,22 +29,8 @@ type Request struct {
 	Protect     Protection      `json:"Protect,omitzero"`   // with ReduceOnly the prices of the order itself, or of a pair
 	Replaces    string          `json:"Replaces,omitempty"` // ID of the order whose place it takes
 	NotAfter    time.Time       `json:"NotAfter,omitzero"`  // it is not sent later
-	Risk        Risk            `json:"Risk,omitzero"`      // Quantity follows from it and the stop; zero if that is given
+	Sizing      Sizing          `json:"Risk,omitzero"`      // from which Quantity or prices follow; zero if they are given
 	Note        string          `json:"Note,omitempty"`     // the client's words to the owner; no term of the order
-}
-
-// Risk is how much may be lost at the stop. At most one field is set.
-type Risk struct {
-	Percent decimal.Decimal `json:"percent,omitzero"` // of the equity
-	Amount  decimal.Decimal `json:"amount,omitzero"`  // in the account's currency
-	Most    decimal.Decimal `json:"most,omitzero"`    // the quantity is at most this; zero for no bound
-}
-
-// IsZero reports whether nothing is set.
-func (r Risk) IsZero() bool { return r.Percent.IsZero() && r.Amount.IsZero() }
-
-func (r Risk) equal(other Risk) bool {
-	return r.Percent.Equal(other.Percent) && r.Amount.Equal(other.Amount) && r.Most.Equal(other.Most)
 }
 
 // WithSymbol returns the request with the venue's spelling. With a key it keeps the
@@ -64,12 +50,14 @@ func (r Request) matchesSymbol(s market.Symbol) bool {
 
 // Matches reports whether the order is the one requested, in either spelling.
 func (r Request) Matches(o Order) bool {
-	spec := r.Spec("", "")
-	if !r.Risk.IsZero() {
-		spec.Quantity = o.Quantity // which followed from the risk
+	asked := r.Terms()
+	if o.Asked == "" && r.Sizing.SetsQuantity() { // an order of a version that did not keep what was asked
+		spec := r.Spec("", "")
+		spec.Quantity = o.Quantity
+		asked = spec.Terms()
 	}
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		spec.Terms() == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Risk.equal(o.Risk)
+		asked == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Sizing.Equal(o.Sizing)
 }
 
 // Spec returns the order that is sent for the request, or the first of its group: the entry

@@ -32,7 +32,9 @@ func change(t *testing.T, field reflect.Value) {
 		*v = !*v
 	case *string:
 		*v += "x"
-	case *order.Protection, *order.Risk:
+	case *order.Sizing:
+		change(t, field.FieldByName("TakeProfitPct"))
+	case *order.Protection:
 		change(t, field.Field(field.NumField()-1))
 	default:
 		t.Fatalf("a field of type %v: say here how it changes", field.Type())
@@ -69,5 +71,35 @@ func TestTerms_HaveEveryArgument(t *testing.T) {
 		if other.Terms() == placed.Terms() {
 			t.Errorf("an order with another %s has the same terms", field.Name)
 		}
+	}
+}
+
+// TestSizing_EveryWordCounts holds that a request with another word of a size is another request, and that what
+// followed from the words is not compared.
+func TestSizing_EveryWordCounts(t *testing.T) {
+	t.Parallel()
+	said := order.Request{Side: order.Buy, Type: order.Market, Sizing: order.Sizing{Notional: decimal.NewFromInt(500), StopLossPct: decimal.NewFromInt(2)}}
+	found := said
+	found.Quantity, found.Protect.StopLoss, found.Sizing.Price, found.Sizing.From = decimal.NewFromInt(3), decimal.NewFromInt(98), decimal.NewFromInt(101), decimal.NewFromInt(100)
+	placed := order.Order{Origin: order.Origin{Spec: found.Spec("o1", "me"), Asked: found.Terms(), Sizing: found.Sizing}}
+	if !said.Matches(placed) || !found.Matches(placed) {
+		t.Fatal("a request is not the order that followed from it")
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Sizing]()) {
+		other := said
+		change(t, reflect.ValueOf(&other.Sizing).Elem().FieldByIndex(field.Index))
+		if matches := other.Matches(placed); matches != (field.Name == "Price" || field.Name == "From") {
+			t.Errorf("with another %s it matches: %v", field.Name, matches)
+		}
+	}
+	said.Quantity = decimal.NewFromInt(3)
+	said.Sizing.Notional = decimal.Zero
+	if said.Matches(placed) {
+		t.Error("a request for the quantity is the one for the amount of money")
+	}
+	old := order.Order{Origin: order.Origin{Spec: found.Spec("o1", "me"), Sizing: order.Sizing{Percent: decimal.NewFromInt(1)}}}
+	risk := order.Request{Side: order.Buy, Type: order.Market, Protect: found.Protect, Sizing: old.Sizing}
+	if !risk.Matches(old) {
+		t.Error("an order without what was asked is not found again")
 	}
 }

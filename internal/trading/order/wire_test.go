@@ -20,6 +20,9 @@ func TestWireNames_StayTheSame(t *testing.T) {
 		`{"Symbol":"binance:BTCUSDT","Asked":"BTC-USDT","Side":"buy","Type":"limit","Quantity":"1","Price":"1","Key":"k","DryRun":true}`: order.Request{
 			Symbol: btc, RequestedSymbol: market.Symbol{Name: "BTC-USDT"}, Side: order.Buy, Type: order.Limit, Quantity: one, Price: one, Key: "k", DryRun: true,
 		},
+		`{"Symbol":"","Asked":"","Side":"","Type":"","Quantity":"0","Price":"0","Key":"","DryRun":false,"Risk":{"percent":"1","amount":"1","most":"1","notional":"1","all":true,"stop_loss_pct":"1","take_profit_pct":"1","price":"1","from":"1"}}`: order.Request{
+			Sizing: order.Sizing{Percent: one, Amount: one, Most: one, Notional: one, All: true, StopLossPct: one, TakeProfitPct: one, Price: one, From: one},
+		},
 		`{"symbol":"binance:BTCUSDT","quantity":"1","cost":"1","realised":"1","base_asset":"BTC","fees_in_base":"1","fees_worth":"1","earlier":{"realised":"1"},"Quote":{"Last":"1","Bid":"1","Ask":"1","At":"2026-01-02T03:04:05Z","Shut":true},"Mode":"paper"}`: order.PricedPosition{
 			Position: order.Position{Symbol: btc, Quantity: one, Cost: one, Realised: one, Base: "BTC", FeesInBase: one, FeesWorth: one, Earlier: order.Sums{Realised: one}}, Mode: order.Paper,
 			Quote: order.Quote{Last: one, Bid: one, Ask: one, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), MarketClosed: true},

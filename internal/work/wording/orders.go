@@ -1,0 +1,230 @@
+package wording
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
+)
+
+// PlaceOrder returns the arguments of place_order in its words, and what was understood. known
+// reports whether the tool has an argument.
+func PlaceOrder(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
+	c := read(arguments)
+	if err := c.refuse(known); err != nil {
+		return nil, nil, err
+	}
+	words := maps.Clone(orderWords())
+	maps.Copy(words, symbolWords())
+	if c.dollars() {
+		words["usd"], words["usdamount"], words["dollars"] = "notional", "notional", "notional"
+	}
+	names := append(orderNumbers(), "idempotency_key", "time_in_force", "reduce_only", "post_only", "dry_run", "not_after", "replaces", "symbol", "side", "type", "note")
+	if err := c.renames(known, names, words); err != nil {
+		return nil, nil, err
+	}
+	c.percents()
+	for _, name := range orderNumbers() {
+		c.unquote(name)
+	}
+	c.class()
+	if err := c.kind(); err != nil {
+		return nil, nil, err
+	}
+	if err := c.side(); err != nil {
+		return nil, nil, err
+	}
+	return c.json(arguments), c.understood, nil
+}
+
+// orderNumbers are the arguments of place_order that are numbers.
+func orderNumbers() []string {
+	return []string{
+		"quantity", "price", "stop_price", "stop_loss", "stop_loss_limit", "take_profit", "trail_percent",
+		"stop_loss_pct", "take_profit_pct", "notional", "risk_pct", "risk_amount",
+	}
+}
+
+// orderWords maps names that models and venues use, without case and separators, to those of place_order.
+func orderWords() map[string]string {
+	return map[string]string{
+		"qty": "quantity", "units": "quantity", "shares": "quantity",
+		"quotequantity": "notional", "quoteorderqty": "notional", "quoteamount": "notional",
+		"limitprice": "price", "sl": "stop_loss", "tp": "take_profit", "stoplossprice": "stop_loss", "takeprofitprice": "take_profit",
+		"slpct": "stop_loss_pct", "stoplosspercent": "stop_loss_pct", "stoppct": "stop_loss_pct", "stoplosspercentage": "stop_loss_pct",
+		"tppct": "take_profit_pct", "takeprofitpercent": "take_profit_pct", "takeprofitpercentage": "take_profit_pct",
+		"trailpct": "trail_percent", "trailingpercent": "trail_percent", "callbackrate": "trail_percent",
+		"riskpercent": "risk_pct", "riskpercentage": "risk_pct",
+		"clientorderid": "idempotency_key", "newclientorderid": "idempotency_key",
+		"tif": "time_in_force", "expiretime": "not_after", "reason": "note", "comment": "note", "test": "dry_run",
+		"ordertype": "type", "action": "side",
+	}
+}
+
+// refuse returns the error of a word that can mean several things, or that candela does not have.
+func (c *call) refuse(known func(string) bool) error {
+	for _, f := range c.fields {
+		advice, found := ambiguous()[Joined(f.name)]
+		if !found || known(f.name) {
+			continue
+		}
+		if _, isPercent := percentText(f.raw); isPercent && Joined(f.name) == "risk" {
+			continue
+		}
+		return &fault.Error{
+			Kind: fault.Invalid, Code: "unknown_argument", Field: fault.Truncate(f.name, 80), Value: shown(f.raw), Allowed: strings.Join(advice.use, ", "), Suggestions: advice.use,
+			Message: "unknown argument " + string(strictjson.AppendString(nil, fault.Truncate(f.name, 80))) + " with " + shown(f.raw) + ": " + advice.text,
+		}
+	}
+	return nil
+}
+
+type advice struct {
+	text string
+	use  []string
+}
+
+// ambiguous has what to say about words of place_order that are not taken.
+func ambiguous() map[string]advice {
+	money := advice{"coins or money? Use quantity for coins or shares, or notional for an amount of money in the currency of the price.", []string{"quantity", "notional"}}
+	share := advice{"use notional for an amount of money, or risk_pct with a stop; get_account shows the cash.", []string{"notional", "risk_pct"}}
+	return map[string]advice{
+		"amount": money, "size": money, "volume": money, "value": money,
+		"percentofbalance": share, "percentofequity": share, "balancepct": share, "allocation": share, "positionpct": share,
+		"stop":     {"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}},
+		"leverage": {"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}},
+		"because":  {"words for the owner go into note.", []string{"note"}},
+		"risk":     {"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}},
+	}
+}
+
+// dollars reports whether the price of the symbol counts as dollars.
+func (c *call) dollars() bool {
+	name := strings.ToUpper(c.text("symbol"))
+	return slices.ContainsFunc([]string{"USD", "USDT", "USDC", "FDUSD"}, func(currency string) bool { return strings.HasSuffix(name, currency) })
+}
+
+// percents reads "2%" of a stop, a target or a risk.
+func (c *call) percents() {
+	for _, name := range []string{"stop_loss", "take_profit", "risk", "stop_loss_pct", "take_profit_pct", "risk_pct", "trail_percent"} {
+		raw := c.get(name)
+		if raw == nil {
+			continue
+		}
+		number, ok := percentText(raw)
+		to := map[string]string{"stop_loss": "stop_loss_pct", "take_profit": "take_profit_pct", "risk": "risk_pct"}[name]
+		switch {
+		case !ok:
+		case to == "":
+			c.set(name, number, name+` "`+shown(raw)+`" is `+number)
+		case c.get(to) == nil:
+			c.set(name, number, name+` "`+shown(raw)+`" is `+to+" "+number)
+			for i := range c.fields {
+				if c.fields[i].name == name {
+					c.fields[i].name = to
+				}
+			}
+		}
+	}
+}
+
+// unquote reads a plain decimal in quotes.
+func (c *call) unquote(name string) {
+	raw := c.get(name)
+	if raw == nil {
+		return
+	}
+	text, _ := strictjson.Text(raw)
+	if number, ok := plainNumber(text); ok {
+		c.set(name, number, name+` "`+text+`" is `+number)
+	}
+}
+
+// class drops the name of a group whose orders the call names anyway.
+func (c *call) class() {
+	for _, f := range slices.Clone(c.fields) {
+		if Joined(f.name) != "orderclass" {
+			continue
+		}
+		both := c.has("stop_loss", "take_profit") || c.has("stop_loss_pct", "take_profit_pct")
+		switch word := c.text(f.name); {
+		case word == "simple", word == "bracket" && both, word == "oco" && both && string(c.get("reduce_only")) == "true":
+			c.drop(f.name, f.name+" "+word+" follows from the other arguments")
+		}
+	}
+}
+
+// kind reads types that venues have beside market and limit.
+func (c *call) kind() error {
+	is := func(plain string) { c.set("type", `"`+plain+`"`, "type "+c.text("type")+" is "+plain) }
+	switch Joined(c.text("type")) {
+	case "stop", "stopmarket", "stoploss":
+		switch {
+		case c.has("stop_price") && !c.has("price"):
+			is("market")
+		case c.has("price") && !c.has("stop_price"):
+			return fault.Field("price", shown(c.get("price")), "stop_price in its place: a stop is type market with stop_price; price alone would be a limit order", "stop_price")
+		}
+	case "stoplimit", "stoplosslimit":
+		if c.has("stop_price", "price") {
+			is("limit")
+		}
+	case "trailingstop", "trailingstopmarket":
+		if c.has("trail_percent") {
+			is("market")
+		}
+	}
+	return nil
+}
+
+// side reads long, and says what short means.
+func (c *call) side() error {
+	switch c.text("side") {
+	case "long":
+		c.set("side", `"buy"`, "side long is buy")
+	case "short":
+		return fault.Field("side", "short", "buy, sell: selling what is not held needs allow_short of the owner; to close a position use sell with reduce_only", "sell")
+	}
+	return nil
+}
+
+// CancelOrder returns the arguments of cancel_order in its words.
+func CancelOrder(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
+	c := read(arguments)
+	words := symbolWords()
+	words["id"], words["clientorderid"], words["order"] = "order_id", "order_id", "order_id"
+	if err := c.renames(known, []string{"order_id", "symbol"}, words); err != nil {
+		return nil, nil, err
+	}
+	if all := c.get("all"); string(all) == "true" && !c.has("order_id") && !known("all") {
+		c.set("all", `"all"`, `all is order_id "all"`)
+		for i := range c.fields {
+			if c.fields[i].name == "all" {
+				c.fields[i].name = "order_id"
+			}
+		}
+	}
+	return c.json(arguments), c.understood, nil
+}
+
+// GetOrders returns the arguments of get_orders in its words.
+func GetOrders(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
+	c := read(arguments)
+	words := symbolWords()
+	words["id"], words["status"], words["state"], words["clientorderid"] = "order_id", "filter", "filter", "order_id"
+	err := c.renames(known, []string{"order_id", "filter", "symbol", "limit"}, words)
+	if word := c.text("filter"); err == nil && slices.Contains([]string{"working", "active", "pending"}, word) {
+		c.set("filter", `"open"`, "filter "+word+" is open")
+	}
+	return c.json(arguments), c.understood, err
+}
+
+// Filtered returns the arguments of a list that can be asked for by symbol in its words.
+func Filtered(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
+	c := read(arguments)
+	err := c.renames(known, []string{"symbol", "limit"}, symbolWords())
+	return c.json(arguments), c.understood, err
+}

@@ -1,0 +1,174 @@
+// Package wording reads calls in the words that clients use first: other names of an argument, a
+// number in quotes, a distance in per cent. A word is taken only where it can mean one thing; for
+// the others it says which one to use. Nothing here is in the list of tools.
+package wording
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
+)
+
+// field is one argument of a call.
+type field struct {
+	name string
+	raw  json.RawMessage
+}
+
+// call is a call while it is read.
+type call struct {
+	fields     []field
+	understood []string
+}
+
+// read returns the arguments of a call, a valid JSON object, without those that are null.
+func read(arguments json.RawMessage) *call {
+	c := &call{}
+	for name, raw := range strictjson.Fields(arguments) {
+		if raw[0] != 'n' {
+			c.fields = append(c.fields, field{name, raw})
+		}
+	}
+	return c
+}
+
+// get returns an argument, nil if it is not given.
+func (c *call) get(name string) json.RawMessage {
+	for _, f := range c.fields {
+		if f.name == name {
+			return f.raw
+		}
+	}
+	return nil
+}
+
+// has reports whether every one of the arguments is given.
+func (c *call) has(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return c.get(name) == nil })
+}
+
+// text returns an argument in lower case, "" if it is no text.
+func (c *call) text(name string) string {
+	raw := c.get(name)
+	if raw == nil {
+		return ""
+	}
+	value, _ := strictjson.Text(raw)
+	return strings.ToLower(value)
+}
+
+// set replaces the value of an argument, and says so.
+func (c *call) set(name, value, said string) {
+	for i := range c.fields {
+		if c.fields[i].name == name {
+			c.fields[i].raw = json.RawMessage(value)
+		}
+	}
+	c.understood = append(c.understood, said)
+}
+
+// drop removes an argument that says nothing more.
+func (c *call) drop(name, said string) {
+	c.fields = slices.DeleteFunc(c.fields, func(f field) bool { return f.name == name })
+	c.understood = append(c.understood, said)
+}
+
+// rename gives an argument its name here.
+func (c *call) rename(from, to string) error {
+	if raw := c.get(to); raw != nil {
+		return fault.Field(from, shown(c.get(from)), "only one of "+to+" and "+from+", which are the same argument")
+	}
+	for i := range c.fields {
+		if c.fields[i].name == from {
+			c.fields[i].name = to
+		}
+	}
+	c.understood = append(c.understood, from+" is "+to)
+	return nil
+}
+
+// json returns the call in the words of the tool.
+func (c *call) json(arguments json.RawMessage) json.RawMessage {
+	if len(c.understood) == 0 {
+		return arguments
+	}
+	out := []byte{'{'}
+	for i, f := range c.fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(strictjson.AppendString(out, f.name), ':')
+		out = append(out, f.raw...)
+	}
+	return append(out, '}')
+}
+
+// renames gives the arguments that the tool does not know their names: those of words, by what is left of
+// a name without case and separators, and spellings such as stopPrice.
+func (c *call) renames(known func(string) bool, names []string, words map[string]string) error {
+	for _, f := range slices.Clone(c.fields) {
+		if known(f.name) {
+			continue
+		}
+		word := Joined(f.name)
+		to := words[word]
+		for _, name := range names {
+			if Joined(name) == word {
+				to = name
+			}
+		}
+		if to == "" || !known(to) {
+			continue
+		}
+		if err := c.rename(f.name, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainNumber returns the number in quotes that can be read in one way only: digits with at most one
+// point between them.
+func plainNumber(text string) (string, bool) {
+	whole, part, pointed := strings.Cut(text, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	if len(text) > 48 || !digits(whole) || pointed && !digits(part) {
+		return "", false
+	}
+	d, err := decimal.NewFromString(text)
+	return d.String(), err == nil
+}
+
+// percentText returns the number of a text such as 2% or 2 %.
+func percentText(raw json.RawMessage) (string, bool) {
+	text, ok := strictjson.Text(raw)
+	if !ok {
+		return "", false
+	}
+	before, isPercent := strings.CutSuffix(text, "%")
+	number, plain := plainNumber(strings.TrimSpace(before))
+	return number, isPercent && plain
+}
+
+// shown is a client's value in an error.
+func shown(raw json.RawMessage) string {
+	if text, ok := strictjson.Text(raw); ok {
+		return fault.Truncate(text, 80)
+	}
+	return fault.Truncate(string(raw), 80)
+}
+
+// Joined is a word in lower case without separators.
+func Joined(word string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
+}
+
+// symbolWords are other names of symbol.
+func symbolWords() map[string]string {
+	return map[string]string{"ticker": "symbol", "pair": "symbol", "instrument": "symbol"}
+}
