@@ -3,11 +3,13 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -113,6 +115,28 @@ func (q BarQuery) PageFromRange(s BarRange, now time.Time) BarPage {
 // Empty reports whether q asks for an empty range, or for one before 1970, when no
 // venue had opened. Such a query needs no request.
 func (q BarQuery) Empty() bool { return q.To != 0 && (q.To <= q.From || q.To <= 0) }
+
+// ReadBar reads a bar from a row of a venue's answer. columns says what stands where: t is the time in seconds, o, h, l, c
+// and v are prices and volume, b is the taker-buy volume, and - is not used. number reads a value; other, which may be
+// nil, reads what has no letter.
+func ReadBar(j *strictjson.Reader, columns string, number func(*strictjson.Reader) float64, other func(column int, b *market.Bar)) market.Bar {
+	b := market.Bar{TakerBuy: math.NaN()}
+	values := [...]*float64{&b.O, &b.H, &b.L, &b.C, &b.V, &b.TakerBuy}
+	j.Row(len(columns), func(column int) {
+		if column >= len(columns) {
+			return
+		}
+		switch k := strings.IndexByte("ohlcvb", columns[column]); {
+		case k >= 0:
+			*values[k] = number(j)
+		case columns[column] == 't':
+			b.T = j.Int()
+		case other != nil:
+			other(column, &b)
+		}
+	})
+	return b
+}
 
 // CheckAligned returns what is wrong with the bars of a market that never closes: the
 // first unsound one, disorder, or one that does not open where a bar of the

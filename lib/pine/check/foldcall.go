@@ -34,7 +34,7 @@ func (c *checker) foldCall(call *Call) Expr {
 			c.fail(call.Where(), codeArgument, "timestamp does not know the date \""+args[0].Str+"\".", `Write it as "2024-01-31" or "31 Jan 2024 12:00 +0000".`)
 		}
 		out.Num = float64(ms)
-	case strings.HasPrefix(name, "math."):
+	case len(args) > 0:
 		n, ok := foldMath(call.Builtin, args)
 		if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
 			return nil
@@ -53,35 +53,31 @@ func withAlpha(rgba, transp float64) float64 {
 	return math.Floor(rgba/256)*256 + math.Round(255*(100-min(max(transp, 0), 100))/100)
 }
 
-func foldMath(b *Builtin, args []*Const) (float64, bool) {
-	if len(args) == 0 {
-		return 0, false
+// foldMath computes a function of numbers, and reports false for another built-in.
+func foldMath(b *Builtin, args []*Const) (n float64, ok bool) {
+	n = args[0].Num
+	if b.form != "" && b.Name == "math.round" {
+		return 0, false // to a number of digits
 	}
-	n := args[0].Num
 	switch b.Name {
-	case "math.abs":
-		return math.Abs(n), true
-	case "math.ceil":
-		return math.Ceil(n), true
-	case "math.floor":
-		return math.Floor(n), true
-	case "math.round":
-		if b.form == "" {
-			return math.Round(n), true
-		}
-	case "math.max", "math.min":
+	case "math.max":
 		for _, k := range args[1:] {
-			if b.Name == "math.max" {
-				n = max(n, k.Num)
-			} else {
-				n = min(n, k.Num)
-			}
+			n = max(n, k.Num)
 		}
 		return n, true
-	case "math.sqrt":
-		return math.Sqrt(n), true
+	case "math.min":
+		for _, k := range args[1:] {
+			n = min(n, k.Num)
+		}
+		return n, true
 	}
-	return 0, false
+	of, ok := map[string]func(float64) float64{
+		"math.abs": math.Abs, "math.ceil": math.Ceil, "math.floor": math.Floor, "math.round": math.Round, "math.sqrt": math.Sqrt,
+	}[b.Name]
+	if !ok {
+		return 0, false
+	}
+	return of(n), true
 }
 
 // parseDate reads a date as Pine's timestamp() takes it, in UTC without a zone.

@@ -19,19 +19,14 @@ func parseKlines(data []byte, i market.Interval) (market.Bars, error) {
 	bars := market.MakeBars(min(bytes.Count(data, []byte{'['}), pageSize), true)
 	j := strictjson.NewReader(data)
 	j.Array(func(int) {
-		var b market.Bar
-		quoted := [...]*float64{1: &b.O, 2: &b.H, 3: &b.L, 4: &b.C, 5: &b.V, 9: &b.TakerBuy}
-		j.Row(len(quoted), func(column int) {
-			switch {
-			case column == 0:
+		bars.Append(provider.ReadBar(j, "-ohlcv---b", (*strictjson.Reader).Quoted, func(column int, b *market.Bar) {
+			switch column {
+			case 0:
 				b.T = seconds(j, j.Int())
-			case column == 6:
+			case 6:
 				checkClose(j, b.T, j.Int(), i)
-			case column < len(quoted) && quoted[column] != nil:
-				*quoted[column] = j.Quoted()
 			}
-		})
-		bars.Append(b)
+		}))
 	})
 	if err := j.End(); err != nil {
 		return market.Bars{}, err

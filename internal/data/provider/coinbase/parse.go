@@ -3,7 +3,6 @@ package coinbase
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -20,17 +19,7 @@ func parseCandles(data []byte, i market.Interval) (market.Bars, error) {
 	var rows []market.Bar
 	j := strictjson.NewReader(data)
 	j.Array(func(int) {
-		b := market.Bar{TakerBuy: math.NaN()}
-		values := [...]*float64{nil, &b.L, &b.H, &b.O, &b.C, &b.V}
-		j.Row(len(values), func(column int) {
-			switch {
-			case column == 0:
-				b.T = j.Int()
-			case column < len(values):
-				*values[column] = j.Number()
-			}
-		})
-		rows = append(rows, b)
+		rows = append(rows, provider.ReadBar(j, "tlhocv", (*strictjson.Reader).Number, nil))
 	})
 	if err := j.End(); err != nil {
 		return market.Bars{}, err

@@ -100,7 +100,7 @@ func parseOHLC(j *strictjson.Reader, id string, i market.Interval) (market.Bars,
 		case "last":
 		case id:
 			found = true
-			j.Array(func(int) { bars.Append(parseRow(j)) })
+			j.Array(func(int) { bars.Append(provider.ReadBar(j, "tohlc-v", (*strictjson.Reader).Quoted, nil)) }) // - is the average price; a count follows
 		default:
 			j.Failf("bars of %q, asked for %q", key, id)
 		}
@@ -112,21 +112,6 @@ func parseOHLC(j *strictjson.Reader, id string, i market.Interval) (market.Bars,
 		return market.Bars{}, errors.New("there are no bars in it")
 	}
 	return bars, provider.CheckAligned(&bars, i)
-}
-
-// parseRow reads time, open, high, low, close, average price, volume and count.
-func parseRow(j *strictjson.Reader) market.Bar {
-	b := market.Bar{TakerBuy: math.NaN()}
-	quoted := [...]*float64{1: &b.O, 2: &b.H, 3: &b.L, 4: &b.C, 6: &b.V}
-	j.Row(len(quoted), func(column int) {
-		switch {
-		case column == 0:
-			b.T = j.Int()
-		case column < len(quoted) && quoted[column] != nil:
-			*quoted[column] = j.Quoted()
-		}
-	})
-	return b
 }
 
 // message is anything that comes over a stream.

@@ -132,26 +132,15 @@ func (a activity) tradeID() string {
 }
 
 func activityAt(j *strictjson.Reader) (a activity) {
+	plain := fields{"order_id": &a.orderID, "type": &a.kind, "symbol": &a.symbol, "qty": &a.quantity, "cum_qty": &a.sofar, "price": &a.price, "transaction_time": &a.at}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "id":
 			a.id = j.Text()
-		case "order_id":
-			a.orderID = text(j)
-		case "type":
-			a.kind = text(j)
-		case "symbol":
-			a.symbol = text(j)
 		case "side":
 			a.side = sideOf(text(j))
-		case "qty":
-			a.quantity = amount(j)
-		case "cum_qty":
-			a.sofar = amount(j)
-		case "price":
-			a.price = amount(j)
-		case "transaction_time":
-			a.at = instant(j)
+		default:
+			plain.read(j, key)
 		}
 	})
 	if a.stamp() == "" || a.tradeID() == "" {
@@ -232,18 +221,15 @@ var errNoPair = errors.New("not a crypto pair")
 func readPair(body []byte, joined string) (provider.Instrument, error) {
 	in, err := decode(body, "an asset", func(j *strictjson.Reader) (in provider.Instrument) {
 		var symbol, class string
+		plain := fields{"min_order_size": &in.MinQuantity, "min_trade_increment": &in.Step, "price_increment": &in.Tick}
 		j.Object(func(key []byte) {
 			switch string(key) {
 			case "symbol":
 				symbol = j.Text()
 			case "class":
 				class = j.Text()
-			case "min_order_size":
-				in.MinQuantity = amount(j)
-			case "min_trade_increment":
-				in.Step = amount(j)
-			case "price_increment":
-				in.Tick = amount(j)
+			default:
+				plain.read(j, key)
 			}
 		})
 		if joinPair(symbol) != joined {

@@ -69,16 +69,15 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 	var t ticket
 	var symbol, class string
 	counted := false
+	plain := fields{
+		"client_order_id": &t.clientID, "symbol": &symbol, "asset_class": &class, "replaced_by": &t.replacedBy, "replaces": &t.replaces, "order_class": &t.class,
+		"qty": &t.quantity, "limit_price": &t.limit, "stop_price": &t.stop, "trail_percent": &t.trail, "hwm": &t.best, // high water mark, also of a purchase
+		"submitted_at": &t.submitted, "filled_at": &t.filledAt,
+	}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "id":
 			t.id = j.Text()
-		case "client_order_id":
-			t.clientID = text(j)
-		case "symbol":
-			symbol = text(j)
-		case "asset_class":
-			class = text(j)
 		case "side":
 			t.side = sideOf(text(j))
 		case "type":
@@ -88,39 +87,21 @@ func orderWith(j *strictjson.Reader, legs bool) ticket {
 			t.force, _ = order.ParseTimeInForce(text(j))
 		case "status":
 			t.status = j.Text()
-		case "replaced_by":
-			t.replacedBy = text(j)
-		case "replaces":
-			t.replaces = text(j)
-		case "qty":
-			t.quantity = amount(j)
 		case "filled_qty":
 			if !j.Null() {
 				t.filled, counted = amount(j), true
 			}
-		case "limit_price":
-			t.limit = amount(j)
-		case "stop_price":
-			t.stop = amount(j)
-		case "trail_percent":
-			t.trail = amount(j)
-		case "hwm": // high water mark, also of a purchase
-			t.best = amount(j)
-		case "order_class":
-			t.class = text(j)
 		case "legs":
 			if legs && !j.Null() {
 				j.Array(func(int) { t.legs = append(t.legs, orderWith(j, false)) })
 			}
-		case "submitted_at":
-			t.submitted = instant(j)
-		case "filled_at":
-			t.filledAt = instant(j)
 		case "created_at", "updated_at":
 			// The newest of them: an order that never changed has one alone.
 			if at := instant(j); at.After(t.changed) {
 				t.changed = at
 			}
+		default:
+			plain.read(j, key)
 		}
 	})
 	if t.id == "" || t.status == "" || !counted || t.changed.IsZero() {
@@ -195,6 +176,21 @@ func text(j *strictjson.Reader) string {
 		return ""
 	}
 	return j.Text()
+}
+
+// fields says where members of an object go by their names: to texts, amounts and times.
+type fields map[string]any
+
+// read reads a member that is one of the fields.
+func (f fields) read(j *strictjson.Reader, key []byte) {
+	switch to := f[string(key)].(type) {
+	case *string:
+		*to = text(j)
+	case *decimal.Decimal:
+		*to = amount(j)
+	case *time.Time:
+		*to = instant(j)
+	}
 }
 
 // amount reads an exact number, and null as zero. The bounds are far beyond any
