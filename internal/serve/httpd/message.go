@@ -3,7 +3,6 @@ package httpd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -90,12 +89,12 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if refusal == nil {
 		defer release()
 		switch {
-		case counts(body):
+		case s.counts(body):
 			var end func()
 			if end, refusal = s.count(*caller, len(data)); refusal == nil {
 				defer end()
 			}
-		case cancels(body.Calls[0]):
+		case s.mcp.Urgent(body.Calls[0].Message):
 			refusal = s.budgets.take(caller.Key)
 		}
 	}
@@ -176,25 +175,13 @@ func (s *Server) count(caller principal.Caller, bytes int) (end func(), _ *httpR
 }
 
 // counts reports whether a body counts against the token's concurrent requests. A ping
-// does not, nor does a notification: a cancellation must always be accepted. The same holds for the
-// cancel of an order or an alert.
-func counts(body rpc.Body) bool {
+// does not, nor does a notification: a cancellation must always be accepted. The same holds for an urgent tool.
+func (s *Server) counts(body rpc.Body) bool {
 	if len(body.Calls) > 1 {
 		return true
 	}
 	one := body.Calls[0]
-	return one.Kind == rpc.Request && one.Method != "ping" && !cancels(one)
-}
-
-// cancels reports whether a call is that of a tool that cancels.
-func cancels(call rpc.Call) bool {
-	if call.Method != "tools/call" || len(call.Params) > 1<<10 {
-		return false
-	}
-	var tool struct {
-		Name string `json:"name"`
-	}
-	return json.Unmarshal(call.Params, &tool) == nil && (tool.Name == "cancel_order" || tool.Name == "cancel_alert")
+	return one.Kind == rpc.Request && one.Method != "ping" && !s.mcp.Urgent(one.Message)
 }
 
 // relieve disconnects the slowest client if a request is refused because unread responses

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"candela/internal/kit/lograte"
@@ -52,6 +53,7 @@ type Config struct {
 // Server answers MCP messages. It is safe for concurrent use.
 type Server struct {
 	tools      ToolSet
+	urgent     []string // names of urgent tools
 	log        *slog.Logger
 	limitedLog *slog.Logger // rate-limited, for messages that anyone can cause
 	initialize json.RawMessage
@@ -90,6 +92,11 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 	s := &Server{
 		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: welcome, list: list, apps: apps, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
 		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered, cfg),
+	}
+	for _, t := range offered {
+		if t.Urgent {
+			s.urgent = append(s.urgent, t.Name)
+		}
 	}
 	if cfg.Modern {
 		s.modern, err = newModernServer(offered, cfg, apps)
@@ -362,6 +369,18 @@ func internalError(requestID string) *rpc.Error {
 		message += "; request " + requestID + " in the server's log"
 	}
 	return &rpc.Error{Code: rpc.CodeInternal, Message: message}
+}
+
+// mostUrgent bounds the params of an urgent call, in bytes.
+const mostUrgent = 1 << 10
+
+// Urgent reports whether a message calls an urgent tool.
+func (s *Server) Urgent(m rpc.Message) bool {
+	if m.Method != methodCallTool || m.Params == nil || len(m.Params) > mostUrgent {
+		return false
+	}
+	name, _, failure := callParams(m.Params)
+	return failure == nil && slices.Contains(s.urgent, name)
 }
 
 // callParams reads the params of tools/call. Absent or null arguments mean an empty

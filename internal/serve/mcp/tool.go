@@ -22,6 +22,7 @@ type Tool struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  Annotations     `json:"annotations"`
 	Meta         json.RawMessage `json:"_meta,omitempty"`
+	Urgent       bool            `json:"-"` // runs beside the requests that a client may have under way
 }
 
 // Annotations holds the hints of a tool. All are always written: clients treat an absent

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"slices"
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
@@ -10,6 +11,11 @@ import (
 
 // Bounds returns the numbers between which the lines of an indicator stay.
 func Bounds(s *ta.Selection) (lo, hi float64, ok bool) { return bounds(s) }
+
+// ScopeOf returns the scope that a tool needs.
+func (r *Registry) ScopeOf(name string) principal.Scope {
+	return r.tools[slices.Index(r.names, name)].scope
+}
 
 // BuildWithScope builds a tool that does nothing.
 func BuildWithScope(scope principal.Scope) error {

@@ -105,8 +105,8 @@ func New(cfg Config) (*Registry, error) {
 	charts := &charts{Charting: cfg.Charting, research: cfg.Research, library: cfg.Library}
 	for _, s := range slices.Concat([]toolSpec{
 		charts.generateChart(), charts.listIndicators(), charts.getIndicators(),
-		trading.placeOrder(), trading.cancelOrder(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
-		trading.setAlert(), trading.listAlerts(), trading.cancelAlert(),
+		trading.placeOrder(), trading.cancelOrder().urgently(), trading.getOrders(), trading.getPositions(), getBalance(slices.Contains(cfg.Toolsets, AccountSet)),
+		trading.setAlert(), trading.listAlerts(), trading.cancelAlert().urgently(),
 		trading.getNotifications(), trading.subscribe(), trading.unsubscribe(), trading.listSubscriptions(),
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), trading.getTrades(),
 	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}) {
@@ -196,7 +196,14 @@ type toolSpec struct {
 	trading     bool
 	set         string          // the tool set it belongs to, "" for the tools that are always there
 	scope       principal.Scope // that a caller needs
+	urgent      bool            // runs beside the requests that a client may have under way
 	call        call
+}
+
+// urgently returns the tool as one that must run when others may not: it cancels.
+func (s toolSpec) urgently() toolSpec {
+	s.urgent = true
+	return s
 }
 
 // call is the arguments of a tool and the function that runs it with them.
@@ -245,7 +252,7 @@ func (s toolSpec) build() (registeredTool, error) {
 		return registeredTool{}, err
 	}
 	d := registeredTool{run: s.call.run, scope: s.scope, tool: mcp.Tool{
-		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta,
+		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta, Urgent: s.urgent,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,
 			Idempotent: s.hints.idempotent, OpenWorld: s.hints.openWorld,

@@ -90,17 +90,32 @@ func TestTools_FifteenInAFixedOrder(t *testing.T) {
 	}
 }
 
-func TestTools_SchemasAreAsRecorded(t *testing.T) {
+// TestTools_AreAsRecorded holds every tool to its record: who may call it, which set it is in, and what clients read
+// about it. The records say the same to the tests of other packages.
+func TestTools_AreAsRecorded(t *testing.T) {
 	t.Parallel()
-	for _, each := range tooltest.Registry(t, nil).Tools() {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(each); err != nil {
-			t.Fatal(err)
+	always := names(tooltest.Registry(t, nil))
+	trading := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
+	count := 0
+	for _, set := range append(tooltest.Sets(), "") {
+		tools := tooltest.Registry(t, nil).Tools()
+		if set != "" {
+			tools = slices.DeleteFunc(tooltest.Extended(t, nil, set).Tools(), func(each mcp.Tool) bool { return slices.Contains(always, each.Name) })
 		}
-		golden(t, filepath.Join("testdata", "schema", each.Name+".json"), b.Bytes())
+		for _, each := range tools {
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			if err := e.Encode(tooltest.Recorded{Scope: trading.ScopeOf(each.Name).String(), Set: set, Tool: each}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join("tooltest", "recorded", each.Name+".json"), b.Bytes())
+			count++
+		}
+	}
+	if recorded := tooltest.All(); len(recorded) != count && !*mcptest.Update {
+		t.Errorf("%d tools are recorded, of %d; remove the files of those that are gone", len(recorded), count)
 	}
 }
 
