@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
+	"candela/internal/trading/order"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -202,12 +204,13 @@ func (t *Trading) listAlerts() toolSpec {
 		description: "List active alerts, oldest first. About 0.3 KB each.",
 		output:      object(listProp("alerts", "", &schema{Type: "object", Description: "From set_alert, with not_evaluated, broken, set_aside.", Properties: props{typedProp("id", "string", ""), typedProp("alert_id", "string", "")}, Required: []string{"id", "alert_id"}}), moreSchema()),
 		hints:       hints{readOnly: true, idempotent: true},
-		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
+		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *symbolPaging) (mcp.Result, error) {
 			alerts, err := t.Alerts.Alerts(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			return pageResult(name, "alerts", p, ordered[alert.Alert]{items: alerts, key: alertKey}, "", func(a alert.Alert) any {
+			alerts = slices.DeleteFunc(alerts, func(a alert.Alert) bool { return !order.Named(p.symbol, a.Symbol) })
+			return pageResult(name, "alerts", &p.paging, ordered[alert.Alert]{items: alerts, key: alertKey}, "", func(a alert.Alert) any {
 				record := toAlertJSON(a)
 				record.ID = a.ID
 				if t.NotEvaluated != nil {

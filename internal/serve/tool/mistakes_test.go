@@ -118,10 +118,10 @@ func mistakes() []mistake {
 		m(cancel, `{"order_id":"o-2"}`, "o-1", `{"order_id":"o-1"}`),
 		m(cancel, `{"id":"o-1"}`, "order_id", `{"order_id":"o-1"}`),
 		{cancel, `{}`, "get_orders", orders, `{}`},
-		m(orders, `{"filter":"closed"}`, "open, all", `{"filter":"all"}`),
-		m(orders, `{"status":"open"}`, "filter", `{"filter":"open"}`),
+		{orders, `{"filter":"closed"}`, "", understood, ""},
+		{orders, `{"status":"open"}`, "", understood, ""},
 		m(orders, `{"limit":1000}`, "500", `{"limit":500}`),
-		m("get_positions", `{"symbol":"BTCUSDT"}`, "limit, cursor", `{}`),
+		{"get_positions", `{"symbol":"BTCUSDT"}`, "", understood, ""},
 		{"get_balance", `{}`, "--toolsets account", "", ""},
 		// alerts and notifications
 		m(set, `{"symbol":"BTCUSDT","condition":"{\"price_above\":5}"}`, "pass the object itself", `{"symbol":"BTCUSDT","condition":{"price_above":5}}`),

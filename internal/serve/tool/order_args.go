@@ -34,9 +34,9 @@ func declareOrder() (*orderArgs, args) {
 		optionalAmountArg("stop_loss_limit", &p.Protect.StopLossLimit, "Its worst price, else market."),
 		optionalAmountArg("take_profit", &p.Protect.TakeProfit, "Price that closes it in profit."),
 		optionalAmountArg("trail_percent", &p.Protect.TrailPercent, "For stop_loss: distance from the best price."),
-		optionalAmountArg("notional", &p.Sizing.Notional, "Money in the quote currency, in place of quantity."),
-		optionalAmountArg("stop_loss_pct", &p.Sizing.StopLossPct, "stop_loss as % from the entry."),
-		optionalAmountArg("take_profit_pct", &p.Sizing.TakeProfitPct, "The same of take_profit."),
+		optionalAmountArg("notional", &p.Sizing.Notional, "Money, in place of quantity."),
+		optionalAmountArg("stop_loss_pct", &p.Sizing.StopLossPct, "% from the entry."),
+		optionalAmountArg("take_profit_pct", &p.Sizing.TakeProfitPct, ""),
 		optionalAmountArg("risk_pct", &p.Sizing.Percent, "Loss at the stop, % of equity; decides quantity."),
 		optionalAmountArg("risk_amount", &p.Sizing.Amount, "The same in money."),
 		enumArg("time_in_force", &p.force, "", order.TimesInForce()...),
@@ -45,7 +45,7 @@ func declareOrder() (*orderArgs, args) {
 		stringArg("replaces", &p.Replaces, 64, "order_id to replace."),
 		noteArg("note", &p.Note, 300, "For the owner."),
 		timeArg("not_after", &p.NotAfter, "Not sent later."),
-		keyArg("idempotency_key", &p.Key, 64, "Your unique name for this order: repeating it returns the same order. Set it if you may retry."),
+		keyArg("idempotency_key", &p.Key, 64, "Your unique name for this order: repeating it returns the same order."),
 		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, fee, risk and limits left."),
 	}
 }
@@ -85,7 +85,7 @@ func (p *orderArgs) reword(raw json.RawMessage, known func(string) bool) (_ json
 // quantityArg is an amount, 0 where another argument gives it, or "all" of what is held.
 func quantityArg(p *orderArgs) arg {
 	const name, allowed = "quantity", "a number above 0"
-	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 or omitted with notional or a risk, with which it is the most.", Minimum: new(float64)}
+	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 or none with notional or a risk, of which it is the most.", Minimum: new(float64)}
 	return newArg(name, &p.Quantity, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
 		if text, _ := strictjson.Text(raw); strings.EqualFold(text, "all") {
 			p.Sizing.All = true

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/order"
+	"candela/internal/work/ordering"
 )
 
 // orderJSON is an order in a result. The original keys are JSON numbers; newer ones are
@@ -254,4 +255,24 @@ func orderSchema() *schema {
 
 func feesSchema() prop {
 	return prop{"fees_by_asset?", &schema{Type: "object"}}
+}
+
+// cancelJSON is the answer of cancel_order.
+type cancelJSON struct {
+	OK          bool   `json:"ok"`
+	OrderID     string `json:"order_id"`
+	Status      string `json:"status"`
+	Filled      string `json:"filled_quantity"`
+	WithoutStop string `json:"without_stop,omitempty"`
+
+	*ordering.Cancelled        // of all orders
+	Mode                string `json:"mode"`
+}
+
+// cancelSchema has the fields of every cancel. That of all orders has more.
+func cancelSchema() *schema {
+	s := object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
+		typedProp("filled_quantity", "string", ""), typedProp("without_stop?", "string", ""), prop{"kept?", &schema{Type: "array"}}, enumProp("mode", "", "paper", "live"))
+	s.AdditionalProperties = nil
+	return s
 }

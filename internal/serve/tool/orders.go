@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +15,8 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/order"
+	"candela/internal/work/ordering"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -24,10 +26,7 @@ import (
 // returns the order along with the error.
 type Orders interface {
 	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
-	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
-	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
-	// OrderPage returns a part of the list of all orders.
-	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
+	ordering.Orders
 }
 
 // Positions lists open positions.
@@ -81,28 +80,45 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 	return p.result()
 }
 
+// cancelArgs holds the arguments of cancel_order.
+type cancelArgs struct {
+	id     string
+	symbol market.Symbol
+}
+
+func (a *cancelArgs) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
+	raw, _, err := wording.CancelOrder(raw, known)
+	return raw, err
+}
+
+func declareCancel() (*cancelArgs, args) {
+	a := &cancelArgs{}
+	return a, args{
+		stringArg("order_id", &a.id, 64, `From place_order or get_orders, or "all" but stops and targets.`).allowing("the order_id from place_order or get_orders").require().unless("symbol"),
+		symbolArg(&a.symbol, "All of this one."),
+	}
+}
+
 func (t *Trading) cancelOrder() toolSpec {
 	return toolSpec{
 		name: "cancel_order", title: "Cancel an order", trading: true, scope: principal.Trade,
 		description: "Cancel an open order: a stop or target alone, an entry with its legs. Check status: it may be filled; pending_cancel: not confirmed yet.",
-		output: object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("order_id", "string", ""), typedProp("status", "string", ""),
-			typedProp("filled_quantity", "string", ""), typedProp("without_stop?", "string", ""),
-			enumProp("mode", "", "paper", "live")),
-		hints: hints{destructive: true, idempotent: true, openWorld: true},
-		call: calling(idFrom("order_id", "place_order or get_orders"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
-			o, err := t.Orders.Cancel(ctx, caller, *id)
-			naked := ""
-			if err == nil && (o.IsStop() || o.Group.Name != "") {
-				naked = t.withoutStop(ctx, caller, o.Symbol)
+		output:      cancelSchema(),
+		hints:       hints{destructive: true, idempotent: true, openWorld: true},
+		call: calling(declareCancel, func(ctx context.Context, caller principal.Caller, a *cancelArgs) (mcp.Result, error) {
+			switch all := strings.EqualFold(a.id, "all"); {
+			case all || a.id == "":
+				done, err := ordering.CancelAll(ctx, t.Orders, caller, a.symbol)
+				return jsonResult(cancelJSON{OK: true, OrderID: "all", Status: done.Status, Filled: "0", Cancelled: &done, Mode: string(t.Mode)}, err)
+			case !a.symbol.IsZero():
+				return mcp.Result{}, fault.Field("symbol", a.symbol.String(), `no symbol with order_id, or order_id "all"`)
 			}
-			return jsonResult(struct {
-				OK          bool   `json:"ok"`
-				OrderID     string `json:"order_id"`
-				Status      string `json:"status"`
-				Filled      string `json:"filled_quantity"`
-				WithoutStop string `json:"without_stop,omitempty"`
-				Mode        string `json:"mode"`
-			}{true, o.ID, o.Status.String(), o.Filled.String(), naked, string(o.Mode)}, err)
+			o, err := t.Orders.Cancel(ctx, caller, a.id)
+			record := cancelJSON{OK: true, OrderID: o.ID, Status: o.Status.String(), Filled: o.Filled.String(), Mode: string(o.Mode)}
+			if err == nil && (o.IsStop() || o.Group.Name != "") {
+				record.WithoutStop = t.withoutStop(ctx, caller, o.Symbol)
+			}
+			return jsonResult(record, err)
 		}),
 	}
 }
@@ -124,16 +140,26 @@ func (t *Trading) withoutStop(ctx context.Context, caller principal.Caller, s ma
 // defaultOrders is the default number of closed orders in a list; each takes 0.5 KB.
 const defaultOrders = 50
 
+// orderQuery holds the arguments of get_orders.
+type orderQuery struct {
+	ordering.Query
+	state string
+	paging
+}
+
+func (a *orderQuery) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
+	raw, _, err := wording.GetOrders(raw, known)
+	return raw, err
+}
+
 func (t *Trading) getOrders() toolSpec {
 	const name = "get_orders"
-	type listing struct {
-		filter string
-		paging
-	}
-	arguments := func() (*listing, args) {
-		a := &listing{"all", paging{limit: defaultOrders}}
+	arguments := func() (*orderQuery, args) {
+		a := &orderQuery{state: string(ordering.All), paging: paging{limit: defaultOrders}}
 		return a, args{
-			enumArg("filter", &a.filter, "open: only those that can still fill, without a limit.", "open", "all"),
+			enumArg("filter", &a.state, "open: only those that can still fill, without a limit.", ordering.States()...),
+			symbolArg(&a.Symbol, ""),
+			stringArg("order_id", &a.ID, 64, "With its legs."),
 			intArg("limit", &a.limit, 1, maxItems, "Of closed orders; open ones are always listed."),
 			a.cursor(name),
 		}
@@ -143,28 +169,33 @@ func (t *Trading) getOrders() toolSpec {
 		description: "List orders, newest first. external: placed outside candela. About 0.5 KB each.",
 		output:      object(listProp("orders", "", orderSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *listing) (mcp.Result, error) {
-			if a.filter == "open" && a.after != "" {
-				return mcp.Result{}, fault.Field("cursor", "", "no cursor with filter open, which lists all orders")
+		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *orderQuery) (mcp.Result, error) {
+			a.State, a.Most = ordering.State(a.state), a.limit
+			if (a.State == ordering.Open || a.ID != "") && a.after != "" {
+				return mcp.Result{}, fault.Field("cursor", "", "no cursor with filter open or order_id, which list all at once")
 			}
-			open, err := t.Orders.Orders(ctx, caller, true)
-			page := orderPage{orders: open, replaced: order.Replacements(open)}
-			if err == nil && a.filter == "all" {
-				page, err = t.appendClosed(ctx, caller, open, a.paging)
+			var err error
+			if a.After, err = markOf(name, a.after); err != nil {
+				return mcp.Result{}, err
 			}
+			list, err := ordering.Find(ctx, t.Orders, caller, a.Query)
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			records := make([]orderJSON, len(page.orders))
-			for i, o := range page.orders {
+			records := make([]orderJSON, len(list.Orders))
+			for i, o := range list.Orders {
 				records[i] = toOrderJSON(o)
-				records[i].ReplacedBy = page.replaced[o.ID]
+				records[i].ReplacedBy = list.Replaced[o.ID]
 			}
 			array, err := strictjson.Marshal(records)
 			if err != nil {
 				return mcp.Result{}, fmt.Errorf("write the answer: %w", err)
 			}
-			return arrayResult(name, "orders", array, page.left, t.modeField()), nil
+			var left *more
+			if list.Left > 0 && list.Last.ID != "" {
+				left = moreAfter(name, markKey(list.Last), list.Left)
+			}
+			return arrayResult(name, "orders", array, left, t.modeField()), nil
 		}),
 	}
 }
@@ -185,81 +216,21 @@ func markOf(tool, key string) (order.Mark, error) {
 	return order.Mark{Created: time.Unix(0, nanos).UTC(), ID: id}, nil
 }
 
-// orderPage is a page of orders.
-type orderPage struct {
-	orders   []order.Order
-	replaced map[string]string // order.Replacements
-	left     *more
-}
-
-// appendClosed adds the newest closed orders to the open ones. The first page has every
-// open order, however old: a client that misses one might place it again. Later pages
-// have closed orders only.
-func (t *Trading) appendClosed(ctx context.Context, caller principal.Caller, open []order.Order, p paging) (orderPage, error) {
-	listed := orderPage{replaced: order.Replacements(open)}
-	rest := make(map[string]order.Order, len(open))
-	for _, o := range open {
-		rest[o.ID] = o
-	}
-	mark, err := markOf("get_orders", p.after)
-	var last order.Order
-	for left := 1; err == nil && p.limit > 0 && left > 0; {
-		var page order.Page
-		if page, err = t.Orders.OrderPage(ctx, caller, order.Query{After: mark, Most: p.limit}); err != nil {
-			break
-		}
-		maps.Copy(listed.replaced, page.Replaced)
-		for _, o := range page.Orders {
-			mark = o.Mark()
-			if _, known := rest[o.ID]; !known {
-				p.limit--
-				listed.orders, last = append(listed.orders, o), o
-			} else if p.after == "" {
-				listed.orders = append(listed.orders, o)
-			}
-			delete(rest, o.ID)
-		}
-		if left = page.Left; len(page.Orders) == 0 {
-			left = 0
-		}
-		listed.left = closedLeft("get_orders", last, left, rest)
-	}
-	for _, o := range open { // older than all others
-		if _, unlisted := rest[o.ID]; unlisted && p.after == "" {
-			listed.orders = append(listed.orders, o)
-		}
-	}
-	return listed, err
-}
-
-// closedLeft returns how many closed orders come after the last one, nil for none. open are those
-// among them that have not ended.
-func closedLeft(tool string, last order.Order, left int, open map[string]order.Order) *more {
-	for _, o := range open {
-		if last.Mark().Precedes(o) {
-			left--
-		}
-	}
-	if left <= 0 || last.ID == "" {
-		return nil
-	}
-	return moreAfter(tool, markKey(last.Mark()), left)
-}
-
 func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
 	return toolSpec{
 		name: name, title: "List positions", trading: true, scope: principal.Read,
-		description: "List open positions with entry price, current price and unrealized profit or loss, null until a price is known. About 0.3 KB each.",
+		description: "List open positions. Current price and unrealized profit are null until a price is known. 0.3 KB each.",
 		output:      object(listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *paging) (mcp.Result, error) {
+		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *symbolPaging) (mcp.Result, error) {
 			positions, err := t.Positions.Positions(ctx, caller)
 			if err != nil {
 				return mcp.Result{}, err
 			}
+			positions = slices.DeleteFunc(positions, func(m order.PricedPosition) bool { return !order.Named(p.symbol, m.Symbol) })
 			all := ordered[order.PricedPosition]{items: positions, key: func(m order.PricedPosition) string { return m.Symbol.String() }}
-			return pageResult(name, "positions", p, all, t.modeField(), func(m order.PricedPosition) any { return toPositionJSON(m) })
+			return pageResult(name, "positions", &p.paging, all, t.modeField(), func(m order.PricedPosition) any { return toPositionJSON(m) })
 		}),
 	}
 }

@@ -12,7 +12,9 @@ import (
 
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
+	"candela/lib/market"
 )
 
 // jsonResult is a result with the same object as text and as structured content, unless
@@ -101,11 +103,22 @@ type paging struct {
 	after string // key of the last item of the previous page; "" for the first page
 }
 
+// symbolPaging is paging of a list that may be asked for by symbol.
+type symbolPaging struct {
+	paging
+	symbol market.Symbol
+}
+
+func (p *symbolPaging) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
+	raw, _, err := wording.Filtered(raw, known)
+	return raw, err
+}
+
 // pages declares the arguments of a tool that returns a list in pages.
-func pages(tool string) func() (*paging, args) {
-	return func() (*paging, args) {
-		p := &paging{limit: maxItems}
-		return p, args{intArg("limit", &p.limit, 1, maxItems, ""), p.cursor(tool)}
+func pages(tool string) func() (*symbolPaging, args) {
+	return func() (*symbolPaging, args) {
+		p := &symbolPaging{paging: paging{limit: maxItems}}
+		return p, args{symbolArg(&p.symbol, ""), intArg("limit", &p.limit, 1, maxItems, ""), p.cursor(tool)}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"candela/lib/market"
 )
 
 // Mark is the place of an order in the list of all, newest first. The zero Mark is before the
@@ -103,3 +105,13 @@ func (b *Book) ReplacedBy(id string) string {
 // replaced reports whether the order took the place of another: that the venue, or candela, has
 // or had.
 func (o Order) replaced() bool { return o.Replaces != "" && o.reached() && o.Status != Rejected }
+
+// Named reports whether a symbol is the one that a client asks for: zero asks for all, one without a venue for
+// any, and separators make no difference, as in BTC/USD.
+func Named(asked, s market.Symbol) bool {
+	if asked.IsZero() {
+		return true
+	}
+	plain := strings.NewReplacer("/", "", "-", "", "_", "").Replace
+	return (asked.Venue == "" || asked.Venue == s.Venue) && (asked.Name == s.Name || strings.EqualFold(plain(asked.Name), plain(s.Name)))
+}

@@ -187,8 +187,7 @@ type TradeQuery struct {
 
 // asks reports whether a trade is one of those.
 func (q TradeQuery) asks(t Trade) bool {
-	named := q.Symbol.IsZero() || q.Symbol.Name == t.Symbol.Name && (q.Symbol.Venue == "" || q.Symbol.Venue == t.Symbol.Venue)
-	return named && !t.Closed.Before(q.From) && (q.To.IsZero() || t.Closed.Before(q.To))
+	return Named(q.Symbol, t.Symbol) && !t.Closed.Before(q.From) && (q.To.IsZero() || t.Closed.Before(q.To))
 }
 
 // TradePage is a part of a list of trades, newest first, and the sums of the whole list.
