@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"candela/e2e/build"
 	"candela/e2e/remote"
 	"candela/internal/testkit/longtest"
 )
@@ -215,13 +213,9 @@ func (p *people) clientID(at *replica, name string) (id string) {
 // candela runs a command in the state directory of a replica.
 func (p *people) candela(at *replica, args ...string) string {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, programs.Path(p.TB, build.Candela, ""), append(args, "--home", at.home)...)
-	cmd.Env = []string{"HOME=" + p.dir}
-	out, err := cmd.CombinedOutput()
+	out, err := p.run(at, args...)
 	if err != nil {
 		p.Fatalf("candela %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
+	return out
 }

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -72,6 +73,9 @@ func (s *planSequence) measure() func(order.Placed) {
 	before := len(all)
 	if before > 0 && all[before-1].To.IsZero() {
 		return func(order.Placed) {} // it had none already
+	}
+	if slices.ContainsFunc(s.book().Legs(s.symbol()), func(o order.Order) bool { return o.IsStop() && !o.CancelRequested.IsZero() }) {
+		return func(order.Placed) {} // somebody ends one, and the order does not
 	}
 	return func(p order.Placed) {
 		s.t.Helper()

@@ -150,8 +150,8 @@ func (s *planSequence) tally(add func(*planCount)) {
 	add(s.count)
 }
 
-// unlike returns in what the orders at the venue differ from all possible plans, and keeps the plan that
-// they are like.
+// unlike returns in what the orders at the venue differ from all possible plans, and keeps the plans that
+// they are like: one line and two with the same prices look the same.
 func (s *planSequence) unlike() string {
 	open, seen := make(map[string]decimal.Decimal), make(map[string]bool)
 	legs := s.book().Legs(s.symbol())
@@ -180,13 +180,17 @@ func (s *planSequence) unlike() string {
 			open[name] = open[name].Add(quantity)
 		}
 	}
-	for i, m := range s.models {
-		problem := s.differs(m, open)
-		if problem == "" {
-			s.models = slices.Clone(s.models[i : i+1])
-			return ""
+	var like []planModel
+	for _, m := range s.models {
+		if problem := s.differs(m, open); problem == "" {
+			like = append(like, m)
+		} else {
+			problems = append(problems, problem)
 		}
-		problems = append(problems, problem)
+	}
+	if len(like) > 0 {
+		s.models = like
+		return ""
 	}
 	return fmt.Sprintf("the venue has %v, the book %v\n%s", open, s.book().Lines(s.symbol()), strings.Join(problems, "\n"))
 }

@@ -85,6 +85,8 @@ func (g *Policies) ask(ctx context.Context, c policyCall) error {
 			err = json.Unmarshal(answer, &reply)
 		}
 		switch {
+		case errors.Is(err, member.ErrNotShardOwner): // nobody took the call
+			errs = append(errs, fmt.Errorf("replica %s does not answer; a killed one is forgotten after 30 s", p.Name))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("replica %s: %w", p.Name, err))
 		case reply.Problem != "":
