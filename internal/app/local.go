@@ -41,7 +41,8 @@ func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
 // written to disk before all parts are built.
 type localStore struct {
 	store.Store
-	open atomic.Pointer[store.Store] // for the parts that start earlier and stop later; nil while closed
+	publish func([]notify.Entry)        // gets the notifications that are stored
+	open    atomic.Pointer[store.Store] // for the parts that start earlier and stop later; nil while closed
 }
 
 // run opens the store, prunes it while ctx lasts, and closes it.
@@ -58,6 +59,7 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 			return err
 		}
 	}
+	s.Publish(s.publish)
 	s.open.Store(&s.Store)
 	if err := prune(ctx, s); err != nil {
 		return err
@@ -121,7 +123,8 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		return side{}, err
 	}
 	evaluating := statedir.NewEvaluating(rt.Config.Home)
-	t.newEngine(rt, l, inbox.Append, limits, evaluating)
+	l.publish = inbox.Append
+	t.newEngine(rt, l, func([]notify.Entry) {}, limits, evaluating) // the store publishes what it has committed
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}

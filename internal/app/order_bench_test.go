@@ -44,9 +44,9 @@ type clocked struct {
 	commits, venue atomic.Int64 // nanoseconds since the last order began
 }
 
-func (c *clocked) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+func (c *clocked) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	defer c.since(&c.commits, time.Now())
-	return c.Ledger.AppendEvents(ctx, by, events)
+	return c.Ledger.AppendEvents(ctx, by, events, notices...)
 }
 
 func (c *clocked) Submit(ctx context.Context, o order.Spec) (order.Report, error) {

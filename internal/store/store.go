@@ -37,6 +37,9 @@ type Store interface {
 	// Note adds an event to the audit log.
 	Note(ctx context.Context, by principal.Caller, kind, about string, body []byte) error
 	Stats() Stats
+	// Publish has every notification handed on that is stored from now on, in the order of the
+	// numbers. to must not block.
+	Publish(to func([]notify.Entry))
 	Close() error
 }
 

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 
@@ -8,8 +9,28 @@ import (
 	"candela/internal/kit/strictjson"
 )
 
-// AlertTriggered is the method of the only notification that clients receive.
-const AlertTriggered = "notifications/alert_triggered"
+// The methods of the notifications that clients receive.
+const (
+	AlertTriggered = "notifications/alert_triggered"
+	OrderEvent     = "notifications/order_event" // only for clients that ask for it
+)
+
+// EventOf encodes an entry. The record of an order gets its sequence number, which only the
+// store knows, after its first field.
+func EventOf(e *Entry) Event {
+	if e.Kind != Order {
+		return NewEvent(e.Seq, AlertTriggered, e.Data)
+	}
+	data := make([]byte, 0, len(e.Data)+24)
+	first := bytes.IndexByte(e.Data, ',')
+	if first < 0 {
+		first = len(e.Data) - len("}")
+	}
+	data = append(data, e.Data[:first]...)
+	data = append(data, `,"seq":`...)
+	data = strconv.AppendUint(data, e.Seq, 10)
+	return NewEvent(e.Seq, OrderEvent, append(data, e.Data[first:]...))
+}
 
 // An Event is an encoded notification. It is encoded once, as a server-sent event, and
 // shared by all its receivers. Its byte slices are read-only.

@@ -42,8 +42,8 @@ type Inbox interface {
 	// LoadOwner returns once the inbox holds an owner's entries. It must be called before Tail where
 	// there are many owners.
 	LoadOwner(ctx context.Context, owner principal.Owner) error
-	// Tail reads an owner's entries for a reader that stores its own cursor.
-	Tail(owner principal.Owner) Tail
+	// Tail reads an owner's entries of some kinds for a reader that stores its own cursor.
+	Tail(owner principal.Owner, kinds Kinds) Tail
 
 	// Stats counts entries, subscriptions and streams.
 	Stats() Stats
@@ -67,7 +67,7 @@ type Stats struct {
 	Streams       int // connected
 }
 
-// A Tail reads the entries of one owner, unfiltered. One goroutine uses it.
+// A Tail reads the entries of one owner, of some kinds and else unfiltered. One goroutine uses it.
 type Tail interface {
 	// Ready receives after entries were appended.
 	Ready() <-chan struct{}
@@ -82,8 +82,11 @@ type Tail interface {
 }
 
 // A Bound limits one poll by entries and by bytes of their data; zero means unlimited. A
-// poll takes at least one entry.
-type Bound struct{ Entries, Bytes int }
+// poll takes at least one entry, of the kinds that it asks for. Those of other kinds stay.
+type Bound struct {
+	Entries, Bytes int
+	Kinds          Kinds
+}
 
 // Fit returns how many of the entries are within the bound.
 func (b Bound) Fit(entries []Entry) int {

@@ -48,7 +48,7 @@ type Store interface {
 
 // Notifications is the part of notify.Inbox that a sink reads.
 type Notifications interface {
-	Tail(owner principal.Owner) notify.Tail
+	Tail(owner principal.Owner, kinds notify.Kinds) notify.Tail
 }
 
 // Config configures a sink. All fields are required.
@@ -82,7 +82,7 @@ func New(to Target, cfg Config) *Sink {
 // bounds everything. Run must be called once.
 func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	defer s.to.Close()
-	tail := s.cfg.Notifications.Tail(s.cfg.Owner)
+	tail := s.cfg.Notifications.Tail(s.cfg.Owner, notify.Alerts)
 	defer tail.Close()
 	r := &run{Sink: s, tail: tail}
 	if err := r.restore(ctx); err != nil {

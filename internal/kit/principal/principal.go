@@ -18,7 +18,7 @@ type Owner string
 // its field names.
 type Caller struct {
 	Subject Owner     // the owner, to whom alerts, orders and positions belong
-	Key     string    // identifies the token without being the token; "local" on stdio
+	Key     string    // identifies the token without being the token; "local" on stdio; "" for the service, and for the owner at the machine
 	Expires time.Time // when the token expires; zero for never
 
 	Client    string // the client's own name for itself, unverified; "" when unknown
@@ -37,6 +37,9 @@ type Caller struct {
 // has expired. Transports that know tokens pass such a context, so that each call of a
 // batch is checked against the token's state at that moment.
 var ErrTokenEnded = errors.New("token ended")
+
+// ConsoleKey is the Key of the owner at the console.
+const ConsoleKey = "console"
 
 type tokenKey struct{}
 

@@ -146,11 +146,11 @@ type alertSide interface {
 type orderSide interface {
 	OrderOwners(ctx context.Context) ([]principal.Owner, error)
 	OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error]
-	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
+	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error)
 
 	States(ctx context.Context) (map[principal.Owner]map[string][]byte, error)
 	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
-	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
+	SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error
 
 	Journals(ctx context.Context) (map[principal.Owner][]string, error)
 	Journal(ctx context.Context, owner principal.Owner, name string) iter.Seq2[[]byte, error]

@@ -138,5 +138,5 @@ const byConsole = "the console"
 func (v *visit) caller() principal.Caller { return callerOf(v.session.Subject) }
 
 func callerOf(subject principal.Owner) principal.Caller {
-	return principal.Caller{Subject: subject, Key: "console", Client: "console", Scope: principal.Trade}
+	return principal.Caller{Subject: subject, Key: principal.ConsoleKey, Client: "console", Scope: principal.Trade}
 }

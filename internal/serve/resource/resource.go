@@ -22,7 +22,7 @@ const maxBytes = 256 << 10
 // Log is the owner's log of fired alerts.
 type Log interface {
 	LoadOwner(ctx context.Context, owner principal.Owner) error
-	Tail(owner principal.Owner) notify.Tail
+	Tail(owner principal.Owner, kinds notify.Kinds) notify.Tail
 }
 
 // Set is the resources over a log. It is safe for concurrent use.
@@ -50,7 +50,7 @@ func (s *Set) Read(ctx context.Context, caller principal.Caller, uri string) ([]
 	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
-	tail := s.log.Tail(caller.Subject)
+	tail := s.log.Tail(caller.Subject, notify.Alerts)
 	defer tail.Close()
 	var records [][]byte
 	bytes, left := 0, 0
@@ -93,7 +93,7 @@ func (s *Set) Watch(ctx context.Context, caller principal.Caller, uri string) (m
 	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
-	return s.log.Tail(caller.Subject), nil
+	return s.log.Tail(caller.Subject, notify.Alerts), nil
 }
 
 // allow returns why a caller may not see a resource, or nil. It is the only check.

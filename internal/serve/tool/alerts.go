@@ -175,9 +175,9 @@ func (r *alertArgs) alert(l ta.Library) (alert.Alert, error) {
 func (t *Trading) setAlert() toolSpec {
 	return toolSpec{
 		name: "set_alert", title: "Set an alert", trading: true, scope: principal.Trade,
-		description: "Create an alert on a price, an indicator's value or a signal. It fires once, or repeatedly with repeat. " +
-			"A price condition that is true fires immediately; the others when a bar that closes later meets them. " +
-			"To wait for it, call get_notifications with wait_seconds.",
+		description: "Create an alert on a price, an indicator's value or a signal. It fires once, or repeatedly with repeat: " +
+			"a true price condition at once, others when a bar that closes later meets them. " +
+			"get_notifications with wait_seconds waits for it.",
 		output: setSchema(), hints: hints{},
 		call: calling(t.declareAlert, func(ctx context.Context, caller principal.Caller, r *alertArgs) (mcp.Result, error) {
 			want, err := r.alert(t.library)

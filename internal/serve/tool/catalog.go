@@ -94,7 +94,7 @@ func (c *charts) listIndicators() toolSpec {
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
 		description: "List indicators with aliases, parameters, defaults and signals: once before you use one by name. " +
-			"About 36 KB; brief returns names alone. group or name also describe parameters, bounds and signals.",
+			"About 36 KB; brief has names alone, group or name also bounds and descriptions.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(c.catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
 			stored := c.library.Stored()

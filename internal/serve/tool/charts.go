@@ -28,10 +28,10 @@ func (c *charts) getIndicators() toolSpec {
 	arguments := func() (*charting.Request, args) {
 		q := &charting.Request{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
-			symbolArg(&q.Symbol, "The instrument, such as BTCUSDT, AAPL or binance:BTCUSDT.").require(),
+			symbolArg(&q.Symbol, "As in generate_chart.").require(),
 			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart.", nil).require(),
-			intervalArg(&q.Interval, "Length of a bar.").describe("Length of a bar, as in generate_chart."),
-			startArg(&q.Range, "Signals from here on: a date or RFC 3339 time, UTC."), endArg(&q.Range, "Values as of then. Default: now."),
+			intervalArg(&q.Interval, "Length of a bar.").describe("As in generate_chart."),
+			startArg(&q.Range, "Signals from here on."), endArg(&q.Range, "Values as of then. Default: now."),
 		}
 	}
 	return toolSpec{
@@ -89,7 +89,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
 		intervalArg(&a.Interval, "Length of a bar.").alias("timeframe"),
 		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
-		intArg("bars", &a.Bars, 1, chart.MaxBars, "Number of newest bars to show.").note(&a.barsGiven),
+		intArg("bars", &a.Bars, 1, chart.MaxBars, "How many newest bars.").note(&a.barsGiven),
 		startArg(&a.Range, "Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
 		endArg(&a.Range, "Bars closed by then; a date includes its day. Default: now."),
 		compareArg(&a.Compare, "Other symbols, drawn as percent lines."),
@@ -107,8 +107,8 @@ func (c *charts) declareChart() (*chartArguments, args) {
 func (c *charts) generateChart() toolSpec {
 	return toolSpec{
 		name: "generate_chart", title: "Draw a chart", scope: principal.Charts,
-		description: "Draw a candlestick chart with indicators, or return its data as JSON. " +
-			"format png is the picture (80 to 140 KB of base64), summary the key figures (2 to 8 KB; prefer it for numbers), " +
+		description: "Draw a candlestick chart with indicators, or its data as JSON. " +
+			"format png is the picture (80 to 140 KB), summary the key figures (2 to 8 KB; best for numbers), " +
 			"both the two, series every value of every bar (about 90 KB for 200 bars). " +
 			"A signal is at bar x, time t; the close of bar confirmed_x confirmed it. " +
 			"Without a symbol it draws sample data (source: sample).",

@@ -35,28 +35,34 @@ const maxWait = 240
 
 func (t *Trading) getNotifications() toolSpec {
 	const name = "get_notifications"
-	type asked struct{ wait, limit int }
+	type asked struct {
+		wait, limit int
+		events      []string
+	}
 	arguments := func() (*asked, args) {
 		a := &asked{limit: maxItems}
 		return a, args{
-			intArg("wait_seconds", &a.wait, 0, maxWait, "Many clients time out after 60 s: use 50 and call again."),
+			intArg("wait_seconds", &a.wait, 0, maxWait, "Many clients time out after 60 s: use 50."),
 			intArg("limit", &a.limit, 1, maxItems, "The rest stay in the queue."),
+			eventsArg(&a.events),
 		}
 	}
 	item := object(
-		typedProp("alert_id", "string", ""), typedProp("symbol", "string", ""), typedProp("interval", "string", "May be empty."),
-		prop{"condition", &schema{Type: "object", Description: "type and the fields of that type.", Properties: props{typedProp("type", "string", "")}, Required: []string{"type"}}},
-		typedProp("value?", "number", "At the time of firing."), typedProp("triggered_at", "string", ""),
+		typedProp("alert_id?", "string", ""), typedProp("event?", "string", "Of an order or position."),
+		typedProp("symbol?", "string", ""), typedProp("interval?", "string", "May be empty."),
+		prop{"condition?", &schema{Type: "object", Description: "type and the fields of that type.", Properties: props{typedProp("type", "string", "")}, Required: []string{"type"}}},
+		typedProp("value?", "number", "At the time of firing."), typedProp("triggered_at?", "string", ""),
 		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found in missed bars."),
 		typedProp("error?", "string", "Why its script failed."),
 		typedProp("fire?", "integer", "Counts from 1."), typedProp("max_fires?", "integer", ""))
+	item.AdditionalProperties = nil // records of orders have fields of their own
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
-		description: "Fetch fired alerts and remove them from the queue: each is returned once, to the first client that asks. " +
-			"wait_seconds waits for the next one. About 0.3 KB each.",
+		description: "Fetch fired alerts, and order events if asked, and remove them from the queue: each goes once, to the first client that asks. " +
+			"wait_seconds waits for one. About 0.3 KB each.",
 		output: object(listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *asked) (mcp.Result, error) {
-			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes})
+			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes, Kinds: notify.KindsOf(a.events)})
 			if err != nil {
 				return mcp.Result{}, err
 			}
@@ -92,8 +98,26 @@ func batchResult(name string, fired *notify.Batch) (mcp.Result, error) {
 // maxFilterSymbols is the number of symbols in one subscription.
 const maxFilterSymbols = 200
 
-func declareFilter() (*notify.Filter, args) {
-	f := &notify.Filter{}
+// eventsArg is which kinds of notifications are asked for.
+func eventsArg(to *[]string) arg {
+	names := notify.KindNames()
+	one := func(s string) (string, error) {
+		if slices.Contains(names, s) {
+			return s, nil
+		}
+		return "", fault.Field("events", truncate(s), strings.Join(names, ", "), fault.Nearest(s, names)...)
+	}
+	return listArg("events", to, len(names), &schema{Type: "string"}, strings.Join(names, ", "), "alerts (default), orders.", one)
+}
+
+// subscription is the filter of subscribe_notifications as it is asked for.
+type subscription struct {
+	notify.Filter
+	events []string
+}
+
+func declareFilter() (*subscription, args) {
+	f := &subscription{}
 	asType := func(s string) (string, error) {
 		if slices.Contains(alert.Names(), s) {
 			return s, nil
@@ -105,32 +129,44 @@ func declareFilter() (*notify.Filter, args) {
 			"Default: all.", market.ParseSymbol),
 		listArg("alert_types", &f.Types, len(alert.Names()), &schema{Type: "string"}, strings.Join(alert.Names(), ", "),
 			"Keys of conditions, such as price_above. Default: all.", asType),
+		eventsArg(&f.events),
 	}
+}
+
+// eventNames returns the kinds that a client asked for, none if it did not say.
+func eventNames(k notify.Kinds) []string {
+	if k == 0 {
+		return nil
+	}
+	return k.Names()
 }
 
 func subscribedProps() []prop {
 	return []prop{
 		listProp("symbols", "Empty for all.", &schema{Type: "string"}),
 		listProp("alert_types", "Empty for all.", &schema{Type: "string"}),
+		listProp("events?", "", &schema{Type: "string"}),
 	}
 }
 
 func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true, scope: principal.Read,
-		description: "Push fired alerts to this client as notifications/alert_triggered. " +
-			"Few clients show pushes to the model; to wait for an alert, call get_notifications. " +
-			"Replaces the previous subscription. While offline, the newest 1000 are queued for one hour.",
+		description: "Push fired alerts (notifications/alert_triggered) and order events (notifications/order_event) to this client. " +
+			"Few show them to the model: prefer get_notifications. " +
+			"Replaces the previous subscription. Offline, the newest 1000 wait for one hour.",
 		output: object(append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},
 			subscribedProps()...)...),
 		hints: hints{idempotent: true},
-		call: calling(declareFilter, func(ctx context.Context, caller principal.Caller, f *notify.Filter) (mcp.Result, error) {
-			err := t.Subscriptions.Subscribe(ctx, caller, *f)
+		call: calling(declareFilter, func(ctx context.Context, caller principal.Caller, f *subscription) (mcp.Result, error) {
+			f.Kinds = notify.KindsOf(f.events)
+			err := t.Subscriptions.Subscribe(ctx, caller, f.Filter)
 			return jsonResult(struct {
 				Status     string          `json:"status"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
-			}{"subscribed", append([]market.Symbol{}, f.Symbols...), append([]string{}, f.Types...)}, err)
+				Events     []string        `json:"events,omitempty"`
+			}{"subscribed", append([]market.Symbol{}, f.Symbols...), append([]string{}, f.Types...), f.events}, err)
 		}),
 	}
 }
@@ -156,11 +192,11 @@ func (t *Trading) unsubscribe() toolSpec {
 
 func (t *Trading) listSubscriptions() toolSpec {
 	output := object(typedProp("subscribed", "boolean", ""))
-	output.Properties = append(output.Properties, subscribedProps()...)
+	output.Properties = append(output.Properties, object(subscribedProps()...).Properties...)
 	output.Properties = append(output.Properties, typedProp("offline_queue_size", "integer", ""), typedProp("connected", "boolean", "A stream is open."))
 	return toolSpec{
 		name: "list_subscriptions", title: "Show the subscription", trading: true, scope: principal.Read,
-		description: "Show this client's push filters, queue length and whether its stream is open.",
+		description: "Show this client's push filters, queue and stream.",
 		output:      output, hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
 			s, err := t.Subscriptions.Subscription(ctx, caller)
@@ -173,9 +209,10 @@ func (t *Trading) listSubscriptions() toolSpec {
 				Subscribed bool            `json:"subscribed"`
 				Symbols    []market.Symbol `json:"symbols"`
 				AlertTypes []string        `json:"alert_types"`
+				Events     []string        `json:"events,omitempty"`
 				Queued     int             `json:"offline_queue_size"`
 				Connected  bool            `json:"connected"`
-			}{true, append([]market.Symbol{}, s.Filter.Symbols...), append([]string{}, s.Filter.Types...), s.Queued, s.Connected}, nil)
+			}{true, append([]market.Symbol{}, s.Filter.Symbols...), append([]string{}, s.Filter.Types...), eventNames(s.Filter.Kinds), s.Queued, s.Connected}, nil)
 		}),
 	}
 }

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 
@@ -187,7 +186,7 @@ func toOrderJSON(o order.Order) orderJSON {
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
 		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}
-	r.Fees, r.FeesByAsset = feesOf(o.Fees)
+	r.Fees, r.FeesByAsset = o.Fees.Texts()
 	if o.Status == order.PendingApproval {
 		r.ExpiresAt = formatTime(o.Approval.Expires)
 	}
@@ -219,19 +218,6 @@ func toOrderJSON(o order.Order) orderJSON {
 	return r
 }
 
-// feesOf formats fees as one amount and by asset. Amounts of several assets have no
-// sum, so the one amount is that of the first asset by name.
-func feesOf(fees order.Fees) (string, map[string]string) {
-	if len(fees) == 0 {
-		return "0", nil
-	}
-	by := make(map[string]string, len(fees))
-	for asset, amount := range fees {
-		by[asset] = amount.String()
-	}
-	return by[slices.Min(slices.Collect(maps.Keys(by)))], by
-}
-
 // orderSchema has the fields of every order. Those of protective orders are more, each a text
 // or a boolean with the name of its argument.
 func orderSchema() *schema {
@@ -240,7 +226,7 @@ func orderSchema() *schema {
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "", order.Sides()...), enumProp("type", "", order.Types()...),
 		typedProp("quantity", "number", ""), typedProp("price?", "number", "Of a limit order."), typedProp("limit_price?", "string", "The same, exact."),
 		enumProp("state", "", "Pending", "Open", "Filled", "Cancelled", "Rejected"),
-		enumProp("status", "The precise state; uncertain while the venue has not confirmed it.", order.Statuses()...),
+		enumProp("status", "uncertain: the venue has not confirmed it.", order.Statuses()...),
 		typedProp("filled_quantity", "string", "Exact decimal."),
 		prop{"avg_fill_price", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}, Description: "Exact decimal; null before the first fill."}},
 		typedProp("fees", "string", "Exact decimal."), feesSchema(),

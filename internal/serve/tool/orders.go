@@ -247,7 +247,7 @@ func getBalance(account bool) toolSpec {
 	}
 	return toolSpec{
 		name: "get_balance", title: "Balance (not supported)", scope: principal.Read,
-		description: "Not supported; always returns an error. Use get_positions instead.",
+		description: "Not supported: always an error. Use get_positions.",
 		output:      object(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(noArgs, func(context.Context, principal.Caller, *struct{}) (mcp.Result, error) {
 			return mcp.Result{}, fault.New(fault.Unsupported, "not_supported", "get_balance is not supported: use get_positions for open positions; %s", advice)
@@ -288,7 +288,7 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 		Symbol: p.Symbol.Name, Venue: p.Symbol.Venue, Side: p.Side().String(), Quantity: number(p.Quantity.Abs()), EntryPrice: number(entry),
 		RealizedPnL: now.Realised.String(), Protected: p.Protected.String(), Mode: string(p.Mode),
 	}
-	r.Fees, r.FeesByAsset = feesOf(now.Fees)
+	r.Fees, r.FeesByAsset = now.Fees.Texts()
 	r.unprotected(p.Gaps)
 	r.Plan = toPlanJSON(p.Plan)
 	if last := p.Quote.Last; last.IsPositive() {

@@ -43,7 +43,7 @@ func toPresentJSON(p *alert.Present) presentJSON {
 // setSchema describes the result of set_alert.
 func setSchema() *schema {
 	s := alertSchema()
-	s.Properties = append(s.Properties, typedProp("now", "object", "Is it true now (null: unknown), and for which values."),
+	s.Properties = append(s.Properties, typedProp("now", "object", "Is it true now (null: unknown)."),
 		prop{"last_would_have_fired", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}}}, typedProp("evaluated_from", "string", ""))
 	s.Required = append(s.Required, "now", "last_would_have_fired")
 	return s

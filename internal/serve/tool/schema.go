@@ -159,7 +159,7 @@ func summarySchema() *schema {
 		listProp("histogram?", "", value),
 		listProp("signals?", "Newest last.", object(
 			typedProp("x", "integer", "Bar it is drawn at, from the oldest."), prop{"t", first},
-			typedProp("confirmed_x", "integer", "Bar whose close confirmed it; later for divergences."), prop{"confirmed_t", when},
+			typedProp("confirmed_x", "integer", "Bar whose close confirmed it."), prop{"confirmed_t", when},
 			typedProp("y", "number", ""), typedProp("label", "string", ""))),
 		listProp("hlines?", "Levels.", object(typedProp("y", "number", ""), typedProp("label?", "string", ""))),
 		listProp("divergences?", "", object(

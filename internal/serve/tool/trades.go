@@ -107,7 +107,7 @@ func (t *Trading) toTradesJSON(p order.TradePage) tradesJSON {
 	}
 	for _, s := range p.Sums {
 		sum := tradeSumJSON{Currency: s.Currency, Realised: s.Realised.String(), Fees: s.Fees.String(), Net: s.Realised.Sub(s.Fees).String(), Wins: s.Wins, Losses: s.Losses}
-		_, sum.OtherFees = feesOf(s.Other)
+		_, sum.OtherFees = s.Other.Texts()
 		r.Sums = append(r.Sums, sum)
 	}
 	if p.Left > 0 {
@@ -127,7 +127,7 @@ func toClosedJSON(one order.Trade) closedJSON {
 		Realised: one.Realised.String(), Fees: fees.String(), Net: one.Realised.Sub(fees).String(), Currency: one.Currency,
 		Reason: one.Reason, OrderID: one.OrderID,
 	}
-	_, r.OtherFees = feesOf(other)
+	_, r.OtherFees = other.Texts()
 	return r
 }
 

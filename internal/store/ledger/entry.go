@@ -10,6 +10,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
 )
 
 // entryImported is the kind of event of a notification that another store had.
@@ -25,11 +26,16 @@ func (w *words) scanEntry(scan scanner) (notify.Entry, error) {
 	var e notify.Entry
 	var who, symbol string
 	var at int64
-	err := scan(&e.Seq, &who, &symbol, &e.Type, &at, &e.Data)
+	var kind string
+	err := scan(&e.Seq, &who, &symbol, &kind, &at, &e.Data)
 	if err != nil {
 		return notify.Entry{}, err
 	}
-	e.Owner, e.Type, e.At = principal.Owner(w.text(who)), w.text(e.Type), time.UnixMicro(at).UTC()
+	e.SetStoredType(w.text(kind))
+	e.Owner, e.At = principal.Owner(w.text(who)), time.UnixMicro(at).UTC()
+	if symbol == "" {
+		return e, nil // it concerns the whole account
+	}
 	if e.Symbol, err = w.symbol(symbol); err != nil {
 		return notify.Entry{}, damaged(fmt.Sprintf("notification %d", e.Seq), err)
 	}
@@ -75,15 +81,50 @@ func (t *tx) importEntry(e *notify.Entry) error {
 
 // addEntry stores a notification of an alert under the next number, which it sets.
 func (t *tx) addEntry(e *notify.Entry, kind, alertID string) error {
+	if err := t.insertEntry(e); err != nil {
+		return err
+	}
+	body := fmt.Appendf(nil, `{"notification":%d,"record":%s}`, e.Seq, e.Data)
+	return t.record(principal.Caller{}, e.Owner, kind, alertID, body)
+}
+
+// insertEntry stores a notification under the next number, which it sets.
+func (t *tx) insertEntry(e *notify.Entry) error {
 	e.Seq = t.head.entry + 1
+	var symbol string
+	if !e.Symbol.IsZero() {
+		symbol = e.Symbol.String()
+	}
 	_, err := t.exec("INSERT INTO entries (seq, owner, symbol, kind, at, data) VALUES (?,?,?,?,?,?)",
-		e.Seq, e.Owner, e.Symbol.String(), e.Type, e.At.UnixMicro(), string(e.Data))
+		e.Seq, e.Owner, symbol, e.StoredType(), e.At.UnixMicro(), string(e.Data))
 	if err != nil {
 		return err
 	}
 	t.head.entry = e.Seq
-	body := fmt.Appendf(nil, `{"notification":%d,"record":%s}`, e.Seq, e.Data)
-	return t.record(principal.Caller{}, e.Owner, kind, alertID, body)
+	t.entries = append(t.entries, *e)
+	return nil
+}
+
+// addNotices stores some notices about orders. The audit log has the events that they follow from.
+func (t *tx) addNotices(notices []order.Notice, which func(order.Notice) bool) error {
+	for _, n := range notices {
+		if !which(n) {
+			continue
+		}
+		e := notify.Entry{Owner: n.Owner, Kind: notify.Order, Symbol: n.Symbol, Type: n.Event, At: micro(t.l.now()), Data: n.Data}
+		if err := t.insertEntry(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Publish has every notification handed on that is stored from now on, in the order of the numbers
+// and as soon as it is on the disk. It must be called before the first is stored. to must not block.
+func (l *Ledger) Publish(to func([]notify.Entry)) {
+	l.turn <- struct{}{}
+	l.publish = to
+	<-l.turn
 }
 
 // LastEntry returns the highest number that a notification ever had.

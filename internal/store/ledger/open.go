@@ -23,6 +23,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/kit/disk"
 	"candela/internal/kit/meter"
 	"candela/internal/store"
@@ -47,9 +48,10 @@ type Ledger struct {
 	turn    chan struct{} // holds one token while somebody writes
 	queue   sync.Mutex    // guards pending
 	pending []*job
-	broken  error      // set by a commit whose outcome is unknown; guarded by turn
-	closed  bool       // guarded by turn
-	stmts   statements // of conn; guarded by turn
+	broken  error                // set by a commit whose outcome is unknown; guarded by turn
+	closed  bool                 // guarded by turn
+	stmts   statements           // of conn; guarded by turn
+	publish func([]notify.Entry) // gets what a commit stored; nil for none; guarded by turn
 	path    string
 	tally   tally
 }

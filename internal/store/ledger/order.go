@@ -18,8 +18,8 @@ import (
 const orderKind = "order_"
 
 // AppendEvents persists events of the caller's subject and what they make of its
-// orders. It returns them without the fills whose trades were known.
-func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+// orders, and the notices of those events. It returns the events without the fills whose trades were known.
+func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -45,6 +45,9 @@ func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events [
 				return err
 			}
 			kept = append(kept, e)
+			if err := t.addNotices(notices, func(n order.Notice) bool { return n.Of == i }); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
 	"candela/lib/market"
 )
 
@@ -99,10 +100,13 @@ func (l *Ledger) Note(ctx context.Context, by principal.Caller, kind, subject st
 
 // SaveState sets a named value of the caller's subject. It is JSON, and the audit
 // event carries it.
-func (l *Ledger) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+func (l *Ledger) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error {
 	return l.write(ctx, func(t *tx) error {
 		_, err := t.exec("INSERT INTO states (owner, name, value) VALUES (?,?,?) ON CONFLICT DO UPDATE SET value = excluded.value", by.Subject, name, string(value))
 		if err != nil {
+			return err
+		}
+		if err := t.addNotices(notices, func(order.Notice) bool { return true }); err != nil {
 			return err
 		}
 		return t.record(by, by.Subject, "state_set", name, value)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"candela/internal/alerting/notify"
 	"candela/lib/fault"
 )
 
@@ -22,7 +23,10 @@ type job struct {
 type tx struct {
 	l    *Ledger
 	head head
-	ctx  context.Context //nolint:containedctx // lives exactly as long as the transaction
+
+	entries []notify.Entry // stored so far
+
+	ctx context.Context //nolint:containedctx // lives exactly as long as the transaction
 }
 
 // write runs a change and returns when it is on the disk. Writers that come while
@@ -106,6 +110,9 @@ func (l *Ledger) commit(ctx context.Context, batch []*job) error {
 	err := t.runAll(batch)
 	if err == nil {
 		if _, err = t.exec("COMMIT"); err == nil {
+			if l.publish != nil && len(t.entries) > 0 {
+				l.publish(t.entries)
+			}
 			return nil
 		}
 		// The frames may or may not have reached the disk, and a later crash may
@@ -146,7 +153,7 @@ func (t *tx) runAll(batch []*job) error {
 // runOne runs a job so that its failure leaves no trace. A failure of the store
 // is not the job's alone and ends the transaction.
 func (t *tx) runOne(j *job) error {
-	before := t.head
+	before, entries := t.head, len(t.entries)
 	if _, err := t.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
@@ -155,7 +162,7 @@ func (t *tx) runOne(j *job) error {
 		if fault.KindOf(err) == fault.Unavailable {
 			return err
 		}
-		t.head, j.err = before, err
+		t.head, t.entries, j.err = before, t.entries[:entries], err
 		if _, err := t.exec("ROLLBACK TO job"); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ type commits struct {
 	yes [][2]int
 }
 
-func (c *commits) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+func (c *commits) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	var yes [2]int
 	for _, e := range events {
 		switch e.Kind {
@@ -57,7 +57,7 @@ func (c *commits) AppendEvents(ctx context.Context, by principal.Caller, events 
 	if yes != [2]int{} {
 		c.yes = append(c.yes, yes)
 	}
-	return c.Store.AppendEvents(ctx, by, events)
+	return c.Store.AppendEvents(ctx, by, events, notices...)
 }
 
 // asking starts the desk again, with an owner who is asked above 1,000 and a venue that is

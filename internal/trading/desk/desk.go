@@ -47,7 +47,9 @@ const (
 // Store persists the account. Its contract is tested by ledger/storetest: a write that
 // returns nil is durable, one that returns an error changed nothing.
 type Store interface {
-	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
+	// AppendEvents stores events with what they report to the owner's clients. It returns the events
+	// without fills of known trades, of which nothing is reported.
+	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error)
 	OrderEvents(ctx context.Context, owner principal.Owner) iter.Seq2[order.Event, error]
 	// Snapshot returns the last snapshot of a book, nil for none, and the events after it.
 	Snapshot(ctx context.Context, owner principal.Owner) ([]byte, iter.Seq2[order.Event, error], error)
@@ -58,7 +60,8 @@ type Store interface {
 	// ListOrders returns up to most orders after a mark, newest first, and how many come after
 	// them, 0 only if none does.
 	ListOrders(ctx context.Context, owner principal.Owner, after order.Mark, most int) ([]order.Order, int, error)
-	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
+	// SaveState stores a value with what it reports to the owner's clients.
+	SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error
 	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)
 }
 
@@ -240,12 +243,12 @@ func loadGuard(ctx context.Context, s Store, owner principal.Owner) (guard.State
 	return state, nil
 }
 
-func saveGuard(ctx context.Context, s Store, by principal.Caller, state guard.State) error {
+func saveGuard(ctx context.Context, s Store, by principal.Caller, state guard.State, notices ...order.Notice) error {
 	data, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("trading state: %w", err)
 	}
-	return s.SaveState(ctx, by, guardName, data)
+	return s.SaveState(ctx, by, guardName, data, notices...)
 }
 
 // revocations records revoked tokens while their orders may wait to be sent. It is safe for

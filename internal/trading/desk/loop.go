@@ -215,7 +215,8 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 		return nil
 	}
 	l.nameBases(events)
-	kept, err := l.cfg.Store.AppendEvents(l.drainCtx, by, events)
+	markOwner(by, events)
+	kept, err := l.cfg.Store.AppendEvents(l.drainCtx, by, events, l.addressed(l.book.Notices(events))...)
 	if err != nil {
 		l.storeFailed(err)
 		return err

@@ -60,6 +60,7 @@ func (l *loop) protectChanged() {
 	l.watchLacking(found.lacking)
 	l.showGaps(found.gaps)
 	l.restrictUnprotected(found.late)
+	l.reportState()
 }
 
 // compare compares the plan of a symbol with its orders, and does what its lines need.

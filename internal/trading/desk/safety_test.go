@@ -105,9 +105,9 @@ type slow struct {
 	takes atomic.Int64
 }
 
-func (s *slow) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+func (s *slow) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	time.Sleep(time.Duration(s.takes.Load()))
-	return s.Store.AppendEvents(ctx, by, events)
+	return s.Store.AppendEvents(ctx, by, events, notices...)
 }
 
 // TestPlace_WhatTookTooLongToWriteDownIsNotSent, nor said to be the venue's doing: it

@@ -102,8 +102,8 @@ type odd struct {
 	attempts atomic.Int64
 }
 
-func (s *odd) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
-	kept, err := s.Store.AppendEvents(ctx, by, events)
+func (s *odd) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
+	kept, err := s.Store.AppendEvents(ctx, by, events, notices...)
 	if s.strange.Load() && len(kept) > 0 {
 		kept = append([]order.Event{{Kind: order.KindAccepted, OrderID: "nobody's", At: time.Now()}}, kept...)
 	}

@@ -130,6 +130,7 @@ type State struct {
 	// Restored is the time of the newest record of the backup that the account was restored
 	// from, zero if it was not. Orders placed later are not known.
 	Restored time.Time `json:"restored,omitzero"`
+	Reported Reported  `json:"reported,omitzero"`
 }
 
 // Level returns the strictest level of the restrictions.

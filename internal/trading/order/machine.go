@@ -223,7 +223,7 @@ func step(o Order, e Event) (Order, error) {
 func requestCancel(o Order, e Event) Order {
 	// A report that a cancel is pending does not say what it is for.
 	if e.Reason != "" || o.CancelRequested.IsZero() && e.VenueID == "" {
-		o.CancelFor = e.Reason
+		o.CancelFor, o.CancelByOwner = e.Reason, e.ByOwner
 	}
 	o.CancelTried = o.CancelTried || e.VenueID == ""
 	if o.CancelRequested.IsZero() {
@@ -424,7 +424,8 @@ type Event struct {
 	SentAs     string          `json:"sent_as,omitempty"` // of the venue's first report
 	Adjustment *Adjustment     `json:"adjustment,omitempty"`
 	Plan       *Plan           `json:"plan,omitempty"`
-	Survivors  []string        `json:"kept,omitempty"` // IDs of the orders that the venue still has
+	ByOwner    bool            `json:"by_owner,omitempty"` // of a cancel: the owner asked for it, not a client
+	Survivors  []string        `json:"kept,omitempty"`     // IDs of the orders that the venue still has
 }
 
 // Adjustment changes a position by something no order explains, such as a deposit, a

@@ -281,13 +281,14 @@ type Order struct {
 
 	Fired bool `json:"fired,omitempty"` // candela held the order and has sent it
 
-	CancelRequested time.Time `json:"cancel_asked,omitzero"`  // zero after the cancel failed
-	CancelFor       string    `json:"cancel_for,omitempty"`   // ID of the order that the desk cancelled it for; "" if somebody asked for its end
-	CancelTried     bool      `json:"cancel_tried,omitempty"` // a cancel of it was asked for here, whatever became of it
-	Resized         time.Time `json:"resized,omitzero"`       // when the venue last changed Quantity, venue's time
-	Seen            time.Time `json:"seen,omitzero"`          // newest report that was understood, venue's time
-	Doubted         time.Time `json:"doubted,omitzero"`       // newest report that was unknown or contradictory
-	Doubt           string    `json:"doubt,omitempty"`        // its reason
+	CancelRequested time.Time `json:"cancel_asked,omitzero"`     // zero after the cancel failed
+	CancelFor       string    `json:"cancel_for,omitempty"`      // ID of the order that the desk cancelled it for; "" if somebody asked for its end
+	CancelByOwner   bool      `json:"cancel_by_owner,omitempty"` // the owner asked for its end, not a client
+	CancelTried     bool      `json:"cancel_tried,omitempty"`    // a cancel of it was asked for here, whatever became of it
+	Resized         time.Time `json:"resized,omitzero"`          // when the venue last changed Quantity, venue's time
+	Seen            time.Time `json:"seen,omitzero"`             // newest report that was understood, venue's time
+	Doubted         time.Time `json:"doubted,omitzero"`          // newest report that was unknown or contradictory
+	Doubt           string    `json:"doubt,omitempty"`           // its reason
 }
 
 // deskClient is Origin.Client of the orders that the desk places by itself.

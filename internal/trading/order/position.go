@@ -155,9 +155,7 @@ type track struct {
 
 // add adds a move and reports whether older ones were folded.
 func (t *track) add(m move) (folded bool) {
-	at, _ := slices.BinarySearchFunc(t.Recent, m, func(a, b move) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key))
-	})
+	at, _ := slices.BinarySearchFunc(t.Recent, m, byTime)
 	t.Recent = slices.Insert(t.Recent, at, m)
 	if at < max(t.count, t.counted) {
 		t.again()
@@ -170,6 +168,9 @@ func (t *track) add(m move) (folded bool) {
 	}
 	return folded
 }
+
+// byTime orders moves by time, and those of one moment by key.
+func byTime(a, b move) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) }
 
 // again has position apply all of Recent.
 func (t *track) again() {

@@ -3,6 +3,8 @@ package inboxtest
 import (
 	"testing"
 	"time"
+
+	"candela/internal/alerting/notify"
 )
 
 func TestTail_SkipsKnownAndExpiredEntries(t *testing.T) {
@@ -11,9 +13,9 @@ func TestTail_SkipsKnownAndExpiredEntries(t *testing.T) {
 	s.Append(s.entries(3))
 	s.now = s.now.Add(time.Hour)
 	s.Append(s.entries(4))
-	tail := s.Tail("owner")
+	tail := s.Tail("owner", notify.Alerts)
 	defer tail.Close()
-	stranger := s.Tail("stranger")
+	stranger := s.Tail("stranger", notify.Alerts)
 	defer stranger.Close()
 	for name, tc := range map[string]struct {
 		after        uint64
@@ -52,7 +54,7 @@ func TestTail_SkipsKnownAndExpiredEntries(t *testing.T) {
 func TestTail_WakesUntilItCloses(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	tail, other := s.Tail("owner"), s.Tail("owner")
+	tail, other := s.Tail("owner", notify.Alerts), s.Tail("owner", notify.Alerts)
 	defer other.Close()
 	woken := func() bool {
 		select {

@@ -40,6 +40,7 @@ type SavedSubscription struct {
 	Client      string          `json:"client,omitempty"` // principal.Caller.ClientKey
 	Symbols     []market.Symbol `json:"symbols,omitempty"`
 	Types       []string        `json:"alert_types,omitempty"`
+	Kinds       notify.Kinds    `json:"kinds,omitzero"`
 	Instruments []market.Symbol `json:"instruments,omitempty"`
 	Since       uint64          `json:"since"`          // the filter applies after this entry
 	Kept        []uint64        `json:"kept,omitempty"` // earlier matches
@@ -51,6 +52,7 @@ type SavedSubscription struct {
 // A SavedQueue is the polling queue of one owner.
 type SavedQueue struct {
 	Cursor uint64   `json:"cursor"`
+	Orders uint64   `json:"orders,omitempty"`
 	Back   []uint64 `json:"back,omitempty"` // undelivered entries up to the cursor
 }
 
@@ -137,12 +139,12 @@ func (b *Inbox) load(f File) {
 			},
 			unconfirmed: b.cfg.TokenLive == nil || !b.cfg.TokenLive(key),
 		}
-		s.SetFilter(notify.Filter{Symbols: saved.Symbols, Types: saved.Types, Instruments: saved.Instruments}, saved.Since, saved.Kept)
+		s.SetFilter(notify.Filter{Symbols: saved.Symbols, Types: saved.Types, Kinds: saved.Kinds, Instruments: saved.Instruments}, saved.Since, saved.Kept)
 		b.subs.Add(s)
 	}
 	for name, saved := range f.Polling {
 		q := &b.Owner(name).Queue
-		q.Cursor, q.Returned = saved.Cursor, saved.Back
+		q.Cursor, q.Orders, q.Returned = saved.Cursor, saved.Orders, saved.Back
 	}
 }
 
@@ -155,8 +157,8 @@ func (b *Inbox) encode() ([]byte, error) {
 	queues := map[principal.Owner]SavedQueue{}
 	for _, o := range b.Owners() {
 		o.Mu.Lock()
-		if o.Queue.Cursor > 0 {
-			queues[o.Name] = SavedQueue{o.Queue.Cursor, o.Queue.Undelivered()}
+		if o.Queue.Cursor > 0 || o.Queue.Orders > 0 {
+			queues[o.Name] = SavedQueue{o.Queue.Cursor, o.Queue.Orders, o.Queue.Undelivered()}
 		}
 		o.Mu.Unlock()
 	}
@@ -183,7 +185,7 @@ func (s *subscriber) appendJSON(data []byte) ([]byte, error) {
 	}
 	if s.cachedJSON == "" {
 		fixed, err := json.Marshal(map[string]SavedSubscription{s.Key: {
-			Owner: s.Client.Owner, Client: s.Client.Key, Symbols: s.Filter.Symbols, Types: s.Filter.Types, Instruments: s.Filter.Instruments,
+			Owner: s.Client.Owner, Client: s.Client.Key, Symbols: s.Filter.Symbols, Types: s.Filter.Types, Kinds: s.Filter.Kinds, Instruments: s.Filter.Instruments,
 			Since: s.FilterFrom, Kept: s.EarlierMatches, Expires: s.Expires.UTC(),
 		}})
 		if err != nil {

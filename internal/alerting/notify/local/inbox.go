@@ -192,7 +192,7 @@ func (b *Inbox) closeStream(s *subscriber, stream *core.Stream) {
 // Poll implements notify.Inbox.
 func (b *Inbox) Poll(ctx context.Context, caller principal.Caller, wait time.Duration, limit notify.Bound) (*notify.Batch, error) {
 	o := b.Owner(caller.Subject)
-	return o.Poll(ctx, wait, func() (*notify.Batch, error) {
+	return o.Poll(ctx, wait, limit.Kinds, func() (*notify.Batch, error) {
 		o.Mu.Lock()
 		defer o.Mu.Unlock()
 		entries, left := o.Dequeue(&o.Queue, limit)
@@ -335,8 +335,8 @@ func (b *Inbox) rewind(head uint64) {
 	b.mu.Unlock()
 	for _, o := range b.Owners() {
 		o.Mu.Lock()
-		if o.Queue.Cursor > head {
-			o.Queue.Cursor, o.Queue.Returned = head, core.SeqsThrough(o.Queue.Returned, head)
+		if max(o.Queue.Cursor, o.Queue.Orders) > head {
+			o.Queue.Cursor, o.Queue.Orders, o.Queue.Returned = min(o.Queue.Cursor, head), min(o.Queue.Orders, head), core.SeqsThrough(o.Queue.Returned, head)
 			changed++
 		}
 		o.Mu.Unlock()

@@ -21,6 +21,7 @@ type Subscription struct {
 	Client      string          `json:"client,omitempty"`
 	Symbols     []market.Symbol `json:"symbols,omitempty"`
 	Types       []string        `json:"alert_types,omitempty"`
+	Kinds       notify.Kinds    `json:"kinds,omitzero"`
 	Since       uint64          `json:"since"`
 	Kept        SeqDeltas       `json:"kept,omitempty"`
 	Expires     time.Time       `json:"expires,omitzero"`
@@ -41,9 +42,27 @@ type Attachment struct {
 
 // Queue is the data of a QueueKind record.
 type Queue struct {
-	Cursor   uint64                          `json:"cursor"`
+	Cursor   uint64                          `json:"cursor"`           // of alerts
+	Orders   uint64                          `json:"orders,omitempty"` // of events of orders
 	Returned SeqDeltas                       `json:"back,omitempty"`
 	Leases   map[string]map[string]SeqDeltas `json:"out,omitempty"` // by replica and batch
+}
+
+// CursorOf returns up to where the entries of a kind were taken.
+func (q *Queue) CursorOf(kind notify.Kind) uint64 {
+	if kind == notify.Order {
+		return q.Orders
+	}
+	return q.Cursor
+}
+
+// Advance moves the cursor of a kind to a sequence number that is not lower.
+func (q *Queue) Advance(kind notify.Kind, seq uint64) {
+	if kind == notify.Order {
+		q.Orders = max(q.Orders, seq)
+	} else {
+		q.Cursor = max(q.Cursor, seq)
+	}
 }
 
 // Cursors is the data of a CursorKind record: the epoch and cursor of each token's stream.

@@ -60,9 +60,7 @@ func (b *Inbox) handleQueue(r records.Record) error {
 		delete(b.leased, q)
 	}
 	b.stateMu.Unlock()
-	if q.Pollable() {
-		q.WakeOne()
-	}
+	q.WakeOne()
 	return nil
 }
 
@@ -72,7 +70,7 @@ func (b *Inbox) Poll(ctx context.Context, caller principal.Caller, wait time.Dur
 		return nil, err
 	}
 	q := b.queueOf(caller.Subject)
-	return q.Poll(ctx, wait, func() (*notify.Batch, error) { return b.take(ctx, q, limit) })
+	return q.Poll(ctx, wait, limit.Kinds, func() (*notify.Batch, error) { return b.take(ctx, q, limit) })
 }
 
 func (b *Inbox) take(ctx context.Context, q *queue, limit notify.Bound) (*notify.Batch, error) {

@@ -61,13 +61,13 @@ func (b *Inbox) Subscribe(ctx context.Context, caller principal.Caller, f notify
 func subscriptionData(s *core.Subscriber, caller principal.Caller, change string, now time.Time) []byte {
 	return records.Encode(records.Subscription{
 		Change: change, Owner: caller.Subject, Client: caller.ClientKey,
-		Symbols: s.Filter.Symbols, Types: s.Filter.Types, Instruments: s.Filter.Instruments,
+		Symbols: s.Filter.Symbols, Types: s.Filter.Types, Kinds: s.Filter.Kinds, Instruments: s.Filter.Instruments,
 		Since: s.FilterFrom, Kept: s.EarlierMatches, Expires: caller.Expires.UTC(), Seen: now.UTC(),
 	})
 }
 
 func filterOf(data *records.Subscription) notify.Filter {
-	return notify.Filter{Symbols: data.Symbols, Types: data.Types, Instruments: data.Instruments}
+	return notify.Filter{Symbols: data.Symbols, Types: data.Types, Kinds: data.Kinds, Instruments: data.Instruments}
 }
 
 // awaitFilterApplied waits until the replica that serves the stream applies a filter.

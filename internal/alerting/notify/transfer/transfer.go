@@ -45,14 +45,14 @@ func FromFile(path string, to SeqMapper) ([]records.Record, error) {
 		s := f.Subscriptions[key]
 		list = append(list,
 			records.Record{Kind: records.SubscriptionKind, Name: key, Data: records.Encode(records.Subscription{
-				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types, Instruments: s.Instruments,
+				Change: rand.Text(), Owner: s.Owner, Client: s.Client, Symbols: s.Symbols, Types: s.Types, Kinds: s.Kinds, Instruments: s.Instruments,
 				Since: to.Cursor(s.Since), Kept: mapSeqs(s.Kept, to), Expires: s.Expires, Seen: s.Seen,
 			})},
 			records.Record{Kind: records.AttachmentKind, Name: key, Data: records.Encode(records.Attachment{Owner: s.Owner, Cursor: to.Cursor(s.Cursor), Seen: s.Seen})})
 	}
 	for _, owner := range slices.Sorted(maps.Keys(f.Polling)) {
 		q := f.Polling[owner]
-		list = append(list, records.Record{Kind: records.QueueKind, Name: string(owner), Data: records.Encode(records.Queue{Cursor: to.Cursor(q.Cursor), Returned: mapSeqs(q.Back, to)})})
+		list = append(list, records.Record{Kind: records.QueueKind, Name: string(owner), Data: records.Encode(records.Queue{Cursor: to.Cursor(q.Cursor), Orders: to.Cursor(q.Orders), Returned: mapSeqs(q.Back, to)})})
 	}
 	return list, nil
 }
@@ -94,7 +94,7 @@ func addRecord(f *local.File, r records.Record, to SeqMapper) error {
 		if err != nil {
 			return err
 		}
-		s.Owner, s.Client, s.Symbols, s.Types, s.Instruments, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Instruments, sub.Expires
+		s.Owner, s.Client, s.Symbols, s.Types, s.Kinds, s.Instruments, s.Expires = sub.Owner, sub.Client, sub.Symbols, sub.Types, sub.Kinds, sub.Instruments, sub.Expires
 		s.Since, s.Kept, s.Seen = to.Cursor(sub.Since), mapSeqs(sub.Kept, to), later(s.Seen, sub.Seen)
 		f.Subscriptions[r.Name] = s
 	case records.AttachmentKind:
@@ -109,7 +109,7 @@ func addRecord(f *local.File, r records.Record, to SeqMapper) error {
 		if err := json.Unmarshal(r.Data, &q); err != nil {
 			return err
 		}
-		f.Polling[principal.Owner(r.Name)] = local.SavedQueue{Cursor: to.Cursor(q.Cursor), Back: mapSeqs(q.Undelivered(), to)}
+		f.Polling[principal.Owner(r.Name)] = local.SavedQueue{Cursor: to.Cursor(q.Cursor), Orders: to.Cursor(q.Orders), Back: mapSeqs(q.Undelivered(), to)}
 	case records.CursorKind: // of replicas that did not shut down
 	}
 	return nil

@@ -29,7 +29,7 @@ const maxFirings = 200
 
 // Firings returns the newest firings of the alerts of an owner, newest first.
 func Firings(inbox notify.Inbox, owner principal.Owner) []console.Firing {
-	tail := inbox.Tail(owner)
+	tail := inbox.Tail(owner, notify.Alerts)
 	defer tail.Close()
 	var all []console.Firing
 	for seq := uint64(0); len(all) < maxFirings; {

@@ -21,7 +21,7 @@ type OrderStore interface {
 	// order that has it as Value); an event for an order that the subject does not
 	// have is NotFound; one that order.Apply refuses is a Conflict (code
 	// order_event_refused) and carries its error.
-	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error)
+	AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error)
 
 	// OrderEvents yields the events of an owner in the order in which they were
 	// persisted. Applied to a new book, they make the owner's. After an error it ends.

@@ -12,6 +12,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
+	"candela/internal/trading/order"
 )
 
 // AlertStore is what the engine asks of a store. A call that returned nil has been
@@ -100,7 +101,7 @@ type AlertStore interface {
 type StateStore interface {
 	// SaveState sets a value of the caller's subject. The audit event carries the
 	// value, so it must be JSON and hold no secret.
-	SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error
+	SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error
 
 	// State returns a value, nil when it was never set.
 	State(ctx context.Context, owner principal.Owner, name string) ([]byte, error)

@@ -330,7 +330,7 @@ func uncertainError(err error) error {
 
 // AppendEvents persists events of the caller's subject and applies them. It returns them without
 // fills of known trades.
-func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, _ ...order.Notice) ([]order.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -382,7 +382,7 @@ func (o *Store) AppendJournal(ctx context.Context, owner principal.Owner, name s
 }
 
 // SaveState sets a value of the caller's subject.
-func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, _ ...order.Notice) error {
 	if isSnapshot(name) {
 		return fault.Field("name", name, "a name that is not reserved for snapshots")
 	}

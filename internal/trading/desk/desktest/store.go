@@ -25,6 +25,7 @@ type Store struct {
 	replays int  // how often all events were read
 	commits int
 	audit   []Entry
+	notices []order.Notice
 }
 
 // Entry is one entry of the audit log.
@@ -67,6 +68,13 @@ func (s *Store) Audit() []Entry {
 	return slices.Clone(s.audit)
 }
 
+// Notices returns the notices that were stored, of all owners.
+func (s *Store) Notices() []order.Notice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notices)
+}
+
 // Commits returns how many batches of events were stored.
 func (s *Store) Commits() int {
 	s.mu.Lock()
@@ -75,7 +83,7 @@ func (s *Store) Commits() int {
 }
 
 // AppendEvents stores events, all or none.
-func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event) ([]order.Event, error) {
+func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := errors.Join(s.failure, ctx.Err()); err != nil {
@@ -96,6 +104,7 @@ func (s *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 		kept = append(kept, e)
 	}
 	a.events = append(a.events, kept...)
+	s.notices = append(s.notices, notices...)
 	s.commits++
 	for _, e := range kept {
 		s.audit = append(s.audit, Entry{By: by, Event: e, Batch: s.commits})
@@ -290,7 +299,7 @@ func replay(owner principal.Owner, events []order.Event) *order.Book {
 }
 
 // SaveState sets a value.
-func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte) error {
+func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := errors.Join(s.failure, ctx.Err()); err != nil {
@@ -298,6 +307,7 @@ func (s *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 	}
 	s.of(by.Subject).states[name] = slices.Clone(value)
 	s.audit = append(s.audit, Entry{By: by, State: name})
+	s.notices = append(s.notices, notices...)
 	return nil
 }
 

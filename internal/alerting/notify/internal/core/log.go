@@ -47,10 +47,10 @@ type Owner struct {
 
 	Mu      sync.Mutex // guards the next view and the fields up to streamsMu
 	Queue   records.Queue
-	waiters []chan struct{} // of Poll
-	held    bool            // the view has all entries
-	reading *reading        // of a lazy log; nil if none is under way
-	usedAt  time.Time       // of a lazy log
+	waiters []waiter  // of Poll
+	held    bool      // the view has all entries
+	reading *reading  // of a lazy log; nil if none is under way
+	usedAt  time.Time // of a lazy log
 
 	streamsMu sync.Mutex
 	streams   []*Stream // connected, in no order
@@ -181,7 +181,7 @@ func (l *Log) Stats(subscriptions int) notify.Stats {
 		o.Mu.Lock()
 		v := o.view.Load()
 		s.Entries += len(v.entries)
-		s.Unpolled += min(len(v.after(o.Queue.Cursor))+len(o.Queue.Returned), notify.MaxPolled)
+		s.Unpolled += min(countOf(v.after(o.Queue.Cursor), notify.Alert)+len(o.Queue.Returned), notify.MaxPolled)
 		o.Mu.Unlock()
 		o.streamsMu.Lock()
 		s.Streams += len(o.streams)
@@ -250,17 +250,18 @@ func (v *view) prune(now int64) {
 type logEntry struct {
 	seq    uint64
 	at     int64 // unix nanoseconds
+	kind   notify.Kind
 	symbol market.Symbol
 	typ    string
 	event  notify.Event
 }
 
 func newLogEntry(e notify.Entry) logEntry {
-	return logEntry{seq: e.Seq, at: e.At.UnixNano(), symbol: e.Symbol, typ: e.Type, event: notify.NewEvent(e.Seq, notify.AlertTriggered, e.Data)}
+	return logEntry{seq: e.Seq, at: e.At.UnixNano(), kind: e.Kind, symbol: e.Symbol, typ: e.Type, event: notify.EventOf(&e)}
 }
 
 func (e *logEntry) entry(owner principal.Owner) notify.Entry {
-	return notify.Entry{Seq: e.seq, Owner: owner, Symbol: e.symbol, Type: e.typ, At: time.Unix(0, e.at).UTC(), Data: e.event.Params()}
+	return notify.Entry{Seq: e.seq, Owner: owner, Kind: e.kind, Symbol: e.symbol, Type: e.typ, At: time.Unix(0, e.at).UTC(), Data: e.event.Params()}
 }
 
 func (e *logEntry) youngerThan(age time.Duration, now int64) bool { return now-e.at < int64(age) }
@@ -268,11 +269,12 @@ func (e *logEntry) youngerThan(age time.Duration, now int64) bool { return now-e
 // matcher is a filter prepared for lookups. It is immutable.
 type matcher struct {
 	symbols map[market.Symbol]struct{} // nil for all
-	types   []string                   // nil for all
+	types   []string                   // of alerts, nil for all
+	kinds   notify.Kinds
 }
 
 func newMatcher(f notify.Filter) *matcher {
-	m := &matcher{types: slices.Clone(f.Types)}
+	m := &matcher{types: slices.Clone(f.Types), kinds: f.Kinds}
 	if len(f.Symbols) > 0 {
 		m.symbols = make(map[market.Symbol]struct{}, len(f.Symbols)+len(f.Instruments))
 		for _, s := range slices.Concat(f.Symbols, f.Instruments) {
@@ -283,10 +285,10 @@ func newMatcher(f notify.Filter) *matcher {
 }
 
 func (m *matcher) matches(e *logEntry) bool {
-	if len(m.types) > 0 && !slices.Contains(m.types, e.typ) {
+	if !m.kinds.Has(e.kind) || e.kind == notify.Alert && len(m.types) > 0 && !slices.Contains(m.types, e.typ) {
 		return false
 	}
-	if m.symbols == nil {
+	if m.symbols == nil || e.symbol.IsZero() {
 		return true
 	}
 	_, ok := m.symbols[e.symbol]

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -10,13 +11,19 @@ import (
 	"candela/internal/kit/shutdown"
 )
 
-// Poll calls take when the polling queue has entries, until take returns some or fails, or
-// the wait is over.
-func (o *Owner) Poll(ctx context.Context, wait time.Duration, take func() (*notify.Batch, error)) (*notify.Batch, error) {
+// A waiter waits for entries of some kinds in the polling queue.
+type waiter struct {
+	turn  chan struct{}
+	kinds notify.Kinds
+}
+
+// Poll calls take when the polling queue has entries of some kinds, until take returns some or
+// fails, or the wait is over.
+func (o *Owner) Poll(ctx context.Context, wait time.Duration, kinds notify.Kinds, take func() (*notify.Batch, error)) (*notify.Batch, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for expired := wait <= 0; ; {
-		turn, ready, err := o.addWaiter(ctx, expired)
+		turn, ready, err := o.addWaiter(ctx, kinds, expired)
 		switch {
 		case err != nil:
 			return nil, err
@@ -44,18 +51,18 @@ func (o *Owner) Poll(ctx context.Context, wait time.Duration, take func() (*noti
 
 // addWaiter reports whether the queue has entries. If it has none, and unless the wait is
 // over, it returns a channel that receives once there may be some.
-func (o *Owner) addWaiter(ctx context.Context, expired bool) (turn chan struct{}, ready bool, err error) {
+func (o *Owner) addWaiter(ctx context.Context, kinds notify.Kinds, expired bool) (turn chan struct{}, ready bool, err error) {
 	o.Mu.Lock()
 	defer o.Mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		o.WakeOne() // this caller may have been the one that was woken
 		return nil, false, err
 	}
-	if ready = o.Pollable(); ready || expired {
+	if ready = o.Pollable(kinds); ready || expired {
 		return nil, ready, nil
 	}
 	turn = make(chan struct{}, 1)
-	o.waiters = append(o.waiters, turn)
+	o.waiters = append(o.waiters, waiter{turn, kinds})
 	return turn, false, nil
 }
 
@@ -64,53 +71,92 @@ func (o *Owner) addWaiter(ctx context.Context, expired bool) (turn chan struct{}
 func (o *Owner) removeWaiter(turn chan struct{}) {
 	o.Mu.Lock()
 	defer o.Mu.Unlock()
-	o.waiters = slices.DeleteFunc(o.waiters, func(other chan struct{}) bool { return other == turn })
+	o.waiters = slices.DeleteFunc(o.waiters, func(other waiter) bool { return other.turn == turn })
 }
 
-// WakeOne wakes the first waiter. It takes everything or wakes the next, so one is enough.
-// Mu is held.
+// WakeOne wakes the first waiter for which there is something, of those that wait for the same
+// kinds. It takes everything or wakes the next, so one is enough. Mu is held.
 func (o *Owner) WakeOne() {
-	if len(o.waiters) > 0 {
-		o.waiters[0] <- struct{}{} // has room, and is in the list once
-		o.waiters = slices.Delete(o.waiters, 0, 1)
-	}
-}
-
-// Pollable reports whether the polling queue has entries. Mu is held.
-func (o *Owner) Pollable() bool {
-	v, now := o.view.Load(), o.now().UnixNano()
-	if rest := v.after(o.Queue.Cursor); len(rest) > 0 && rest[len(rest)-1].youngerThan(notify.PollTTL, now) {
+	var woken []notify.Kinds
+	o.waiters = slices.DeleteFunc(o.waiters, func(w waiter) bool {
+		if slices.Contains(woken, w.kinds) || !o.Pollable(w.kinds) {
+			return false
+		}
+		woken = append(woken, w.kinds)
+		w.turn <- struct{}{} // has room, and is in the list once
 		return true
-	}
-	return slices.ContainsFunc(o.Queue.Returned, func(seq uint64) bool {
-		e := v.find(seq)
-		return e != nil && e.youngerThan(notify.PollTTL, now)
 	})
 }
 
-// Dequeue takes the newest MaxPolled entries out of a queue as far as limit allows, and
-// returns how many are left. Returned entries that this log does not hold yet stay.
+// Pollable reports whether the polling queue has entries of some kinds. Mu is held.
+func (o *Owner) Pollable(kinds notify.Kinds) bool {
+	v, now := o.view.Load(), o.now().UnixNano()
+	for _, kind := range []notify.Kind{notify.Alert, notify.Order} {
+		if !kinds.Has(kind) {
+			continue
+		}
+		for _, e := range slices.Backward(v.after(o.Queue.CursorOf(kind))) {
+			if !e.youngerThan(notify.PollTTL, now) {
+				break
+			}
+			if e.kind == kind {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(o.Queue.Returned, func(seq uint64) bool {
+		e := v.find(seq)
+		return e != nil && kinds.Has(e.kind) && e.youngerThan(notify.PollTTL, now)
+	})
+}
+
+// Dequeue takes the newest MaxPolled entries of the kinds of limit out of a queue as far as that
+// allows, and returns how many are left. Returned entries that this log does not hold yet stay,
+// and so do those of other kinds.
 func (o *Owner) Dequeue(q *records.Queue, limit notify.Bound) (taken []notify.Entry, left int) {
 	v, now := o.view.Load(), o.now().UnixNano()
-	var ahead records.SeqDeltas
+	var kept records.SeqDeltas
 	for _, seq := range q.Returned {
-		if seq > v.head {
-			ahead = append(ahead, seq)
-		} else if e := v.find(seq); e != nil && e.youngerThan(notify.PollTTL, now) {
+		e := v.find(seq)
+		switch {
+		case seq > v.head, e != nil && !limit.Kinds.Has(e.kind):
+			kept = append(kept, seq)
+		case e != nil && e.youngerThan(notify.PollTTL, now):
 			taken = append(taken, e.entry(o.Name))
 		}
 	}
-	rest := v.after(q.Cursor)
-	rest = rest[max(0, len(rest)-notify.MaxPolled):]
-	for i := range rest {
-		if e := &rest[i]; e.youngerThan(notify.PollTTL, now) {
-			taken = append(taken, e.entry(o.Name))
+	for _, kind := range []notify.Kind{notify.Alert, notify.Order} {
+		if !limit.Kinds.Has(kind) {
+			continue
 		}
+		rest := v.after(q.CursorOf(kind))
+		skip := countOf(rest, kind) - notify.MaxPolled
+		for i := range rest {
+			if e := &rest[i]; e.kind == kind {
+				if skip--; skip < 0 && e.youngerThan(notify.PollTTL, now) {
+					taken = append(taken, e.entry(o.Name))
+				}
+			}
+		}
+		q.Advance(kind, v.head)
 	}
+	slices.SortFunc(taken, func(a, b notify.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	taken = taken[max(0, len(taken)-notify.MaxPolled):]
 	n := limit.Fit(taken)
-	q.Returned, q.Cursor = append(records.SeqDeltas(Seqs(taken[n:])), ahead...), max(q.Cursor, v.head)
+	q.Returned = append(records.SeqDeltas(Seqs(taken[n:])), kept...)
+	slices.Sort(q.Returned)
 	return taken[:n], len(taken) - n
+}
+
+// countOf counts the entries of a kind.
+func countOf(entries []logEntry, kind notify.Kind) int {
+	n := 0
+	for i := range entries {
+		if entries[i].kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // Entries returns those of the entries that the log holds.

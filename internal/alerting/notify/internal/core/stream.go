@@ -112,7 +112,9 @@ func (o *Owner) wakeStreams(added []logEntry) {
 	o.streamsMu.Lock()
 	defer o.streamsMu.Unlock()
 	for _, t := range o.tails {
-		signal(t.ready)
+		if slices.ContainsFunc(added, func(e logEntry) bool { return t.kinds.Has(e.kind) }) {
+			signal(t.ready)
+		}
 	}
 	for _, s := range o.streams {
 		// An earlier filter may match entries up to earlierThrough.
@@ -125,12 +127,13 @@ func (o *Owner) wakeStreams(added []logEntry) {
 // tail implements notify.Tail.
 type tail struct {
 	owner *Owner
+	kinds notify.Kinds
 	ready chan struct{} // holds one token
 }
 
 // Tail implements notify.Inbox.
-func (l *Log) Tail(owner principal.Owner) notify.Tail {
-	t := &tail{owner: l.Owner(owner), ready: make(chan struct{}, 1)}
+func (l *Log) Tail(owner principal.Owner, kinds notify.Kinds) notify.Tail {
+	t := &tail{owner: l.Owner(owner), kinds: kinds, ready: make(chan struct{}, 1)}
 	t.owner.streamsMu.Lock()
 	defer t.owner.streamsMu.Unlock()
 	t.owner.tails = append(t.owner.tails, t)
@@ -144,14 +147,28 @@ func (t *tail) Head() uint64 { return t.owner.Head() }
 func (t *tail) Next(seq uint64, ttl time.Duration, limit int) (next *notify.Entry, skippedThrough uint64, count int) {
 	now := t.owner.now().UnixNano()
 	rest := t.owner.view.Load().after(seq)
-	for i := range rest {
-		if e := &rest[i]; len(rest)-i <= limit && e.youngerThan(ttl, now) {
-			entry := e.entry(t.owner.Name)
-			return &entry, seq, i
+	left := len(rest) // of the kinds; counted only if some may be too many
+	if left > limit {
+		left = 0
+		for i := range rest {
+			if t.kinds.Has(rest[i].kind) {
+				left++
+			}
 		}
-		seq = rest[i].seq
 	}
-	return nil, seq, len(rest)
+	for i := range rest {
+		e := &rest[i]
+		if t.kinds.Has(e.kind) {
+			if left <= limit && e.youngerThan(ttl, now) {
+				entry := e.entry(t.owner.Name)
+				return &entry, seq, count
+			}
+			left--
+			count++
+		}
+		seq = e.seq
+	}
+	return nil, seq, count
 }
 
 func (t *tail) Close() {
