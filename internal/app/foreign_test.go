@@ -30,6 +30,7 @@ func foreignArgs() map[string]string {
 		"get_report.cursor":           `"report_id":"0123456789abcdef",`,
 		"list_alerts.cursor":          ``,
 		"get_orders.cursor":           ``,
+		"get_orders.order_id":         ``,
 		"get_positions.cursor":        ``,
 		"get_trades.cursor":           ``,
 		"place_order.idempotency_key": order,

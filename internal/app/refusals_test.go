@@ -135,7 +135,7 @@ func refusals() []refusal {
 		{name: "no quantity at all", arguments: `{"quantity":0}`, says: "above 0"},
 		{name: "a quantity as a list", arguments: `{"quantity":[1]}`, says: "a number above 0"},
 		{name: "a missing quantity", arguments: `{"quantity":"absent"}`, says: "quantity is required"},
-		{name: "a side that does not exist", arguments: `{"side":"long"}`, says: "buy, sell"},
+		{name: "a side that does not exist", arguments: `{"side":"up"}`, says: "buy, sell"},
 		{name: "a type that does not exist", arguments: `{"type":"stop"}`, says: "market, limit"},
 		{name: "an argument that does not exist", arguments: `{"leverage":10}`, says: `unknown argument "leverage"`},
 		{name: "an unknown symbol", arguments: `{"symbol":"BTCUSD"}`, says: `did you mean "BTCUSDT"?`},

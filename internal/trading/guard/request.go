@@ -128,7 +128,7 @@ func requestExit(r order.Request) *Denial {
 	with := "stop_loss or take_profit of an order with reduce_only"
 	switch {
 	case r.StopPrice.IsPositive():
-		return exclude(argument{"stop_price", r.StopPrice}, with, ", which have the prices already; omit stop_price.")
+		return exclude(argument{"stop_price", r.StopPrice}, with, ": use stop_loss in its place, the price that triggers the exit, and omit stop_price.")
 	case r.Price.IsPositive():
 		return exclude(argument{"price", r.Price}, with, ": take_profit is the price of the target and stop_loss_limit that of the stop; use type market and omit price.")
 	case r.Type == order.Limit:
