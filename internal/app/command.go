@@ -25,7 +25,7 @@ import (
 func Commands(cfg *config.Config, log io.Writer) *commands.Set {
 	mode := modeOf(cfg)
 	at := commands.Installation{
-		Home: cfg.Home, Stores: Stores(), Accounts: accountNames(), ManyOwners: mode.many,
+		Home: cfg.Home, Stores: stores(), Accounts: accountNames(), ManyOwners: mode.many,
 		Library: func() ta.Library { return storedLibrary(cfg.Home) },
 	}
 	if !mode.shared {

@@ -70,21 +70,21 @@ func Wired() Services {
 		Venues:  Venues(),
 		Brokers: Brokers(),
 		Sinks:   Sinks(),
-		Stores:  Stores(),
+		Stores:  stores(),
 		Draw:    chart.NewRenderer(),
 	}
 }
 
-// Stores lists the kinds of store of a state directory, the default first. A new store is
+// stores lists the kinds of store of a state directory, the default first. A new store is
 // a line here.
-func Stores() []store.Descriptor {
+func stores() []store.Descriptor {
 	return []store.Descriptor{
 		ledger.Descriptor(),
 	}
 }
 
 // StoreAt returns the kind of store that a state directory has, the default for a new one.
-func StoreAt(home string) store.Descriptor { return store.At(Stores(), home) }
+func StoreAt(home string) store.Descriptor { return store.At(stores(), home) }
 
 // LoadConfig loads the configuration of this build.
 func LoadConfig(in config.Input) (*config.Config, error) {

@@ -78,7 +78,7 @@ func trade(t *testing.T, home string, v provider.Provider) (*bars, *trading, fun
 		},
 	}}
 	*rt.Config.Values.TextVar("paper-cash") = "USD=100000"
-	rt.Venues, rt.Brokers, rt.Sinks, rt.Stores = venuesOf(v), Brokers(), Sinks(), Stores()
+	rt.Venues, rt.Brokers, rt.Sinks, rt.Stores = venuesOf(v), Brokers(), Sinks(), stores()
 	b, err := rt.openBars()
 	if err != nil {
 		t.Fatal(err)

@@ -17,10 +17,10 @@ type Sources uint8
 // The sources, weakest first.
 const (
 	FromFile Sources = 1 << iota
-	FromEnv
+	fromEnv
 	FromFlag
 
-	anywhere = FromFile | FromEnv | FromFlag
+	anywhere = FromFile | fromEnv | FromFlag
 )
 
 // Setting is one line of the table.
@@ -79,7 +79,7 @@ func section(heading string, modes Mode, settings []Setting) []Setting {
 		s := &settings[i]
 		s.Group, s.Modes = heading, cmp.Or(s.Modes, modes)
 		if s.value.Secret {
-			s.Sources = FromEnv
+			s.Sources = fromEnv
 		}
 		s.Sources = cmp.Or(s.Sources, anywhere)
 		if s.isBool() {
@@ -203,7 +203,7 @@ func (c *Config) serverSettings() []Setting {
 func (c *Config) runSettings() []Setting {
 	return section("State and logs", everyMode, []Setting{
 		{
-			Name: "home", Arg: "FOLDER", Default: "~/.candela", Sources: FromFlag | FromEnv, value: c.homeField(&c.Home),
+			Name: "home", Arg: "FOLDER", Default: "~/.candela", Sources: FromFlag | fromEnv, value: c.homeField(&c.Home),
 			Doc:    "state directory; candela.toml is read from it",
 			derive: func() string { return "~/.candela" },
 		},

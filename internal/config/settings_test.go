@@ -28,9 +28,9 @@ func TestSettings_Sound(t *testing.T) {
 			t.Errorf("%s is not lower case with dashes", s.Name)
 		case s.Doc == "" || s.Group == "" || s.Modes == 0 || field.Allowed == "":
 			t.Errorf("%s is incomplete: %+v", s.Name, s)
-		case s.Sources&FromEnv == 0:
+		case s.Sources&fromEnv == 0:
 			t.Errorf("%s has no environment name", s.Name)
-		case field.Secret && s.Sources != FromEnv:
+		case field.Secret && s.Sources != fromEnv:
 			t.Errorf("%s is a secret and must come from the environment alone", s.Name)
 		case s.isBool() != (field.Shape == setting.ShapeBool):
 			t.Errorf("%s: only a boolean has no placeholder", s.Name)

@@ -115,10 +115,10 @@ func (l *loader) parseEnviron(environ []string) []given {
 		if !strings.HasPrefix(name, envPrefix) || text == "" {
 			continue
 		}
-		s := l.find(func(s Setting) bool { return s.Env() == name && s.Sources&FromEnv != 0 })
+		s := l.find(func(s Setting) bool { return s.Env() == name && s.Sources&fromEnv != 0 })
 		if s.Name == "" {
 			// The value stays out of the message: it may be a secret.
-			l.refuse(unknown(name, l.names(FromEnv, Setting.Env), "unknown environment variable %s", name))
+			l.refuse(unknown(name, l.names(fromEnv, Setting.Env), "unknown environment variable %s", name))
 			linked = linked || name == envPrefix+"SERVICE_HOST"
 			continue
 		}

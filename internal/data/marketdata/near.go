@@ -81,7 +81,7 @@ func (r *router) leadsTo(ctx context.Context, s market.Symbol) bool {
 
 // venue returns the default venue of a symbol.
 func (r Routes) venue(name string) string {
-	if IsCryptoPair(name) {
+	if isCryptoPair(name) {
 		return r.Crypto
 	}
 	return r.Other

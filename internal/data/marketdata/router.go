@@ -51,9 +51,9 @@ func (r Routes) spelled(venue, name string) string {
 // crypto pair.
 func cryptoQuotes() []string { return []string{"USDT", "BUSD", "BTC", "ETH", "BNB", "USDC", "FDUSD"} }
 
-// IsCryptoPair reports whether a symbol's name is a pair in a crypto quote currency. The
+// isCryptoPair reports whether a symbol's name is a pair in a crypto quote currency. The
 // currency alone is none: BTC is also a fund.
-func IsCryptoPair(name string) bool {
+func isCryptoPair(name string) bool {
 	_, pair := quoteOf(name)
 	return pair
 }

@@ -17,7 +17,7 @@ type Backoff struct {
 // Delay returns the delay after a number of consecutive failures, counted from one, with
 // jitter. A nil random draws from math/rand; tests pass their own.
 func (b Backoff) Delay(failures int, random func() float64) time.Duration {
-	return Jitter(b.Bound(failures), random)
+	return jitter(b.Bound(failures), random)
 }
 
 // Bound returns the delay without jitter.
@@ -29,9 +29,9 @@ func (b Backoff) Bound(failures int) time.Duration {
 	return min(d, b.Max)
 }
 
-// Jitter returns a duration between half of d and d, so that callers that failed together
+// jitter returns a duration between half of d and d, so that callers that failed together
 // do not retry together. random returns numbers from 0 to below 1; nil draws from math/rand.
-func Jitter(d time.Duration, random func() float64) time.Duration {
+func jitter(d time.Duration, random func() float64) time.Duration {
 	if random == nil {
 		random = rand.Float64
 	}

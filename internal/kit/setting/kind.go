@@ -94,8 +94,8 @@ func Moment() Kind {
 // URL is the address of an HTTP API, or none.
 func URL() Kind { return address("http") }
 
-// StreamURL is the address of a WebSocket API, or none.
-func StreamURL() Kind { return address("ws") }
+// streamURL is the address of a WebSocket API, or none.
+func streamURL() Kind { return address("ws") }
 
 // address is a host, with a path where a gateway is in front. Unencrypted prices could
 // be anyone's, so that is accepted on this machine alone.

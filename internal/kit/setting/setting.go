@@ -104,7 +104,7 @@ func Address(name, doc string) Spec { return Spec{Name: name, Arg: "URL", Kind: 
 
 // StreamAddress declares the setting of a WebSocket API's address.
 func StreamAddress(name, doc string) Spec {
-	return Spec{Name: name, Arg: "URL", Kind: StreamURL(), Doc: doc}
+	return Spec{Name: name, Arg: "URL", Kind: streamURL(), Doc: doc}
 }
 
 // Values holds the values of settings by name.

@@ -30,8 +30,8 @@ type Server struct {
 // askServer is how long an ordinary answer may take.
 const askServer = 10 * time.Second
 
-// NewServer returns a Server. Close must be called.
-func NewServer(baseURL, direct string, firstByte, heartbeat time.Duration) *Server {
+// newServer returns a Server. Close must be called.
+func newServer(baseURL, direct string, firstByte, heartbeat time.Duration) *Server {
 	jar, _ := cookiejar.New(nil) // without options it does not fail
 	return &Server{
 		BaseURL: baseURL, Direct: direct, FirstByte: firstByte, Heartbeat: heartbeat,
@@ -80,10 +80,10 @@ func (s *Server) Address(ctx context.Context, now time.Time) (Finding, bool) {
 	got, err := s.ask(ctx, http.MethodGet, s.BaseURL+"/", nil, "")
 	if err != nil {
 		fix, what := noConnection(err)
-		return NewProblem(check, fix, "%s does not answer: %s", s.BaseURL, what), false
+		return newProblem(check, fix, "%s does not answer: %s", s.BaseURL, what), false
 	}
 	if location := got.header.Get("Location"); got.status >= 300 && got.status < 400 && location != "" {
-		return NewProblem(check, "use the address that it leads to as --base-url, or stop the proxy from redirecting: a client's POST does not survive it",
+		return newProblem(check, "use the address that it leads to as --base-url, or stop the proxy from redirecting: a client's POST does not survive it",
 			"%s redirects to %s", s.BaseURL, clean(location)), false
 	}
 	var who struct {
@@ -93,20 +93,20 @@ func (s *Server) Address(ctx context.Context, now time.Time) (Finding, bool) {
 	_ = json.Unmarshal(got.body, &who) // another program's answer may be anything
 	switch {
 	case got.status == http.StatusBadGateway || got.status == http.StatusServiceUnavailable || got.status == http.StatusGatewayTimeout:
-		return NewProblem(check, "point the proxy at the address that candela listens on, "+s.Direct, "the proxy at %s reaches nothing behind it (HTTP %d)", s.BaseURL, got.status), false
+		return newProblem(check, "point the proxy at the address that candela listens on, "+s.Direct, "the proxy at %s reaches nothing behind it (HTTP %d)", s.BaseURL, got.status), false
 	case got.status == http.StatusForbidden && who.Name == "":
-		return NewProblem(check, "start the server with --base-url "+s.BaseURL, "%s refuses (HTTP 403): a server on loopback answers to no other name", s.BaseURL), false
+		return newProblem(check, "start the server with --base-url "+s.BaseURL, "%s refuses (HTTP 403): a server on loopback answers to no other name", s.BaseURL), false
 	case who.Name != "candela":
-		return NewProblem(check, "set --base-url to the address under which the proxy shows candela, or point that address at "+s.Direct,
+		return newProblem(check, "set --base-url to the address under which the proxy shows candela, or point that address at "+s.Direct,
 			"what answers at %s is not candela (HTTP %d)", s.BaseURL, got.status), false
 	case who.Endpoint != s.BaseURL+"/mcp":
-		return NewProblem(check, "start the server with --base-url "+s.BaseURL+", or correct the one given here",
+		return newProblem(check, "start the server with --base-url "+s.BaseURL+", or correct the one given here",
 			"the candela at %s calls itself %s, so clients are sent there", s.BaseURL, clean(strings.TrimSuffix(who.Endpoint, "/mcp"))), false
 	}
 	if got.tls != nil && len(got.tls.PeerCertificates) > 0 {
 		ends := got.tls.PeerCertificates[0].NotAfter
 		if left := ends.Sub(now); left < 14*24*time.Hour {
-			return NewWarning(check, "renew the certificate; look at why that did not happen by itself", "%s is candela, and its certificate ends on %s", s.BaseURL, ends.Format(time.DateOnly)), true
+			return newWarning(check, "renew the certificate; look at why that did not happen by itself", "%s is candela, and its certificate ends on %s", s.BaseURL, ends.Format(time.DateOnly)), true
 		}
 		return NewOK(check, "%s is candela, certificate good until %s", s.BaseURL, ends.Format(time.DateOnly)), true
 	}

@@ -33,9 +33,9 @@ func Clock(ctx context.Context, client *http.Client, sources []TimeSource) Findi
 	}
 	switch {
 	case best.from == "":
-		return NewWarning(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no venue returned the time, so the clock is not compared")
+		return newWarning(check, "let this machine reach a venue, and compare the clock by hand: timedatectl, chronyc tracking, w32tm /query /status", "no venue returned the time, so the clock is not compared")
 	case best.skew.Abs() > maxSkew+best.coarse:
-		return NewProblem(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
+		return newProblem(check, "synchronize it: timedatectl set-ntp true on Linux, sntp -sS time.apple.com on macOS, w32tm /resync on Windows; in a container, the host's clock counts",
 			"this machine's clock is %s by %s", best.direction(), best.from)
 	}
 	return NewOK(check, "within %v of %s", (max(best.skew.Abs(), time.Millisecond) + best.coarse).Round(time.Millisecond), best.from)

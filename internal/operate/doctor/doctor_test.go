@@ -14,7 +14,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Server {
 	t.Helper()
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	s := NewServer(web.URL, web.URL, time.Minute, time.Minute)
+	s := newServer(web.URL, web.URL, time.Minute, time.Minute)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -40,7 +40,7 @@ func TestAddress_Redirect(t *testing.T) {
 
 func TestAddress_NobodyThere(t *testing.T) {
 	t.Parallel()
-	s := NewServer("http://127.0.0.1:1", "", time.Second, time.Second)
+	s := newServer("http://127.0.0.1:1", "", time.Second, time.Second)
 	f, _ := s.Address(t.Context(), time.Now())
 	expect(t, f, Problem, "does not answer: ", "start the proxy, open its port, or correct --base-url")
 }
@@ -53,7 +53,7 @@ func TestAddress_CertificateEndsSoon(t *testing.T) {
 	}))
 	defer web.Close()
 	address = web.URL
-	s := NewServer(web.URL, "", time.Second, time.Second)
+	s := newServer(web.URL, "", time.Second, time.Second)
 	s.client.Transport = web.Client().Transport
 	f, reached := s.Address(t.Context(), web.Certificate().NotAfter.Add(-24*time.Hour))
 	expect(t, f, Warning, "its certificate ends on", "renew")

@@ -44,12 +44,12 @@ func NewOK(check, format string, args ...any) Finding {
 	return Finding{check, OK, fmt.Sprintf(format, args...), ""}
 }
 
-// NewProblem returns a finding of a problem.
-func NewProblem(check, fix, format string, args ...any) Finding {
+// newProblem returns a finding of a problem.
+func newProblem(check, fix, format string, args ...any) Finding {
 	return Finding{check, Problem, fmt.Sprintf(format, args...), fix}
 }
 
-// NewWarning returns a finding that somebody should look at.
-func NewWarning(check, fix, format string, args ...any) Finding {
+// newWarning returns a finding that somebody should look at.
+func newWarning(check, fix, format string, args ...any) Finding {
 	return Finding{check, Warning, fmt.Sprintf(format, args...), fix}
 }

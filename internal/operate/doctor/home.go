@@ -36,15 +36,15 @@ func checkHome(path string) (found Finding, usable bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return newHome(path), false
 	case err != nil:
-		return NewProblem(check, "let the user that runs candela enter it, or choose another --home", "%s", err), false
+		return newProblem(check, "let the user that runs candela enter it, or choose another --home", "%s", err), false
 	case !info.IsDir():
-		return NewProblem(check, "move it away, or choose another --home", "%s is not a directory", path), false
+		return newProblem(check, "move it away, or choose another --home", "%s is not a directory", path), false
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return NewProblem(check, "chmod 700 "+path, "%s is open to other users (%v)", path, info.Mode()), false
+		return newProblem(check, "chmod 700 "+path, "%s is open to other users (%v)", path, info.Mode()), false
 	}
 	if fix, what := unwritable(path, info); what != "" {
-		return NewProblem(check, fix, "%s", what), false
+		return newProblem(check, fix, "%s", what), false
 	}
 	return NewOK(check, "%s is writable, by its owner alone", path), true
 }
@@ -63,9 +63,9 @@ func diskSpace(path string, free uint64) Finding {
 	)
 	switch {
 	case free < minFree:
-		return NewProblem(check, fix, "%d KB are free in %s", free>>10, path)
+		return newProblem(check, fix, "%d KB are free in %s", free>>10, path)
 	case free < wantFree:
-		return NewWarning(check, fix, "%d MB are free in %s", free>>20, path)
+		return newWarning(check, fix, "%d MB are free in %s", free>>20, path)
 	}
 	return NewOK(check, "%d MB are free", free>>20)
 }
@@ -78,13 +78,13 @@ func newHome(path string) Finding {
 		info, err := os.Stat(parent)
 		if err == nil && info.IsDir() {
 			if fix, what := unwritable(parent, info); what != "" {
-				return NewProblem(check, fix, "%s does not exist and cannot be created: %s", path, what)
+				return newProblem(check, fix, "%s does not exist and cannot be created: %s", path, what)
 			}
 			return NewOK(check, "%s does not exist; the first start creates it", path)
 		}
 		next := filepath.Dir(parent)
 		if next == parent || err == nil {
-			return NewProblem(check, "choose another --home", "%s cannot be created: %s is not a directory", path, parent)
+			return newProblem(check, "choose another --home", "%s cannot be created: %s is not a directory", path, parent)
 		}
 		parent = next
 	}
@@ -114,16 +114,16 @@ func (x *examination) lock() Finding {
 	held, err := statedir.Holder(x.cfg.Home)
 	switch {
 	case err != nil:
-		return NewProblem(check, "chown the files in "+x.cfg.Home+" to the user that runs candela", "%s", err)
+		return newProblem(check, "chown the files in "+x.cfg.Home+" to the user that runs candela", "%s", err)
 	case held == "":
 		return NewOK(check, "no candela runs in this state directory")
 	case x.running:
 		return NewOK(check, "the running server holds it")
 	case held == statedir.EngineLock:
-		return NewWarning(check, "stop the program that holds it before starting another with --trade, or start that one with its own --home",
+		return newWarning(check, "stop the program that holds it before starting another with --trade, or start that one with its own --home",
 			"a program that trades, such as candela --mcp --trade in a client, runs in %s", x.cfg.Home)
 	}
-	return NewWarning(check, "stop that process; its log says why it does not answer", "a server holds %s and does not answer on its control socket", held)
+	return newWarning(check, "stop that process; its log says why it does not answer", "a server holds %s and does not answer on its control socket", held)
 }
 
 // store reads the whole store, as candela audit verify does.
@@ -137,15 +137,15 @@ func (x *examination) store(ctx context.Context) Finding {
 		return NewOK(check, "it does not exist yet; the first start with --trade creates it")
 	}
 	if err != nil {
-		return NewProblem(check, fix, "it cannot be opened: %s", err)
+		return newProblem(check, fix, "it cannot be opened: %s", err)
 	}
 	x.wait("reading the store")
 	report, err := log.Verify(ctx)
 	switch err = errors.Join(err, log.Close()); {
 	case err != nil:
-		return NewProblem(check, fix, "it cannot be read: %s", err)
+		return newProblem(check, fix, "it cannot be read: %s", err)
 	case len(report.Breaks) > 0:
-		return NewProblem(check, fix, "its audit log was changed: %s", report.Breaks[0])
+		return newProblem(check, fix, "its audit log was changed: %s", report.Breaks[0])
 	}
 	return NewOK(check, "%d events, unbroken", report.Events)
 }

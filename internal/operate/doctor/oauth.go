@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// ClientName is what the doctor calls itself where the owner sees it.
-const ClientName = "candela doctor"
+// clientName is what the doctor calls itself where the owner sees it.
+const clientName = "candela doctor"
 
 // redirectTo is where the browser would be sent. Nobody listens: the address is read
 // off the answer.
@@ -36,7 +36,7 @@ func (s *Server) RoundTrip(ctx context.Context, passphrase string) (Finding, str
 		err = s.call(ctx, token)
 	}
 	if err != nil {
-		return NewProblem(check, err.fix, "through %s, %s", s.BaseURL, err.Error()), token
+		return newProblem(check, err.fix, "through %s, %s", s.BaseURL, err.Error()), token
 	}
 	return NewOK(check, "registration, consent, token and a call with it work through %s", s.BaseURL), token
 }
@@ -59,7 +59,7 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 	var registered struct {
 		ID string `json:"client_id"`
 	}
-	body := fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%q],"token_endpoint_auth_method":"none"}`, ClientName, redirectTo)
+	body := fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%q],"token_endpoint_auth_method":"none"}`, clientName, redirectTo)
 	if err := s.json(ctx, "registration", http.MethodPost, meta.Register, "application/json", body, &registered); err != nil {
 		return "", err
 	}

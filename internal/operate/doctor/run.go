@@ -89,9 +89,9 @@ func (x *examination) badConfiguration(err error) {
 		if f := fault.Of(p); f != nil && (f.Field == "owner-password-file" || strings.Contains(f.Message, "passphrase")) {
 			fix = "create the passphrase file: candela auth hash-password > FILE, chmod 600 FILE, --owner-password-file FILE"
 		}
-		x.Report(NewProblem("configuration", fix, "%s", p))
+		x.Report(newProblem("configuration", fix, "%s", p))
 	}
-	x.Report(NewWarning("everything else", "correct the configuration and run candela doctor again", "not checked: it depends on the configuration"))
+	x.Report(newWarning("everything else", "correct the configuration and run candela doctor again", "not checked: it depends on the configuration"))
 }
 
 func (x *examination) policy() {
@@ -99,7 +99,7 @@ func (x *examination) policy() {
 	path := x.cfg.Trading.Policy
 	found, problems := x.Policy(x.cfg)
 	for _, p := range problems {
-		x.Report(NewProblem(check, "correct the line that is named; candela policy check explains every rule", "%s", p))
+		x.Report(newProblem(check, "correct the line that is named; candela policy check explains every rule", "%s", p))
 	}
 	switch {
 	case len(problems) > 0:
@@ -138,7 +138,7 @@ func (x *examination) storedAlerts(ctx context.Context) {
 	}
 	s, err := x.Alerts(ctx, x.cfg)
 	if err != nil {
-		x.Report(NewWarning("alerts", "start candela once with --trade, which brings the store to this version", "they cannot be read: %s", err))
+		x.Report(newWarning("alerts", "start candela once with --trade, which brings the store to this version", "they cannot be read: %s", err))
 		return
 	}
 	x.idle(s)
@@ -159,25 +159,25 @@ func (x *examination) idle(s control.Status) {
 
 // brokenAlerts is the finding of alerts that this version cannot evaluate.
 func brokenAlerts(n, all int) Finding {
-	return NewWarning("alerts", "candela alerts list says why: restore the script under scripts/pinned, start the version of candela that set them, or cancel them with candela alerts cancel ID",
+	return newWarning("alerts", "candela alerts list says why: restore the script under scripts/pinned, start the version of candela that set them, or cancel them with candela alerts cancel ID",
 		"%d of %d cannot be evaluated by this version", n, all)
 }
 
 // notEvaluated is the finding of alerts on venues that are not set up.
 func notEvaluated(n, all int) Finding {
-	return NewWarning("alerts", "start candela with the venue, such as --csv-dir or --replay-from, or cancel them; list_alerts and the console say which they are",
+	return newWarning("alerts", "start candela with the venue, such as --csv-dir or --replay-from, or cancel them; list_alerts and the console say which they are",
 		"nothing evaluates %d of %d: their venue is not set up in this run", n, all)
 }
 
 // setAsideAlerts is the finding of alerts that were evaluated when the program ended.
 func setAsideAlerts(n, all int) Finding {
-	return NewWarning("alerts", "look at their script, then run candela alerts resume ID or candela alerts cancel ID; candela alerts list shows them",
+	return newWarning("alerts", "look at their script, then run candela alerts resume ID or candela alerts cancel ID; candela alerts list shows them",
 		"%d of %d are set aside: candela ended while it evaluated them", n, all)
 }
 
 // starvedAlerts is the finding of alerts whose scripts find no memory.
 func starvedAlerts(n, all int) Finding {
-	return NewWarning("alerts", "cancel alerts on scripts, or let scripts hold less; list_alerts and candela alerts list say which wait, and for which limit",
+	return newWarning("alerts", "cancel alerts on scripts, or let scripts hold less; list_alerts and candela alerts list say which wait, and for which limit",
 		"%d of %d wait for memory: the scripts of their owner, or of all, hold as much as they may", n, all)
 }
 
@@ -187,7 +187,7 @@ func heldStops(a control.AccountStatus) Finding {
 	if a.Held > 1 {
 		what = fmt.Sprintf("candela holds %d stops; they protect only while candela runs", a.Held)
 	}
-	return NewWarning("stops", `keep candela running; with held_stops = "refuse" in the policy only stops at the venue are placed`, "%s: %s", a.Account, what)
+	return newWarning("stops", `keep candela running; with held_stops = "refuse" in the policy only stops at the venue are placed`, "%s: %s", a.Account, what)
 }
 
 // nats connects to the servers that replicas share.
@@ -213,7 +213,7 @@ func (x *examination) nats(ctx context.Context) {
 			fix = "connect to a cluster of three servers, or add --nats-allow-single where losing shared data is acceptable"
 		}
 	}
-	x.Report(NewProblem(check, fix, "%s", err))
+	x.Report(newProblem(check, fix, "%s", err))
 }
 
 // wait announces a slow check.

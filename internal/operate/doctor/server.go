@@ -28,7 +28,7 @@ func (x *examination) server(ctx context.Context) {
 		x.Report(x.logins())
 	}
 	if err := CheckFileLimit(x.cfg.HTTP.MaxConnections); err != nil {
-		x.Report(NewProblem("file limit", "LimitNOFILE=65536 in the systemd unit, ulimit -n 65536 in a shell, or a smaller --max-connections", "%s", err))
+		x.Report(newProblem("file limit", "LimitNOFILE=65536 in the systemd unit, ulimit -n 65536 in a shell, or a smaller --max-connections", "%s", err))
 	} else {
 		x.Report(NewOK("file limit", "enough for %d connections", x.cfg.HTTP.MaxConnections))
 	}
@@ -42,7 +42,7 @@ func (x *examination) server(ctx context.Context) {
 	}
 	if !x.running {
 		for _, check := range []string{"base URL", "OAuth", "events"} {
-			x.Report(NewWarning(check, "start the server and run candela doctor again beside it, with the same settings", "not checked: no server runs in %s", x.cfg.Home))
+			x.Report(newWarning(check, "start the server and run candela doctor again beside it, with the same settings", "not checked: no server runs in %s", x.cfg.Home))
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (x *examination) logins() Finding {
 	clients, err := loginfile.Count(x.cfg.Home, time.Now())
 	switch {
 	case err != nil:
-		return NewProblem(check, "as it says; candela auth revoke-all removes the files, too, while no server runs", "%s", err)
+		return newProblem(check, "as it says; candela auth revoke-all removes the files, too, while no server runs", "%s", err)
 	case !loginfile.Stored(x.cfg.Home):
 		return NewOK(check, "none are stored yet; the first start creates %s and %s", loginfile.KeyName, loginfile.FileName)
 	}
@@ -73,10 +73,10 @@ func (x *examination) documents(ctx context.Context) Finding {
 	case err == nil:
 		return NewOK(check, "%s can be read", knownDocument)
 	case errors.Is(err, cimd.ErrUnreached):
-		return NewProblem(check, "let this machine resolve names and connect to port 443 of other hosts, or set --cimd off: clients then register instead",
+		return newProblem(check, "let this machine resolve names and connect to port 443 of other hosts, or set --cimd off: clients then register instead",
 			"clients that have a document, such as Claude Code, cannot connect: %s: %s", knownDocument, err)
 	}
-	return NewWarning(check, "if Claude Code cannot connect, set --cimd off: clients then register instead", "%s: %s", knownDocument, err)
+	return newWarning(check, "if Claude Code cannot connect, set --cimd off: clients then register instead", "%s: %s", knownDocument, err)
 }
 
 // passphrase checks how the owner approves clients.
@@ -90,14 +90,14 @@ func (x *examination) passphrase() Finding {
 	given := x.cfg.OAuth.OwnerPassword
 	switch {
 	case x.cfg.OAuth.AutoApprove:
-		return NewWarning(check, "remove --oauth-auto-approve except for experiments", "every client on this machine is approved without one")
+		return newWarning(check, "remove --oauth-auto-approve except for experiments", "every client on this machine is approved without one")
 	case given.IsZero() && local:
-		return NewWarning(check, fix, "none is set: every start generates one and prints it")
+		return newWarning(check, fix, "none is set: every start generates one and prints it")
 	case given.IsZero():
-		return NewProblem(check, fix, "none is set, and others can reach %s: every start generates one, and only its log shows it", x.cfg.HTTP.BaseURL)
+		return newProblem(check, fix, "none is set, and others can reach %s: every start generates one, and only its log shows it", x.cfg.HTTP.BaseURL)
 	}
 	if _, err := oauth.NewOwner(given.Reveal(), oauth.Cost{Memory: 8, Passes: 1, Threads: 1}); err != nil {
-		return NewProblem(check, fix, "it cannot be used: %s", err)
+		return newProblem(check, fix, "it cannot be used: %s", err)
 	}
 	return NewOK(check, "it is set")
 }
@@ -111,17 +111,17 @@ func (x *examination) port(ctx context.Context, check string, address netip.Addr
 	}
 	switch {
 	case err == nil && x.running:
-		return NewProblem(check, "run candela doctor with the settings of the server", "a server runs in %s and does not listen on %s", x.cfg.Home, address)
+		return newProblem(check, "run candela doctor with the settings of the server", "a server runs in %s and does not listen on %s", x.cfg.Home, address)
 	case err == nil:
 		return NewOK(check, "%s is free", address)
 	case x.running && isCandela(ctx, address, check):
 		return NewOK(check, "candela listens on %s", address)
 	case errors.Is(err, fs.ErrPermission):
-		return NewProblem(check, "choose a port of 1024 or more and leave the small ones to the proxy", "this user may not listen on %s", address)
+		return newProblem(check, "choose a port of 1024 or more and leave the small ones to the proxy", "this user may not listen on %s", address)
 	case AddressInUse(err):
-		return NewProblem(check, fmt.Sprintf("stop the program that has it (ss -ltnp, lsof -i :%d or netstat -abno shows which), or choose another %s", address.Port(), flag), "%s is taken by another program", address)
+		return newProblem(check, fmt.Sprintf("stop the program that has it (ss -ltnp, lsof -i :%d or netstat -abno shows which), or choose another %s", address.Port(), flag), "%s is taken by another program", address)
 	}
-	return NewProblem(check, "choose an address of this machine", "cannot listen on %s: %s", address, err)
+	return newProblem(check, "choose an address of this machine", "cannot listen on %s: %s", address, err)
 }
 
 // dialable returns the address at which this machine reaches a listener: loopback for
@@ -166,20 +166,20 @@ func isCandela(ctx context.Context, address netip.AddrPort, check string) bool {
 
 // fromOutside checks a running server as its clients reach it.
 func (x *examination) fromOutside(ctx context.Context) {
-	s := NewServer(x.cfg.HTTP.BaseURL, "http://"+dialable(x.cfg.HTTP.Address()).String(), x.FirstByte, x.Heartbeat)
+	s := newServer(x.cfg.HTTP.BaseURL, "http://"+dialable(x.cfg.HTTP.Address()).String(), x.FirstByte, x.Heartbeat)
 	defer s.Close()
 	found, reached := s.Address(ctx, time.Now())
 	x.Report(found)
 	if !reached {
 		for _, check := range []string{"OAuth", "events"} {
-			x.Report(NewWarning(check, "correct the base URL first", "not checked: clients do not reach the server"))
+			x.Report(newWarning(check, "correct the base URL first", "not checked: clients do not reach the server"))
 		}
 		return
 	}
 	pass, err := control.NewPass(ctx, x.cfg.Home)
 	if err != nil {
-		x.Report(NewWarning("OAuth", "restart the server: its version differs from this program's", "not checked: %s", err))
-		x.Report(NewWarning("events", "restart the server", "not checked: the login failed"))
+		x.Report(newWarning("OAuth", "restart the server: its version differs from this program's", "not checked: %s", err))
+		x.Report(newWarning("events", "restart the server", "not checked: the login failed"))
 		return
 	}
 	before := x.tokens(ctx)
@@ -187,7 +187,7 @@ func (x *examination) fromOutside(ctx context.Context) {
 	found, token := s.RoundTrip(ctx, pass)
 	x.Report(found)
 	if token == "" {
-		x.Report(NewWarning("events", "correct OAuth first", "not checked: the login failed"))
+		x.Report(newWarning("events", "correct OAuth first", "not checked: the login failed"))
 		return
 	}
 	x.wait("listening for a heartbeat, which comes every 15 s")
@@ -209,7 +209,7 @@ func (x *examination) revoke(ctx context.Context, before map[string]bool) {
 	defer cancel()
 	clients, _ := control.Clients(ctx, x.cfg.Home) // a server that stopped has no tokens
 	for _, c := range clients {
-		if c.Name == ClientName && !before[c.ID] {
+		if c.Name == clientName && !before[c.ID] {
 			_ = control.Revoke(ctx, x.cfg.Home, c.ID) // as above
 		}
 	}

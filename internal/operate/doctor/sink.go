@@ -20,7 +20,7 @@ func (x *examination) sinks(ctx context.Context) {
 		check := "alerts to " + d.Name
 		open, err := sink.Open([]sink.Descriptor{d}, env)
 		if err != nil {
-			x.Report(NewProblem(check, "correct the setting that is named; docs/alerts.md shows the setup", "%s", public(err)))
+			x.Report(newProblem(check, "correct the setting that is named; docs/alerts.md shows the setup", "%s", public(err)))
 			continue
 		}
 		for _, to := range open {
@@ -38,9 +38,9 @@ func receiver(ctx context.Context, check string, to sink.Target) Finding {
 	case sink.Delivered:
 		return NewOK(check, "%s: %s", to.Host(), a.Text)
 	case sink.Refused:
-		return NewProblem(check, "correct the settings of this receiver; docs/alerts.md shows the setup", "%s refused: %s", to.Host(), a.Text)
+		return newProblem(check, "correct the settings of this receiver; docs/alerts.md shows the setup", "%s refused: %s", to.Host(), a.Text)
 	case sink.Unreachable, sink.Failed:
-		return NewProblem(check, "let this machine reach the receiver, or correct its address; alerts wait for 24 hours", "%s: %s", to.Host(), a.Text)
+		return newProblem(check, "let this machine reach the receiver, or correct its address; alerts wait for 24 hours", "%s: %s", to.Host(), a.Text)
 	}
 	return Finding{}
 }

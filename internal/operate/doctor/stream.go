@@ -22,13 +22,13 @@ func (s *Server) Stream(ctx context.Context, token string) Finding {
 		return NewOK(check, "the first bytes came through %s after %v, a heartbeat after %v", s.BaseURL, round(first), beat.Round(time.Second))
 	case first == 0 && s.BaseURL != s.Direct:
 		if direct, _, failed := s.listen(ctx, s.Direct, token, false); failed == nil {
-			return NewProblem(check, bufferFix, "no event came through %s in %v, and past the proxy the first came after %v: the proxy holds them back", s.BaseURL, s.FirstByte, round(direct))
+			return newProblem(check, bufferFix, "no event came through %s in %v, and past the proxy the first came after %v: the proxy holds them back", s.BaseURL, s.FirstByte, round(direct))
 		}
-		return NewProblem(check, "look at the server's log; "+bufferFix, "no event came through %s: %s", s.BaseURL, err)
+		return newProblem(check, "look at the server's log; "+bufferFix, "no event came through %s: %s", s.BaseURL, err)
 	case first == 0:
-		return NewProblem(check, "look at the server's log", "no event came from %s: %s", s.BaseURL, err)
+		return newProblem(check, "look at the server's log", "no event came from %s: %s", s.BaseURL, err)
 	}
-	return NewProblem(check, "let the proxy keep quiet connections for a minute or more: proxy_read_timeout 1h in nginx; and "+bufferFix,
+	return newProblem(check, "let the proxy keep quiet connections for a minute or more: proxy_read_timeout 1h in nginx; and "+bufferFix,
 		"the first bytes came through %s after %v, and then no heartbeat: %s", s.BaseURL, round(first), err)
 }
 

@@ -43,7 +43,7 @@ func (x *examination) venues(ctx context.Context) {
 		}
 		p, err := v.Open(provider.Env{Values: x.cfg.Values, Hosts: hosts, Now: time.Now, Live: x.cfg.LiveAt(v.Name)})
 		if err != nil {
-			x.Report(NewProblem("venues", "correct the setting that is named", "%s", err))
+			x.Report(newProblem("venues", "correct the setting that is named", "%s", err))
 			continue
 		}
 		if v.Example != "" && (v.Keys == setting.Keys{} || v.HasKeys(x.cfg.Values)) {
@@ -71,9 +71,9 @@ func (x *examination) venue(ctx context.Context, p provider.Provider, v provider
 	}
 	data := x.cfg.Data
 	if v.Name == data.CryptoVenue || v.Name == data.StockVenue || x.cfg.Trade && v.Name == x.cfg.Trading.Broker {
-		return NewProblem(check, fix, "%s", what)
+		return newProblem(check, fix, "%s", what)
 	}
-	return NewWarning(check, fix+"; or ignore it: only symbols that name this venue need it", "%s", what)
+	return newWarning(check, fix+"; or ignore it: only symbols that name this venue need it", "%s", what)
 }
 
 // public returns the part of an error that may be shown.
@@ -134,18 +134,18 @@ func (x *examination) account(ctx context.Context) {
 	defer cancel()
 	b, err := at.Open(broker.Env{Values: x.cfg.Values, Network: x.cfg.Trading.Network, Live: x.cfg.Trading.Live, Hosts: hosts, Now: time.Now})
 	if err != nil {
-		x.Report(NewProblem(check, "correct the setting that is named", "%s", err))
+		x.Report(newProblem(check, "correct the setting that is named", "%s", err))
 		return
 	}
 	held, err := b.Holdings(ctx)
 	if err != nil {
-		x.Report(NewProblem(check, "check that the keys belong to this account and network, may read and trade, and allow this machine's address; "+x.venueFix(err, provider.Descriptor{}), "%s: %s", b.Name(), public(err)))
+		x.Report(newProblem(check, "check that the keys belong to this account and network, may read and trade, and allow this machine's address; "+x.venueFix(err, provider.Descriptor{}), "%s: %s", b.Name(), public(err)))
 		return
 	}
 	x.Report(NewOK(check, "the keys open the %s account at %s; %d assets in it", b.Mode(), b.Name(), len(held)))
 	if clock, ok := b.(broker.Clock); ok {
 		if skew, err := clock.Skew(ctx); err == nil && skew.Abs() > maxSkew {
-			x.Report(NewProblem("clock", "synchronize it: orders carry the time, and the venue and the policy refuse those that are off", "this machine's clock differs by %v from that of %s, where orders go", skew.Round(time.Second), b.Name()))
+			x.Report(newProblem("clock", "synchronize it: orders carry the time, and the venue and the policy refuse those that are off", "this machine's clock differs by %v from that of %s, where orders go", skew.Round(time.Second), b.Name()))
 		}
 	}
 }

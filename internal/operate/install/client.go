@@ -36,8 +36,8 @@ const (
 	yamlFile
 )
 
-// Clients lists the clients in the order of --help.
-func Clients() []Client {
+// clients lists the clients in the order of --help.
+func clients() []Client {
 	return []Client{
 		{
 			Name: "claude-code", Title: "Claude Code", format: plainJSON, key: "mcpServers",
@@ -121,7 +121,7 @@ func Clients() []Client {
 
 // Names returns the names of the clients.
 func Names() []string {
-	all := Clients()
+	all := clients()
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].Name
@@ -131,7 +131,7 @@ func Names() []string {
 
 // Find returns the client of that name, or an error that lists the names.
 func Find(name string) (Client, error) {
-	all := Clients()
+	all := clients()
 	if i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name }); i >= 0 {
 		return all[i], nil
 	}

@@ -53,7 +53,7 @@ func holdFiles(t *testing.T) {
 	t.Helper()
 	var table strings.Builder
 	table.WriteString("| Client | Linux | macOS | Windows |\n|---|---|---|---|\n")
-	for _, c := range Clients() {
+	for _, c := range clients() {
 		path := func(os, home string, env map[string]string) string {
 			return c.Path(System{OS: os, Home: home, Env: func(name string) string { return env[name] }, Exists: func(string) bool { return false }})
 		}
@@ -72,7 +72,7 @@ func holdFiles(t *testing.T) {
 // holdEntries holds what the page shows for an installation by hand to what candela writes.
 func holdEntries(t *testing.T) {
 	t.Helper()
-	for _, c := range Clients() {
+	for _, c := range clients() {
 		var b strings.Builder
 		language := map[format]string{tomlFile: "toml", yamlFile: "yaml"}[c.format]
 		if language == "" {

@@ -106,7 +106,7 @@ func isSubsequence(small, large []string) bool {
 func TestSet_KeepsTheRest_Property(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := slices.DeleteFunc(Clients(), func(c Client) bool { return c.format == tomlFile || c.format == yamlFile })
+		all := slices.DeleteFunc(clients(), func(c Client) bool { return c.format == tomlFile || c.format == yamlFile })
 		c := all[rapid.IntRange(0, len(all)-1).Draw(t, "client")]
 		text := drawJSON(t, c.format == commentedJSON, c.key)
 		doc, err := parseJSON(text, c.format == plainJSON)
@@ -200,7 +200,7 @@ func FuzzSet(f *testing.F) {
 	f.Add("[mcp_servers]\n\"candela\" = {}\n", 4)
 	f.Add("\uFEFF{\"servers\":{\"candela\":{}//\n}}", 3)
 	f.Fuzz(func(t *testing.T, text string, which int) {
-		all := Clients()
+		all := clients()
 		c := all[(which%len(all)+len(all))%len(all)]
 		checkEdit(t, c, text)
 	})
@@ -230,7 +230,7 @@ func checkEdit(t *testing.T, c Client, text string) {
 func TestSet_AnyServer_Property(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := Clients()
+		all := clients()
 		c := all[rapid.IntRange(0, len(all)-1).Draw(t, "client")]
 		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\"'\\#:{}[]&*!|>%@`,-? \t\n\r\x7f\u0085\u2028\uFEFF\uFFFE"))))
 		s := Server{Command: text.Draw(t, "command"), Args: rapid.SliceOfN(text, 0, 3).Draw(t, "arguments")}

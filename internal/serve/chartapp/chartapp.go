@@ -13,8 +13,8 @@ import (
 	"candela/internal/serve/webchart"
 )
 
-// URI is the address of the page.
-const URI = "ui://candela/chart"
+// uri is the address of the page.
+const uri = "ui://candela/chart"
 
 //go:embed page.html
 var page string
@@ -33,7 +33,7 @@ func New() (*mcp.App, error) {
 		return nil, err
 	}
 	return &mcp.App{
-		URI: URI, Name: "chart", Title: "Interactive chart", Tool: "generate_chart",
+		URI: uri, Name: "chart", Title: "Interactive chart", Tool: "generate_chart",
 		Description: "The chart of generate_chart: pan, zoom, live prices, and levels of alerts, orders and positions.",
 		Page: func() []byte {
 			data, err := build()

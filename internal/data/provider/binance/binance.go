@@ -36,7 +36,7 @@ const (
 // The public addresses: hosts that serve market data alone, which answer in more
 // regions than api.binance.com.
 const (
-	DefaultURL = "https://data-api.binance.vision"
+	defaultURL = "https://data-api.binance.vision"
 	streamURL  = "wss://data-stream.binance.vision"
 	futuresURL = "https://fapi.binance.com"
 )
@@ -69,7 +69,7 @@ var (
 func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
 	c.FuturesURL = upstream.ResolveURL(c.FuturesURL, c.URL, futuresURL)
-	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
+	c.URL = upstream.ResolveURL("", c.URL, defaultURL)
 	c.MaxAge = cmp.Or(c.MaxAge, 24*time.Hour-10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now

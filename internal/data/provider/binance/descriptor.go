@@ -22,7 +22,7 @@ func Descriptor() provider.Descriptor {
 		},
 		Kind: provider.Pairs, Example: "BTCUSDT", Listed: listed,
 		Time: provider.ServerTime{
-			URL:  func(v setting.Values) string { return cmp.Or(v.Text("binance-url"), DefaultURL) + "/api/v3/time" },
+			URL:  func(v setting.Values) string { return cmp.Or(v.Text("binance-url"), defaultURL) + "/api/v3/time" },
 			Read: readTime,
 		},
 		Open: func(env provider.Env) (provider.Provider, error) {

@@ -23,8 +23,8 @@ const (
 	name     = "coinbase"
 	pageSize = 300
 
-	// DefaultURL is the public address.
-	DefaultURL = "https://api.exchange.coinbase.com"
+	// defaultURL is the public address.
+	defaultURL = "https://api.exchange.coinbase.com"
 	streamURL  = "wss://ws-feed.exchange.coinbase.com"
 )
 
@@ -49,7 +49,7 @@ var _ provider.Streamer = (*Provider)(nil)
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
+	c.URL = upstream.ResolveURL("", c.URL, defaultURL)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

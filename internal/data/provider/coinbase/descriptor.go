@@ -21,7 +21,7 @@ func Descriptor() provider.Descriptor {
 		},
 		Kind: provider.Pairs, Example: "BTC-USD", Separator: "-", Listed: listed,
 		Time: provider.ServerTime{
-			URL:  func(v setting.Values) string { return cmp.Or(v.Text("coinbase-url"), DefaultURL) + "/time" },
+			URL:  func(v setting.Values) string { return cmp.Or(v.Text("coinbase-url"), defaultURL) + "/time" },
 			Read: readTime,
 		},
 		Open: func(env provider.Env) (provider.Provider, error) {

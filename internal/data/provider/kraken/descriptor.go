@@ -18,7 +18,7 @@ func Descriptor() provider.Descriptor {
 			},
 		},
 		Kind: provider.Pairs, Example: "BTC/USD", Separator: "/", Listed: listed,
-		Time: provider.ServerTime{URL: func(v setting.Values) string { return cmp.Or(v.Text("kraken-url"), DefaultURL) + "/0/public/Time" }},
+		Time: provider.ServerTime{URL: func(v setting.Values) string { return cmp.Or(v.Text("kraken-url"), defaultURL) + "/0/public/Time" }},
 		Open: func(env provider.Env) (provider.Provider, error) {
 			return New(env.Hosts, Config{URL: env.Values.Text("kraken-url"), StreamURL: env.Values.Text("kraken-stream-url")}), nil
 		},

@@ -25,8 +25,8 @@ const (
 	name     = "kraken"
 	pageSize = 720
 
-	// DefaultURL is the public address.
-	DefaultURL = "https://api.kraken.com"
+	// defaultURL is the public address.
+	defaultURL = "https://api.kraken.com"
 	streamURL  = "wss://ws.kraken.com"
 )
 
@@ -55,7 +55,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		c.Now = time.Now
 	}
 	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
-	c.URL = upstream.ResolveURL("", c.URL, DefaultURL)
+	c.URL = upstream.ResolveURL("", c.URL, defaultURL)
 	return &Provider{
 		config: c, hosts: hosts,
 		rest: hosts.Client(upstream.Config{

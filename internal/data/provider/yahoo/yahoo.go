@@ -32,8 +32,8 @@ const (
 	// pageSize is about what one request brings at most: a week of minutes.
 	pageSize = 10_000
 
-	// DefaultURL is where the API is.
-	DefaultURL = "https://query1.finance.yahoo.com"
+	// defaultURL is where the API is.
+	defaultURL = "https://query1.finance.yahoo.com"
 
 	// userAgent is a browser's: the API answers 429 to programs that say what they are.
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -67,7 +67,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		now:   c.Now,
 		known: provider.Cache[*instrument]{Keep: keepInstrument, Most: mostInstruments},
 		rest: hosts.Client(upstream.Config{
-			Venue: name, Base: cmp.Or(c.URL, DefaultURL),
+			Venue: name, Base: cmp.Or(c.URL, defaultURL),
 			// Nothing is published. Users report bans from about 2000 requests an hour on.
 			Limit:      upstream.Limit{Weight: 1800, Per: time.Hour},
 			Header:     http.Header{"User-Agent": {userAgent}, "Accept": {"application/json"}},

@@ -26,14 +26,14 @@ func Descriptor() broker.Descriptor {
 			}},
 		},
 		Open: func(env broker.Env) (broker.Broker, error) {
-			cash, _ := ParseCash(env.Values.Text("paper-cash")) // the setting has read it
+			cash, _ := parseCash(env.Values.Text("paper-cash")) // the setting has read it
 			return New(Config{Journal: env.Journal, Market: env.Market, Rates: Usual(), Cash: cash, Clock: env.Clock, Now: env.Now, Log: env.Log}), nil
 		},
 	}
 }
 
 func readCash(text string) (string, bool) {
-	cash, ok := ParseCash(text)
+	cash, ok := parseCash(text)
 	items := make([]string, 0, len(cash))
 	for _, currency := range slices.Sorted(maps.Keys(cash)) {
 		items = append(items, currency+"="+cash[currency].String())
@@ -41,8 +41,8 @@ func readCash(text string) (string, bool) {
 	return strings.Join(items, ","), ok
 }
 
-// ParseCash reads amounts by currency, such as USDT=100000,USD=50000.
-func ParseCash(text string) (map[string]decimal.Decimal, bool) {
+// parseCash reads amounts by currency, such as USDT=100000,USD=50000.
+func parseCash(text string) (map[string]decimal.Decimal, bool) {
 	cash := make(map[string]decimal.Decimal)
 	for item := range strings.SplitSeq(text, ",") {
 		currency, amount, _ := strings.Cut(item, "=")

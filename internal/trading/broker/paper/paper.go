@@ -47,8 +47,8 @@ import (
 // Name is how the broker is called.
 const Name = "paper"
 
-// MaxQuoteAge is how old a price may be for an order to be filled at it.
-const MaxQuoteAge = 10 * time.Second
+// maxQuoteAge is how old a price may be for an order to be filled at it.
+const maxQuoteAge = 10 * time.Second
 
 // Rates are parts of a price: 0.001 is ten basis points.
 type Rates struct {

@@ -169,12 +169,12 @@ func offGrid(d, step decimal.Decimal) bool { return step.IsPositive() && !d.Mod(
 func (b *Broker) fresh(o order.Spec, q order.Quote) error {
 	now := b.cfg.Now()
 	age := now.Sub(q.At)
-	if age <= MaxQuoteAge && q.Last.IsPositive() {
+	if age <= maxQuoteAge && q.Last.IsPositive() {
 		return nil
 	}
 	f := fault.New(fault.Unavailable, "stale_quote",
 		"the last price of %s is %v old, and paper orders fill at prices of at most %v: its market may be closed or its feed lost",
-		o.Symbol, age.Round(time.Second), MaxQuoteAge).About("symbol", o.Symbol.String(), "")
+		o.Symbol, age.Round(time.Second), maxQuoteAge).About("symbol", o.Symbol.String(), "")
 	if q.Last.IsPositive() && q.Stalled(now) {
 		return f
 	}
