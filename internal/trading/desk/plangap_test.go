@@ -74,6 +74,9 @@ func (s *planSequence) measure() func(order.Placed) {
 	if before > 0 && all[before-1].To.IsZero() {
 		return func(order.Placed) {} // it had none already
 	}
+	if s.models[0].bare().GreaterThan(dec("18").Div(s.last())) {
+		return func(order.Placed) {} // what no line is for counts as a gap when a stop becomes smaller by a fee
+	}
 	if slices.ContainsFunc(s.book().Legs(s.symbol()), func(o order.Order) bool { return o.IsStop() && !o.CancelRequested.IsZero() }) {
 		return func(order.Placed) {} // somebody ends one, and the order does not
 	}

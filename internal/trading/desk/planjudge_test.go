@@ -35,11 +35,11 @@ func (s *planSequence) learn() {
 			m := &s.models[i]
 			switch {
 			case f.Side == order.Buy:
-				m.bought(g.ID, quantity)
+				m.bought(g.ID, f.At, quantity)
 			case g.External: // it names no line
-				m.sold("", f.Quantity)
+				m.sold("", f.At, f.Quantity)
 			default:
-				m.sold(m.lineOf(g), f.Quantity)
+				m.sold(m.lineOf(g), f.At, f.Quantity)
 			}
 		}
 		s.note("  %v %v of %v %s at %v", f.Side, f.Quantity, g.Role, g.ID, f.Price)

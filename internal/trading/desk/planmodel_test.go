@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -13,8 +14,28 @@ import (
 // planModel is what a plan should be, written down by the rules alone: each call changes the prices that
 // it names, each fill the quantities, and nothing else does anything. It is for long positions.
 type planModel struct {
-	held  decimal.Decimal
-	lines []modelLine // oldest first
+	held   decimal.Decimal
+	trades []modelTrade // oldest first
+	lines  []modelLine  // oldest first
+}
+
+// modelTrade is a trade at the venue, as it changes what is held.
+type modelTrade struct {
+	at       time.Time
+	quantity decimal.Decimal // negative if it was sold
+}
+
+// trade counts a trade at its time: after a restore the reports come in another order.
+func (m *planModel) trade(at time.Time, quantity decimal.Decimal) {
+	i := len(m.trades)
+	for i > 0 && m.trades[i-1].at.After(at) {
+		i--
+	}
+	m.trades = slices.Insert(m.trades, i, modelTrade{at, quantity})
+	m.held = decimal.Zero
+	for _, t := range m.trades {
+		m.held = decimal.Max(m.held.Add(t.quantity), decimal.Zero) // the venue may take a fee from elsewhere
+	}
 }
 
 // modelLine is a line of the model.
@@ -26,7 +47,7 @@ type modelLine struct {
 }
 
 func (m planModel) clone() planModel {
-	m.lines = slices.Clone(m.lines)
+	m.lines, m.trades = slices.Clone(m.lines), slices.Clone(m.trades)
 	return m
 }
 
@@ -139,8 +160,8 @@ func (m *planModel) cancel(line string, stop, target bool) {
 }
 
 // bought is a fill of a purchase, less the fee taken from it.
-func (m *planModel) bought(id string, quantity decimal.Decimal) {
-	m.held = m.held.Add(quantity)
+func (m *planModel) bought(id string, at time.Time, quantity decimal.Decimal) {
+	m.trade(at, quantity)
 	for i := range m.lines {
 		if m.lines[i].id == id {
 			m.lines[i].quantity = m.lines[i].quantity.Add(quantity)
@@ -149,9 +170,9 @@ func (m *planModel) bought(id string, quantity decimal.Decimal) {
 }
 
 // sold is a fill of a sale: of a line, else of what has none, then of the oldest line.
-func (m *planModel) sold(line string, quantity decimal.Decimal) {
+func (m *planModel) sold(line string, at time.Time, quantity decimal.Decimal) {
 	bare := m.bare()
-	m.held = decimal.Max(m.held.Sub(quantity), decimal.Zero) // the venue may take a fee from elsewhere
+	m.trade(at, quantity.Neg())
 	take := func(from *decimal.Decimal) {
 		part := decimal.Min(*from, quantity)
 		*from, quantity = from.Sub(part), quantity.Sub(part)
