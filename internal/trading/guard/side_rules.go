@@ -164,6 +164,9 @@ func (q *orderCheck) suggest(d *Denial, value, base decimal.Decimal, above bool)
 	away := off.Shift(2).DivRound(base, 2) // rounded for display
 	if pct {
 		d.Text += fmt.Sprintf(" It is a price, not per cent: %v %% %s is %v.", away, word, price)
+		if d.Field != "stop_price" {
+			d.Text += fmt.Sprintf(" Or use %s_pct %v.", d.Field, away)
+		}
 	} else {
 		d.Text += fmt.Sprintf(" For example %v, %v %% %s.", price, away, word)
 	}
