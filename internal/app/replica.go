@@ -265,6 +265,38 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 	if err := r.members.CheckPolicies(); err != nil {
 		return nil, nil, err
 	}
+	stop, err := r.publishNotices(ctx, orders)
+	if err != nil {
+		return nil, nil, err
+	}
+	trader, end, err := r.openAccounts(ctx, rt, t, orders)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return trader, func() {
+		end()
+		stop()
+	}, nil
+}
+
+// publishNotices publishes what happens to orders until stop is called.
+func (r *replicaNode) publishNotices(ctx context.Context, orders *orders.Store) (stop func(), err error) {
+	run, err := orders.OpenNotices(ctx, r.store)
+	if err != nil {
+		return nil, err
+	}
+	publishing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { run(publishing) })
+	return func() {
+		cancel()
+		running.Wait()
+	}, nil
+}
+
+// openAccounts returns what trades for one term.
+func (r *replicaNode) openAccounts(ctx context.Context, rt Runtime, t *trading, orders *orders.Store) (deskproxy.Trader, func(), error) {
 	if r.owners == nil {
 		return r.openDesk(ctx, rt, t, orders)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
@@ -23,7 +24,7 @@ func (t *trading) sinks(rt Runtime) []lifecycle.Part {
 	parts := make([]lifecycle.Part, 0, len(t.receivers))
 	for _, to := range t.receivers {
 		s := sink.New(to, sink.Config{
-			Owner: accountOwner, Notifications: t.inbox, Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+			Owner: accountOwner, Notifications: t.inbox, Kinds: notify.KindsOf(rt.Config.Sinks.Events), Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
 		})
 		t.senders = append(t.senders, s)
 		parts = append(parts, lifecycle.Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})

@@ -127,8 +127,9 @@ func hasSuffix(host string, suffixes ...string) bool {
 // Sinks describes where fired alerts are sent besides the clients of MCP. The settings of
 // single sinks are in Values.
 type Sinks struct {
-	AllowPrivate   bool // receivers may be in private networks
-	ApprovalDetail bool // messages about approvals name symbol, side and value
+	AllowPrivate   bool     // receivers may be in private networks
+	Events         []string // what they get: alerts, orders
+	ApprovalDetail bool     // messages about approvals name symbol, side and value
 }
 
 // Log describes the log on stderr.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"candela/internal/kit/loopback"
 	"candela/internal/kit/secret"
@@ -21,11 +23,23 @@ func (c *Config) sinkSettings(p Parts) []Setting {
 		}
 	}
 	table = append(table, Setting{
+		Name: "sink-events", Arg: "LIST", Default: "alerts", value: sinkEventsField(&c.Sinks.Events),
+		Doc: "what receivers get: alerts, orders (what happens to orders and positions)",
+	}, Setting{
 		Name: "approval-detail", value: boolField(&c.Sinks.ApprovalDetail), Doc: "name symbol, side and value in messages about orders that need approval",
 	}, Setting{
 		Name: "allow-private-sinks", value: boolField(&c.Sinks.AllowPrivate), Doc: "let receivers be in private networks, also over http",
 	})
 	return section("Alerts for people (--trade)", anyService, table)
+}
+
+// sinkEventsField is a list of the kinds of notifications that receivers may get.
+func sinkEventsField(p *[]string) value {
+	kinds := []string{"alerts", "orders"}
+	known := func(name string) (string, bool) { return name, slices.Contains(kinds, name) }
+	kind := setting.Kind{Shape: setting.ShapeList, Allowed: strings.Join(kinds, ", ") + ", separated by commas"}
+	return field(p, kind, func(text string) ([]string, bool) { return parseList(text, known) },
+		func(names []string) string { return strings.Join(names, ",") })
 }
 
 // sinkRules ties the settings of each sink together.

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/trading/order"
 	"candela/lib/fault"
 )
 
@@ -25,11 +26,27 @@ type Firing struct {
 
 // ParseFiring reads the record of a notification.
 func ParseFiring(e *notify.Entry) Firing {
+	if e.Kind == notify.Order {
+		return Firing{raw: noticeText(e.Data)}
+	}
 	fired, ok := alert.ParseFired(e.Data)
 	if !ok {
 		return Firing{raw: string(e.Data)}
 	}
 	return Firing{Fired: fired}
+}
+
+// noticeText returns what happened to an order, for people.
+func noticeText(data []byte) string {
+	r, ok := order.ParseNotice(data)
+	if !ok {
+		return string(data)
+	}
+	text := r.Text() + " " + r.Mode + " account, " + r.At
+	if r.Reason != "" {
+		text += "\n" + r.Reason
+	}
+	return text
 }
 
 // Text returns the firing for people: "BTCUSDT above 65,000: 65,012.4 at 14:03:22 UTC". A

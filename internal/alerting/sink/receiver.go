@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"candela/internal/alerting/notify"
@@ -37,6 +38,9 @@ type Message struct {
 func (m Message) Title() string {
 	switch {
 	case m.Alert != nil:
+		if m.Alert.Kind == notify.Order {
+			return strings.TrimSpace(m.Alert.Symbol.Name + " account")
+		}
 		return m.Alert.Symbol.Name + " alert"
 	case m.Notice != nil:
 		return m.Notice.Title

@@ -55,6 +55,7 @@ type Notifications interface {
 type Config struct {
 	Owner         principal.Owner // whose notifications are sent
 	Notifications Notifications
+	Kinds         notify.Kinds // of the notifications that are sent; zero for alerts
 	Store         Store
 	Log           *slog.Logger
 	Now           func() time.Time
@@ -82,7 +83,7 @@ func New(to Target, cfg Config) *Sink {
 // bounds everything. Run must be called once.
 func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	defer s.to.Close()
-	tail := s.cfg.Notifications.Tail(s.cfg.Owner, notify.Alerts)
+	tail := s.cfg.Notifications.Tail(s.cfg.Owner, s.cfg.Kinds)
 	defer tail.Close()
 	r := &run{Sink: s, tail: tail}
 	if err := r.restore(ctx); err != nil {

@@ -1,5 +1,5 @@
-// Package resource defines the MCP resources: the alerts that fired in the last hour.
-// Reading them takes nothing from the queue of get_notifications. The package holds no
+// Package resource defines the MCP resources: the alerts that fired in the last hour, and what happened to
+// orders in it. Reading them takes nothing from the queue of get_notifications. The package holds no
 // state and starts no goroutines.
 package resource
 
@@ -13,13 +13,24 @@ import (
 	"candela/lib/fault"
 )
 
-// FiredURI is the address of the alerts that fired.
-const FiredURI = "candela://alerts/fired"
+// The addresses of the resources.
+const (
+	FiredURI  = "candela://alerts/fired"
+	EventsURI = "candela://orders/events"
+)
+
+// kinds returns what a resource lists.
+func kinds(uri string) notify.Kinds {
+	if uri == EventsURI {
+		return notify.Orders
+	}
+	return notify.Alerts
+}
 
 // maxBytes bounds the text of a resource, as it bounds the result of a tool.
 const maxBytes = 256 << 10
 
-// Log is the owner's log of fired alerts.
+// Log is the owner's log of notifications.
 type Log interface {
 	LoadOwner(ctx context.Context, owner principal.Owner) error
 	Tail(owner principal.Owner, kinds notify.Kinds) notify.Tail
@@ -36,13 +47,16 @@ func List() []mcp.Resource {
 	return []mcp.Resource{{
 		URI: FiredURI, Name: "fired_alerts", Title: "Fired alerts", MIME: "application/json",
 		Description: "Alerts that fired in the last hour, oldest first, at most the newest 1000. Reading takes nothing from the queue of get_notifications.",
+	}, {
+		URI: EventsURI, Name: "order_events", Title: "Order events", MIME: "application/json",
+		Description: "What happened to orders and positions in the last hour, oldest first, at most the newest 1000. Reading takes nothing from the queue of get_notifications.",
 	}}
 }
 
 // Resources describes the resources.
 func (*Set) Resources() []mcp.Resource { return List() }
 
-// Read returns the alerts as JSON. Of more than fit, the oldest are left out and counted.
+// Read returns the notifications as JSON. Of more than fit, the oldest are left out and counted.
 func (s *Set) Read(ctx context.Context, caller principal.Caller, uri string) ([]byte, error) {
 	if err := allow(caller, uri); err != nil {
 		return nil, err
@@ -50,7 +64,7 @@ func (s *Set) Read(ctx context.Context, caller principal.Caller, uri string) ([]
 	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
-	tail := s.log.Tail(caller.Subject, notify.Alerts)
+	tail := s.log.Tail(caller.Subject, kinds(uri))
 	defer tail.Close()
 	var records [][]byte
 	bytes, left := 0, 0
@@ -85,7 +99,7 @@ func encode(records [][]byte, left int) []byte {
 	return append(text, '}')
 }
 
-// Watch reports when an alert fires.
+// Watch reports when there is another notification.
 func (s *Set) Watch(ctx context.Context, caller principal.Caller, uri string) (mcp.Watch, error) {
 	if err := allow(caller, uri); err != nil {
 		return nil, err
@@ -93,7 +107,7 @@ func (s *Set) Watch(ctx context.Context, caller principal.Caller, uri string) (m
 	if err := s.log.LoadOwner(ctx, caller.Subject); err != nil {
 		return nil, err
 	}
-	return s.log.Tail(caller.Subject, notify.Alerts), nil
+	return s.log.Tail(caller.Subject, kinds(uri)), nil
 }
 
 // allow returns why a caller may not see a resource, or nil. It is the only check.

@@ -105,6 +105,9 @@ func reported(t *testing.T, all []order.Notice) string {
 			t.Fatalf("%s: %v", n.Data, err)
 		}
 		words := []string{r.Event, r.Role, r.Status, r.Filled}
+		if text := r.Text(); !strings.Contains(text, r.Symbol) || strings.Contains(text, "  ") || strings.Contains(text, ": (") {
+			t.Errorf("%s is %q", n.Data, text)
+		}
 		if r.After != "" {
 			words = append(words, "after", r.After)
 		}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/secret"
 	"candela/internal/kit/setting"
@@ -116,7 +117,11 @@ func (r *Receiver) Check(ctx context.Context) sink.Answer { return r.Connect(ctx
 func (r *Receiver) record(m sink.Message) sink.Request {
 	switch {
 	case m.Alert != nil:
-		req := r.signed("alert_triggered", m.Alert.Data, m.Now)
+		event := "alert_triggered"
+		if m.Alert.Kind == notify.Order {
+			event = "order_event"
+		}
+		req := r.signed(event, m.Alert.Data, m.Now)
 		req.Header.Set(sink.HeaderSeq, strconv.FormatUint(m.Alert.Seq, 10))
 		return req
 	case m.Notice != nil:

@@ -189,7 +189,7 @@ func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry no
 		t.recent.add(m.Seq, c.name.ID)
 	}
 	t.enqueue(c)
-	return r.entry(m.Seq), r.State == fired
+	return r.entry(m.Seq), r.notifies()
 }
 
 // change returns what a record says about its alert.

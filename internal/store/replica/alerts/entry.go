@@ -2,6 +2,8 @@ package alerts
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -20,7 +22,7 @@ func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entr
 	return yieldAll(func() ([]notify.Entry, error) {
 		return table.ReadAll(ctx, s.alerts, "read notifications", s.alerts.Subject(alertKind, ">"), after, func(m conn.Message) (notify.Entry, bool, error) {
 			r, err := decodeRecord(m.Data)
-			return r.entry(m.Seq), r.State == fired, err
+			return r.entry(m.Seq), r.notifies(), err
 		})
 	})
 }
@@ -30,7 +32,7 @@ func (s *Store) Entries(ctx context.Context, after uint64) iter.Seq2[notify.Entr
 func (s *Store) OwnerEntries(ctx context.Context, owner principal.Owner) ([]notify.Entry, error) {
 	return table.ReadBelow(ctx, s.alerts, "read notifications", s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (notify.Entry, bool, error) {
 		r, err := decodeRecord(m.Data)
-		return r.entry(m.Seq), r.State == fired && r.Alert.Owner == owner, err
+		return r.entry(m.Seq), r.notifies() && r.Alert.Owner == owner, err
 	})
 }
 
@@ -65,7 +67,7 @@ func (s *Store) prunePart(ctx context.Context, filter string, before time.Time, 
 	const op = "prune notifications"
 	all, err := table.ReadAll(ctx, s.alerts, op, filter, 0, table.SkipCorrupt(ctx, s.alerts, op, func(m conn.Message) (prunable, bool, error) {
 		r, err := decodeRecord(m.Data)
-		return prunable{m.Subject, r.Alert.Owner, r.End.At}, r.State == fired, err
+		return prunable{m.Subject, r.Alert.Owner, r.End.At}, r.notifies(), err
 	}))
 	if err != nil {
 		return 0, err
@@ -121,6 +123,10 @@ func (s *Store) AddEntries(ctx context.Context, entries []notify.Entry) ([]notif
 
 // importChange returns the message of an alert that fired elsewhere.
 func (s *Store) importChange(e *notify.Entry) (conn.Change, error) {
+	if e.Kind == notify.Order {
+		sum := sha256.Sum256(e.Data)
+		return s.noticeChange(e, hex.EncodeToString(sum[:16]))
+	}
 	var fields struct {
 		ID    string `json:"alert_id"`
 		Fire  int    `json:"fire"`  // of an alert that repeats

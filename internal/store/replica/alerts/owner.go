@@ -24,7 +24,7 @@ func (s *Store) ownerRows(ctx context.Context, owner principal.Owner) ([]ownerRo
 	rows, err := table.ReadBelow(ctx, s.alerts, op, s.alerts.OwnerSubject(owner, alertKind), func(m conn.Message) (ownerRow, bool, error) {
 		r, err := decodeRecord(m.Data)
 		row := ownerRow{subject: m.Subject, table: "alerts", data: m.Data}
-		if r.State == fired {
+		if r.notifies() {
 			row.table = "notifications"
 		}
 		return row, r.Alert.Owner == owner, err

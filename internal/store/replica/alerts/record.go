@@ -147,9 +147,18 @@ func (f alertData) alert() (alert.Alert, error) {
 	return a, nil
 }
 
-// entry returns the notification of a fired alert.
+// notifies reports whether the record is a notification: that of a fired alert, or a notice about an
+// order. The latter has the state of a canceled alert, so that a replica which does not know notices
+// leaves it alone.
+func (r *alertRecord) notifies() bool {
+	return r.State == fired || r.State == cancelled && len(r.Data) > 0
+}
+
+// entry returns the notification.
 func (r *alertRecord) entry(seq uint64) notify.Entry {
-	return notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, Type: cmp.Or(r.Alert.Kind, r.Alert.Type), At: r.End.At, Data: r.Data}
+	e := notify.Entry{Seq: seq, Owner: r.Alert.Owner, Symbol: r.Alert.Instrument, At: r.End.At, Data: r.Data}
+	e.SetStoredType(cmp.Or(r.Alert.Kind, r.Alert.Type))
+	return e
 }
 
 // encode encodes the record. HTML escaping is off, so that Data keeps its bytes.

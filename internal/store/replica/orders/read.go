@@ -25,28 +25,35 @@ const maxPage = 256 << 10
 type page[T any] struct {
 	Set   conn.ChangeInfo `json:"set"`
 	Items []T             `json:"items,omitempty"`
+
+	Notices []storedNotice `json:"notices,omitempty"`
 }
 
-func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage) ([]conn.Change, error) {
+// pages returns the messages of items. Notices are in the last, or after it if they are many.
+func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage, notices []storedNotice) ([]conn.Change, error) {
 	limit := o.size
 	if maxPayload := int(o.NATS().MaxPayload()); maxPayload > 0 {
 		limit = min(limit, maxPayload/2) // leaves room for headers and the page
 	}
 	var changes []conn.Change
-	for len(items) > 0 {
-		n, size := 1, len(items[0])
-		for n < len(items) && size+len(items[n]) <= limit {
+	for len(items)+len(notices) > 0 {
+		n, size := 0, 0
+		for n < len(items) && (n == 0 || size+len(items[n]) <= limit) {
 			size += len(items[n])
 			n++
+		}
+		noticed := 0
+		for used := size; n == len(items) && noticed < len(notices) && (used+len(notices[noticed].Data) <= limit || n == 0 && noticed == 0); noticed++ {
+			used += 2 * len(notices[noticed].Data)
 		}
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false) // so that items keep their bytes
-		if err := e.Encode(page[json.RawMessage]{set, items[:n]}); err != nil {
+		if err := e.Encode(page[json.RawMessage]{set, items[:n], notices[:noticed]}); err != nil {
 			return nil, fmt.Errorf("encode items for %s: %w", subject, err)
 		}
 		changes = append(changes, conn.Change{Subject: subject, Data: b.Bytes()})
-		items = items[n:]
+		items, notices = items[n:], notices[noticed:]
 		if size > maxPage || len(changes) > conn.MaxBatch {
 			return nil, &fault.Error{Kind: fault.Invalid, Code: "too_large", Message: "The write exceeds the size limit of the shared store."}
 		}

@@ -57,11 +57,14 @@ type Store struct {
 
 	blobs *blobStore // of snapshots
 
-	mu          sync.RWMutex
-	orders      accountSet
-	states      map[string][]byte            // values by subject
-	snapshots   map[string]committedSnapshot // snapshots by subject
-	lastWritten map[string]uint64            // sequence number of the last message written here, by subject
+	mu            sync.RWMutex
+	orders        accountSet
+	states        map[string][]byte            // values by subject
+	snapshots     map[string]committedSnapshot // snapshots by subject
+	noticed       []noticed                    // to publish
+	noticesBehind bool                         // some are not in noticed and must be read
+	noticesReady  chan struct{}                // holds a token after some were queued
+	lastWritten   map[string]uint64            // sequence number of the last message written here, by subject
 	// loadedValues and loadedEvents hold the snapshots and the events since, by owner, until
 	// the desk has read them once.
 	loadedValues map[principal.Owner][]byte
@@ -73,7 +76,7 @@ var _ desk.Store = (*Store)(nil)
 // Open takes over the order stream from its previous writer and reads it.
 func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, error) {
 	o := &Store{
-		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), closed: make(chan struct{}),
+		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), noticesReady: make(chan struct{}, 1), closed: make(chan struct{}),
 		orders: accountSet{owners: make(map[string]principal.Owner), all: make(map[principal.Owner]*accountState)},
 		states: make(map[string][]byte), snapshots: make(map[string]committedSnapshot), lastWritten: make(map[string]uint64),
 		loadedValues: make(map[principal.Owner][]byte), loadedEvents: make(map[principal.Owner][]order.Event), blobs: &blobStore{Conn: c, name: c.StreamName("BOOKS")},
@@ -255,12 +258,12 @@ func (o *Store) beginWrite(ctx context.Context) (end func(), err error) {
 
 // appendItems writes items to a subject atomically and returns their messages. The caller holds
 // writeTurn.
-func (o *Store) appendItems(ctx context.Context, op, subject string, by principal.Caller, items []json.RawMessage) (seqRange, error) {
+func (o *Store) appendItems(ctx context.Context, op, subject string, by principal.Caller, items []json.RawMessage, notices ...order.Notice) (seqRange, error) {
 	if err := ctx.Err(); err != nil {
 		return seqRange{}, err
 	}
 	set := conn.NewChangeInfo(rand.Text(), o.now(), by)
-	changes, err := o.pages(subject, set, items)
+	changes, err := o.pages(subject, set, items, storedNotices(notices))
 	if err != nil {
 		return seqRange{}, err
 	}
@@ -270,6 +273,7 @@ func (o *Store) appendItems(ctx context.Context, op, subject string, by principa
 	}
 	o.mu.Lock()
 	o.lastWritten[subject] = o.lastSeq
+	o.queueNotices(o.lastSeq, notices)
 	o.mu.Unlock()
 	return in, nil
 }
@@ -330,7 +334,7 @@ func uncertainError(err error) error {
 
 // AppendEvents persists events of the caller's subject and applies them. It returns them without
 // fills of known trades.
-func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, _ ...order.Notice) ([]order.Event, error) {
+func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []order.Event, notices ...order.Notice) ([]order.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -353,7 +357,7 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 			return nil, fmt.Errorf("encode order event: %w", err)
 		}
 	}
-	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(string(by.Subject))), by, items)
+	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(string(by.Subject))), by, items, ofKept(notices, events, kept)...)
 	if err != nil {
 		return nil, err
 	}
@@ -382,7 +386,7 @@ func (o *Store) AppendJournal(ctx context.Context, owner principal.Owner, name s
 }
 
 // SaveState sets a value of the caller's subject.
-func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, _ ...order.Notice) error {
+func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error {
 	if isSnapshot(name) {
 		return fault.Field("name", name, "a name that is not reserved for snapshots")
 	}
@@ -392,7 +396,7 @@ func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 	}
 	defer end()
 	subject := o.Subject(deskKind, conn.EncodeToken(string(by.Subject)), conn.EncodeToken(name))
-	if _, err := o.appendItems(ctx, "save state", subject, by, []json.RawMessage{value}); err != nil {
+	if _, err := o.appendItems(ctx, "save state", subject, by, []json.RawMessage{value}, notices...); err != nil {
 		return err
 	}
 	o.mu.Lock()
