@@ -9,6 +9,22 @@ func ActPaths() []string {
 	return all
 }
 
+// Page is a page of the table.
+type Page struct {
+	Path, Key string
+	HasIcon   bool // it exists, or there is none
+}
+
+// Pages returns the pages of the table.
+func (c *Console) Pages() []Page {
+	var all []Page
+	for _, p := range c.table() {
+		_, known := iconPaths()[p.icon]
+		all = append(all, Page{p.path, p.key, known || p.icon == ""})
+	}
+	return all
+}
+
 // Watching reports whether anything runs for open pages.
 func (c *Console) Watching() bool {
 	c.hub.mu.Lock()

@@ -99,8 +99,11 @@ func TestDocs_Counts(t *testing.T) {
 		"llms.txt":       fmt.Sprintf("the %d tools", len(registry.Tools())),
 	} {
 		page, err := os.ReadFile("../../../" + file)
-		if err != nil || !bytes.Contains(page, []byte(text)) {
-			t.Errorf("%s does not say %q: %v", file, text, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(page, []byte(text)) {
+			t.Errorf("%s does not say %q; write it there", file, text)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func TestScopes_OfThePage(t *testing.T) {
 			}
 		}
 		if row := "\n| `" + scope.String() + "` | " + strings.Join(names, ", ") + " | "; !strings.Contains(string(page), row) {
-			t.Errorf("docs/access.md has no row %s", row)
+			t.Errorf("docs/access.md has no row %s; write it there", row)
 		}
 	}
 }
