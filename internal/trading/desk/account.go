@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
@@ -26,29 +27,24 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	holdings, unread := d.balances(reading)
 	var prices guard.Prices
 	var traded []market.Symbol
+	var earned []order.SymbolDays
 	if err := d.do(ctx, func(l *loop) {
 		prices, a.State = l.prices(), l.state
 		a.State.Restrictions = slices.Clone(l.state.Restrictions)
 		prices.Instruments, traded = maps.Clone(l.instruments), l.exposedSymbols()
 		a.Usage = guard.Measure(policy, l.state, l.book, prices, a.Mode, caller.Key)
-		a.Earned = guard.Earn(policy, l.book, prices, a.Mode, l.now())
+		earned = l.book.EarnedDays()
 	}); err != nil {
 		return guard.Account{}, err
 	}
+	d.addInstruments(reading, prices, traded, earned)
+	a.Earned = guard.Earn(policy, earned, prices, a.Mode, d.cfg.Now())
 	if unread != nil {
 		a.Unread = from.Name() + " does not return the balances now"
 		if f := fault.Of(unread); f != nil && f.Kind != fault.Internal {
 			a.Unread = f.Public()
 		}
 		return a, nil
-	}
-	for _, s := range traded {
-		if _, known := prices.Instruments[s]; known {
-			continue
-		}
-		if inst, err := from.Instrument(reading, s); err == nil { // as of an order from elsewhere
-			prices.Instruments[s] = inst
-		}
 	}
 	d.priceHoldings(prices, holdings, func(s market.Symbol) (order.Quote, bool) {
 		if q, known := d.cfg.Market.LastQuote(s); known {
@@ -59,6 +55,28 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 	})
 	a.Value(policy, prices, holdings)
 	return a, nil
+}
+
+// addInstruments reads the instruments that are unknown, as of an order from elsewhere. One that the venue no longer
+// has is known by its name.
+func (d *Desk) addInstruments(ctx context.Context, prices guard.Prices, traded []market.Symbol, earned []order.SymbolDays) {
+	for _, one := range earned {
+		traded = append(traded, one.Position.Symbol)
+	}
+	for _, s := range traded {
+		if _, known := prices.Instruments[s]; known {
+			continue
+		}
+		if inst, err := d.cfg.Broker.Instrument(ctx, s); err == nil {
+			prices.Instruments[s] = inst
+		}
+	}
+	for _, one := range earned {
+		p := one.Position
+		if _, known := prices.Instruments[p.Symbol]; !known && order.QuoteOf(p.Symbol, p.Base) != "" {
+			prices.Instruments[p.Symbol] = provider.Instrument{Symbol: p.Symbol, Base: p.Base, Quote: order.QuoteOf(p.Symbol, p.Base)}
+		}
+	}
 }
 
 // balances returns the balances, at most holdingsTTL old and never older than what the venue last

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -16,11 +17,14 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 	}
 	var all []order.Trade
 	var since time.Time
-	currencies := make(map[market.Symbol]string)
+	currencies, bases := make(map[market.Symbol]string), make(map[market.Symbol]string)
 	if err := d.do(ctx, func(l *loop) {
 		all, since = l.book.Trades(), l.book.TradesSince()
 		for s, inst := range l.instruments {
 			currencies[s] = inst.Quote
+		}
+		for _, pos := range l.book.Positions() {
+			bases[pos.Symbol] = pos.Base
 		}
 	}); err != nil {
 		return order.TradePage{}, err
@@ -31,9 +35,9 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 		if currency, known := currencies[s]; known {
 			return currency
 		}
-		inst, _ := d.cfg.Broker.Instrument(reading, s) // without one the currency is unknown
-		currencies[s] = inst.Quote
-		return inst.Quote
+		inst, _ := d.cfg.Broker.Instrument(reading, s) // without one the name may spell the currency
+		currencies[s] = cmp.Or(inst.Quote, order.QuoteOf(s, bases[s]))
+		return currencies[s]
 	})
 	p.Since = since
 	return p, nil

@@ -19,12 +19,13 @@ type Earned struct {
 }
 
 // Earn returns what was earned today in UTC, in 7, 30 and 365 days that end with it, and in all.
-func Earn(p Policy, b *order.Book, x Prices, mode order.Mode, now time.Time) []Earned {
+func Earn(p Policy, symbols []order.SymbolDays, x Prices, mode order.Mode, now time.Time) []Earned {
 	today := now.Unix() / int64(24*time.Hour/time.Second)
 	all := []Earned{{Time: "today"}, {Time: "days_7"}, {Time: "days_30"}, {Time: "year"}, {Time: "all"}}
-	for _, pos := range b.Positions() {
+	for _, one := range symbols {
+		pos := one.Position
 		for i, days := range []int64{1, 7, 30, 365} {
-			realised, paid := b.Earned(pos.Symbol, today-days+1)
+			realised, paid := one.Since(today - days + 1)
 			all[i].add(p, x, pos, mode, realised, paid)
 		}
 		all[4].add(p, x, pos, mode, pos.Realised, pos.Charges())

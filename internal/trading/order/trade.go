@@ -3,6 +3,7 @@ package order
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -247,21 +248,44 @@ func (q TradeQuery) Page(all []Trade, currency func(market.Symbol) string) Trade
 	return p
 }
 
-// Earned returns what was earned in a symbol from a day on, given as days since 1970. It reaches
-// back 400 days on which something was traded.
-func (b *Book) Earned(s market.Symbol, from int64) (realised decimal.Decimal, paid Charges) {
-	t := b.positions[s]
-	if t == nil {
-		return realised, paid
+// SymbolDays is what was earned in a symbol by day, a copy for readers beside the book.
+type SymbolDays struct {
+	Position Position
+	days     []daySum
+}
+
+// EarnedDays returns what was earned in every symbol by day. It reaches back 400 days on which something
+// was traded. It copies, so that the sums are made elsewhere.
+func (b *Book) EarnedDays() []SymbolDays {
+	all := make([]SymbolDays, 0, len(b.positions))
+	for _, t := range b.positions {
+		all = append(all, SymbolDays{t.position(), slices.Concat(t.Past.Days, t.earned().Days)})
 	}
-	for _, days := range [][]daySum{t.Past.Days, t.earned().Days} {
-		for _, d := range days {
-			if d.Day >= from {
-				realised, paid = realised.Add(d.Realised), paid.add(d.Paid)
-			}
+	slices.SortFunc(all, func(x, y SymbolDays) int { return bySymbol(x.Position.Symbol, y.Position.Symbol) })
+	return all
+}
+
+// Since returns the sum from a day on, given as days since 1970.
+func (d SymbolDays) Since(from int64) (realised decimal.Decimal, paid Charges) {
+	for _, day := range d.days {
+		if day.Day >= from {
+			realised, paid = realised.Add(day.Realised), paid.add(day.Paid)
 		}
 	}
 	return realised, paid
+}
+
+// QuoteOf returns the currency of the price of a symbol whose traded asset is known, as its name spells it; "" if it
+// does not.
+func QuoteOf(s market.Symbol, base string) string {
+	if _, quote, ok := strings.Cut(s.Name, "/"); ok {
+		return quote
+	}
+	quote, _ := strings.CutPrefix(s.Name, base)
+	if base == "" || quote == s.Name {
+		return ""
+	}
+	return strings.TrimLeft(quote, "-_")
 }
 
 // trades returns copies of all trades of a track.

@@ -1,15 +1,19 @@
 package order_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"candela/internal/testkit/longtest"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // TestTrades_OfABracket sells a position in three parts: by its target, by hand and by its stop.
@@ -132,10 +136,10 @@ func addsUp(t *testing.T, b *order.Book) {
 			t.Fatalf("a trade of nothing: %+v", one)
 		}
 	}
-	for _, p := range b.Positions() {
-		name := p.Symbol.Name
+	for _, symbol := range b.EarnedDays() {
+		p, name := symbol.Position, symbol.Position.Symbol.Name
 		pay(name, p.Carried)
-		inDays, charges := b.Earned(p.Symbol, 0)
+		inDays, charges := symbol.Since(0)
 		if !realised[name].Equal(p.Realised) || !inDays.Equal(p.Realised) {
 			t.Fatalf("%s: trades earned %v, days %v, the position %v", name, realised[name], inDays, p.Realised)
 		}
@@ -146,6 +150,63 @@ func addsUp(t *testing.T, b *order.Book) {
 			if !paid[name][asset].Equal(fee) || !charges.Fees[asset].Equal(fee) {
 				t.Fatalf("%s: fees are %v in trades, %v in days, %v in the position", name, paid[name], charges.Fees, p.FeesBeside())
 			}
+		}
+	}
+}
+
+// TestTrades_AreBounded closes more than the 2,000 trades that are kept, each with its own order: the newest stay, the time of the
+// oldest is known, and the sums lose nothing, also after a snapshot.
+func TestTrades_AreBounded(t *testing.T) {
+	t.Parallel()
+	const closed = 2600
+	b, at := order.NewBook("ann"), time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	btc := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	trade := func(n int, side order.Side, price string) {
+		id := fmt.Sprintf("o-%d-%v", n, side)
+		g := order.Origin{Spec: order.Spec{ID: id, Owner: "ann", Symbol: btc, Side: side, Type: order.Market, Quantity: decimal.NewFromInt(1)}, Broker: "paper", Mode: order.Paper}
+		f := order.Fill{TradeID: id, OrderID: id, Symbol: btc, Side: side, Quantity: decimal.NewFromInt(1), Price: decimal.RequireFromString(price), Fee: decimal.New(1, -1), FeeAsset: "USDT", Base: "BTC", At: at}
+		for _, e := range []order.Event{{Kind: order.KindCreated, OrderID: id, At: at, Origin: &g}, {Kind: order.KindSent, OrderID: id, At: at}, {Kind: order.KindFill, OrderID: id, At: at, Fill: &f}} {
+			if err := b.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at = at.Add(time.Minute)
+	}
+	for n := range closed {
+		trade(n, order.Buy, "100")
+		trade(n, order.Sell, "101")
+	}
+	at = at.Add(48 * time.Hour)
+	trade(closed, order.Buy, "100")
+	trade(closed, order.Sell, "101")
+	for range 2 {
+		all, since := b.Trades(), b.TradesSince()
+		if n := len(all); n < 2000 || n > 2600 {
+			t.Errorf("%d trades are kept", n)
+		}
+		if since.IsZero() || all[len(all)-1].Closed.Before(since) {
+			t.Errorf("the oldest is of %v, complete since %v", all[len(all)-1].Closed, since)
+		}
+		realised, paid := b.EarnedDays()[0].Since(0)
+		if !realised.Equal(decimal.NewFromInt(closed+1)) || !paid.Fees["USDT"].Equal(decimal.New(2*(closed+1), -1)) {
+			t.Errorf("in days %v was earned, with fees of %v", realised, paid.Fees)
+		}
+		data, err := b.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err = order.ReadSnapshot("ann", data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestQuoteOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"BTCUSDT BTC": "USDT", "BTC/USD ": "USD", "BTC-EUR BTC": "EUR", "AAPL ": "", "AAPL BTC": "", "AAPL AAPL": ""} {
+		symbol, base, _ := strings.Cut(name, " ")
+		if got := order.QuoteOf(market.Symbol{Name: symbol}, base); got != want {
+			t.Errorf("%s is priced in %q, want %q", name, got, want)
 		}
 	}
 }
