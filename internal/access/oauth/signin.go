@@ -231,7 +231,7 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 	denied, answered := errors.AsType[*upstream.AnswerError](err)
 	switch {
 	case err == nil:
-		e = s.admit(w, r, who)
+		e = s.logInPerson(w, r, who)
 	case answered && denied.Code == "invalid_request" && f.Prompt == upstream.PromptAccount:
 		s.dropFlow(w, id)
 		f.Prompt = upstream.PromptLogin // it does not know the other
@@ -251,8 +251,8 @@ func (s *Server) ServeSignedIn(w http.ResponseWriter, r *http.Request) {
 	s.redirect(w, s.cfg.BaseURL+"/signin/consent?flow="+url.QueryEscape(id))
 }
 
-// admit logs in a person who may sign in.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request, who upstream.Identity) *Error {
+// logInPerson logs in a person who may sign in.
+func (s *Server) logInPerson(w http.ResponseWriter, r *http.Request, who upstream.Identity) *Error {
 	if e := s.current(); e != nil {
 		return e
 	}

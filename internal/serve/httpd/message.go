@@ -48,7 +48,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 
 // receive makes the general checks and reads the body.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) ([]byte, *httpRefusal) {
-	if refusal := s.admit(r); refusal != nil {
+	if refusal := s.checkOrigin(r); refusal != nil {
 		return nil, refusal
 	}
 	if !accepts(r.Header["Accept"], "application", "json") {

@@ -45,11 +45,11 @@ func (s *Server) authorization() []route {
 		return nil
 	}
 	get := func(serve http.HandlerFunc) map[string]http.HandlerFunc {
-		serve = s.local(serve)
+		serve = s.notRebound(serve)
 		return map[string]http.HandlerFunc{"GET": serve, "HEAD": serve}
 	}
 	only := func(method string, serve http.HandlerFunc) map[string]http.HandlerFunc {
-		return map[string]http.HandlerFunc{method: s.local(serve)}
+		return map[string]http.HandlerFunc{method: s.notRebound(serve)}
 	}
 	routes := []route{
 		{"/.well-known/oauth-authorization-server", get(oauth.ServeMetadata), true},
@@ -70,8 +70,8 @@ func (s *Server) authorization() []route {
 	return routes
 }
 
-// local refuses a rebound DNS name, as admit does on the MCP paths.
-func (s *Server) local(serve http.HandlerFunc) http.HandlerFunc {
+// notRebound refuses a rebound DNS name, as checkOrigin does on the MCP paths.
+func (s *Server) notRebound(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.rebound(r) {
 			writeJSON(w, http.StatusForbidden, `{"error":"forbidden"}`)
@@ -185,9 +185,9 @@ func (s *Server) icon(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(favicon)
 }
 
-// admit refuses requests that a web page made a browser send: those with a foreign Origin
+// checkOrigin refuses requests that a web page made a browser send: those with a foreign Origin
 // and, on a loopback server, those whose Host is not loopback, as after DNS rebinding.
-func (s *Server) admit(r *http.Request) *httpRefusal {
+func (s *Server) checkOrigin(r *http.Request) *httpRefusal {
 	for _, origin := range r.Header["Origin"] {
 		if origin != "" && !s.knownOrigin(origin) {
 			return refuse(http.StatusForbidden, "forbidden: the Origin is not allowed; add it to the allowed origins if it is yours")

@@ -27,7 +27,7 @@ var (
 // newest stream of a token gets events.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
-	refusal := s.admit(r)
+	refusal := s.checkOrigin(r)
 	if refusal == nil && !accepts(r.Header["Accept"], "text", "event-stream") {
 		refusal = refuse(http.StatusNotAcceptable, "not acceptable: the response is text/event-stream, which the Accept header excludes")
 	}
