@@ -32,6 +32,12 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/orders/o1/cancel":  "Cancel order",
 		"/console/orders/cancel-all": "Cancel 2 open orders?",
 		"/console/orders.csv":        "order_id,created",
+
+		"/console/trades?since=all":               "&#43;92.99</span> USDT after fees, 1 with a profit, 0 with a loss",
+		"/console/trades?since=all&symbol=NONE":   "Nothing was closed",
+		"/console/trades?since=all&reason=target": "Nothing was closed",
+		"/console/?earned":                        `<td class="num strong up">&#43;92.99</td>`,
+		"/console/orders?since=week":              `href="/console/trades">Trades</a>`,
 	} {
 		if r := b.get(path); r.status != http.StatusOK || !strings.Contains(r.body, want) {
 			t.Errorf("%s: %d, no %q in %s", path, r.status, want, r.body)

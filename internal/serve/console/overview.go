@@ -32,6 +32,7 @@ type overviewData struct {
 	Clients   []clientRow
 	Parts     []Part
 	Bad       int // parts with a problem
+	Earned    []earnedRow
 }
 
 // askRow is an order that needs approval.
@@ -82,6 +83,7 @@ func (c *Console) overviewData(v *visit) (any, error) {
 	if len(d.Figures) > 0 && d.Figures[0].Title == "P&L today" {
 		d.Figures[0].Unit = d.Currency
 	}
+	d.Earned = earnedRows(account.Earned, f)
 	note(c.addParts(v, &d))
 	for _, o := range all {
 		if o.Status == order.PendingApproval && (o.Group.Name == "" || o.Group.Name == o.ID) {

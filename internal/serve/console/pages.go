@@ -45,6 +45,7 @@ func (c *Console) table() []page {
 		approvalPage(),
 		ordersPage(),
 		orderPage(),
+		tradesPage(),
 		alertsPage(),
 		alertPage(),
 		scriptsPage(),

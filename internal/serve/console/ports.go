@@ -112,6 +112,7 @@ type Account interface {
 	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
 	Account(ctx context.Context, caller principal.Caller) (guard.Account, error)
+	Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
 
 	Pending(ctx context.Context) ([]order.Order, error)

@@ -122,7 +122,20 @@ func (b *book) Account(context.Context, principal.Caller) (guard.Account, error)
 		{Rule: "max_daily_notional", Limit: p.MaxDailyNotional, Used: dec("3554.65")},
 		{Rule: "max_exposure", Limit: p.MaxExposure, Used: dec("8628.44")},
 		{Rule: "max_open_orders", Limit: p.MaxOpenOrders, Used: dec("3")},
-	}}, nil
+	}, Earned: []guard.Earned{{Time: "today", Realised: dec("100"), Fees: dec("7.01")}, {Time: "all", Realised: dec("-20"), Fees: dec("9")}}}, nil
+}
+
+func (b *book) Trades(_ context.Context, _ principal.Caller, q order.TradeQuery) (order.TradePage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.orders) == 0 {
+		return order.TradePage{}, nil
+	}
+	o := b.orders[0]
+	return q.Page([]order.Trade{{
+		Symbol: o.Symbol, Side: order.Buy, Quantity: dec("0.5"), Proceeds: dec("35100"), Realised: dec("100"), Opened: o.Created, Closed: o.Updated,
+		OrderID: o.ID, Reason: order.ByStop, Key: "1", Paid: order.Charges{Fees: order.Fees{"USDT": dec("7.01")}},
+	}}, func(market.Symbol) string { return "USDT" }), nil
 }
 
 func (b *book) change(id string, to order.Status) (order.Order, error) {
