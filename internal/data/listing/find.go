@@ -16,6 +16,18 @@ type Query struct {
 	Limit int            // at least 1
 }
 
+// Kinds returns the names of the kinds of instruments.
+func Kinds() []string {
+	kinds := make([]string, 0, len(provider.Classes()))
+	for _, c := range provider.Classes() {
+		kinds = append(kinds, string(c))
+	}
+	return kinds
+}
+
+// SetKind selects the instruments of a kind, "" for all.
+func (q *Query) SetKind(kind string) { q.Class = provider.Class(kind) }
+
 // How well an instrument fits a text, best first.
 const (
 	isSymbol = iota // the text is its symbol or its pair of currencies

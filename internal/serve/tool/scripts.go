@@ -7,7 +7,6 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
 	"candela/lib/pine"
-	"candela/lib/pine/check"
 	"candela/lib/ta"
 )
 
@@ -143,11 +142,7 @@ func checked(source string, library func(string) (string, bool)) checkedJSON {
 	p, found := pine.Check(source, library)
 	a := checkedJSON{OK: p != nil}
 	for _, d := range found[:min(len(found), 2*pine.MaxDiagnostics)] {
-		severity := "error"
-		if d.Severity == check.Warning {
-			severity = "warning"
-		}
-		a.Findings = append(a.Findings, finding{d.Line, d.Column, severity, d.Code, d.Message, d.Fix})
+		a.Findings = append(a.Findings, finding{d.Line, d.Column, d.Severity.String(), d.Code, d.Message, d.Fix})
 	}
 	if p == nil {
 		return a

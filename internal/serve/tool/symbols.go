@@ -7,7 +7,6 @@ import (
 
 	"candela/internal/data/listing"
 	"candela/internal/data/marketdata"
-	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
@@ -107,10 +106,7 @@ type symbolJSON struct {
 }
 
 func findSymbols(from Symbols, tradable func(market.Symbol) bool) toolSpec {
-	kinds := make([]string, 0, len(provider.Classes()))
-	for _, c := range provider.Classes() {
-		kinds = append(kinds, string(c))
-	}
+	kinds := listing.Kinds()
 	arguments := func() (*symbolQuery, args) {
 		q := &symbolQuery{Query: listing.Query{Limit: 10}}
 		return q, args{
@@ -134,7 +130,8 @@ func findSymbols(from Symbols, tradable func(market.Symbol) bool) toolSpec {
 			if venues := from.Venues(); q.venue != "" && !slices.Contains(venues, strings.ToLower(q.venue)) {
 				return mcp.Result{}, fault.Field("venue", q.venue, "one of "+strings.Join(venues, ", "), fault.Nearest(q.venue, venues)...)
 			}
-			q.Venue, q.Class = strings.ToLower(q.venue), provider.Class(q.kind)
+			q.Venue = strings.ToLower(q.venue)
+			q.SetKind(q.kind)
 			return jsonResult(q.answer(ctx, from, tradable), nil)
 		}),
 	}

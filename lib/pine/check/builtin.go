@@ -54,6 +54,14 @@ const (
 	Warning
 )
 
+// String returns error or warning.
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
 // Diagnostic is a finding about a script. Line and columns count from 1. Fix is what to do
 // about it, empty if nothing is known.
 type Diagnostic struct {
