@@ -116,25 +116,11 @@ func (t *Trading) cancelOrder() toolSpec {
 			o, err := t.Orders.Cancel(ctx, caller, a.id)
 			record := cancelJSON{OK: true, OrderID: o.ID, Status: o.Status.String(), Filled: o.Filled.String(), Mode: string(o.Mode)}
 			if err == nil && (o.IsStop() || o.Group.Name != "") {
-				record.WithoutStop = t.withoutStop(ctx, caller, o.Symbol)
+				record.WithoutStop = ordering.WithoutStop(ctx, t.Positions, caller, o.Symbol)
 			}
 			return jsonResult(record, err)
 		}),
 	}
-}
-
-// withoutStop returns how much of a position no stop closes, "" if that is nothing or unknown.
-func (t *Trading) withoutStop(ctx context.Context, caller principal.Caller, s market.Symbol) string {
-	positions, err := t.Positions.Positions(ctx, caller)
-	if err != nil {
-		return "" // the cancel counts, and get_positions shows it
-	}
-	for _, p := range positions {
-		if left := p.Quantity.Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
-			return left.String()
-		}
-	}
-	return ""
 }
 
 // defaultOrders is the default number of closed orders in a list; each takes 0.5 KB.

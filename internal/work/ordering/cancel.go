@@ -109,3 +109,22 @@ func (c *Cancelled) say(confirmed bool) {
 func protective(o order.Order) bool {
 	return o.Role == order.StopLoss || o.Role == order.TakeProfit || o.Group.Leg || o.ReduceOnly && o.IsStop()
 }
+
+// Positions is what the account holds.
+type Positions interface {
+	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
+}
+
+// WithoutStop returns how much of a position no stop closes, "" if that is nothing or unknown.
+func WithoutStop(ctx context.Context, account Positions, caller principal.Caller, s market.Symbol) string {
+	positions, err := account.Positions(ctx, caller)
+	if err != nil {
+		return "" // the cancel counts, and get_positions shows it
+	}
+	for _, p := range positions {
+		if left := p.Quantity.Abs().Sub(p.Protected); p.Symbol == s && left.IsPositive() {
+			return left.String()
+		}
+	}
+	return ""
+}
