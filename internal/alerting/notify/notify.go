@@ -27,7 +27,7 @@ const (
 	MaxBacklog = 1000      // entries wait for a subscriber, the newest
 
 	PollTTL   = 7 * 24 * time.Hour // older entries cannot be polled
-	MaxPolled = 10_000             // entries of an owner can be polled, the newest
+	MaxPolled = 10_000             // entries of an owner and a kind can be polled, the newest
 
 	// MaxRetained bounds an owner's entries that are younger than PushTTL. They are kept
 	// beyond MaxPolled because a subscriber with a narrow filter may still need one.
@@ -55,6 +55,8 @@ type Kind uint8
 const (
 	Alert Kind = iota
 	Order      // an order or a position of the account: order.Notice
+
+	NumKinds = iota
 )
 
 // Kinds is a set of kinds. The zero value has alerts alone.

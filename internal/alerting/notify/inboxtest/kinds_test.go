@@ -72,6 +72,49 @@ func TestKinds_HaveCursorsOfTheirOwn(t *testing.T) {
 	wants(notify.Alerts|notify.Orders, 0)
 }
 
+// TestKinds_ManyOfOneKeepTheOther has far more order events than can be polled behind one alert, and the other way round.
+func TestKinds_ManyOfOneKeepTheOther(t *testing.T) {
+	t.Parallel()
+	for many, rare := range map[notify.Kind]notify.Kinds{notify.Order: notify.Alerts, notify.Alert: notify.Orders} {
+		s := newScene(t)
+		first := s.next("AAPL", "price_above")
+		first.Kind = 1 - many
+		s.Append([]notify.Entry{first})
+		var last uint64
+		for range 3*notify.MaxPolled + 7 {
+			e := s.next("AAPL", "price_above")
+			e.Kind, last = many, e.Seq
+			s.Append([]notify.Entry{e})
+			s.now = s.now.Add(time.Second) // most are too old to be pushed
+		}
+		if got := s.takeAll(rare); !slices.Equal(got, []uint64{first.Seq}) {
+			t.Errorf("of the rare kind %d were polled", len(got))
+		}
+		got := s.takeAll(notify.Kinds(1 << many))
+		if len(got) != notify.MaxPolled || got[0] != last-notify.MaxPolled+1 || got[len(got)-1] != last {
+			t.Errorf("of the other kind %d were polled", len(got))
+		}
+	}
+}
+
+// takeAll polls until nothing is left.
+func (s *scene) takeAll(kinds notify.Kinds) (all []uint64) {
+	s.t.Helper()
+	for {
+		b, err := s.Poll(s.t.Context(), caller("any"), 0, notify.Bound{Kinds: kinds})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b.Settle(true)
+		if len(b.Entries) == 0 {
+			return all
+		}
+		for _, e := range b.Entries {
+			all = append(all, e.Seq)
+		}
+	}
+}
+
 // TestKinds_StreamsAskForThem has a filter of symbols apply to orders, one of types not, and no order reach a subscriber that
 // did not ask.
 func TestKinds_StreamsAskForThem(t *testing.T) {

@@ -78,7 +78,7 @@ func (l *Log) readOwner(ctx context.Context, o *Owner, r *reading) error {
 	entries = slices.CompactFunc(entries, func(a, b notify.Entry) bool { return a.Seq == b.Seq })
 	v := view{head: max(head, o.view.Load().head), entries: make([]logEntry, 0, len(entries))}
 	for _, e := range entries {
-		v.entries = append(v.entries, newLogEntry(e))
+		v.add(e)
 		v.head = max(v.head, e.Seq)
 	}
 	v.prune(l.now().UnixNano())

@@ -62,6 +62,15 @@ type view struct {
 	entries       []logEntry
 	head          uint64 // the highest sequence number ever assigned
 	droppedPrefix int    // entries dropped before the first that its array may still hold
+	held          remaining
+	unswept       int // entries added since all expired ones were dropped
+}
+
+func (v *view) add(e notify.Entry) {
+	v.entries = append(v.entries, newLogEntry(e))
+	v.held.all++
+	v.held.ofKind[e.Kind]++
+	v.unswept++
 }
 
 // after returns the entries after seq. Most readers are near the end, so the search begins
@@ -214,7 +223,7 @@ func (o *Owner) append(entries []notify.Entry, now int64) (added []logEntry, out
 	for _, e := range entries {
 		if e.Seq > v.head {
 			// Readers of older views do not look beyond their length.
-			v.entries = append(v.entries, newLogEntry(e))
+			v.add(e)
 			v.head = e.Seq
 		} else if v.find(e.Seq) == nil {
 			outOfOrder = append(outOfOrder, e.Seq)
@@ -229,21 +238,53 @@ func (o *Owner) append(entries []notify.Entry, now int64) (added []logEntry, out
 	return added, outOfOrder
 }
 
-// prune drops expired entries from the front. Readers of an older view keep its array, so
-// nothing is overwritten; the array is freed once the remaining entries are copied.
+// prune drops expired entries from the front, and those between others once as many were added as can be
+// polled: an entry of a kind that is rare holds up those behind it, which may be many. Readers of an older
+// view keep its array, so nothing is overwritten; the array is freed once the remaining entries are copied.
 func (v *view) prune(now int64) {
 	drop := 0
-	for drop < len(v.entries) {
-		e, left := &v.entries[drop], len(v.entries)-drop
-		if left <= notify.MaxPolled && e.youngerThan(notify.PollTTL, now) || left <= notify.MaxRetained && e.youngerThan(notify.PushTTL, now) {
-			break
-		}
+	for drop < len(v.entries) && !v.held.keeps(&v.entries[drop], now) {
+		v.held.pass(&v.entries[drop])
 		drop++
 	}
 	v.entries = v.entries[drop:]
 	if v.droppedPrefix += drop; v.droppedPrefix > len(v.entries) {
 		v.entries, v.droppedPrefix = slices.Clone(v.entries), 0
 	}
+	if v.unswept > notify.MaxPolled {
+		v.sweep(now)
+	}
+}
+
+// sweep drops all expired entries.
+func (v *view) sweep(now int64) {
+	left, kept := v.held, make([]logEntry, 0, len(v.entries))
+	for i := range v.entries {
+		e := &v.entries[i]
+		if left.keeps(e, now) {
+			kept = append(kept, *e)
+		} else {
+			v.held.pass(e)
+		}
+		left.pass(e)
+	}
+	v.entries, v.droppedPrefix, v.unswept = kept, 0, 0
+}
+
+// remaining counts the entries from one on, in all and of each kind.
+type remaining struct {
+	all    int
+	ofKind [notify.NumKinds]int
+}
+
+func (r *remaining) pass(e *logEntry) {
+	r.all--
+	r.ofKind[e.kind]--
+}
+
+// keeps reports whether an entry, the first of those that remain, can be polled or pushed.
+func (r *remaining) keeps(e *logEntry, now int64) bool {
+	return r.ofKind[e.kind] <= notify.MaxPolled && e.youngerThan(notify.PollTTL, now) || r.all <= notify.MaxRetained && e.youngerThan(notify.PushTTL, now)
 }
 
 // logEntry is an entry as the log holds it.
