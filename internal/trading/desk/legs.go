@@ -77,18 +77,29 @@ func (l *loop) waitsOnlyFor(c order.Cover, ended []string) bool {
 	})
 }
 
-// due returns how much of a line lacks its orders, on the step of the venue's quantities. It is zero if
-// that is less than the venue trades: it cannot be sold either.
+// due returns how much of a line lacks its orders, as far as they can be placed.
 func (l *loop) due(s market.Symbol, c order.Cover) decimal.Decimal {
+	return l.placeable(s, c, c.Lacks)
+}
+
+// tooSmall reports whether a line is for less than the venue trades. Orders that it has stay, whatever their
+// prices: nothing can take their place.
+func (l *loop) tooSmall(s market.Symbol, c order.Cover) bool {
+	return !l.placeable(s, c, c.Quantity).IsPositive()
+}
+
+// placeable returns a quantity of a line's orders, on the step of the venue's quantities. It is zero if that is
+// less than the venue trades: it cannot be sold either.
+func (l *loop) placeable(s market.Symbol, c order.Cover, quantity decimal.Decimal) decimal.Decimal {
 	inst, price := l.instruments[s], c.Want.StopLoss
 	if q, ok := l.cfg.Market.LastQuote(s); ok && price.IsZero() {
 		price = q.Last
 	}
-	due := order.RoundDown(c.Lacks, l.legStep(s, c.Line))
-	if due.LessThan(inst.MinQuantity) || price.IsPositive() && due.Mul(price).LessThan(inst.MinNotional) {
+	quantity = order.RoundDown(quantity, l.legStep(s, c.Line))
+	if quantity.LessThan(inst.MinQuantity) || price.IsPositive() && quantity.Mul(price).LessThan(inst.MinNotional) {
 		return decimal.Zero
 	}
-	return due
+	return quantity
 }
 
 // legStep returns the step of the quantities of a line's orders.

@@ -150,16 +150,33 @@ func (l *loop) proposeChange(p *proposal, r order.Request, leg string) {
 		return
 	}
 	p.lines, p.change = after, &planChange{c, before, concerned}
-	for _, id := range concerned {
-		p.ends = append(p.ends, l.lineOrders(r.Symbol, id)...)
+	lines := l.renewable(r.Symbol, after, concerned)
+	for _, line := range lines {
+		p.ends = append(p.ends, l.lineOrders(r.Symbol, line.ID)...)
 	}
 	p.facts = p.facts.Without(p.ends)
-	l.formGroup(p, r, linesNamed(after, concerned[:1])[0])
+	l.formGroup(p, r, lines[0])
 	p.intent = p.inItsWords()
 	p.intent.Lines = linesNamed(before, concerned)
 	if r.Protect.HasStop() {
 		p.intent.Stops = l.stopsWith(r.Symbol, after, p.ends)
 	}
+}
+
+// renewable returns those of the lines with these IDs, in their order, whose orders others can take the place
+// of, all if there are none: then the change is denied.
+func (l *loop) renewable(s market.Symbol, lines []order.Line, ids []string) []order.Line {
+	all := make([]order.Line, 0, len(ids))
+	for _, id := range ids {
+		all = append(all, linesNamed(lines, []string{id})...)
+	}
+	large := slices.DeleteFunc(slices.Clone(all), func(line order.Line) bool {
+		return l.tooSmall(s, order.Cover{Line: line, Want: l.want(s, line)})
+	})
+	if len(large) == 0 {
+		return all
+	}
+	return large
 }
 
 // changeOf returns the change of the plan that a request asks for.
@@ -241,13 +258,15 @@ func (l *loop) judgeProposal(p *proposal) *guard.Denial {
 	return guard.CheckReplacing(l.cfg.Policy, p.intent, p.facts, p.asked.Replaces)
 }
 
-// denyNotTaken denies a change that leaves a line with prices which the venue cannot hold together.
+// denyNotTaken denies a change that leaves a line with prices which the venue cannot hold together, or at which
+// it is worth too little.
 func (l *loop) denyNotTaken(p *proposal) *guard.Denial {
-	for _, line := range linesNamed(p.lines, p.change.concerned) {
+	for _, line := range l.renewable(p.asked.Symbol, p.lines, p.change.concerned) {
 		r := l.lineRequest(p.asked.Symbol, line)
 		facts := p.facts
 		facts.Capabilities, _ = l.takes(p.asked.Symbol, line)
-		if denial := guard.Takes(l.cfg.Policy, guard.Intent{Spec: r.Spec("", ""), Broker: p.asked.Broker, Mode: p.asked.Mode}, facts); denial != nil {
+		in := guard.Intent{Spec: r.Spec("", ""), Broker: p.asked.Broker, Mode: p.asked.Mode}
+		if denial := cmp.Or(guard.Takes(l.cfg.Policy, in, facts), guard.Worth(l.cfg.Policy, in, facts)); denial != nil {
 			return denial
 		}
 	}

@@ -66,10 +66,10 @@ func (s *planSequence) statedGap() decimal.Decimal {
 	return sum
 }
 
-// measure returns what holds, after a call whose requests all had answers, that it left the position
-// without a stop at the venue for no longer than it says.
+// measure returns what holds, after a call, that it left the position without a stop at the venue for no
+// longer than it says.
 func (s *planSequence) measure() func(order.Placed) {
-	all, failures, from := s.gaps(), s.failures(), time.Now()
+	all, from := s.gaps(), time.Now()
 	before := len(all)
 	if before > 0 && all[before-1].To.IsZero() {
 		return func(order.Placed) {} // it had none already
@@ -83,7 +83,7 @@ func (s *planSequence) measure() func(order.Placed) {
 	return func(p order.Placed) {
 		s.t.Helper()
 		now := s.gaps()
-		if p.ID == "" || s.failures() != failures || s.dying || !p.ReduceOnly {
+		if p.ID == "" || s.dying || !p.ReduceOnly {
 			return
 		}
 		for _, g := range now[before:] {

@@ -153,7 +153,9 @@ func (l *loop) protect(s market.Symbol, c order.Cover, now time.Time) (gap order
 	l.endExcess(s, c, now)
 	quantity, limit := l.protectable(s, c)
 	if !quantity.IsPositive() && limit == "" {
-		l.endWrong(s, c, now)
+		if !l.tooSmall(s, c) {
+			l.endWrong(s, c, now)
+		}
 		return l.noteDust(s, c, now), false
 	}
 	delete(l.protector.dust, c.ID)

@@ -300,6 +300,13 @@ func protectiveRefusals() map[string]refusal {
 				s.Quantity, s.Instrument.MinNotional = dec("0.0001"), dec("5.9")
 			},
 		},
+		"a trail worth too little for the venue": {
+			"venue_leg_notional", "5.9", "5.88", "quantity 0.0001 at 58800 is worth 5.88; the venue's minimum is 5.9 USDT. The minimum quantity is 0.00011.", "quantity", "0.00011",
+			func(s *scene) {
+				s.exit("0.0001", order.Protection{TrailPercent: dec("2")})
+				s.Instrument.MinNotional = dec("5.9")
+			},
+		},
 		"a sell that waits for a price above": {
 			"stop_price_side", "below 60000", "61000", "stop_price 61000 is not below the last price 60000: a sell waits for a price below 60000. For one above it use type limit with price 61000 and no stop_price. For example 59000, 1.67 % below.", "stop_price", "59000",
 			func(s *scene) { s.sell("0.1"); s.market(); s.StopPrice, s.Capabilities = dec("61000"), every() },

@@ -42,7 +42,7 @@ func sideRules() []rule {
 			"A take_profit further away than this. It applies in place of resting_band_pct.",
 			checkTargetDistance,
 		},
-		{"venue_leg_notional", false, fixed("the venue's"), "A stop or target whose notional is below the venue's minimum.", checkLegNotional},
+		{legNotionalRule, false, fixed("the venue's"), "A stop or target whose notional is below the venue's minimum.", checkLegNotional},
 	}
 }
 

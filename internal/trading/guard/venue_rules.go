@@ -198,8 +198,23 @@ func checkMinNotional(q *orderCheck) *Denial {
 // prices, so that a wrong price is not answered with a larger quantity.
 func checkLegNotional(q *orderCheck) *Denial {
 	p := planOf(q.Spec)
-	return q.minNotional(p.StopLoss, p.StopLossLimit, p.TakeProfit)
+	trail := decimal.Zero
+	if last := q.Quote.Last; p.TrailPercent.IsPositive() {
+		trail = last.Add(percent(last, p.TrailPercent).Mul(decimal.NewFromInt(p.closing.Sign())))
+	}
+	return q.minNotional(p.StopLoss, p.StopLossLimit, p.TakeProfit, trail)
 }
+
+// Worth returns why the stop and the target of a line are worth too little for the venue, nil if they are not.
+func Worth(p Policy, in Intent, f Facts) *Denial {
+	d := checkLegNotional(newCheck(p, State{}, in, f))
+	if d != nil {
+		d.Rule = legNotionalRule
+	}
+	return d
+}
+
+const legNotionalRule = "venue_leg_notional"
 
 // minNotional denies a quantity that is worth too little at the lowest of some prices. Zero
 // ones are unknown.
