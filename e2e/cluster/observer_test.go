@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -152,14 +153,15 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 			Threshold json.Number     `json:"threshold"`
 			Created   time.Time       `json:"created"`
 			Note      string          `json:"note"`
+			Kind      string          `json:"kind"`
 		} `json:"alert"`
 		Data struct {
 			Value     float64   `json:"value"`
 			Triggered time.Time `json:"triggered_at"`
 		} `json:"data"`
 	}
-	if len(data) == 0 || json.Unmarshal(data, &body) != nil || body.Alert.ID == "" {
-		return // a mark, or a subject that was cleared
+	if len(data) == 0 || json.Unmarshal(data, &body) != nil || body.Alert.ID == "" || strings.HasPrefix(body.Alert.Kind, "orders/") {
+		return // a mark, a subject that was cleared, or an event of an order
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

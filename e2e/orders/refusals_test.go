@@ -35,7 +35,7 @@ func mistakes(v *venue) []mistake {
 		{"a quantity without end", market + `"quantity":1e400`, "", "1e400"},
 		{"a quantity below zero", market + `"quantity":-1`, "", "above 0"},
 		{"no quantity", market + `"quantity":0`, "", "above 0"},
-		{"a side that does not exist", symbol + `,"side":"long","type":"market","quantity":1`, "", "buy, sell"},
+		{"a side that does not exist", symbol + `,"side":"sideways","type":"market","quantity":1`, "", "buy, sell"},
 		{"an unknown symbol", `"symbol":"NOSUCHUSDT","side":"buy","type":"market","quantity":1`, "", "NOSUCHUSDT"},
 		{"a symbol of another venue", `"symbol":"kraken:BTC/USD","side":"buy","type":"market","quantity":1`, "", "symbols of " + v.name + ", where orders go"},
 		{"a price off the grid", limit + off, "venue_tick", "not a multiple of the venue's step"},

@@ -158,6 +158,9 @@ func (a *agent) repeat(m *market, arguments string, first result) {
 	if _, refused := errors.AsType[*remote.RefusalError](err); err != nil && !refused {
 		return // there was no answer
 	}
+	if refusal, ok := errors.AsType[*remote.RefusalError](err); ok && first.Status == "new" && strings.Contains(refusal.Message, "not_sent_late") {
+		return // it waited for others to end, and then candela ended
+	}
 	if err != nil || second.ID != first.ID {
 		a.w.violate("account", m.symbol, "the same key gave order %s and then %s, %v", first.ID, second.ID, err)
 	}

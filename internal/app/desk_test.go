@@ -236,7 +236,16 @@ func TestDesk_AtAlpaca(t *testing.T) {
 	}
 	keys := []string{"CANDELA_ALPACA_KEY_ID=" + fakealpaca.KeyID, "CANDELA_ALPACA_SECRET_KEY=" + fakealpaca.Secret}
 	s := talk(t, home, keys, "--broker=alpaca", "--stock-venue=alpaca", "--alpaca-url="+web.URL, "--alpaca-data-url="+web.URL)
-	rests := s.order("place_order", `{"symbol":"MSFT","side":"buy","type":"limit","quantity":2,"price":10}`)
+	place := func() record {
+		return s.order("place_order", `{"symbol":"MSFT","side":"buy","type":"limit","quantity":2,"price":10}`)
+	}
+	rests := place()
+	for range 10 {
+		if rests.Code != "too_late" { // as on a loaded machine
+			break
+		}
+		rests = place()
+	}
 	if rests.Status != "accepted" || rests.Mode != "paper" || rests.Broker != "alpaca" {
 		t.Fatalf("resting is %+v", rests)
 	}

@@ -80,6 +80,9 @@ func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 		"code": "by the hash of a code", "token": "by its hash", "seal": "the key of all logins", "identity": "by the hash of issuer and subject",
 	}
 	kind = tokens[0]
+	if subject == "state.bm90aWNlcw.b3JkZXJz" {
+		return kind // up to which message of orders notices are stored, for all owners
+	}
 	if reasons[kind] != "" {
 		return kind
 	}
