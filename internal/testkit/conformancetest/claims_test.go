@@ -67,10 +67,10 @@ func httpClaims() []claim {
 }
 
 func toolClaims() []claim {
-	trading := []string{"tool.TestTools_SchemasAreAsRecorded", "tool.TestTools_AcceptAndAnswerByTheirSchemas", "tool.TestTools_WithoutTradeRefuseAndStayListed"}
+	trading := []string{"tool.TestTools_AreAsRecorded", "tool.TestTools_AcceptAndAnswerByTheirSchemas", "tool.TestTools_WithoutTradeRefuseAndStayListed"}
 	wrong := append([]string{"tool.TestWrongCalls_AnswersLetAModelCorrectItself"}, trading...)
 	return []claim{
-		{sentence: "generate_chart; `ticker` or `symbol`, `timeframe` or `interval`, `indicators` (array; each item a name string or an object with `name` plus parameter overrides such as a length or a bin count), `bars`, `width`, `height`, `format`; by format, below", tests: []string{"tool.TestSpellings_AreUnderstood", "tool.TestTools_SchemasAreAsRecorded", "tool.TestTools_AcceptAndAnswerByTheirSchemas"}},
+		{sentence: "generate_chart; `ticker` or `symbol`, `timeframe` or `interval`, `indicators` (array; each item a name string or an object with `name` plus parameter overrides such as a length or a bin count), `bars`, `width`, `height`, `format`; by format, below", tests: []string{"tool.TestSpellings_AreUnderstood", "tool.TestTools_AreAsRecorded", "tool.TestTools_AcceptAndAnswerByTheirSchemas"}},
 		{sentence: "indicator catalog tool; none shown; full catalog with descriptions, aliases and configurable parameters", tests: []string{"tool.TestListIndicators_IsTheWholeCatalogue", "tool.TestTools_AcceptAndAnswerByTheirSchemas"}},
 		{sentence: "indicator computation tool; required `symbol`, required `indicators` (array of names), optional `interval` (default `4h`); indicator computation result (see resources)", tests: []string{"tool.TestGetIndicators_DefaultInterval", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "payload.TestGolden"}},
 		{sentence: "png (default); base64-encoded PNG of the chart", tests: []string{"tool.TestGenerateChart_Formats", "httpd.TestSDKClient"}},
@@ -100,7 +100,7 @@ func toolClaims() []claim {
 
 func alertClaims() []claim {
 	return []claim{
-		{sentence: "Identified by `alert_id` (string).", tests: []string{"alert.TestFiring_AppendJSON", "tool.TestTools_SchemasAreAsRecorded"}},
+		{sentence: "Identified by `alert_id` (string).", tests: []string{"alert.TestFiring_AppendJSON", "tool.TestTools_AreAsRecorded"}},
 		{sentence: "A one-shot alert fires once and is then removed.", tests: []string{"e2e/alerts.TestCrash_NoAlertIsLostOrFiresTwice", "engine.TestEngine_LosesNothingAndDoublesNothing"}},
 		{sentence: "Condition shapes (one key only): `price_above` (number), `price_below` (number), `indicator_signal` (object with `indicator` and `signal`, both strings).", tests: []string{"tool.TestSetAlert_DefaultsAndForms", "tool.TestWrongCalls_AnswersLetAModelCorrectItself"}},
 	}
@@ -121,7 +121,7 @@ func stateClaims() []claim {
 func subscriptionClaims() []claim {
 	return []claim{
 		{sentence: "Bound to the access token in use; each connection has its own filters and its own offline queue.", tests: []string{"httpd.TestPush_ExampleFlow", "inboxtest.TestLog_EqualsALiteralQueuePerSubscriber", "inboxtest.TestSubscription_IsInheritedByTheReturningClient"}},
-		{sentence: "Filters: `symbols` (array of strings), `alert_types` (array, each one of `price_above`, `price_below`, `indicator_signal`).", tests: []string{"httpd.TestPush_ExampleFlow", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "tool.TestTools_SchemasAreAsRecorded"}},
+		{sentence: "Filters: `symbols` (array of strings), `alert_types` (array, each one of `price_above`, `price_below`, `indicator_signal`).", tests: []string{"httpd.TestPush_ExampleFlow", "tool.TestWrongCalls_AnswersLetAModelCorrectItself", "tool.TestTools_AreAsRecorded"}},
 		{sentence: "A filter that is omitted matches all values.", tests: []string{"inboxtest.TestStream_DeliversMatchingEntries"}},
 		{sentence: "Persisted in a file `~/.<service>/subscriptions.json` so that it survives a restart.", tests: []string{"app.TestPush_FromAlertToStreamAndAcrossARestart", "inboxtest.TestFile_SubscriptionSurvivesACrash"}},
 	}
