@@ -4,8 +4,6 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,7 +42,6 @@ type planVenue interface {
 	backUp() (restore func())  // of all that candela keeps
 	cancelThere(o order.Order) // as the owner does at the venue
 	held() decimal.Decimal
-	failures() int                      // of requests, by faults
 	gaps() []fake.Gap                   // in which the venue saw what is held without a stop
 	left(o order.Order) decimal.Decimal // of an order that the venue has and that waits for no entry, else zero
 }
@@ -86,7 +83,6 @@ func (planInMemory) lot(random *rand.Rand) decimal.Decimal {
 }
 func (planInMemory) step() decimal.Decimal                    { return dec("0.00001") }
 func (planInMemory) fee() string                              { return "BTC" }
-func (planInMemory) failures() int                            { return 0 }
 func (planInMemory) gaps() []fake.Gap                         { return nil }
 func (planInMemory) simulated() bool                          { return false }
 func (planInMemory) trails() bool                             { return false }
@@ -190,7 +186,6 @@ func (planOnPaper) lot(random *rand.Rand) decimal.Decimal {
 }
 func (planOnPaper) step() decimal.Decimal              { return papertest.BTCUSDT().Step }
 func (planOnPaper) fee() string                        { return "" }
-func (planOnPaper) failures() int                      { return 0 }
 func (planOnPaper) gaps() []fake.Gap                   { return nil }
 func (planOnPaper) simulated() bool                    { return true }
 func (planOnPaper) trails() bool                       { return true }
@@ -270,7 +265,6 @@ type planAtFake struct {
 	trail bool
 
 	watched *fake.Gaps
-	hits    *atomic.Int32 // of faults
 }
 
 func newPlanAtFake(t *testing.T, seed uint64, open func(*fake.Network, uint64) (groupFloor, func()), base string, trail bool) planVenue {
@@ -283,7 +277,7 @@ func newPlanAtFake(t *testing.T, seed uint64, open func(*fake.Network, uint64) (
 	d.policy.AllowShort = false
 	d.memory = desktest.NewStore()
 	d.start()
-	v := planAtFake{day: d, f: f, base: base, trail: trail, hits: new(atomic.Int32)}
+	v := planAtFake{day: d, f: f, base: base, trail: trail}
 	f.shove(f.guarded(), v.last())
 	v.watched = f.watch(f.guarded(), dec("24").Div(v.last()))
 	if seed%2 == 0 {
@@ -318,7 +312,6 @@ func (v planAtFake) step() decimal.Decimal {
 	return dec("0.00001")
 }
 func (v planAtFake) fee() string                            { return v.base }
-func (v planAtFake) failures() int                          { return int(v.hits.Load()) }
 func (v planAtFake) gaps() []fake.Gap                       { return v.watched.All() }
 func (planAtFake) simulated() bool                          { return false }
 func (v planAtFake) trails() bool                           { return v.trail }
@@ -337,14 +330,6 @@ func (v planAtFake) fault(random *rand.Rand) string {
 	f := faults[random.IntN(len(faults))]
 	if f.RetryAfter > 0 {
 		return "none"
-	}
-	on := f.On
-	f.On = func(r *http.Request) bool {
-		hit := on(r)
-		if hit {
-			v.hits.Add(1)
-		}
-		return hit
 	}
 	v.f.next(f)
 	return f.Body
