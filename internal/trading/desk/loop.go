@@ -242,12 +242,16 @@ func (l *loop) commit(by principal.Caller, events ...order.Event) error {
 		if o, ok := l.book.Order(id); ok {
 			l.trackOrder(o)
 			l.followGroup(o)
-			l.notifyWaiters(o)
 		}
 	}
 	l.checkOverfill(kept)
 	l.protector.changed = true
 	l.publish()
+	for id := range touched { // who hears of a fill finds it in the position
+		if o, ok := l.book.Order(id); ok {
+			l.notifyWaiters(o)
+		}
+	}
 	return nil
 }
 
