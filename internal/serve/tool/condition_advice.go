@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -90,7 +91,7 @@ func parseNumber(text string) (decimal.Decimal, bool) {
 
 // otherOps returns the operators that another spelling may mean.
 func otherOps(spelling string) []string {
-	word := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(spelling))
+	word := wording.Joined(spelling)
 	word = strings.TrimPrefix(strings.TrimPrefix(word, "is"), "goes")
 	for i, spellings := range [][]string{
 		{"<", "lt", "less", "lessthan", "below", "under", "lower", "lowerthan", "smaller"},

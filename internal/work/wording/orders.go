@@ -26,7 +26,9 @@ func PlaceOrder(arguments json.RawMessage, known func(string) bool) (json.RawMes
 	if err := c.renames(known, names, words); err != nil {
 		return nil, nil, err
 	}
-	c.percents()
+	if err := c.percents(); err != nil {
+		return nil, nil, err
+	}
 	for _, name := range orderNumbers() {
 		c.unquote(name)
 	}
@@ -67,16 +69,18 @@ func orderWords() map[string]string {
 // refuse returns the error of a word that can mean several things, or that candela does not have.
 func (c *call) refuse(known func(string) bool) error {
 	for _, f := range c.fields {
-		advice, found := ambiguous()[Joined(f.name)]
-		if !found || known(f.name) {
+		if known(f.name) {
 			continue
 		}
-		if _, isPercent := percentText(f.raw); isPercent && Joined(f.name) == "risk" {
+		word := Joined(f.name)
+		advice, found := ambiguous(word)
+		if _, isPercent := percentText(f.raw); !found || isPercent && word == "risk" {
 			continue
 		}
+		name := fault.Truncate(f.name, maxEcho)
 		return &fault.Error{
-			Kind: fault.Invalid, Code: "unknown_argument", Field: fault.Truncate(f.name, 80), Value: shown(f.raw), Allowed: strings.Join(advice.use, ", "), Suggestions: advice.use,
-			Message: "unknown argument " + string(strictjson.AppendString(nil, fault.Truncate(f.name, 80))) + " with " + shown(f.raw) + ": " + advice.text,
+			Kind: fault.Invalid, Code: "unknown_argument", Field: name, Value: shown(f.raw), Allowed: strings.Join(advice.use, ", "), Suggestions: advice.use,
+			Message: "unknown argument " + string(strictjson.AppendString(nil, name)) + " with " + shown(f.raw) + ": " + advice.text,
 		}
 	}
 	return nil
@@ -87,18 +91,23 @@ type advice struct {
 	use  []string
 }
 
-// ambiguous has what to say about words of place_order that are not taken.
-func ambiguous() map[string]advice {
-	money := advice{"coins or money? Use quantity for coins or shares, or notional for an amount of money in the currency of the price.", []string{"quantity", "notional"}}
-	share := advice{"use notional for an amount of money, or risk_pct with a stop; get_account shows the cash.", []string{"notional", "risk_pct"}}
-	return map[string]advice{
-		"amount": money, "size": money, "volume": money, "value": money,
-		"percentofbalance": share, "percentofequity": share, "balancepct": share, "allocation": share, "positionpct": share,
-		"stop":     {"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}},
-		"leverage": {"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}},
-		"because":  {"words for the owner go into note.", []string{"note"}},
-		"risk":     {"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}},
+// ambiguous returns what to say about a word of place_order that is not taken.
+func ambiguous(word string) (advice, bool) {
+	switch word {
+	case "amount", "size", "volume", "value":
+		return advice{"coins or money? Use quantity for coins or shares, or notional for an amount of money in the currency of the price.", []string{"quantity", "notional"}}, true
+	case "percentofbalance", "percentofequity", "balancepct", "allocation", "positionpct":
+		return advice{"use notional for an amount of money, or risk_pct with a stop; get_account shows the cash.", []string{"notional", "risk_pct"}}, true
+	case "stop":
+		return advice{"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}}, true
+	case "leverage":
+		return advice{"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}}, true
+	case "because":
+		return advice{"words for the owner go into note.", []string{"note"}}, true
+	case "risk":
+		return advice{"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}}, true
 	}
+	return advice{}, false
 }
 
 // dollars reports whether the price of the symbol counts as dollars.
@@ -108,7 +117,7 @@ func (c *call) dollars() bool {
 }
 
 // percents reads "2%" of a stop, a target or a risk.
-func (c *call) percents() {
+func (c *call) percents() error {
 	for _, name := range []string{"stop_loss", "take_profit", "risk", "stop_loss_pct", "take_profit_pct", "risk_pct", "trail_percent"} {
 		raw := c.get(name)
 		if raw == nil {
@@ -120,15 +129,14 @@ func (c *call) percents() {
 		case !ok:
 		case to == "":
 			c.set(name, number, name+` "`+shown(raw)+`" is `+number)
-		case c.get(to) == nil:
+		case !c.has(to) || name == "risk": // stop_loss and take_profit are arguments of their own
 			c.set(name, number, name+` "`+shown(raw)+`" is `+to+" "+number)
-			for i := range c.fields {
-				if c.fields[i].name == name {
-					c.fields[i].name = to
-				}
+			if err := c.move(name, to); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // unquote reads a plain decimal in quotes.
@@ -145,21 +153,23 @@ func (c *call) unquote(name string) {
 
 // class drops the name of a group whose orders the call names anyway.
 func (c *call) class() {
-	for _, f := range slices.Clone(c.fields) {
-		if Joined(f.name) != "orderclass" {
-			continue
-		}
-		both := c.has("stop_loss", "take_profit") || c.has("stop_loss_pct", "take_profit_pct")
-		switch word := c.text(f.name); {
-		case word == "simple", word == "bracket" && both, word == "oco" && both && string(c.get("reduce_only")) == "true":
-			c.drop(f.name, f.name+" "+word+" follows from the other arguments")
-		}
+	at := slices.IndexFunc(c.fields, func(f field) bool { return Joined(f.name) == "orderclass" })
+	if at < 0 {
+		return
+	}
+	name := c.fields[at].name
+	both := c.has("stop_loss", "take_profit") || c.has("stop_loss_pct", "take_profit_pct")
+	switch word := c.text(name); {
+	case word == "simple", word == "bracket" && both, word == "oco" && both && string(c.get("reduce_only")) == "true":
+		c.drop(name, fault.Truncate(name, maxEcho)+" "+word+" follows from the other arguments")
 	}
 }
 
 // kind reads types that venues have beside market and limit.
 func (c *call) kind() error {
-	is := func(plain string) { c.set("type", `"`+plain+`"`, "type "+c.text("type")+" is "+plain) }
+	is := func(plain string) {
+		c.set("type", `"`+plain+`"`, "type "+fault.Truncate(c.text("type"), maxEcho)+" is "+plain)
+	}
 	switch Joined(c.text("type")) {
 	case "stop", "stopmarket", "stoploss":
 		switch {
@@ -201,10 +211,8 @@ func CancelOrder(arguments json.RawMessage, known func(string) bool) (json.RawMe
 	}
 	if all := c.get("all"); string(all) == "true" && !c.has("order_id") && !known("all") {
 		c.set("all", `"all"`, `all is order_id "all"`)
-		for i := range c.fields {
-			if c.fields[i].name == "all" {
-				c.fields[i].name = "order_id"
-			}
+		if err := c.move("all", "order_id"); err != nil {
+			return nil, nil, err
 		}
 	}
 	return c.json(arguments), c.understood, nil

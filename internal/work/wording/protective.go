@@ -14,9 +14,6 @@ func protectiveWords() map[string]advice {
 		"takeprofit": target, "takeprofitlimit": target, "takeprofitprice": target, "tp": target, "target": target, "targetprice": target,
 		"trail": trail, "trailing": trail, "trailingstop": trail, "trailingdelta": trail, "trailpercent": trail, "trailprice": trail, "trailingpercent": trail, "callbackrate": trail,
 		"oco": both, "bracket": both, "orderclass": both, "legs": both, "oto": both, "otoco": both,
-		"risk":          {"risk_pct is the loss at stop_loss in percent of the equity, risk_amount the same in money; they decide the quantity", []string{"risk_pct", "risk_amount"}},
-		"riskpercent":   {"risk_pct is the loss at stop_loss in percent of the equity", []string{"risk_pct"}},
-		"tif":           {"time_in_force is gtc, day, ioc or fok", []string{"time_in_force"}},
 		"closeposition": {"reduce_only closes a position without opening another", []string{"reduce_only"}},
 	}
 }

@@ -5,8 +5,10 @@ package wording
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/shopspring/decimal"
 
@@ -78,17 +80,26 @@ func (c *call) drop(name, said string) {
 	c.understood = append(c.understood, said)
 }
 
-// rename gives an argument its name here.
-func (c *call) rename(from, to string) error {
-	if raw := c.get(to); raw != nil {
-		return fault.Field(from, shown(c.get(from)), "only one of "+to+" and "+from+", which are the same argument")
+// move gives an argument its name here, unless the call has both.
+func (c *call) move(from, to string) error {
+	given := fault.Truncate(from, maxEcho)
+	if c.has(to) {
+		return fault.Field(given, shown(c.get(from)), "only one of "+to+" and "+given+", which are the same argument")
 	}
 	for i := range c.fields {
 		if c.fields[i].name == from {
 			c.fields[i].name = to
 		}
 	}
-	c.understood = append(c.understood, from+" is "+to)
+	return nil
+}
+
+// rename moves an argument, and says so.
+func (c *call) rename(from, to string) error {
+	if err := c.move(from, to); err != nil {
+		return err
+	}
+	c.understood = append(c.understood, fault.Truncate(from, maxEcho)+" is "+to)
 	return nil
 }
 
@@ -111,17 +122,15 @@ func (c *call) json(arguments json.RawMessage) json.RawMessage {
 // renames gives the arguments that the tool does not know their names: those of words, by what is left of
 // a name without case and separators, and spellings such as stopPrice.
 func (c *call) renames(known func(string) bool, names []string, words map[string]string) error {
+	spellings := maps.Clone(words)
+	for _, name := range names {
+		spellings[Joined(name)] = name
+	}
 	for _, f := range slices.Clone(c.fields) {
 		if known(f.name) {
 			continue
 		}
-		word := Joined(f.name)
-		to := words[word]
-		for _, name := range names {
-			if Joined(name) == word {
-				to = name
-			}
-		}
+		to := spellings[Joined(f.name)]
 		if to == "" || !known(to) {
 			continue
 		}
@@ -155,17 +164,25 @@ func percentText(raw json.RawMessage) (string, bool) {
 	return number, isPercent && plain
 }
 
+// maxEcho bounds a client's words in an answer, in bytes.
+const maxEcho = 80
+
 // shown is a client's value in an error.
 func shown(raw json.RawMessage) string {
 	if text, ok := strictjson.Text(raw); ok {
-		return fault.Truncate(text, 80)
+		return fault.Truncate(text, maxEcho)
 	}
-	return fault.Truncate(string(raw), 80)
+	return fault.Truncate(string(raw), maxEcho)
 }
 
 // Joined is a word in lower case without separators.
 func Joined(word string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, word)
 }
 
 // symbolWords are other names of symbol.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"candela/internal/work/wording"
+	"candela/lib/fault"
 )
 
 func orderArgument(name string) bool {
@@ -43,19 +44,20 @@ func TestPlaceOrder(t *testing.T) {
 		`{"order_class":"oco","stop_loss":5,"take_profit":9,"reduce_only":true}`: `{"stop_loss":5,"take_profit":9,"reduce_only":true} order_class oco follows from the other arguments`,
 		`{"order_class":"oco","stop_loss":5,"take_profit":9}`:                    `{"order_class":"oco","stop_loss":5,"take_profit":9}`,
 		`{"client_order_id":"x","timeInForce":"GTC","dryRun":true,"comment":"why","ticker":"AAPL"}`: `{"idempotency_key":"x","time_in_force":"GTC","dry_run":true,"note":"why","symbol":"AAPL"} client_order_id is idempotency_key; timeInForce is time_in_force; dryRun is dry_run; comment is note; ticker is symbol`,
-		`{"quantity":null,"qty":1}`: `{"quantity":1} qty is quantity`,
-		`{"close_position":true}`:   `{"close_position":true}`,
-		`{"qty":1,"quantity":2}`:    `error: only one of quantity and qty`,
-		`{"qty":1,"units":2}`:       `error: only one of quantity and units`,
-		`{"amount":500}`:            `error: Use quantity for coins or shares, or notional`,
-		`{"size":500}`:              `error: Use quantity for coins or shares, or notional`,
-		`{"stop":45000}`:            `error: stop_loss protects the position; stop_price delays`,
-		`{"leverage":5}`:            `error: there is no leverage`,
-		`{"percent_of_balance":10}`: `error: use notional for an amount of money, or risk_pct`,
-		`{"because":"RSI is low"}`:  `error: words for the owner go into note`,
-		`{"risk":1}`:                `error: risk_pct is the loss at stop_loss`,
-		`{"side":"short"}`:          `error: allow_short`,
-		`{"type":"stop","price":5}`: `error: a stop is type market with stop_price`,
+		`{"quantity":null,"qty":1}`:  `{"quantity":1} qty is quantity`,
+		`{"close_position":true}`:    `{"close_position":true}`,
+		`{"qty":1,"quantity":2}`:     `error: only one of quantity and qty`,
+		`{"qty":1,"units":2}`:        `error: only one of quantity and units`,
+		`{"amount":500}`:             `error: Use quantity for coins or shares, or notional`,
+		`{"size":500}`:               `error: Use quantity for coins or shares, or notional`,
+		`{"stop":45000}`:             `error: stop_loss protects the position; stop_price delays`,
+		`{"leverage":5}`:             `error: there is no leverage`,
+		`{"percent_of_balance":10}`:  `error: use notional for an amount of money, or risk_pct`,
+		`{"because":"RSI is low"}`:   `error: words for the owner go into note`,
+		`{"risk":"1%","risk_pct":2}`: `error: only one of risk_pct and risk`,
+		`{"risk":1}`:                 `error: risk_pct is the loss at stop_loss`,
+		`{"side":"short"}`:           `error: allow_short`,
+		`{"type":"stop","price":5}`:  `error: a stop is type market with stop_price`,
 	} {
 		got, understood, err := wording.PlaceOrder(json.RawMessage(given), orderArgument)
 		if wanted, fails := strings.CutPrefix(want, "error: "); fails {
@@ -67,6 +69,30 @@ func TestPlaceOrder(t *testing.T) {
 		text := strings.TrimSpace(string(got) + " " + strings.Join(understood, "; "))
 		if err != nil || text != want {
 			t.Errorf("%s is\n%s\nwant\n%s (%v)", given, text, want, err)
+		}
+	}
+}
+
+// TestLongWords holds that a name or a word of any length is echoed in part only, and that many spellings
+// of one word are not all echoed.
+func TestLongWords(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("_", 1<<20)
+	for _, given := range []string{
+		`{"qty` + long + `":1}`, `{"qty` + long + `":1,"quantity":2}`, `{"amount` + long + `":1}`, `{"risk` + long + `":1}`,
+		`{"orderclass` + long + `":"simple"}`, `{"type":"stop` + long + `","stop_price":5}`, `{"quantity":"` + long + `1%"}`, `{"stop_loss":"2` + strings.Repeat(" ", 1<<20) + `%"}`,
+		`{"orderclass":"simple"` + `,"order_class":"simple","order-class":"simple","Order class":"simple"}`,
+	} {
+		_, understood, err := wording.PlaceOrder(json.RawMessage(given), orderArgument)
+		if said := strings.Join(understood, "; "); len(said) > 200 {
+			t.Errorf("%.40s... is understood as %d bytes: %.300s", given, len(said), said)
+		}
+		if err == nil {
+			continue
+		}
+		text, e := err.Error(), fault.Of(err)
+		if len(text) > 600 || len(e.Field) > 83 || len(e.Value) > 83 {
+			t.Errorf("%.40s... is refused with %d bytes and a field of %d", given, len(text), len(e.Field))
 		}
 	}
 }
