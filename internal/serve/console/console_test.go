@@ -36,12 +36,16 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/trades?since=all":               "&#43;92.99</span> USDT after fees, 1 with a profit, 0 with a loss",
 		"/console/trades?since=all&symbol=NONE":   "Nothing was closed",
 		"/console/trades?since=all&reason=target": "Nothing was closed",
+		"/console/trades?since=all&reason=Stop":   "&#43;92.99</span> USDT after fees, 1 with a profit, 0 with a loss",
 		"/console/?earned":                        `<td class="num strong up">&#43;92.99</td>`,
 		"/console/orders?since=week":              `href="/console/trades">Trades</a>`,
 	} {
 		if r := b.get(path); r.status != http.StatusOK || !strings.Contains(r.body, want) {
 			t.Errorf("%s: %d, no %q in %s", path, r.status, want, r.body)
 		}
+	}
+	if r := b.get("/console/trades?reason=luck"); r.status == http.StatusOK || !strings.Contains(r.body, "stop, target, exit, adjustment, outside") {
+		t.Errorf("a reason that does not exist: %d %s", r.status, r.body)
 	}
 	if r := b.get("/console/none"); r.status != http.StatusNotFound {
 		t.Errorf("a page that does not exist: %d", r.status)

@@ -42,9 +42,15 @@ type tradeSum struct {
 
 func (c *Console) tradesData(v *visit) (any, error) {
 	asked, f := v.r.URL.Query(), v.format()
-	d := tradesData{Since: since(asked.Get("since")), Symbol: asked.Get("symbol"), Reason: asked.Get("reason")}
-	d.Reasons = []string{order.ByStop, order.ByTarget, order.ByExit, order.ByAdjustment, order.ByOthers}
+	d := tradesData{Since: since(asked.Get("since")), Symbol: asked.Get("symbol"), Reasons: order.Reasons()}
 	q := order.TradeQuery{Most: listPage}
+	if reason := asked.Get("reason"); reason != "" {
+		var err error
+		if q.Reason, err = order.ParseReason(reason); err != nil {
+			return nil, err
+		}
+		d.Reason = q.Reason
+	}
 	if d.Symbol != "" {
 		s, err := market.ParseSymbol(d.Symbol)
 		if err != nil {
@@ -64,9 +70,7 @@ func (c *Console) tradesData(v *visit) (any, error) {
 	}
 	d.Left, d.From = page.Left, page.Since
 	for _, one := range page.Trades {
-		if d.Reason == "" || d.Reason == one.Reason {
-			d.Rows = append(d.Rows, newTradeRow(one, f))
-		}
+		d.Rows = append(d.Rows, newTradeRow(one, f))
 	}
 	for _, s := range page.Sums {
 		net := s.Realised.Sub(s.Fees)

@@ -55,10 +55,11 @@ type tradeArguments struct {
 	paging
 	symbol   market.Symbol
 	from, to int64
+	reason   string
 }
 
 func (a *tradeArguments) query() (order.TradeQuery, error) {
-	q := order.TradeQuery{Symbol: a.symbol, Most: a.limit}
+	q := order.TradeQuery{Symbol: a.symbol, Reason: a.reason, Most: a.limit}
 	if a.from != 0 {
 		q.From = time.Unix(a.from, 0).UTC()
 	}
@@ -81,7 +82,7 @@ func (t *Trading) getTrades() toolSpec {
 			symbolArg(&a.symbol, "Only this one."),
 			momentArg("from", &a.from, 0, "Closed from here on: a date or RFC 3339 time, UTC."),
 			momentArg("to", &a.to, 1, "Closed by then; a date includes its day."),
-			intArg("limit", &a.limit, 1, maxItems, ""), a.cursor(name),
+			enumArg("reason", &a.reason, "", order.Reasons()...), intArg("limit", &a.limit, 1, maxItems, ""), a.cursor(name),
 		}
 	}
 	return toolSpec{
@@ -139,7 +140,7 @@ func tradesSchema() *schema {
 	trade := amounts(
 		typedProp("symbol", "string", ""), typedProp("venue", "string", ""), enumProp("side", "Of the position.", order.Sides()...), typedProp("quantity", "string", "That was closed."),
 		typedProp("entry_price", "string", "Average."), typedProp("exit_price", "string", "Average."), typedProp("opened_at", "string", ""), typedProp("closed_at", "string", ""),
-		enumProp("reason", "", order.ByStop, order.ByTarget, order.ByExit, order.ByAdjustment, order.ByOthers), typedProp("order_id?", "string", ""),
+		enumProp("reason", "", order.Reasons()...), typedProp("order_id?", "string", ""),
 	)
 	return object(
 		listProp("trades", "", trade),

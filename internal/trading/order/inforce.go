@@ -166,8 +166,11 @@ func (b *Book) follow(o Order, f Fill) {
 // reopen gives an entry back what an exit that is reported late shows that it opened: the entry was taken
 // to close what the exit had closed before.
 func (b *Book) reopen(o Order, f Fill) {
+	if !o.ReduceOnly || len(b.entries[f.Symbol]) == 0 {
+		return
+	}
 	now := b.Position(f.Symbol).Quantity
-	if !o.ReduceOnly || now.Sign() != int(f.Side.Sign()) {
+	if now.Sign() != int(f.Side.Sign()) {
 		return
 	}
 	left := decimal.Min(now.Abs(), f.Quantity) // what it did not close
@@ -220,8 +223,11 @@ func (b *Book) extend(o Order, f Fill) {
 
 // shorten changes the plan by what was closed of a position, whose quantity is that after it.
 func (b *Book) shorten(s market.Symbol, line string, side Side, quantity decimal.Decimal) {
-	held := b.certain(s).Add(quantity.Mul(decimal.NewFromInt(side.Sign())))
-	if lines := b.plans[s]; len(lines) > 0 && held.Sign() == int(side.Sign()) {
+	lines := b.plans[s]
+	if len(lines) == 0 { // after a late fill the position costs all its newest moves
+		return
+	}
+	if held := b.certain(s).Add(quantity.Mul(decimal.NewFromInt(side.Sign()))); held.Sign() == int(side.Sign()) {
 		b.plans[s] = Shorten(lines, line, side, quantity, bare(held, lines))
 	}
 }
@@ -241,8 +247,8 @@ func (b *Book) certain(s market.Symbol) decimal.Decimal {
 // tidy removes the lines that have ended. While something is unknown of an order, a line without a
 // position is kept: the position may be reported later.
 func (b *Book) tidy(s market.Symbol) {
-	lines, known := b.plans[s]
-	if !known {
+	lines := b.plans[s]
+	if len(lines) == 0 {
 		return
 	}
 	flat := b.Position(s).Quantity.IsZero() && b.certain(s).IsZero() && !b.unsettled(s)

@@ -271,8 +271,12 @@ func (p Position) turn(quantity, price decimal.Decimal) Position {
 // taken from elsewhere: a venue takes a fee from all that the account has of the asset, and then
 // lets the whole purchase be sold.
 func (p Position) regain(quantity decimal.Decimal) Position {
-	beyond, fees := p.Quantity.Add(quantity).Neg(), p.Current()
-	if !p.Quantity.IsPositive() || !beyond.IsPositive() || !fees.FeesInBase.IsPositive() {
+	beyond := p.Quantity.Add(quantity).Neg()
+	if !p.Quantity.IsPositive() || !beyond.IsPositive() {
+		return p
+	}
+	fees := p.Current()
+	if !fees.FeesInBase.IsPositive() {
 		return p
 	}
 	back := decimal.Min(beyond, fees.FeesInBase)

@@ -20,6 +20,15 @@ const (
 	ByOthers     = "outside"    // an order that was not placed here
 )
 
+// Reasons lists why a position becomes smaller.
+func Reasons() []string { return []string{ByStop, ByTarget, ByExit, ByAdjustment, ByOthers} }
+
+// ParseReason reads one of Reasons in any case.
+func ParseReason(s string) (string, error) {
+	i, err := parse[uint8]("reason", s, Reasons())
+	return name(i, Reasons()), err
+}
+
 // Trade is what one order took out of a position. The sum of Realised over all trades of a
 // symbol is that of its [Position], exactly, whatever the order in which fills are reported.
 type Trade struct {
@@ -177,18 +186,19 @@ func (b *Book) Trades() []Trade {
 // Mark returns the place of a trade in the list of all.
 func (t Trade) Mark() Mark { return Mark{t.Closed, t.Key} }
 
-// TradeQuery asks for the trades that were closed in a time, or a part of their list.
+// TradeQuery asks for the trades that were closed in a time or for a reason, or a part of their list.
 type TradeQuery struct {
 	Symbol market.Symbol `json:"symbol,omitzero"` // zero for all; without a venue at any
 	From   time.Time     `json:"from,omitzero"`
-	To     time.Time     `json:"to,omitzero"` // exclusive; zero for none
+	To     time.Time     `json:"to,omitzero"`      // exclusive; zero for none
+	Reason string        `json:"reason,omitempty"` // "" for all
 	After  Mark          `json:"after,omitzero"`
 	Most   int           `json:"most"`
 }
 
 // asks reports whether a trade is one of those.
 func (q TradeQuery) asks(t Trade) bool {
-	return Named(q.Symbol, t.Symbol) && !t.Closed.Before(q.From) && (q.To.IsZero() || t.Closed.Before(q.To))
+	return Named(q.Symbol, t.Symbol) && (q.Reason == "" || q.Reason == t.Reason) && !t.Closed.Before(q.From) && (q.To.IsZero() || t.Closed.Before(q.To))
 }
 
 // TradePage is a part of a list of trades, newest first, and the sums of the whole list.

@@ -74,6 +74,10 @@ func TestTrades_AddUp(t *testing.T) {
 			if err := arrived.Apply(e); err != nil {
 				t.Fatal(err)
 			}
+			if i%41 == 0 { // a reader in between, whose figures later fills change
+				arrived.Position(e.Fill.Symbol)
+				arrived.Trades()
+			}
 			if i%97 == 0 {
 				again, err := order.ReadSnapshot("me", snapshot(t, arrived))
 				if err != nil {
@@ -197,6 +201,46 @@ func TestTrades_AreBounded(t *testing.T) {
 		}
 		if b, err = order.ReadSnapshot("ann", data); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestTradeQuery_ByReason asks for the trades of one reason in parts: the list, what is left of it and the sums have no others.
+func TestTradeQuery_ByReason(t *testing.T) {
+	t.Parallel()
+	var all []order.Trade
+	for i := range 30 {
+		all = append(all, order.Trade{
+			Symbol: symbol("BTCUSDT"), Side: order.Buy, Quantity: decimal.NewFromInt(1), Proceeds: decimal.NewFromInt(100), Realised: decimal.NewFromInt(int64(i - 10)),
+			Closed: second(100 - i), Reason: order.Reasons()[i%5], Key: strconv.Itoa(i),
+		})
+	}
+	q := order.TradeQuery{Reason: order.ByTarget, Most: 4}
+	var seen []string
+	for left := 2; ; {
+		p := q.Page(all, func(market.Symbol) string { return "USDT" })
+		if p.Left != left || len(p.Sums) != 1 || !p.Sums[0].Realised.Equal(decimal.NewFromInt(21)) || p.Sums[0].Wins != 4 || p.Sums[0].Losses != 2 {
+			t.Fatalf("%d are left, want %d; the sums are %+v", p.Left, left, p.Sums)
+		}
+		for _, one := range p.Trades {
+			seen = append(seen, one.Key)
+		}
+		if left == 0 {
+			break
+		}
+		left, q.After = 0, p.Trades[len(p.Trades)-1].Mark()
+	}
+	if diff := cmp.Diff([]string{"1", "6", "11", "16", "21", "26"}, seen); diff != "" {
+		t.Error(diff)
+	}
+	for _, word := range append(order.Reasons(), "STOP") {
+		if got, err := order.ParseReason(word); err != nil || got != strings.ToLower(word) {
+			t.Errorf("%q is read as %q: %v", word, got, err)
+		}
+	}
+	for _, word := range []string{"", "stops", "trail"} {
+		if got, err := order.ParseReason(word); err == nil || got != "" {
+			t.Errorf("%q is read as %q", word, got)
 		}
 	}
 }
