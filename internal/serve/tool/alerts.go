@@ -13,6 +13,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/order"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -94,7 +95,7 @@ func storedConditionJSON(a *alert.Alert) json.RawMessage {
 	if a.Condition.Type == 0 {
 		return a.AppendCondition(nil)
 	}
-	return toConditionJSON(&a.Condition)
+	return wording.ConditionJSON(&a.Condition)
 }
 
 // prefixField adds the path of the enclosing field to an error.

@@ -254,20 +254,13 @@ func minutes(raw json.RawMessage) []string {
 	return nil
 }
 
-// Bounds of an exact amount. A huge exponent would be expanded digit by digit when the
-// amount is formatted.
-const (
-	maxAmountBytes    = 48
-	maxAmountExponent = 24
-)
-
 // amountArg is an exact decimal above zero, parsed without a float in between. A number
 // in quotes is invalid: it may be formatted for people.
 func amountArg(name string, dst *decimal.Decimal, doc string) arg {
 	const allowed = "a number above 0"
 	s := &schema{Type: "number", Description: doc, ExclusiveMinimum: new(float64)}
 	return newArg(name, dst, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
-		value, ok := parseExact(raw)
+		value, ok := wording.Exact(raw)
 		if !ok || !value.IsPositive() {
 			return value, wrongNumber(name, raw, allowed)
 		}
@@ -288,7 +281,7 @@ func optionalAmountArg(name string, dst *decimal.Decimal, doc string) arg {
 func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
 	const allowed = "a number"
 	return newArg(name, dst, allowed+", without quotes", &schema{Type: "number", Description: doc}, func(raw json.RawMessage) (decimal.Decimal, error) {
-		value, ok := parseExact(raw)
+		value, ok := wording.Exact(raw)
 		if !ok {
 			return value, wrongNumber(name, raw, allowed)
 		}
@@ -297,40 +290,13 @@ func priceArg(name string, dst *decimal.Decimal, given *bool, doc string) arg {
 	})
 }
 
-// noObject reports a value that is not an object, and suggests the object inside a
-// string.
-func noObject(name string, raw json.RawMessage, allowed string) error {
-	value, ok := strictjson.Text(raw)
-	if !ok {
-		return fault.Field(name, quoteValue(raw), allowed)
-	}
-	e := fault.Quoted(name, truncate(value), allowed)
-	e.Message = fmt.Sprintf("%s: invalid text %s; pass the object itself, without quotes: %s", name, quote(truncate(value)), allowed)
-	if strings.HasPrefix(value, "{") && value == truncate(value) && strictjson.Check([]byte(value)) == nil {
-		e.Suggestions = []string{value}
-	}
-	return e
-}
-
-// parseExact parses a JSON number within the bounds of an amount.
-func parseExact(raw json.RawMessage) (decimal.Decimal, bool) {
-	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || len(raw) > maxAmountBytes {
-		return decimal.Decimal{}, false
-	}
-	value, err := decimal.NewFromString(string(raw))
-	if err != nil || value.Exponent() > maxAmountExponent || value.Exponent() < -maxAmountExponent {
-		return decimal.Decimal{}, false
-	}
-	return value, true
-}
-
 // wrongNumber reports an invalid number and suggests the number inside quotes.
 func wrongNumber(name string, raw json.RawMessage, allowed string) error {
-	if _, ok := parseExact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
-		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, maxAmountBytes, maxAmountExponent, maxAmountExponent)
+	if _, ok := wording.Exact(raw); !ok && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		allowed = fmt.Sprintf("%s, of at most %d characters and with an exponent from -%d to %d", allowed, wording.MaxAmountBytes, wording.MaxAmountExponent, wording.MaxAmountExponent)
 	}
 	if value, _ := strictjson.Text(raw); strictjson.Check([]byte(value)) == nil {
-		if number, ok := parseExact(json.RawMessage(value)); ok {
+		if number, ok := wording.Exact(json.RawMessage(value)); ok {
 			return mistyped(name, raw, allowed, number.String())
 		}
 	}

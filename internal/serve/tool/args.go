@@ -129,22 +129,30 @@ func (fs args) missing(given []string) error {
 	return nil
 }
 
+// names are those of the arguments, with their other names.
+func (fs args) names() []string {
+	all := make([]string, 0, len(fs))
+	for _, f := range fs {
+		all = append(append(all, f.name), f.aliases...)
+	}
+	return all
+}
+
 func (fs args) find(name string) int {
 	return slices.IndexFunc(fs, func(f arg) bool { return f.name == name || slices.Contains(f.aliases, name) })
 }
 
 // unknown reports an argument that the tool does not have.
 func (fs args) unknown(name string) error {
-	names, all := make([]string, 0, len(fs)), make([]string, 0, len(fs))
+	names := make([]string, 0, len(fs))
 	for _, f := range fs {
 		names = append(names, f.name)
-		all = append(append(all, f.name), f.aliases...)
 	}
 	allowed := strings.Join(names, ", ")
 	if len(names) == 0 {
 		allowed = "no arguments"
 	}
-	near := fault.Nearest(name, all)
+	near := fault.Nearest(name, fs.names())
 	message := "unknown argument " + quote(truncate(name))
 	advice, instead := fs.advice(name)
 	switch {

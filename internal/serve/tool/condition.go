@@ -10,16 +10,9 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/ta"
-)
-
-// Examples of conditions in errors.
-const (
-	valueExample  = `{"indicator":{"name":"rsi","length":14},"op":"<","value":30}`
-	signalExample = `{"indicator":"macd","signal":"cross_up"}`
-	changeExample = `{"bars":24,"op":">=","value":5}`
-	barsExample   = `{"bars":20}`
 )
 
 // conditionReader reads a condition. What it means is checked by alert.Normalize.
@@ -43,7 +36,7 @@ func conditionArg(l ta.Library, dst *alert.Condition, timed *bool) arg {
 // read reads the condition at a path.
 func (r *conditionReader) read(at string, raw json.RawMessage) (c alert.Condition, err error) {
 	if raw[0] != '{' {
-		return c, noCondition(at, raw)
+		return c, wording.NoCondition(at, raw)
 	}
 	var key string
 	var value json.RawMessage
@@ -54,11 +47,11 @@ func (r *conditionReader) read(at string, raw json.RawMessage) (c alert.Conditio
 		}
 	}
 	if keys != 1 {
-		return c, wrongKeys(at, raw)
+		return c, wording.WrongKeys(at, raw)
 	}
 	kind, known := alert.ParseType(key)
 	if !known {
-		return c, unknownCondition(at, key, value)
+		return c, wording.UnknownCondition(at, key, value)
 	}
 	c.Type = kind
 	err = r.readAs(at+"."+key, value, &c)
@@ -75,14 +68,14 @@ func (r *conditionReader) readAs(at string, raw json.RawMessage, c *alert.Condit
 		return r.readMembers(at, raw, c)
 	case alert.PercentChange:
 		if raw[0] != '{' {
-			return wrapped(at, raw, changeExample)
+			return wrapped(at, raw, wording.ChangeExample)
 		}
 		given := false
 		return decodeAt(at, raw, barsArg(&c.Bars), opArg(&c.Op, alert.Ops()[:alert.GreaterEqual]...).require(),
 			priceArg("value", &c.Threshold, &given, "").allowing("a number of percent, such as 5 or -5").require())
 	case alert.NewHigh, alert.NewLow:
 		if raw[0] != '{' {
-			return wrapped(at, raw, barsExample)
+			return wrapped(at, raw, wording.BarsExample)
 		}
 		return decodeAt(at, raw, barsArg(&c.Bars))
 	default:
@@ -92,27 +85,20 @@ func (r *conditionReader) readAs(at string, raw json.RawMessage, c *alert.Condit
 
 // wrapped reports a value that belongs into an object such as example.
 func wrapped(at string, raw json.RawMessage, example string) error {
-	return noObject(at, raw, "an object such as "+example)
+	return wording.NoObject(at, raw, "an object such as "+example)
 }
 
 // decodeAt reads an object within a condition.
 func decodeAt(at string, raw json.RawMessage, inner ...arg) error {
 	err := args(inner).decode(raw)
 	if e := fault.Of(err); e != nil && e.Code == "unknown_argument" && strings.EqualFold(e.Value, "interval") {
-		return misplaced(at, "interval")
+		return wording.Misplaced(at, "interval")
 	}
 	ofIndicator := slices.ContainsFunc(inner, func(a arg) bool { return a.name == "indicator" })
 	if e := fault.Of(err); e != nil && e.Code == "unknown_argument" && ofIndicator && slices.Contains([]string{"params", "parameters", "length"}, strings.ToLower(e.Value)) {
 		return fault.Field(at+"."+e.Value, e.Value, `parameters inside indicator, such as "indicator":{"name":"rsi","length":14}`)
 	}
 	return prefixField(at, err)
-}
-
-// misplaced reports an argument of set_alert that is inside the condition.
-func misplaced(at, name string) error {
-	e := fault.Field(at+"."+name, name, "it beside condition, as an argument of set_alert")
-	e.Message = at + ": " + name + " is an argument of set_alert and belongs beside condition, not into it"
-	return e
 }
 
 func barsArg(dst *int) arg {
@@ -123,7 +109,7 @@ func barsArg(dst *int) arg {
 // never fire.
 func (r *conditionReader) readSignal(at string, raw json.RawMessage, c *alert.Condition) error {
 	if raw[0] != '{' {
-		return wrapped(at, raw, signalExample)
+		return wrapped(at, raw, wording.SignalExample)
 	}
 	var chosen entry
 	err := decodeAt(at, raw,
@@ -143,7 +129,7 @@ func (r *conditionReader) readSignal(at string, raw json.RawMessage, c *alert.Co
 // readValue reads a comparison of two sides.
 func (r *conditionReader) readValue(at string, raw json.RawMessage, c *alert.Condition) error {
 	if raw[0] != '{' {
-		return wrapped(at, raw, valueExample)
+		return wrapped(at, raw, wording.ValueExample)
 	}
 	var right json.RawMessage
 	left := side{at: at}
@@ -191,11 +177,11 @@ func readPrice(at string, raw json.RawMessage, dst *alert.Operand) error {
 		dst.Price = alert.Prices()[i]
 		return nil
 	}
-	if number, ok := parseNumber(text); ok {
+	if number, ok := wording.Number(text); ok {
 		return fault.Quoted(at, truncate(text), "a number", number.String())
 	}
 	if _, err := ta.Resolve(ta.Request{Name: truncate(text)}); err == nil {
-		return suggestJSON(fault.Field(at, truncate(text), allowed), `{"indicator":`+quote(truncate(text))+`}`)
+		return wording.SuggestJSON(fault.Field(at, truncate(text), allowed), `{"indicator":`+quote(truncate(text))+`}`)
 	}
 	return fault.Field(at, truncate(text), allowed, fault.Nearest(text, alert.Prices())...)
 }
@@ -211,7 +197,7 @@ func readRange(at string, raw json.RawMessage, c *alert.Condition) error {
 	}
 	var ends []decimal.Decimal
 	for each := range strictjson.Items(raw) {
-		end, ok := parseExact(each)
+		end, ok := wording.Exact(each)
 		if !ok || len(ends) == 2 {
 			return fault.Field(at, quoteValue(raw), allowed)
 		}
@@ -226,7 +212,7 @@ func readRange(at string, raw json.RawMessage, c *alert.Condition) error {
 
 // readMembers reads the conditions of an all or any.
 func (r *conditionReader) readMembers(at string, raw json.RawMessage, c *alert.Condition) error {
-	allowed := "a list of 2 to " + strconv.Itoa(alert.MaxMembers) + ` conditions, such as [{"value":` + valueExample + `},{"new_high":` + barsExample + `}]`
+	allowed := "a list of 2 to " + strconv.Itoa(alert.MaxMembers) + ` conditions, such as [{"value":` + wording.ValueExample + `},{"new_high":` + wording.BarsExample + `}]`
 	if r.member {
 		return fault.Field(at, c.Type.String(), "one level of all or any: put its conditions into the outer list, or set two alerts")
 	}
@@ -258,7 +244,7 @@ func opArg(dst *alert.Op, allowed ...string) arg {
 		if op, ok := alert.ParseOp(strings.ToLower(strings.TrimSpace(value))); ok && slices.Contains(allowed, op.String()) {
 			return op, nil
 		}
-		near := slices.DeleteFunc(otherOps(value), func(op string) bool { return !slices.Contains(allowed, op) })
+		near := slices.DeleteFunc(wording.Ops(value), func(op string) bool { return !slices.Contains(allowed, op) })
 		return 0, fault.Field("op", quoteValue(raw), names, near...)
 	})
 }

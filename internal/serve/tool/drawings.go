@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/charting"
+	"candela/internal/work/wording"
 	"candela/lib/chart"
 	"candela/lib/fault"
 )
@@ -92,7 +93,7 @@ const maxBarNumber = 2 * chart.MaxBars
 // readDrawing reads one object. Its errors name the key.
 func readDrawing(raw json.RawMessage) (charting.Drawing, error) {
 	if raw[0] != '{' {
-		return charting.Drawing{}, noObject("", raw, `an object such as {"type":"level","price":65000}`)
+		return charting.Drawing{}, wording.NoObject("", raw, `an object such as {"type":"level","price":65000}`)
 	}
 	k, keys := declareDrawing()
 	if err := keys.decode(raw); err != nil {

@@ -105,14 +105,11 @@ func TestDrawings_Refusals(t *testing.T) {
 	registry := twoCalendars(t).registry(t)
 	point := `"time":"2026-03-24","price":1,`
 	for drawings, want := range map[string]string{
-		`{"type":"level","price":1}`: `"field":"drawings"`,
-		`"line"`:                     `"field":"drawings"`,
-		`["line"]`:                   `drawings[0]: invalid text \"line\"`,
-		`[5]`:                        `drawings[0]: invalid value \"5\"; use an object`,
-		`[{"type":"level","price":1},{"type":"level","price":"65000"}]`: `drawings[1].price: invalid text \"65000\"; use a number, without quotes: 65000`,
-		`[{"price":1}]`:                                                                         `drawings[0].type is required`,
-		`[{"type":"hline","price":1}]`:                                                          `use level, line, ray, box, fib, text`,
-		`[{"type":"level"}]`:                                                                    `drawings[0].price is required`,
+		`"line"`:             `"field":"drawings"`,
+		`["line"]`:           `drawings[0]: invalid text \"line\"`,
+		`[5]`:                `drawings[0]: invalid value \"5\"; use an object`,
+		`[{"price":1}]`:      `drawings[0].type is required`,
+		`[{"type":"level"}]`: `drawings[0].price is required`,
 		`[{"type":"level","price":1,"time":"2026-03-24"}]`:                                      `drawings[0].time: invalid value \"2026-03-24T00:00:00Z\"; use no time with type level`,
 		`[{"type":"line",` + point + `"time2":"2026-03-25"}]`:                                   `drawings[0].price2 is required: a number, without quotes; line has type, time, price, time2, price2`,
 		`[{"type":"text",` + point + `"text":"a","price2":2}]`:                                  `drawings[0].price2: invalid value \"2\"; use no price2 with type text`,

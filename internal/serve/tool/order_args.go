@@ -18,7 +18,6 @@ type orderArgs struct {
 	order.Request
 	side, kind, force string
 	priced            bool
-	understood        []string
 }
 
 func declareOrder() (*orderArgs, args) {
@@ -76,12 +75,6 @@ func (p *orderArgs) request() (order.Request, error) {
 	return p.Request, guard.CheckRequest(p.Request)
 }
 
-// reword reads the words that clients use first.
-func (p *orderArgs) reword(raw json.RawMessage, known func(string) bool) (_ json.RawMessage, err error) {
-	raw, p.understood, err = wording.PlaceOrder(raw, known)
-	return raw, err
-}
-
 // quantityArg is an amount, 0 where another argument gives it, or "all" of what is held.
 func quantityArg(p *orderArgs) arg {
 	const name, allowed = "quantity", "a number above 0"
@@ -91,7 +84,7 @@ func quantityArg(p *orderArgs) arg {
 			p.Sizing.All = true
 			return decimal.Zero, nil
 		}
-		value, ok := parseExact(raw)
+		value, ok := wording.Exact(raw)
 		if !ok || value.IsNegative() {
 			return value, wrongNumber(name, raw, allowed)
 		}

@@ -69,9 +69,8 @@ type orderJSON struct {
 	Plan    []lineJSON `json:"plan,omitempty"`
 	Changed []string   `json:"changed,omitempty"`
 
-	Sizing     *order.Sized  `json:"sizing,omitempty"`
-	Understood []string      `json:"understood,omitempty"`
-	Estimate   *estimateJSON `json:"estimate,omitempty"`
+	Sizing   *order.Sized  `json:"sizing,omitempty"`
+	Estimate *estimateJSON `json:"estimate,omitempty"`
 }
 
 // legJSON is an order of a group, beside the first one. get_orders lists it in full.

@@ -16,7 +16,6 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/order"
 	"candela/internal/work/ordering"
-	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -51,7 +50,7 @@ func (t *Trading) placeOrder() toolSpec {
 			}
 			placed, err := t.Orders.Place(ctx, caller, r)
 			record := toPlacedJSON(placed)
-			record.DryRun, record.Understood = r.DryRun, asked.understood
+			record.DryRun = r.DryRun
 			if err != nil && placed.Status != 0 {
 				return deniedResult(ctx, err, placed.Order, record), nil
 			}
@@ -84,11 +83,6 @@ func deniedResult(ctx context.Context, err error, o order.Order, record orderJSO
 type cancelArgs struct {
 	id     string
 	symbol market.Symbol
-}
-
-func (a *cancelArgs) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
-	raw, _, err := wording.CancelOrder(raw, known)
-	return raw, err
 }
 
 func declareCancel() (*cancelArgs, args) {
@@ -131,11 +125,6 @@ type orderQuery struct {
 	ordering.Query
 	state string
 	paging
-}
-
-func (a *orderQuery) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
-	raw, _, err := wording.GetOrders(raw, known)
-	return raw, err
 }
 
 func (t *Trading) getOrders() toolSpec {

@@ -24,6 +24,7 @@ import (
 	"candela/internal/trading/order"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -81,6 +82,7 @@ type Registry struct {
 	names   []string
 	log     *slog.Logger
 	symbols Symbols
+	library ta.Library
 	confirm func(ctx context.Context, caller principal.Caller) error
 }
 
@@ -89,6 +91,7 @@ type registeredTool struct {
 	tool  mcp.Tool
 	scope principal.Scope // that a caller needs
 	run   runner
+	names []string // of its arguments, in whose words a call is read; none where it is not read
 }
 
 // runner runs a tool with its arguments, a valid JSON object.
@@ -96,7 +99,7 @@ type runner func(ctx context.Context, caller principal.Caller, arguments json.Ra
 
 // New returns the tools over cfg.
 func New(cfg Config) (*Registry, error) {
-	r := &Registry{log: cfg.Log, symbols: cfg.Symbols, confirm: cfg.Confirm}
+	r := &Registry{log: cfg.Log, symbols: cfg.Symbols, confirm: cfg.Confirm, library: cfg.Library}
 	trading := &Trading{}
 	if cfg.Trading != nil {
 		*trading = *cfg.Trading
@@ -118,7 +121,7 @@ func New(cfg Config) (*Registry, error) {
 			return nil, fmt.Errorf("tool %s: %w", s.name, err)
 		}
 		if s.trading && cfg.Trading == nil {
-			d.run = tradingDisabled(cfg.TradingDisabled)
+			d.run, d.names = tradingDisabled(cfg.TradingDisabled), nil
 		}
 		if cfg.Trading == nil {
 			d.scope = principal.Charts // there is no account: what is missing is --trade, not access
@@ -148,27 +151,47 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if need := r.tools[i].scope; caller.Scope < need {
 		return newToolError(ctx, outOfScope(name, need, caller.Scope)).result(), nil
 	}
-	result, err := r.run(ctx, caller, r.tools[i], arguments)
+	result, understood, err := r.run(ctx, caller, r.tools[i], arguments)
 	if err == nil {
 		result, err = bounded(name, result)
 	}
 	if err == nil {
-		return result, nil
+		return said(result, understood), nil
 	}
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return newToolError(ctx, Suggest(ctx, r.symbols, err)).result(), nil
+	return said(newToolError(ctx, Suggest(ctx, r.symbols, err)).result(), understood), nil
 }
 
-// run runs a tool, one that changes something only while the caller's login is confirmed.
-func (r *Registry) run(ctx context.Context, caller principal.Caller, one registeredTool, arguments json.RawMessage) (mcp.Result, error) {
+// said adds what was understood of a call to its answer: to an object, else as a text of its own.
+func said(r mcp.Result, understood []string) mcp.Result {
+	if len(understood) == 0 {
+		return r
+	}
+	if text := r.Content[0].Text; len(text) > 0 && text[0] == '{' {
+		r.Content[0].Text = wording.Say(text, understood)
+	} else {
+		r.Content = append(r.Content, mcp.Content{Text: wording.Say([]byte("{}"), understood)})
+	}
+	r.Structured = wording.Say(r.Structured, understood)
+	return r
+}
+
+// run reads a call in the words of its tool and runs it, one that changes something only while the caller's login is confirmed.
+func (r *Registry) run(ctx context.Context, caller principal.Caller, one registeredTool, arguments json.RawMessage) (result mcp.Result, understood []string, err error) {
 	if r.confirm != nil && !one.tool.Annotations.ReadOnly {
 		if err := r.confirm(ctx, caller); err != nil {
-			return mcp.Result{}, err
+			return mcp.Result{}, nil, err
 		}
 	}
-	return one.run(ctx, caller, arguments)
+	if one.names != nil {
+		arguments, understood, err = wording.Read(wording.Call{Tool: one.tool.Name, Arguments: arguments, Names: one.names, Library: r.library, Now: time.Now()})
+	}
+	if err == nil {
+		result, err = one.run(ctx, caller, arguments)
+	}
+	return result, understood, err
 }
 
 // outOfScope is the error of a call that the caller's token does not allow.
@@ -179,7 +202,9 @@ func outOfScope(tool string, need, has principal.Scope) error {
 
 func (r *Registry) unknown(name string) *rpc.Error {
 	message := "unknown tool " + quote(truncate(name)) + "; use " + strings.Join(r.names, ", ")
-	if near := fault.Nearest(name, r.names); len(near) > 0 {
+	if advice := wording.UnknownTool(name); advice != "" {
+		message += ". " + advice
+	} else if near := fault.Nearest(name, r.names); len(near) > 0 {
 		message += "; did you mean " + quote(near[0]) + "?"
 	}
 	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message}
@@ -218,23 +243,11 @@ func calling[A any](declare func() (*A, args), run func(context.Context, princip
 	_, input := declare()
 	return call{input, func(ctx context.Context, caller principal.Caller, raw json.RawMessage) (mcp.Result, error) {
 		a, input := declare()
-		var err error
-		if words, ok := any(a).(reworder); ok {
-			raw, err = words.reword(raw, func(name string) bool { return input.find(name) >= 0 })
-		}
-		if err == nil {
-			err = input.decode(raw)
-		}
-		if err != nil {
+		if err := input.decode(raw); err != nil {
 			return mcp.Result{}, err
 		}
 		return run(ctx, caller, a)
 	}}
-}
-
-// reworder is what reads arguments in other words than those of the schema.
-type reworder interface {
-	reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error)
 }
 
 // noArgs declares that a tool accepts no arguments.
@@ -247,11 +260,14 @@ func (s toolSpec) build() (registeredTool, error) {
 	if s.scope == principal.NoScope {
 		return registeredTool{}, errors.New("no scope is declared; it must be principal.Charts, Read or Trade")
 	}
+	if s.output != nil {
+		s.output.AdditionalProperties = nil // understood may stand beside the rest
+	}
 	input, err := strictjson.Marshal(s.call.input.schema())
 	if err != nil {
 		return registeredTool{}, err
 	}
-	d := registeredTool{run: s.call.run, scope: s.scope, tool: mcp.Tool{
+	d := registeredTool{run: s.call.run, scope: s.scope, names: s.call.input.names(), tool: mcp.Tool{
 		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta, Urgent: s.urgent,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,

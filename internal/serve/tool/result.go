@@ -12,7 +12,6 @@ import (
 
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
-	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -107,11 +106,6 @@ type paging struct {
 type symbolPaging struct {
 	paging
 	symbol market.Symbol
-}
-
-func (p *symbolPaging) reword(raw json.RawMessage, known func(string) bool) (json.RawMessage, error) {
-	raw, _, err := wording.Filtered(raw, known)
-	return raw, err
 }
 
 // pages declares the arguments of a tool that returns a list in pages.

@@ -10,6 +10,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -58,7 +59,7 @@ func sideArg(name string, dst *json.RawMessage, raw *[]byte) arg {
 	}
 	return newArg(name, dst, allowed, s, func(text json.RawMessage) (json.RawMessage, error) {
 		if text[0] != '{' {
-			return nil, noObject(name, text, allowed)
+			return nil, wording.NoObject(name, text, allowed)
 		}
 		*raw = append(append(*raw, name...), text...)
 		return text, nil

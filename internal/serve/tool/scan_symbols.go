@@ -11,6 +11,7 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/work/research"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -141,7 +142,7 @@ func (r *scanArgs) read() error {
 		return err
 	}
 	if r.condition == nil && len(r.Columns) == 0 {
-		return fault.Missing("condition", `a condition such as {"value":`+valueExample+`}, or columns to show`)
+		return fault.Missing("condition", `a condition such as {"value":`+wording.ValueExample+`}, or columns to show`)
 	}
 	if r.condition != nil {
 		condition, err := readBarCondition(r.Library, "condition", r.condition)

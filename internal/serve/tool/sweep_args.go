@@ -9,6 +9,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/research"
+	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -34,7 +35,7 @@ func sweepArg(dst *research.Grid) arg {
 	s := &schema{Type: "object", Description: `Values to try: "$fast" in long and short stands for those of fast; with a script, fast is one of its inputs. Such as ` + research.SweepExample + "."}
 	return newArg("sweep", dst, allowed, s, func(raw json.RawMessage) (research.Grid, error) {
 		if raw[0] != '{' {
-			return nil, noObject("sweep", raw, allowed)
+			return nil, wording.NoObject("sweep", raw, allowed)
 		}
 		var grid research.Grid
 		for name, list := range strictjson.Fields(raw) {
@@ -43,7 +44,7 @@ func sweepArg(dst *research.Grid) arg {
 				return nil, fault.Field("sweep."+name, quoteValue(list), "a list of numbers such as [5,10,15]")
 			}
 			for item := range strictjson.Items(list) {
-				x, ok := parseExact(item)
+				x, ok := wording.Exact(item)
 				if !ok || slices.Contains(axis.Values, x.InexactFloat64()) {
 					return nil, fault.Field("sweep."+name, quoteValue(item), "numbers, each once")
 				}
@@ -65,7 +66,7 @@ func walkArg(s *research.Sweep) arg {
 	var none bool
 	return newArg("walk_forward", &none, "an object such as "+example, object, func(raw json.RawMessage) (bool, error) {
 		if raw[0] != '{' {
-			return false, noObject("walk_forward", raw, "an object such as "+example)
+			return false, wording.NoObject("walk_forward", raw, "an object such as "+example)
 		}
 		list := args{intArg("train", &s.Train, research.LeastBars, research.MostBars, "").require(), intArg("test", &s.Test, 20, research.MostBars, "").require()}
 		return true, prefixField("walk_forward", list.decode(raw))
@@ -99,7 +100,7 @@ func floatArg(name string, dst *float64, lo, hi float64, doc string) arg {
 	allowed := fmt.Sprintf("a number from %g to %g", lo, hi)
 	s := &schema{Type: "number", Description: doc, Minimum: &lo, Maximum: &hi}
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (float64, error) {
-		value, ok := parseExact(raw)
+		value, ok := wording.Exact(raw)
 		if x := value.InexactFloat64(); ok && x >= lo && x <= hi {
 			return x, nil
 		}

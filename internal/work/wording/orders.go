@@ -1,8 +1,7 @@
 package wording
 
 import (
-	"encoding/json"
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,36 +9,27 @@ import (
 	"candela/lib/fault"
 )
 
-// PlaceOrder returns the arguments of place_order in its words, and what was understood. known
-// reports whether the tool has an argument.
-func PlaceOrder(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
-	c := read(arguments)
-	if err := c.refuse(known); err != nil {
-		return nil, nil, err
+// orderDialect is that of place_order.
+func orderDialect() dialect {
+	return dialect{words: orderWords(), more: (*call).moneyWords, refused: ambiguous, then: []func(*call) error{
+		(*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side,
+	}}
+}
+
+// moneyWords are words for an amount of money in the currency of the price.
+func (c *call) moneyWords() words {
+	if !c.dollars() {
+		return nil
 	}
-	words := maps.Clone(orderWords())
-	maps.Copy(words, symbolWords())
-	if c.dollars() {
-		words["usd"], words["usdamount"], words["dollars"] = "notional", "notional", "notional"
-	}
-	names := append(orderNumbers(), "idempotency_key", "time_in_force", "reduce_only", "post_only", "dry_run", "not_after", "replaces", "symbol", "side", "type", "note")
-	if err := c.renames(known, names, words); err != nil {
-		return nil, nil, err
-	}
-	if err := c.percents(); err != nil {
-		return nil, nil, err
-	}
+	return words{"usd": "notional", "usdamount": "notional", "dollars": "notional"}
+}
+
+// numbers reads numbers in quotes.
+func (c *call) numbers() error {
 	for _, name := range orderNumbers() {
 		c.unquote(name)
 	}
-	c.class()
-	if err := c.kind(); err != nil {
-		return nil, nil, err
-	}
-	if err := c.side(); err != nil {
-		return nil, nil, err
-	}
-	return c.json(arguments), c.understood, nil
+	return nil
 }
 
 // orderNumbers are the arguments of place_order that are numbers.
@@ -51,8 +41,8 @@ func orderNumbers() []string {
 }
 
 // orderWords maps names that models and venues use, without case and separators, to those of place_order.
-func orderWords() map[string]string {
-	return map[string]string{
+func orderWords() words {
+	return words{
 		"qty": "quantity", "units": "quantity", "shares": "quantity",
 		"quotequantity": "notional", "quoteorderqty": "notional", "quoteamount": "notional",
 		"limitprice": "price", "sl": "stop_loss", "tp": "take_profit", "stoplossprice": "stop_loss", "takeprofitprice": "take_profit",
@@ -67,13 +57,13 @@ func orderWords() map[string]string {
 }
 
 // refuse returns the error of a word that can mean several things, or that candela does not have.
-func (c *call) refuse(known func(string) bool) error {
+func (c *call) refuse(refused func(string) (advice, bool)) error {
 	for _, f := range c.fields {
-		if known(f.name) {
+		if c.known(f.name) {
 			continue
 		}
 		word := Joined(f.name)
-		advice, found := ambiguous(word)
+		advice, found := refused(word)
 		if _, isPercent := percentText(f.raw); !found || isPercent && word == "risk" {
 			continue
 		}
@@ -112,7 +102,10 @@ func ambiguous(word string) (advice, bool) {
 
 // dollars reports whether the price of the symbol counts as dollars.
 func (c *call) dollars() bool {
-	name := strings.ToUpper(c.text("symbol"))
+	name := ""
+	for _, word := range []string{"symbol", "ticker", "pair", "instrument", "asset"} {
+		name = cmp.Or(name, strings.ToUpper(c.text(word)))
+	}
 	return slices.ContainsFunc([]string{"USD", "USDT", "USDC", "FDUSD"}, func(currency string) bool { return strings.HasSuffix(name, currency) })
 }
 
@@ -152,10 +145,10 @@ func (c *call) unquote(name string) {
 }
 
 // class drops the name of a group whose orders the call names anyway.
-func (c *call) class() {
+func (c *call) class() error {
 	at := slices.IndexFunc(c.fields, func(f field) bool { return Joined(f.name) == "orderclass" })
 	if at < 0 {
-		return
+		return nil
 	}
 	name := c.fields[at].name
 	both := c.has("stop_loss", "take_profit") || c.has("stop_loss_pct", "take_profit_pct")
@@ -163,6 +156,7 @@ func (c *call) class() {
 	case word == "simple", word == "bracket" && both, word == "oco" && both && string(c.get("reduce_only")) == "true":
 		c.drop(name, fault.Truncate(name, maxEcho)+" "+word+" follows from the other arguments")
 	}
+	return nil
 }
 
 // kind reads types that venues have beside market and limit.
@@ -199,40 +193,4 @@ func (c *call) side() error {
 		return fault.Field("side", "short", "buy, sell: selling what is not held needs allow_short of the owner; to close a position use sell with reduce_only", "sell")
 	}
 	return nil
-}
-
-// CancelOrder returns the arguments of cancel_order in its words.
-func CancelOrder(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
-	c := read(arguments)
-	words := symbolWords()
-	words["id"], words["clientorderid"], words["order"] = "order_id", "order_id", "order_id"
-	if err := c.renames(known, []string{"order_id", "symbol"}, words); err != nil {
-		return nil, nil, err
-	}
-	if all := c.get("all"); string(all) == "true" && !c.has("order_id") && !known("all") {
-		c.set("all", `"all"`, `all is order_id "all"`)
-		if err := c.move("all", "order_id"); err != nil {
-			return nil, nil, err
-		}
-	}
-	return c.json(arguments), c.understood, nil
-}
-
-// GetOrders returns the arguments of get_orders in its words.
-func GetOrders(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
-	c := read(arguments)
-	words := symbolWords()
-	words["id"], words["status"], words["state"], words["clientorderid"] = "order_id", "filter", "filter", "order_id"
-	err := c.renames(known, []string{"order_id", "filter", "symbol", "limit"}, words)
-	if word := c.text("filter"); err == nil && slices.Contains([]string{"working", "active", "pending"}, word) {
-		c.set("filter", `"open"`, "filter "+word+" is open")
-	}
-	return c.json(arguments), c.understood, err
-}
-
-// Filtered returns the arguments of a list that can be asked for by symbol in its words.
-func Filtered(arguments json.RawMessage, known func(string) bool) (json.RawMessage, []string, error) {
-	c := read(arguments)
-	err := c.renames(known, []string{"symbol", "limit"}, symbolWords())
-	return c.json(arguments), c.understood, err
 }

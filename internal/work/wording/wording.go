@@ -8,12 +8,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // field is one argument of a call.
@@ -26,6 +28,9 @@ type field struct {
 type call struct {
 	fields     []field
 	understood []string
+	names      []string // of the tool's arguments
+	library    ta.Library
+	now        time.Time
 }
 
 // read returns the arguments of a call, a valid JSON object, without those that are null.
@@ -66,18 +71,33 @@ func (c *call) text(name string) string {
 
 // set replaces the value of an argument, and says so.
 func (c *call) set(name, value, said string) {
-	for i := range c.fields {
-		if c.fields[i].name == name {
-			c.fields[i].raw = json.RawMessage(value)
-		}
-	}
+	c.put(name, json.RawMessage(value))
 	c.understood = append(c.understood, said)
 }
 
 // drop removes an argument that says nothing more.
 func (c *call) drop(name, said string) {
 	c.fields = slices.DeleteFunc(c.fields, func(f field) bool { return f.name == name })
-	c.understood = append(c.understood, said)
+	if said != "" {
+		c.understood = append(c.understood, said)
+	}
+}
+
+// put replaces the value of an argument.
+func (c *call) put(name string, value json.RawMessage) {
+	for i := range c.fields {
+		if c.fields[i].name == name {
+			c.fields[i].raw = value
+		}
+	}
+}
+
+// replace replaces the value of an argument if something was understood.
+func (c *call) replace(name string, value json.RawMessage, said []string) {
+	if len(said) > 0 {
+		c.put(name, value)
+		c.understood = append(c.understood, said...)
+	}
 }
 
 // move gives an argument its name here, unless the call has both.
@@ -108,6 +128,11 @@ func (c *call) json(arguments json.RawMessage) json.RawMessage {
 	if len(c.understood) == 0 {
 		return arguments
 	}
+	return c.object()
+}
+
+// object returns the arguments as an object.
+func (c *call) object() json.RawMessage {
 	out := []byte{'{'}
 	for i, f := range c.fields {
 		if i > 0 {
@@ -119,23 +144,37 @@ func (c *call) json(arguments json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
+// array returns values as a list.
+func array(items []json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, ']')
+}
+
 // renames gives the arguments that the tool does not know their names: those of words, by what is left of
 // a name without case and separators, and spellings such as stopPrice.
-func (c *call) renames(known func(string) bool, names []string, words map[string]string) error {
-	spellings := maps.Clone(words)
-	for _, name := range names {
+func (c *call) renames(own words) error {
+	spellings := maps.Clone(own)
+	for _, name := range c.names {
 		spellings[Joined(name)] = name
 	}
 	for _, f := range slices.Clone(c.fields) {
-		if known(f.name) {
+		if c.known(f.name) {
 			continue
 		}
-		to := spellings[Joined(f.name)]
-		if to == "" || !known(to) {
-			continue
-		}
-		if err := c.rename(f.name, to); err != nil {
-			return err
+		for to := range strings.SplitSeq(spellings[Joined(f.name)], "|") {
+			if to == "" || !c.known(to) {
+				continue
+			}
+			if err := c.rename(f.name, to); err != nil {
+				return err
+			}
+			break
 		}
 	}
 	return nil
@@ -183,9 +222,4 @@ func Joined(word string) string {
 		}
 		return unicode.ToLower(r)
 	}, word)
-}
-
-// symbolWords are other names of symbol.
-func symbolWords() map[string]string {
-	return map[string]string{"ticker": "symbol", "pair": "symbol", "instrument": "symbol"}
 }

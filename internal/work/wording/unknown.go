@@ -1,0 +1,27 @@
+package wording
+
+// UnknownTool returns what to use in place of a tool that clients expect and candela does not have, ""
+// for another name.
+func UnknownTool(name string) string {
+	const (
+		price  = "Use generate_chart with format summary: its last bar has the price."
+		place  = "Use place_order."
+		bars   = "Use generate_chart with format series."
+		alerts = "Use set_alert."
+	)
+	return map[string]string{
+		"getprice": price, "getquote": price, "getticker": price, "getlastprice": price, "getcurrentprice": price, "price": price, "quote": price, "getmarketprice": price, "getquotes": price,
+		"createorder": place, "buy": place, "sell": place, "submitorder": place, "neworder": place, "sendorder": place, "placetrade": place, "marketorder": place, "trade": place,
+		"closeposition": `Use place_order with "quantity":"all" and "reduce_only":true.`, "closeallpositions": `Use place_order with "quantity":"all" and "reduce_only":true for each of get_positions.`,
+		"getcandles": bars, "getohlcv": bars, "getbars": bars, "getklines": bars, "gethistory": bars, "gethistoricaldata": bars, "getpricehistory": bars,
+		"getnews": "candela has no news.", "searchnews": "candela has no news.", "getsentiment": "Use get_indicators with fear_greed.",
+		"getorderbook": "candela has no order book; generate_chart with format summary has the last price.", "getdepth": "candela has no order book; generate_chart with format summary has the last price.",
+		"createalert": alerts, "addalert": alerts, "newalert": alerts, "setpricealert": alerts, "getalerts": "Use list_alerts.", "deletealert": "Use cancel_alert.", "removealert": "Use cancel_alert.",
+		"getchart": "Use generate_chart.", "createchart": "Use generate_chart.", "drawchart": "Use generate_chart.", "plotchart": "Use generate_chart.", "chart": "Use generate_chart.",
+		"getindicator": "Use get_indicators.", "computeindicators": "Use get_indicators.", "calculateindicator": "Use get_indicators.", "getrsi": `Use get_indicators with "indicators":["rsi"].`,
+		"listorders": "Use get_orders.", "getopenorders": `Use get_orders with "filter":"open".`, "getorder": `Use get_orders with "order_id".`, "cancelallorders": `Use cancel_order with "order_id":"all".`,
+		"listpositions": "Use get_positions.", "getposition": `Use get_positions with "symbol".`, "getportfolio": "Use get_positions.", "modifyorder": "Use place_order with replaces.", "editorder": "Use place_order with replaces.",
+		"backtest": "Use run_backtest.", "screen": "Use scan_symbols.", "screener": "Use scan_symbols.", "scan": "Use scan_symbols.", "searchsymbols": "Use find_symbols.", "search": "Use find_symbols.",
+		"waitforalert": "Use get_notifications with wait_seconds.", "pollnotifications": "Use get_notifications.",
+	}[Joined(name)]
+}
