@@ -1,87 +1,229 @@
 package orders
 
 import (
-	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/testkit/longtest"
 )
 
-// TestEvents_OnceAcrossKills buys with a stop, sells a part by hand, and has the rest sold by the stop. A client that
-// asks for order events hears of each once, whenever the program is killed; one that asks for alerts hears of none.
+// TestEvents_EveryKindOnce brings about every kind of event, and an order filled in each role. A client over stdio and one
+// over HTTP hear of each once, by push and by poll.
+func TestEvents_EveryKindOnce(t *testing.T) {
+	t.Parallel()
+	for place, at := range map[string]func(testing.TB, int) *holder{"binance": heldByBinance, "paper": heldOnPaper} {
+		for _, over := range []string{"stdio", "http"} {
+			t.Run(place+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				a := newAgent(t, at(t, 1), over, storyLaws()...)
+				var want []string
+				for range longtest.Pick(1, 5) {
+					for _, one := range acts(place) {
+						one.do(a)
+						want = append(want, one.want...)
+						a.hears(one.name, want)
+					}
+				}
+				if n := a.polled.again + a.pushed.again; n > 0 {
+					t.Errorf("%d numbers came again", n)
+				}
+				a.restart()
+				a.trades()
+				a.hears("a restart", want)
+			})
+		}
+	}
+}
+
+// hears waits until as many events were heard as are wanted, both ways, and compares them.
+func (a *agent) hears(after string, want []string) {
+	a.Helper()
+	var polled, pushed []heardEvent
+	if !a.within(patience, func() bool {
+		polled, pushed = a.events()
+		return len(polled) >= len(want) && len(pushed) >= len(want)
+	}) {
+		a.Errorf("after %s too few are heard", after)
+	}
+	for way, got := range map[string][]heardEvent{"poll": polled, "push": pushed} {
+		texts := make([]string, len(got))
+		for i, e := range got {
+			texts[i] = e.String()
+		}
+		if !slices.Equal(texts, want) {
+			a.Fatalf("after %s, by %s: %q, want %q", after, way, texts, want)
+		}
+	}
+	for i := range polled {
+		if polled[i] != pushed[i] {
+			a.Errorf("polled %+v, pushed %+v", polled[i], pushed[i])
+		}
+	}
+}
+
+// TestEvents_OnceAcrossKills plays the story while the program is killed at any time. Each event is heard of once both
+// ways: by poll, and by push from where the client was. A number that comes again is the same event.
 func TestEvents_OnceAcrossKills(t *testing.T) {
 	t.Parallel()
 	for place, at := range map[string]func(testing.TB, int) *holder{"binance": heldByBinance, "paper": heldOnPaper} {
-		t.Run(place, func(t *testing.T) {
-			t.Parallel()
-			home, h := newHome(t), at(t, 1)
-			h.fills = fmt.Sprintf(`"symbol":%q,"side":"buy","type":"limit","price":%s,"quantity":%s,"stop_loss":%s`, h.symbol, h.dip.Mul(dec("1.025")).Round(2), h.quantity, h.stop)
-			policy(t, home, h.laws...)
-			s := &shield{scene: newScene(t, h.venue, home), holder: h, legs: 1}
-			s.start()
-			var heard []heardEvent
-			listen := func() {
-				for _, e := range s.events() { // what was taken within a second before a kill comes again, with its number
-					if !slices.Contains(heard, e) {
-						heard = append(heard, e)
+		for _, over := range []string{"stdio", "http"} {
+			t.Run(place+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				a := newAgent(t, at(t, 1), over, storyLaws()...)
+				kills := longtest.Pick(3, 25)
+				var killed, over sync.WaitGroup
+				killed.Add(1)
+				stop := make(chan struct{})
+				over.Go(func() { a.killer(kills, stop, killed.Done) })
+				done := make(chan struct{})
+				go func() { killed.Wait(); close(done) }()
+				t.Cleanup(func() { close(stop); over.Wait() })
+				for rounds := 0; !a.overWith(done); rounds++ {
+					for _, one := range acts(place) {
+						if one.name != "decided" || rounds == 0 { // it takes long
+							one.do(a)
+						}
 					}
 				}
-				if none := s.program.must("get_notifications", `{}`); none.text != "[]" {
-					t.Fatalf("without events: %s", none.text)
-				}
-			}
-			if r := s.program.must("place_order", s.order("")); r.isError {
-				t.Fatal(r.text)
-			}
-			s.await("the entry is reported", func() bool { listen(); return len(heard) >= 1 })
-			s.restart()
-			half := h.quantity.Div(dec("2"))
-			exit := fmt.Sprintf(`{"symbol":%q,"side":"sell","type":"market","quantity":%s,"reduce_only":true}`, h.symbol, half)
-			s.await("the exit is taken", func() bool { return !s.program.must("place_order", exit).isError })
-			s.await("the exit is a trade", func() bool { return len(s.earned().Trades) == 1 })
-			s.restart() // what was not polled yet stays
-			s.await("the stop is a trade", func() bool {
-				h.move(h.crash)
-				return len(s.earned().Trades) == 2 && s.program.must("get_positions", `{}`).text == "[]"
+				a.trades()
+				a.settles()
+				t.Logf("%d kills, %d events; %d numbers polled again, %d pushed again", kills, len(a.polled.all), a.polled.again, a.pushed.again)
 			})
-			s.await("the end of the position is reported", func() bool { listen(); return len(heard) >= 4 })
-			s.restart()
-			listen()
-			var got []string
-			for _, e := range heard {
-				got = append(got, strings.TrimSpace(e.Event+" "+e.Role))
-			}
-			if want := "order_filled entry, order_filled exit, order_filled stop_loss, position_closed stop_loss"; strings.Join(got, ", ") != want {
-				t.Fatalf("heard %s, want %s", strings.Join(got, ", "), want)
-			}
-			if all := s.earned().all; !dec(heard[3].Realised).Equal(dec(all)) || heard[3].After != "0" || heard[2].Status != "filled" {
-				t.Errorf("the account earned %s; heard %+v", all, heard)
-			}
-		})
+		}
 	}
 }
 
-// heardEvent is a record of get_notifications about an order or a position.
-type heardEvent struct {
-	Event, Role, Status string
-	Seq                 uint64
-	After               string `json:"position_after"`
-	Realised            string `json:"realized_pnl"`
-}
-
-// events takes the order events out of the queue.
-func (s *shield) events() (all []heardEvent) {
-	s.Helper()
-	if r := s.program.must("get_notifications", `{"events":["orders"]}`); r.isError || json.Unmarshal([]byte(r.text), &all) != nil {
-		s.Fatal(r.text)
+// overWith reports whether a channel is closed.
+func (a *agent) overWith(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
-	return all
 }
 
-// restart kills the program and starts it.
-func (s *shield) restart() {
-	s.Helper()
-	s.program.kill()
-	s.start()
+// killer kills the program so often, each time after a while.
+func (a *agent) killer(kills int, stop <-chan struct{}, done func()) {
+	defer done()
+	dice := rand.New(rand.NewPCG(longtest.Seed(), 0))
+	for range kills {
+		select {
+		case <-stop:
+			return
+		case <-time.After(200*time.Millisecond + time.Duration(dice.Int64N(int64(2*time.Second)))):
+			a.restart()
+		}
+	}
+}
+
+// settles waits until what was heard both ways is what must be heard of the account.
+func (a *agent) settles() {
+	a.Helper()
+	var wrong []string
+	if !a.within(3*patience, func() bool {
+		polled, pushed := a.events()
+		wrong = append(a.judges(polled), a.polled.wrong...)
+		wrong = append(wrong, a.pushed.wrong...)
+		if !slices.Equal(polled, pushed) {
+			wrong = append(wrong, fmt.Sprintf("%d are polled and %d pushed, which differ", len(polled), len(pushed)))
+		}
+		return len(wrong) == 0
+	}) {
+		a.Errorf("%s", strings.Join(wrong, "\n"))
+	}
+}
+
+// judges compares events with the account: each order that was filled and each that was decided on is heard of once, each
+// that ended by another than the client once, all earned is of positions that are heard of as closed, and states change.
+func (a *agent) judges(events []heardEvent) (wrong []string) {
+	a.Helper()
+	counts := make(map[string]int)
+	sum, state, bare := decimal.Zero, "ACTIVE", false
+	for _, e := range events {
+		counts[e.Event+" "+e.Order]++
+		switch e.Event {
+		case "position_closed":
+			sum = sum.Add(dec(e.Realised))
+		case "trading_state":
+			if e.State == state {
+				wrong = append(wrong, "DOUBLED: trading is "+state+" again")
+			}
+			state = e.State
+		case "position_unprotected", "position_protected":
+			if now := e.Event == "position_unprotected"; now == bare {
+				wrong = append(wrong, "DOUBLED: "+e.Event)
+			} else {
+				bare = now
+			}
+		}
+	}
+	if state != "ACTIVE" || bare {
+		wrong = append(wrong, fmt.Sprintf("LOST: the last heard is that trading is %s, and that a position lacks its stop: %v", state, bare))
+	}
+	var account struct {
+		Earned map[string]struct {
+			Realised decimal.Decimal `json:"realized_pnl"`
+		}
+	}
+	a.read("get_account", `{}`, &account)
+	if earned := account.Earned["all"].Realised; !earned.Equal(sum) {
+		wrong = append(wrong, fmt.Sprintf("the account earned %s, and %s is heard of", earned, sum))
+	}
+	return append(wrong, a.judgesOrders(counts)...)
+}
+
+// judgesOrders compares how often each order is heard of with the orders that there are.
+func (a *agent) judgesOrders(counts map[string]int) (wrong []string) {
+	a.Helper()
+	var orders []record
+	a.read("get_orders", `{"limit":500}`, &orders)
+	if len(orders) == 500 {
+		a.Fatal("there are more orders than are listed")
+	}
+	for event := range counts {
+		_, id, _ := strings.Cut(event, " ")
+		if id != "" && !slices.ContainsFunc(orders, func(o record) bool { return o.ID == id }) {
+			wrong = append(wrong, event+" is of no order")
+		}
+	}
+	for _, o := range orders {
+		for event, want := range a.due(o) {
+			if got := counts[event+" "+o.ID]; got < want[0] || got > want[1] {
+				wrong = append(wrong, fmt.Sprintf("%s of %s %s order %s is heard %d times, want %v", event, o.Status, o.Role, o.ID, got, want))
+			}
+		}
+	}
+	return wrong
+}
+
+// due returns how often each event of an order must be heard, at least and at most.
+func (a *agent) due(o record) map[string][2]int {
+	none, once, perhaps := [2]int{}, [2]int{1, 1}, [2]int{0, 1}
+	want := map[string][2]int{"order_filled": none, "order_part_filled": none, "order_ended": none, "order_decided": none}
+	if o.Status == "filled" {
+		want["order_filled"] = once
+	}
+	if took, ok := a.parted[o.ID]; ok {
+		want["order_part_filled"] = [2]int{1, 1 + int(took/(10*time.Second))}
+	}
+	if a.decided[o.ID] {
+		want["order_decided"] = once
+	}
+	ended := slices.Contains([]string{"canceled", "expired", "rejected"}, o.Status)
+	switch {
+	case !ended || a.canceled[o.ID]:
+	case o.Status == "rejected", o.Role == "stop_loss", o.Role == "take_profit": // the answer of the call may say so, or another leg was filled
+		want["order_ended"] = perhaps
+	default:
+		want["order_ended"] = once
+	}
+	return want
 }

@@ -186,10 +186,14 @@ func heldByBinance(tb testing.TB, legs int) *holder {
 	}
 	h.move = func(price decimal.Decimal) { server.Fix("BTCUSDT", price, dec("1")) }
 	h.refuse = func(s *shield) {
+		refused := 0
 		for _, o := range h.truth(s) {
-			if o.role == "stop_loss" && !server.RefuseLeg(o.id) {
-				s.Errorf("%s does not wait", o.id)
+			if o.role == "stop_loss" && o.status == "held" && server.RefuseLeg(o.id) {
+				refused++
 			}
+		}
+		if refused != 1 {
+			s.Errorf("%d stops were refused, want one that waits", refused)
 		}
 	}
 	h.expire = func(s *shield) { server.Expire(s.id) }

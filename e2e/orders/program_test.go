@@ -47,10 +47,11 @@ func newHome(tb testing.TB) string {
 
 // program is the program with --mcp --trade while it runs, and its one client.
 type program struct {
-	tb   testing.TB
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	read chan struct{} // closed when all it said is read
+	tb     testing.TB
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	read   chan struct{}         // closed when all it said is read
+	pushed func(json.RawMessage) // gets the order events that it pushes; nil for nobody
 
 	mu    sync.Mutex
 	last  int
@@ -69,8 +70,15 @@ var errGone = errors.New("the program is gone")
 // start runs the program with more flags and variables.
 func start(tb testing.TB, home string, environ, args []string) *program {
 	tb.Helper()
+	return startFor(tb, home, environ, args, nil)
+}
+
+// startFor is start for a client that order events are pushed to.
+func startFor(tb testing.TB, home string, environ, args []string, pushed func(json.RawMessage)) *program {
+	tb.Helper()
 	p := &program{
-		tb: tb, cmd: exec.Command(binary(tb), append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
+		pushed: pushed,
+		tb:     tb, cmd: exec.Command(binary(tb), append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
 		read: make(chan struct{}), waits: make(map[int]chan reply),
 	}
 	p.cmd.Env = append(environ, "HOME="+home)
@@ -113,6 +121,8 @@ func (p *program) listen(out io.ReadCloser) {
 		line, err := lines.ReadBytes('\n')
 		var m struct {
 			ID     int             `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
 			Error  json.RawMessage `json:"error"`
 			Result struct {
 				Content []struct {
@@ -129,6 +139,9 @@ func (p *program) listen(out io.ReadCloser) {
 			p.waits = nil
 			p.mu.Unlock()
 			return
+		}
+		if m.Method == "notifications/order_event" && p.pushed != nil {
+			p.pushed(m.Params)
 		}
 		if m.ID == 0 && m.Error != nil {
 			m.ID = p.last // what is no JSON has no number

@@ -19,7 +19,7 @@ import (
 const (
 	NoticeFilled      = "order_filled"
 	NoticePartFilled  = "order_part_filled" // at most one per order in partFillPause
-	NoticeEnded       = "order_ended"       // canceled by another than the caller, expired, or rejected after it was accepted
+	NoticeEnded       = "order_ended"       // canceled by another than the caller or after a part was filled, expired, or rejected after it was accepted
 	NoticeDecided     = "order_decided"     // by the owner, or not in time
 	NoticeClosed      = "position_closed"
 	NoticeUnprotected = "position_unprotected"
@@ -146,28 +146,25 @@ func (p *preview) apply(e Event) []Notice {
 	if len(o.Fills) > len(was.Fills) {
 		return p.filled(was, o, *e.Fill)
 	}
-	if n, ok := p.changed(was, o, e); ok {
-		return []Notice{n}
-	}
-	return nil
+	return p.changed(was, o, e)
 }
 
 // changed returns what an event other than a fill reports of an order.
-func (p *preview) changed(was, o Order, e Event) (Notice, bool) {
+func (p *preview) changed(was, o Order, e Event) []Notice {
 	switch {
 	case o.Status == was.Status && e.Kind != KindApproved:
-		return Notice{}, false
+		return nil
 	case o.Status == Filled: // resized to what was filled
-		return p.notice(o, NoticeRecord{Event: NoticeFilled}, e.At, o.ID), true
+		return []Notice{p.notice(o, NoticeRecord{Event: NoticeFilled}, e.At, o.ID)}
 	case was.Status == PendingApproval && o.Status != Canceled:
 		if o.Group.Name != "" && o.Group.Name != o.ID {
-			return Notice{}, false // decided with the first of its group
+			return nil // decided with the first of its group
 		}
-		return p.notice(o, decision(o), e.At, o.ID), true
+		return []Notice{p.notice(o, decision(o), e.At, o.ID)}
 	case p.endedAlone(was, o):
-		return p.notice(o, NoticeRecord{Event: NoticeEnded, Reason: o.Reason}, e.At, o.ID), true
+		return p.ended(o, e.At)
 	default:
-		return Notice{}, false
+		return nil
 	}
 }
 
@@ -183,41 +180,6 @@ func decision(o Order) NoticeRecord {
 		}
 	}
 	return r
-}
-
-// endedAlone reports whether an order ended without a fill of its rest, and nobody who knows of it
-// ended it: neither its caller, nor the desk for another order, nor the venue with the rest of its
-// group.
-func (p *preview) endedAlone(was, o Order) bool {
-	switch o.Status {
-	case Expired:
-	case Rejected:
-		if was.Status == New || was.Status == Submitted { // the caller's own answer says so
-			return false
-		}
-	case Canceled:
-		if was.CancelTried && !was.CancelByOwner || was.Status == PendingApproval {
-			return false
-		}
-	default:
-		return false
-	}
-	return o.CancelFor == "" && !p.endedWithGroup(o)
-}
-
-// endedWithGroup reports whether another order ended this one: a leg of its group that was filled,
-// or its entry, which ended without a fill.
-func (p *preview) endedWithGroup(o Order) bool {
-	if o.Group.Name == "" {
-		return false
-	}
-	for _, other := range p.Group(o.Group.Name) {
-		other, _ = p.order(other.ID)
-		if other.ID != o.ID && (other.Role != Entry && other.Filled.IsPositive() || other.Role == Entry && other.Status.Final() && other.Filled.IsZero() || other.CancelTried) {
-			return true
-		}
-	}
-	return false
 }
 
 // filled returns what a new fill reports.
