@@ -64,11 +64,11 @@ func (l *lens) at(b market.Bar) []simulate.Bar {
 	return l.inside
 }
 
-// travel moves an account along bar i, or along the shorter bars inside it.
-func (l *lens) travel(account *simulate.Account, bars *market.Bars, i int) {
-	whole := simulate.Bar{Time: bars.T[i] * 1000, Open: bars.O[i], High: bars.H[i], Low: bars.L[i], Close: bars.C[i], Volume: bars.V[i]}
+// travel moves an account along a bar, or along the shorter bars inside it.
+func (l *lens) travel(account *simulate.Account, b market.Bar) {
+	whole := simulate.Bar{Time: b.T * 1000, Open: b.O, High: b.H, Low: b.L, Close: b.C, Volume: b.V}
 	if l != nil {
-		if inside := l.at(bars.At(i)); len(inside) > 0 {
+		if inside := l.at(b); len(inside) > 0 {
 			account.Magnified(whole, inside)
 			return
 		}

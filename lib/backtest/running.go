@@ -67,8 +67,8 @@ func (r *running) all(ctx context.Context, p Program) (*Run, error) {
 	if holds, ok := r.instance.(interface{ Close() }); ok {
 		defer holds.Close()
 	}
-	if converted, ok := p.(interface{ rate(at int64) float64 }); ok {
-		r.rate = converted.rate
+	if converted, ok := p.(interface{ rates() func(at int64) float64 }); ok {
+		r.rate = converted.rates()
 	}
 	if timed, ok := r.instance.(interface{ Measure() (done func()) }); ok {
 		defer timed.Measure()() // what the account does with its orders is part of it
@@ -99,18 +99,15 @@ func (r *running) step(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	var b market.Bar // a sleeper knows it
-	if r.sleeper == nil {
-		b = r.Bars.At(i)
-		if r.repeated != nil {
-			r.repeated.bar = b
-		}
+	b := r.Bars.At(i)
+	if r.repeated != nil {
+		r.repeated.bar = b
 	}
 	r.account.Pause(i < r.From)
 	if r.rate != nil {
-		r.account.Rate(r.rate(r.Bars.T[i]))
+		r.account.Rate(r.rate(b.T))
 	}
-	r.lens.travel(r.account, r.Bars, i)
+	r.lens.travel(r.account, b)
 	if r.repeated != nil && r.repeated.err != nil {
 		return fmt.Errorf("bar %d: %w", i, r.repeated.err)
 	}
@@ -185,7 +182,7 @@ func (r *running) watch(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	before := r.account.Position()
-	r.lens.travel(r.account, r.Bars, i)
+	r.lens.travel(r.account, r.Bars.At(i))
 	moved := r.account.Position() != before
 	if moved && r.sleeper.Wake(i) == i {
 		if err := r.instance.Next(market.Bar{}); err != nil {

@@ -99,13 +99,8 @@ func (s *Script) ignored() []string {
 	})
 }
 
-// rate returns the rate of the account's currency at a bar.
-func (s *Script) rate(at int64) float64 {
-	if s.Rate == nil {
-		return 1
-	}
-	return s.Rate(at)
-}
+// rates returns the rate of the account's currency at each bar, nil if it is always 1.
+func (s *Script) rates() func(at int64) float64 { return s.Rate }
 
 type scriptRun struct {
 	machine *eval.Machine

@@ -66,7 +66,7 @@ func (c *compiler) program() {
 	list := c.statements(c.prog.Body, nil)
 	m.body = sequence(list)
 	c.seal()
-	m.base = c.nodes/nodesAStep + len(m.rings)/8 + len(m.hoisted)/16
+	m.base = int64(c.nodes/nodesAStep + len(m.rings)/8 + len(m.hoisted)/16)
 	m.idle = c.hoist != nil && len(list)+len(m.everyBar)+len(m.hoisted)+len(m.rings)+len(m.conds) == 0
 }
 

@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"candela/lib/backtest/simulate"
@@ -136,8 +138,9 @@ type Machine struct {
 	left       int64 // steps until the next look at the clock
 	reserve    int64 // steps of this bar after that
 	budget     int64 // steps of this bar at its begin
-	base       int   // steps of each bar, for what is not counted while it runs
+	base       int64 // steps of each bar, for what is not counted while it runs
 	spent      int64 // steps of kept bars
+	total      int64 // steps of all bars
 	place      syntax.Pos
 	failed     error
 	savedKeep  []float64
@@ -178,7 +181,7 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 	if env.Budget == nil {
 		env.Budget = alone{}
 	}
-	m = newMachine(p, env, &meter{shared: env.Budget, limits: env.Limits})
+	m = newMachine(p, env, newMeter(env.Budget, env.Limits))
 	defer func() {
 		m.unwatch()
 		if m.caught(recover(), &err); err != nil {
@@ -191,7 +194,7 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 }
 
 func newMachine(p *check.Program, env Env, t *meter) *Machine {
-	m := &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1, meter: t}
+	m := &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
 	m.heap.m = m
 	return m
 }
@@ -346,26 +349,28 @@ func (m *Machine) run() (err error) {
 		f()
 	}
 	m.body()
-	if m.env.Account != nil {
-		m.settleAccount()
+	if a := m.env.Account; a != nil && (!m.tried || m.again) {
+		m.settleAccount(a)
 	}
 	done = true
 	return nil
 }
 
-// beginSteps gives a bar its steps.
+// beginSteps gives a bar its steps. Those of the bar before are owed.
 func (m *Machine) beginSteps() {
-	before := m.Steps()
-	m.budget = m.env.Limits.BarSteps
-	if total := m.env.Limits.TotalSteps; total > 0 {
-		m.budget = min(m.budget, total-m.spent)
+	t := m.meter
+	t.owed += m.Steps() + m.base
+	m.give(min(m.env.Limits.BarSteps, m.total-m.spent))
+	if t.owed > slice || t.ofBars && t.touched() {
+		m.beginBar()
 	}
-	m.left = min(m.budget, slice)
-	m.reserve = m.budget - m.left
-	if !m.inner {
-		m.meter.beginBar()
-	}
-	m.owe(m.place, int(before)+m.base)
+}
+
+// give sets how many steps the script may take from now on.
+func (m *Machine) give(steps int64) {
+	m.budget = steps
+	m.left = min(steps, slice)
+	m.reserve = steps - m.left
 }
 
 // loadHoisted sets what was computed ahead for this bar.

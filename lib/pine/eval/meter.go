@@ -39,6 +39,7 @@ func (alone) Pause() error     { return nil }
 type meter struct {
 	shared Budget
 	limits Limits
+	ofBars bool // each bar has its own bounds: a machine has none for its life
 	watch  stopwatch.Watch
 
 	held    int64 // bytes that the script holds
@@ -48,12 +49,22 @@ type meter struct {
 	owed    int64 // steps since the last look
 }
 
-// beginBar starts the bounds of a bar. Where a machine has none for its life, each bar has
-// its own.
-func (t *meter) beginBar() {
-	if t.limits.TotalTime == 0 && t.limits.BarTime > 0 {
+func newMeter(shared Budget, limits Limits) *meter {
+	return &meter{shared: shared, limits: limits, ofBars: limits.TotalTime == 0 && limits.BarTime > 0}
+}
+
+// touched reports whether the bar before has used what a bar may use.
+func (t *meter) touched() bool { return t.made != 0 || t.watch.Touched() }
+
+// beginBar starts the bounds of a bar, and looks at the clock when it is time.
+func (m *Machine) beginBar() {
+	t := m.meter
+	if t.ofBars && !m.inner {
 		t.watch.Reset()
 		t.made = 0
+	}
+	if t.owed > slice {
+		m.look(m.place)
 	}
 }
 

@@ -167,16 +167,18 @@ func (s *site) percent(a []float64) bool { return lastPart(s.text(a, 1, "")) == 
 // The memory of an order, a position and a trade of the account, about.
 const tradeBytes = 200
 
+// pairsAStep is how many pairs of orders are compared in the time of a step.
+const pairsAStep = 16
+
 // settleAccount pays for what the account does with the orders of a bar before it does it, and
 // counts what it holds. Each order that fills is compared with all others.
-func (m *Machine) settleAccount() {
-	a := m.env.Account
-	if a == nil || m.tried && !m.again {
-		return
-	}
+func (m *Machine) settleAccount(a *simulate.Account) {
 	waiting, open := a.Waiting(), len(a.Open())
-	m.spend(m.place, (waiting*(waiting+open)+open)/16)
-	if n := waiting + open + len(a.Trades()); n > m.trades {
+	live := waiting + open
+	if live*live >= pairsAStep {
+		m.spend(m.place, (waiting*live+open)/pairsAStep)
+	}
+	if n := live + len(a.Trades()); n > m.trades {
 		m.hold(m.place, tradeBytes*(n-m.trades))
 		m.trades = n
 	}

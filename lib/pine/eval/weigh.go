@@ -29,7 +29,5 @@ func (c *compiler) weight(before int) int64 {
 
 // beginCompile gives a machine the steps for what is computed before the first bar.
 func (m *Machine) beginCompile() {
-	m.budget = max(m.env.Limits.BarSteps, m.env.Limits.TotalSteps)
-	m.left = min(m.budget, slice)
-	m.reserve = m.budget - m.left
+	m.give(max(m.env.Limits.BarSteps, m.env.Limits.TotalSteps))
 }

@@ -45,6 +45,9 @@ func (w *Watch) Stop() {
 // Running reports whether it was started.
 func (w *Watch) Running() bool { return w.starts > 0 }
 
+// Touched reports whether it runs or has measured something.
+func (w *Watch) Touched() bool { return w.starts > 0 || w.used > 0 }
+
 // Used returns the time so far.
 func (w *Watch) Used() time.Duration {
 	if w.starts == 0 {
