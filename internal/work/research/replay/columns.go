@@ -6,8 +6,8 @@ import (
 	"candela/lib/market"
 )
 
-// mostColumns bounds the values that are kept of indicators: 256 MB.
-const mostColumns = 32 << 20
+// mostColumns bounds the values of indicators that one sweep keeps.
+const mostColumns = 4 << 20
 
 // Columns keeps the values of indicators at all bars of a history, so that many conditions on
 // the same indicators share them. It is for one goroutine at a time.
