@@ -107,7 +107,8 @@ type account struct {
 	there                               int // at the venue
 	again                               int // calls that repeated one
 	wrong                               []string
-	took                                []time.Duration // until an order was acknowledged, ascending
+	took                                []time.Duration   // until an order was acknowledged, ascending
+	now                                 map[string]record // by ID
 }
 
 func (a *account) complain(format string, args ...any) {
@@ -118,7 +119,7 @@ func (a *account) complain(format string, args ...any) {
 // acknowledged order is there once and as answered, there are no others,
 // and the positions are what the venue counts.
 func judgeDeals(deals []*deal, venue venueBook, own ownBook, now time.Time) *account {
-	a := &account{placed: len(deals), there: len(venue.Orders)}
+	a := &account{placed: len(deals), there: len(venue.Orders), now: map[string]record{}}
 	there := map[string][]venueOrder{}
 	for _, o := range venue.Orders {
 		there[o.ClientID] = append(there[o.ClientID], o)
@@ -141,6 +142,7 @@ func judgeDeals(deals []*deal, venue venueBook, own ownBook, now time.Time) *acc
 			a.complain("the order %s is of the keys %s and %s", d.id, other, d.key)
 		}
 		keys[d.id] = d.key
+		a.now[d.id] = own.orders[d.key]
 		a.judge(d, there[d.id], own.orders[d.key], now)
 		delete(there, d.id)
 	}

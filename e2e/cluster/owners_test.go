@@ -69,7 +69,7 @@ func (s *site) newTenants(n, symbols int) *tenants {
 		s.FailNow()
 	}
 	for i, c := range t.clients {
-		t.busy.Go(func() { t.stayTuned(c, i) })
+		t.busy.Go(func() { t.stayTuned(c, i, nil) })
 	}
 	for first := range 4 {
 		t.busy.Go(func() { t.pollAll(first, 4) })
@@ -89,7 +89,7 @@ func (t *tenants) pollAll(first, step int) {
 				t.pause(100 * time.Millisecond)
 				continue
 			}
-			t.takePolled(answer)
+			t.takePolled(answer, nil)
 			t.count(i, answer)
 		}
 		t.pause(200 * time.Millisecond)

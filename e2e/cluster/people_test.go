@@ -49,6 +49,7 @@ type people struct {
 	no    []denial               // each 401
 	token map[*remote.Client]*pass
 	deals []*deal // every order that was asked for
+	told  []*told // the order events that each who asked for them got, and last those of all polls
 	apart bool    // listener and alert belong to owners; each hears of its own alerts alone
 
 	observer *observer
@@ -246,25 +247,30 @@ func (p *people) setFor(c *remote.Client, owner int, rng *rand.Rand, first bool)
 // the server is ever silent.
 const silence = 20 * time.Second
 
-// listen begins to listen with clients of their own, who have subscribed.
+// listen begins to listen with clients of their own, who have subscribed. Every second one of a site that trades asks
+// for order events, too.
 func (p *people) listen(n int) (clients []*remote.Client) {
 	for i := range n {
 		c := p.client("listener " + strconv.Itoa(i))
+		to, filter := (*told)(nil), `{}`
+		if p.trades && i%2 == 1 {
+			to, filter = p.newTold("the "+c.Name), `{"events":["alerts","orders"]}`
+		}
 		until(p.TB, 2*time.Minute, "a listener subscribes", func() bool {
-			_, err := p.call(c, "subscribe_notifications", `{}`)
+			_, err := p.call(c, "subscribe_notifications", filter)
 			return err == nil
 		})
 		clients = append(clients, c)
 		p.mu.Lock()
 		p.heard = append(p.heard, map[string][]heard{})
 		p.mu.Unlock()
-		p.busy.Go(func() { p.stayTuned(c, i) })
+		p.busy.Go(func() { p.stayTuned(c, i, to) })
 	}
 	return clients
 }
 
 // stayTuned listens, and comes back whenever the stream ends, as clients do.
-func (p *people) stayTuned(c *remote.Client, i int) {
+func (p *people) stayTuned(c *remote.Client, i int, to *told) {
 	last := ""
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
@@ -274,6 +280,9 @@ func (p *people) stayTuned(c *remote.Client, i int) {
 		patience := time.AfterFunc(silence, cancel)
 		err := c.Listen(ctx, last, func() { patience.Reset(silence) }, func(e remote.Event) {
 			last = e.ID
+			if p.isOrderEvent(to, e.Params) {
+				return
+			}
 			var f struct {
 				ID string `json:"alert_id"`
 			}
@@ -293,13 +302,21 @@ func (p *people) stayTuned(c *remote.Client, i int) {
 	}
 }
 
-// poll begins to poll with clients of their own.
+// poll begins to poll with clients of their own. At a site that trades some ask for order events, with alerts or alone.
 func (p *people) poll(n int) {
+	var to *told
+	if p.trades {
+		to = p.newTold("the polls")
+	}
 	for i := range n {
 		c := p.client("poller " + strconv.Itoa(i))
+		arguments, takes := `{"wait_seconds":2}`, (*told)(nil)
+		if p.trades && i > 0 {
+			arguments, takes = []string{`{"wait_seconds":2,"events":["alerts","orders"]}`, `{"wait_seconds":2,"events":["orders"]}`}[i%2], to
+		}
 		p.busy.Go(func() {
 			for p.ctx.Err() == nil {
-				answer, err := p.call(c, "get_notifications", `{"wait_seconds":2}`)
+				answer, err := p.call(c, "get_notifications", arguments)
 				if err != nil {
 					p.mu.Lock()
 					p.lost = append(p.lost, time.Now())
@@ -307,23 +324,30 @@ func (p *people) poll(n int) {
 					p.pause(200 * time.Millisecond)
 					continue
 				}
-				p.takePolled(answer)
+				p.takePolled(answer, takes)
 			}
 		})
 	}
 }
 
-func (p *people) takePolled(answer json.RawMessage) {
-	var got []struct {
-		ID string `json:"alert_id"`
-	}
+func (p *people) takePolled(answer json.RawMessage, to *told) {
+	var got []json.RawMessage
 	if err := json.Unmarshal(answer, &got); err != nil {
 		p.Error(err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, n := range got {
+	for _, one := range got {
+		if p.isOrderEvent(to, one) {
+			continue
+		}
+		var n struct {
+			ID string `json:"alert_id"`
+		}
+		if err := json.Unmarshal(one, &n); err != nil {
+			p.Error(err)
+		}
+		p.mu.Lock()
 		p.polls[n.ID] = append(p.polls[n.ID], time.Now())
+		p.mu.Unlock()
 	}
 }
 

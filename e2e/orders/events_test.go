@@ -110,15 +110,22 @@ func (a *agent) overWith(done <-chan struct{}) bool {
 	}
 }
 
-// killer kills the program so often, each time after a while.
+// killer kills the program so often: each time soon after the next event was pushed, or after a while without one.
 func (a *agent) killer(kills int, stop <-chan struct{}, done func()) {
 	defer done()
 	dice := rand.New(rand.NewPCG(longtest.Seed(), 0))
+	count := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.pushed.all)
+	}
 	for range kills {
+		last := count()
+		a.within(5*time.Second, func() bool { return count() > last || a.overWith(stop) })
 		select {
 		case <-stop:
 			return
-		case <-time.After(200*time.Millisecond + time.Duration(dice.Int64N(int64(2*time.Second)))):
+		case <-time.After(time.Duration(dice.Int64N(int64(500 * time.Millisecond)))):
 			a.restart()
 		}
 	}
