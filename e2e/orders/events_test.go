@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -68,8 +67,10 @@ func (a *agent) hears(after string, want []string) {
 	}
 }
 
-// TestEvents_OnceAcrossKills plays the story while the program is killed at any time. Each event is heard of once both
-// ways: by poll, and by push from where the client was. A number that comes again is the same event.
+// TestEvents_OnceAcrossKills plays the story while the program is killed. Each event is heard of once both ways: by poll,
+// and by push from where the client was. A number that comes again is the same event. The short form kills the program when
+// an act has ended, before its events are polled. The long form kills it at any time: an order that is then on its way ends
+// a minute later.
 func TestEvents_OnceAcrossKills(t *testing.T) {
 	t.Parallel()
 	for place, at := range map[string]func(testing.TB, int) *holder{"binance": heldByBinance, "paper": heldOnPaper} {
@@ -77,18 +78,15 @@ func TestEvents_OnceAcrossKills(t *testing.T) {
 			t.Run(place+" over "+over, func(t *testing.T) {
 				t.Parallel()
 				a := newAgent(t, at(t, 1), over, storyLaws()...)
-				kills := longtest.Pick(3, 25)
-				var killed, over sync.WaitGroup
-				killed.Add(1)
-				stop := make(chan struct{})
-				over.Go(func() { a.killer(kills, stop, killed.Done) })
-				done := make(chan struct{})
-				go func() { killed.Wait(); close(done) }()
-				t.Cleanup(func() { close(stop); over.Wait() })
-				for rounds := 0; !a.overWith(done); rounds++ {
-					for _, one := range acts(place) {
-						if one.name != "decided" || rounds == 0 { // it takes long
-							one.do(a)
+				kills := 3
+				if longtest.On() {
+					kills = 25
+					a.playKilled(place, kills)
+				} else {
+					for i, one := range acts(place)[:2*kills] {
+						one.do(a)
+						if i%2 == 0 {
+							a.restart()
 						}
 					}
 				}
@@ -96,6 +94,21 @@ func TestEvents_OnceAcrossKills(t *testing.T) {
 				a.settles()
 				t.Logf("%d kills, %d events; %d numbers polled again, %d pushed again", kills, len(a.polled.all), a.polled.again, a.pushed.again)
 			})
+		}
+	}
+}
+
+// playKilled plays the story again and again until the program was killed so often.
+func (a *agent) playKilled(place string, kills int) {
+	a.Helper()
+	stop, killed := make(chan struct{}), make(chan struct{})
+	go a.killer(kills, stop, func() { close(killed) })
+	defer func() { close(stop); <-killed }()
+	for rounds := 0; !a.overWith(killed); rounds++ {
+		for _, one := range acts(place) {
+			if one.name != "decided" || rounds == 0 { // it takes long
+				one.do(a)
+			}
 		}
 	}
 }
