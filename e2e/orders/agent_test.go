@@ -38,6 +38,8 @@ type agent struct {
 	decided  map[string]bool          // orders that the owner decides on, or not in time
 	parted   map[string]time.Duration // orders that are filled in parts, and for how long
 
+	said func([]byte) // gets each line that the program says over stdio; nil to look for order events alone
+
 	mu             sync.Mutex
 	line           line
 	polled, pushed heardEvents
@@ -87,14 +89,7 @@ const ownerPassphrase = "correct-horse-of-the-orders"
 // newAgent starts the program at a holder, and a client that subscribes to order events.
 func newAgent(t *testing.T, h *holder, over string, laws ...string) *agent {
 	t.Helper()
-	home := newHome(t)
-	policy(t, home, slices.Concat(h.laws, laws)...)
-	a := &agent{scene: newScene(t, h.venue, home), holder: h, canceled: map[string]bool{}, decided: map[string]bool{}, parted: map[string]time.Duration{}}
-	if over == "http" {
-		a.client = &mcphttp.Client{
-			Base: "http://127.0.0.1:" + porttest.Free(t), Name: "agent", Owner: &mcphttp.Owner{Passphrase: ownerPassphrase}, HTTP: mcphttp.Plain(&http.Transport{}),
-		}
-	}
+	a := newClient(t, h, over, laws...)
 	a.start()
 	if r := a.call("subscribe_notifications", `{"events":["orders"]}`); r.isError {
 		t.Fatal(r.text)
@@ -109,13 +104,31 @@ func newAgent(t *testing.T, h *holder, over string, laws ...string) *agent {
 	return a
 }
 
+// newClient prepares the program and a client of it.
+func newClient(t *testing.T, h *holder, over string, laws ...string) *agent {
+	t.Helper()
+	home := newHome(t)
+	policy(t, home, slices.Concat(h.laws, laws)...)
+	a := &agent{scene: newScene(t, h.venue, home), holder: h, canceled: map[string]bool{}, decided: map[string]bool{}, parted: map[string]time.Duration{}}
+	if over == "http" {
+		a.client = &mcphttp.Client{
+			Base: "http://127.0.0.1:" + porttest.Free(t), Name: "agent", Owner: &mcphttp.Owner{Passphrase: ownerPassphrase}, HTTP: mcphttp.Plain(&http.Transport{}),
+		}
+	}
+	return a
+}
+
 // start starts the program.
 func (a *agent) start() {
 	a.Helper()
 	args := append(slices.Clone(a.venue.args), "--toolsets", "account")
 	var next line
 	if a.client == nil {
-		next = startFor(a, a.home, a.venue.environ, args, func(record json.RawMessage) { a.heard(&a.pushed, record) })
+		said := a.said
+		if said == nil {
+			said = a.hearsLine
+		}
+		next = startFor(a, a.home, a.venue.environ, args, said)
 	} else {
 		next = a.serve(args)
 	}
@@ -132,6 +145,14 @@ func (a *agent) restart() {
 	a.mu.Unlock()
 	now.kill()
 	a.start()
+}
+
+// hearsLine notes an order event that is pushed over stdio.
+func (a *agent) hearsLine(line []byte) {
+	var m mcphttp.Message
+	if json.Unmarshal(line, &m) == nil && m.Method == "notifications/order_event" {
+		a.heard(&a.pushed, m.Params)
+	}
 }
 
 // heard notes a record.

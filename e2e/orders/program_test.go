@@ -29,9 +29,15 @@ func TestMain(m *testing.M) {
 	os.Exit(programs.Run(m))
 }
 
+// other is the path of another program.
+var other = flag.String("candela", "", "run this program in place of the one built here, to record what another version says")
+
 // binary returns the path of the program.
 func binary(tb testing.TB) string {
 	tb.Helper()
+	if *other != "" {
+		return *other
+	}
 	return programs.Path(tb, build.Candela, "")
 }
 
@@ -47,11 +53,11 @@ func newHome(tb testing.TB) string {
 
 // program is the program with --mcp --trade while it runs, and its one client.
 type program struct {
-	tb     testing.TB
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	read   chan struct{}         // closed when all it said is read
-	pushed func(json.RawMessage) // gets the order events that it pushes; nil for nobody
+	tb    testing.TB
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	read  chan struct{}     // closed when all it said is read
+	heard func(line []byte) // gets each line that it says; nil for nobody
 
 	mu    sync.Mutex
 	last  int
@@ -73,12 +79,12 @@ func start(tb testing.TB, home string, environ, args []string) *program {
 	return startFor(tb, home, environ, args, nil)
 }
 
-// startFor is start for a client that order events are pushed to.
-func startFor(tb testing.TB, home string, environ, args []string, pushed func(json.RawMessage)) *program {
+// startFor is start for a client that hears each line.
+func startFor(tb testing.TB, home string, environ, args []string, heard func([]byte)) *program {
 	tb.Helper()
 	p := &program{
-		pushed: pushed,
-		tb:     tb, cmd: exec.Command(binary(tb), append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
+		heard: heard,
+		tb:    tb, cmd: exec.Command(binary(tb), append([]string{"--mcp", "--trade", "--home", home}, args...)...), //nolint:noctx // how it ends is what is tested
 		read: make(chan struct{}), waits: make(map[int]chan reply),
 	}
 	p.cmd.Env = append(environ, "HOME="+home)
@@ -121,8 +127,6 @@ func (p *program) listen(out io.ReadCloser) {
 		line, err := lines.ReadBytes('\n')
 		var m struct {
 			ID     int             `json:"id"`
-			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
 			Error  json.RawMessage `json:"error"`
 			Result struct {
 				Content []struct {
@@ -130,6 +134,9 @@ func (p *program) listen(out io.ReadCloser) {
 				} `json:"content"`
 				IsError bool `json:"isError"`
 			} `json:"result"`
+		}
+		if p.heard != nil && err == nil {
+			p.heard(line)
 		}
 		p.mu.Lock()
 		if err != nil || json.Unmarshal(line, &m) != nil {
@@ -139,9 +146,6 @@ func (p *program) listen(out io.ReadCloser) {
 			p.waits = nil
 			p.mu.Unlock()
 			return
-		}
-		if m.Method == "notifications/order_event" && p.pushed != nil {
-			p.pushed(m.Params)
 		}
 		if m.ID == 0 && m.Error != nil {
 			m.ID = p.last // what is no JSON has no number
