@@ -59,14 +59,14 @@ func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) {
 	stopTrading()
 	r := p.judge(p.settle(), faults)
 	a := p.judgeAccount(faults)
-	told := p.judgeEvents(a)
+	events := p.judgeEvents(a)
 	p.judgeDenials(faults)
 	if brief() {
 		p.judgeSpans(faults)
 	}
 	t.Log(r)
 	t.Log(a)
-	t.Log(told)
+	t.Log(events)
 	if r.doubled+r.pushedTwice > 0 {
 		t.Errorf("DOUBLED: %d alerts, %d notifications", r.doubled, r.pushedTwice)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// told is the order events that came one way.
-type told struct {
+// orderEvents is the order events that came one way.
+type orderEvents struct {
 	name  string
 	all   []orderEvent // by their numbers, each once
 	again int          // how often a number came again
@@ -26,17 +26,17 @@ type orderEvent struct {
 	Seq   uint64
 }
 
-func (p *people) newTold(name string) *told {
+func (p *people) newEvents(name string) *orderEvents {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	to := &told{name: name}
-	p.told = append(p.told, to)
+	to := &orderEvents{name: name}
+	p.orderEvents = append(p.orderEvents, to)
 	return to
 }
 
 // isOrderEvent reports whether a record is that of an order event, and notes it. Nobody gets one who did not ask: to is
 // nil for those.
-func (p *people) isOrderEvent(to *told, data json.RawMessage) bool {
+func (p *people) isOrderEvent(to *orderEvents, data json.RawMessage) bool {
 	var e orderEvent
 	if json.Unmarshal(data, &e) != nil || e.Event == "" {
 		return false
@@ -51,7 +51,7 @@ func (p *people) isOrderEvent(to *told, data json.RawMessage) bool {
 	return true
 }
 
-func (t *told) add(e orderEvent) {
+func (t *orderEvents) add(e orderEvent) {
 	at, known := slices.BinarySearchFunc(t.all, e.Seq, func(e orderEvent, seq uint64) int { return int(e.Seq) - int(seq) })
 	switch {
 	case !known:
@@ -64,7 +64,7 @@ func (t *told) add(e orderEvent) {
 }
 
 // judge compares the events with the orders as they are now.
-func (t *told) judge(deals []*deal, now map[string]record) []string {
+func (t *orderEvents) judge(deals []*deal, now map[string]record) []string {
 	wrong := slices.Clone(t.wrong)
 	counts, known, state := map[string]int{}, map[string]bool{}, "ACTIVE"
 	for _, d := range deals {
@@ -120,12 +120,12 @@ func (p *people) judgeEvents(a *account) string {
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		p.mu.Lock()
 		wrong = nil
-		for _, to := range p.told {
+		for _, to := range p.orderEvents {
 			for _, text := range to.judge(p.deals, a.now) {
 				wrong = append(wrong, to.name+": "+text)
 			}
-			if !slices.Equal(to.all, p.told[0].all) {
-				wrong = append(wrong, fmt.Sprintf("%s heard %d events, %s %d, which differ", to.name, len(to.all), p.told[0].name, len(p.told[0].all)))
+			if !slices.Equal(to.all, p.orderEvents[0].all) {
+				wrong = append(wrong, fmt.Sprintf("%s heard %d events, %s %d, which differ", to.name, len(to.all), p.orderEvents[0].name, len(p.orderEvents[0].all)))
 			}
 		}
 		p.mu.Unlock()
@@ -140,9 +140,9 @@ func (p *people) judgeEvents(a *account) string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	texts := make([]string, len(p.told))
-	for i, to := range p.told {
-		if texts[i] = fmt.Sprintf("%s %d, %d again", to.name, len(to.all), to.again); to.again > 0 && i < len(p.told)-1 {
+	texts := make([]string, len(p.orderEvents))
+	for i, to := range p.orderEvents {
+		if texts[i] = fmt.Sprintf("%s %d, %d again", to.name, len(to.all), to.again); to.again > 0 && i < len(p.orderEvents)-1 {
 			p.Errorf("DOUBLED: %d events were pushed twice to %s", to.again, to.name)
 		}
 	}
@@ -170,7 +170,7 @@ func TestEvents_WhatIsWrongIsFound(t *testing.T) {
 		"states that change":  {[]orderEvent{filled, ended, {Event: "trading_state", State: "HALTED", Seq: 3}, {Event: "trading_state", State: "ACTIVE", Seq: 4}}, ""},
 		"what was not filled": {[]orderEvent{filled, ended, {Event: "order_filled", Order: "o3", Seq: 3}}, "DOUBLED: order_filled of k3"},
 	} {
-		to := &told{}
+		to := &orderEvents{}
 		for _, e := range c.events {
 			to.add(e)
 		}

@@ -39,18 +39,18 @@ type people struct {
 	stop    context.CancelFunc
 	busy    sync.WaitGroup
 
-	asked atomic.Int64 // alerts asked for
-	mu    sync.Mutex
-	sets  map[string]*set        // by note, every one that was asked for
-	heard []map[string][]heard   // by listener and alert
-	polls map[string][]time.Time // by alert
-	fails map[string]int         // by what was answered
-	lost  []time.Time            // when a poll got no answer
-	no    []denial               // each 401
-	token map[*remote.Client]*pass
-	deals []*deal // every order that was asked for
-	told  []*told // the order events that each who asked for them got, and last those of all polls
-	apart bool    // listener and alert belong to owners; each hears of its own alerts alone
+	asked       atomic.Int64 // alerts asked for
+	mu          sync.Mutex
+	sets        map[string]*set        // by note, every one that was asked for
+	heard       []map[string][]heard   // by listener and alert
+	polls       map[string][]time.Time // by alert
+	fails       map[string]int         // by what was answered
+	lost        []time.Time            // when a poll got no answer
+	no          []denial               // each 401
+	token       map[*remote.Client]*pass
+	deals       []*deal        // every order that was asked for
+	orderEvents []*orderEvents // the order events that each who asked for them got, and last those of all polls
+	apart       bool           // listener and alert belong to owners; each hears of its own alerts alone
 
 	observer *observer
 	// Used only by the goroutine that causes the faults.
@@ -252,9 +252,9 @@ const silence = 20 * time.Second
 func (p *people) listen(n int) (clients []*remote.Client) {
 	for i := range n {
 		c := p.client("listener " + strconv.Itoa(i))
-		to, filter := (*told)(nil), `{}`
+		to, filter := (*orderEvents)(nil), `{}`
 		if p.trades && i%2 == 1 {
-			to, filter = p.newTold("the "+c.Name), `{"events":["alerts","orders"]}`
+			to, filter = p.newEvents("the "+c.Name), `{"events":["alerts","orders"]}`
 		}
 		until(p.TB, 2*time.Minute, "a listener subscribes", func() bool {
 			_, err := p.call(c, "subscribe_notifications", filter)
@@ -270,7 +270,7 @@ func (p *people) listen(n int) (clients []*remote.Client) {
 }
 
 // stayTuned listens, and comes back whenever the stream ends, as clients do.
-func (p *people) stayTuned(c *remote.Client, i int, to *told) {
+func (p *people) stayTuned(c *remote.Client, i int, to *orderEvents) {
 	last := ""
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
@@ -304,13 +304,13 @@ func (p *people) stayTuned(c *remote.Client, i int, to *told) {
 
 // poll begins to poll with clients of their own. At a site that trades some ask for order events, with alerts or alone.
 func (p *people) poll(n int) {
-	var to *told
+	var to *orderEvents
 	if p.trades {
-		to = p.newTold("the polls")
+		to = p.newEvents("the polls")
 	}
 	for i := range n {
 		c := p.client("poller " + strconv.Itoa(i))
-		arguments, takes := `{"wait_seconds":2}`, (*told)(nil)
+		arguments, takes := `{"wait_seconds":2}`, (*orderEvents)(nil)
 		if p.trades && i > 0 {
 			arguments, takes = []string{`{"wait_seconds":2,"events":["alerts","orders"]}`, `{"wait_seconds":2,"events":["orders"]}`}[i%2], to
 		}
@@ -330,7 +330,7 @@ func (p *people) poll(n int) {
 	}
 }
 
-func (p *people) takePolled(answer json.RawMessage, to *told) {
+func (p *people) takePolled(answer json.RawMessage, to *orderEvents) {
 	var got []json.RawMessage
 	if err := json.Unmarshal(answer, &got); err != nil {
 		p.Error(err)
