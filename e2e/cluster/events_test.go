@@ -84,7 +84,7 @@ func (t *orderEvents) judge(deals []*deal, now map[string]record) []string {
 		}
 	}
 	for _, d := range deals {
-		for event, want := range d.tells(now[d.id].Status) {
+		for event, want := range d.reports(now[d.id].Status) {
 			switch got := counts[event+" "+d.id]; {
 			case got < want[0]:
 				wrong = append(wrong, fmt.Sprintf("LOST: %s of %s, which is %s", event, d.key, now[d.id].Status))
@@ -96,8 +96,8 @@ func (t *orderEvents) judge(deals []*deal, now map[string]record) []string {
 	return wrong
 }
 
-// tells returns how often each event of an order must be heard, at least and at most.
-func (d *deal) tells(status string) map[string][2]int {
+// reports returns how often each event of an order must be heard, at least and at most.
+func (d *deal) reports(status string) map[string][2]int {
 	want := map[string][2]int{"order_filled": {}, "order_ended": {}}
 	switch {
 	case d.id == "":
