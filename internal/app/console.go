@@ -29,7 +29,7 @@ func (rt Runtime) console(logins *oauth.Server, use *usage.Tracker, h *source.He
 	ports.Clients, ports.Health = source.Clients{Server: logins, Use: use}, h.Parts
 	return console.New(console.Config{
 		Owner: owner.New(logins, time.Now), BaseURL: rt.Config.HTTP.BaseURL, Version: rt.release(), Log: rt.Log, Now: time.Now,
-		Ports: ports,
+		Confirm: rt.node.confirm, Ports: ports,
 	})
 }
 

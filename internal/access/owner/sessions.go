@@ -74,6 +74,7 @@ type Session struct {
 	Subject principal.Owner
 	Since   time.Time
 	Expires time.Time
+	Key     string // identifies the session as the key of a token does
 	secret  string
 }
 
@@ -245,7 +246,7 @@ func (s *Sessions) cookieName() string {
 }
 
 func session(t oauth.Token, secret string) Session {
-	return Session{ID: t.ID, Subject: t.Grant.Subject, Since: t.Issued, Expires: t.Expires, secret: secret}
+	return Session{ID: t.ID, Subject: t.Grant.Subject, Since: t.Issued, Expires: t.Expires, Key: t.Key, secret: secret}
 }
 
 func sign(key, purpose string) string {

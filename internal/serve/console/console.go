@@ -24,6 +24,7 @@ import (
 	"candela/internal/access/oauth"
 	"candela/internal/access/owner"
 	"candela/internal/kit/loopback"
+	"candela/internal/kit/principal"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
@@ -38,6 +39,10 @@ type Config struct {
 	Version string
 	Log     *slog.Logger
 	Now     func() time.Time
+
+	// Confirm asks whether a session is still in force before a form is carried out, with a fault of kind
+	// fault.Unauthorized if not; nil where this process knows.
+	Confirm func(ctx context.Context, by principal.Caller) error
 	Ports
 }
 

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 
 	"candela/internal/access/oauth/oauthtest"
 	"candela/internal/access/owner"
+	"candela/internal/kit/principal"
+	"candela/lib/fault"
 )
 
 // formToken returns the token of the form that the browser's session has for a path.
@@ -86,5 +89,40 @@ func TestForms_HaveTheTokenOfTheirPath(t *testing.T) {
 		if !seen[path] {
 			t.Errorf("no form of %s among %v", path, seen)
 		}
+	}
+}
+
+// TestForms_AreConfirmedFirst sends forms to a console that has not heard that the session was ended elsewhere, or
+// whose servers do not answer. What halts, and what concerns the browser alone, is done nevertheless.
+func TestForms_AreConfirmedFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says   error
+		status int
+		text   string
+	}{
+		"ended elsewhere": {fault.New(fault.Unauthorized, "invalid_token", "The login has ended."), http.StatusForbidden, "the session has ended"},
+		"no answer":       {errors.New("no servers"), http.StatusServiceUnavailable, "could not be confirmed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.book.fill()
+			b := s.browser().login()
+			var asked principal.Caller
+			s.confirm = func(by principal.Caller) error { asked = by; return c.says }
+			if r := b.post("/console/orders/o1/cancel"); r.status != c.status || !strings.Contains(r.body, c.text) {
+				t.Errorf("a cancel: %d %s", r.status, r.body)
+			}
+			if len(asked.Key) != 64 || asked.Subject == "" {
+				t.Errorf("asked about %+v, want the session", asked)
+			}
+			asked = principal.Caller{}
+			for _, path := range []string{"/console/halt", "/console/look", "/console/logout"} {
+				if r := b.post(path); r.status != http.StatusSeeOther || asked.Key != "" {
+					t.Errorf("%s: %d %s, asked about %+v", path, r.status, r.body, asked)
+				}
+			}
+		})
 	}
 }

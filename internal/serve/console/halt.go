@@ -13,7 +13,7 @@ const maxReason = 200
 // haltActs stop and resume trading. Stopping is easy, resuming asks for the passphrase.
 func haltActs() []act {
 	return []act{
-		{path: "/halt", asks: confirmOnly, form: haltForm, do: (*Console).halt},
+		{path: "/halt", asks: confirmOnly, form: haltForm, do: (*Console).halt, safe: true},
 		{path: "/resume", asks: passphrase, form: resumeForm, do: (*Console).resume},
 	}
 }

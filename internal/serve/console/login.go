@@ -61,7 +61,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 
 // logoutAct ends the session of this browser.
 func logoutAct() act {
-	return act{path: "/logout", asks: withoutAsking, do: func(c *Console, v *visit) (done, error) {
+	return act{path: "/logout", asks: withoutAsking, safe: true, do: func(c *Console, v *visit) (done, error) {
 		return done{To: "/login"}, c.cfg.Owner.Logout(v.w, v.r, v.session)
 	}}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"candela/internal/access/owner"
+	"candela/internal/kit/principal"
 	"candela/lib/fault"
 )
 
@@ -207,6 +209,7 @@ type act struct {
 	asks asking
 	form func(c *Console, v *visit) (form, error) // nil for withoutAsking
 	do   func(c *Console, v *visit) (done, error)
+	safe bool // it halts, or concerns this browser alone: no server is asked about the session before it
 }
 
 // form asks before an act.
@@ -261,6 +264,8 @@ func (c *Console) ask(v *visit, a act, failed error) {
 	c.show(v, page{name: f.Page, title: f.Title, template: "ask"}, f)
 }
 
+const sessionEnded = "You are not logged in, or the session has ended. Nothing was done. Log in at " + Root + "/login and try again."
+
 // maxForm bounds the body of a form.
 const maxForm = 16 << 10
 
@@ -274,7 +279,7 @@ func (c *Console) act(a act) http.HandlerFunc {
 		}
 		s, err := c.cfg.Owner.Of(r)
 		if err != nil {
-			refuse(w, "You are not logged in, or the session has ended. Nothing was done. Log in at "+Root+"/login and try again.")
+			refuse(w, sessionEnded)
 			return
 		}
 		if wait := c.cfg.Owner.TakePost(s); wait > 0 {
@@ -288,8 +293,30 @@ func (c *Console) act(a act) http.HandlerFunc {
 			refuse(w, "The form does not belong to this session, or not to this path. Nothing was done. Load the page again.")
 			return
 		}
+		if !a.safe && !c.confirmed(w, r, s) {
+			return
+		}
 		c.carryOut(c.visit(w, r, s), a) //nolint:contextcheck // a visit carries the context of its request
 	}
+}
+
+// confirmed asks whether a session is in force, whatever this process knew when the form arrived, or answers
+// the request.
+func (c *Console) confirmed(w http.ResponseWriter, r *http.Request, s owner.Session) bool {
+	if c.cfg.Confirm == nil {
+		return true
+	}
+	err := c.cfg.Confirm(r.Context(), principal.Caller{Subject: s.Subject, Key: s.Key})
+	switch {
+	case err == nil:
+		return true
+	case fault.KindOf(err) == fault.Unauthorized:
+		refuse(w, sessionEnded)
+	default:
+		c.cfg.Log.ErrorContext(r.Context(), "[Console] session not confirmed", "error", err)
+		http.Error(w, "The session could not be confirmed. Nothing was done. Try again.", http.StatusServiceUnavailable)
+	}
+	return false
 }
 
 func (c *Console) carryOut(v *visit, a act) {

@@ -82,7 +82,7 @@ func (p prefs) cookie(secure bool) *http.Cookie {
 
 // themeAct changes how pages look: a form on every page and in the settings.
 func themeAct() act {
-	return act{path: "/look", asks: withoutAsking, do: func(c *Console, v *visit) (done, error) {
+	return act{path: "/look", asks: withoutAsking, safe: true, do: func(c *Console, v *visit) (done, error) {
 		p := v.prefs
 		for _, name := range []string{"theme", "marks", "numbers", "zone", "keys"} {
 			if values, given := v.r.PostForm[name]; given { //nolint:forbidigo // the field of a form, not the function

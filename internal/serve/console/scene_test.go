@@ -263,9 +263,17 @@ type scene struct {
 	handler *console.Console
 	logins  *oauth.Server
 	log     *oauthtest.Log
+	confirm func(by principal.Caller) error // what the servers say of a session; nil: it is in force
 
 	mu  sync.Mutex
 	now time.Time
+}
+
+func (s *scene) confirmed(_ context.Context, by principal.Caller) error {
+	if s.confirm == nil {
+		return nil
+	}
+	return s.confirm(by)
 }
 
 func (s *scene) clock() time.Time {
@@ -306,7 +314,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 		tb.Fatal(err)
 	}
 	s.handler, err = console.New(console.Config{
-		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock,
+		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock, Confirm: s.confirmed,
 		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
 	})
 	if err != nil {
