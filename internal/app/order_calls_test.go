@@ -19,12 +19,14 @@ type orderCall struct {
 	has           []string
 	refused       string
 	next          [2]string // tool and arguments
+	given         [2]string // a call before
+	pending       string    // why it is refused
 }
 
-// readOrderCalls reads the cases.
-func readOrderCalls(t *testing.T) []orderCall {
+// readCalls reads the cases of a file.
+func readCalls(t *testing.T, name string) []orderCall {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "order_calls.txt"))
+	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +54,10 @@ func readOrderCalls(t *testing.T) []orderCall {
 			c.refused = rest
 		case "next":
 			c.next[0], c.next[1], _ = strings.Cut(rest, " ")
+		case "given":
+			c.given[0], c.given[1], _ = strings.Cut(rest, " ")
+		case "pending":
+			c.pending = rest
 		default:
 			t.Fatalf("line %d: %q is no word of a case", n+1, word)
 		}
@@ -109,7 +115,7 @@ func lacks(text string, f *floor, wanted []string) string {
 // TestOrderCalls makes what agents say first: each call succeeds at once, or is answered so that the next one is right.
 func TestOrderCalls(t *testing.T) {
 	t.Parallel()
-	all, led, atOnce := readOrderCalls(t), 0, 0
+	all, led, atOnce := readCalls(t, "order_calls.txt"), 0, 0
 	for _, c := range all {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(openDay()))

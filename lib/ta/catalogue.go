@@ -294,7 +294,7 @@ func CheckSignal(d *Def, label string) error {
 	if len(own) == 0 {
 		return &fault.Error{
 			Kind: fault.Invalid, Code: "no_signals", Field: "condition.indicator_signal.indicator", Value: d.Name,
-			Message: d.Name + " emits no signals, so no alert can wait for one; list_indicators shows which do",
+			Message: d.Name + " emits no signals, so no alert can wait for one; list_indicators shows which do" + emitter(label),
 		}
 	}
 	if near, advice := d.zone(label); advice != "" {
@@ -304,7 +304,28 @@ func CheckSignal(d *Def, label string) error {
 	}
 	near := fault.Nearest(label, own)
 	if len(near) == 0 && slices.Contains(labels(), label) {
-		return fault.Field("condition.indicator_signal.signal", label, fmt.Sprintf("a signal of %s: %s", d.Name, strings.Join(own, ", ")))
+		e := fault.Field("condition.indicator_signal.signal", label, fmt.Sprintf("a signal of %s: %s", d.Name, strings.Join(own, ", ")))
+		e.Message += emitter(label)
+		return e
 	}
 	return fault.Field("condition.indicator_signal.signal", label, strings.Join(own, ", "), near...)
+}
+
+// emitter says which indicator has a signal, if one alone has it.
+func emitter(label string) string {
+	name := ""
+	for i := range All() {
+		d := &All()[i]
+		if !d.Emits(label) {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = d.Name
+	}
+	if name == "" {
+		return ""
+	}
+	return ". Use " + name + ", signal " + label + "."
 }

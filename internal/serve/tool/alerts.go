@@ -233,11 +233,35 @@ func (t *Trading) cancelAlert() toolSpec {
 		output:      object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
 		call: calling(idFrom("alert_id", "set_alert or list_alerts"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
-			err := t.Alerts.Cancel(ctx, caller, *id)
-			return jsonResult(struct {
-				OK      bool   `json:"ok"`
-				AlertID string `json:"alert_id"`
-			}{true, *id}, err)
+			answer := struct {
+				OK        bool     `json:"ok"`
+				AlertID   string   `json:"alert_id"`
+				Cancelled []string `json:"cancelled,omitempty"`
+			}{OK: true, AlertID: *id}
+			var err error
+			if strings.EqualFold(*id, "all") {
+				answer.Cancelled, err = t.cancelAlerts(ctx, caller)
+			} else {
+				err = t.Alerts.Cancel(ctx, caller, *id)
+			}
+			return jsonResult(answer, err)
 		}),
 	}
+}
+
+// cancelAlerts cancels all alerts of the caller and returns their ids. One that has just fired is none.
+func (t *Trading) cancelAlerts(ctx context.Context, caller principal.Caller) (done []string, err error) {
+	all, err := t.Alerts.Alerts(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		switch err := t.Alerts.Cancel(ctx, caller, all[i].ID); {
+		case err == nil:
+			done = append(done, all[i].ID)
+		case fault.KindOf(err) != fault.NotFound:
+			return nil, err
+		}
+	}
+	return done, nil
 }

@@ -29,7 +29,7 @@ func (c *charts) getIndicators() toolSpec {
 		q := &charting.Request{Interval: market.Hour4, Bars: defaultBars}
 		return q, args{
 			symbolArg(&q.Symbol, "As in generate_chart.").require(),
-			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart.", nil).require(),
+			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart. None: the last price alone.", nil).require().unless("symbol"),
 			intervalArg(&q.Interval, "Length of a bar.").describe("As in generate_chart."),
 			startArg(&q.Range, "Signals from here on."), endArg(&q.Range, "Values as of then. Default: now."),
 		}

@@ -18,9 +18,7 @@ const maxIndicators = 24
 func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
 	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
-	if fallback == nil {
-		s.MinItems = 1
-	} else {
+	if fallback != nil {
 		s.Default = fallback
 	}
 	const allowed = `a list of names or objects such as ["macd",{"name":"rsi","length":21}]`
@@ -38,9 +36,6 @@ func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, do
 				return nil, err
 			}
 			all = append(all, each)
-		}
-		if len(all) == 0 && fallback == nil {
-			return nil, fault.Field(name, "[]", "at least one name from list_indicators")
 		}
 		return all, nil
 	})

@@ -22,7 +22,7 @@ func TestResearch_Mistakes(t *testing.T) {
 		t.Fatal(err, made.Content[0].Text)
 	}
 	for _, m := range []struct{ tool, arguments, field, remedy string }{
-		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_over":70000}}`, "condition", `did you mean {"price_above":70000}`},
+		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_over":70000}}`, "condition", `Use {"price_above":70000}.`},
 		{"test_alert", `{"symbol":"BTCUSDT","interval":"10m","condition":{"price_above":70000}}`, "interval", `did you mean "15m"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":-5}}`, "condition.price_above", `a number above 0`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"value":{"indicator":"rsii","op":"<","value":30}}}`, "condition.value.indicator", `list_indicators`},

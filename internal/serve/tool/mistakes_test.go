@@ -85,7 +85,7 @@ func mistakes() []mistake {
 		m(chart, `{"indicators":[{"name":"rsi","length":0}]}`, "1", `{"indicators":[{"name":"rsi","length":1}]}`),
 		m(chart, `{"indicators":[{"length":7}]}`, "name", `{"indicators":[{"name":"rsi","length":7}]}`),
 		m(chart, `{"indicators":[5]}`, `such as \"rsi\"`, `{"indicators":["rsi"]}`),
-		m(indicators, `{"symbol":"BTCUSDT","indicators":[]}`, "at least one", `{"symbol":"BTCUSDT","indicators":["rsi"]}`),
+		{indicators, `{"symbol":"BTCUSDT","indicators":[]}`, `"last":{"bar":`, understood, ""},
 		{"list_indicators", `{"category":"momentum"}`, "", understood, ""},
 		m("list_indicators", `{"name":"rsii"}`, "rsi", `{"name":"rsi"}`),
 		m("list_indicators", `{"group":"oscillators"}`, "momentum", `{"group":"momentum"}`),

@@ -139,6 +139,8 @@ func computedSchema() *schema {
 		typedProp("calendar_guessed?", "boolean", "From the file's bars."),
 		typedProp("holes?", "integer", "Missing bars, without holidays."),
 		typedProp("bars", "integer", "Bars used; signals count from the oldest."),
+		prop{"last", object(prop{"bar", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}}}, typedProp("closed", "boolean", ""), typedProp("close", "number", ""),
+			typedProp("change_24h_pct?", "number", "From the close of a day before, at most 2 h off."))},
 		prop{"indicators", &schema{Type: "object", AdditionalProperties: summarySchema()}},
 	)
 }

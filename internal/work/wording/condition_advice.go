@@ -39,8 +39,9 @@ func NoCondition(at string, raw json.RawMessage) error {
 func UnknownCondition(at, key string, value json.RawMessage) error {
 	names, near := strings.Join(alert.Names(), ", "), fault.Nearest(key, alert.Names())
 	if right, ok := meantBy(key, value); ok {
-		e := SuggestJSON(fault.Field(at, echo(key), names), right)
-		e.Suggestions = append(e.Suggestions, near...)
+		e := fault.Field(at, echo(key), names)
+		e.Message += ". Use " + right + "."
+		e.Suggestions = append([]string{right}, near...)
 		return e
 	}
 	return fault.Field(at, echo(key), names, near...)

@@ -4,7 +4,7 @@ package wording
 // for another name.
 func UnknownTool(name string) string {
 	const (
-		price  = "Use generate_chart with format summary: its last bar has the price."
+		price  = "Use get_indicators without indicators: last has the price."
 		place  = "Use place_order."
 		bars   = "Use generate_chart with format series."
 		alerts = "Use set_alert."
@@ -15,7 +15,7 @@ func UnknownTool(name string) string {
 		"closeposition": `Use place_order with "quantity":"all" and "reduce_only":true.`, "closeallpositions": `Use place_order with "quantity":"all" and "reduce_only":true for each of get_positions.`,
 		"getcandles": bars, "getohlcv": bars, "getbars": bars, "getklines": bars, "gethistory": bars, "gethistoricaldata": bars, "getpricehistory": bars,
 		"getnews": "candela has no news.", "searchnews": "candela has no news.", "getsentiment": "Use get_indicators with fear_greed.",
-		"getorderbook": "candela has no order book; generate_chart with format summary has the last price.", "getdepth": "candela has no order book; generate_chart with format summary has the last price.",
+		"getorderbook": "candela has no order book; get_indicators without indicators has the last price.", "getdepth": "candela has no order book; get_indicators without indicators has the last price.",
 		"createalert": alerts, "addalert": alerts, "newalert": alerts, "setpricealert": alerts, "getalerts": "Use list_alerts.", "deletealert": "Use cancel_alert.", "removealert": "Use cancel_alert.",
 		"getchart": "Use generate_chart.", "createchart": "Use generate_chart.", "drawchart": "Use generate_chart.", "plotchart": "Use generate_chart.", "chart": "Use generate_chart.",
 		"getindicator": "Use get_indicators.", "computeindicators": "Use get_indicators.", "calculateindicator": "Use get_indicators.", "getrsi": `Use get_indicators with "indicators":["rsi"].`,

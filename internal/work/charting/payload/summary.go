@@ -45,6 +45,7 @@ func AppendComputed(dst []byte, c *Chart) []byte {
 	e := encoder{append(dst, '{')}
 	e.head(c)
 	e.int("bars", int64(c.Bars.Len()))
+	e.last(c)
 	e.summaries(c)
 	e.close('}')
 	return e.b

@@ -1,0 +1,211 @@
+package app
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fakebinance "candela/internal/testkit/fake/binance"
+)
+
+// program is the whole program over stdio, with every tool, over a venue in memory.
+type program struct {
+	t       *testing.T
+	in      io.Writer
+	answers *bufio.Scanner
+	asked   int
+}
+
+// startProgram runs the program until the test ends.
+func startProgram(t *testing.T) *program {
+	t.Helper()
+	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
+	t.Cleanup(venue.Close)
+	cfg := configure(t, "--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(t.TempDir(), "home"), "--yahoo=false", "--binance-url="+venue.URL)
+	in, feed := io.Pipe()
+	out, answers := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := Run(context.WithoutCancel(t.Context()), cfg, Deps{Version: "test", Stdin: in, Stdout: answers, Stderr: io.Discard, Services: Wired()})
+		_, _ = in.CloseWithError(cmp.Or(err, io.EOF)), answers.Close()
+		done <- err
+	}()
+	scan := bufio.NewScanner(out)
+	scan.Buffer(nil, 8<<20)
+	t.Cleanup(func() {
+		_ = feed.Close()
+		for scan.Scan() {
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return &program{t: t, in: feed, answers: scan}
+}
+
+// call makes a call. A name that is no tool has the code and the message of its error.
+func (p *program) call(name, arguments string) (text string, isError bool) {
+	p.t.Helper()
+	p.asked++
+	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", p.asked, name, arguments); err != nil {
+		p.t.Fatal(err)
+	}
+	for p.answers.Scan() {
+		var answer struct {
+			ID     int `json:"id"`
+			Result struct {
+				Content []struct{ Text string } `json:"content"`
+				IsError bool                    `json:"isError"`
+			} `json:"result"`
+			Error *struct {
+				Code    int    `json:"code"`
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if err := json.Unmarshal(p.answers.Bytes(), &answer); err != nil {
+			p.t.Fatal(err)
+		}
+		if answer.ID != p.asked {
+			continue // a notification
+		}
+		if answer.Error != nil {
+			if answer.Error.Code != -32602 {
+				p.t.Errorf("%s has the code %d", name, answer.Error.Code)
+			}
+			refusal, _ := json.Marshal(map[string]string{"code": strconv.Itoa(answer.Error.Code), "message": answer.Error.Message}) // of two texts
+			return string(refusal), true
+		}
+		var all strings.Builder
+		for _, content := range answer.Result.Content {
+			all.WriteString(content.Text)
+		}
+		return all.String(), answer.Result.IsError
+	}
+	p.t.Fatal("no answer", p.answers.Err())
+	return "", false
+}
+
+// firstCall is a case of testdata/first_calls.txt.
+type firstCall struct {
+	orderCall
+	row  int
+	kind string // =, A or R
+}
+
+var firstName = regexp.MustCompile(`^(\d+)([=AR]) `)
+
+// readFirstCalls reads the cases.
+func readFirstCalls(t *testing.T) (all []firstCall) {
+	t.Helper()
+	for _, c := range readCalls(t, "first_calls.txt") {
+		match := firstName.FindStringSubmatch(c.name)
+		if match == nil {
+			t.Fatalf("%q has no row", c.name)
+		}
+		one := firstCall{orderCall: c, kind: match[2]}
+		if _, err := fmt.Sscan(match[1], &one.row); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// onOrders reports whether the call is about orders.
+func (c *firstCall) onOrders() bool {
+	return slices.Contains([]string{"place_order", "cancel_order", "get_orders", "get_positions", "get_balance"}, c.tool)
+}
+
+// onProgram makes the calls of a case on the whole program. It returns what is wrong, "" if nothing is.
+func (c *firstCall) onProgram(p *program) string {
+	p.t.Helper()
+	day := time.Now().UTC().AddDate(0, 0, -1)
+	dates := strings.NewReplacer("START", day.AddDate(0, 0, -60).Format(time.DateOnly), "END", day.Format(time.DateOnly))
+	id := "ALERT_ID"
+	if c.given[0] != "" {
+		text, isError := p.call(c.given[0], c.given[1])
+		if isError {
+			return "the call before is refused: " + text
+		}
+		var set struct {
+			ID string `json:"alert_id"`
+		}
+		if json.Unmarshal([]byte(text), &set) == nil && set.ID != "" {
+			id = set.ID
+		}
+	}
+	named := func(text string) string { return dates.Replace(strings.ReplaceAll(text, "ALERT_ID", id)) }
+	text, isError := p.call(c.tool, named(c.call))
+	if c.refused == "" {
+		if isError {
+			return "it is refused: " + text
+		}
+		for _, want := range c.has {
+			if !strings.Contains(text, named(want)) {
+				return fmt.Sprintf("the answer lacks %s: %.2000s", want, text)
+			}
+		}
+		return ""
+	}
+	var r refused
+	if err := json.Unmarshal([]byte(text), &r); err != nil || !isError {
+		return fmt.Sprintf("it passes: %v %.500s", err, text)
+	}
+	if !strings.Contains(r.Message, c.refused) {
+		return "the refusal does not say " + c.refused + ": " + r.Message
+	}
+	if c.next[0] != "" {
+		if text, isError := p.call(c.next[0], named(c.next[1])); isError {
+			return "the next call is refused: " + text
+		}
+	}
+	return ""
+}
+
+// TestFirstCalls makes what agents say first, in 94 rows. A call is taken, or refused in words that lead to the right one; a row
+// that is pending says why.
+func TestFirstCalls(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t)
+	rows, pending, wrong := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	for _, c := range readFirstCalls(t) {
+		rows[c.row] = true
+		if c.pending != "" {
+			pending[c.row] = true
+			t.Logf("row %d is pending: %s", c.row, c.pending)
+		}
+		if (c.kind == "R") != (c.refused != "") && c.pending == "" {
+			t.Errorf("%s: it is refused or not", c.name)
+		}
+		if !c.onOrders() {
+			if why := c.onProgram(p); why != "" {
+				wrong[c.row] = true
+				t.Errorf("%s: %s", c.name, why)
+			}
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(openDay()))
+			if why := c.run(onPaper(nil)(t)); why != "" {
+				wrong[c.row] = true
+				t.Errorf("%s: %s", c.name, why)
+			}
+		})
+	}
+	if len(rows) != 94 || len(pending) > 4 {
+		t.Errorf("%d rows, of which %d are pending; want 94 and at most 4", len(rows), len(pending))
+	}
+	t.Logf("%d of 94 rows happen as designed, %d are pending", len(rows)-len(pending)-len(wrong), len(pending))
+}
