@@ -82,6 +82,46 @@ func TestSink_GoesOnAfterARefusal(t *testing.T) {
 	})
 }
 
+// ending is a receiver that wants nothing more after the first notification.
+type ending struct {
+	Receiver
+
+	sent *[]uint64
+}
+
+func (e ending) Send(_ context.Context, m Message) Answer {
+	*e.sent = append(*e.sent, m.Alert.Seq)
+	if m.Alert.Seq == 1 {
+		return Answer{Outcome: Delivered}
+	}
+	return Answer{Outcome: Refused, Stop: true, Text: "410 Gone"}
+}
+
+// TestSink_StopsWhenTheReceiverWantsNothingMore holds that a receiver that has gone is asked once, that status says
+// so, and that what it did not take is sent after the next start.
+func TestSink_StopsWhenTheReceiverWantsNothingMore(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *scene) {
+		t := s.t
+		var sent []uint64
+		stop := s.startWith("webhook", ending{newPoster(t, "https://a.example"), &sent})
+		s.fire(3)
+		time.Sleep(time.Hour)
+		s.fire(1)
+		time.Sleep(time.Hour)
+		if got := s.sink.Status(); got.Delivered != 1 || got.Refused != 0 || got.Problem != "410 Gone" || !slices.Equal(sent, []uint64{1, 2}) {
+			t.Errorf("%+v, sent %v", got, sent)
+		}
+		must(t, stop())
+		if s.store.next() != 2 || !strings.Contains(s.out.String(), "sink stopped: the receiver wants nothing more") {
+			t.Errorf("the store has %d: %s", s.store.next(), s.out)
+		}
+		stop = s.start()
+		s.wants(2, 3, 4)
+		must(t, stop())
+	})
+}
+
 func TestSink_HangingReceiver(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *scene) {

@@ -82,4 +82,5 @@ type Answer struct {
 	Outcome Outcome
 	Text    string        // such as "200 OK", or the reason; without secrets
 	Wait    time.Duration // requested by the receiver
+	Stop    bool          // the receiver wants nothing more
 }

@@ -90,10 +90,11 @@ func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 		return err
 	}
 	ready()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !r.stopped {
 		wait, more := r.step(ctx, hard)
 		r.pause(ctx, wait, more)
 	}
+	<-ctx.Done()
 	return r.write(hard)
 }
 
@@ -108,6 +109,8 @@ type run struct {
 	saved uint64 // the stored value of done
 	ahead uint64 // accepted out of order; see unblock
 	fails int    // consecutive failures
+
+	stopped bool // the receiver wants nothing more
 
 	wrote time.Time // of the last attempt to store the cursor
 	stale bool      // that attempt failed
@@ -207,6 +210,12 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 	}
 	r.count(func(s *Status) { s.Waits = e.At })
 	a := r.send(ctx, hard, e)
+	if a.Stop {
+		r.stopped = true
+		r.count(func(s *Status) { s.Failed, s.Problem = s.Failed+1, a.Text })
+		r.cfg.Log.ErrorContext(ctx, "sink stopped: the receiver wants nothing more", "seq", e.Seq, "reason", a.Text)
+		return 0, true
+	}
 	if a.Outcome != Delivered && a.Outcome != Refused {
 		if ctx.Err() != nil {
 			return 0, true

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/alerting/notify"
@@ -33,9 +35,10 @@ const minSecret = 16
 
 // The formats of a request.
 const (
-	formatJSON    = "json"
-	formatDiscord = "discord"
-	formatSlack   = "slack"
+	formatJSON     = "json"
+	formatStandard = "standard"
+	formatDiscord  = "discord"
+	formatSlack    = "slack"
 )
 
 // The headers of a signed request, besides sink.HeaderSeq.
@@ -47,16 +50,16 @@ const (
 
 // Descriptor declares the sink.
 func Descriptor() sink.Descriptor {
-	isJSON := func(v setting.Values) bool { return v.Text(formatSetting) == formatJSON }
+	signs := func(v setting.Values) bool { return signed(v.Text(formatSetting)) }
 	return sink.Descriptor{
 		Part: setting.Part{
 			Name: "webhook", Title: "webhook", EnabledBy: urlSetting,
-			Secrets: []setting.FileSecret{{Name: secretSetting, File: fileSetting, MinLength: minSecret, Purpose: "a secret to sign with", Needed: isJSON}},
+			Secrets: []setting.FileSecret{{Name: secretSetting, File: fileSetting, MinLength: minSecret, Purpose: "a secret to sign with", Needed: signs}},
 			Settings: []setting.Spec{
 				{Name: urlSetting, Arg: "URL", Kind: setting.Endpoint(), Doc: "where every fired alert is sent as signed JSON; https, or http on this machine"},
 				{
-					Name: formatSetting, Arg: "FORMAT", Default: formatJSON, Kind: setting.Choice(formatJSON, formatDiscord, formatSlack),
-					Doc: "json, or discord or slack for a webhook of theirs, which is not signed",
+					Name: formatSetting, Arg: "FORMAT", Default: formatJSON, Kind: setting.Choice(formatJSON, formatStandard, formatDiscord, formatSlack),
+					Doc: "json, standard for Standard Webhooks, or discord or slack for a webhook of theirs, which is not signed",
 				},
 				{Name: fileSetting, Arg: "FILE", Kind: setting.Path(), Doc: "file of mode 0600 with the secret that signs, at least 16 characters"},
 				{Name: secretSetting, Arg: "TEXT", Kind: setting.Secret(), Doc: "the secret itself"},
@@ -73,7 +76,7 @@ func Descriptor() sink.Descriptor {
 // check refuses a secret that nothing would use.
 func check(v setting.Values) error {
 	format := v.Text(formatSetting)
-	if format == formatJSON || v.Secret(secretSetting).IsZero() && v.Text(fileSetting) == "" {
+	if v.Secret(secretSetting).IsZero() && v.Text(fileSetting) == "" || signed(format) {
 		return nil
 	}
 	return &fault.Error{
@@ -82,26 +85,48 @@ func check(v setting.Values) error {
 	}
 }
 
+// signed reports whether the requests of a format are signed.
+func signed(format string) bool { return format == formatJSON || format == formatStandard }
+
 // Receiver is a webhook. It is safe for concurrent use.
 type Receiver struct {
 	*sink.Client
 
 	format string
 	key    []byte
+	keys   [][]byte // of Standard Webhooks
+	gone   atomic.Bool
 }
 
-// New returns a receiver. The secret signs the JSON format and may be empty in the others.
+// New returns a receiver. The secret signs the formats json and standard and may be empty in the others.
 func New(address, format string, secret secret.Text, allowPrivate bool) (*Receiver, error) {
-	client, err := sink.NewClient(urlSetting, address, allowPrivate, secret)
+	client, err := sink.NewClient(urlSetting, address, allowPrivate, each(secret)...)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{client, format, []byte(secret.Reveal())}, nil
+	r := &Receiver{Client: client, format: format, key: []byte(secret.Reveal())}
+	if format == formatStandard {
+		if r.keys, err = standardKeys(secret.Reveal()); err != nil {
+			client.Close()
+			return nil, sink.BadSetting(secretSetting, err)
+		}
+	}
+	return r, nil
+}
+
+// each returns the parts of a secret that are separated by spaces: none may stand in a reason.
+func each(of secret.Text) (all []secret.Text) {
+	for part := range strings.FieldsSeq(of.Reveal()) {
+		all = append(all, secret.New(part))
+	}
+	return all
 }
 
 // Send posts a message in the configured format.
 func (r *Receiver) Send(ctx context.Context, m sink.Message) sink.Answer {
 	switch r.format {
+	case formatStandard:
+		return r.sendStandard(ctx, m)
 	case formatDiscord:
 		return discordAnswer(r.Do(ctx, asJSON(discordMessage(m))))
 	case formatSlack:
@@ -121,14 +146,17 @@ func (r *Receiver) record(m sink.Message) sink.Request {
 		if m.Alert.Kind == notify.Order {
 			event = "order_event"
 		}
-		req := r.signed(event, m.Alert.Data, m.Now)
+		req := r.sign(event, m.Alert.Data, m.Now)
 		req.Header.Set(sink.HeaderSeq, strconv.FormatUint(m.Alert.Seq, 10))
 		return req
 	case m.Notice != nil:
-		return r.signed("notice", asJSON(notice{m.Notice.ID, m.Notice.Title, m.Notice.Text, m.Notice.Link, m.Notice.Until.UTC().Format(time.RFC3339)}).Body, m.Now)
+		return r.sign("notice", noticeData(m.Notice), m.Now)
 	}
-	return r.signed("test", []byte(`{"test":true,"message":"candela notify test: alerts will arrive here"}`), m.Now)
+	return r.sign("test", []byte(testData), m.Now)
 }
+
+// testData is the body of a test.
+const testData = `{"test":true,"message":"candela notify test: alerts will arrive here"}`
 
 // notice is a notice as JSON. It has no tokens: a program decides nothing.
 type notice struct {
@@ -139,9 +167,13 @@ type notice struct {
 	Until string `json:"until"`
 }
 
-// signed returns a JSON request with its signature: HMAC-SHA256 over the timestamp header, a
+func noticeData(n *sink.Notice) []byte {
+	return asJSON(notice{n.ID, n.Title, n.Text, n.Link, n.Until.UTC().Format(time.RFC3339)}).Body
+}
+
+// sign returns a JSON request with its signature: HMAC-SHA256 over the timestamp header, a
 // full stop and the body. The signed time makes a replayed request detectable.
-func (r *Receiver) signed(event string, body []byte, at time.Time) sink.Request {
+func (r *Receiver) sign(event string, body []byte, at time.Time) sink.Request {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(timestamp + "."))

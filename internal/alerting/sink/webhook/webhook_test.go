@@ -82,7 +82,7 @@ func TestDocs_SignatureExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := (&Receiver{key: []byte(find("secret"))}).signed("alert_triggered", []byte(find("body")), time.Unix(unix, 0))
+	m := (&Receiver{key: []byte(find("secret"))}).sign("alert_triggered", []byte(find("body")), time.Unix(unix, 0))
 	if got := m.Header.Get(headerSignature); got != find("Candela-Signature") {
 		t.Errorf("the example signs with %s, the code with %s", find("Candela-Signature"), got)
 	}
