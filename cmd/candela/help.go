@@ -237,6 +237,24 @@ Examples:
   candela alerts list
   candela alerts cancel 0197a3c2-5b1e-7c55-9a52-0c7f7f5f0a11
 `
+	tradesHelp = `
+Lists what orders took out of positions, newest first, and the sums after fees by currency.
+Works with and without a running server, and changes nothing. Without one the currency is
+what the name of the symbol spells. The newest 2,000 trades are kept.
+
+Flags:
+  --symbol SYMBOL  only this one, such as BTCUSDT
+  --since TIME     closed from here on: a date or RFC 3339 time, UTC
+  --until TIME     closed by then; a date includes its day
+  --reason REASON  stop, target, exit, adjustment or outside
+  --csv [FILE]     write a table to a file, without one to standard output
+  --json           print JSON
+  --owner ID       of many owners, this one
+
+Examples:
+  candela trades --since 2026-11-01 --reason stop
+  candela trades --csv trades.csv
+`
 	haltHelp = `
 Takes effect at once in a running server, and otherwise at the next start. Trading stays
 halted until candela resume. Orders that protect a position, such as stops, are kept, and

@@ -53,6 +53,14 @@ func (t *trading) alertCommands(rt Runtime) control.Alerts {
 	return commands.OwnerAlerts{Alerts: t.alerts, ManyOwners: rt.mode().many, NotEvaluated: t.engine.NotEvaluated}
 }
 
+// tradeCommands returns what the control socket says about trades, nil without a trading side.
+func (t *trading) tradeCommands(rt Runtime) control.Trades {
+	if t == nil {
+		return nil
+	}
+	return commands.OwnerTrades{Desk: t.orders, Account: rt.account(), ManyOwners: rt.mode().many}
+}
+
 // statusOf returns the status function of the control socket, nil without a trading side.
 // server is nil without HTTP.
 func (t *trading) statusOf(rt Runtime, server func() httpd.Stats) func(context.Context) (control.Status, error) {

@@ -170,6 +170,16 @@ func Truncate(text string, most int) string {
 // MaxForeign bounds external text in an error, such as a venue's message, in characters.
 const MaxForeign = 300
 
+// Cell makes external text safe for a cell of a table in CSV: clean, of at most 200 characters, and nothing that a
+// spreadsheet takes for a formula.
+func Cell(text string) string {
+	text = Clean(text, 200)
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
 // Clean makes external text safe to show: one line of valid UTF-8, without control and
 // bidirectional characters, and of at most most characters. White space becomes a single
 // space; a longer text ends in three dots.

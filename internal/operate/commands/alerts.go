@@ -28,17 +28,21 @@ type OwnerAlerts struct {
 	NotEvaluated func(*alert.Alert) string // nil where no venue is known
 }
 
-// caller returns the owner whose alerts a command is about.
-func (o OwnerAlerts) caller(owner principal.Owner) (principal.Caller, error) {
+// callerOf returns the owner whose records a command is about.
+func callerOf(many bool, owner principal.Owner, command string) (principal.Caller, error) {
 	switch {
-	case o.ManyOwners && owner == "":
+	case many && owner == "":
 		return principal.Caller{}, fault.Missing("--owner", "the id of an owner, as candela owners list shows it")
-	case !o.ManyOwners && owner != "":
+	case !many && owner != "":
 		return principal.Caller{}, fault.New(fault.Unsupported, "one_owner", "this program has one owner. Run the command without --owner")
 	case owner == "":
 		owner = oauth.SoleOwner
 	}
-	return principal.Caller{Subject: owner, Key: "command", Client: byAlerts, Scope: principal.Trade}, nil
+	return principal.Caller{Subject: owner, Key: "command", Client: command, Scope: principal.Trade}, nil
+}
+
+func (o OwnerAlerts) caller(owner principal.Owner) (principal.Caller, error) {
+	return callerOf(o.ManyOwners, owner, byAlerts)
 }
 
 // List returns the alerts of an owner.

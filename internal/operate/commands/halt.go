@@ -1,4 +1,4 @@
-// Package commands carries out the owner's commands about trading, orders that wait, alerts and logins: in the
+// Package commands carries out the owner's commands about trading, trades, orders that wait, alerts and logins: in the
 // program that runs in the state directory; else with replicas at the one that trades, and without a program in
 // what is stored. Package cmd prints the answers.
 package commands
@@ -49,6 +49,7 @@ type elsewhere interface {
 	resume(ctx context.Context, w change) (control.TradingState, error)
 	ask(ctx context.Context, ask question) ([]order.Order, error)
 	alerts(ctx context.Context, do func(OwnerAlerts) error) (where string, err error)
+	trades(ctx context.Context, t tradesCall) ([]control.AccountTrades, error)
 	revokeAll(ctx context.Context, reason error) (control.Ended, error)
 }
 

@@ -65,11 +65,15 @@ func (s shared) send(ctx context.Context, w change) (control.TradingState, error
 	if err != nil {
 		return control.TradingState{}, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == commandReplica })
-	if len(names) == 0 {
+	if !anyReplica(names) {
 		return s.store(ctx, conn, w)
 	}
 	return s.call(ctx, conn, w)
+}
+
+// anyReplica reports whether a member of the group is no command.
+func anyReplica(members []string) bool {
+	return slices.ContainsFunc(members, func(name string) bool { return name != commandReplica })
 }
 
 // store changes the state stored at NATS.

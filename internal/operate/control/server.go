@@ -56,6 +56,7 @@ type Server struct {
 	ApplyPolicy func(context.Context) (policy.Status, error)
 	Owners      Owners // nil for one owner
 	Alerts      Alerts // nil without --trade
+	Trades      Trades // nil without --trade
 	// Console opens the owner's console and returns its address; nil where there is none. It
 	// needs Pass.
 	Console func(context.Context) (string, error)
@@ -183,6 +184,9 @@ func (s Server) handler() http.Handler {
 	}
 	if s.Alerts != nil {
 		s.handleAlerts(mux)
+	}
+	if s.Trades != nil {
+		s.handleTrades(mux)
 	}
 	if s.Pass != nil {
 		mux.HandleFunc("POST /pass", func(w http.ResponseWriter, r *http.Request) {

@@ -52,13 +52,14 @@ func withHaltFiles(why string, files []string) string {
 	return why
 }
 
+// AccountName is the name of an account as the owner sees it.
+func AccountName(account string) string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(account, oauth.SoleOwner), "/"), paper.Name)
+}
+
 // newAccountStatus names an account and says whether it trades.
 func newAccountStatus(account string, state guard.State) control.AccountStatus {
-	name := strings.TrimPrefix(strings.TrimPrefix(account, oauth.SoleOwner), "/")
-	if name == "" {
-		name = paper.Name
-	}
-	return control.AccountStatus{Account: name, TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
+	return control.AccountStatus{Account: AccountName(account), TradingState: control.StateOf(state), Positions: []control.PositionStatus{}}
 }
 
 // countGroups counts open orders, those of a group as one, by what they are for. held is the

@@ -119,7 +119,7 @@ func (c *Console) saveOrders(v *visit) {
 		page, err = c.cfg.Account.OrderPage(v.ctx(), v.caller(), order.Query{After: page.Orders[n-1].Mark(), Most: listPage})
 	}
 	if err != nil {
-		_ = w.Write([]string{"The list ends here: " + cell(c.public(v.ctx(), err))})
+		_ = w.Write([]string{"The list ends here: " + fault.Cell(c.public(v.ctx(), err))})
 	}
 	w.Flush() // the browser may have left
 }
@@ -131,6 +131,6 @@ func csvRow(o order.Order) []string {
 	}
 	return []string{
 		o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Symbol.String(), o.Side.String(), o.Type.String(),
-		exact(o.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, cell(o.Reason), cell(o.Client),
+		exact(o.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, fault.Cell(o.Reason), fault.Cell(o.Client),
 	}
 }

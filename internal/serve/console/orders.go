@@ -353,12 +353,3 @@ func exact(d decimal.Decimal) string {
 	}
 	return d.String()
 }
-
-// cell returns text that a spreadsheet does not take for a formula.
-func cell(text string) string {
-	text = fault.Clean(text, 200)
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
-}

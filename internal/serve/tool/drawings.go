@@ -78,7 +78,7 @@ func drawnTimeArg(name string, dst *charting.DrawnTime) arg {
 			t.Bar, err = strconv.Atoi(number)
 			ok = err == nil && t.Bar >= 0 && t.Bar <= maxBarNumber
 		} else if ok {
-			t.Unix, ok = parseMoment(value, 0)
+			t.Unix, ok = charting.ParseMoment(value, 0)
 		}
 		if !ok {
 			return t, fault.Field(name, quoteValue(raw), allowed)

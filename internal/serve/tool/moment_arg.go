@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"time"
 
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/charting"
@@ -20,23 +19,12 @@ func endArg(r *charting.TimeRange, doc string) arg   { return momentArg("end", &
 func momentArg(name string, dst *int64, after int, doc string) arg {
 	return newArg(name, dst, charting.MomentAllowed, &schema{Type: "string", Description: doc}, func(raw json.RawMessage) (int64, error) {
 		value, _ := strictjson.Text(raw)
-		at, ok := parseMoment(value, after)
+		at, ok := charting.ParseMoment(value, after)
 		if !ok {
 			return 0, fault.Field(name, quoteValue(raw), charting.MomentAllowed)
 		}
 		return at, nil
 	})
-}
-
-// parseMoment reads a moment in Unix seconds, as momentArg describes it.
-func parseMoment(value string, after int) (int64, bool) {
-	at, err := time.Parse(time.DateOnly, value)
-	if err == nil {
-		at = at.AddDate(0, 0, after)
-	} else if at, err = time.Parse(time.RFC3339, value); err == nil {
-		at = at.Add(time.Duration(after) * time.Second)
-	}
-	return at.Unix(), err == nil && at.Unix() > 0
 }
 
 func compareArg(dst *[]market.Symbol, doc string) arg {

@@ -176,7 +176,7 @@ func toApprovalJSON(o order.Order) *approvalJSON {
 }
 
 // formatTime formats a time as ISO 8601 in UTC with milliseconds.
-func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(t time.Time) string { return ordering.Stamp(t) }
 
 func toOrderJSON(o order.Order) orderJSON {
 	r := orderJSON{

@@ -8,46 +8,17 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/internal/work/ordering"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
 
-// closedJSON is a trade that closed something in a result. Amounts are exact decimals in strings, except for the rounded prices.
-type closedJSON struct {
-	Symbol     string            `json:"symbol"`
-	Venue      string            `json:"venue"`
-	Side       string            `json:"side"`
-	Quantity   string            `json:"quantity"`
-	EntryPrice string            `json:"entry_price"`
-	ExitPrice  string            `json:"exit_price"`
-	Opened     string            `json:"opened_at"`
-	Closed     string            `json:"closed_at"`
-	Realised   string            `json:"realized_pnl"`
-	Fees       string            `json:"fees"`
-	Net        string            `json:"net"`
-	Currency   string            `json:"currency,omitempty"`
-	OtherFees  map[string]string `json:"other_fees,omitempty"`
-	Reason     string            `json:"reason"`
-	OrderID    string            `json:"order_id,omitempty"`
-}
-
 // tradesJSON is the answer of get_trades.
 type tradesJSON struct {
-	Trades []closedJSON   `json:"trades"`
-	Sums   []tradeSumJSON `json:"sums"`
-	More   *more          `json:"more,omitempty"`
-	Since  string         `json:"complete_since,omitempty"`
-	Mode   string         `json:"mode"`
-}
+	ordering.Trades
 
-type tradeSumJSON struct {
-	Currency  string            `json:"currency,omitempty"`
-	Realised  string            `json:"realized_pnl"`
-	Fees      string            `json:"fees"`
-	Net       string            `json:"net"`
-	OtherFees map[string]string `json:"other_fees,omitempty"`
-	Wins      int               `json:"wins"`
-	Losses    int               `json:"losses"`
+	More *more  `json:"more,omitempty"`
+	Mode string `json:"mode"`
 }
 
 // tradeArguments are those of get_trades.
@@ -102,33 +73,10 @@ func (t *Trading) getTrades() toolSpec {
 }
 
 func (t *Trading) toTradesJSON(p order.TradePage) tradesJSON {
-	r := tradesJSON{Trades: []closedJSON{}, Sums: []tradeSumJSON{}, Mode: string(t.Mode)}
-	for _, one := range p.Trades {
-		r.Trades = append(r.Trades, toClosedJSON(one))
-	}
-	for _, s := range p.Sums {
-		sum := tradeSumJSON{Currency: s.Currency, Realised: s.Realised.String(), Fees: s.Fees.String(), Net: s.Realised.Sub(s.Fees).String(), Wins: s.Wins, Losses: s.Losses}
-		_, sum.OtherFees = s.Other.Texts()
-		r.Sums = append(r.Sums, sum)
-	}
+	r := tradesJSON{Trades: ordering.TradesOf(p), Mode: string(t.Mode)}
 	if p.Left > 0 {
 		r.More = moreAfter("get_trades", markKey(p.Trades[len(p.Trades)-1].Mark()), p.Left)
 	}
-	if !p.Since.IsZero() {
-		r.Since = formatTime(p.Since)
-	}
-	return r
-}
-
-func toClosedJSON(one order.Trade) closedJSON {
-	fees, other := one.Fees()
-	r := closedJSON{
-		Symbol: one.Symbol.Name, Venue: one.Symbol.Venue, Side: one.Side.String(), Quantity: one.Quantity.String(),
-		EntryPrice: one.Entry().String(), ExitPrice: one.Exit().String(), Opened: formatTime(one.Opened), Closed: formatTime(one.Closed),
-		Realised: one.Realised.String(), Fees: fees.String(), Net: one.Realised.Sub(fees).String(), Currency: one.Currency,
-		Reason: one.Reason, OrderID: one.OrderID,
-	}
-	_, r.OtherFees = other.Texts()
 	return r
 }
 

@@ -17,15 +17,14 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 	}
 	var all []order.Trade
 	var since time.Time
-	currencies, bases := make(map[market.Symbol]string), make(map[market.Symbol]string)
+	var bases map[market.Symbol]string
+	currencies := make(map[market.Symbol]string)
 	if err := d.do(ctx, func(l *loop) {
 		all, since = l.book.Trades(), l.book.TradesSince()
 		for s, inst := range l.instruments {
 			currencies[s] = inst.Quote
 		}
-		for _, pos := range l.book.Positions() {
-			bases[pos.Symbol] = pos.Base
-		}
+		bases = l.book.Bases()
 	}); err != nil {
 		return order.TradePage{}, err
 	}
@@ -40,5 +39,17 @@ func (d *Desk) Trades(ctx context.Context, caller principal.Caller, q order.Trad
 		return currencies[s]
 	})
 	p.Since = since
+	return p, nil
+}
+
+// StoredTrades is Trades for an account that no desk runs. The currency of a price is what the name of the symbol spells.
+func StoredTrades(ctx context.Context, s Store, owner principal.Owner, q order.TradeQuery) (order.TradePage, error) {
+	_, book, err := LoadStored(ctx, s, owner)
+	if err != nil {
+		return order.TradePage{}, err
+	}
+	bases := book.Bases()
+	p := q.Page(book.Trades(), func(s market.Symbol) string { return order.QuoteOf(s, bases[s]) })
+	p.Since = book.TradesSince()
 	return p, nil
 }

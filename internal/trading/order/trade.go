@@ -298,6 +298,24 @@ func QuoteOf(s market.Symbol, base string) string {
 	return strings.TrimLeft(quote, "-_")
 }
 
+// Bases returns the assets that are traded, by symbol, as fills and positions name them.
+func (b *Book) Bases() map[market.Symbol]string {
+	bases := make(map[market.Symbol]string, len(b.positions))
+	for _, o := range b.orders {
+		for _, f := range o.Fills {
+			if f.Base != "" {
+				bases[f.Symbol] = f.Base
+			}
+		}
+	}
+	for s, t := range b.positions {
+		if base := t.position().Base; base != "" {
+			bases[s] = base
+		}
+	}
+	return bases
+}
+
 // trades returns copies of all trades of a track.
 func (t *track) trades() []Trade {
 	newer := t.earned().Trades

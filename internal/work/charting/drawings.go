@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -15,6 +16,17 @@ import (
 
 // MomentAllowed says how a moment is written.
 const MomentAllowed = "a date such as 2026-01-31, or a time such as 2026-01-31T16:00:00Z, after 1970"
+
+// ParseMoment reads a moment in Unix seconds, that of a date or time, or so many days or seconds after it.
+func ParseMoment(value string, after int) (int64, bool) {
+	at, err := time.Parse(time.DateOnly, value)
+	if err == nil {
+		at = at.AddDate(0, 0, after)
+	} else if at, err = time.Parse(time.RFC3339, value); err == nil {
+		at = at.Add(time.Duration(after) * time.Second)
+	}
+	return at.Unix(), err == nil && at.Unix() > 0
+}
 
 // drawingKinds lists the types of drawings by chart.DrawingKind.
 //

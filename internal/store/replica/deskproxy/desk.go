@@ -228,6 +228,9 @@ func (d *Desk) InSymbol(ctx context.Context, caller principal.Caller, s market.S
 	return a.Orders, a.Position, err
 }
 
+// Name returns the name of the account.
+func (d *Desk) Name() string { return d.cfg.Account }
+
 // Account returns the balances, the use of the limits, and the policy.
 func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Account, error) {
 	return d.account(ctx, caller)
