@@ -13,7 +13,7 @@ import (
 
 var (
 	many   = flag.Int("alerts", longtest.Pick(100, 500), "how many alerts are acknowledged at least")
-	rounds = flag.Int("rounds", longtest.Pick(0, 3), "how often everything happens, each by itself; 0 for once and some of it at the same time")
+	rounds = flag.Int("rounds", longtest.Pick(0, 4), "how often everything happens, each by itself; 0 for once and some of it at the same time")
 	only   = flag.String("only", "", "a text in the names of the faults that happen, \"\" for all")
 )
 

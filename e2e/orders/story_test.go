@@ -73,7 +73,7 @@ func (a *agent) enters(legs string) {
 	a.Helper()
 	a.begins()
 	for a.held().IsZero() {
-		a.has(a.place(`"side":"buy","type":"limit","price":50100,"quantity":`+heldQuantity+legs), "filled", "canceled", "rejected", "expired")
+		a.has(a.place(`"side":"buy","type":"limit","price":50100,"quantity":`+heldQuantity+legs), "filled", "canceled", "rejected", "expired", "denied")
 	}
 }
 
@@ -100,7 +100,7 @@ func (a *agent) trails() {
 func (a *agent) leaves() {
 	a.Helper()
 	for left := a.held(); !left.IsZero(); left = a.held() {
-		a.has(a.place(fmt.Sprintf(`"side":"sell","type":"market","reduce_only":true,"quantity":%s`, left)), "filled", "canceled", "rejected", "expired")
+		a.has(a.place(fmt.Sprintf(`"side":"sell","type":"market","reduce_only":true,"quantity":%s`, left)), "filled", "canceled", "rejected", "expired", "denied")
 	}
 }
 
@@ -109,7 +109,7 @@ func (a *agent) rests(args func() string) (id string) {
 	a.Helper()
 	for status := ""; status != "accepted"; {
 		id = a.place(args())
-		status = a.has(id, "accepted", "canceled", "rejected", "expired")
+		status = a.has(id, "accepted", "canceled", "rejected", "expired", "denied")
 	}
 	return id
 }

@@ -76,13 +76,11 @@ func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 		string(records.AttachmentKind): "the same",
 		"place":                        "of a replica: positions of streams by the hashes of tokens",
 		"series":                       "up to which bar a series was evaluated, for all owners",
+		"noticed":                      "up to which message of orders notices are stored, for all owners",
 		"member":                       "of a replica", "mark": "a barrier", "writer": "which replica may write orders",
 		"code": "by the hash of a code", "token": "by its hash", "seal": "the key of all logins", "identity": "by the hash of issuer and subject",
 	}
 	kind = tokens[0]
-	if subject == "state.bm90aWNlcw.b3JkZXJz" {
-		return kind // up to which message of orders notices are stored, for all owners
-	}
 	if reasons[kind] != "" {
 		return kind
 	}

@@ -281,8 +281,12 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 }
 
 // publishNotices publishes what happens to orders until stop is called.
-func (r *replicaNode) publishNotices(ctx context.Context, orders *orders.Store) (stop func(), err error) {
-	run, err := orders.OpenNotices(ctx, r.store)
+func (r *replicaNode) publishNotices(ctx context.Context, from *orders.Store) (stop func(), err error) {
+	var log orders.NoticeLog = r.store
+	if r.owners != nil {
+		log = r.owners.Notices(r.store)
+	}
+	run, err := from.OpenNotices(ctx, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -66,6 +67,7 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 		use(t, there.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":99999999},"note":"waits"}`)
 		use(t, here.url, token, "set_alert", `{"symbol":"BTCUSDT","condition":{"price_above":1},"note":"fires"}`)
 		use(t, there.url, token, "subscribe_notifications", `{}`)
+		use(t, there.url, token, "get_positions", `{}`) // the account is awake from now on
 	}
 	page, err := control.ListOwners(t.Context(), there.home, "", "", "")
 	if err != nil || len(page.Owners) != 2 {
@@ -91,12 +93,21 @@ func TestReplicas_AnOwnerIsSuspendedAndErasedEverywhere(t *testing.T) {
 	if list := use(t, here.url, ann, "list_alerts", `{}`); strings.Count(list, `"note":"waits"`) != 1 {
 		t.Errorf("ann has %s", list)
 	}
+	published := func(notices int) {
+		t.Helper()
+		waitFor(t, func() bool {
+			data, err := control.ExportOwner(t.Context(), there.home, of.ID)
+			return err == nil && bytes.Count(data, []byte(`"event":"trading_state"`)) == notices
+		})
+	}
+	published(2) // trading was halted, and is active again
 	if _, err := control.EraseOwner(t.Context(), here.home, of.ID); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("an active owner is erased: %v", err)
 	}
 	change(here, "suspend")
+	published(3)
 	proof, err := control.EraseOwner(t.Context(), here.home, of.ID)
-	if err != nil || proof.Rows["alerts"] != 1 || proof.Rows["notifications"] < 1 || proof.Rows["notifications"] > 2 { // and perhaps that trading is halted
+	if err != nil || proof.Rows["alerts"] != 1 || proof.Rows["notifications"] != 4 { // those, and of the alert that has fired
 		t.Errorf("%+v, %v", proof, err)
 	}
 	if _, status := there.signIn(idp, oidc.Ann()); status != http.StatusForbidden {

@@ -8,17 +8,14 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
-// noticesToken is in the place of an owner for what is stored about all notices.
-const noticesToken = "notices"
-
-func (s *Store) noticeCursor() string {
-	return s.states.Subject(table.StateKind, conn.EncodeToken(noticesToken), conn.EncodeToken("orders"))
-}
+func (s *Store) noticeCursor() string { return s.states.Subject(table.NoticedKind, "orders") }
 
 // NoticeCursor returns the number of the last message of orders whose notices are stored here, and false
 // if none was ever saved.
@@ -66,6 +63,23 @@ func (s *Store) AddNotices(ctx context.Context, notices []order.Notice) error {
 	return nil
 }
 
+// RemoveNotices removes notices. None of them is stored again.
+func (s *Store) RemoveNotices(ctx context.Context, notices []order.Notice) error {
+	gone := make([]conn.Change, len(notices))
+	for i, n := range notices {
+		gone[i] = conn.Change{Subject: s.noticeSubject(n.Owner, n.Symbol, n.ID), TTL: table.TombstoneTTL}
+	}
+	return s.alerts.WriteAll(ctx, "remove notices", gone)
+}
+
+func (s *Store) noticeSubject(owner principal.Owner, about market.Symbol, id string) string {
+	name := "account"
+	if !about.IsZero() {
+		name = about.String()
+	}
+	return s.alerts.OwnerSubject(owner, alertKind, conn.EncodeToken(name), id)
+}
+
 // noticeChange returns the message of a notice.
 func (s *Store) noticeChange(e *notify.Entry, id string) (conn.Change, error) {
 	r := alertRecord{
@@ -73,10 +87,6 @@ func (s *Store) noticeChange(e *notify.Entry, id string) (conn.Change, error) {
 		Alert: alertData{ID: id, Owner: e.Owner, Symbol: e.Symbol, Instrument: e.Symbol, Type: alert.PriceAbove.String(), Kind: e.StoredType()},
 	}
 	data, err := r.encode()
-	about := "account"
-	if !e.Symbol.IsZero() {
-		about = e.Symbol.String()
-	}
 	left := max(time.Minute, firedTTL-s.now().Sub(e.At)).Round(time.Second)
-	return conn.Change{Subject: s.alerts.OwnerSubject(e.Owner, alertKind, conn.EncodeToken(about), id), Data: data, TTL: left}, err
+	return conn.Change{Subject: s.noticeSubject(e.Owner, e.Symbol, id), Data: data, TTL: left}, err
 }

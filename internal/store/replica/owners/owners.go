@@ -159,6 +159,7 @@ func (s *Store) Standings(context.Context) (map[principal.Owner]owners.Standing,
 type record struct {
 	owners.Owner
 	Identities []owners.Identity `json:"identities,omitempty"` // linked
+	Erasing    bool              `json:"erasing,omitempty"`    // an erasure has begun: nothing more is stored for the owner
 	Erasure    *owners.Erasure   `json:"erasure,omitempty"`
 	Change     string            `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
 }
@@ -319,7 +320,7 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id princip
 // changes anything more for the owner.
 func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state owners.State) (owners.Owner, error) {
 	o, err := s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
-		r.State, r.Since = state, conn.StoredTime(s.now())
+		r.State, r.Since, r.Erasing = state, conn.StoredTime(s.now()), false
 		return []conn.Change{s.standingOf(id, r)}, nil
 	})
 	if err == nil && state != owners.Active {
@@ -375,6 +376,9 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 		return owners.Erasure{}, noOwner(id)
 	case o.State != owners.Suspended:
 		return owners.Erasure{}, &fault.Error{Kind: fault.Conflict, Code: "owner_active", Field: "owner", Value: string(id), Message: "Suspend the owner first: candela owners suspend " + string(id)}
+	}
+	if err := s.beginErasure(ctx, id); err != nil {
+		return owners.Erasure{}, err
 	}
 	proof := owners.Erasure{Owner: id, At: conn.StoredTime(s.now()), Rows: make(map[string]int64)}
 	for _, p := range s.parts {

@@ -366,9 +366,10 @@ func (t *Table) consumed(filters []string) []string {
 // The kinds of subject in the stream STATE. Alerts and the inbox share it, and the
 // first to open it creates it, so its definition is here.
 const (
-	CursorKind = "cursor" // cursor.<owner>.<reader>
-	SeriesKind = "series" // series.<instrument>.<interval>
-	StateKind  = "state"  // state.<owner>.<name>: what was reported about alerts
+	CursorKind  = "cursor"  // cursor.<owner>.<reader>
+	SeriesKind  = "series"  // series.<instrument>.<interval>
+	StateKind   = "state"   // state.<owner>.<name>: what was reported about alerts
+	NoticedKind = "noticed" // noticed.orders: up to which message of orders their notices are stored
 )
 
 // InboxKinds returns the subject kinds of the inbox's records.
@@ -379,5 +380,5 @@ const TombstoneTTL = 24 * time.Hour
 
 // OpenStates opens the stream STATE.
 func OpenStates(ctx context.Context, c *conn.Conn) (*Table, error) {
-	return Open(ctx, c, "STATE", jetstream.FileStorage, append([]string{CursorKind, SeriesKind, StateKind}, InboxKinds()...)...)
+	return Open(ctx, c, "STATE", jetstream.FileStorage, append([]string{CursorKind, SeriesKind, StateKind, NoticedKind}, InboxKinds()...)...)
 }
