@@ -137,7 +137,11 @@ func TestToolsets_OverEachTransport(t *testing.T) {
 			if flag != "" {
 				flags = []string{"--toolsets", flag}
 			}
-			std := listed(t, overStdio(t, listTools, flags...)[0])
+			line := overStdio(t, listTools, flags...)[0]
+			std := listed(t, line)
+			if most, ok := map[string]int{"": 13_130, tool.AllSets: 26_000}[flag]; ok && len(line) > most { // every client has it in every conversation
+				t.Errorf("the list has %d bytes, more than %d", len(line), most)
+			}
 			windowed := listed(t, overStdio(t, listTools, append([]string{"--trade"}, flags...)...)[0])
 			root, answer := overHTTP(t, listTools, flags...)
 			web := listed(t, answer)
@@ -158,8 +162,8 @@ func TestInstructions_NameTheSetsThatAreOff(t *testing.T) {
 		if !strings.Contains(none, "--toolsets market,account,scripts,research") || !strings.Contains(one, "--toolsets account,scripts,research") || strings.Contains(all, "--toolsets") {
 			t.Errorf("%s\n%s\n%s", none, one, all)
 		}
-		if len(none) > 700 {
-			t.Errorf("%d bytes", len(none))
+		if len(none) > 700 || !strings.HasPrefix(none, "Call list_indicators with brief first (3 KB), then group or name.") {
+			t.Errorf("%d bytes: %s", len(none), none)
 		}
 	}
 }

@@ -36,8 +36,8 @@ import (
 // system prompt, so they are short. Sets of tools that are off are named, so that a model
 // can propose them.
 func instructions(trade bool, sets []string) string {
-	text := "Charts, indicators, alerts and orders for crypto, stocks and currencies. " +
-		"Call list_indicators once for valid names, parameters and signals. " +
+	text := "Call list_indicators with brief first (3 KB), then group or name. " +
+		"Charts, indicators, alerts and orders for crypto, stocks and currencies. " +
 		"Use get_indicators for numbers, and generate_chart with format summary for an overview or png for a picture. " +
 		"Results with source sample are not real data. " + missingSets(sets)
 	if !trade {

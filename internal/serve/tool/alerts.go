@@ -135,7 +135,7 @@ type alertArgs struct {
 func (t *Trading) declareAlert() (*alertArgs, args) {
 	r := &alertArgs{on: "close"}
 	return r, args{
-		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
+		symbolArg(&r.Symbol, "Such as BTCUSDT.").require(),
 		conditionArg(t.library, &r.Condition, &r.timed).require(),
 		intervalArg(&r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
 		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
@@ -143,7 +143,7 @@ func (t *Trading) declareAlert() (*alertArgs, args) {
 		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between, such as 1h.").note(&r.cooldown),
 		optionalIntArg("max_fires", &r.maxFires, 1, alert.MaxFires, "With repeat. Default: "+strconv.Itoa(alert.MaxFires)+"."),
 		noteArg("note", &r.Note, 500, "Your text, returned when it fires."),
-		timeArg("expires_at", &r.Expires, "Default: never."),
+		timeArg("expires_at", &r.Expires, ""),
 	}
 }
 
@@ -229,10 +229,10 @@ func alertKey(a alert.Alert) string { return fmt.Sprintf("%020d %s", a.Created.U
 func (t *Trading) cancelAlert() toolSpec {
 	return toolSpec{
 		name: "cancel_alert", title: "Cancel an alert", trading: true, scope: principal.Trade,
-		description: "Cancel an active alert by alert_id. Returns {ok, alert_id}.",
+		description: "Cancel an active alert. Returns {ok, alert_id}.",
 		output:      object(prop{"ok", &schema{Type: "boolean", Const: true}}, typedProp("alert_id", "string", "")),
 		hints:       hints{destructive: true, idempotent: true},
-		call: calling(idFrom("alert_id", "set_alert or list_alerts"), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
+		call: calling(idFrom("alert_id", `set_alert or list_alerts, or "all"`), func(ctx context.Context, caller principal.Caller, id *string) (mcp.Result, error) {
 			answer := struct {
 				OK        bool     `json:"ok"`
 				AlertID   string   `json:"alert_id"`

@@ -32,7 +32,7 @@ func newArg[T any](name string, dst *T, allowed string, s *schema, parse func(ra
 // stringArg is a string of 1 to most characters.
 func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)
-	s := &schema{Type: "string", Description: doc, MaxLength: most}
+	s := &schema{Type: "string", Description: doc} // the error has the bound, as the list of tools is in every conversation
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, ok := strictjson.Text(raw)
 		if n := utf8.RuneCountInString(value); !ok || n == 0 || n > most {
@@ -47,7 +47,7 @@ func idFrom(name, tools string) func() (*string, args) {
 	from := name + " from " + tools
 	return func() (*string, args) {
 		id := new(string)
-		return id, args{stringArg(name, id, 64, "The "+from+".").allowing("the " + from).require()}
+		return id, args{stringArg(name, id, 64, "From "+tools+".").allowing("the " + from).require()}
 	}
 }
 
@@ -71,7 +71,7 @@ func noteArg(name string, dst *string, most int, doc string) arg {
 // keyArg is a name chosen by the client that must not look like another one.
 func keyArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("1 to %d printable ASCII characters without a space at either end", most)
-	s := &schema{Type: "string", Description: doc, MaxLength: most}
+	s := &schema{Type: "string", Description: doc} // the error has the bound, as the list of tools is in every conversation
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, ok := strictjson.Text(raw)
 		switch {
@@ -124,7 +124,14 @@ func intArg(name string, dst *int, lo, hi int, doc string) arg {
 // optionalIntArg is a whole number from lo to hi without a default.
 func optionalIntArg(name string, dst *int, lo, hi int, doc string) arg {
 	f := intArg(name, dst, lo, hi, doc)
-	f.schema.Default = nil
+	f.schema.Default, f.schema.Minimum, f.schema.Maximum = nil, nil, nil
+	return f
+}
+
+// limitArg is the number of items in an answer.
+func limitArg(dst *int, most int, doc string) arg {
+	f := intArg("limit", dst, 1, most, doc)
+	f.schema.Minimum, f.schema.Maximum = nil, nil
 	return f
 }
 
@@ -318,7 +325,7 @@ func timeArg(name string, dst *time.Time, doc string) arg {
 
 // listArg is a list of strings that check validates and converts.
 func listArg[T any](name string, dst *[]T, most int, item *schema, allowed, doc string, check func(string) (T, error)) arg {
-	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: most}
+	s := &schema{Type: "array", Description: doc, Items: item}
 	return newArg(name, dst, "a list of "+allowed, s, func(raw json.RawMessage) ([]T, error) {
 		if raw[0] != '[' {
 			return nil, noList(name, raw, "a list of "+allowed)

@@ -21,6 +21,7 @@ type catalogItem struct {
 	Overlay     bool           `json:"overlay,omitempty"`
 	Group       ta.Group       `json:"group,omitempty"`
 	Family      string         `json:"family,omitempty"`
+	Like        string         `json:"like,omitempty"` // an indicator with the same parameters and signals, which are left out
 	Aliases     []string       `json:"aliases,omitempty"`
 	Members     []string       `json:"members,omitempty"`
 	Params      []catalogParam `json:"configurable_params,omitempty"`
@@ -68,7 +69,7 @@ func (c *charts) catalogArgs() (*catalogQuery, args) {
 		groups = append(groups, string(g))
 	}
 	return q, args{
-		boolArg("brief", &q.brief, "Names only."),
+		boolArg("brief", &q.brief, "Names, and bytes of groups."),
 		enumArg("group", &q.group, "In full.", groups...),
 		catalogNameArg(c.library, &q.name),
 	}
@@ -88,30 +89,38 @@ func catalogNameArg(l ta.Library, dst **ta.Def) arg {
 	})
 }
 
-// listIndicators marshals the whole catalogue once.
+// listIndicators marshals the whole catalogue, and each group, once.
 func (c *charts) listIndicators() toolSpec {
-	whole, err := jsonResult((&catalogQuery{}).answer(nil), nil)
+	whole, err := jsonResult((&catalogQuery{}).answer(nil, nil), nil)
+	sizes := map[ta.Group]int{}
+	for _, g := range ta.Groups() {
+		if data, err := strictjson.Marshal((&catalogQuery{group: string(g)}).answer(nil, nil)); err == nil {
+			sizes[g] = len(data)
+		}
+	}
 	return toolSpec{
 		name: "list_indicators", title: "List indicators", scope: principal.Charts,
-		description: "List indicators with aliases, parameters, defaults and signals: once before you use one by name. " +
-			"About 36 KB; brief has names alone, group or name also bounds and descriptions.",
+		description: "List indicators with aliases, parameters, defaults and signals. " +
+			"brief first (3 KB), then group or name, with bounds and descriptions. All: 36 KB.",
 		output: catalogSchema(), hints: hints{readOnly: true, idempotent: true},
 		call: calling(c.catalogArgs, func(_ context.Context, _ principal.Caller, q *catalogQuery) (mcp.Result, error) {
 			stored := c.library.Stored()
 			if *q == (catalogQuery{}) && len(stored) == 0 {
 				return whole, err
 			}
-			return jsonResult(q.answer(stored), nil)
+			return jsonResult(q.answer(stored, sizes), nil)
 		}),
 	}
 }
 
-// answer is the part of the catalogue that q selects, and the stored scripts after it.
-func (q *catalogQuery) answer(stored []*ta.Def) any {
+// answer is the part of the catalogue that q selects, and the stored scripts after it. sizes has the bytes of
+// each group in full.
+func (q *catalogQuery) answer(stored []*ta.Def, sizes map[ta.Group]int) any {
 	type groupNames struct {
 		Group   ta.Group            `json:"group"`
 		Names   []string            `json:"names"`
 		Members map[string][]string `json:"members,omitempty"`
+		Bytes   int                 `json:"bytes"` // of the group in full
 	}
 	var a struct {
 		Total      int           `json:"total"`
@@ -132,11 +141,6 @@ func (q *catalogQuery) answer(stored []*ta.Def) any {
 		if q.group != "" && q.group != string(d.Group) {
 			continue
 		}
-		if *q == (catalogQuery{}) && d.Like != "" {
-			like := &a.Indicators[slices.IndexFunc(a.Indicators, func(i catalogItem) bool { return i.Name == d.Like })]
-			like.Members = append(like.Members, d.Name)
-			continue
-		}
 		a.Total++
 		switch {
 		case q.brief:
@@ -145,6 +149,7 @@ func (q *catalogQuery) answer(stored []*ta.Def) any {
 				i, a.Groups = len(a.Groups), append(a.Groups, groupNames{Group: d.Group})
 			}
 			a.Groups[i].Names = append(a.Groups[i].Names, d.Name)
+			a.Groups[i].Bytes = sizes[d.Group]
 			if members := memberNames(d); members != nil {
 				if a.Groups[i].Members == nil {
 					a.Groups[i].Members = map[string][]string{}
@@ -170,6 +175,21 @@ func (q *catalogQuery) answer(stored []*ta.Def) any {
 
 // shortItem is an indicator in the whole catalogue: enough to ask for it.
 func shortItem(d *ta.Def) catalogItem {
+	item := plainItem(d)
+	if d.Like != "" {
+		item.Like, item.Params, item.Signals = d.Like, nil, nil
+	}
+	if d.Like != "" || len(item.Description) > longSummary {
+		item.Description, _, _ = strings.Cut(item.Description, ": ") // its name; in full it says the rest
+	}
+	return item
+}
+
+// longSummary is a description of which the whole catalogue has the beginning.
+const longSummary = 46
+
+// plainItem is an indicator with its own parameters and signals.
+func plainItem(d *ta.Def) catalogItem {
 	item := catalogItem{
 		Name: d.Name, Description: d.Summary(), Type: d.Kind.String(), Overlay: d.Kind == ta.Overlay,
 		Aliases: d.OtherNames(), Signals: d.Labels(),
@@ -216,7 +236,7 @@ func namedBySignals(d *ta.Def) bool {
 
 // fullItem is an indicator with everything a client may know about it.
 func fullItem(d *ta.Def) catalogItem {
-	item := shortItem(d)
+	item := plainItem(d)
 	item.Description, item.Group, item.Aliases = d.Doc, d.Group, d.Aliases
 	item.Signals, item.Meanings = d.Labels(), d.Signals
 	for i, p := range d.Params {

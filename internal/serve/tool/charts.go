@@ -31,12 +31,12 @@ func (c *charts) getIndicators() toolSpec {
 			symbolArg(&q.Symbol, "As in generate_chart.").require(),
 			indicatorsArg(c.library, "indicators", &q.Indicators, "As in generate_chart. None: the last price alone.", nil).require().unless("symbol"),
 			intervalArg(&q.Interval, "Length of a bar.").describe("As in generate_chart."),
-			startArg(&q.Range, "Signals from here on."), endArg(&q.Range, "Values as of then. Default: now."),
+			startArg(&q.Range, "Signals from here on."), endArg(&q.Range, "Values as of then."),
 		}
 	}
 	return toolSpec{
 		name: "get_indicators", title: "Compute indicators", scope: principal.Charts,
-		description: "Compute indicators and return the latest values, newest signals and levels, for questions such as whether RSI is oversold. " +
+		description: "Compute indicators and return the latest values, the last price, newest signals and levels. " +
 			"0.5 to 2 KB per indicator.",
 		output: computedSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, q *charting.Request) (mcp.Result, error) {
@@ -86,16 +86,16 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		format: formatPNG, theme: "dark",
 	}
 	return a, args{
-		symbolArg(&a.Symbol, "The instrument, such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
-		intervalArg(&a.Interval, "Length of a bar.").alias("timeframe"),
-		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; an empty list draws the price alone.`, defaultIndicators()).alias("panels"),
+		symbolArg(&a.Symbol, "Such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
+		intervalArg(&a.Interval, "Bar length.").alias("timeframe"),
+		indicatorsArg(c.library, "indicators", &a.Indicators, `Names from list_indicators, or objects with parameters such as {"name":"rsi","length":21}; [] draws the price alone.`, defaultIndicators()).alias("panels"),
 		intArg("bars", &a.Bars, 1, chart.MaxBars, "How many newest bars.").note(&a.barsGiven),
 		startArg(&a.Range, "Oldest bar: a date or RFC 3339 time, UTC. Without bars, all bars from there, at most 5000."),
-		endArg(&a.Range, "Bars closed by then; a date includes its day. Default: now."),
+		endArg(&a.Range, "Bars closed by then; a date includes its day."),
 		compareArg(&a.Compare, "Other symbols, drawn as percent lines."),
 		drawingsArg(&a.Drawings, "level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
 		intArg("width", &a.Width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down above 1568."),
-		intArg("height", &a.Height, chart.MinSide, chart.MaxSide, "Pixels."),
+		intArg("height", &a.Height, chart.MinSide, chart.MaxSide, ""),
 		enumArg("format", &a.format, "", chartFormats()...),
 		enumArg("theme", &a.theme, "", "dark", "light"),
 		intArg("scale", &a.Scale, 1, chart.MaxScale, "For sharp screens."),

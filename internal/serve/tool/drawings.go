@@ -22,7 +22,7 @@ func drawingsArg(dst *[]charting.Drawing, doc string) arg {
 	_, keys := declareDrawing()
 	item := keys.schema()
 	item.AdditionalProperties = nil // the error about another key says more
-	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: chart.MaxDrawings}
+	s := &schema{Type: "array", Description: doc, Items: item}
 	return newArg(name, dst, allowed, s, func(raw json.RawMessage) ([]charting.Drawing, error) {
 		if raw[0] != '[' {
 			return nil, mistyped(name, raw, allowed)

@@ -36,7 +36,7 @@ func declareReport() (*reportArgs, args) {
 	return r, args{
 		reportID(&r.id),
 		enumArg("part", &r.part, "Default: trades; of a run that was not waited for, its answer.", "trades", "equity", "months", "trials", "folds", "firings", "forward", "rows", "failures", research.PicturePart),
-		intArg("limit", &r.limit, 1, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
+		limitArg(&r.limit, 500, "Rows; a page has at most about 2,000 tokens."), r.cursor("get_report"),
 		enumArg("theme", &r.theme, "Of the picture; other parts have none.", "dark", "light"),
 		intArg("wait_seconds", &r.wait, 0, mostWait, "How long to wait for a run that is answered with status running."),
 	}

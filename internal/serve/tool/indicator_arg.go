@@ -17,7 +17,7 @@ const maxIndicators = 24
 // indicatorsArg is a list of names, or of objects with a name and parameters.
 func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, doc string, fallback []string) arg {
 	item := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}
-	s := &schema{Type: "array", Description: doc, Items: item, MaxItems: maxIndicators}
+	s := &schema{Type: "array", Description: doc, Items: item}
 	if fallback != nil {
 		s.Default = fallback
 	}

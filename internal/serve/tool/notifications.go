@@ -42,8 +42,8 @@ func (t *Trading) getNotifications() toolSpec {
 	arguments := func() (*asked, args) {
 		a := &asked{limit: maxItems}
 		return a, args{
-			intArg("wait_seconds", &a.wait, 0, maxWait, "Many clients time out after 60 s: use 50."),
-			intArg("limit", &a.limit, 1, maxItems, "The rest stay in the queue."),
+			intArg("wait_seconds", &a.wait, 0, maxWait, "Wait for one. Many clients time out after 60 s: use 50."),
+			limitArg(&a.limit, maxItems, "The rest stay in the queue."),
 			eventsArg(&a.events),
 		}
 	}
@@ -58,9 +58,8 @@ func (t *Trading) getNotifications() toolSpec {
 	item.AdditionalProperties = nil // records of orders have fields of their own
 	return toolSpec{
 		name: name, title: "Fetch notifications", trading: true, scope: principal.Read,
-		description: "Fetch fired alerts, and order events if asked, and remove them from the queue: each goes once, to the first client that asks. " +
-			"wait_seconds waits for one. About 0.3 KB each.",
-		output: object(listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
+		description: "Fetch fired alerts, and order events if asked, and remove them from the queue: each goes once, to the first client that asks. About 0.3 KB each.",
+		output:      object(listProp("notifications", "Oldest first.", item), moreSchema()), hints: hints{},
 		call: calling(arguments, func(ctx context.Context, caller principal.Caller, a *asked) (mcp.Result, error) {
 			fired, err := t.Notifications.Poll(ctx, caller, time.Duration(a.wait)*time.Second, notify.Bound{Entries: a.limit, Bytes: maxBytes, Kinds: notify.KindsOf(a.events)})
 			if err != nil {
@@ -152,7 +151,7 @@ func subscribedProps() []prop {
 func (t *Trading) subscribe() toolSpec {
 	return toolSpec{
 		name: "subscribe_notifications", title: "Subscribe to notifications", trading: true, scope: principal.Read,
-		description: "Push fired alerts (notifications/alert_triggered) and order events (notifications/order_event) to this client. " +
+		description: "Push fired alerts and order events to this client. " +
 			"Few show them to the model: prefer get_notifications. " +
 			"Replaces the previous subscription. Offline, the newest 1000 wait for one hour.",
 		output: object(append([]prop{{"status", &schema{Type: "string", Const: "subscribed"}}},

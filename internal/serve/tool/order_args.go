@@ -23,7 +23,7 @@ type orderArgs struct {
 func declareOrder() (*orderArgs, args) {
 	p := &orderArgs{}
 	return p, args{
-		symbolArg(&p.Symbol, "The instrument, such as BTCUSDT.").require(),
+		symbolArg(&p.Symbol, "Such as BTCUSDT.").require(),
 		enumArg("side", &p.side, "", order.Sides()...).require(),
 		enumArg("type", &p.kind, "market: now, at the best price; limit: at price or better.", order.Types()...).require(),
 		quantityArg(p),
@@ -44,7 +44,7 @@ func declareOrder() (*orderArgs, args) {
 		stringArg("replaces", &p.Replaces, 64, "order_id to replace."),
 		noteArg("note", &p.Note, 300, "For the owner."),
 		timeArg("not_after", &p.NotAfter, "Not sent later."),
-		keyArg("idempotency_key", &p.Key, 64, "Your unique name for this order: repeating it returns the same order."),
+		keyArg("idempotency_key", &p.Key, 64, "Your name for this order: repeating it returns the same one."),
 		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, fee, risk and limits left."),
 	}
 }
@@ -78,7 +78,7 @@ func (p *orderArgs) request() (order.Request, error) {
 // quantityArg is an amount, 0 where another argument gives it, or "all" of what is held.
 func quantityArg(p *orderArgs) arg {
 	const name, allowed = "quantity", "a number above 0"
-	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 or none with notional or a risk, of which it is the most.", Minimum: new(float64)}
+	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 or none with notional or a risk, of which it is the most."}
 	return newArg(name, &p.Quantity, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
 		if text, _ := strictjson.Text(raw); strings.EqualFold(text, "all") {
 			p.Sizing.All = true

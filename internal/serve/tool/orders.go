@@ -135,7 +135,7 @@ func (t *Trading) getOrders() toolSpec {
 			enumArg("filter", &a.state, "open: only those that can still fill, without a limit.", ordering.States()...),
 			symbolArg(&a.Symbol, ""),
 			stringArg("order_id", &a.ID, 64, "With its legs."),
-			intArg("limit", &a.limit, 1, maxItems, "Of closed orders; open ones are always listed."),
+			limitArg(&a.limit, maxItems, "Of closed orders; open ones are always listed."),
 			a.cursor(name),
 		}
 	}

@@ -112,14 +112,14 @@ type symbolPaging struct {
 func pages(tool string) func() (*symbolPaging, args) {
 	return func() (*symbolPaging, args) {
 		p := &symbolPaging{paging: paging{limit: maxItems}}
-		return p, args{symbolArg(&p.symbol, ""), intArg("limit", &p.limit, 1, maxItems, ""), p.cursor(tool)}
+		return p, args{symbolArg(&p.symbol, ""), limitArg(&p.limit, maxItems, ""), p.cursor(tool)}
 	}
 }
 
 // cursor is where a page begins. It works only with the tool that issued it.
 func (p *paging) cursor(tool string) arg {
 	allowed := "the cursor from the previous result of " + tool + ", or none for the first page"
-	s := &schema{Type: "string", Description: "From the previous result."}
+	s := &schema{Type: "string"}
 	return newArg("cursor", &p.after, allowed, s, func(raw json.RawMessage) (string, error) {
 		value, _ := strictjson.Text(raw)
 		data, err := base64.RawURLEncoding.DecodeString(value)

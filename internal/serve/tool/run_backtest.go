@@ -30,8 +30,8 @@ func (c *charts) declareBacktest() (*backtestArgs, args) {
 	}}
 	r.Rules.Read = func(name string, text []byte) (*research.Side, error) { return readSide(c.library, name, text) }
 	return r, slices.Concat(args{
-		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT.").require(),
-		intervalArg(&r.Interval, "Bar length; default 4h."),
+		symbolArg(&r.Symbol, "Such as BTCUSDT.").require(),
+		intervalArg(&r.Interval, "").describe("As in generate_chart."),
 		sideArg("long", &r.long, &r.Rules.Given),
 		sideArg("short", &r.short, &r.Rules.Given),
 		stringArg("script", &r.Script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
@@ -56,6 +56,9 @@ func sideArg(name string, dst *json.RawMessage, raw *[]byte) arg {
 		Type: "object", Description: "How " + name + " positions begin and end. enter and exit are conditions of set_alert on closed bars; stop_pct and target_pct are percent of the entry price. Such as " + research.SideExample + ".",
 		Properties: props{{"enter", object}, {"exit", object}, {"stop_pct", number}, {"target_pct", number}, {"max_bars", &schema{Type: "integer"}}},
 		Required:   []string{"enter"},
+	}
+	if name != "long" {
+		s = &schema{Type: "object", Description: "The same as long, for sales."}
 	}
 	return newArg(name, dst, allowed, s, func(text json.RawMessage) (json.RawMessage, error) {
 		if text[0] != '{' {

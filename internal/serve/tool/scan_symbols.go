@@ -36,13 +36,13 @@ func (c *charts) declareScan() (*scanArgs, args) {
 	r.Library, r.Interval, r.Within = c.library, market.Hour4, 1
 	return r, append(args{
 		listArg("symbols", &r.Symbols, research.MostScanned, &schema{Type: "string"}, "symbols such as BTCUSDT or AAPL", "1 to 500 instruments.", market.ParseSymbol).require(),
-		intervalArg(&r.Interval, "Bar length; default 4h."),
+		intervalArg(&r.Interval, "").describe("As in generate_chart."),
 		rawArg("condition", &r.condition).typed(&schema{Type: "object", Description: "A condition of set_alert on closed bars. Without one every symbol is shown with its columns."}),
 		intArg("within_bars", &r.Within, 1, mostWithin, "It may hold at any of so many newest closed bars."),
 		columnsArg(c.library, &r.Columns),
 		stringArg("rank_by", &r.RankBy, 80, "A column. Default: the first."),
 		enumArg("order", &r.Order, "", "desc", "asc"),
-		intArg("limit", &r.Limit, 1, 100, "Rows."),
+		limitArg(&r.Limit, 100, "Rows."),
 		intArg("max_seconds", &r.Seconds, 1, 600, "Then what was read is answered."),
 	}, r.waiting.args()...)
 }
@@ -60,7 +60,7 @@ const columnExample = `["close","rsi",{"indicator":"macd","line":"Histogram"}]`
 func columnsArg(l ta.Library, dst *[]research.Column) arg {
 	allowed := "a list of at most " + strconv.Itoa(mostColumns) + " values such as " + columnExample
 	s := &schema{
-		Type: "array", Items: &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}}, MaxItems: mostColumns,
+		Type: "array", Items: &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}}},
 		Description: "Values to show: prices, indicators with one line, or objects as in a value condition. Such as " + columnExample + ".",
 	}
 	return newArg("columns", dst, allowed, s, func(raw json.RawMessage) ([]research.Column, error) {

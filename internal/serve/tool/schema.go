@@ -111,6 +111,7 @@ func catalogSchema() *schema {
 		typedProp("overlay?", "boolean", "Drawn over the price."),
 		typedProp("group?", "string", ""),
 		typedProp("family?", "string", ""),
+		typedProp("like?", "string", "Same parameters and signals."),
 		listProp("aliases?", "", &schema{Type: "string"}),
 		listProp("members?", "Names of their own for it.", &schema{Type: "string"}),
 		listProp("configurable_params?", "", param),
@@ -118,7 +119,7 @@ func catalogSchema() *schema {
 		prop{"signal_descriptions?", &schema{Type: "object", AdditionalProperties: &schema{Type: "string"}}},
 	)
 	members := prop{"members?", &schema{Type: "object", AdditionalProperties: &schema{Type: "array", Items: &schema{Type: "string"}}}}
-	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}), members)
+	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}), members, typedProp("bytes", "integer", "In full."))
 	return object(typedProp("total", "integer", ""), listProp("sources?", "Values of each source parameter.", &schema{Type: "string"}), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
 }
 

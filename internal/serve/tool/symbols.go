@@ -113,7 +113,7 @@ func findSymbols(from Symbols, tradable func(market.Symbol) bool) toolSpec {
 			stringArg("query", &q.Text, 80, "A name, code or symbol, or its beginning, such as bitcoin, AAPL or S&P 500.").require(),
 			stringArg("venue", &q.venue, 40, "Only this venue, such as the one in another result."),
 			enumArg("kind", &q.kind, "Only this kind.", kinds...),
-			intArg("limit", &q.Limit, 1, maxSymbols, ""),
+			limitArg(&q.Limit, maxSymbols, ""),
 		}
 	}
 	return toolSpec{

@@ -23,10 +23,10 @@ type alertTestArgs struct {
 func (c *charts) declareAlertTest() (*alertTestArgs, args) {
 	r := &alertTestArgs{library: c.library, alertArgs: alertArgs{on: "close"}, Span: research.Span{Bars: research.UsualBars}, seed: 1}
 	return r, slices.Concat(args{
-		symbolArg(&r.Symbol, "The instrument, such as BTCUSDT."),
-		conditionArg(c.library, &r.Condition, &r.timed),
+		symbolArg(&r.Symbol, "Such as BTCUSDT."),
+		conditionArg(c.library, &r.Condition, &r.timed).typed(&schema{Type: "object", Description: "As in set_alert."}),
 		stringArg("alert_id", &r.id, 64, "An alert of list_alerts, in place of symbol and condition."),
-		intervalArg(&r.Interval, "Bar length; default 4h. Price conditions are tested on bars, too."),
+		intervalArg(&r.Interval, "").describe("As in generate_chart; default 4h. Price conditions are tested on bars, too."),
 	}, spanArgs(&r.Span), args{intArg("seed", &r.seed, 0, 1<<31-1, "")})
 }
 

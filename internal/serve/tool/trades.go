@@ -53,7 +53,7 @@ func (t *Trading) getTrades() toolSpec {
 			symbolArg(&a.symbol, "Only this one."),
 			momentArg("from", &a.from, 0, "Closed from here on: a date or RFC 3339 time, UTC."),
 			momentArg("to", &a.to, 1, "Closed by then; a date includes its day."),
-			enumArg("reason", &a.reason, "", order.Reasons()...), intArg("limit", &a.limit, 1, maxItems, ""), a.cursor(name),
+			enumArg("reason", &a.reason, "", order.Reasons()...), limitArg(&a.limit, maxItems, ""), a.cursor(name),
 		}
 	}
 	return toolSpec{
