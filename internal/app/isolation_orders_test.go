@@ -86,3 +86,32 @@ func (w *ownersWorld) samePositions(o *pairedOwner, client string) {
 		w.t.Fatalf("step %d: the answer to get_positions differs for %s.\nBeside others:\n%s\nAlone:\n%s", w.step, o.name, held[0], held[1])
 	}
 }
+
+// sameEvents compares the order events that the owner polls: their fields without numbers, in any order, since two
+// events of one moment have none.
+func (w *ownersWorld) sameEvents(o *pairedOwner) {
+	w.t.Helper()
+	var texts [2][]string
+	waitFor(w.t, func() bool { // replicas publish them after the answer
+		for i, p := range o.places {
+			text := w.callAt(o, p.home(), "polling", "get_notifications", `{"events":["orders"]}`)
+			for _, record := range regexp.MustCompile(`\{"event":.*?"at":"[^"]*"\}`).FindAllString(text, -1) {
+				texts[i] = append(texts[i], p.rename(regexp.MustCompile(`"seq":\d+,`).ReplaceAllString(record, "")))
+			}
+			slices.Sort(texts[i])
+		}
+		return len(texts[0]) >= o.fills && len(texts[0]) == len(texts[1])
+	})
+	if !slices.Equal(texts[0], texts[1]) {
+		w.t.Errorf("the order events of %s differ.\nBeside others:\n%s\nAlone:\n%s", o.name, strings.Join(texts[0], "\n"), strings.Join(texts[1], "\n"))
+	}
+	filled := 0
+	for _, record := range texts[0] {
+		if strings.HasPrefix(record, `{"event":"order_filled"`) {
+			filled++
+		}
+	}
+	if filled < o.fills {
+		w.t.Errorf("%s heard of %d of %d orders that were filled", o.name, filled, o.fills)
+	}
+}

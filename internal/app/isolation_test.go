@@ -43,6 +43,7 @@ func (w *ownersWorld) live(steps int) {
 	fills := 0
 	for _, o := range w.owners {
 		w.poll(o)
+		w.sameEvents(o)
 		w.foreign(o)
 		fills += o.fills
 	}

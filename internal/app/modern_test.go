@@ -30,6 +30,12 @@ func modern(id, method, members string) string {
 // askModern sends a modern request and returns the messages of its answer, one at a time.
 func askModern(t *testing.T, url, body string) (next func() string) {
 	t.Helper()
+	return askModernAs(t, url, "good", body)
+}
+
+// askModernAs is askModern with a token.
+func askModernAs(t *testing.T, url, token, body string) (next func() string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/mcp", strings.NewReader(body))
@@ -43,7 +49,7 @@ func askModern(t *testing.T, url, body string) (next func() string) {
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": m.Method, "Mcp-Name": m.Params.Name + m.Params.URI, "Authorization": "Bearer good"} {
+	for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": m.Method, "Mcp-Name": m.Params.Name + m.Params.URI, "Authorization": "Bearer " + token} {
 		request.Header.Set(name, value)
 	}
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)

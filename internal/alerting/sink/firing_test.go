@@ -74,3 +74,18 @@ func TestReadable(t *testing.T) {
 		}
 	}
 }
+
+// TestFiring_TextOfAnOrderEvent has the line that people get of an order event.
+func TestFiring_TextOfAnOrderEvent(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		`{"event":"order_filled","seq":8,"symbol":"BTCUSDT","side":"sell","filled_quantity":"0.1","avg_fill_price":"45230.1","role":"stop_loss","realized_pnl":"-98.12","mode":"live","at":"2026-11-17T18:02:11.120Z"}`: "Order filled: sell 0.1 BTCUSDT at 45230.1 (stop_loss), profit -98.12. live account, 2026-11-17T18:02:11.120Z",
+		`{"event":"position_unprotected","seq":9,"symbol":"BTCUSDT","reason":"the venue refused the stop","mode":"paper","at":"2026-11-17T18:02:11.120Z"}`:                                                              "Position without its stop: BTCUSDT. paper account, 2026-11-17T18:02:11.120Z\nthe venue refused the stop",
+		`not JSON`: "not JSON",
+	} {
+		f := ParseFiring(&notify.Entry{Kind: notify.Order, Data: []byte(data)})
+		if got := f.Text(time.Now()); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -149,3 +149,48 @@ func TestResources_NeedTheScope(t *testing.T) {
 		}
 	}
 }
+
+// TestEvents_AreAResourceOfTheirOwn has order events and alerts in one log: each resource lists and reports its own kind, of
+// its owner.
+func TestEvents_AreAResourceOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLog(t)
+		s := resource.New(l)
+		watch, err := s.Watch(t.Context(), reader(), resource.EventsURI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watch.Close()
+		happens := func(owner principal.Owner) {
+			l.seq++
+			l.Append([]notify.Entry{{Seq: l.seq, Owner: owner, Kind: notify.Order, At: time.Now(), Data: fmt.Appendf(nil, `{"event":"order_filled","order_id":"o-%d"}`, l.seq)}})
+		}
+		l.fire("owner", 0)
+		happens("other")
+		select {
+		case <-watch.Ready():
+			t.Fatal("an alert, or another owner's event, was reported")
+		default:
+		}
+		happens("owner")
+		<-watch.Ready()
+		const event = `{"event":"order_filled","seq":3,"order_id":"o-3"}`
+		for uri, want := range map[string]string{resource.EventsURI: `{"notifications":[` + event + `]}`, resource.FiredURI: `{"notifications":[{"alert_id":"a-1","pad":""}]}`} {
+			for range 2 { // it takes nothing
+				if text, err := s.Read(t.Context(), reader(), uri); err != nil || string(text) != want {
+					t.Errorf("%s is %s, %v, want %s", uri, text, err, want)
+				}
+			}
+		}
+		batch, err := l.Poll(t.Context(), reader(), 0, notify.Bound{Kinds: notify.Orders})
+		if err != nil || len(batch.Entries) != 1 || string(batch.Entries[0].Data) != event {
+			t.Errorf("polled %+v, %v", batch, err)
+		}
+		batch.Settle(true)
+		time.Sleep(61 * time.Minute)
+		if text, err := s.Read(t.Context(), reader(), resource.EventsURI); err != nil || string(text) != `{"notifications":[]}` {
+			t.Errorf("after an hour %s, %v", text, err)
+		}
+	})
+}

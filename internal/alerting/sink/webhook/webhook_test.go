@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/sinktest"
 	"candela/internal/kit/secret"
@@ -85,5 +86,21 @@ func TestDocs_SignatureExample(t *testing.T) {
 	m := (&Receiver{key: []byte(find("secret"))}).sign("alert_triggered", []byte(find("body")), time.Unix(unix, 0))
 	if got := m.Header.Get(headerSignature); got != find("Candela-Signature") {
 		t.Errorf("the example signs with %s, the code with %s", find("Candela-Signature"), got)
+	}
+}
+
+// TestWebhook_SendsOrderEvents sends the record of an order event as it is, under a name of its own.
+func TestWebhook_SendsOrderEvents(t *testing.T) {
+	t.Parallel()
+	address, arrived := sinktest.Listen(t, nil)
+	r := newReceiver(t, address, "json")
+	at := time.Date(2026, 1, 31, 14, 3, 23, 0, time.UTC)
+	const record = `{"event":"order_filled","seq":8,"order_id":"o","mode":"paper"}`
+	e := &notify.Entry{Seq: 8, Owner: "owner", Kind: notify.Order, Type: "order_filled", At: at, Data: []byte(record)}
+	if a := r.Send(t.Context(), sink.Message{Now: at, Alert: e}); a.Outcome != sink.Delivered {
+		t.Fatalf("%+v", a)
+	}
+	if in := <-arrived; in.Body != record || in.Header.Get("Candela-Event") != "order_event" || in.Header.Get("Candela-Seq") != "8" || in.Header.Get("Candela-Signature") == "" {
+		t.Errorf("%+v", in)
 	}
 }
