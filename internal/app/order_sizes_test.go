@@ -54,14 +54,14 @@ func less(a, b *big.Rat) bool { return a.Cmp(b) < 0 }
 
 // sizeCall is a call as it was drawn, in plain numbers; "" is not given.
 type sizeCall struct {
-	last, bid, ask                      string
-	side                                string // buy, or sell what is held
-	price, stopPrice                    string
-	quantity, notional, riskPct, risk   string
-	stop, target, stopPct, targetPct    string
-	all                                 bool
-	held                                string
-	quantityWord, notionalWord, quoting string
+	last, bid, ask                    string
+	side                              string // buy, or sell what is held
+	price, stopPrice                  string
+	quantity, notional, riskPct, risk string
+	stop, target, stopPct, targetPct  string
+	all                               bool
+	held                              string
+	quoting                           string
 }
 
 // wanted is what must follow from a call.
@@ -181,8 +181,6 @@ func drawSize(random *rand.Rand, held string) sizeCall {
 	if random.IntN(2) == 0 {
 		c.bid, c.ask = near(-2, -1), near(1, 3)
 	}
-	c.quantityWord = []string{"quantity", "qty", "units"}[random.IntN(3)]
-	c.notionalWord = []string{"notional", "usd", "quoteOrderQty"}[random.IntN(3)]
 	c.quoting = []string{"", "", `"`}[random.IntN(3)]
 	if held != "" && random.IntN(4) == 0 {
 		if c.side = "sell"; random.IntN(2) == 0 {
@@ -238,38 +236,81 @@ func (c *sizeCall) protect(random *rand.Rand, number func(int, int, int) string,
 	}
 }
 
+// said are the words that clients use for an argument, each of which means it alone.
+func said() map[string][]string {
+	return map[string][]string{
+		"symbol": {"symbol", "ticker", "pair", "instrument", "Symbol"}, "dry_run": {"dry_run", "dryRun", "test"}, "reduce_only": {"reduce_only", "reduceOnly"},
+		"price": {"price", "limit_price", "limitPrice"}, "stop_price": {"stop_price", "stopPrice"}, "risk_pct": {"risk_pct", "riskPercent", "risk_percentage"},
+		"stop_loss": {"stop_loss", "sl", "stopLoss", "stop_loss_price"}, "take_profit": {"take_profit", "tp", "takeProfit", "take_profit_price"},
+		"stop_loss_pct": {"stop_loss_pct", "stopLossPct", "sl_pct", "stop_loss_percent"}, "take_profit_pct": {"take_profit_pct", "tp_pct", "take_profit_percentage"},
+		"quantity": {"quantity", "qty", "units", "shares"}, "notional": {"notional", "usd", "quoteOrderQty", "quote_quantity"},
+	}
+}
+
+// oneOf draws one of some words.
+func oneOf(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
+
+// kindWord is the type of the order as a client would say it.
+func (c sizeCall) kindWord(random *rand.Rand) string {
+	switch {
+	case c.price != "" && c.stopPrice != "":
+		return oneOf(random, "limit", "stop_limit", "STOP_LOSS_LIMIT")
+	case c.price != "":
+		return oneOf(random, "limit", "LIMIT")
+	case c.stopPrice != "":
+		return oneOf(random, "market", "stop", "STOP_MARKET")
+	}
+	return oneOf(random, "market", "MARKET")
+}
+
 // arguments writes the call as a client would.
 func (c sizeCall) arguments(random *rand.Rand) string {
-	all := []string{`"symbol":"BTCUSDT"`, `"side":"` + c.side + `"`, `"dry_run":true`}
-	add := func(name, value string) {
+	words := said()
+	name := func(argument string) string { return oneOf(random, words[argument]...) }
+	side := map[string][]string{"buy": {"buy", "BUY", "long"}, "sell": {"sell", "SELL"}}[c.side]
+	all := []string{`"` + name("symbol") + `":"BTCUSDT"`, `"side":"` + oneOf(random, side...) + `"`, `"` + name("dry_run") + `":true`, `"type":"` + c.kindWord(random) + `"`}
+	add := func(argument, value string) {
 		if value != "" {
-			all = append(all, fmt.Sprintf(`"%s":%s%s%s`, name, c.quoting, value, c.quoting))
+			all = append(all, fmt.Sprintf(`"%s":%s%s%s`, name(argument), c.quoting, value, c.quoting))
 		}
 	}
-	kind := "market"
-	if c.price != "" {
-		kind = "limit"
+	percent := func(argument, plain, value string) { // also "2%" for the price, or for the argument itself
+		switch form := random.IntN(4); {
+		case value == "" || form > 1:
+			add(argument, value)
+		case form == 1 && plain != "":
+			all = append(all, fmt.Sprintf(`"%s":"%s%%"`, plain, value))
+		default:
+			all = append(all, fmt.Sprintf(`"%s":"%s %%"`, argument, value))
+		}
 	}
-	all = append(all, `"type":"`+kind+`"`)
 	if c.side == "sell" {
-		all = append(all, `"reduce_only":true`)
+		all = append(all, `"`+name("reduce_only")+`":true`)
 	}
-	add(c.notionalWord, c.notional)
+	add("notional", c.notional)
 	add("price", c.price)
 	add("stop_price", c.stopPrice)
-	add("risk_pct", c.riskPct)
-	add("risk_amount", c.risk)
+	percent("risk_pct", "risk", c.riskPct)
+	if c.risk != "" {
+		all = append(all, `"risk_amount":`+c.risk)
+	}
 	add("stop_loss", c.stop)
 	add("take_profit", c.target)
-	add("stop_loss_pct", c.stopPct)
-	add("take_profit_pct", c.targetPct)
+	percent("stop_loss_pct", oneOf(random, words["stop_loss"]...), c.stopPct)
+	percent("take_profit_pct", oneOf(random, words["take_profit"]...), c.targetPct)
+	if both := (c.stop != "" || c.stopPct != "") && (c.target != "" || c.targetPct != "") && (c.stop == "") == (c.target == ""); both && random.IntN(3) == 0 {
+		all = append(all, `"order_class":"bracket"`)
+	}
 	switch {
 	case c.all:
 		all = append(all, `"quantity":"all"`)
 	case c.quantity != "":
-		add(c.quantityWord, c.quantity)
+		add("quantity", c.quantity)
 	case random.IntN(2) == 0:
 		all = append(all, `"quantity":0`)
+	}
+	if random.IntN(4) == 0 {
+		all = append(all, `"`+oneOf(random, "reason", "comment", "note")+`":"why"`)
 	}
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return "{" + strings.Join(all, ",") + "}"
@@ -286,7 +327,7 @@ func TestOrderSizes_EqualTheOracle(t *testing.T) {
 		off := guard.Limit{Off: true}
 		f := onPaper(func(p *guard.Policy) {
 			p.MaxOrderNotional, p.MaxSymbolExposure, p.MaxExposure, p.MaxDailyNotional, p.RestingBandPct = off, off, off, off, off
-			p.PriceBandPct, p.MaxStopDistancePct, p.MaxTargetDistancePct, p.MinStopDistancePct = off, off, off, off
+			p.PriceBandPct, p.MaxStopDistancePct, p.MaxTargetDistancePct, p.MinStopDistancePct, p.MaxDailyLoss = off, off, off, off, off // the price jumps
 		})(t)
 		random, held, differ, refusals := rand.New(rand.NewPCG(seed, 42)), "", 0, 0
 		for n := range calls {

@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -11,17 +10,17 @@ import (
 
 // orderDialect is that of place_order.
 func orderDialect() dialect {
-	return dialect{words: orderWords(), more: (*call).moneyWords, refused: ambiguous, then: []func(*call) error{
-		(*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side,
+	return dialect{words: orderWords(), refused: ambiguous, then: []func(*call) error{
+		(*call).dollarWords, (*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side,
 	}}
 }
 
-// moneyWords are words for an amount of money in the currency of the price.
-func (c *call) moneyWords() words {
+// dollarWords takes words for dollars where the price counts as dollars.
+func (c *call) dollarWords() error {
 	if !c.dollars() {
 		return nil
 	}
-	return words{"usd": "notional", "usdamount": "notional", "dollars": "notional"}
+	return c.renames(words{"usd": "notional", "usdamount": "notional", "dollars": "notional"})
 }
 
 // numbers reads numbers in quotes.
@@ -102,10 +101,7 @@ func ambiguous(word string) (advice, bool) {
 
 // dollars reports whether the price of the symbol counts as dollars.
 func (c *call) dollars() bool {
-	name := ""
-	for _, word := range []string{"symbol", "ticker", "pair", "instrument", "asset"} {
-		name = cmp.Or(name, strings.ToUpper(c.text(word)))
-	}
+	name := strings.ToUpper(c.text("symbol"))
 	return slices.ContainsFunc([]string{"USD", "USDT", "USDC", "FDUSD"}, func(currency string) bool { return strings.HasSuffix(name, currency) })
 }
 

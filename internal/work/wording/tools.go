@@ -33,9 +33,6 @@ func Read(asked Call) (json.RawMessage, []string, error) {
 	}
 	words := sharedWords()
 	maps.Copy(words, own.words)
-	if own.more != nil {
-		maps.Copy(words, own.more(c))
-	}
 	if err := c.renames(words); err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +64,6 @@ type words map[string]string
 // dialect is what one tool takes beyond the names of its arguments.
 type dialect struct {
 	words   words
-	more    func(*call) words                // those that depend on the call
 	refused func(word string) (advice, bool) // words that are not taken
 	then    []func(*call) error              // conversions of values
 }
