@@ -13,6 +13,7 @@ import (
 	"candela/internal/serve/console/source"
 	"candela/internal/serve/tool"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/order"
 )
 
 // console returns the owner's console, nil where it is off or where tokens come from elsewhere.
@@ -50,6 +51,7 @@ func (t *trading) consolePorts() console.Ports {
 	ports := console.Ports{Account: consoleAccount{t.orders, t}, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Prices: t.engine, Policy: t.policies.Now, PolicyText: t.policies.Text, Day: t.day, Market: source.Market{Bars: t.bars}}
 	ports.Receivers = func() []console.Receiver { return source.Receivers(t.senders) }
 	ports.Firings = func() []console.Firing { return source.Firings(t.inbox, accountOwner) }
+	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
 	if t.history != nil {
 		ports.History, ports.Audit = source.NewHistory(t.history), source.Audit{Open: t.history}
 	}

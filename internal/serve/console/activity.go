@@ -124,9 +124,9 @@ func (c *Console) activityData(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders := c.ordersByID(v)
+	known := knownOrders{c.ordersByID(v), c.closings()}
 	for _, e := range found.Events {
-		d.Events = append(d.Events, newEventRow(e, orders, v.format()))
+		d.Events = append(d.Events, newEventRow(e, known, v.format()))
 	}
 	if found.Next > 0 {
 		d.Older = q.with("before", strconv.FormatUint(found.Next, 10))
@@ -178,11 +178,52 @@ func (c *Console) ordersByID(v *visit) map[string]order.Order {
 	return all
 }
 
-func newEventRow(e ledger.Event, orders map[string]order.Order, f format) eventRow {
+// knownOrders is what events of orders lack.
+type knownOrders struct {
+	orders map[string]order.Order        // by ID
+	closed map[string]order.NoticeRecord // positions, by closing
+}
+
+// closing returns the fill of an order that closed a position, or the change of a symbol that did.
+func closing(about string, at time.Time) string {
+	return about + " " + at.UTC().Format(time.RFC3339Nano)
+}
+
+// closings returns the positions that were closed.
+func (c *Console) closings() map[string]order.NoticeRecord {
+	all := map[string]order.NoticeRecord{}
+	if c.cfg.Closed == nil {
+		return all
+	}
+	for _, r := range c.cfg.Closed() {
+		if at, err := time.Parse(time.RFC3339Nano, r.At); err == nil {
+			all[closing(cmp.Or(r.OrderID, r.Symbol), at)] = r
+		}
+	}
+	return all
+}
+
+// closedWords says that a fill or another change closed a position, "" if it did not.
+func (k knownOrders) closedWords(body order.Event, f format) string {
+	about, at := body.OrderID, body.At
+	switch {
+	case body.Fill != nil:
+		at = body.Fill.At
+	case body.Adjustment != nil:
+		about = body.Adjustment.Symbol.Name
+	}
+	r, ok := k.closed[closing(about, at.Truncate(time.Millisecond))]
+	if !ok {
+		return ""
+	}
+	return "; position closed, profit " + f.digitsOf(r.Realised)
+}
+
+func newEventRow(e ledger.Event, known knownOrders, f format) eventRow {
 	r := eventRow{Seq: e.Seq, At: e.At, Kind: e.Kind, Icon: "clock", Client: cmp.Or(fault.Clean(e.Client, 40), "engine"), Mark: e.Actor[:min(8, len(e.Actor))]}
 	switch group, _, _ := strings.Cut(e.Kind, "_"); group {
 	case "order":
-		r.order(e, orders, f)
+		r.order(e, known, f)
 	case "alert", "notification":
 		r.alert(e, f)
 	case "state":
@@ -195,12 +236,12 @@ func newEventRow(e ledger.Event, orders map[string]order.Order, f format) eventR
 }
 
 // order describes an event of an order.
-func (r *eventRow) order(e ledger.Event, orders map[string]order.Order, f format) {
+func (r *eventRow) order(e ledger.Event, all knownOrders, f format) {
 	var body order.Event
 	if json.Unmarshal(e.Body, &body) != nil {
 		return
 	}
-	o, known := orders[e.Subject]
+	o, known := all.orders[e.Subject]
 	if !known && body.Origin != nil {
 		o, known = order.Order{Origin: *body.Origin}, true
 	}
@@ -222,6 +263,9 @@ func (r *eventRow) order(e ledger.Event, orders map[string]order.Order, f format
 	}
 	if body.Reason != "" {
 		r.Text += ", " + fault.Clean(body.Reason, 160)
+	}
+	if closed := all.closedWords(body, f); closed != "" {
+		r.Text = cmp.Or(r.Text, fault.Clean(e.Subject, 80)) + closed
 	}
 }
 

@@ -28,11 +28,13 @@ type Ports struct {
 	PolicyText func() (which, problem string)
 	Receivers  func() []Receiver // of messages to the owner
 	Firings    func() []Firing   // of alerts in the last seven days, newest first
-	History    History
-	Charts     Charts
-	Market     Market
-	Scripts    Scripts
-	Reports    Reports
+	// Closed returns the positions that were closed in the last seven days.
+	Closed  func() []order.NoticeRecord
+	History History
+	Charts  Charts
+	Market  Market
+	Scripts Scripts
+	Reports Reports
 
 	NotEvaluated func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated
 }

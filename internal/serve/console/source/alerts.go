@@ -9,6 +9,7 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/console"
+	"candela/internal/trading/order"
 )
 
 // Receivers lists where messages to the owner go.
@@ -24,8 +25,27 @@ func Receivers(senders []*sink.Sink) []console.Receiver {
 	return all
 }
 
-// maxFirings bounds how many firings the console lists.
-const maxFirings = 200
+// maxFirings bounds how many firings the console lists, and maxEvents among how many order events it looks.
+const (
+	maxFirings = 200
+	maxEvents  = 1000
+)
+
+// Closed returns the positions of an owner whose closing is among the newest order events.
+func Closed(inbox notify.Inbox, owner principal.Owner) (all []order.NoticeRecord) {
+	tail := inbox.Tail(owner, notify.Orders)
+	defer tail.Close()
+	for seq := uint64(0); ; {
+		entry, _, _ := tail.Next(seq, notify.PollTTL, maxEvents)
+		if entry == nil {
+			return all
+		}
+		seq = entry.Seq
+		if r, ok := order.ParseNotice(entry.Data); ok && r.Event == order.NoticeClosed {
+			all = append(all, r)
+		}
+	}
+}
 
 // Firings returns the newest firings of the alerts of an owner, newest first.
 func Firings(inbox notify.Inbox, owner principal.Owner) []console.Firing {
