@@ -364,6 +364,7 @@ func errorCodes() map[string]string {
 		"halt_file":              "The owner halted trading with a file. Only the owner can remove it.",
 		"halt_not_kept":          "The halt is in force but could not be saved. The owner checks the disk.",
 		"idempotency_key_used":   "The key belongs to another order. Repeat that order exactly, or use another key.",
+		"restored_without_stop":  "The order of this key was filled before a backup was restored, and what it bought has no stop now. Nothing was sent again. Protect it with reduce_only and stop_loss, under a new key.",
 		"invalid_token":          "The login of this client has ended. Sign in again.",
 		"insufficient_scope":     "The token of this client does not allow the tool; the message names the scope that it needs. Nothing was done. The owner revokes the client and approves it again with more access.",
 		"internal":               "A defect. The log has the reason under the request id; report it.",
