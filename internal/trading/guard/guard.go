@@ -126,7 +126,7 @@ func check(p Policy, s State, in Intent, f Facts, early bool) *Denial {
 		}
 		if d := r.check(q); d != nil {
 			d.Rule = r.name
-			return d
+			return q.asked(d)
 		}
 	}
 	return nil

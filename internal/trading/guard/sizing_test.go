@@ -167,3 +167,44 @@ func TestDuplicate_OfASize(t *testing.T) {
 		t.Errorf("another amount: %+v", d)
 	}
 }
+
+// TestCheck_NamesWhatWasAsked holds that a denial names the argument that the client gave, and not only what followed from it.
+func TestCheck_NamesWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change               func(*scene)
+		field, text, nearest string
+	}{
+		"a quantity":                             {func(s *scene) { s.MaxOrderNotional = limit("100") }, "quantity", "quantity 0.02 at up to 50000 is worth 1000", ""},
+		"an amount of money":                     {func(s *scene) { s.MaxOrderNotional, s.Sizing.Notional = limit("100"), dec("1000") }, "notional", "notional 1000, which is quantity 0.02, at up to 50000 is worth 1000", ""},
+		"an amount of money beyond the exposure": {func(s *scene) { s.MaxExposure, s.Sizing.Notional = limit("100"), dec("1000") }, "notional", "notional 1000 is quantity 0.02. Total exposure could reach", ""},
+		"an amount of money at risk": {func(s *scene) {
+			s.MaxTradeRiskPct, s.Sizing.Notional, s.Sizing.Price = limit("0.1"), dec("1000"), dec("50000")
+		}, "notional", "notional 1000, which is quantity 0.02, at up to 50000 risks", "as the text says"},
+		"a risk":                   {func(s *scene) { s.MaxOrderQuantity, s.Sizing.Percent = limit("0.01"), dec("1") }, "risk_pct", "risk_pct 1, which is quantity 0.02, is above the limit of 0.01 per order", ""},
+		"an amount at risk":        {func(s *scene) { s.MaxOrderQuantity, s.Sizing.Amount = limit("0.01"), dec("30") }, "risk_amount", "risk_amount 30, which is quantity 0.02, is above", ""},
+		"a distance of the stop":   {func(s *scene) { s.protect("52000", "53000"); s.Sizing.StopLossPct = dec("4") }, "stop_loss_pct", "stop_loss_pct 4, which is stop_loss 52000, is not below", ""},
+		"a distance of the target": {func(s *scene) { s.protect("48500", "49000"); s.Sizing.TakeProfitPct = dec("2") }, "take_profit_pct", "take_profit_pct 2, which is take_profit 49000, is not above", ""},
+	} {
+		s := sizing()
+		s.Quantity = dec("0.02")
+		tc.change(s)
+		d := s.check()
+		if d == nil || d.Field != tc.field || !strings.HasPrefix(d.Text, tc.text) {
+			t.Errorf("%s: %+v", name, d)
+			continue
+		}
+		if tc.nearest == "" && len(d.Nearest) > 0 {
+			t.Errorf("%s: suggests %v", name, d.Nearest)
+		}
+		if tc.nearest != "" && (len(d.Nearest) != 1 || !strings.HasSuffix(d.Text, "As notional that is "+d.Nearest[0]+".")) {
+			t.Errorf("%s: suggests %v in %q", name, d.Nearest, d.Text)
+		}
+		if tc.nearest != "" {
+			e, err := s.size(order.Sizing{Notional: dec(d.Nearest[0])})
+			if s.Quantity = e.Quantity; err != nil || s.check() != nil {
+				t.Errorf("%s: the suggestion is %v: %v, %v", name, e.Quantity, err, s.check())
+			}
+		}
+	}
+}
