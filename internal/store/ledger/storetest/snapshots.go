@@ -46,6 +46,7 @@ func RunSnapshots(t *testing.T, open func(t *testing.T, dir string) SnapshotStor
 		"a venue that was reset assigns forgotten names again":  forgottenIsWiped,
 		"a context that has ended keeps no snapshot":            snapshotEnded,
 		"what was kept first is found when there is more since": forgottenTwice,
+		"the trades of random fills add up after a restart":     tradesAddUp,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
