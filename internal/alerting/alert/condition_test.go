@@ -40,10 +40,10 @@ func kinds() map[string]alert.Alert {
 	ticking := bar(rsiBelow(`{"length":7}`, "30"))
 	ticking.OnTick = true
 	return map[string]alert.Alert{
-		"BTCUSDT trades at or above 70000.5":                                                 price(alert.PriceAbove),
-		"BTCUSDT trades at or below 70000.5":                                                 price(alert.PriceBelow),
-		"BTCUSDT crosses 70000.5":                                                            price(alert.PriceCrosses),
-		"WaveTrend(9, 12) of BTCUSDT on 1h signals cross_up":                                 bar(signal),
+		"BTCUSDT trades at or above 70000.5": price(alert.PriceAbove),
+		"BTCUSDT trades at or below 70000.5": price(alert.PriceBelow),
+		"BTCUSDT crosses 70000.5":            price(alert.PriceCrosses),
+		"WaveTrend(9, 12) of BTCUSDT on 1h signals cross_up (WT1 goes from at or below WT2 to above it while WT2 is above oversold)": bar(signal),
 		"RSI(14) of BTCUSDT on 1h closes below 30":                                           bar(rsiBelow("", "30")),
 		"RSI(7) of BTCUSDT on 1h goes below 30":                                              ticking,
 		"RSI(14) of BTCUSDT on 1h closes below 30; repeats at most every 1h, up to 10 times": repeating,
@@ -55,11 +55,31 @@ func kinds() map[string]alert.Alert {
 		"RSI(14) of BTCUSDT on 1h enters the range from 40 to 60": bar(alert.Condition{
 			Type: alert.Value, Left: alert.Operand{Indicator: "rsi"}, Op: alert.Enters, Low: dec("40"), High: dec("60.0"),
 		}),
-		"the change over 24 bars of BTCUSDT on 1h is at or above 5 %":                 bar(alert.Condition{Type: alert.PercentChange, Bars: 24, Op: alert.GreaterEqual, Threshold: dec("5")}),
-		"the high of BTCUSDT on 1h is above those of the 20 bars before":              bar(alert.Condition{Type: alert.NewHigh, Bars: 20}),
-		"the low of BTCUSDT on 1h is below that of the bar before":                    bar(alert.Condition{Type: alert.NewLow, Bars: 1}),
-		"BTCUSDT on 1h: RSI(14) closes below 30 and the close is at or above 70000.5": bar(alert.Condition{Type: alert.All, Members: []alert.Condition{rsiBelow("", "30"), price(alert.PriceAbove).Condition}}),
-		"BTCUSDT on 1h: WaveTrend(9, 12) signals cross_up or RSI(14) closes below 30": bar(alert.Condition{Type: alert.Any, Members: []alert.Condition{signal, rsiBelow("", "30")}}),
+		"the change over 24 bars of BTCUSDT on 1h is at or above 5 %":                                                                                         bar(alert.Condition{Type: alert.PercentChange, Bars: 24, Op: alert.GreaterEqual, Threshold: dec("5")}),
+		"the high of BTCUSDT on 1h is above those of the 20 bars before":                                                                                      bar(alert.Condition{Type: alert.NewHigh, Bars: 20}),
+		"the low of BTCUSDT on 1h is below that of the bar before":                                                                                            bar(alert.Condition{Type: alert.NewLow, Bars: 1}),
+		"BTCUSDT on 1h: RSI(14) closes below 30 and the close is at or above 70000.5":                                                                         bar(alert.Condition{Type: alert.All, Members: []alert.Condition{rsiBelow("", "30"), price(alert.PriceAbove).Condition}}),
+		"BTCUSDT on 1h: WaveTrend(9, 12) signals cross_up (WT1 goes from at or below WT2 to above it while WT2 is above oversold) or RSI(14) closes below 30": bar(alert.Condition{Type: alert.Any, Members: []alert.Condition{signal, rsiBelow("", "30")}}),
+	}
+}
+
+// TestDescribe_SaysWhenASignalFires holds that a name that may be misread is explained, and that alerts on one script with
+// other inputs read differently.
+func TestDescribe_SaysWhenASignalFires(t *testing.T) {
+	t.Parallel()
+	on := func(indicator, params, signal string) string {
+		a := alert.Alert{Symbol: market.Symbol{Name: "BTCUSDT"}, Interval: market.Hour1, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: indicator, Params: params, Signal: signal}}
+		return a.Describe()
+	}
+	for got, want := range map[string]string{
+		on("rsi", "", "rsi_oversold"):                          "RSI(14) of BTCUSDT on 1h signals rsi_oversold (RSI comes back from below oversold: the bar before was below it, this one is not)",
+		on("mine@95da", "", "over"):                            "mine of BTCUSDT on 1h signals over",
+		on("mine@95da", `{"length":21}`, "over"):               "mine(length 21) of BTCUSDT on 1h signals over",
+		on("mine@95da", `{"length":9,"source":"hl2"}`, "over"): `mine(length 9, source "hl2") of BTCUSDT on 1h signals over`,
+	} {
+		if got != want {
+			t.Errorf("described as %q, want %q", got, want)
+		}
 	}
 }
 

@@ -1,10 +1,14 @@
 package alert
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"candela/lib/fault"
 	"candela/lib/ta"
 )
 
@@ -63,7 +67,7 @@ func (c *Condition) phrase(onTick bool) (subject, verb string) {
 	case PriceBelow:
 		return "the close", "is at or below " + number(c.Threshold)
 	case IndicatorSignal:
-		return label(c.Indicator, c.Params), "signals " + c.Signal
+		return label(c.Indicator, c.Params), "signals " + c.Signal + when(c.Indicator, c.Params, c.Signal)
 	case PercentChange:
 		return "the change over " + bars(c.Bars), c.Op.verb("is", onTick) + " " + number(c.Threshold) + " %"
 	case NewHigh:
@@ -109,7 +113,7 @@ func (o *Operand) text() string {
 	case o.Indicator != "":
 		found, err := selectSource(ta.Library{}, o.Indicator, o.Params)
 		if err != nil {
-			return o.Line + " of " + unversioned(o.Indicator)
+			return o.Line + " of " + script(o.Indicator, o.Params)
 		}
 		if len(found.selection.Def.Lines) == 1 {
 			return found.selection.Label()
@@ -125,10 +129,42 @@ func (o *Operand) text() string {
 func label(name, params string) string {
 	found, err := selectSource(ta.Library{}, name, params)
 	if err != nil {
-		return unversioned(name) // a script, or of another version of candela
+		return script(name, params) // or of another version of candela
 	}
 	return found.selection.Label()
 }
+
+// when says in brackets when an indicator of the catalogue gives a signal.
+func when(name, params, signal string) string {
+	found, err := selectSource(ta.Library{}, name, params)
+	if err != nil {
+		return ""
+	}
+	for _, t := range found.selection.Def.Signals {
+		if t.Label == signal {
+			event, _, _ := strings.Cut(strings.ReplaceAll(t.When, "`", ""), "; ")
+			return " (" + event + ")"
+		}
+	}
+	return ""
+}
+
+// script names a script and the inputs that are not its own.
+func script(name, params string) string {
+	name = unversioned(name)
+	var inputs map[string]json.RawMessage
+	if params == "" || json.Unmarshal([]byte(params), &inputs) != nil || len(inputs) == 0 {
+		return name
+	}
+	all := make([]string, 0, len(inputs))
+	for _, key := range slices.Sorted(maps.Keys(inputs)) {
+		all = append(all, key+" "+string(inputs[key]))
+	}
+	return fault.Truncate(name+"("+strings.Join(all, ", ")+")", maxLabel)
+}
+
+// maxLabel bounds the name of a script with its inputs.
+const maxLabel = 200
 
 // unversioned is the name of a script without its version.
 func unversioned(name string) string {

@@ -84,3 +84,24 @@ func TestTestAlert_Answers(t *testing.T) {
 		}
 	}
 }
+
+// TestTestAlert_APriceConditionHasItsBars holds that a condition on trades is tested on the bars of the interval that is given.
+func TestTestAlert_APriceConditionHasItsBars(t *testing.T) {
+	t.Parallel()
+	r := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
+	for _, interval := range []string{"1h", "4h"} {
+		result := call(t, r, "test_alert", `{"symbol":"BTCUSDT","interval":"`+interval+`","bars":500,"condition":{"price_above":70000}}`)
+		if text := string(result.Content[0].Text); result.IsError || !strings.Contains(text, `"interval":"`+interval+`"`) {
+			t.Errorf("%.400s", text)
+		}
+	}
+}
+
+// TestBeta_OfItsOwnSymbolNamesAnother holds that beta by name on the symbol that it compares with by default says what to write.
+func TestBeta_OfItsOwnSymbolNamesAnother(t *testing.T) {
+	t.Parallel()
+	result := call(t, tooltest.Registry(t, nil), "get_indicators", `{"symbol":"BTCUSDT","indicators":["beta"]}`)
+	if text := string(result.Content[0].Text); !result.IsError || !strings.Contains(text, `{\"name\":\"beta\",\"symbol\":\"ETHUSDT\"}`) {
+		t.Errorf("%.400s", text)
+	}
+}

@@ -60,6 +60,9 @@ func (r *alertTestArgs) question() (q research.AlertTest, err error) {
 	case r.id == "" && r.Condition.Type == 0:
 		return q, fault.Missing("condition", "a condition of set_alert, or alert_id")
 	case r.id == "":
+		if r.Condition.Type.OnPrice() {
+			r.Interval = 0 // that of the bars on which it is tested, in the question
+		}
 		q.Alert, err = r.alert(r.library)
 	case given:
 		return q, fault.Field("alert_id", truncate(r.id), "alert_id, or symbol and condition")

@@ -64,7 +64,11 @@ func checkWants(q *Request) error {
 
 // ownSymbol refuses the chart's own symbol as the other one.
 func ownSymbol(s *ta.Selection, symbol market.Symbol) error {
-	return fault.Field(s.Def.Name+".symbol", symbol.String(), "another symbol than that of the chart")
+	other := "ETHUSDT"
+	if symbol.Name == other {
+		other = "BTCUSDT"
+	}
+	return fault.Field(s.Def.Name+".symbol", symbol.String(), `another symbol than that of the chart, such as {"name":"`+s.Def.Name+`","symbol":"`+other+`"}`)
 }
 
 // readWants reads the bars that the indicators want: those of longer intervals first,
