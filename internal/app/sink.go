@@ -11,12 +11,17 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/store/replica/deskproxy"
+	"candela/internal/trading/order"
 	"candela/lib/fault"
 )
 
 // receivers returns the configured receivers of alerts.
 func receivers(cfg *config.Config, all []sink.Descriptor) ([]sink.Target, error) {
-	return sink.Open(all, sink.Env{Values: cfg.Values, AllowPrivate: cfg.Sinks.AllowPrivate, Now: time.Now})
+	mode := order.Paper
+	if cfg.Trading.Live {
+		mode = order.Live
+	}
+	return sink.Open(all, sink.Env{Values: cfg.Values, AllowPrivate: cfg.Sinks.AllowPrivate, Now: time.Now, Home: cfg.Home, Environ: cfg.Environ(), Mode: string(mode)})
 }
 
 // sinks returns a part for each receiver.
@@ -25,6 +30,7 @@ func (t *trading) sinks(rt Runtime) []lifecycle.Part {
 	for _, to := range t.receivers {
 		s := sink.New(to, sink.Config{
 			Owner: accountOwner, Notifications: t.inbox, Kinds: notify.KindsOf(rt.Config.Sinks.Events), Store: t.cursors, Log: rt.Log, Now: time.Now, Rand: rand.Float64,
+			Post: func(n sink.Notice) error { return t.notices.Post(n) },
 		})
 		t.senders = append(t.senders, s)
 		parts = append(parts, lifecycle.Part{Name: to.Name, Run: t.exclusive("sink/"+to.Name+"/"+accountOwner, s.Run)})

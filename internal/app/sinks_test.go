@@ -42,7 +42,7 @@ func TestSinks_SettingsBelongTogether(t *testing.T) {
 		"Slack without a secret":       {args: []string{hook, "--webhook-format=slack"}},
 		"JSON without a secret":        {args: []string{hook, "--webhook-format=json"}, want: "needs a secret to sign with"},
 		"Discord with a secret":        {args: []string{hook, "--webhook-format=discord"}, env: []string{"CANDELA_WEBHOOK_SECRET=hunter2-and-more-of-it"}, want: "--webhook-format discord is not signed: remove the secret"},
-		"another format":               {args: []string{hook, "--webhook-format=teams"}, want: "json, discord, slack"},
+		"another format":               {args: []string{hook, "--webhook-format=teams"}, want: "json, standard, discord, slack"},
 		"a format without a webhook":   {args: []string{"--webhook-format=slack"}, want: "no effect without --webhook-url"},
 		"Telegram":                     {args: []string{chat}, env: []string{token}},
 		"Telegram to a group":          {args: []string{"--telegram-chat=-1001234567890"}, env: []string{token}},

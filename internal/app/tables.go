@@ -2,6 +2,7 @@ package app
 
 import (
 	"candela/internal/alerting/sink"
+	"candela/internal/alerting/sink/command"
 	"candela/internal/alerting/sink/email"
 	"candela/internal/alerting/sink/ntfy"
 	"candela/internal/alerting/sink/telegram"
@@ -59,6 +60,7 @@ func Sinks() []sink.Descriptor {
 		ntfy.Descriptor(),
 		telegram.Descriptor(),
 		email.Descriptor(),
+		command.Descriptor(),
 	}
 }
 

@@ -46,6 +46,7 @@ type Config struct {
 
 	table    []Setting
 	userHome string            // what "~" stands for in a path
+	environ  []string          // the environment without settings of candela
 	origins  map[string]string // by Setting.Name: the flag, variable, file or reason; absent means default
 }
 
@@ -98,6 +99,10 @@ type OAuth struct {
 	PrivateDocuments  bool        // such URLs may lead to private networks
 	PersistLogins     bool        // clients stay let in when the server restarts
 }
+
+// Environ returns the environment of the process, for programs that it starts, without the variables of candela: they
+// may be secrets.
+func (c *Config) Environ() []string { return c.environ }
 
 // AcceptsDocuments reports whether client ids may be URLs. Without a decision of the operator
 // they may be if this server has a public address, because one without internet access could

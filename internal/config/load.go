@@ -60,7 +60,7 @@ type loader struct {
 // Load reads all sources and returns the checked configuration, or an *Error
 // that lists every problem found.
 func Load(in Input) (*Config, error) {
-	c := &Config{userHome: userHome(in.Environ), origins: make(map[string]string)}
+	c := &Config{userHome: userHome(in.Environ), environ: foreign(in.Environ), origins: make(map[string]string)}
 	c.table = c.settings(in.Parts)
 	l := &loader{parts: in.Parts, config: c, bad: make(map[string]bool)}
 	l.setDefaults()
@@ -92,6 +92,11 @@ func Load(in Input) (*Config, error) {
 	}
 	c.Trading.Network = in.Parts.broker(c.Trading.Broker).Network(c.Values, c.Trading.Live)
 	return c, nil
+}
+
+// foreign returns the variables of an environment that are not of candela.
+func foreign(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool { return strings.HasPrefix(strings.ToUpper(pair), "CANDELA_") })
 }
 
 // userHome returns what the environment calls the user's home directory, or "".

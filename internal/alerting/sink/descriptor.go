@@ -19,6 +19,9 @@ type Env struct {
 	Values       setting.Values
 	AllowPrivate bool // the receiver may be in a private network
 	Now          func() time.Time
+	Home         string   // the state directory
+	Environ      []string // the environment of the program
+	Mode         string   // of the account: paper or live
 }
 
 // Open returns the receivers that are configured. On an error nothing is open.

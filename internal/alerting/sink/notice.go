@@ -80,7 +80,7 @@ type OutboxConfig struct {
 	Rand func() float64 // from 0 to below 1, for the jitter of retries
 }
 
-// Outbox sends notices to every receiver. It keeps them in memory: a notice that was not
+// Outbox sends notices to every receiver that is not paced. It keeps them in memory: a notice that was not
 // sent when the program ends is lost, so it must only point to something that is stored.
 // It is safe for concurrent use.
 type Outbox struct {
@@ -102,6 +102,9 @@ type noticeQueue struct {
 func NewOutbox(to []Target, cfg OutboxConfig) *Outbox {
 	o := &Outbox{cfg: cfg}
 	for _, t := range to {
+		if _, ok := t.Receiver.(Paced); ok {
+			continue // it is no person
+		}
 		o.queues = append(o.queues, &noticeQueue{to: t, log: cfg.Log.With("sink", t.Name, "host", t.Host()), wake: make(chan struct{}, 1)})
 	}
 	return o

@@ -27,10 +27,11 @@ type Target struct {
 	Receiver
 }
 
-// Message is one message: a fired alert, a notice, or a test if it has neither.
+// Message is one message: a fired alert, a batch for a paced receiver, a notice, or a test if it has none of them.
 type Message struct {
 	Now    time.Time
 	Alert  *notify.Entry
+	Batch  *Batch
 	Notice *Notice
 }
 

@@ -75,6 +75,7 @@ type scene struct {
 	slog  *slog.Logger
 	seq   uint64
 	sink  *Sink // started last
+	post  func(Notice) error
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -144,7 +145,7 @@ func (s *scene) start() (stop func() error) {
 func (s *scene) startWith(name string, to Receiver) (stop func() error) {
 	s.t.Helper()
 	sink := New(Target{name, to}, Config{
-		Owner: "owner", Notifications: s.log, Store: s.store, Now: time.Now, Rand: func() float64 { return 0.5 }, Log: s.slog,
+		Owner: "owner", Notifications: s.log, Store: s.store, Now: time.Now, Rand: func() float64 { return 0.5 }, Log: s.slog, Post: s.post,
 	})
 	s.sink = sink
 	ctx, cancel := context.WithCancel(s.t.Context())

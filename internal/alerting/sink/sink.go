@@ -19,7 +19,6 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/retry"
 )
 
 const (
@@ -51,7 +50,7 @@ type Notifications interface {
 	Tail(owner principal.Owner, kinds notify.Kinds) notify.Tail
 }
 
-// Config configures a sink. All fields are required.
+// Config configures a sink. All fields but Post are required.
 type Config struct {
 	Owner         principal.Owner // whose notifications are sent
 	Notifications Notifications
@@ -59,7 +58,8 @@ type Config struct {
 	Store         Store
 	Log           *slog.Logger
 	Now           func() time.Time
-	Rand          func() float64 // from 0 to below 1, for the jitter of retries
+	Rand          func() float64     // from 0 to below 1, for the jitter of retries
+	Post          func(Notice) error // notifies the owner; nil: nobody is notified
 }
 
 // Sink sends the notifications of one owner to one receiver.
@@ -86,6 +86,9 @@ func (s *Sink) Run(ctx, hard context.Context, ready func()) error {
 	tail := s.cfg.Notifications.Tail(s.cfg.Owner, s.cfg.Kinds)
 	defer tail.Close()
 	r := &run{Sink: s, tail: tail}
+	if p, ok := s.to.Receiver.(Paced); ok {
+		r.paced = &paced{Pace: p.Pace()}
+	}
 	if err := r.restore(ctx); err != nil {
 		return err
 	}
@@ -110,7 +113,8 @@ type run struct {
 	ahead uint64 // accepted out of order; see unblock
 	fails int    // consecutive failures
 
-	stopped bool // the receiver wants nothing more
+	stopped bool   // the receiver wants nothing more
+	paced   *paced // of a receiver that is paced; nil for others
 
 	wrote time.Time // of the last attempt to store the cursor
 	stale bool      // that attempt failed
@@ -194,13 +198,10 @@ func (r *run) pause(ctx context.Context, wait time.Duration, more bool) {
 // step tries the next notification. It returns the delay before the next step, and false if
 // none is waiting.
 func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
-	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
-	if count > 0 {
-		r.done = passed
-		dropped := uint64(count)
-		r.count(func(s *Status) { s.Dropped += dropped })
-		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
+	if r.paced != nil {
+		return r.stepPaced(ctx, hard)
 	}
+	e := r.next(ctx)
 	if e == nil {
 		return 0, false
 	}
@@ -220,17 +221,27 @@ func (r *run) step(ctx, hard context.Context) (wait time.Duration, more bool) {
 		if ctx.Err() != nil {
 			return 0, true
 		}
-		r.fails++
-		r.count(func(s *Status) { s.Failed, s.Problem = s.Failed+1, a.Text })
+		wait = r.failed(ctx, e.Seq, a)
 		if r.fails > patience && a.Outcome == Failed && r.unblock(ctx, hard, e) {
 			return 0, true
 		}
-		wait = max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.Wait)
-		r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", e.Seq, "reason", a.Text, "attempt", r.fails, "retry_in", wait)
 		return wait, true
 	}
 	r.settle(ctx, e, a)
 	return 0, true
+}
+
+// next returns the first notification that waits, nil if there is none, and passes over those that are too old or too
+// many.
+func (r *run) next(ctx context.Context) *notify.Entry {
+	e, passed, count := r.tail.Next(r.done, MaxAge, MaxWaiting)
+	if count > 0 {
+		r.done = passed
+		dropped := uint64(count)
+		r.count(func(s *Status) { s.Dropped += dropped })
+		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
+	}
+	return e
 }
 
 // settle finishes a notification.

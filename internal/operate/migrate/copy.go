@@ -16,6 +16,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/notify/records"
 	"candela/internal/alerting/notify/transfer"
+	"candela/internal/alerting/sink"
 	"candela/internal/kit/principal"
 	"candela/internal/store/replica/inbox"
 	"candela/internal/trading/order"
@@ -189,7 +190,9 @@ func (m *migration) copyCursors(ctx context.Context) error {
 	for owner, cursors := range all {
 		d.Found += len(cursors)
 		for reader, seq := range cursors {
-			cursors[reader] = m.numbers.next(seq)
+			if !sink.CountsCalls(reader) {
+				cursors[reader] = m.numbers.next(seq)
+			}
 		}
 		if err := m.to.SaveCursors(ctx, owner, cursors); err != nil {
 			return err
