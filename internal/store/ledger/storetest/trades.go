@@ -26,7 +26,7 @@ type account struct {
 // worth the cash and what is held.
 func tradesAddUp(t *testing.T, s SnapshotStore, reopen func() SnapshotStore) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(longtest.Seed(), 7))
+	rng := rand.New(rand.NewPCG(longtest.Seed(), 7)) //nolint:gosec // G404: a test repeats it
 	fills, trades := longtest.Pick(2_000, 100_000), 0
 	for left, n := fills, 0; left > 0; n++ {
 		owner, each := principal.Owner("o"+strconv.Itoa(n)), min(left, 500)
@@ -80,7 +80,7 @@ func randomFills(rng *rand.Rand, owner principal.Owner, n int) (opening, fills [
 	at := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	for i := range n / 4 {
 		e := created(owner, fmt.Sprintf("%s-%d", owner, i), at)
-		e.Origin.Side, e.Origin.Quantity = order.Side(1+rng.IntN(2)), decimal.New(1, 9)
+		e.Origin.Side, e.Origin.Quantity = []order.Side{order.Buy, order.Sell}[rng.IntN(2)], decimal.New(1, 9)
 		if e.Origin.Symbol.Name = []string{"BTCUSDT", "ETHUSDT"}[rng.IntN(2)]; n > 500 {
 			e.Origin.Symbol.Name = "BTCUSDT"
 		}
