@@ -33,12 +33,14 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/orders/cancel-all": "Cancel 2 open orders?",
 		"/console/orders.csv":        "order_id,created",
 
-		"/console/trades?since=all":               "&#43;92.99</span> USDT after fees, 1 with a profit, 0 with a loss",
-		"/console/trades?since=all&symbol=NONE":   "Nothing was closed",
-		"/console/trades?since=all&reason=target": "Nothing was closed",
-		"/console/trades?since=all&reason=Stop":   "&#43;92.99</span> USDT after fees, 1 with a profit, 0 with a loss",
-		"/console/?earned":                        `<td class="num strong up">&#43;92.99</td>`,
-		"/console/orders?since=week":              `href="/console/trades">Trades</a>`,
+		"/console/trades?since=all":                "&#43;92.99</b> USDT <span class=\"muted small\">after fees, 1 with a profit, 0 with a loss",
+		"/console/trades?since=all&symbol=BTCUSDT": `<td class="num">116,666.67</td><td class="num">117,000.00</td>`,
+		"/console/trades?since=all&symbol=NONE":    "Nothing was closed",
+		"/console/trades?since=all&reason=target":  "Nothing was closed",
+		"/console/trades?since=week&reason=stop":   `href="?since=all&amp;symbol=&amp;reason=stop">All`,
+		"/console/trades?since=all&reason=Stop":    "&#43;92.99</b> USDT <span class=\"muted small\">after fees, 1 with a profit, 0 with a loss",
+		"/console/?earned":                         `<td class="num strong up">&#43;92.99</td>`,
+		"/console/orders?since=week":               `href="/console/trades">Trades</a>`,
 	} {
 		if r := b.get(path); r.status != http.StatusOK || !strings.Contains(r.body, want) {
 			t.Errorf("%s: %d, no %q in %s", path, r.status, want, r.body)

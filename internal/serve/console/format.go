@@ -54,6 +54,18 @@ func (f format) Px(d decimal.Decimal) string {
 	return f.digits(cents(d.StringFixed(max(2, -d.Exponent()))))
 }
 
+// Average writes a price that may be a quotient: with all its digits up to eight after the point, else with seven that count, and
+// at least two after the point.
+func (f format) Average(d decimal.Decimal) string {
+	if d.Equal(d.Round(8)) {
+		d = d.Round(8)
+	} else {
+		whole := int32(d.NumDigits()) + d.Exponent() //nolint:gosec // G115: at most 48 digits
+		d = d.Round(max(2, 7-whole))
+	}
+	return f.Px(d)
+}
+
 // level writes the price of an alert: a whole number as it is, others as prices are.
 func (f format) level(d decimal.Decimal) string {
 	if d.IsInteger() {

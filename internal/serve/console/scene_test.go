@@ -133,7 +133,7 @@ func (b *book) Trades(_ context.Context, _ principal.Caller, q order.TradeQuery)
 	}
 	o := b.orders[0]
 	return q.Page([]order.Trade{{
-		Symbol: o.Symbol, Side: order.Buy, Quantity: dec("0.5"), Proceeds: dec("35100"), Realised: dec("100"), Opened: o.Created, Closed: o.Updated,
+		Symbol: o.Symbol, Side: order.Buy, Quantity: dec("0.3"), Proceeds: dec("35100"), Realised: dec("100"), Opened: o.Created, Closed: o.Updated,
 		OrderID: o.ID, Reason: order.ByStop, Key: "1", Paid: order.Charges{Fees: order.Fees{"USDT": dec("7.01")}},
 	}}, func(market.Symbol) string { return "USDT" }), nil
 }

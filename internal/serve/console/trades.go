@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"candela/internal/trading/guard"
@@ -12,7 +13,7 @@ import (
 // tradesPage shows what each exit earned. It is a tab of the orders.
 func tradesPage() page {
 	return page{
-		path: "/trades", name: "trades", title: "Trades", live: "orders list",
+		path: "/trades", name: "orders", title: "Trades", template: "trades", live: "orders list",
 		needs: func(p Ports) bool { return p.Account != nil }, data: (*Console).tradesData,
 	}
 }
@@ -21,11 +22,22 @@ type tradesData struct {
 	Since   string // today, week or all
 	Symbol  string // "" for all
 	Reason  string // "" for all
-	Reasons []string
+	Reasons []tradeReason
 	Rows    []tradeRow
 	Sums    []tradeSum
 	Left    int // trades that are not shown
 	From    time.Time
+}
+
+// tradeReason is a choice of the page.
+type tradeReason struct{ Name, Title string }
+
+func tradeReasons() []tradeReason {
+	all := append(make([]tradeReason, 0, 1+len(order.Reasons())), tradeReason{"", "Any"})
+	for _, name := range order.Reasons() {
+		all = append(all, tradeReason{name, strings.ToUpper(name[:1]) + name[1:]})
+	}
+	return all
 }
 
 // tradeRow is a trade as the table shows it.
@@ -42,7 +54,7 @@ type tradeSum struct {
 
 func (c *Console) tradesData(v *visit) (any, error) {
 	asked, f := v.r.URL.Query(), v.format()
-	d := tradesData{Since: since(asked.Get("since")), Symbol: asked.Get("symbol"), Reasons: order.Reasons()}
+	d := tradesData{Since: since(asked.Get("since")), Symbol: asked.Get("symbol"), Reasons: tradeReasons()}
 	q := order.TradeQuery{Most: listPage}
 	if reason := asked.Get("reason"); reason != "" {
 		var err error
@@ -83,7 +95,7 @@ func newTradeRow(t order.Trade, f format) tradeRow {
 	fees, _ := t.Fees()
 	net := t.Realised.Sub(fees)
 	return tradeRow{
-		Trade: t, Name: t.Symbol.Name, Size: f.Num(t.Quantity), In: f.Px(t.Entry()), Out: f.Px(t.Exit()),
+		Trade: t, Name: t.Symbol.Name, Size: f.Num(t.Quantity), In: f.Average(t.Entry()), Out: f.Average(t.Exit()),
 		Earned: f.Signed(net), Class: f.Class(net), Fee: f.Money(fees),
 	}
 }
