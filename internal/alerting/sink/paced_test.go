@@ -124,6 +124,29 @@ func TestPaced_DayIsBoundedAcrossRestarts(t *testing.T) {
 	})
 }
 
+// TestPaced_ManyEventsMakeFewCalls holds that 10,000 events in a day make no more calls than the day has.
+func TestPaced_ManyEventsMakeFewCalls(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *scene) {
+		t := s.t
+		a := &agent{pace: Pace{Most: 100, Every: time.Minute, PerDay: 48}}
+		stop := s.startWith("command", a)
+		for range 1000 {
+			s.fire(10)
+			time.Sleep(time.Minute)
+		}
+		must(t, stop())
+		if len(a.all()) != 48 {
+			t.Errorf("%d calls, want 48", len(a.all()))
+		}
+		for _, c := range a.all() {
+			if len(c.Entries) > 100 {
+				t.Errorf("%d events at once", len(c.Entries))
+			}
+		}
+	})
+}
+
 // TestPaced_CountsBeforeItCalls holds that nothing is started that could not be counted.
 func TestPaced_CountsBeforeItCalls(t *testing.T) {
 	t.Parallel()

@@ -41,9 +41,9 @@ const (
 	mostArgs     = 64
 	longestArgs  = 16 << 10
 	mostOutput   = 64 << 10
-	longestLine  = 200             // of the output, in a reason
-	grace        = 5 * time.Second // between the request to end and the end
-	exitTryAgain = 75              // EX_TEMPFAIL of sysexits.h
+	longestLine  = 200 // of the output, in a reason
+	usualGrace   = 5 * time.Second
+	exitTryAgain = 75 // EX_TEMPFAIL of sysexits.h
 	logFile      = "last.log"
 )
 
@@ -72,7 +72,7 @@ func open(env sink.Env) (sink.Receiver, error) {
 	v := env.Values
 	r := &Receiver{
 		program: v.Text(programSetting), args: readList(v.Text(argsSetting)), env: chosen(env.Environ, v.Text(envSetting)), dir: v.Text(dirSetting),
-		timeout: readSpan(v.Text(timeoutSetting)), notes: v.Bool(notesSetting), mode: env.Mode,
+		timeout: readSpan(v.Text(timeoutSetting)), grace: usualGrace, notes: v.Bool(notesSetting), mode: env.Mode,
 		pace: sink.Pace{Most: mostEvents, Every: readSpan(v.Text(everySetting)), PerDay: v.Int(perDaySetting)},
 	}
 	if r.dir == "" {
@@ -91,6 +91,7 @@ type Receiver struct {
 	env     []string
 	dir     string
 	timeout time.Duration
+	grace   time.Duration // between the request to end and the end
 	notes   bool
 	mode    string
 	pace    sink.Pace

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"candela/internal/alerting/notify"
 	"candela/internal/alerting/sink"
 	"candela/internal/alerting/sink/sinktest"
+	"candela/internal/testkit/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +32,7 @@ func program(t *testing.T, script string, args ...string) (*Receiver, string) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	return &Receiver{
-		program: "/bin/sh", args: append([]string{"-c", script, "agent"}, args...), dir: dir, env: []string{"PATH=/usr/bin:/bin"}, timeout: 10 * time.Second, mode: "paper",
+		program: "/bin/sh", args: append([]string{"-c", script, "agent"}, args...), dir: dir, env: []string{"PATH=/usr/bin:/bin"}, timeout: 10 * time.Second, grace: time.Second, mode: "paper",
 		pace: sink.Pace{Most: mostEvents, PerDay: 48},
 	}, dir
 }
@@ -146,6 +148,59 @@ func alive(pid int) bool {
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+// TestCommand_EndsWhatIgnoresTheRequest holds that a program and a child that ignore SIGTERM are gone after the grace.
+func TestCommand_EndsWhatIgnoresTheRequest(t *testing.T) {
+	t.Parallel()
+	r, dir := program(t, `trap "" TERM; sh -c 'echo $$ > child; while :; do sleep 0.1; done' & while :; do sleep 0.1; done`)
+	r.timeout = 500 * time.Millisecond
+	began := time.Now()
+	if a := r.Send(t.Context(), batch()); a.Outcome != sink.Refused || a.Text != "ended after 500ms" {
+		t.Errorf("%+v", a)
+	}
+	if took := time.Since(began); took < r.timeout+r.grace {
+		t.Errorf("it had %v to end", took-r.timeout)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(read(t, filepath.Join(dir, "child"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("process %d goes on", pid)
+		}
+	}
+}
+
+// TestCommand_RunsAlone sends from several goroutines: no two programs run at the same time.
+func TestCommand_RunsAlone(t *testing.T) {
+	t.Parallel()
+	r, dir := program(t, `mkdir busy || echo two > two; sleep 0.05; rmdir busy`)
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() { r.Send(t.Context(), batch()) })
+	}
+	all.Wait()
+	if _, err := os.Stat(filepath.Join(dir, "two")); err == nil {
+		t.Error("two ran at the same time")
+	}
+}
+
+// TestCommand_OutputTakesNoMemory lets a program write much more than is kept.
+func TestCommand_OutputTakesNoMemory(t *testing.T) { //nolint:paralleltest // it measures the process
+	size := longtest.Pick(64, 1024)
+	r, _ := program(t, "head -c "+strconv.Itoa(size)+"M /dev/zero")
+	r.timeout = 5 * time.Minute
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if a := r.Send(t.Context(), batch()); a.Outcome != sink.Delivered {
+		t.Fatalf("%+v", a)
+	}
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > 20<<20 {
+		t.Errorf("%d MB were made for %d MB of output", made>>20, size)
+	}
 }
 
 func TestCommand_EndsWithCandela(t *testing.T) {

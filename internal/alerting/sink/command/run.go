@@ -16,7 +16,7 @@ func (r *Receiver) run(ctx context.Context, input []byte, output io.Writer) (sta
 	cmd := exec.Command(r.program, r.args...) //nolint:gosec,noctx // G204: the owner named it; the group is ended below
 	cmd.Dir, cmd.Env = r.dir, r.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), output, output
-	cmd.WaitDelay = grace // for what still holds its output after its end
+	cmd.WaitDelay = r.grace // for what still holds its output after its end
 	group, err := start(cmd)
 	if err != nil {
 		return 0, fmt.Errorf("not started: %w", err)
@@ -38,7 +38,7 @@ func (r *Receiver) run(ctx context.Context, input []byte, output io.Writer) (sta
 	select {
 	case <-ended:
 		return 0, err
-	case <-time.After(grace):
+	case <-time.After(r.grace):
 	}
 	group.kill()
 	<-ended
