@@ -33,16 +33,22 @@ type agent struct {
 	holder *holder
 	client *mcphttp.Client // over HTTP; nil over stdio
 
-	placed   int                      // orders
-	canceled map[string]bool          // orders that this client cancels
-	decided  map[string]bool          // orders that the owner decides on, or not in time
-	parted   map[string]time.Duration // orders that are filled in parts, and for how long
+	placed   int             // orders
+	canceled map[string]bool // orders that this client cancels
+	decided  map[string]bool // orders that the owner decides on, or not in time
+	parted   map[string]part // orders that are filled in parts
 
 	said func([]byte) // gets each line that the program says over stdio; nil to look for order events alone
 
 	mu             sync.Mutex
 	line           line
 	polled, pushed heardEvents
+}
+
+// part is for how long an order was filled in parts, and how often that is reported if it takes less than ten seconds.
+type part struct {
+	took  time.Duration
+	heard int
 }
 
 // heardEvent is a record about an order, a position or the account.
@@ -109,7 +115,7 @@ func newClient(t *testing.T, h *holder, over string, laws ...string) *agent {
 	t.Helper()
 	home := newHome(t)
 	policy(t, home, slices.Concat(h.laws, laws)...)
-	a := &agent{scene: newScene(t, h.venue, home), holder: h, canceled: map[string]bool{}, decided: map[string]bool{}, parted: map[string]time.Duration{}}
+	a := &agent{scene: newScene(t, h.venue, home), holder: h, canceled: map[string]bool{}, decided: map[string]bool{}, parted: map[string]part{}}
 	if over == "http" {
 		a.client = &mcphttp.Client{
 			Base: "http://127.0.0.1:" + porttest.Free(t), Name: "agent", Owner: &mcphttp.Owner{Passphrase: ownerPassphrase}, HTTP: mcphttp.Plain(&http.Transport{}),

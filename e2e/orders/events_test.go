@@ -52,10 +52,7 @@ func (a *agent) hears(after string, want []string) {
 		a.Errorf("after %s too few are heard", after)
 	}
 	for way, got := range map[string][]heardEvent{"poll": polled, "push": pushed} {
-		texts := make([]string, len(got))
-		for i, e := range got {
-			texts[i] = e.String()
-		}
+		texts := a.texts(got)
 		if !slices.Equal(texts, want) {
 			a.Fatalf("after %s, by %s: %q, want %q", after, way, texts, want)
 		}
@@ -65,6 +62,21 @@ func (a *agent) hears(after string, want []string) {
 			a.Errorf("polled %+v, pushed %+v", polled[i], pushed[i])
 		}
 	}
+}
+
+// texts returns events in words, without those of parts that are more than usual because the machine was slow.
+func (a *agent) texts(events []heardEvent) (texts []string) {
+	parts := make(map[string]int)
+	for _, e := range events {
+		if e.Event == "order_part_filled" {
+			parts[e.Order]++
+			if p := a.parted[e.Order]; p.took >= 10*time.Second && parts[e.Order] > p.heard {
+				continue
+			}
+		}
+		texts = append(texts, e.String())
+	}
+	return texts
 }
 
 // TestEvents_OnceAcrossKills plays the story while the program is killed. Each event is heard of once both ways: by poll,
@@ -231,15 +243,15 @@ func (a *agent) due(o record) map[string][2]int {
 	if o.Status == "filled" {
 		want["order_filled"] = once
 	}
-	if took, ok := a.parted[o.ID]; ok {
-		want["order_part_filled"] = [2]int{1, 1 + int(took/(10*time.Second))}
+	if p, ok := a.parted[o.ID]; ok {
+		want["order_part_filled"] = [2]int{p.heard, p.heard + int(p.took/(10*time.Second))}
 	}
 	if a.decided[o.ID] {
 		want["order_decided"] = once
 	}
 	ended := slices.Contains([]string{"canceled", "expired", "rejected"}, o.Status)
 	switch {
-	case !ended || a.canceled[o.ID]:
+	case !ended || a.canceled[o.ID] && dec(o.Filled).IsZero():
 	case o.Status == "rejected", o.Role == "stop_loss", o.Role == "take_profit": // the answer of the call may say so, or another leg was filled
 		want["order_ended"] = perhaps
 	default:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // act is something that happens to an account, and what is heard of it.
@@ -33,6 +35,7 @@ func story() []act {
 		{"trail", nil, (*agent).trails, []string{"order_filled entry", "order_filled trail", "position_closed trail"}},
 		{"exit", nil, (*agent).exits, []string{"order_filled entry", "order_filled exit", "position_closed exit"}},
 		{"part", nil, (*agent).parts, []string{"order_part_filled entry", "order_filled entry", "order_filled exit", "position_closed exit"}},
+		{"part that rests", nil, (*agent).partRests, []string{"order_part_filled entry", "order_part_filled entry", "order_ended entry canceled", "order_filled exit", "position_closed exit"}},
 		{"own cancel", nil, (*agent).cancels, nil},
 		{"halt", nil, (*agent).halts, []string{"trading_state HALTED", "order_ended entry canceled", "trading_state ACTIVE"}},
 		{"expired at the venue", []string{"binance"}, (*agent).expires, []string{"order_ended entry expired"}},
@@ -129,27 +132,69 @@ func (a *agent) withdraws(id string) {
 	a.canceled[id] = true
 	a.await("it is canceled", func() bool {
 		a.call("cancel_order", fmt.Sprintf(`{"order_id":%q}`, id))
-		return a.has(id, "accepted", "pending_cancel", "canceled") == "canceled"
+		return a.has(id, "accepted", "partially_filled", "pending_cancel", "canceled") == "canceled"
 	})
 }
 
 func (a *agent) cancels() { a.withdraws(a.waits("")) }
 
+// fillsPart has a part of an order filled, in two fills or more.
+func (a *agent) fillsPart(id string) {
+	a.Helper()
+	if a.holder.some == nil {
+		for range 2 {
+			a.holder.trade(id, a.holder.half.Div(dec("2")))
+		}
+		a.has(id, "partially_filled")
+		return
+	}
+	for _, least := range []string{"0", "0.001"} {
+		before := a.filled(id)
+		a.await("a part is filled", func() bool {
+			a.holder.some(a.holder.dip)
+			now := a.filled(id)
+			return now.GreaterThan(before) && now.GreaterThanOrEqual(dec(least))
+		})
+	}
+	a.at("50000")
+}
+
+// filled returns how much of an order is filled.
+func (a *agent) filled(id string) (sum decimal.Decimal) {
+	a.Helper()
+	var all []record
+	a.read("get_orders", fmt.Sprintf(`{"order_id":%q}`, id), &all)
+	for _, o := range all {
+		sum = sum.Add(dec(o.Filled))
+	}
+	return sum
+}
+
 func (a *agent) parts() {
 	id := a.waits("")
 	began := time.Now()
-	if a.holder.some == nil {
-		a.holder.trade(id, a.holder.half)
-	} else {
-		a.await("a part is filled", func() bool {
-			a.holder.some(a.holder.dip)
-			return a.has(id, "accepted", "partially_filled", "filled") == "partially_filled"
-		})
-	}
-	a.has(id, "partially_filled")
+	a.fillsPart(id)
 	a.await("the rest is filled", func() bool { a.at("49400"); return a.has(id, "partially_filled", "filled") == "filled" })
-	a.parted[id] = time.Since(began)
+	a.parted[id] = part{time.Since(began), 1}
 	a.at("50000")
+	a.leaves()
+}
+
+// partRests has a part of an order filled, and cancels it when all of that is reported.
+func (a *agent) partRests() {
+	id := a.waits("")
+	began := time.Now()
+	a.fillsPart(id)
+	took := time.Since(began)
+	a.await("the last part is reported", func() bool {
+		polled, _ := a.events()
+		filled := a.filled(id) // one may come until the price is known
+		return slices.ContainsFunc(polled, func(e heardEvent) bool {
+			return e.Order == id && e.Event == "order_part_filled" && dec(e.Filled).Equal(filled)
+		})
+	})
+	a.parted[id] = part{took, 2}
+	a.withdraws(id)
 	a.leaves()
 }
 

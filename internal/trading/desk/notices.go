@@ -30,10 +30,14 @@ func (l *loop) addressed(notices []order.Notice) []order.Notice {
 	return notices
 }
 
-// reportState reports what changed of the trading state, after a comparison has found all of it. What
-// cannot be stored is reported later.
+// reportState reports what changed of the trading state, after a comparison has found all of it, and the parts
+// of orders that were not reported when they were filled. What cannot be stored is reported later.
 func (l *loop) reportState() {
 	next, notices := l.state.Report(l.cfg.Broker.Mode(), l.now())
+	parts, reported := l.book.PartNotices(l.now(), next.Reported.Parts)
+	if len(parts) > 0 {
+		next.Reported.Parts, notices = reported, append(notices, parts...)
+	}
 	if len(notices) == 0 || l.fenced != nil || l.unsaved || l.state.AwaitsReconciliation() {
 		return
 	}

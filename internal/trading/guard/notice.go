@@ -13,12 +13,14 @@ import (
 type Reported struct {
 	Level Level    `json:"level,omitempty"`
 	Bare  []string `json:"bare,omitempty"` // subjects of Unprotected, sorted
+	// Parts is how much of an open order was reported as filled, of those whose parts were reported together.
+	Parts map[string]string `json:"parts,omitempty"`
 }
 
 // Report returns the state with all of it reported, and the notices of what was not: another level, and
 // positions that lack their stop or have it again.
 func (s State) Report(mode order.Mode, at time.Time) (State, []order.Notice) {
-	now, was := Reported{Level: s.Level()}, s.Reported
+	now, was := Reported{Level: s.Level(), Parts: s.Reported.Parts}, s.Reported
 	why := make(map[string]string)
 	for _, c := range s.Restrictions {
 		if c.Kind == Unprotected {

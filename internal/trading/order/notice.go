@@ -27,9 +27,6 @@ const (
 	NoticeState       = "trading_state"
 )
 
-// partFillPause is the least time between two notices about the parts of one order.
-const partFillPause = 10 * time.Second
-
 // Notice is a report to the owner's clients: what happened to an order, a position or the account. It
 // follows from an event, and is stored with it.
 type Notice struct {
@@ -199,7 +196,7 @@ func (p *preview) filled(was, o Order, f Fill) []Notice {
 	case o.Status == Filled:
 		r.Event = NoticeFilled
 		all = append(all, p.notice(o, r, f.At, o.ID))
-	case partDue(was.Fills, f):
+	case reportPart(was.Fills, f):
 		r.Event = NoticePartFilled
 		all = append(all, p.notice(o, r, f.At, o.ID, f.Key()))
 	}
@@ -247,17 +244,6 @@ func roleOf(o Order, reduced bool) string {
 	default:
 		return Entry.String()
 	}
-}
-
-// partDue reports whether a part of an order is reported: not within partFillPause of the last that was.
-func partDue(known []Fill, f Fill) bool {
-	var last time.Time
-	for _, k := range known {
-		if last.IsZero() || k.At.Sub(last) >= partFillPause {
-			last = k.At
-		}
-	}
-	return last.IsZero() || f.At.Sub(last) >= partFillPause
 }
 
 // notice returns a notice with what there is to say of every order.
@@ -351,17 +337,27 @@ func (p *preview) replay(s market.Symbol, m move) (Position, *Trade) {
 // realised returns what an order realised so far.
 func (p *preview) realised(o Order) decimal.Decimal {
 	sum := p.symbols[o.Symbol].realised[o.ID]
-	t := p.positions[o.Symbol]
-	if t == nil || len(o.Fills) < 2 {
+	if len(o.Fills) < 2 {
 		return sum
+	}
+	known, _ := p.earlier(o)
+	return sum.Add(known)
+}
+
+// earlier returns what an order realised by the moves that the book has, and false if it took nothing
+// out of a position.
+func (p *preview) earlier(o Order) (sum decimal.Decimal, reduced bool) {
+	t := p.positions[o.Symbol]
+	if t == nil {
+		return sum, false
 	}
 	for _, trades := range [][]*Trade{t.earned().Trades, t.Past.Trades} {
 		for _, known := range slices.Backward(trades) {
 			if known.OrderID == o.ID {
-				sum = sum.Add(known.Realised)
+				sum, reduced = sum.Add(known.Realised), true
 				break
 			}
 		}
 	}
-	return sum
+	return sum, reduced
 }
