@@ -65,7 +65,7 @@ func startServer(t *testing.T, home, venue string, tokens httpdtest.Tokens, flag
 		if err != nil {
 			return nil, err
 		}
-		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(), Log: rt.Log}
+		socket := control.Server{Home: home, Locked: true, Trader: s.side.trader(), Trades: s.side.tradeCommands(rt), ManyOwners: true, Status: s.side.statusOf(rt, nil), ApplyPolicy: s.side.applyPolicy(), Log: rt.Log}
 		return append([]lifecycle.Part{{Name: "control", Run: socket.Attempt}}, parts...), nil
 	}
 	s.url, s.stop = "http://127.0.0.1:"+port, runUntil(t, cfg, services)

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"candela/internal/operate/control"
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
 )
 
 // trade lets an owner place, cancel or be halted. All owners use the same keys.
@@ -14,7 +16,7 @@ func (w *ownersWorld) trade(o *pairedOwner, client, symbol string) {
 	w.t.Helper()
 	o.notes++
 	key := fmt.Sprintf("key-%d", o.notes)
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(8) {
 	case 0: // repeats one, or is too far from the price
 		w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"limit","price":1,"quantity":0.001,"idempotency_key":"far-%d"}`, symbol, w.rng.IntN(3)))
 	case 1:
@@ -24,6 +26,8 @@ func (w *ownersWorld) trade(o *pairedOwner, client, symbol string) {
 		w.cancelOrder(o, client)
 	case 3:
 		w.haltAndResume(o, client, symbol)
+	case 4, 5: // more than is held is denied
+		w.sell(o, client, symbol)
 	default:
 		w.buy(o, client, symbol)
 	}
@@ -37,6 +41,37 @@ func (w *ownersWorld) buy(o *pairedOwner, client, symbol string) {
 	text := w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"buy","type":"market","quantity":0.01,"idempotency_key":"key-%d"}`, symbol, o.notes))
 	if strings.Contains(text, `"status":"filled"`) {
 		o.fills++
+	}
+}
+
+// sell closes a part of a position, if there is one, and compares the trades.
+func (w *ownersWorld) sell(o *pairedOwner, client, symbol string) {
+	w.t.Helper()
+	o.notes++
+	w.same(o, client, "place_order", fmt.Sprintf(`{"symbol":%q,"side":"sell","type":"market","quantity":0.01,"idempotency_key":"key-%d"}`, symbol, o.notes))
+	if text := w.same(o, client, "get_trades", `{"reason":"exit"}`); strings.Contains(text, `"reason":"exit"`) {
+		w.trades++
+	}
+}
+
+// close closes something, and asks each replica and the command of the owner's server for the trades.
+func (w *ownersWorld) close(o *pairedOwner) {
+	w.t.Helper()
+	w.buy(o, "polling", "BTCUSDT")
+	w.sell(o, "polling", "BTCUSDT")
+	shared := o.places[0]
+	want := w.callAt(o, shared.home(), "polling", "get_trades", `{}`)
+	for _, at := range shared.on.urls {
+		if got := w.callAt(o, at, "polling", "get_trades", `{}`); got != want {
+			w.t.Errorf("the trades of %s at one replica:\n%s\nat another:\n%s", o.name, want, got)
+		}
+	}
+	some, reached, err := control.ListTrades(w.t.Context(), shared.on.home+"0", o.name, order.TradeQuery{Most: 500})
+	if n := strings.Count(want, `"exit_price"`); err != nil || !reached || len(some.Page.Trades) != n || n == 0 {
+		w.t.Errorf("the tool has %d trades of %s, the command %d: %v, %v", n, o.name, len(some.Page.Trades), reached, err)
+	}
+	if _, _, err := control.ListTrades(w.t.Context(), shared.on.home+"0", "", order.TradeQuery{Most: 500}); err == nil {
+		w.t.Error("the command lists trades without an owner")
 	}
 }
 

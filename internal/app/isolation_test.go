@@ -42,14 +42,15 @@ func (w *ownersWorld) live(steps int) {
 	}
 	fills := 0
 	for _, o := range w.owners {
+		w.close(o)
 		w.poll(o)
 		w.sameEvents(o)
 		w.foreign(o)
 		fills += o.fills
 	}
-	w.t.Logf("%d orders were filled", fills)
-	if fills == 0 {
-		w.t.Error("no order was filled")
+	w.t.Logf("%d orders were filled; get_trades had trades %d times", fills, w.trades)
+	if fills == 0 || w.trades == 0 {
+		w.t.Error("no order was filled, or nothing was closed")
 	}
 }
 
@@ -65,6 +66,7 @@ type ownersWorld struct {
 	step    int
 	round   int // of tokens
 	expires time.Time
+	trades  int // answers of get_trades that had some
 }
 
 // server is a program that runs.
@@ -151,7 +153,7 @@ func (w *ownersWorld) run(s *server, tokens httpdtest.Tokens, flags []string) {
 		flags, replicas = w.one, 1
 	}
 	for i := range replicas {
-		started := startServer(w.t, s.home+strconv.Itoa(i), w.venue, tokens, flags...)
+		started := startServer(w.t, s.home+strconv.Itoa(i), w.venue, tokens, append(slices.Clone(flags), "--toolsets", "account")...)
 		s.urls, s.side, stops = append(s.urls, started.url), started.side, append(stops, started.stop)
 	}
 	s.stop = func() {
