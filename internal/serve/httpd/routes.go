@@ -28,7 +28,7 @@ type route struct {
 
 // routes returns every path. Any other path is a 404 in JSON.
 func (s *Server) routes() []route {
-	return append(s.authorization(),
+	return append(append(s.authorization(), s.about...),
 		route{"/mcp", map[string]http.HandlerFunc{"POST": s.message, "GET": s.stream}, true},
 		route{"/message", map[string]http.HandlerFunc{"POST": s.message}, true},
 		route{"/sse", map[string]http.HandlerFunc{"GET": s.stream}, true},

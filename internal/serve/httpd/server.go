@@ -86,8 +86,9 @@ type Server struct {
 	log       *slog.Logger
 	strangers *slog.Logger // rate-limited, for messages that anyone can cause
 	base      *url.URL
-	landing   []byte // the discovery document
-	page      []byte // for browsers at the root
+	landing   []byte  // the discovery document
+	about     []route // documents for clients that do not know this server
+	page      []byte  // for browsers at the root
 	sessions  sessions
 	rooms     sync.Pool // of *room
 
@@ -123,6 +124,9 @@ func New(m *mcp.Server, auth Authorizer, cfg Config) (*Server, error) {
 	}
 	s.address, s.budgets = ClientAddress(cfg.TrustedProxies), newBudgets(cfg.Limits)
 	s.connections = newConnections(cfg.MaxConnections, cfg.Limits.Address, cfg.TrustedProxies)
+	if s.about, err = s.documents(); err != nil {
+		return nil, err
+	}
 	s.tallies.prepare(s.routes())
 	if s.landing, err = s.describe(); err != nil {
 		return nil, err
