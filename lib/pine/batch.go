@@ -156,8 +156,8 @@ func (b *batch) record(i int, bar market.Bar) {
 		return
 	}
 	if len(b.program.signals) > 0 && (!b.in.Forming || !ended(b.in.Bars, i)) {
-		b.program.raise(b.machine, func(label string) {
-			b.signals = append(b.signals, ta.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label})
+		b.program.raise(b.machine, moment{i, &bar}, func(label, text string) {
+			b.signals = append(b.signals, ta.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label, Text: text})
 		})
 	}
 	for _, a := range b.machine.Alerts() {

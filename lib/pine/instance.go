@@ -3,11 +3,14 @@ package pine
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
 	"candela/lib/ta"
 )
@@ -113,28 +116,78 @@ func (r *runner) read(row *ta.Row) {
 		c := &r.program.columns[i]
 		row.Values[i] = out[c.plot].Values[c.part]
 	}
-	r.program.raise(r.machine, func(label string) { row.Signal(label, row.Bar.C) })
+	r.program.raise(r.machine, moment{row.Index, &row.Bar}, func(label, text string) { row.SignalText(label, row.Bar.C, text) })
 }
 
-// raise calls emit for each event of the last bar.
-func (p *Program) raise(m *eval.Machine, emit func(label string)) {
+// moment is the bar of an event.
+type moment struct {
+	index int
+	bar   *market.Bar
+}
+
+// raise calls emit for each event of the last bar, with the script's own words.
+func (p *Program) raise(m *eval.Machine, at moment, emit func(label, text string)) {
 	out, held := m.Outputs(), m.Conditions()
 	for i := range p.signals {
 		s := &p.signals[i]
 		var hit bool
+		text := ""
 		switch {
 		case s.condition >= 0:
-			hit = held[s.condition]
+			if hit = held[s.condition]; hit {
+				text = p.filled(p.Conditions[s.condition].Message, m, at)
+			}
 		case s.plot >= 0:
 			v := out[s.plot].Values[0]
 			hit = v == v && v != 0
 		default:
-			hit = len(m.Alerts()) > 0
+			if hit = len(m.Alerts()) > 0; hit {
+				text = fault.Clean(m.Alerts()[len(m.Alerts())-1].Message, mostText)
+			}
 		}
 		if hit {
-			emit(s.trigger.Label)
+			emit(s.trigger.Label, text)
 		}
 	}
+}
+
+// mostText is the number of characters of a script's own words in a notification.
+const mostText = 500
+
+// placeholder matches {{close}}, {{plot_0}} and {{plot("Title")}} in the message of an alertcondition.
+var placeholder = regexp.MustCompile(`\{\{\s*(?:(open|high|low|close|volume)|plot_(\d{1,3})|plot\("([^"]{0,100})"\))\s*\}\}`)
+
+// readable is a number of at most ten digits, without an exponent.
+func readable(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64) // of a number
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// filled puts the values of a bar into a message. What it does not know stays as it is.
+func (p *Program) filled(message string, m *eval.Machine, at moment) string {
+	if !strings.Contains(message, "{{") {
+		return fault.Clean(message, mostText)
+	}
+	text := placeholder.ReplaceAllStringFunc(fault.Truncate(message, 4*mostText), func(found string) string {
+		part := placeholder.FindStringSubmatch(found)
+		plot, err := strconv.Atoi(part[2])
+		if part[3] != "" {
+			plot = slices.IndexFunc(p.Plots, func(k *check.Plot) bool { return k.Title == part[3] })
+			err = nil
+		}
+		switch {
+		case part[1] != "":
+			prices := map[string]float64{"open": at.bar.O, "high": at.bar.H, "low": at.bar.L, "close": at.bar.C, "volume": at.bar.V}
+			return readable(prices[part[1]])
+		case err != nil || plot < 0 || plot >= len(p.Plots):
+			return found
+		}
+		if ahead := m.Column(plot); at.index < len(ahead) { // computed before the script ran
+			return readable(ahead[at.index])
+		}
+		return readable(m.Outputs()[plot].Values[0])
+	})
+	return fault.Clean(text, mostText)
 }
 
 // Snapshot appends the state of the script.

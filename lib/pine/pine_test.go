@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -240,5 +241,52 @@ plot(x, style = plot.style_areabr)
 	}
 	if want := []bool{true, true, false, true, false, true, false}; !slices.Equal(joined, want) {
 		t.Errorf("joined are %v, want %v", joined, want)
+	}
+}
+
+// TestSignals_HaveTheScriptsWords holds that a signal carries the message of its alertcondition or of alert(), with the values of
+// its bar, the same in the stream as in the batch.
+func TestSignals_HaveTheScriptsWords(t *testing.T) {
+	t.Parallel()
+	const source = `//@version=6
+indicator("Words")
+m = ta.sma(close, 5)
+plot(m, "Mean")
+alertcondition(ta.crossover(close, m), "Over", "close {{close}} over {{plot_0}}, {{plot(\"Mean\")}}, {{plot(\"None\")}} of {{ticker}}")
+alertcondition(ta.crossunder(close, m), "Under")
+if ta.crossover(close, m)
+    alert("said " + str.tostring(bar_index))
+`
+	b := bars(60)
+	s := compiled(t, source, "")
+	r := s.Compute(input(b))
+	stream := s.Stream(ta.Env{Interval: market.Hour1})
+	var signals []ta.Signal
+	for i := range b.Len() {
+		signals = append(signals, stream.Step(b.At(i)).Signals...)
+	}
+	if len(signals) == 0 || !slices.Equal(signals, r.Signals) {
+		t.Fatalf("stream has %d signals, batch %d\n%+v\n%+v", len(signals), len(r.Signals), signals[:3], r.Signals[:3])
+	}
+	seen := map[string]int{}
+	for _, one := range signals {
+		seen[one.Label]++
+		number := func(x float64) string {
+			rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strconv.FormatFloat(rounded, 'f', -1, 64)
+		}
+		mean := number(r.Lines[0].Values[one.X])
+		want := map[string]string{
+			"over": "close " + number(b.C[one.X]) + " over " + mean + ", " + mean + `, {{plot("None")}} of {{ticker}}`, "under": "", "alert": "said " + strconv.Itoa(one.X),
+		}[one.Label]
+		if one.Text != want {
+			t.Errorf("%s at %d says %q, want %q", one.Label, one.X, one.Text, want)
+		}
+	}
+	if seen["over"] == 0 || seen["alert"] == 0 || seen["under"] == 0 {
+		t.Errorf("signals are %v", seen)
 	}
 }

@@ -108,6 +108,7 @@ type Signal struct {
 	X, Confirmed int
 	Y            float64
 	Label        string // one of the registry
+	Text         string // what a script says at this bar; "" for an indicator of the catalogue
 }
 
 // HLine is a level across the whole panel.

@@ -25,6 +25,14 @@ type Row struct {
 // Signal raises a signal at this bar.
 func (r *Row) Signal(label string, y float64) { r.SignalAt(r.Index, label, y) }
 
+// SignalText raises a signal of this bar with what a script says.
+func (r *Row) SignalText(label string, y float64, text string) {
+	n := len(r.Signals)
+	if r.Signal(label, y); len(r.Signals) > n {
+		r.Signals[n].Text = text
+	}
+}
+
 // SignalAt raises a signal that belongs to an earlier bar x and is confirmed now. A
 // signal without a value is ignored.
 func (r *Row) SignalAt(x int, label string, y float64) {

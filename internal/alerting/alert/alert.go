@@ -38,6 +38,7 @@ type Firing struct {
 	At    time.Time // when the condition came true
 	Late  bool      // found in bars that were missed when they closed
 	Error string    // why it cannot fire; "" for a condition that came true
+	Text  string    // what the script of a signal says
 }
 
 // Failed returns the firing which reports that an alert has ended because its script failed
@@ -74,6 +75,9 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '"')
 	if f.Note != "" {
 		dst = strictjson.AppendString(append(dst, `,"note":`...), f.Note)
+	}
+	if f.Text != "" {
+		dst = strictjson.AppendString(append(dst, `,"message":`...), f.Text)
 	}
 	if f.Late {
 		dst = append(dst, `,"late":true`...)
@@ -149,6 +153,7 @@ type Fired struct {
 	Value *float64  `json:"value"` // null if it is not a number
 	At    time.Time `json:"triggered_at"`
 	Note  string    `json:"note"`
+	Text  string    `json:"message"` // what the script of a signal says
 	Late  bool      `json:"late"`
 	Error string    `json:"error"` // why the alert ended without having fired, or is not evaluated
 	State string    `json:"state"` // Broken or SetAside of an alert that stays; "" for any other

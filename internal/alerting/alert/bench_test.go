@@ -281,7 +281,7 @@ func (s *signals) close(dst []alert.Firing, bar market.Bar) []alert.Firing {
 		row := s.streams[key].Step(bar)
 		s.evaluated++
 		for _, found := range row.Signals {
-			dst = s.index.FireSignal(dst, s.need, key, found.Label, found.Y, closed, false)
+			dst = s.index.FireSignal(dst, s.need, key, ta.Signal{Label: found.Label, Y: found.Y}, closed, false)
 		}
 	}
 	return dst

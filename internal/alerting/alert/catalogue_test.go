@@ -103,7 +103,7 @@ func replay(t *testing.T, index *alert.Index, a alert.Alert, bars *market.Bars) 
 	for key, selection := range index.Groups(a.Dependency()) {
 		for _, s := range signalsOf(selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
-			if fired := index.FireSignal(nil, a.Dependency(), key, s.Label, s.Y, closed, false); len(fired) == 1 {
+			if fired := index.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: s.Label, Y: s.Y}, closed, false); len(fired) == 1 {
 				return fired[0].ID == a.ID && reflect.DeepEqual(fired[0].Condition, a.Condition)
 			}
 		}

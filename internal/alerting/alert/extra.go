@@ -300,7 +300,7 @@ func (b *Index) fireExtended(slot uint32, x *extra, value float64, m *trigger) F
 	if r.expiry != noSlot {
 		b.expiries.remove(r.expiry)
 	}
-	b.uncommitted[slot] = uncommitted{f.Value, f.At, f.Late, f.Expires, b.fired}
+	b.uncommitted[slot] = uncommitted{f.Value, f.At, f.Late, f.Expires, b.fired, f.Text}
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // trigger is a price move or a signal that may fire alerts of a queue.
@@ -39,6 +40,7 @@ type uncommitted struct {
 	late    bool
 	expires time.Time // of the alert, which is not in expiries
 	order   uint64
+	text    string // of a signal
 }
 
 // FirePrice fires the alerts on a price that moved between lo and hi: price_above with a
@@ -149,7 +151,7 @@ func (b *Index) reach(dst []Firing, w *dependents, bar market.Bar, m trigger) []
 // FireSignal fires the alerts on a signal of the indicator with a key, confirmed by the
 // bar that closed at the given time. Alerts created at the close or later do not fire. It
 // appends the firings to dst in the order of creation.
-func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value float64, closed time.Time, late bool) []Firing {
+func (b *Index) FireSignal(dst []Firing, n Dependency, key string, signal ta.Signal, closed time.Time, late bool) []Firing {
 	w := b.dependencies[n]
 	if w == nil {
 		return dst
@@ -160,9 +162,9 @@ func (b *Index) FireSignal(dst []Firing, n Dependency, key, label string, value 
 	}
 	end := float64(milli(closed))
 	for _, q := range w.groups[i].queues {
-		if q.signal == label && q.reached(end) {
+		if q.signal == signal.Label && q.reached(end) {
 			m := fullTrigger(end, closed)
-			m.closed, m.firing.Value, m.firing.Late = milli(closed), value, late
+			m.closed, m.firing.Value, m.firing.Text, m.firing.Late = milli(closed), signal.Y, signal.Text, late
 			return b.fire(dst, q, m)
 		}
 	}
@@ -198,7 +200,7 @@ func (b *Index) fire(dst []Firing, q *queue, m trigger) []Firing {
 			b.expiries.remove(r.expiry)
 		}
 		b.fired++
-		b.uncommitted[slot] = uncommitted{f.Value, f.At, f.Late, f.Expires, b.fired}
+		b.uncommitted[slot] = uncommitted{f.Value, f.At, f.Late, f.Expires, b.fired, f.Text}
 		dst = append(dst, f)
 	}
 	return dst
@@ -235,7 +237,7 @@ func (f *Firing) capAt() {
 func (b *Index) Uncommitted(dst []Firing) []Firing {
 	all := make([]orderedFiring, 0, len(b.uncommitted)+len(b.repeated))
 	for slot, p := range b.uncommitted {
-		f := Firing{Alert: b.alert(slot), Value: p.value, At: p.at, Late: p.late}
+		f := Firing{Alert: b.alert(slot), Value: p.value, At: p.at, Late: p.late, Text: p.text}
 		if x := b.extras[slot]; x != nil {
 			f.State = x.state
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 func TestFirePrice_FiresWhatThePriceReached(t *testing.T) {
@@ -115,15 +117,44 @@ func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
 			t.Errorf("group %s of %s", k, s.Def.Name)
 		}
 	}
-	if got := b.FireSignal(nil, a.Dependency(), key, "cross_up", 12.5, start, false); len(got) != 0 {
+	if got := b.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: "cross_up", Y: 12.5}, start, false); len(got) != 0 {
 		t.Error("a bar that closed when the alert was made fired it")
 	}
-	if got := b.FireSignal(nil, a.Dependency(), key, "cross_down", 12.5, after(time.Hour), false); len(got) != 0 {
+	if got := b.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: "cross_down", Y: 12.5}, after(time.Hour), false); len(got) != 0 {
 		t.Error("another signal fired it")
 	}
-	got := b.FireSignal(nil, a.Dependency(), key, "cross_up", 12.5, after(time.Hour), true)
+	got := b.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: "cross_up", Y: 12.5}, after(time.Hour), true)
 	if diff := cmp.Diff([]alert.Firing{{Alert: a, Value: 12.5, At: after(time.Hour), Late: true}}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSignal_HasTheWordsOfItsScript holds that what a script says reaches the record, also of a firing that is committed later
+// and of an alert that fires again.
+func TestSignal_HasTheWordsOfItsScript(t *testing.T) {
+	t.Parallel()
+	a, again := signal("wavetrend", "cross_up"), signal("wavetrend", "cross_up")
+	again.Repeat = alert.Repeat{MaxFires: 3}
+	b := indexOf(t, a, again)
+	said := ta.Signal{Label: "cross_up", Y: 12.5, Text: "go \"now\""}
+	var key string
+	for k := range b.Groups(a.Dependency()) {
+		key = k
+	}
+	fired := b.FireSignal(nil, a.Dependency(), key, said, after(time.Hour), false)
+	b.SetRow(a.Dependency(), key, alert.Row{Signals: []ta.Signal{said}}, after(time.Hour))
+	bar := market.Bar{T: start.Unix(), O: 1, H: 1, L: 1, C: 1}
+	fired = b.FireClose(fired, a.Dependency(), bar, market.Bar{}, after(time.Hour), false)
+	if len(fired) != 2 {
+		t.Fatalf("%d firings", len(fired))
+	}
+	for _, all := range [][]alert.Firing{fired, b.Uncommitted(nil)} {
+		for _, f := range all {
+			read, ok := alert.ParseFired(f.AppendJSON(nil))
+			if !ok || read.Text != said.Text || !strings.Contains(string(f.AppendJSON(nil)), `"message":"go \"now\""`) {
+				t.Errorf("%s", f.AppendJSON(nil))
+			}
+		}
 	}
 }
 

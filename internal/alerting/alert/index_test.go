@@ -15,6 +15,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 var (
@@ -165,7 +166,7 @@ func TestIndex_FreesMemoryWithTheLastAlert(t *testing.T) {
 			b.FirePrice(nil, a.Instrument, 1e30, 1e30, 1e30, start)
 			b.RemoveFired(a.ID)
 		case 1:
-			b.FireSignal(nil, a.Dependency(), keyOf(t, "macd"), "cross_up", 1, after(time.Minute), false)
+			b.FireSignal(nil, a.Dependency(), keyOf(t, "macd"), ta.Signal{Label: "cross_up", Y: 1}, after(time.Minute), false)
 			b.Remove(a.Owner, a.ID)
 		case 2:
 			b.Remove(a.Owner, a.ID)

@@ -124,7 +124,7 @@ func (m *machine) signal(t *rapid.T) {
 		t.Fatal(err)
 	}
 	late := rapid.Bool().Draw(t, "late")
-	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.index.FireSignal(nil, n, selection.Key(), label, 1.5, closed, late))
+	same(t, m.model.signal(n, name, label, 1.5, closed, late), m.index.FireSignal(nil, n, selection.Key(), ta.Signal{Label: label, Y: 1.5}, closed, late))
 }
 
 // commit settles a part of what is pending; the rest is a commit that failed.

@@ -78,6 +78,23 @@ func (n *node) groups(dst []*indicatorGroup) []*indicatorGroup {
 	return dst
 }
 
+// text returns what the scripts of the node's signals say at the frame, the first that says something.
+func (n *node) text() string {
+	if n.kind == IndicatorSignal {
+		for _, s := range n.left.group.row.Signals {
+			if s.Label == n.label {
+				return s.Text
+			}
+		}
+	}
+	for i := range n.members {
+		if text := n.members[i].text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // evaluate says whether the condition is true at the frame. A value that is missing makes
 // it false.
 func (n *node) evaluate(f *frame) verdict {

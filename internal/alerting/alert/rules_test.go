@@ -110,21 +110,21 @@ func TestSignal_OldSignalsNeverFireNewAlerts(t *testing.T) {
 	b := indexOf(t, fresh, old)
 	key := keyOf(t, "macd")
 	// The bar closed when fresh was set; it is evaluated a moment later.
-	got := b.FireSignal(nil, old.Dependency(), key, "cross_up", 1, after(4*time.Hour), false)
+	got := b.FireSignal(nil, old.Dependency(), key, ta.Signal{Label: "cross_up", Y: 1}, after(4*time.Hour), false)
 	if diff := cmp.Diff([]alert.Firing{{Alert: old, Value: 1, At: after(4 * time.Hour)}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := b.FireSignal(nil, old.Dependency(), key, "cross_up", 2, after(8*time.Hour), false); len(got) != 1 || got[0].ID != fresh.ID {
+	if got := b.FireSignal(nil, old.Dependency(), key, ta.Signal{Label: "cross_up", Y: 2}, after(8*time.Hour), false); len(got) != 1 || got[0].ID != fresh.ID {
 		t.Errorf("the next bar fired %v", got)
 	}
 	for name, n := range map[string]alert.Dependency{
 		"another interval": {Instrument: btc, Interval: market.Hour1}, "another instrument": {Instrument: eth, Interval: market.Hour4},
 	} {
-		if got := b.FireSignal(nil, n, key, "cross_up", 1, after(9*time.Hour), false); got != nil {
+		if got := b.FireSignal(nil, n, key, ta.Signal{Label: "cross_up", Y: 1}, after(9*time.Hour), false); got != nil {
 			t.Errorf("%s fired %v", name, got)
 		}
 	}
-	if got := b.FireSignal(nil, old.Dependency(), "rsi()", "cross_up", 1, after(9*time.Hour), false); got != nil {
+	if got := b.FireSignal(nil, old.Dependency(), "rsi()", ta.Signal{Label: "cross_up", Y: 1}, after(9*time.Hour), false); got != nil {
 		t.Errorf("another indicator fired %v", got)
 	}
 }

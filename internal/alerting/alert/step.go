@@ -191,7 +191,9 @@ func (b *Index) fireRule(dst []Firing, r *rule, f *frame, m *trigger) []Firing {
 	for _, slot := range b.collect(&r.queue.heap, float64(f.stamp)) {
 		x := b.extras[slot]
 		if (said.rises || x.state.Fires == 0) && b.mayFire(slot, x, m) {
-			dst = append(dst, b.fireExtended(slot, x, said.value, m))
+			own := *m
+			own.firing.Text = r.node.text()
+			dst = append(dst, b.fireExtended(slot, x, said.value, &own))
 		}
 	}
 	return dst

@@ -11,7 +11,7 @@ import (
 // fireRow fires the signals of an indicator and keeps its values for FireClose.
 func (l *loop) fireRow(d alert.Dependency, key string, row alert.Row, closed time.Time, late bool) {
 	for _, signal := range row.Signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, d, key, signal.Label, signal.Y, closed, late)
+		l.newFirings = l.index.FireSignal(l.newFirings, d, key, signal, closed, late)
 	}
 	l.index.SetRow(d, key, row, closed)
 }

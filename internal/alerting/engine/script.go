@@ -300,7 +300,7 @@ func (l *loop) answeredBar(b *barTracker, s *script, answer *scriptAnswer, now t
 	}
 	late := a.late || after > lateAfter
 	for _, signal := range answer.row.Signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, signal.Label, signal.Y, a.closed, late)
+		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, signal, a.closed, late)
 	}
 	a.rows = append(a.rows, keyedRow{s.key, answer.row})
 	for i := range a.rows {

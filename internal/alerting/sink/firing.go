@@ -83,8 +83,10 @@ func (f *Firing) Text(now time.Time) string {
 	if f.Late {
 		b.WriteString(" (found late)")
 	}
-	if f.Note != "" {
-		b.WriteString("\n" + f.Note)
+	for _, text := range []string{f.Fired.Text, f.Note} {
+		if text != "" {
+			b.WriteString("\n" + text)
+		}
 	}
 	return fault.Truncate(b.String(), MaxText)
 }

@@ -28,6 +28,10 @@ func TestFiring_Text(t *testing.T) {
 			Alert: alert.Alert{Interval: market.Hour4, Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: "rsi", Signal: "oversold_cross"}},
 			Value: 30.123456789012345, At: at,
 		},
+		"BTCUSDT 4h mine over: 5 at 14:03:22 UTC\nits words\nmy note": {
+			Alert: alert.Alert{Interval: market.Hour4, Note: "my note", Condition: alert.Condition{Type: alert.IndicatorSignal, Indicator: "mine", Signal: "over"}},
+			Value: 5, At: at, Text: "its words",
+		},
 		"BTCUSDT above 100: 101 at 2026-01-30 14:03:22 UTC (found late)\nfirst line\nsecond": {
 			Alert: alert.Alert{Condition: price(alert.PriceAbove, "100"), Note: "first line\nsecond"}, Value: 101, At: at.AddDate(0, 0, -1), Late: true,
 		},

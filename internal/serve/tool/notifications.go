@@ -52,7 +52,7 @@ func (t *Trading) getNotifications() toolSpec {
 		typedProp("symbol?", "string", ""), typedProp("interval?", "string", "May be empty."),
 		prop{"condition?", &schema{Type: "object", Description: "type and the fields of that type.", Properties: props{typedProp("type", "string", "")}, Required: []string{"type"}}},
 		typedProp("value?", "number", "At the time of firing."), typedProp("triggered_at?", "string", ""),
-		typedProp("note?", "string", ""), typedProp("late?", "boolean", "Found in missed bars."),
+		typedProp("note?", "string", ""), typedProp("message?", "string", "Of its script."), typedProp("late?", "boolean", "Found in missed bars."),
 		typedProp("error?", "string", "Why its script failed."),
 		typedProp("fire?", "integer", "Counts from 1."), typedProp("max_fires?", "integer", ""))
 	item.AdditionalProperties = nil // records of orders have fields of their own
