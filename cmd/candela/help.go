@@ -81,8 +81,9 @@ Examples:
 
 const (
 	demoHelp = `
-The tour calls the tools, sets an alert, places a paper order and draws a chart. It uses
-sample prices and needs neither a network nor an account.
+The tour calls the tools: it sets an alert, buys on paper with a stop and a target, draws a
+chart, sells, and reads the event of the sale and what it earned. It uses sample prices and
+needs neither a network nor an account.
 
 Flags:
   --output FILE  where to save the chart; candela-demo.png by default

@@ -42,7 +42,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	for _, want := range []string{"22 tools", "Source sample", "Order filled, 5 filled, mode paper", "5 protected by the stop", "trades", "The alert fired"} {
+	for _, want := range []string{"24 tools", "Source sample", "Order filled, 5 filled, mode paper", "5 protected by the stop", "trades", "The alert fired", "Event order_filled, exit, profit before fees", "Event position_closed", "Trade: 5 closed by exit"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)
 		}

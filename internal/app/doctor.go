@@ -79,7 +79,7 @@ func Demo(ctx context.Context, deps Deps, tour demo.Tour) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
 	home := filepath.Join(room, "state")
 	// No variable and no file of the user's decides anything here.
-	cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--trade", "--toolsets", "scripts,research", "--home", home, "--shutdown-timeout", "30s"}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--mcp", "--trade", "--toolsets", "account,scripts,research", "--home", home, "--shutdown-timeout", "30s"}})
 	if err != nil {
 		return err
 	}

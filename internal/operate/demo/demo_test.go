@@ -76,6 +76,8 @@ func goodResults() map[string]string {
 		"set_alert":               "{}",
 		"place_order":             `{"status":"filled","filled_quantity":"5","mode":"paper"}`,
 		"get_positions":           `[{"entry_price":101,"unrealized_pnl":0.5,"protected_quantity":"5"}]`,
+		"get_notifications":       `[{"event":"order_filled","role":"exit","realized_pnl":"-0.25"},{"event":"position_closed"}]`,
+		"get_trades":              `{"trades":[{"quantity":"5","net":"-0.75","fees":"0.5","reason":"exit"}]}`,
 		"run_backtest":            `{"result":{"trades":7,"net_pct":-1.25},"honesty":{"flags":["few_trades"]}}`,
 	}
 }
@@ -95,7 +97,7 @@ func TestTour_PrintsEachResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50, 5 protected", "7 trades, -1.25 % after costs. Reasons not to trust it: few_trades.", "price_above 101.5000 at a price of 102.0000"} {
+	for _, want := range []string{"3 tools", "Source sample, 50 bars, RSI 44.4", "The last price is 101.0000", "Order filled, 5 filled, mode paper", "bought at 101.0000, unrealized profit 0.50, 5 protected", "7 trades, -1.25 % after costs. Reasons not to trust it: few_trades.", "price_above 101.5000 at a price of 102.0000", "Event order_filled, exit, profit before fees -0.25.", "Event position_closed.", "Trade: 5 closed by exit, -0.75 earned after fees of 0.5."} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing:\n%s", want, said)
 		}
@@ -112,6 +114,7 @@ func TestTour_FailsOnAnUnexpectedResult(t *testing.T) {
 		"generate_chart png":    {"", "no image"},
 		"generate_chart series": {`{"bars":[]}`, "no bars"},
 		"place_order":           {"oops", "not JSON"},
+		"get_notifications":     {"[]", "no event says that the position was closed"},
 	} {
 		texts := goodResults()
 		texts[tool] = tt.text

@@ -1,6 +1,6 @@
 // Package demo tours the tools over MCP, as a client would: it reads indicators, sets alerts,
 // buys on paper with a stop and a target, draws a chart with a Pine script, back-tests the
-// script and waits for an alert. The caller chooses the program and its prices.
+// script, waits for an alert, sells, and reads the event of the sale and what it earned. The caller chooses the program and its prices.
 package demo
 
 import (
@@ -41,7 +41,7 @@ func (t *Tour) Run(ctx context.Context, run Program) error {
 
 func (t *Tour) walk(ctx context.Context, c *client) error {
 	c.onCall = t.Call
-	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.setAlerts, t.trade, t.draw, t.backtest, t.awaitAlert} {
+	for _, step := range []func(context.Context, *client) error{t.initialize, t.readIndicators, t.setAlerts, t.trade, t.draw, t.backtest, t.awaitAlert, t.earn} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -236,4 +236,63 @@ func (t *Tour) awaitAlert(ctx context.Context, c *client) error {
 	t.Say("The alert fired %v after it was set and was pushed to the client: %s %s at a price of %s.",
 		time.Since(t.setAt).Round(100*time.Millisecond), fired.Condition.Type, shortPrice(fired.Condition.Threshold), shortPrice(fired.Value))
 	return nil
+}
+
+// earn sells what was bought, and reads what happened and what that earned.
+func (t *Tour) earn(ctx context.Context, c *client) error {
+	t.Say("It sells all of it; the stop and the target end with the position.")
+	if _, err := c.call(ctx, "place_order", map[string]any{
+		"symbol": symbol, "side": "sell", "type": "market", "quantity": "all", "reduce_only": true, "idempotency_key": "demo-2",
+	}, nil); err != nil {
+		return err
+	}
+	if err := t.hearClosed(ctx, c); err != nil {
+		return err
+	}
+	var earned struct {
+		Trades []struct {
+			Quantity string `json:"quantity"`
+			Net      string `json:"net"`
+			Fees     string `json:"fees"`
+			Reason   string `json:"reason"`
+		} `json:"trades"`
+	}
+	if _, err := c.call(ctx, "get_trades", map[string]any{"symbol": symbol}, &earned); err != nil {
+		return err
+	}
+	for _, one := range earned.Trades {
+		t.Say("Trade: %s closed by %s, %s earned after fees of %s.", one.Quantity, one.Reason, one.Net, one.Fees)
+	}
+	return nil
+}
+
+// hearClosed polls events until the position is closed, a few times at most.
+func (t *Tour) hearClosed(ctx context.Context, c *client) error {
+	for range 3 {
+		var events []struct {
+			Event    string `json:"event"`
+			Role     string `json:"role"`
+			Realised string `json:"realized_pnl"`
+		}
+		if _, err := c.call(ctx, "get_notifications", map[string]any{"events": []string{"orders"}, "wait_seconds": 10}, &events); err != nil {
+			return err
+		}
+		closed := false
+		for _, e := range events {
+			t.Say("Event %s%s%s.", e.Event, prefixed(", ", e.Role), prefixed(", profit before fees ", e.Realised))
+			closed = closed || e.Event == "position_closed"
+		}
+		if closed {
+			return nil
+		}
+	}
+	return errors.New("no event says that the position was closed")
+}
+
+// prefixed returns a text with words before it, "" for none.
+func prefixed(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
 }
