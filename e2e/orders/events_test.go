@@ -30,8 +30,8 @@ func TestEvents_EveryKindOnce(t *testing.T) {
 						a.hears(one.name, want)
 					}
 				}
-				if n := a.polled.again + a.pushed.again; n > 0 {
-					t.Errorf("%d numbers came again", n)
+				if polled, pushed, _ := a.repeats(); polled+pushed > 0 {
+					t.Errorf("%d numbers came again", polled+pushed)
 				}
 				a.restart()
 				a.trades()
@@ -104,7 +104,8 @@ func TestEvents_OnceAcrossKills(t *testing.T) {
 				}
 				a.trades()
 				a.settles()
-				t.Logf("%d kills, %d events; %d numbers polled again, %d pushed again", kills, len(a.polled.all), a.polled.again, a.pushed.again)
+				polled, pushed, _ := a.repeats()
+				t.Logf("%d kills, %d events; %d numbers polled again, %d pushed again", kills, len(a.polled.all), polled, pushed)
 			})
 		}
 	}
@@ -123,6 +124,13 @@ func (a *agent) playKilled(place string, kills int) {
 			}
 		}
 	}
+}
+
+// repeats returns how often numbers were polled and pushed again, and those that came with another event.
+func (a *agent) repeats() (polled, pushed int, wrong []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.polled.again, a.pushed.again, slices.Concat(a.polled.wrong, a.pushed.wrong)
 }
 
 // overWith reports whether a channel is closed.
@@ -162,8 +170,8 @@ func (a *agent) settles() {
 	var wrong []string
 	if !a.within(3*patience, func() bool {
 		polled, pushed := a.events()
-		wrong = append(a.judges(polled), a.polled.wrong...)
-		wrong = append(wrong, a.pushed.wrong...)
+		_, _, wrong = a.repeats()
+		wrong = append(wrong, a.judges(polled)...)
 		if !slices.Equal(polled, pushed) {
 			wrong = append(wrong, fmt.Sprintf("%d are polled and %d pushed, which differ", len(polled), len(pushed)))
 		}
