@@ -41,7 +41,7 @@ func TestVenueNames_StayInTheirPackages(t *testing.T) {
 			}
 			text, _ := strconv.Unquote(literal.Value) // the parser has read it
 			name, _, _ := strings.Cut(text, "-")      // the name, or one of its settings
-			if text == "command" { // also the word of command lines; the settings of the sink have more
+			if text == "command" {                    // also the word of command lines; the settings of the sink have more
 				return true
 			}
 			if names[name] && path.Base(dir) != name {
