@@ -3,6 +3,7 @@ package marketdata
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"candela/lib/market"
 )
 
-// pointsFresh is how long an external series is fresh: most change by the hour or day.
+// pointsFresh is how long an external series is fresh: most change by the hour or day. A source that failed
+// rests as long, so that not every request waits for it.
 const pointsFresh = time.Minute
 
 type pointsKey struct {
@@ -25,6 +27,7 @@ type cachedPoints struct {
 	points []provider.Point
 	from   int64 // start of the requested range
 	readAt time.Time
+	failed error // why there are none
 }
 
 // seriesPatience bounds how long a request waits for its external series: a chart without
@@ -79,8 +82,8 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 	}
 	for {
 		have, _ := s.points.Get(key)
-		if have != nil && have.from <= query.From && s.cfg.Now().Sub(have.readAt) < pointsFresh {
-			return have.points, nil
+		if have != nil && (have.from <= query.From || have.failed != nil) && s.cfg.Now().Sub(have.readAt) < pointsFresh {
+			return have.points, have.failed
 		}
 		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*cachedPoints, error) {
 			ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
@@ -89,11 +92,14 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 			if err != nil {
 				return nil, err
 			}
-			h := &cachedPoints{points, query.From, s.cfg.Now()}
+			h := &cachedPoints{points: points, from: query.From, readAt: s.cfg.Now()}
 			s.points.Put(key, h, overhead+len(points))
 			return h, nil
 		})
 		if err != nil {
+			if !errors.Is(err, context.Canceled) { // by the client
+				s.points.Put(key, &cachedPoints{readAt: s.cfg.Now(), failed: err}, overhead)
+			}
 			return nil, err
 		}
 		if !joined || got.from <= query.From {
