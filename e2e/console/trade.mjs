@@ -11,6 +11,13 @@ export const at = async (venue, price, symbol = "BTCUSDT") => {
   assert.equal(answer.status, 200);
 };
 
+// live opens a page and waits until its stream is open: what happens before it is in the page, and no news.
+const live = async (page, scripted, url) => {
+  const opened = scripted && page.waitForResponse((r) => r.url().endsWith("/console/events"));
+  await page.goto(url);
+  await opened;
+};
+
 const buy = (quantity, price) => ({ symbol: "BTCUSDT", side: "buy", type: "limit", quantity, price });
 
 // until calls a tool until its answer is as wanted.
@@ -109,13 +116,13 @@ export async function trade(base, venue, page, scripted) {
   await press(page, scripted, 'a[href="/console/alerts/new"]', "Set alert", { symbol: "BTCUSDT", when: "above", price: "70000", note: `by hand with ${name}` });
   await page.waitForSelector(`td:has-text("by hand with ${name}")`);
   const { alert_id } = await tools("set_alert", { symbol: "BTCUSDT", condition: { price_below: 49800 }, note: "buy the dip" });
-  await page.goto(`${base}/console/alerts`);
+  await live(page, scripted, `${base}/console/alerts`);
   await page.waitForSelector(`tr[data-href="/console/alerts/${alert_id}"]:has-text("49,800")`);
   await at(venue, 49750);
   if (scripted) await page.waitForSelector('a.toast:has-text("Alert fired: BTCUSDT price below 49,800")');
   await until(tools, "get_notifications", { wait_seconds: 30 }, (s) => JSON.stringify(s).includes(alert_id));
   const fill = await place(tools, buy(0.01, 49700), "accepted");
-  await page.goto(`${base}/console/orders`);
+  await live(page, scripted, `${base}/console/orders`);
   await page.waitForSelector(`tr[data-href="/console/orders/${fill}"]:has-text("accepted")`);
   await at(venue, 49650);
   if (scripted) {
