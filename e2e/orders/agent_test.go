@@ -197,7 +197,7 @@ func (a *agent) read(name, arguments string, answer any) {
 	}
 }
 
-// poll takes the order events out of the queue. Who asks for alerts takes none.
+// poll takes the order events out of the queue. A poll that asks for alerts alone leaves them there.
 func (a *agent) poll() {
 	a.Helper()
 	if none := a.call("get_notifications", `{}`); none.text != "[]" {
