@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"candela/internal/alerting/notify"
-	"candela/internal/kit/retry"
 )
 
 // Paced is a receiver that is given several notifications at once, not too often and not too many times a day, because
@@ -88,15 +87,6 @@ func (r *run) collect(ctx context.Context) *Batch {
 		}
 	}
 	return b
-}
-
-// failed notes a failure that passes and returns when to try again.
-func (r *run) failed(ctx context.Context, seq uint64, a Answer) time.Duration {
-	r.fails++
-	r.count(func(s *Status) { s.Failed, s.Problem = s.Failed+1, a.Text })
-	wait := max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.Wait)
-	r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", seq, "reason", a.Text, "attempt", r.fails, "retry_in", wait)
-	return wait
 }
 
 // used notes that the calls of the day are used up and returns how long the day lasts.

@@ -19,6 +19,7 @@ import (
 
 	"candela/internal/alerting/notify"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/retry"
 )
 
 const (
@@ -242,6 +243,15 @@ func (r *run) next(ctx context.Context) *notify.Entry {
 		r.cfg.Log.WarnContext(ctx, "alerts dropped: too old or too many", "count", count, "last_seq", passed)
 	}
 	return e
+}
+
+// failed notes a failure that passes and returns when to try again.
+func (r *run) failed(ctx context.Context, seq uint64, a Answer) time.Duration {
+	r.fails++
+	r.count(func(s *Status) { s.Failed, s.Problem = s.Failed+1, a.Text })
+	wait := max(retry.Backoff{First: firstRetry, Max: maxRetry}.Delay(r.fails, r.cfg.Rand), a.Wait)
+	r.cfg.Log.WarnContext(ctx, "sending alert failed; retrying", "seq", seq, "reason", a.Text, "attempt", r.fails, "retry_in", wait)
+	return wait
 }
 
 // settle finishes a notification.
