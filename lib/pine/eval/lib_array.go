@@ -57,6 +57,7 @@ func (s *site) splice(x float64, i, j int, values ...float64) {
 	if len(o.n)+len(values) > maxElements {
 		s.m.fail(s.at, CodeMemory, "An array has more than %d elements.", maxElements)
 	}
+	s.pay((len(o.n) - i + len(values)) / movedAStep)
 	before := cap(o.n)
 	o.n = slices.Replace(o.n, i, j, values...)
 	s.h.grown(before, o.n)
@@ -94,7 +95,7 @@ func arrayRows() functions {
 		"array.binary_search":           priced(elements(1, 0), searched(exactly)),
 		"array.binary_search_leftmost":  priced(elements(1, 0), searched(leftmost)),
 		"array.binary_search_rightmost": priced(elements(1, 0), searched(rightmost)),
-		"array.clear":                   priced(elements(movedAStep, 0), arrayClear),
+		"array.clear":                   priced(flat(1), arrayClear),
 		"array.concat":                  priced(elements(1, 1), arrayConcat),
 		"array.copy":                    priced(elements(1, 0), arrayCopy),
 		"array.fill":                    priced(flat(1), arrayFill),
@@ -103,7 +104,7 @@ func arrayRows() functions {
 		"array.get":                     priced(flat(1), arrayGet),
 		"array.includes":                priced(elements(1, 0), func(s *site, a []float64) float64 { return toFloat(s.find(a, false) >= 0) }),
 		"array.indexof":                 priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(a, false) }),
-		"array.insert":                  priced(elements(movedAStep, 0), arrayInsert),
+		"array.insert":                  priced(flat(1), arrayInsert),
 		"array.join":                    priced(flat(1), arrayJoin),
 		"array.last":                    priced(flat(1), arrayLast),
 		"array.lastindexof":             priced(elements(1, 0), func(s *site, a []float64) float64 { return s.find(a, true) }),
@@ -120,15 +121,15 @@ func arrayRows() functions {
 		"array.new_table":               priced(flat(1), arrayNew),
 		"array.pop":                     priced(flat(1), func(s *site, a []float64) float64 { return s.take(a[0], len(s.nonEmpty(a[0]))-1) }),
 		"array.push":                    priced(flat(1), arrayPush),
-		"array.remove":                  priced(elements(movedAStep, 0), func(s *site, a []float64) float64 { return s.take(a[0], s.place(a[1], len(s.array(a[0])))) }),
+		"array.remove":                  priced(flat(1), func(s *site, a []float64) float64 { return s.take(a[0], s.place(a[1], len(s.array(a[0])))) }),
 		"array.reverse":                 priced(elements(1, 0), arrayReverse),
 		"array.set":                     priced(flat(1), arraySet),
-		"array.shift":                   priced(elements(movedAStep, 0), arrayShift),
+		"array.shift":                   priced(flat(1), arrayShift),
 		"array.size":                    priced(flat(1), func(s *site, a []float64) float64 { return float64(len(s.array(a[0]))) }),
 		"array.slice":                   priced(flat(1), arraySlice),
 		"array.sort":                    priced(ordered(), arraySort),
 		"array.sort_indices":            priced(ordered(), sortIndices),
-		"array.unshift":                 priced(elements(movedAStep, 0), arrayUnshift),
+		"array.unshift":                 priced(flat(1), arrayUnshift),
 	}
 }
 

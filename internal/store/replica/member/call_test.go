@@ -198,9 +198,9 @@ func TestCall_OutcomeIsUnknownWithoutAReply(t *testing.T) {
 					conn.Close()
 				}
 			}()
+			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), c.patience)
 			defer cancel()
-			start := time.Now()
 			_, err := a.Call(ctx, name, "wait", nil)
 			took := time.Since(start)
 			if !errors.Is(err, member.ErrOutcomeUnknown) || errors.Is(err, member.ErrNotShardOwner) || fault.Of(err).Code != "outcome_unknown" {
