@@ -103,6 +103,37 @@ func (f format) Whole(d decimal.Decimal) string { return f.digits(d.String()) }
 // Int writes a count.
 func (f format) Int(n int) string { return f.digits(strconv.Itoa(n)) }
 
+// Size writes how much an order is about: its quantity, or what was asked for if it was denied before there was one,
+// with the word that joins it to the symbol.
+func (f format) Size(o order.Order) (size, joint string) {
+	quantity, asked := o.KnownQuantity(), o.Sizing
+	switch {
+	case quantity.IsPositive():
+		return f.Num(quantity), " "
+	case asked.All:
+		return "all", " "
+	case asked.Notional.IsPositive():
+		return f.In(asked.Notional, o.Symbol), " of "
+	case asked.Percent.IsPositive():
+		return f.Num(asked.Percent) + " % at risk", " in "
+	}
+	return f.Num(asked.Amount) + " at risk", " in "
+}
+
+// About writes how much of which symbol an order is about, such as "0.02 BTCUSDT".
+func (f format) About(o order.Order) string {
+	size, joint := f.Size(o)
+	return size + joint + o.Symbol.Name
+}
+
+// worth returns what an order is worth at a price.
+func worth(o order.Order, at decimal.Decimal) decimal.Decimal {
+	if quantity := o.KnownQuantity(); quantity.IsPositive() || o.Sizing.Notional.IsZero() {
+		return quantity.Mul(at)
+	}
+	return o.Sizing.Notional
+}
+
 func (f format) digits(text string) string {
 	negative := strings.HasPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")

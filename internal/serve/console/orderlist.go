@@ -131,6 +131,6 @@ func csvRow(o order.Order) []string {
 	}
 	return []string{
 		o.ID, o.Created.UTC().Format(time.RFC3339), o.Updated.UTC().Format(time.RFC3339), string(o.Mode), o.Symbol.String(), o.Side.String(), o.Type.String(),
-		exact(o.Price), exact(o.StopPrice), o.Quantity.String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, fault.Cell(o.Reason), fault.Cell(o.Client),
+		exact(o.Price), exact(o.StopPrice), o.KnownQuantity().String(), o.Filled.String(), average, o.Status.String(), o.Denial.Rule, fault.Cell(o.Reason), fault.Cell(o.Client),
 	}
 }

@@ -78,3 +78,28 @@ func TestOrders_SayWhoPlacedThem(t *testing.T) {
 		t.Error("the list does not say who placed the orders")
 	}
 }
+
+// TestOrders_DeniedBeforeTheirQuantity shows what was asked for of orders that were denied before their quantity
+// followed from it, and never the quantity with which they are recorded.
+func TestOrders_DeniedBeforeTheirQuantity(t *testing.T) {
+	t.Parallel()
+	for want, asked := range map[string]order.Sizing{
+		"buy 300.00 USDT of BTCUSDT": {Notional: dec("300")}, "buy all BTCUSDT": {All: true},
+		"buy 1 % at risk in BTCUSDT": {Percent: dec("1")}, "buy 50 at risk in BTCUSDT": {Amount: dec("50")},
+	} {
+		s := newScene(t)
+		o := anOrder("early", order.Denied, "Claude")
+		o.Quantity, o.Sizing, o.Reason = order.Unsized(), asked, "too many orders"
+		s.book.mu.Lock()
+		s.book.orders = append(s.book.orders, o)
+		s.book.mu.Unlock()
+		b := s.browser().login()
+		for _, path := range []string{"/console/", "/console/orders?since=all", "/console/orders/early", "/console/activity", "/console/orders.csv"} {
+			if page := b.get(path).body; strings.Contains(page, "0.00000001") {
+				t.Errorf("%s of %s has the recorded quantity", path, want)
+			} else if path == "/console/" && !strings.Contains(page, want) {
+				t.Errorf("the overview lacks %q", want)
+			}
+		}
+	}
+}

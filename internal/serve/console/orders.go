@@ -174,10 +174,11 @@ func newOrderRow(o order.Order, f format, prices map[market.Symbol]decimal.Decim
 	} else if at = o.Approval.Price; !at.IsPositive() {
 		at = last
 	}
-	if at.IsPositive() {
-		r.Value = f.In(o.Quantity.Mul(at), o.Symbol)
+	if value := worth(o, at); value.IsPositive() {
+		r.Value = f.In(value, o.Symbol)
 	}
-	r.Size = f.Num(o.Quantity)
+	size, _ := f.Size(o)
+	r.Size = size
 	if o.Filled.IsPositive() && !o.Filled.Equal(o.Quantity) || !r.Open && o.Filled.IsZero() {
 		r.Size = f.Num(o.Filled) + " of " + r.Size
 	}
@@ -274,7 +275,7 @@ func outcome(o order.Order, f format) string {
 // terms writes an order in one line, such as "Buy 0.02 BTCUSDT, limit 46,500".
 func terms(o order.Order, f format) string {
 	r := newOrderRow(o, f, nil)
-	text := r.Side + " " + f.Num(o.Quantity) + " " + r.Symbol + ", " + r.Kind
+	text := r.Side + " " + f.About(o) + ", " + r.Kind
 	if r.Price != "–" {
 		text += " " + r.Price
 	}

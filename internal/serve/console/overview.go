@@ -165,7 +165,7 @@ func newAskRow(o order.Order, f format) askRow {
 func newActRow(o order.Order, f format) actRow {
 	r := newOrderRow(o, f, nil)
 	a := actRow{Icon: r.Icon, Who: r.Client, At: o.Updated, To: Root + "/orders/" + o.ID}
-	plain := f.Num(o.Quantity) + " " + r.Symbol
+	plain := f.About(o)
 	switch o.Status {
 	case order.Filled, order.PartiallyFilled:
 		verb := "Bought "

@@ -181,7 +181,7 @@ func formatTime(t time.Time) string { return ordering.Stamp(t) }
 func toOrderJSON(o order.Order) orderJSON {
 	r := orderJSON{
 		ID: o.ID, OrderID: o.ID, ClientOrderID: o.ID, VenueOrderID: o.VenueID, Symbol: o.Symbol.Name, Venue: o.Symbol.Venue,
-		Side: o.Side.String(), Type: o.TypeName(), Quantity: number(o.Quantity), State: string(o.Status.State()), Status: o.Status.String(),
+		Side: o.Side.String(), Type: o.TypeName(), Quantity: number(o.KnownQuantity()), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
 		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
 	}

@@ -339,7 +339,7 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 		return failed(l.notReconciledError())
 	}
 	if r.Sizing.SetsQuantity() {
-		r.Quantity = decimal.New(1, -8) // it follows from the price; no early rule denies so little
+		r.Quantity = order.Unsized()
 	}
 	g := l.origin(caller, r)
 	facts := l.withDryRuns(&r, guard.GatherEarly(l.book, l.now(), r.Symbol))

@@ -38,6 +38,18 @@ func (s Sizing) Equal(other Sizing) bool {
 		s.All == other.All && s.StopLossPct.Equal(other.StopLossPct) && s.TakeProfitPct.Equal(other.TakeProfitPct)
 }
 
+// Unsized is the quantity with which an order is recorded that was denied before its quantity followed from its
+// sizing: no rule denies so little.
+func Unsized() decimal.Decimal { return decimal.New(1, -8) }
+
+// KnownQuantity returns the quantity of an order, zero if it was denied before there was one.
+func (o Order) KnownQuantity() decimal.Decimal {
+	if o.Status == Denied && o.Sizing.SetsQuantity() && o.Quantity.Equal(Unsized()) {
+		return decimal.Zero
+	}
+	return o.Quantity
+}
+
 // HasStop reports whether a loss is bounded, by a price or by a distance.
 func (r Request) HasStop() bool { return r.Protect.HasStop() || r.Sizing.StopLossPct.IsPositive() }
 
