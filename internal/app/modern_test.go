@@ -89,7 +89,7 @@ func TestModern_FromAlertToSubscription(t *testing.T) {
 		t.Fatalf("began with %s", got)
 	}
 	set := askModern(t, url, modern("2", "tools/call", `"name":"set_alert","arguments":{"symbol":"BTCUSDT","condition":{"price_above":2.5},"note":"wanted"}`))()
-	if !strings.Contains(set, `"resultType":"complete"`) || !strings.Contains(set, `"structuredContent":{"alert_id":`) {
+	if !strings.Contains(set, `"resultType":"complete"`) || !strings.Contains(set, `"text":"{\"alert_id\":`) {
 		t.Fatalf("set_alert answered %s", set)
 	}
 	if got := next(); !strings.Contains(got, `"method":"notifications/resources/updated"`) || strings.Contains(got, "wanted") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"candela/internal/kit/strictjson"
 	"candela/internal/serve/rpc"
 )
 
@@ -43,7 +44,7 @@ func newModernServer(tools []Tool, cfg Config, apps *appServer) (*modernServer, 
 		return nil, fmt.Errorf("marshal the server info: %w", err)
 	}
 	m := &modernServer{
-		as:        rendering{open: []byte(`{"resultType":"complete","_meta":` + string(meta) + `,`), structured: true},
+		as:        rendering{open: []byte(`{"resultType":"complete","_meta":` + string(meta) + `,`), structured: cfg.Structured},
 		resources: cfg.Resources, listening: map[string]int{},
 	}
 	m.offered = strings.Join([]string{methodDiscover, methodListTools, methodCallTool}, ", ")
@@ -75,7 +76,7 @@ func (m *modernServer) results(tools []Tool, resources []Resource, capabilities,
 		methodListTools: struct {
 			Tools []Tool `json:"tools"`
 			cacheHint
-		}{tools, hint},
+		}{listed(tools, m.as.structured), hint},
 		methodDiscover: struct {
 			Versions     []string        `json:"supportedVersions"`
 			Capabilities json.RawMessage `json:"capabilities"`
@@ -95,7 +96,7 @@ func (m *modernServer) results(tools []Tool, resources []Resource, capabilities,
 	}
 	constant := map[string]json.RawMessage{}
 	for method, result := range results {
-		data, err := json.Marshal(result)
+		data, err := strictjson.Marshal(result)
 		if err != nil {
 			return nil, fmt.Errorf("marshal the result of %s: %w", method, err)
 		}

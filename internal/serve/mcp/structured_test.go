@@ -24,7 +24,7 @@ func (d described) Tools() []mcp.Tool {
 func TestStructured_OnlyWhenConfigured(t *testing.T) {
 	t.Parallel()
 	for _, structured := range []bool{false, true} {
-		server, err := mcp.NewServer(described{}, mcp.Config{Name: "candela", Version: "test", Structured: structured, Log: slog.New(slog.DiscardHandler)})
+		server, err := mcp.NewServer(described{}, mcp.Config{Name: "candela", Version: "test", Structured: structured, Modern: true, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,6 +32,9 @@ func TestStructured_OnlyWhenConfigured(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:                                                      `"outputSchema":`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"said":"once"}}}`: `"structuredContent":{"said":"once"}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fail"}}`:                             "",
+			mcptest.Modern("1", "tools/list", ""):                                                                 `"outputSchema":`,
+			mcptest.Modern("1", "tools/call", `"name":"echo","arguments":{"said":"once"}`):                        `"structuredContent":{"said":"once"}`,
+			mcptest.Modern("1", "tools/call", `"name":"fail"`):                                                    "",
 		} {
 			got := exchange(t, server, "k", body)
 			found := strings.Contains(got, "structuredContent") || strings.Contains(got, "outputSchema")

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -100,24 +99,26 @@ func appendResult(dst []byte, r *Result, as rendering) []byte {
 	return append(dst, '}')
 }
 
-// listTools marshals the result of tools/list. Without structured content a tool has no
+// listed returns the tools as clients see them. Without structured content a tool has no
 // output schema, which describes it, and no title but that of its annotations: both came
-// with later revisions.
-func listTools(tools []Tool, structured bool) (json.RawMessage, error) {
+// with later revisions, which do not require them.
+func listed(tools []Tool, structured bool) []Tool {
 	tools = slices.Clone(tools)
 	for i := range tools {
 		if !structured {
 			tools[i].Title, tools[i].OutputSchema = "", nil
 		}
 	}
-	var data bytes.Buffer
-	e := json.NewEncoder(&data)
-	e.SetEscapeHTML(false) // descriptions have < and >
-	err := e.Encode(struct {
+	return tools
+}
+
+// listTools marshals the result of tools/list.
+func listTools(tools []Tool, structured bool) (json.RawMessage, error) {
+	data, err := strictjson.Marshal(struct {
 		Tools []Tool `json:"tools"`
-	}{tools})
+	}{listed(tools, structured)})
 	if err != nil {
 		return nil, fmt.Errorf("marshal the tool list: %w", err)
 	}
-	return bytes.TrimSuffix(data.Bytes(), []byte("\n")), nil
+	return data, nil
 }
