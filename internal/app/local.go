@@ -16,9 +16,11 @@ import (
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/store"
+	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
 )
 
 // openLocal returns the node of a single machine.
@@ -42,6 +44,8 @@ func (rt Runtime) openLocal(ctx context.Context) (*node, error) {
 type localStore struct {
 	store.Store
 	publish func([]notify.Entry)        // gets the notifications that are stored
+	policy  func() guard.Policy         // in force
+	sealed  func(chain.Signed)          // gets the checkpoints that are stored; nil for nobody
 	open    atomic.Pointer[store.Store] // for the parts that start earlier and stop later; nil while closed
 }
 
@@ -61,11 +65,38 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 	}
 	s.Publish(s.publish)
 	s.open.Store(&s.Store)
+	if kept, ok := s.Store.(proving); ok {
+		if err := kept.Seal(ctx, s.sealed); err != nil {
+			return err
+		}
+	}
+	if err := s.recordPolicy(ctx, s.policy()); err != nil {
+		return err
+	}
 	if err := prune(ctx, s); err != nil {
 		return err
 	}
 	ready()
 	return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, s) })
+}
+
+// proving is a store whose events can be proved to others.
+type proving interface {
+	RecordPolicy(ctx context.Context, text []byte, hash string) error
+	Seal(ctx context.Context, to func(chain.Signed)) error
+}
+
+// recordPolicy stores which policy is in force, unless the store says so already.
+func (s *localStore) recordPolicy(ctx context.Context, p guard.Policy) error {
+	open := s.open.Load()
+	if open == nil {
+		return nil // it is stored at the start
+	}
+	text, hash, err := guard.Canonical(p)
+	if kept, ok := (*open).(proving); ok && err == nil {
+		err = kept.RecordPolicy(ctx, text, hash)
+	}
+	return err
 }
 
 // stats returns the store's counters, and false while it is not open.
@@ -123,7 +154,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 		return side{}, err
 	}
 	evaluating := statedir.NewEvaluating(rt.Config.Home)
-	l.publish = inbox.Append
+	l.publish, l.policy, t.policies.Record = inbox.Append, t.policies.Now, l.recordPolicy
 	t.newEngine(rt, l, func([]notify.Entry) {}, limits, evaluating) // the store publishes what it has committed
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err

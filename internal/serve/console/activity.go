@@ -152,7 +152,7 @@ func (d activityData) filter(before uint64, f format) ledger.Filter {
 		q.Kinds = []string{"owner_", "client_", "token_", "scope_", "logins_", "state_"}
 	}
 	if !d.Steps {
-		q.Skip, q.Apart = []string{"order_created", "order_sent", "order_confirmed", "order_claimed", "order_trailed", "snapshot_kept"}, []string{"cursors"}
+		q.Skip, q.Apart = []string{"order_created", "order_sent", "order_confirmed", "order_claimed", "order_trailed", "snapshot_kept", "chain_checkpoint"}, []string{"cursors"}
 	}
 	switch d.Since {
 	case "all":

@@ -48,6 +48,7 @@ func (t *Trading) placeOrder() toolSpec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
+			r.Scope = caller.Scope.String()
 			placed, err := t.Orders.Place(ctx, caller, r)
 			record := toPlacedJSON(placed)
 			record.DryRun = r.DryRun

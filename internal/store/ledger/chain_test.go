@@ -3,11 +3,16 @@ package ledger_test
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
+	"candela/internal/trading/order"
 )
 
 // TestChain_IsTheOwnersAlone holds that the chain of an owner follows from the owner's events
@@ -77,4 +82,68 @@ func bobs(t *testing.T, dir string, link ledger.Chain) (ledger.Chain, bool) {
 	check(t, err)
 	check(t, log.Close())
 	return now, found
+}
+
+// TestChains_AreStoredWithTheEvents holds that the stored chain is the one of the log after changes that succeed, that fail
+// alone and that share a commit, and after an upgrade.
+func TestChains_AreStoredWithTheEvents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := open(t, dir)
+	var writers sync.WaitGroup
+	release := l.Hold()
+	for n := range 20 {
+		writers.Go(func() {
+			put(t, l, principal.Owner(fmt.Sprint("owner", n%3)), int64(n))
+			if _, err := l.AppendEvents(t.Context(), principal.Caller{Subject: "owner1"}, []order.Event{{Kind: order.KindSent, OrderID: "none"}}); err == nil {
+				t.Error("an event of no order is stored")
+			}
+		})
+	}
+	for l.Waiting() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	release()
+	writers.Wait()
+	check(t, l.RecordPolicy(t.Context(), []byte("{}"), "sha256:1"))
+	check(t, l.RecordPolicy(t.Context(), []byte("{}"), "sha256:1"))
+	check(t, l.RecordPolicy(t.Context(), []byte("{}"), "sha256:2"))
+	if r := verified(t, dir); r.Events != 22 {
+		t.Errorf("%d events", r.Events)
+	}
+	check(t, l.Close())
+	const upgrade = "DROP TABLE chains; DROP INDEX events_of_proofs; PRAGMA user_version = 6"
+	check(t, behind(t, dir, upgrade))
+	verified(t, dir) // a store of the version before
+	check(t, open(t, dir).Close())
+	verified(t, dir)
+}
+
+// TestChains_ShowChanges makes logs that are whole by their hashes and their head.
+func TestChains_ShowChanges(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"the last event is cut": `DROP TRIGGER events_no_delete; DELETE FROM events WHERE seq = 6;
+			UPDATE head SET event = 5, hash = (SELECT hash FROM events WHERE seq = 5);
+			CREATE TRIGGER events_no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, ''); END`,
+		"a chain is another":  "UPDATE chains SET hash = zeroblob(32) WHERE owner = 'ann'",
+		"a chain is shorter":  "UPDATE chains SET events = 2 WHERE owner = 'ann'",
+		"a chain is gone":     "DELETE FROM chains WHERE owner = 'bob'",
+		"a chain is invented": "INSERT INTO chains VALUES ('eve', 1, zeroblob(32), 0, 0)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l := open(t, dir)
+			for n := range 3 {
+				put(t, l, "ann", int64(n))
+				put(t, l, "bob", int64(n))
+			}
+			check(t, l.Close())
+			check(t, behind(t, dir, script))
+			if r := verify(t, dir); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].What, "the chain of owner") {
+				t.Errorf("found %v", r.Breaks)
+			}
+		})
+	}
 }

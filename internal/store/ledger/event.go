@@ -1,60 +1,6 @@
 package ledger
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"time"
-
-	"candela/internal/kit/principal"
-)
-
-// Event is one line of the audit log.
-type Event struct {
-	Seq     uint64    // ascending from 1 without a gap
-	At      time.Time // when it was written, by the ledger's clock
-	Owner   principal.Owner
-	Kind    string // such as "alert_set"
-	Subject string // the id of what it is about
-	Actor   string // what stands for the token that asked; "" for the service itself
-	Client  string // as the client calls itself, not verified
-	Body    []byte // one JSON object
-	Prev    Hash   // of the event before, zero for the first
-	Hash    Hash
-	Erased  bool // with its owner: what it said is gone, its hash stays
-}
-
-// Hash is a SHA-256.
-type Hash [sha256.Size]byte
-
-// String returns the hash in hex.
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
-
-// MarshalText writes the hash in hex.
-func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
-
-// domain begins what is hashed, so that no hash of this log can be one of
-// something else.
-const domain = "candela event 1\n"
-
-// sum returns the hash that e should carry: SHA-256 over the domain, Prev, Seq and
-// At (unix microseconds) as 8 bytes each, and Owner, Kind, Subject, Actor, Client
-// and Body, each after its length in 8 bytes. All numbers are big-endian. The
-// lengths keep a byte from moving between neighbours unseen.
-func (e *Event) sum() Hash {
-	buf := make([]byte, 0, 512)
-	buf = append(buf, domain...)
-	buf = append(buf, e.Prev[:]...)
-	buf = binary.BigEndian.AppendUint64(buf, e.Seq)
-	buf = binary.BigEndian.AppendUint64(buf, uint64(e.At.UnixMicro()))
-	for _, text := range [...]string{string(e.Owner), e.Kind, e.Subject, e.Actor, e.Client} {
-		buf = binary.BigEndian.AppendUint64(buf, uint64(len(text)))
-		buf = append(buf, text...)
-	}
-	buf = binary.BigEndian.AppendUint64(buf, uint64(len(e.Body)))
-	buf = append(buf, e.Body...)
-	return sha256.Sum256(buf)
-}
+import "candela/internal/kit/principal"
 
 // head is what the logs must end with.
 type head struct {
@@ -88,16 +34,24 @@ func (t *tx) saveHead(before head) error {
 // record appends an event about something of an owner, asked for by a caller. The
 // zero caller is the service itself.
 func (t *tx) record(by principal.Caller, owner principal.Owner, kind, subject string, body []byte) error {
+	if err := t.checkpoint(owner); err != nil {
+		return err
+	}
+	return t.append(by, owner, kind, subject, body)
+}
+
+// append is record without a checkpoint.
+func (t *tx) append(by principal.Caller, owner principal.Owner, kind, subject string, body []byte) error {
 	e := Event{
 		Seq: t.head.event + 1, At: t.l.now(), Owner: owner, Kind: kind, Subject: subject,
 		Actor: by.Key, Client: by.Client, Body: body, Prev: t.head.hash,
 	}
-	e.Hash = e.sum()
+	e.Hash = e.Sum()
 	_, err := t.exec("INSERT INTO events (seq, at, owner, kind, subject, actor, client, body, prev, hash) VALUES (?,?,?,?,?,?,?,?,?,?)",
 		e.Seq, e.At.UnixMicro(), e.Owner, e.Kind, e.Subject, e.Actor, e.Client, string(e.Body), e.Prev[:], e.Hash[:])
 	if err != nil {
 		return err
 	}
 	t.head.event, t.head.hash = e.Seq, e.Hash
-	return nil
+	return t.extend(&e)
 }

@@ -27,6 +27,7 @@ import (
 	"candela/internal/kit/disk"
 	"candela/internal/kit/meter"
 	"candela/internal/store"
+	"candela/internal/store/chain"
 	"candela/lib/fault"
 )
 
@@ -52,6 +53,8 @@ type Ledger struct {
 	closed  bool                 // guarded by turn
 	stmts   statements           // of conn; guarded by turn
 	publish func([]notify.Entry) // gets what a commit stored; nil for none; guarded by turn
+	key     chain.Key            // signs checkpoints; zero for none; guarded by turn
+	sealed  func(chain.Signed)   // gets the checkpoints that a commit stored; nil for none; guarded by turn
 	path    string
 	tally   tally
 }

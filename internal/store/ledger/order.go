@@ -34,6 +34,9 @@ func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events [
 	err := l.write(ctx, func(t *tx) error {
 		kept = make([]order.Event, 0, len(events))
 		for i, e := range events {
+			if err := t.checkpoint(by.Subject); err != nil { // first, so that the event has the next number
+				return err
+			}
 			isNew, err := t.project(by.Subject, e)
 			if err != nil {
 				return err

@@ -15,7 +15,8 @@ import (
 var migrations embed.FS
 
 const (
-	version       = 6             // of the schema that this build writes
+	version       = 7             // of the schema that this build writes
+	chainsSince   = 7             // the first with the table chains
 	applicationID = 0x63_6e_64_6c // "cndl", at byte 68 of the file
 )
 
@@ -33,8 +34,14 @@ func migrate(ctx context.Context, conn *sql.Conn, path string) error {
 		}
 		script = append(script, text...)
 	}
-	script = fmt.Appendf(script, "PRAGMA application_id = %d; PRAGMA user_version = %d;\nCOMMIT;", applicationID, version)
-	if _, err := conn.ExecContext(ctx, string(script)); err != nil {
+	_, err = conn.ExecContext(ctx, string(script))
+	if err == nil && found < chainsSince {
+		err = buildChains(ctx, conn)
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;\nCOMMIT;", applicationID, version))
+	}
+	if err != nil {
 		_, _ = conn.ExecContext(ctx, "ROLLBACK") // fails when nothing was begun
 		return failure("migrate", err)
 	}

@@ -3,9 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	"candela/internal/kit/principal"
@@ -99,13 +97,4 @@ func (l *Ledger) JournalSnapshot(ctx context.Context, owner principal.Owner, nam
 		return nil, nil, err
 	}
 	return value, l.journal(ctx, owner, name, last), nil
-}
-
-// UnmarshalText reads what MarshalText writes.
-func (h *Hash) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(h)) {
-		return fmt.Errorf("hash %q: %w", text, hex.ErrLength)
-	}
-	_, err := hex.Decode(h[:], text)
-	return err
 }

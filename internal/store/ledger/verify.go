@@ -16,6 +16,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/lib/fault"
 )
 
@@ -68,10 +69,16 @@ type Report struct {
 	Hash   Hash   // of the last one
 	Breaks []Break
 
+	Checkpoints uint64 // signed ones, in these events
+	Key         string // ID of the key that signs; "" for none
+
 	// Erased counts the events whose content is gone with their owners.
 	Erased uint64
 
 	unconfirmed map[principal.Owner]uint64 // the first erased event of owners for whom no event says so yet
+	chains      map[principal.Owner]Chain  // of the events that were read
+	keys        map[string]chain.SignedChange
+	schema      int
 }
 
 // Break is a place where the log is not what was written.
@@ -105,11 +112,17 @@ func (a *Audit) Verify(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to undo
-	var r Report
+	r := Report{chains: make(map[principal.Owner]Chain)}
+	if r.schema, err = schemaVersion(ctx, tx, FileName); err != nil {
+		return r, err
+	}
 	if err := r.checkFile(ctx, tx); err != nil {
 		return r, err
 	}
 	if err := r.checkChain(ctx, tx); err != nil {
+		return r, err
+	}
+	if err := r.checkChains(ctx, tx); err != nil {
 		return r, err
 	}
 	r.checkErased()
@@ -183,6 +196,12 @@ func (r *Report) checkChain(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 		r.follow(&e)
+		c := r.chains[e.Owner]
+		if !e.Erased {
+			r.prove(&e, c)
+		}
+		c.Add(e.Hash)
+		r.chains[e.Owner] = c
 	}
 	return nil
 }
@@ -204,7 +223,7 @@ func (r *Report) follow(e *Event) {
 			}
 			r.unconfirmed[e.Owner] = e.Seq
 		}
-	case e.sum() == e.Hash:
+	case e.Sum() == e.Hash:
 		if e.Kind == ownerErased {
 			delete(r.unconfirmed, principal.Owner(e.Subject))
 		}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"candela/internal/alerting/notify"
+	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/lib/fault"
 )
 
@@ -24,7 +27,9 @@ type tx struct {
 	l    *Ledger
 	head head
 
-	entries []notify.Entry // stored so far
+	entries []notify.Entry           // stored so far
+	chains  map[principal.Owner]link // of the owners of events so far
+	sealed  []chain.Signed           // stored so far
 
 	ctx context.Context //nolint:containedctx // lives exactly as long as the transaction
 }
@@ -113,6 +118,11 @@ func (l *Ledger) commit(ctx context.Context, batch []*job) error {
 			if l.publish != nil && len(t.entries) > 0 {
 				l.publish(t.entries)
 			}
+			for _, s := range t.sealed {
+				if l.sealed != nil {
+					l.sealed(s)
+				}
+			}
 			return nil
 		}
 		// The frames may or may not have reached the disk, and a later crash may
@@ -147,13 +157,16 @@ func (t *tx) runAll(batch []*job) error {
 			return failure("write", err)
 		}
 	}
+	if err := t.saveChains(); err != nil {
+		return failure("write the chains", err)
+	}
 	return failure("write the head", t.saveHead(before))
 }
 
 // runOne runs a job so that its failure leaves no trace. A failure of the store
 // is not the job's alone and ends the transaction.
 func (t *tx) runOne(j *job) error {
-	before, entries := t.head, len(t.entries)
+	before, entries, sealed, chains := t.head, len(t.entries), len(t.sealed), maps.Clone(t.chains)
 	if _, err := t.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
@@ -162,7 +175,7 @@ func (t *tx) runOne(j *job) error {
 		if fault.KindOf(err) == fault.Unavailable {
 			return err
 		}
-		t.head, t.entries, j.err = before, t.entries[:entries], err
+		t.head, t.entries, t.sealed, t.chains, j.err = before, t.entries[:entries], t.sealed[:sealed], chains, err
 		if _, err := t.exec("ROLLBACK TO job"); err != nil {
 			return err
 		}

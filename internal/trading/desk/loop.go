@@ -23,6 +23,7 @@ const tickInterval = time.Second // resolution of all deadlines
 type loop struct {
 	*Desk
 	cfg           Config // of the Desk, but for Policy, which SetPolicy changes
+	policyHash    string // of the policy, for the log
 	ctx, drainCtx context.Context
 	loopDone      chan struct{} // closed when no more results are accepted
 	results       chan func()   // of async
@@ -109,6 +110,7 @@ func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
 		book: order.NewBook(d.cfg.Owner), instruments: make(map[market.Symbol]provider.Instrument), capabilities: make(map[market.Symbol]order.Capabilities),
 		inFlight: make(map[string]bool), polls: make(map[string]*orderPoll), waiters: make(map[string][]*waiter), deferredWakes: make(map[string]bool), retries: make(map[string]*attempts),
 	}
+	l.usePolicy(d.cfg.Policy)
 	l.deferred, l.levels, l.changes, l.uncancelled = make(map[string]*deferred), make(levels), make(map[string]*planChange), make(map[string]cancelledLine)
 	l.held = heldOrders{triggers: make(map[string]*heldTrigger), pauses: make(map[market.Symbol]*attempts), cancels: make(map[string]*attempts)}
 	l.held.unchecked, l.held.missed = make(map[string]bool), make(map[string]string)

@@ -484,7 +484,7 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	g := order.Origin{
 		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
-		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing,
+		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope,
 	}
 	if !r.Sizing.IsZero() {
 		g.Asked = r.Terms()

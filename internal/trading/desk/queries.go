@@ -62,10 +62,16 @@ func (l *loop) publish() {
 // decided before stays. After an error the old one is in force.
 func (d *Desk) SetPolicy(ctx context.Context, p guard.Policy) error {
 	return d.do(ctx, func(l *loop) {
-		l.cfg.Policy = p
+		l.usePolicy(p)
 		l.protector.changed = true
 		l.publish()
 	})
+}
+
+// usePolicy puts a policy in force.
+func (l *loop) usePolicy(p guard.Policy) {
+	l.cfg.Policy = p
+	_, l.policyHash, _ = guard.Canonical(p) // "" says that it is not known
 }
 
 // Status returns the current status.

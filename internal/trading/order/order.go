@@ -229,6 +229,8 @@ type Origin struct {
 	NotAfter time.Time `json:"not_after,omitzero"` // it is not sent later; zero for no bound
 	Sizing   Sizing    `json:"risk,omitzero"`      // from which Quantity or prices followed; zero if they were given
 	Note     string    `json:"note,omitempty"`     // the client's words to the owner, not verified
+	Policy   string    `json:"policy,omitempty"`   // hash of the policy in force, as guard.Canonical returns it
+	Scope    string    `json:"scope,omitempty"`    // of the token that asked
 	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
 }
 

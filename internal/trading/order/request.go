@@ -31,6 +31,7 @@ type Request struct {
 	NotAfter    time.Time       `json:"NotAfter,omitzero"`  // it is not sent later
 	Sizing      Sizing          `json:"Risk,omitzero"`      // from which Quantity or prices follow; zero if they are given
 	Note        string          `json:"Note,omitempty"`     // the client's words to the owner; no term of the order
+	Scope       string          `json:"Scope,omitempty"`    // of the token that asked; no term of the order
 }
 
 // WithSymbol returns the request with the venue's spelling. With a key it keeps the

@@ -53,7 +53,7 @@ func TestTerms_HaveEveryArgument(t *testing.T) {
 		t.Fatal("an order is not the one that was requested")
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Request]()) {
-		if slices.Contains([]string{"Symbol", "RequestedSymbol", "Key", "DryRun", "Note"}, field.Name) {
+		if slices.Contains([]string{"Symbol", "RequestedSymbol", "Key", "DryRun", "Note", "Scope"}, field.Name) {
 			continue
 		}
 		other := request

@@ -67,6 +67,8 @@ type InForce struct {
 	Desks    func() (one, many Desk) // those of this process; nil for none
 	Replicas Replicas                // nil on a single node
 	Log      *slog.Logger
+	// Record stores that a policy comes into force, before the first order under it; nil for nothing.
+	Record func(ctx context.Context, p guard.Policy) error
 
 	current  atomic.Pointer[File]
 	starting sync.Mutex // held while a desk is made, or the policy is replaced
@@ -153,6 +155,9 @@ func (p *InForce) ApplyHere(ctx context.Context, sum string, apply bool) (inFile
 // set puts a policy in force at the desks of this process, and at those that start later.
 // Where there is one desk and it does not take it, the old one stays in force.
 func (p *InForce) set(ctx context.Context, old, next *File) error {
+	if err := p.record(ctx, next); err != nil {
+		return err
+	}
 	p.starting.Lock()
 	p.current.Store(next)
 	one, many := p.Desks()
@@ -168,12 +173,20 @@ func (p *InForce) set(ctx context.Context, old, next *File) error {
 		}
 		if err != nil {
 			p.current.Store(old)
+			err = errors.Join(err, p.record(ctx, old))
 		}
 	}
 	if err == nil && p.Replicas != nil {
 		p.Replicas.AnnouncePolicy(ctx, next.Sum)
 	}
 	return err
+}
+
+func (p *InForce) record(ctx context.Context, f *File) error {
+	if p.Record == nil {
+		return nil
+	}
+	return p.Record(ctx, f.Policy)
 }
 
 // Changes lists the limits and settings in which two policies differ.

@@ -1,0 +1,47 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"candela/internal/kit/strictjson"
+	"candela/lib/market"
+)
+
+// canonical is a policy in words: what its rules, settings and exceptions are, whatever its file looks like.
+type canonical struct {
+	Approval   string         `json:"approval"`
+	Exceptions []canonicalKey `json:"exceptions"`
+	Rules      []canonicalKey `json:"rules"`
+	Settings   []canonicalKey `json:"settings"`
+}
+
+type canonicalKey struct {
+	Symbol string `json:"symbol,omitempty"`
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+}
+
+// Canonical returns the policy as a JSON text in canonical form, with every limit and setting, and its hash:
+// "sha256:" and hexadecimal digits. Two files that mean the same have the same hash.
+func Canonical(p Policy) (text []byte, hash string, err error) {
+	p.AllowedSymbols = slices.SortedFunc(slices.Values(p.AllowedSymbols), func(a, b market.Symbol) int { return strings.Compare(a.String(), b.String()) })
+	p.Currencies = slices.Sorted(slices.Values(p.Currencies))
+	c := canonical{Approval: p.Approval.Explain(), Exceptions: []canonicalKey{}}
+	for _, r := range Rules(p) {
+		c.Rules = append(c.Rules, canonicalKey{Name: r.Name, Value: r.Limit})
+	}
+	for _, s := range Settings(p) {
+		c.Settings = append(c.Settings, canonicalKey{Name: s.Name, Value: s.Value})
+	}
+	for _, x := range Exceptions(p) {
+		c.Exceptions = append(c.Exceptions, canonicalKey{x.Symbol.String(), x.Rule, x.Limit})
+	}
+	if text, err = strictjson.CanonicalOf(c); err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(text)
+	return text, "sha256:" + hex.EncodeToString(sum[:]), nil
+}
