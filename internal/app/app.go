@@ -39,6 +39,7 @@ type Deps struct {
 	Services
 
 	keepAlive time.Duration // as httpd.Config has it; only tests set it
+	taskWait  time.Duration // as task.Config has it; only tests set it
 }
 
 // Services lists what a build can do. Requesting a nil one is an error.

@@ -16,6 +16,7 @@ import (
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/store/replica/deskproxy"
+	"candela/internal/store/replica/member"
 	"candela/internal/trading/desk"
 )
 
@@ -43,6 +44,7 @@ type node struct {
 	owners    func() owners.Records // of the trading side, once it is built; nil without one
 	inForce   func() string         // the policy in one line, once the trading side is built
 	signInUp  func() bool           // the identity provider answers; nil for one owner
+	peers     *member.Group         // the other replicas; nil on a single node, and without trading
 	last      []lifecycle.Part      // started after the transports, stopped before them
 	close     func()
 }

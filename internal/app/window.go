@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -87,6 +88,32 @@ func (w *window) Watch(ctx context.Context, caller principal.Caller, uri string)
 		return t.resources.Watch(ctx, caller, uri)
 	}
 	return nil, w.refusal()
+}
+
+// Run runs a call that may become a task.
+func (w *window) Run(ctx context.Context, caller principal.Caller, call func(context.Context) (mcp.Result, error)) (*mcp.Task, mcp.Result, error) {
+	if t := w.await(ctx); t != nil {
+		return t.tasks.Run(ctx, caller, call)
+	}
+	return w.charts.tasks.Run(ctx, caller, call)
+}
+
+// Get returns a task: a call of before or after this process trades, or an order.
+func (w *window) Get(ctx context.Context, caller principal.Caller, id string) (*mcp.Task, error) {
+	found, err := w.charts.tasks.Get(ctx, caller, id)
+	if t := w.await(ctx); errors.Is(err, mcp.ErrNoTask) && t != nil {
+		return t.tasks.Get(ctx, caller, id)
+	}
+	return found, err
+}
+
+// Cancel cancels a task.
+func (w *window) Cancel(ctx context.Context, caller principal.Caller, id string) error {
+	err := w.charts.tasks.Cancel(ctx, caller, id)
+	if t := w.await(ctx); errors.Is(err, mcp.ErrNoTask) && t != nil {
+		return t.tasks.Cancel(ctx, caller, id)
+	}
+	return err
 }
 
 // Open returns a stream that is empty until this process trades.

@@ -39,8 +39,8 @@ type appServer struct {
 	modern     map[string]json.RawMessage // results of the methods without arguments
 }
 
-// appCapability is what the server announces to clients that have announced the extension.
-const appCapability = `"extensions":{"` + appsExtension + `":{}}`
+// appExtension is what the server announces to clients that have announced the extension.
+const appExtension = `"` + appsExtension + `":{}`
 
 // newAppServer returns nil if there is no app.
 func newAppServer(offered []Tool, cfg Config) (*appServer, error) {
@@ -55,7 +55,7 @@ func newAppServer(offered []Tool, cfg Config) (*appServer, error) {
 	if a.list, err = listTools(tools, cfg.Structured); err != nil {
 		return nil, err
 	}
-	if a.initialize, err = hello(cfg, `"resources":{},`+appCapability); err != nil {
+	if a.initialize, err = hello(cfg, `"resources":{},"extensions":{`+appExtension+`}`); err != nil {
 		return nil, err
 	}
 	a.resources, err = json.Marshal(map[string]any{"resources": []Resource{a.resource()}})

@@ -33,6 +33,12 @@ type modernServer struct {
 	constant  map[string]json.RawMessage // results of the methods that have no arguments
 	resources ResourceSet                // nil for none
 	offered   string                     // the methods, for errors
+	tasks     TaskSet                    // nil for none
+	long      []string                   // names of tools that may become tasks
+	later     []byte                     // a result that is a task, up to its own members
+	asking    []byte                     // a result that waits for the owner, likewise
+	approvals string                     // address of the owner's pages, "" for none
+	secret    func() []byte              // seals states; nil for none
 
 	mu        sync.Mutex
 	listening map[string]int // open subscriptions by token
@@ -44,18 +50,28 @@ func newModernServer(tools []Tool, cfg Config, apps *appServer) (*modernServer, 
 		return nil, fmt.Errorf("marshal the server info: %w", err)
 	}
 	m := &modernServer{
-		as:        rendering{open: []byte(`{"resultType":"complete","_meta":` + string(meta) + `,`), structured: cfg.Structured},
-		resources: cfg.Resources, listening: map[string]int{},
+		as:    rendering{open: opened("complete", meta), structured: cfg.Structured},
+		later: opened("task", meta), asking: opened(inputRequired, meta),
+		resources: cfg.Resources, listening: map[string]int{}, tasks: cfg.Tasks, approvals: cfg.Approvals, secret: cfg.Secret,
 	}
 	m.offered = strings.Join([]string{methodDiscover, methodListTools, methodCallTool}, ", ")
-	capabilities := `{"tools":{}`
+	capabilities, extensions := `{"tools":{}`, ""
 	var resources []Resource
+	if m.tasks != nil {
+		m.offered += ", " + strings.Join([]string{methodGetTask, methodUpdateTask, methodCancelTask}, ", ")
+		extensions = `"` + tasksExtension + `":{}`
+		for _, t := range tools {
+			if t.Long {
+				m.long = append(m.long, t.Name)
+			}
+		}
+	}
 	if m.resources != nil {
 		m.offered += ", " + strings.Join([]string{methodListResources, methodListTemplates, methodReadResource, methodListen}, ", ")
 		capabilities += `,"resources":{"subscribe":true}`
 		resources = m.resources.Resources()
 	}
-	if m.constant, err = m.results(tools, resources, capabilities+"}", cfg.Instructions, publicHint()); err != nil || apps == nil {
+	if m.constant, err = m.results(tools, resources, announced(capabilities, extensions), cfg.Instructions, publicHint()); err != nil || apps == nil {
 		return m, err
 	}
 	if m.resources == nil {
@@ -65,8 +81,24 @@ func newModernServer(tools []Tool, cfg Config, apps *appServer) (*modernServer, 
 		return nil, err
 	}
 	// Other clients get other results, so these are for this one alone.
-	apps.modern, err = m.results(tools, append(resources, apps.resource()), capabilities+","+appCapability+"}", cfg.Instructions, cacheHint{listTTL, "private"})
+	if extensions != "" {
+		extensions += ","
+	}
+	apps.modern, err = m.results(tools, append(resources, apps.resource()), announced(capabilities, extensions+appExtension), cfg.Instructions, cacheHint{listTTL, "private"})
 	return m, err
+}
+
+// opened is a result of a type up to its own members.
+func opened(kind string, meta []byte) []byte {
+	return []byte(`{"resultType":"` + kind + `","_meta":` + string(meta) + `,`)
+}
+
+// announced is the capabilities with the members of extensions, "" for none.
+func announced(capabilities, extensions string) string {
+	if extensions == "" {
+		return capabilities + "}"
+	}
+	return capabilities + `,"extensions":{` + extensions + `}}`
 }
 
 // results marshals the results of the methods that have no arguments. Without resources
@@ -183,6 +215,8 @@ func (j *Job) dispatchModern(ctx context.Context, dst []byte, m rpc.Message, lin
 		return j.appendToolCall(ctx, dst, m, line, s.as)
 	case m.Method == methodReadResource && s.resources != nil:
 		return j.appendResource(ctx, dst, m)
+	case isTaskMethod(m.Method) && s.tasks != nil:
+		return j.appendTaskAnswer(ctx, dst, m)
 	case m.Method == methodListen && j.failed != nil:
 		return dst, j.failed
 	}

@@ -149,6 +149,8 @@ func sameName(header Header, m rpc.Message) *rpc.Error {
 		field = "name"
 	case methodReadResource:
 		field = "uri"
+	case methodGetTask, methodUpdateTask, methodCancelTask:
+		field = "taskId"
 	}
 	if field == "" {
 		return nil

@@ -7,10 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -41,12 +39,15 @@ type Config struct {
 	Name         string
 	Title        string
 	Version      string
-	Instructions string      // for the model: the purpose of the tools and where to start
-	Channel      bool        // announce a Claude Code channel
-	Modern       bool        // also serve ModernVersion
-	Resources    ResourceSet // for ModernVersion; nil for none
-	Structured   bool        // list output schemas and write each JSON result as structured content, too
-	App          *App        // for clients that show apps; nil for none
+	Instructions string        // for the model: the purpose of the tools and where to start
+	Channel      bool          // announce a Claude Code channel
+	Modern       bool          // also serve ModernVersion
+	Resources    ResourceSet   // for ModernVersion; nil for none
+	Structured   bool          // list output schemas and write each JSON result as structured content, too
+	App          *App          // for clients that show apps; nil for none
+	Tasks        TaskSet       // for ModernVersion; nil for none
+	Approvals    string        // the address of the pages where the owner decides, without the last slash; "" for none
+	Secret       func() []byte // seals the state of calls that wait for the owner, at least seal.MinSecret bytes; nil for none
 	Log          *slog.Logger
 }
 
@@ -188,7 +189,7 @@ func (s *Server) IsSlow(call rpc.Call) bool {
 	if call.Err != nil || call.Kind != rpc.Request {
 		return false
 	}
-	return call.Method == methodCallTool || s.modern != nil && (call.Method == methodReadResource || call.Method == methodListen)
+	return call.Method == methodCallTool || s.modern != nil && (call.Method == methodReadResource || call.Method == methodListen || isTaskMethod(call.Method))
 }
 
 // maxBatchReply is the size of a batch response after which no further call is executed:
@@ -310,67 +311,6 @@ func (j *Job) appendLegacy(ctx context.Context, dst []byte, m rpc.Message, line 
 	return dst, &rpc.Error{Code: rpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q; offered: initialize, ping, tools/list, tools/call", m.Method)}
 }
 
-func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, line *logRecord, as rendering) ([]byte, *rpc.Error) {
-	name, arguments, failure := callParams(m.Params)
-	if failure != nil {
-		return dst, failure
-	}
-	line.tool = name
-	s, from := j.server, j.from
-	result, err := s.call(ctx, from, name, arguments)
-	line.cancelled = errors.Is(context.Cause(ctx), errCancelled)
-	if ended := principal.TokenEnded(ctx); line.cancelled || ended {
-		if result.OnSent != nil {
-			result.OnSent(false)
-		}
-		if ended {
-			return dst, errCutOff
-		}
-		return dst, nil // a cancelled request gets no response
-	}
-	if err != nil {
-		if refusal, ok := errors.AsType[*rpc.Error](err); ok {
-			return dst, refusal
-		}
-		s.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.String("request_id", from.RequestID), slog.Any("error", err))
-		return dst, internalError(from.RequestID)
-	}
-	if line.toolError = result.IsError; result.IsError {
-		line.outcome = failedAs + outcome(result.Kind)
-		if ctx.Err() != nil {
-			line.outcome = cancelled // the client disconnected
-		}
-	}
-	if result.OnSent != nil {
-		j.onSent = append(j.onSent, result.OnSent)
-	}
-	dst = rpc.AppendResultOpen(dst, m.ID)
-	dst = appendResult(dst, &result, as)
-	return append(dst, '}'), nil
-}
-
-// call runs the tool and converts a panic into an error: one defective tool must not end
-// a server that may have open orders.
-func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
-	defer recoverTo(&err)
-	return s.tools.Call(ctx, from.Caller, name, arguments)
-}
-
-// recoverTo is deferred. It converts a panic into err.
-func recoverTo(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-	}
-}
-
-func internalError(requestID string) *rpc.Error {
-	message := "internal error"
-	if requestID != "" {
-		message += "; request " + requestID + " in the server's log"
-	}
-	return &rpc.Error{Code: rpc.CodeInternal, Message: message}
-}
-
 // mostUrgent bounds the params of an urgent call, in bytes.
 const mostUrgent = 1 << 10
 
@@ -381,34 +321,6 @@ func (s *Server) Urgent(m rpc.Message) bool {
 	}
 	name, _, failure := callParams(m.Params)
 	return failure == nil && slices.Contains(s.urgent, name)
-}
-
-// callParams reads the params of tools/call. Absent or null arguments mean an empty
-// object.
-func callParams(params json.RawMessage) (name string, arguments json.RawMessage, failure *rpc.Error) {
-	arguments = json.RawMessage("{}")
-	named := false
-	for key, value := range strictjson.Fields(params) {
-		switch key {
-		case "name":
-			name, named = strictjson.Text(value)
-			if !named {
-				return "", nil, invalidParams("name must be a string")
-			}
-		case "arguments":
-			switch value[0] {
-			case '{':
-				arguments = value
-			case 'n':
-			default:
-				return "", nil, invalidParams("arguments must be an object")
-			}
-		}
-	}
-	if !named {
-		return "", nil, invalidParams("name is required: the name of a tool from tools/list")
-	}
-	return name, arguments, nil
 }
 
 // checkCursor rejects any cursor, because each list has one page.

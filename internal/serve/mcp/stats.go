@@ -52,7 +52,7 @@ func newCounters(tools []Tool, cfg Config) counters {
 		names = append(names, methodListResources, methodListTemplates, methodReadResource)
 	}
 	if cfg.Modern {
-		names = append(names, methodDiscover, methodListen)
+		names = append(names, methodDiscover, methodListen, methodGetTask, methodUpdateTask, methodCancelTask)
 	}
 	for _, name := range names {
 		t.methods[name] = &counter{}

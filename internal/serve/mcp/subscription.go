@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"candela/internal/kit/strictjson"
@@ -20,7 +21,8 @@ const MaxListening = 4
 type Subscription struct {
 	job     *Job
 	ctx     context.Context
-	watch   Watch // nil if nothing that was asked for exists
+	watch   Watch      // nil if no resource that was asked for exists
+	tasks   *taskWatch // nil if no task that was asked for exists
 	ack     []byte
 	update  []byte
 	closing []byte
@@ -30,13 +32,17 @@ type Subscription struct {
 // and, if that returns nil, Append for the error.
 func (j *Job) Listens() bool {
 	s := j.server.modern
-	return j.modern != nil && j.body.Calls[0].Method == methodListen && s.resources != nil && j.modern.check(j.from.Header, j.body.Calls[0].Message) == nil
+	return j.modern != nil && j.body.Calls[0].Method == methodListen && (s.resources != nil || s.tasks != nil) && j.modern.check(j.from.Header, j.body.Calls[0].Message) == nil
 }
 
 // Subscribe opens the subscription, or returns nil if it is refused. It may wait.
 func (j *Job) Subscribe() *Subscription {
 	began, s, m := time.Now(), j.server, j.body.Calls[0].Message
 	uri, failure := s.modern.wanted(m.Params)
+	var ids []string
+	if failure == nil {
+		ids, failure = s.modern.wantedTasks(j.modern, m.Params)
+	}
 	if failure == nil && !s.modern.enter(j.from.Caller.Key) {
 		failure = &rpc.Error{Code: rpc.CodeRefused, Message: fmt.Sprintf("too many subscriptions: this client has %d open; end one first", MaxListening)}
 	}
@@ -50,11 +56,20 @@ func (j *Job) Subscribe() *Subscription {
 			return err
 		})
 	}
+	if j.failed == nil {
+		ids, j.failed = sub.known(m.Method, ids)
+	}
 	if j.failed != nil {
+		if sub.watch != nil {
+			sub.watch.Close()
+		}
 		s.modern.leave(j.from.Caller.Key)
 		return nil
 	}
-	sub.encode(m.ID, uri)
+	sub.encode(m.ID, uri, ids)
+	if len(ids) > 0 {
+		sub.tasks = sub.follow(m.ID, ids)
+	}
 	line, took := logRecord{method: m.Method, revision: ModernVersion, client: j.modern.client}, time.Since(began)
 	s.counters.add(&line, took)
 	s.logMessage(j.ctx, j.from, line, took)
@@ -62,16 +77,25 @@ func (j *Job) Subscribe() *Subscription {
 }
 
 // encode writes the messages of the subscription with the id of its request.
-func (s *Subscription) encode(id json.RawMessage, uri string) {
-	tag := `"_meta":{"` + metaSubscription + `":` + string(id) + `}`
-	filter := "{}"
+func (s *Subscription) encode(id json.RawMessage, uri string, tasks []string) {
+	tag := subscriptionTag(id)
+	var kinds []string
 	if uri != "" {
 		quoted := string(strictjson.AppendString(nil, uri))
-		filter = `{"resourceSubscriptions":[` + quoted + `]}`
+		kinds = append(kinds, `"resourceSubscriptions":[`+quoted+`]`)
 		s.update = []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{` + tag + `,"uri":` + quoted + `}}`)
 	}
+	if len(tasks) > 0 {
+		kinds = append(kinds, `"taskIds":`+string(must(strictjson.Marshal(tasks))))
+	}
+	filter := "{" + strings.Join(kinds, ",") + "}"
 	s.ack = []byte(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + tag + `,"notifications":` + filter + `}}`)
 	s.closing = rpc.AppendResult(nil, id, json.RawMessage(`{"resultType":"complete",`+tag+`}`))
+}
+
+// subscriptionTag is the member of each message that names the subscription.
+func subscriptionTag(id json.RawMessage) string {
+	return `"_meta":{"` + metaSubscription + `":` + string(id) + `}`
 }
 
 // Context ends when the client or its token ends the subscription.
@@ -79,7 +103,10 @@ func (s *Subscription) Context() context.Context { return s.ctx }
 
 // Changed receives when Update is to be sent.
 func (s *Subscription) Changed() <-chan struct{} {
-	if s.watch == nil {
+	switch {
+	case s.tasks != nil:
+		return s.tasks.ready
+	case s.watch == nil:
 		return nil
 	}
 	return s.watch.Ready()
@@ -89,7 +116,12 @@ func (s *Subscription) Changed() <-chan struct{} {
 func (s *Subscription) Acknowledgement() []byte { return s.ack }
 
 // Update returns the message about a change.
-func (s *Subscription) Update() []byte { return s.update }
+func (s *Subscription) Update() []byte {
+	if s.tasks != nil {
+		return s.tasks.next()
+	}
+	return s.update
+}
 
 // Completion returns the last message. It is empty if the client cancelled.
 func (s *Subscription) Completion() []byte {
@@ -102,6 +134,9 @@ func (s *Subscription) Completion() []byte {
 // Close ends the subscription.
 func (s *Subscription) Close() {
 	j := s.job
+	if s.tasks != nil {
+		s.tasks.close()
+	}
 	if s.watch != nil {
 		s.watch.Close()
 	}
@@ -137,7 +172,7 @@ func (m *modernServer) wanted(params json.RawMessage) (uri string, failure *rpc.
 		return "", invalidParams("notifications must be an object: the kinds of notification that the client wants")
 	}
 	list, ok := member(filter, "resourceSubscriptions", '[')
-	if !ok && list == nil {
+	if !ok && list == nil || m.resources == nil {
 		return "", nil
 	}
 	valid := ok

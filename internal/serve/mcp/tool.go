@@ -22,6 +22,7 @@ type Tool struct {
 	Annotations  Annotations     `json:"annotations"`
 	Meta         json.RawMessage `json:"_meta,omitempty"`
 	Urgent       bool            `json:"-"` // runs beside the requests that a client may have under way
+	Long         bool            `json:"-"` // may take so long that it becomes a task
 }
 
 // Annotations holds the hints of a tool. All are always written: clients treat an absent
@@ -44,13 +45,15 @@ type Content struct {
 
 // Result is the result of a tool. Structured is nil or a JSON object. Kind is the kind of
 // an error, for statistics only. OnSent, if not nil, is called once and reports whether
-// the response was sent, for tools that deliver each item once.
+// the response was sent, for tools that deliver each item once. Task is set if the result
+// is not the last: clients that know tasks get the task in its place.
 type Result struct {
 	Content    []Content
 	Structured json.RawMessage
 	IsError    bool
 	Kind       fault.Kind
-	OnSent     func(sent bool)
+	OnSent     func(sent bool) `json:"-"`
+	Task       *Task           `json:"-"`
 }
 
 // ToolSet is the set of tools behind a Server. It must be safe for concurrent use. Call

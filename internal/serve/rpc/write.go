@@ -52,7 +52,12 @@ func AppendResultOpen(dst []byte, id json.RawMessage) []byte {
 // AppendError appends the error response to id. A nil id is written as null, for requests
 // whose id could not be read.
 func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
-	dst = append(appendID(dst, id), `,"error":{"code":`...)
+	return append(AppendErrorObject(append(appendID(dst, id), `,"error":`...), e), '}')
+}
+
+// AppendErrorObject appends the error alone.
+func AppendErrorObject(dst []byte, e *Error) []byte {
+	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
 	dst = strictjson.AppendString(dst, e.Message)
@@ -60,7 +65,7 @@ func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 		dst = append(dst, `,"data":`...)
 		dst = append(dst, e.Data...)
 	}
-	return append(dst, "}}"...)
+	return append(dst, '}')
 }
 
 // AppendRefusal appends the same error response to every request of the body. It appends

@@ -45,7 +45,10 @@ func running(run *research.Run) (mcp.Result, error) {
 func (c *charts) long(ctx context.Context, caller principal.Caller, w waiting, ask research.Question) (mcp.Result, error) {
 	wait := time.Duration(w.seconds) * time.Second
 	forward := mcp.Progress(ctx)
-	if w.seconds < 0 {
+	switch {
+	case mcp.IsTask(ctx): // the client is answered meanwhile
+		wait = -1
+	case w.seconds < 0:
 		wait = defaultWait * time.Second
 		if forward != nil {
 			wait = -1

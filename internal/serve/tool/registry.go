@@ -222,6 +222,7 @@ type toolSpec struct {
 	set         string          // the tool set it belongs to, "" for the tools that are always there
 	scope       principal.Scope // that a caller needs
 	urgent      bool            // runs beside the requests that a client may have under way
+	long        bool            // may take so long that it becomes a task
 	call        call
 }
 
@@ -268,7 +269,7 @@ func (s toolSpec) build() (registeredTool, error) {
 		return registeredTool{}, err
 	}
 	d := registeredTool{run: s.call.run, scope: s.scope, names: s.call.input.names(), tool: mcp.Tool{
-		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta, Urgent: s.urgent,
+		Name: s.name, Title: s.title, Description: s.description, InputSchema: input, Meta: s.meta, Urgent: s.urgent, Long: s.long,
 		Annotations: mcp.Annotations{
 			Title: s.title, ReadOnly: s.hints.readOnly, Destructive: s.hints.destructive,
 			Idempotent: s.hints.idempotent, OpenWorld: s.hints.openWorld,

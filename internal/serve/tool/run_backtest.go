@@ -107,7 +107,7 @@ const mostScript = 65536
 
 func (c *charts) runBacktest() toolSpec {
 	return toolSpec{
-		name: "run_backtest", title: "Run a back-test", scope: principal.Charts, set: ResearchSet,
+		name: "run_backtest", title: "Run a back-test", scope: principal.Charts, set: ResearchSet, long: true,
 		description: "What a set of rules would have earned on past bars, by TradingView's fill rules: orders of a closed bar fill from the next open on. " +
 			"honesty says how far the result can be trusted: report its flags with the result. Fees and slippage are never left out in silence. get_report has all trades and the picture. About 3 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},

@@ -118,7 +118,7 @@ func readColumn(l ta.Library, item json.RawMessage) (research.Column, error) {
 
 func (c *charts) scanSymbols() toolSpec {
 	return toolSpec{
-		name: "scan_symbols", title: "Scan symbols", scope: principal.Charts, set: ResearchSet,
+		name: "scan_symbols", title: "Scan symbols", scope: principal.Charts, set: ResearchSet, long: true,
 		description: "Which of up to 500 symbols meet a condition of set_alert at their last closed bar, with values to compare them by. " +
 			"complete is false when some could not be read or judged; failed and skipped name them: say so. About 60 tokens a row.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},

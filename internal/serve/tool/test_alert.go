@@ -32,7 +32,7 @@ func (c *charts) declareAlertTest() (*alertTestArgs, args) {
 
 func (c *charts) testAlert() toolSpec {
 	return toolSpec{
-		name: "test_alert", title: "Test an alert on the past", scope: principal.Charts, set: ResearchSet,
+		name: "test_alert", title: "Test an alert on the past", scope: principal.Charts, set: ResearchSet, long: true,
 		description: "When a condition of set_alert would have fired on past bars, and what the price did 1, 3, 5, 10 and 20 bars later, compared with any bar. " +
 			"A return counts from the next open. edge_95 is the interval of chance: an edge is shown only where it does not hold 0. About 2 KB.",
 		hints: hints{readOnly: true, idempotent: true, openWorld: true},

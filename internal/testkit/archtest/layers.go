@@ -25,7 +25,7 @@ func floors() [][]room {
 		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/records cmd/candela/research", "cmd/candela/cli"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
-			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/tool", "serve/mcp serve/webchart", "serve/rpc"}},
+			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/resource serve/task serve/tool", "serve/mcp serve/webchart", "serve/rpc"}},
 			{"operate", "what an operator runs", []string{"operate/backup operate/commands operate/demo operate/doctor operate/install operate/migrate", "operate/status", "operate/control"}},
 		},
 		{{"work", "what can be asked for, typed", []string{"work/research", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
@@ -43,7 +43,7 @@ func floors() [][]room {
 			{"data", "bars, prices and facts of venues", []string{"data/feed data/marketdata", "data/listing data/provider/*", "data/provider", "data/upstream"}},
 			{"config", "settings and their sources", []string{"config"}},
 		},
-		{{"kit", "knows nothing about markets", []string{"kit/budget kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
+		{{"kit", "knows nothing about markets", []string{"kit/budget kit/run kit/setting kit/strictjson", "kit/bucket kit/disk kit/fair kit/id kit/ipkind kit/lifecycle kit/lograte kit/loopback kit/lru kit/meter kit/principal kit/retry kit/seal kit/secret kit/shutdown"}}},
 		{{"lib", "the library: what is computed and drawn, public and pure", []string{
 			"lib/backtest lib/chart lib/pine", "lib/pine/eval lib/chart/raster", "lib/pine/check lib/chart/deflate", "lib/pine/syntax lib/ta",
 			"lib/ta/candle lib/backtest/performance lib/backtest/simulate lib/market/csv lib/pine/stopwatch", "lib/ta/calc lib/ta/elementary lib/market", "lib/fault",

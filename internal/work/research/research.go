@@ -17,6 +17,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/principal"
+	"candela/internal/kit/run"
 	"candela/internal/work/charting"
 	"candela/internal/work/research/report"
 	"candela/internal/work/research/rules"
@@ -44,6 +45,7 @@ type Config struct {
 	Alerts   Alerts             // nil without trading
 	Scripts  Scripts            // nil without stored scripts
 	Version  string             // of the program: the id of a back-test depends on it
+	Limit    *run.Limit         // of runs that go on, with those of others; nil for one of its own
 }
 
 // Research answers questions about the past. It is safe for concurrent use.
@@ -51,12 +53,12 @@ type Research struct {
 	Config
 	reports report.Store
 	trials  report.Trials
-	runs    report.Runs[*Answer]
+	runs    run.Runs[*Answer]
 }
 
 // New returns the research over cfg. Close it after use.
 func New(cfg Config) *Research {
-	return &Research{Config: cfg, reports: report.Store{Now: time.Now}, trials: report.Trials{Now: time.Now}}
+	return &Research{Config: cfg, reports: report.Store{Now: time.Now}, trials: report.Trials{Now: time.Now}, runs: run.Runs[*Answer]{Limit: cfg.Limit}}
 }
 
 // Close cancels the runs that go on after their calls were answered, and waits for them.
@@ -96,12 +98,12 @@ const PicturePart = report.PicturePart
 type Question func(ctx context.Context, r *Research, caller principal.Caller) (*Answer, error)
 
 // Run is a call that goes on after its client was answered.
-type Run = report.Run[*Answer]
+type Run = run.Run[*Answer]
 
-// Do asks a question, as report.Runs.Do describes it: it returns the run if the answer takes longer than wait, which
+// Do asks a question, as run.Runs.Do describes it: it returns the run if the answer takes longer than wait, which
 // has no limit if it is negative.
 func (r *Research) Do(ctx context.Context, caller principal.Caller, wait time.Duration, forward Progress, ask Question) (*Run, *Answer, error) {
-	return r.runs.Do(ctx, caller.Subject, wait, forward, func(ctx context.Context, note func(done, total int, message string)) (*Answer, error) {
+	return r.runs.Do(ctx, caller, wait, forward, func(ctx context.Context, note func(done, total int, message string)) (*Answer, error) {
 		if forward != nil || wait >= 0 {
 			ctx = WithProgress(ctx, note)
 		}

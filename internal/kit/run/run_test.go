@@ -1,19 +1,20 @@
-package report_test
+package run_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"candela/internal/work/research/report"
+	"candela/internal/kit/principal"
+	"candela/internal/kit/run"
 )
 
 // A panic of a run reaches the caller that takes its result, and ends nothing else.
 func TestRuns_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
-	var runs report.Runs[int]
+	var runs run.Runs[int]
 	t.Cleanup(runs.Close)
-	hold := make(chan struct{})
+	ann, hold := principal.Caller{Subject: "ann"}, make(chan struct{})
 	fails := func(context.Context, func(int, int, string)) (int, error) {
 		<-hold
 		panic("wrong")
@@ -26,14 +27,14 @@ func TestRuns_APanicReachesTheCaller(t *testing.T) {
 		}()
 		ask()
 	}
-	run, _, err := runs.Do(t.Context(), "ann", 0, nil, fails)
-	if run == nil || err != nil {
+	one, _, err := runs.Do(t.Context(), ann, 0, nil, fails)
+	if one == nil || err != nil {
 		t.Fatalf("the run did not go on: %v", err)
 	}
 	close(hold)
-	if !run.Wait(t.Context(), time.Minute) {
+	if !one.Wait(t.Context(), time.Minute) {
 		t.Fatal("the run has not ended")
 	}
-	panics("who asks later", func() { _, _ = run.Result() })
-	panics("who waits", func() { _, _, _ = runs.Do(t.Context(), "ann", -1, nil, fails) })
+	panics("who asks later", func() { _, _ = one.Result() })
+	panics("who waits", func() { _, _, _ = runs.Do(t.Context(), ann, -1, nil, fails) })
 }
