@@ -184,8 +184,8 @@ func BenchmarkIndex_TickNothingMixed(b *testing.B) {
 		var buf []alert.Firing
 		bar := market.Bar{T: start.Unix(), O: 1, H: 1, L: 1, C: 1}
 		for b.Loop() {
-			for key := range index.Groups(n) {
-				index.SetRow(n, key, row, start.Add(time.Hour))
+			for g := range index.Groups(n) {
+				index.SetRow(n, g.Key, row, start.Add(time.Hour))
 			}
 			buf = index.FireClose(buf[:0], n, bar, bar, start.Add(time.Hour), false)
 		}
@@ -277,11 +277,11 @@ func rsiSignals() []string { return []string{"rsi_oversold", "rsi_overbought"} }
 // close is what the engine does when a bar closes.
 func (s *signals) close(dst []alert.Firing, bar market.Bar) []alert.Firing {
 	closed := time.Unix(bar.T+market.Hour4.Seconds(), 0)
-	for key := range s.index.Groups(s.need) {
-		row := s.streams[key].Step(bar)
+	for g := range s.index.Groups(s.need) {
+		row := s.streams[g.Key].Step(bar)
 		s.evaluated++
 		for _, found := range row.Signals {
-			dst = s.index.FireSignal(dst, s.need, key, ta.Signal{Label: found.Label, Y: found.Y}, closed, false)
+			dst = s.index.FireSignal(dst, s.need, g.Key, ta.Signal{Label: found.Label, Y: found.Y}, closed, false)
 		}
 	}
 	return dst

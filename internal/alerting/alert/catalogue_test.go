@@ -100,10 +100,10 @@ func waiting(name, label string) alert.Alert {
 // bar as the engine does, until the alert has fired.
 func replay(t *testing.T, index *alert.Index, a alert.Alert, bars *market.Bars) bool {
 	t.Helper()
-	for key, selection := range index.Groups(a.Dependency()) {
-		for _, s := range signalsOf(selection, a.Interval, bars) {
+	for g := range index.Groups(a.Dependency()) {
+		for _, s := range signalsOf(g.Selection, a.Interval, bars) {
 			closed := time.Unix(bars.T[s.Confirmed]+a.Interval.Seconds(), 0)
-			if fired := index.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: s.Label, Y: s.Y}, closed, false); len(fired) == 1 {
+			if fired := index.FireSignal(nil, a.Dependency(), g.Key, ta.Signal{Label: s.Label, Y: s.Y}, closed, false); len(fired) == 1 {
 				return fired[0].ID == a.ID && reflect.DeepEqual(fired[0].Condition, a.Condition)
 			}
 		}

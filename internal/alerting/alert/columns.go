@@ -59,6 +59,7 @@ type columnNode struct {
 	left, right columnTerm
 	signals     []uint64
 	members     []columnNode
+	longer      *longerNode // of a member on longer bars, in place of the rest
 }
 
 // columnTerm is a term at many bars.
@@ -76,25 +77,30 @@ type verdicts struct {
 }
 
 // Over evaluates the condition over bars, with the verdicts of Evaluate at each. rows returns the
-// columns of an indicator by its key.
-func (p *Probe) Over(bars *market.Bars, rows func(key string) *Columns) *Verdicts {
+// columns of an indicator by its key, and longer the longer bars of an interval.
+func (p *Probe) Over(bars *market.Bars, rows func(key string) *Columns, longer func(on market.Interval) LongerBars) *Verdicts {
 	known := make(map[*indicatorGroup]*Columns, len(p.w.groups))
 	for _, g := range p.w.groups {
 		known[g] = rows(g.key)
 	}
 	v := &Verdicts{bars: bars, word: -1}
-	v.root = v.bind(&p.node, known)
+	v.root = v.bind(&p.node, known, longer)
 	return v
 }
 
 // bind gives a node its columns.
-func (v *Verdicts) bind(n *node, rows map[*indicatorGroup]*Columns) columnNode {
+func (v *Verdicts) bind(n *node, rows map[*indicatorGroup]*Columns, longer func(on market.Interval) LongerBars) columnNode {
 	out := columnNode{node: n, left: v.term(&n.left, rows), right: v.term(&n.right, rows)}
 	if n.kind == IndicatorSignal {
 		out.signals = rows[n.left.group].Signals[n.label]
 	}
 	for i := range n.members {
-		out.members = append(out.members, v.bind(&n.members[i], rows))
+		m := &n.members[i]
+		if m.on == 0 {
+			out.members = append(out.members, v.bind(m, rows, longer))
+			continue
+		}
+		out.members = append(out.members, columnNode{node: m, longer: bindLonger(m, rows, longer(m.on))})
 	}
 	return out
 }
@@ -191,6 +197,9 @@ func (v *Verdicts) at(word int) *verdicts {
 }
 
 func (v *Verdicts) evaluate(n *columnNode, base int) verdicts {
+	if n.longer != nil {
+		return n.longer.word(base, min(wordBars, v.bars.Len()-base))
+	}
 	switch n.kind {
 	case IndicatorSignal:
 		var came uint64
@@ -229,7 +238,7 @@ func (v *Verdicts) any(n *columnNode, base int) verdicts {
 		m, member := v.evaluate(&n.members[i], base), &n.members[i]
 		out.holds |= m.holds
 		if member.kind != Value || member.op.Event() {
-			event |= m.holds
+			event |= m.rises
 			continue
 		}
 		out.rises |= m.rises

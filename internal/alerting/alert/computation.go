@@ -1,10 +1,12 @@
 package alert
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -46,7 +48,7 @@ func (b *Index) countUse(owner uint32, q *queue, n int) {
 			e.scripts += change
 			g.use(owner, n)
 		}
-		if change != 0 && isWhole(g.selection, q.dependents.dependency) {
+		if change != 0 && isWhole(g.selection, cmp.Or(g.on, q.dependents.dependency.Interval)) {
 			e.whole += change
 		}
 		e.ticking += changed(was.ticking, now.ticking)
@@ -87,20 +89,20 @@ func (b *Index) checkEffort(a *Alert) error {
 		e = b.owners.rows[owner].data.effort
 	}
 	before := e
-	for key, selection := range NewProbe(b.library, a).Groups() {
+	for g := range NewProbe(b.library, a).Groups() {
 		var has uses
 		if w := b.dependencies[a.Dependency()]; known && w != nil {
-			if i, found := w.find(key); found {
+			if i, found := w.find(g.Key); found {
 				has = b.uses[ownedGroup{owner, w.groups[i]}]
 			}
 		}
 		if has.all == 0 {
 			e.all++
 		}
-		if has.all == 0 && UsesScript(selection) {
+		if has.all == 0 && UsesScript(g.Selection) {
 			e.scripts++
 		}
-		if has.all == 0 && isWhole(selection, a.Dependency()) {
+		if has.all == 0 && isWhole(g.Selection, cmp.Or(g.Longer, a.Interval)) {
 			e.whole++
 		}
 		if has.ticking == 0 && a.OnTick {
@@ -131,6 +133,6 @@ func tooMuch(n, limit int, what string) error {
 
 // isWhole reports whether an indicator computes all bars for each value. A script does not; it is not
 // compiled to find that out.
-func isWhole(s *ta.Selection, n Dependency) bool {
-	return s.Def.Version == "" && s.Stream(ta.Env{Interval: n.Interval}) == nil
+func isWhole(s *ta.Selection, on market.Interval) bool {
+	return s.Def.Version == "" && s.Stream(ta.Env{Interval: on}) == nil
 }

@@ -61,6 +61,13 @@ func TestCheck_BoundsTheComputationsOfAnOwner(t *testing.T) {
 			a.Condition = alert.Condition{Type: alert.PercentChange, Bars: n + 1, Op: alert.Greater, Threshold: dec("5")}
 			return a
 		}},
+		"values on longer bars": {alert.MaxComputations, func(n int) alert.Alert {
+			a := onLine(t, "rsi", "")
+			plain := alert.Condition{Type: alert.PriceAbove, Threshold: dec("5")}
+			longer := alert.Condition{Type: alert.NewHigh, Bars: n/2 + 1, Interval: []market.Interval{market.Hour1, market.Hour4}[n%2]}
+			a.Condition = alert.Condition{Type: alert.All, Members: []alert.Condition{plain, longer}}
+			return a
+		}},
 		"new highs": {alert.MaxComputations, func(n int) alert.Alert {
 			a := onLine(t, "rsi", "")
 			a.Condition = alert.Condition{Type: alert.NewHigh, Bars: n + 1}

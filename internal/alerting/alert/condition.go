@@ -125,12 +125,16 @@ type Condition struct {
 	Low, High   decimal.Decimal // of Value with Enters and Leaves, instead of Right
 	Bars        int             // of PercentChange, NewHigh and NewLow
 	Members     []Condition     // of All and Any; none of these types, and no PriceCrosses
+
+	// Interval is that of a member whose bars are longer than the alert's; zero for any other.
+	Interval market.Interval
 }
 
 // Bounds of a condition.
 const (
-	MaxMembers = 8
-	MaxBars    = 5000
+	MaxMembers   = 8
+	MaxBars      = 5000
+	MaxIntervals = 3 // of the members, the alert's among them
 )
 
 // Repeat says how often an alert fires. The zero value is once.

@@ -25,6 +25,12 @@ func rsiBelow(params, limit string) alert.Condition {
 	}
 }
 
+// on is a member of a compound condition on bars of its own.
+func on(i market.Interval, c alert.Condition) alert.Condition {
+	c.Interval = i
+	return c
+}
+
 // kinds has an alert of every type, with the sentence that explains it.
 func kinds() map[string]alert.Alert {
 	price := func(t alert.Type) alert.Alert {
@@ -39,7 +45,11 @@ func kinds() map[string]alert.Alert {
 	repeating.Repeat = alert.Repeat{MaxFires: 10, Cooldown: time.Hour}
 	ticking := bar(rsiBelow(`{"length":7}`, "30"))
 	ticking.OnTick = true
+	daily := alert.Condition{Type: alert.NewHigh, Bars: 20, Interval: market.Day1}
 	return map[string]alert.Alert{
+		"BTCUSDT on 1h: RSI(14) closes below 30 and RSI(14) on 4h closes below 50 and the high on 1d is above those of the 20 bars before": bar(alert.Condition{
+			Type: alert.All, Members: []alert.Condition{rsiBelow(`{"interval":"1h"}`, "30"), rsiBelow(`{"interval":"4h"}`, "50"), daily},
+		}),
 		"BTCUSDT trades at or above 70000.5": price(alert.PriceAbove),
 		"BTCUSDT trades at or below 70000.5": price(alert.PriceBelow),
 		"BTCUSDT crosses 70000.5":            price(alert.PriceCrosses),
@@ -186,6 +196,9 @@ func TestNormalize_RefusesWhatCannotBe(t *testing.T) {
 		"nine members":                   {members(other, other, other, other, other, other, other, other, other), "condition.all"},
 		"a compound member":              {members(other, members(other, other).Condition), "condition.all[1].all"},
 		"a trade as member":              {members(other, alert.Condition{Type: alert.PriceCrosses}), "condition.all[1]"},
+		"two intervals in one member":    {members(other, alert.Condition{Type: alert.Value, Left: alert.Operand{Indicator: "rsi", Params: `{"interval":"4h"}`}, Op: alert.Less, Right: alert.Operand{Indicator: "sma", Params: `{"interval":"1d"}`}}), "condition.all[1].value.value.indicator.interval"},
+		"no multiple of the shortest":    {alert.Alert{Interval: market.Hour4, Condition: members(other, on(market.Hour6, other)).Condition}, "interval"},
+		"four intervals":                 {members(other, on(market.Hour4, other), on(market.Day1, other), on(market.Week1, other)), "condition"},
 		"an interval for a price":        {alert.Alert{Interval: market.Hour1, Condition: alert.Condition{Type: alert.PriceCrosses}}, "interval"},
 		"no interval":                    {alert.Alert{Condition: other}, "interval"},
 		"ticks for a new high":           {alert.Alert{Interval: market.Hour1, Condition: other, OnTick: true}, "on"},
@@ -224,6 +237,47 @@ func TestNormalize_TakesTheIntervalOfAnIndicator(t *testing.T) {
 	if !strings.Contains(a.Describe(), "on 1d") {
 		t.Error(a.Describe())
 	}
+}
+
+// TestNormalize_TheShortestIntervalIsTheAlerts holds that the interval of the alert is that of members
+// without one, and that the alert then has the shortest of all, however a client wrote it.
+func TestNormalize_TheShortestIntervalIsTheAlerts(t *testing.T) {
+	t.Parallel()
+	high := alert.Condition{Type: alert.NewHigh, Bars: 3}
+	for name, c := range map[string]struct {
+		given   market.Interval
+		members []alert.Condition
+		want    market.Interval
+		of      []market.Interval
+	}{
+		"none named":                {market.Hour1, []alert.Condition{high, rsiBelow("", "30")}, market.Hour1, []market.Interval{0, 0}},
+		"all named":                 {0, []alert.Condition{on(market.Hour4, high), rsiBelow(`{"interval":"1h"}`, "30")}, market.Hour1, []market.Interval{market.Hour4, 0}},
+		"a longer one":              {market.Hour1, []alert.Condition{high, rsiBelow(`{"interval":"1d"}`, "30")}, market.Hour1, []market.Interval{0, market.Day1}},
+		"a shorter one":             {market.Day1, []alert.Condition{high, rsiBelow(`{"interval":"1h"}`, "30")}, market.Hour1, []market.Interval{market.Day1, 0}},
+		"the same":                  {market.Hour1, []alert.Condition{on(market.Hour1, high), high}, market.Hour1, []market.Interval{0, 0}},
+		"three":                     {market.Day1, []alert.Condition{on(market.Hour4, high), high, on(market.Month1, high)}, market.Hour4, []market.Interval{0, market.Day1, market.Month1}},
+		"shorter than every member": {market.Minute5, []alert.Condition{on(market.Hour4, high), on(market.Hour4, rsiBelow("", "30"))}, market.Minute5, []market.Interval{market.Hour4, market.Hour4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := alert.Alert{Interval: c.given, Condition: alert.Condition{Type: alert.All, Members: c.members}}
+			for range 2 { // the second time changes nothing
+				if err := a.Normalize(ta.Library{}); err != nil {
+					t.Fatal(err)
+				}
+				if a.Interval != c.want {
+					t.Errorf("on %s, want %s", a.Interval, c.want)
+				}
+				for i, want := range c.of {
+					if got := a.Condition.Members[i].Interval; got != want {
+						t.Errorf("member %d on %d, want %d", i, got, want)
+					}
+				}
+			}
+		})
+	}
+	alone := alert.Alert{Condition: alert.Condition{Type: alert.Any, Members: []alert.Condition{high, on(market.Hour4, high)}}}
+	refused(t, alone, "interval")
 }
 
 func fieldOf(err error) string {

@@ -33,17 +33,24 @@ func (b *Index) ActiveOn(n Dependency) int {
 	return 0
 }
 
-// Groups yields the indicators to evaluate when a bar of n closes, ordered by the key of
-// their selection. Each is yielded once, however many active alerts depend on it. During
+// Group is an indicator that alerts depend on.
+type Group struct {
+	Key       string // of the selection, with Longer
+	Selection *ta.Selection
+	Longer    market.Interval // of longer bars than those of the dependency; 0 for those
+}
+
+// Groups yields the indicators to evaluate when a bar of n closes, ordered by their keys.
+// Each is yielded once, however many active alerts depend on it. During
 // the iteration the index may be changed by FireSignal only.
-func (b *Index) Groups(n Dependency) iter.Seq2[string, *ta.Selection] {
-	return func(yield func(string, *ta.Selection) bool) {
+func (b *Index) Groups(n Dependency) iter.Seq[Group] {
+	return func(yield func(Group) bool) {
 		w := b.dependencies[n]
 		if w == nil {
 			return
 		}
 		for _, g := range w.groups {
-			if g.active > 0 && !yield(g.key, g.selection) {
+			if g.active > 0 && !yield(Group{g.key, g.selection, g.on}) {
 				return
 			}
 		}
@@ -90,6 +97,7 @@ type dependents struct {
 type indicatorGroup struct {
 	key       string
 	selection *ta.Selection
+	on        market.Interval // of the bars; 0 for those of the dependency
 	active    int
 	queues    []*queue // one per signal with alerts; a handful
 	refs      int      // queues of extended alerts that use it
@@ -139,7 +147,7 @@ func (b *Index) queueFor(a *Alert) *queue {
 		return b.queueAt(&w.below, queue{kind: PriceBelow, dependents: w})
 	default:
 		s, _ := b.selectionOf(a.Condition.Indicator, a.Condition.Params) // it was found by check
-		g := w.group(s)
+		g := w.group(s, 0)
 		for _, q := range g.queues {
 			if q.signal == a.Condition.Signal {
 				return q
@@ -194,11 +202,16 @@ func (b *Index) releaseQueue(q *queue) {
 	}
 }
 
-// group returns the group of a selection and creates it if it is missing.
-func (w *dependents) group(s selected) *indicatorGroup {
-	i, found := w.find(s.key)
+// group returns the group of a selection over the bars of the dependency, or over longer ones, and
+// creates it if it is missing.
+func (w *dependents) group(s selected, on market.Interval) *indicatorGroup {
+	key := s.key
+	if on != 0 {
+		key += " on " + on.String()
+	}
+	i, found := w.find(key)
 	if !found {
-		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: s.key, selection: s.selection, row: &Row{}, script: UsesScript(s.selection)})
+		w.groups = slices.Insert(w.groups, i, &indicatorGroup{key: key, on: on, selection: s.selection, row: &Row{}, script: UsesScript(s.selection)})
 	}
 	return w.groups[i]
 }

@@ -51,12 +51,20 @@ func (c *Condition) members() string {
 	parts := make([]string, len(c.Members))
 	for i := range c.Members {
 		subject, verb := c.Members[i].phrase(false)
-		parts[i] = subject + " " + verb
+		parts[i] = subject + c.Members[i].on() + " " + verb
 	}
 	if c.Type == All {
 		return strings.Join(parts, " and ")
 	}
 	return strings.Join(parts, " or ")
+}
+
+// on names the interval of a member that has one of its own.
+func (c *Condition) on() string {
+	if c.Interval == 0 {
+		return ""
+	}
+	return " on " + c.Interval.String()
 }
 
 // phrase returns the subject and the rest of the sentence for a condition on bars.

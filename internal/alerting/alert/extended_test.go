@@ -249,8 +249,8 @@ func (m *extended) close(t *rapid.T) {
 	}
 	now := m.moment(t)
 	n := alert.Dependency{Instrument: btc, Interval: market.Hour1}
-	for key, s := range m.index.Groups(n) {
-		m.index.SetRow(n, key, m.row(s, now, before), now.closed)
+	for g := range m.index.Groups(n) {
+		m.index.SetRow(n, g.Key, m.row(g.Selection, now, before), now.closed)
 	}
 	got := make(map[string]float64)
 	for _, f := range m.index.FireClose(nil, n, now.bar, prev, now.closed, false) {

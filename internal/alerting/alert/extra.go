@@ -140,7 +140,7 @@ func (b *Index) extendedQueue(w *dependents, a *Alert) *queue {
 			return r.queue
 		}
 	}
-	r := &rule{key: key, node: b.compile(w, c)}
+	r := &rule{key: key, node: b.compile(w, c), longer: c.Longer()}
 	w.rules = append(w.rules, r)
 	q := b.queueAt(&r.queue, queue{dependents: w, rule: r, groups: r.node.groups(nil)})
 	q.retain()

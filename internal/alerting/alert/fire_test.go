@@ -111,10 +111,10 @@ func TestSignal_CountsBarsThatCloseAfterCreation(t *testing.T) {
 	a := signal("wavetrend", "cross_up")
 	b := indexOf(t, a)
 	var key string
-	for k, s := range b.Groups(a.Dependency()) {
-		key = k
-		if s.Def.Name != "wavetrend" || s.Key() != k {
-			t.Errorf("group %s of %s", k, s.Def.Name)
+	for g := range b.Groups(a.Dependency()) {
+		key = g.Key
+		if g.Selection.Def.Name != "wavetrend" || g.Selection.Key() != g.Key {
+			t.Errorf("group %s of %s", g.Key, g.Selection.Def.Name)
 		}
 	}
 	if got := b.FireSignal(nil, a.Dependency(), key, ta.Signal{Label: "cross_up", Y: 12.5}, start, false); len(got) != 0 {
@@ -138,8 +138,8 @@ func TestSignal_HasTheWordsOfItsScript(t *testing.T) {
 	b := indexOf(t, a, again)
 	said := ta.Signal{Label: "cross_up", Y: 12.5, Text: "go \"now\""}
 	var key string
-	for k := range b.Groups(a.Dependency()) {
-		key = k
+	for g := range b.Groups(a.Dependency()) {
+		key = g.Key
 	}
 	fired := b.FireSignal(nil, a.Dependency(), key, said, after(time.Hour), false)
 	b.SetRow(a.Dependency(), key, alert.Row{Signals: []ta.Signal{said}}, after(time.Hour))
@@ -162,8 +162,8 @@ func TestGroups_OnePerIndicator(t *testing.T) {
 	t.Parallel()
 	b := indexOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
 	var names []string
-	for _, s := range b.Groups(alert.Dependency{Instrument: btc, Interval: market.Hour4}) {
-		names = append(names, s.Def.Name)
+	for g := range b.Groups(alert.Dependency{Instrument: btc, Interval: market.Hour4}) {
+		names = append(names, g.Selection.Def.Name)
 	}
 	if diff := cmp.Diff([]string{"macd", "wavetrend"}, names); diff != "" {
 		t.Error(diff)

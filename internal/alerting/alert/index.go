@@ -36,6 +36,7 @@ type Index struct {
 	bigThresholds map[uint32]decimal.Decimal
 
 	dependencies map[Dependency]*dependents
+	readers      map[Dependency]map[Dependency]int // of longer bars: who needs them, with the number of active alerts
 	queues       []*queue
 	freeQueues   []uint32
 	library      ta.Library
@@ -74,6 +75,7 @@ func NewIndexOf(l ta.Library) *Index {
 		notes:         make(map[uint32]string),
 		bigThresholds: make(map[uint32]decimal.Decimal),
 		dependencies:  make(map[Dependency]*dependents),
+		readers:       make(map[Dependency]map[Dependency]int),
 		selections:    make(map[string]selected),
 		uncommitted:   make(map[uint32]uncommitted),
 		extras:        make(map[uint32]*extra),
@@ -265,6 +267,7 @@ func (b *Index) count(q *queue, n int) {
 	for _, g := range q.groups {
 		g.active += n
 	}
+	b.countReaders(q, n)
 	instrument := d.dependency.Instrument
 	switch isActive := d.active > 0; {
 	case isActive && !wasActive:

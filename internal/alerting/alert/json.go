@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/strictjson"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -28,7 +29,15 @@ func (c *Condition) appendJSON(dst []byte) []byte { return append(c.appendOpen(d
 func (c *Condition) appendOpen(dst []byte) []byte {
 	dst = append(dst, `{"type":"`...)
 	dst = append(append(dst, c.Type.String()...), '"')
-	return c.appendFields(dst)
+	return c.appendInterval(c.appendFields(dst))
+}
+
+// appendInterval appends the interval of a member that has one of its own.
+func (c *Condition) appendInterval(dst []byte) []byte {
+	if c.Interval == 0 {
+		return dst
+	}
+	return append(append(append(dst, `,"interval":"`...), c.Interval.String()...), '"')
 }
 
 // AppendFields appends the fields of the condition as an object without its type, as
@@ -46,7 +55,7 @@ func (c *Condition) AppendFields(dst []byte) []byte {
 			}
 			m := &c.Members[i]
 			dst = strictjson.AppendString(append(dst, '{'), m.Type.String())
-			dst = append(m.AppendFields(append(dst, ':')), '}')
+			dst = append(m.appendInterval(m.AppendFields(append(dst, ':'))), '}')
 		}
 		return append(dst, ']')
 	default:
@@ -126,6 +135,7 @@ type conditionJSON struct {
 	Op         string          `json:"op"`
 	Value      json.RawMessage `json:"value"`
 	Bars       int             `json:"bars"`
+	Interval   market.Interval `json:"interval"`
 	Conditions []Condition     `json:"conditions"`
 }
 
@@ -139,7 +149,7 @@ func (c *Condition) UnmarshalJSON(data []byte) error {
 	if !known {
 		return fmt.Errorf("unknown type of condition %q", w.Type)
 	}
-	*c = Condition{Type: kind, Signal: w.Signal, Bars: w.Bars, Members: w.Conditions}
+	*c = Condition{Type: kind, Signal: w.Signal, Bars: w.Bars, Members: w.Conditions, Interval: w.Interval}
 	c.Op, _ = ParseOp(w.Op)
 	var err error
 	switch kind {
@@ -231,7 +241,7 @@ func (c *Condition) key(resolve resolver) string {
 	case All, Any:
 		keys := make(map[string]bool, len(c.Members))
 		for i := range c.Members {
-			keys[c.Members[i].key(resolve)] = true
+			keys[c.Members[i].key(resolve)+c.Members[i].on()] = true
 		}
 		return c.Type.String() + "(" + strings.Join(slices.Sorted(maps.Keys(keys)), ", ") + ")"
 	default:

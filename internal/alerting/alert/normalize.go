@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,9 @@ import (
 func (a *Alert) Normalize(l ta.Library) error {
 	n := normalizer{library: l, interval: a.Interval}
 	if err := n.condition(&a.Condition, "condition"); err != nil {
+		return err
+	}
+	if err := n.settle(&a.Condition); err != nil {
 		return err
 	}
 	if a.Interval = n.interval; a.Condition.Type.OnPrice() && a.Interval != 0 {
@@ -87,12 +91,13 @@ type normalizer struct {
 type usedScript struct {
 	field     string
 	selection *ta.Selection
+	interval  market.Interval // of a member with one of its own, otherwise 0
 }
 
 // use takes what a source of the condition names.
 func (n *normalizer) use(found selected, interval market.Interval, field string) error {
 	if found.selection.IsScript() {
-		n.scripts = append(n.scripts, usedScript{field, found.selection})
+		n.scripts = append(n.scripts, usedScript{field: field, selection: found.selection})
 	}
 	return n.setInterval(interval, field+".interval")
 }
@@ -100,9 +105,10 @@ func (n *normalizer) use(found selected, interval market.Interval, field string)
 // checkScripts rejects a script that cannot run on the bars of the alert alone.
 func (n *normalizer) checkScripts() error {
 	for _, s := range n.scripts {
-		if err := s.selection.CheckStream(n.interval); err != nil {
+		on := cmp.Or(s.interval, n.interval)
+		if err := s.selection.CheckStream(on); err != nil {
 			name := s.selection.Def.Name
-			return fault.Field(s.field, name, fmt.Sprintf("a script that runs on the %s bars of the alert's symbol alone, or another interval; %s does not: %s", n.interval, name, err))
+			return fault.Field(s.field, name, fmt.Sprintf("a script that runs on the %s bars of the alert's symbol alone, or another interval; %s does not: %s", on, name, err))
 		}
 	}
 	return nil
@@ -163,11 +169,12 @@ func (n *normalizer) signal(c *Condition, field string) error {
 	return ta.CheckSignal(found.selection.Def, c.Signal)
 }
 
-// setInterval makes the interval that an indicator names that of the alert. The members of
-// a compound condition share one bar.
+// setInterval makes the interval that an indicator names that of the alert, or of the member.
 func (n *normalizer) setInterval(i market.Interval, field string) error {
 	switch {
 	case i == 0 || i == n.interval:
+	case n.interval != 0 && n.member:
+		return fault.Field(field, i.String(), n.interval.String()+": all values of one condition are taken at the close of the same bar")
 	case n.interval != 0:
 		return fault.Field(field, i.String(), n.interval.String()+", the interval of the alert: all of its values are taken at the close of the same bar")
 	default:
@@ -229,14 +236,61 @@ func (n *normalizer) members(c *Condition, field string) error {
 	if len(c.Members) < 2 || len(c.Members) > MaxMembers {
 		return fault.Field(field, strconv.Itoa(len(c.Members)), fmt.Sprintf("2 to %d conditions", MaxMembers))
 	}
-	n.member = true
 	for i := range c.Members {
 		m, at := &c.Members[i], fmt.Sprintf("%s[%d]", field, i)
 		if m.Type == PriceCrosses {
 			return fault.Field(at, m.Type.String(), `a value condition such as {"price":"close","op":"crosses_above","value":70000}: members are evaluated at the close of a bar`)
 		}
-		if err := n.condition(m, at); err != nil {
+		one := normalizer{library: n.library, interval: m.Interval, member: true}
+		if err := one.condition(m, at); err != nil {
 			return err
+		}
+		m.Interval = one.interval
+		for _, s := range one.scripts {
+			n.scripts = append(n.scripts, usedScript{s.field, s.selection, one.interval})
+		}
+	}
+	return nil
+}
+
+// settle gives the members of a compound condition their intervals: that of the alert to those that
+// name none, and none to those of the shortest, which becomes the alert's.
+func (n *normalizer) settle(c *Condition) error {
+	if len(c.Members) == 0 {
+		return nil
+	}
+	used := make([]market.Interval, 0, len(c.Members)+1)
+	if n.interval.Valid() {
+		used = append(used, n.interval)
+	}
+	for i := range c.Members {
+		m := &c.Members[i]
+		if m.Interval = cmp.Or(m.Interval, n.interval); m.Interval == 0 {
+			return nil // Normalize says that there is none
+		}
+		used = append(used, m.Interval)
+	}
+	slices.Sort(used)
+	if err := checkIntervals(slices.Compact(used)); err != nil {
+		return err
+	}
+	for i := range c.Members {
+		if c.Members[i].Interval == used[0] {
+			c.Members[i].Interval = 0
+		}
+	}
+	n.interval = used[0]
+	return nil
+}
+
+// checkIntervals checks the intervals of an alert, which ascend.
+func checkIntervals(used []market.Interval) error {
+	if len(used) > MaxIntervals {
+		return fault.Field("condition", strconv.Itoa(len(used))+" intervals", fmt.Sprintf("at most %d different intervals, that of the alert among them", MaxIntervals))
+	}
+	for _, i := range used {
+		if !used[0].Divides(i) {
+			return fault.Field("interval", i.String(), "a multiple of the shortest interval of the conditions, "+used[0].String())
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func NewProbeOf(l ta.Library, known *Selections, a *Alert) *Probe {
 }
 
 // Groups yields the indicators that the condition needs.
-func (p *Probe) Groups() iter.Seq2[string, *ta.Selection] {
+func (p *Probe) Groups() iter.Seq[Group] {
 	return p.index.Groups(p.w.dependency)
 }
 
@@ -75,14 +75,20 @@ type Verdict struct {
 // Evaluate evaluates the condition at a closed bar. It reports false if an indicator has no
 // row for it. prev has T zero if there is no bar before.
 func (p *Probe) Evaluate(bar, prev market.Bar, closed time.Time) (Verdict, bool) {
-	f := &frame{bar: bar, prev: prev, hasPrev: prev.T != 0, stamp: milli(closed)}
-	for _, g := range p.w.groups {
-		if g.stamp != f.stamp {
-			return Verdict{}, false
-		}
+	f := &frame{bar: bar, prev: prev, hasPrev: prev.T != 0, stamp: milli(closed), longer: p.frame.longer}
+	if !known(p.w.groups, f) {
+		return Verdict{}, false
 	}
 	v := p.node.evaluate(f)
 	return Verdict{v.holds, v.rises, v.value, v.against}, true
+}
+
+// SetLonger gives the longer bars of the next Verdict or Evaluate.
+func (p *Probe) SetLonger(bars []LongerBar) {
+	p.frame.longer = p.frame.longer[:0]
+	for i := range bars {
+		p.frame.longer = append(p.frame.longer, bars[i].frame())
+	}
 }
 
 // At gives the closed bar of the next Verdict and the one before, which has T zero if there is none.

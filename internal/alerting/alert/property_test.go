@@ -173,8 +173,8 @@ func (m *machine) check(t *rapid.T) {
 	needs := make(map[alert.Dependency][]string)
 	for n := range m.index.Needs() {
 		var names []string
-		for _, s := range m.index.Groups(n) {
-			names = append(names, s.Def.Name)
+		for g := range m.index.Groups(n) {
+			names = append(names, g.Selection.Def.Name)
 		}
 		if m.index.DependsOn(n) {
 			needs[n] = names

@@ -3,19 +3,24 @@ package alert
 import (
 	"fmt"
 	"math"
+
+	"candela/lib/market"
 )
 
 // rule is a condition on closed bars that several alerts may share. It is evaluated once
 // for each bar.
 type rule struct {
-	key   string // of the condition
-	node  node
-	queue *queue
+	key    string // of the condition
+	node   node
+	longer []market.Interval // than the alert's, on whose bars members are
+	queue  *queue
+	active int // alerts
 }
 
 // node is a condition that is ready to be evaluated.
 type node struct {
-	kind        Type // Value, IndicatorSignal, NewHigh, NewLow, All or Any
+	on          market.Interval // of the bars; 0 for those of the alert
+	kind        Type            // Value, IndicatorSignal, NewHigh, NewLow, All or Any
 	op          Op
 	left, right term
 	low, high   float64
@@ -32,6 +37,18 @@ type verdict struct {
 
 // compile returns the node of a checked condition.
 func (b *Index) compile(w *dependents, c *Condition) node {
+	n := b.compileOn(scope{w, c.Interval}, c)
+	n.on = c.Interval
+	return n
+}
+
+// scope is where a condition finds its indicators: over the bars of the dependency, or over longer ones.
+type scope struct {
+	*dependents
+	on market.Interval
+}
+
+func (b *Index) compileOn(w scope, c *Condition) node {
 	switch c.Type {
 	case PriceAbove, PriceBelow, PriceCrosses: // of the close, as a member
 		op := GreaterEqual
@@ -41,7 +58,7 @@ func (b *Index) compile(w *dependents, c *Condition) node {
 		return node{kind: Value, op: op, left: b.termOf(w, &Operand{Price: "close"}), right: term{number: toFloat(c.Threshold)}}
 	case IndicatorSignal:
 		s, _ := b.selectionOf(c.Indicator, c.Params) // it was found by check
-		return node{kind: IndicatorSignal, left: term{group: w.group(s)}, label: c.Signal}
+		return node{kind: IndicatorSignal, left: term{group: w.group(s, w.on)}, label: c.Signal}
 	case PercentChange:
 		return node{kind: Value, op: c.Op, left: b.columnOf(w, "roc", fmt.Sprintf(`{"period":%d}`, c.Bars), "ROC"), right: term{number: toFloat(c.Threshold)}}
 	case NewHigh, NewLow:
@@ -53,7 +70,7 @@ func (b *Index) compile(w *dependents, c *Condition) node {
 	case All, Any:
 		n := node{kind: c.Type}
 		for i := range c.Members {
-			n.members = append(n.members, b.compile(w, &c.Members[i]))
+			n.members = append(n.members, b.compile(w.dependents, &c.Members[i]))
 		}
 		return n
 	default:
@@ -96,8 +113,20 @@ func (n *node) text() string {
 }
 
 // evaluate says whether the condition is true at the frame. A value that is missing makes
-// it false.
+// it false. On longer bars it is what the newest of them said when it closed, and rises there alone.
 func (n *node) evaluate(f *frame) verdict {
+	if n.on == 0 {
+		return n.judge(f)
+	}
+	if f = f.longerBars(n.on); f == nil || f.bar.T == 0 {
+		return verdict{value: math.NaN(), against: math.NaN()}
+	}
+	v := n.judge(f)
+	v.rises = v.rises && !f.stale
+	return v
+}
+
+func (n *node) judge(f *frame) verdict {
 	switch n.kind {
 	case IndicatorSignal:
 		for _, s := range n.left.group.row.Signals {
@@ -184,7 +213,7 @@ func (n *node) any(f *frame) verdict {
 		m, member := n.members[i].evaluate(f), &n.members[i]
 		v.holds = v.holds || m.holds
 		if member.kind != Value || member.op.Event() {
-			event = event || m.holds
+			event = event || m.rises
 			continue
 		}
 		v.rises = v.rises || m.rises
@@ -196,6 +225,14 @@ func (n *node) any(f *frame) verdict {
 
 // held reports whether a comparison was true at the bar before.
 func (n *node) held(f *frame) bool {
+	if n.on != 0 {
+		if f = f.longerBars(n.on); f == nil || f.bar.T == 0 {
+			return false
+		}
+		if f.stale {
+			return n.compare(f).holds
+		}
+	}
 	was := node{kind: Value, op: n.op, left: term{number: n.left.before(f)}, right: term{number: n.right.before(f)}}
 	return was.compare(f).holds
 }

@@ -60,20 +60,20 @@ func (b *Index) ScriptOwner(n Dependency, key string) (first principal.Owner) {
 	return first
 }
 
-// BesideScripts yields the keys of the other indicators of n that a condition needs together with
-// a script.
-func (b *Index) BesideScripts(n Dependency) iter.Seq[string] {
+// Beside yields the keys of the indicators of n that a condition needs together with a script or with
+// longer bars.
+func (b *Index) Beside(n Dependency) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		w := b.dependencies[n]
 		if w == nil {
 			return
 		}
 		for _, r := range w.rules {
-			if !r.onScript() {
+			if !r.onScript() && len(r.longer) == 0 {
 				continue
 			}
 			for _, g := range r.queue.groups {
-				if !g.script && !yield(g.key) {
+				if !g.script && g.on == 0 && !yield(g.key) {
 					return
 				}
 			}
@@ -82,15 +82,13 @@ func (b *Index) BesideScripts(n Dependency) iter.Seq[string] {
 }
 
 // FireScript is FireClose for the alerts on a script, after SetRow gave its row and the rows of the
-// indicators beside it.
-func (b *Index) FireScript(dst []Firing, n Dependency, key string, bar, prev market.Bar, closed time.Time, late bool) []Firing {
+// indicators beside it. Those that need longer bars which are not known do not fire.
+func (b *Index) FireScript(dst []Firing, n Dependency, key string, c *Closing) []Firing {
 	w := b.dependencies[n]
 	if w == nil {
 		return dst
 	}
-	f := &frame{bar: bar, prev: prev, hasPrev: prev.T != 0, stamp: milli(closed)}
-	m := fullTrigger(0, closed)
-	m.closed, m.firing.Late = f.stamp, late
+	f, m := c.frame(), c.trigger()
 	for _, l := range w.lines {
 		if l.of(key) {
 			dst = b.fireLine(dst, l, f, &m)

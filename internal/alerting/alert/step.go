@@ -19,23 +19,22 @@ func (b *Index) SetRow(n Dependency, key string, row Row, at time.Time) {
 }
 
 // FireClose fires the alerts whose condition a closed bar makes true, for all that needs
-// more than FireSignal, but not those on scripts. prev is the bar before, with T zero if there
+// more than FireSignal, but not those on scripts or on longer bars. prev is the bar before, with T zero if there
 // is none. An indicator without a row for the bar makes no condition true.
 func (b *Index) FireClose(dst []Firing, n Dependency, bar, prev market.Bar, closed time.Time, late bool) []Firing {
 	w := b.dependencies[n]
 	if w == nil || len(w.lines) == 0 && len(w.rules) == 0 {
 		return dst
 	}
-	f := &frame{bar: bar, prev: prev, hasPrev: prev.T != 0, stamp: milli(closed)}
-	m := fullTrigger(0, closed)
-	m.closed, m.firing.Late = f.stamp, late
+	c := Closing{Bar: bar, Prev: prev, Closed: closed, Late: late}
+	f, m := c.frame(), c.trigger()
 	for _, l := range w.lines {
 		if !l.onScript() {
 			dst = b.fireLine(dst, l, f, &m)
 		}
 	}
 	for _, r := range w.rules {
-		if !r.onScript() {
+		if !r.onScript() && len(r.longer) == 0 {
 			dst = b.fireRule(dst, r, f, &m)
 		}
 	}
@@ -179,10 +178,8 @@ func (q *queue) side() int8 {
 
 // fireRule fires the alerts that share a condition.
 func (b *Index) fireRule(dst []Firing, r *rule, f *frame, m *trigger) []Firing {
-	for _, g := range r.queue.groups {
-		if g.stamp != f.stamp {
-			return dst
-		}
+	if !r.knows(f) {
+		return dst
 	}
 	said := r.node.evaluate(f)
 	if !said.holds {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -23,6 +24,14 @@ func (b *Index) checkExtended(a *Alert) error {
 	}
 	if err := a.checkTick(); err != nil {
 		return err
+	}
+	if longer := a.Condition.Longer(); len(longer) > 0 {
+		if longer[0] <= a.Interval {
+			return fault.Field("interval", longer[0].String(), "longer than that of the alert, "+a.Interval.String())
+		}
+		if err := checkIntervals(append([]market.Interval{a.Interval}, longer...)); err != nil {
+			return err
+		}
 	}
 	return b.checkStored(&a.Condition)
 }

@@ -34,6 +34,8 @@ func TestAdd_RefusesStoredConditionsThatCannotBeEvaluated(t *testing.T) {
 		"negative cooldown":                 `{"condition":` + rsi + `,"max_fires":5,"cooldown":-1}`,
 		"more firings than are allowed":     `{"condition":` + rsi + `,"max_fires":1001}`,
 		"negative firings":                  `{"condition":` + rsi + `,"max_fires":-1}`,
+		"member on shorter bars":            `{"condition":{"type":"all","conditions":[` + rsi + `,{"type":"new_low","bars":3,"interval":"1m"}]}}`,
+		"members on four intervals":         `{"condition":{"type":"all","conditions":[{"type":"new_low","bars":3,"interval":"1d"},{"type":"new_low","bars":3,"interval":"1w"},{"type":"new_low","bars":3,"interval":"1M"},` + rsi + `]}}`,
 		"tick on a compound":                `{"condition":{"type":"all","conditions":[` + rsi + `,` + rsi + `]},"on":"tick"}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,10 @@ type frame struct {
 	bar, prev market.Bar
 	hasPrev   bool
 	stamp     int64
+
+	on     market.Interval // of longer bars
+	stale  bool            // the bar had closed when the bar before of the alert did
+	longer []frame         // of the newest bars of longer intervals, where they are known
 }
 
 // term is a value of a frame: a column of an indicator, a price or a number.
@@ -72,7 +76,7 @@ func priceOf(b *market.Bar, n int) float64 {
 }
 
 // termOf returns the term of an operand. The operand was checked.
-func (b *Index) termOf(w *dependents, o *Operand) term {
+func (b *Index) termOf(w scope, o *Operand) term {
 	switch {
 	case o.Indicator != "":
 		return b.columnOf(w, o.Indicator, o.Params, o.Line)
@@ -82,8 +86,8 @@ func (b *Index) termOf(w *dependents, o *Operand) term {
 	return term{number: toFloat(o.Number)}
 }
 
-func (b *Index) columnOf(w *dependents, name, params, line string) term {
+func (b *Index) columnOf(w scope, name, params, line string) term {
 	s, _ := b.selectionOf(name, params) // it was found by check
 	i, _ := column(s, "line", &line)    // likewise
-	return term{group: w.group(s), column: i}
+	return term{group: w.group(s, w.on), column: i}
 }

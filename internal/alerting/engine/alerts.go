@@ -52,8 +52,10 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 		return alert.Alert{}, err
 	}
 	want.Owner, want.Instrument = caller.Subject, p.symbol
-	if err := e.checkInterval(ctx, p, want.Dependency()); err != nil {
-		return alert.Alert{}, err
+	for _, d := range want.Dependencies() {
+		if err := e.checkInterval(ctx, p, d); err != nil {
+			return alert.Alert{}, err
+		}
 	}
 	if err := e.tryScripts(ctx, caller.Subject, p, &want); err != nil {
 		return alert.Alert{}, err
@@ -142,7 +144,7 @@ func (l *loop) create(caller principal.Caller, a alert.Alert, q *priceRead) (ale
 		err = l.index.Add(a) // nil, because Check returned nil
 	}
 	if err != nil {
-		l.markUnused(a.Dependency()) // a tracker may have been created for it
+		l.markAllUnused(&a) // a tracker may have been created for it
 		return alert.Alert{}, err
 	}
 	l.trackAlert(&a, now)
@@ -203,6 +205,7 @@ func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
 		t.include(a.Created, 0)
 		l.load(t)
 	}
+	l.trackLonger(a)
 }
 
 // Cancel removes an alert of the caller.
@@ -223,7 +226,7 @@ func (l *loop) remove(name Name) {
 		delete(l.idle, name.ID)
 	}
 	if a, ok := l.index.Remove(name.Owner, name.ID); ok {
-		l.markUnused(a.Dependency())
+		l.markAllUnused(&a)
 	}
 }
 

@@ -74,8 +74,8 @@ func (l *loop) setAsideDied(a *alert.Alert) bool {
 	if a.Idle != nil || len(l.died) == 0 || len(scripts) == 0 || l.index.CheckCondition(a) != nil {
 		return false
 	}
-	for key := range alert.NewProbe(l.cfg.Library, a).Groups() {
-		at, was := l.died[useOf(a.Dependency(), key)]
+	for g := range alert.NewProbe(l.cfg.Library, a).Groups() {
+		at, was := l.died[useOf(a.Dependency(), g.Key)]
 		if !was || a.Resumed.After(at) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -160,13 +161,14 @@ type loadedBars struct {
 	evaluators     map[string]*evaluate.Evaluator
 	frames         []evaluatedBar // of the bars from firstEvaluated on
 	scripts        []missedScript // that are still to evaluate them
+	longer         []*loadedBars  // of longer intervals
 
 	run func() *budget.Run // what scripts may hold; nil for no bound
 }
 
 // missedScript is a script that is to evaluate the bars of a load from one of them on.
 type missedScript struct {
-	watchedIndicator
+	alert.Group
 	first int
 }
 
@@ -175,11 +177,13 @@ type evaluatedBar struct {
 	bar, prev market.Bar
 	closed    time.Time
 	rows      []keyedRow
+	longer    []alert.LongerBar
 }
 
 type keyedRow struct {
 	key string
 	alert.Row
+	closed time.Time // of a longer bar; zero for the bar itself
 }
 
 // newLoadedBars splits a set for which requested bars were requested.
@@ -197,15 +201,15 @@ func newLoadedBars(p *listing, i market.Interval, set *marketdata.BarSet, reques
 
 // evaluate evaluates the indicators over the bars that closed after from, without the scripts,
 // which it notes. It skips bars without the history that an indicator needs.
-func (h *loadedBars) evaluate(all []watchedIndicator, from int64) {
+func (h *loadedBars) evaluate(all []alert.Group, from int64) {
 	h.findFirst(from)
-	var plain []watchedIndicator
+	var plain []alert.Group
 	for _, w := range all {
-		if !alert.UsesScript(w.selection) {
+		if !alert.UsesScript(w.Selection) {
 			plain = append(plain, w)
 			continue
 		}
-		first := h.firstToEvaluate(evaluate.New(w.selection, h.listing.env(h.interval)), from)
+		first := h.firstToEvaluate(evaluate.New(w.Selection, h.listing.env(h.interval)), from)
 		h.scripts = append(h.scripts, missedScript{w, first})
 	}
 	h.evaluateAll(plain, from, func() error { return nil })
@@ -219,33 +223,58 @@ func (h *loadedBars) findFirst(from int64) {
 }
 
 // evaluateAll evaluates indicators over the bars from the first one on, until pause returns an error.
-func (h *loadedBars) evaluateAll(all []watchedIndicator, from int64, pause func() error) {
+func (h *loadedBars) evaluateAll(all []alert.Group, from int64, pause func() error) {
 	first := make([]int, len(all))
 	for k, w := range all {
-		env := h.listing.env(h.interval)
+		env := h.listing.env(cmp.Or(w.Longer, h.interval))
 		if h.run != nil {
 			run := h.run()
 			defer run.Close()
 			env.Budget = run
 		}
-		ev := evaluate.New(w.selection, env)
-		h.evaluators[w.key] = ev
-		first[k] = h.firstToEvaluate(ev, from)
+		ev := evaluate.New(w.Selection, env)
+		h.evaluators[w.Key] = ev
+		if w.Longer == 0 {
+			first[k] = h.firstToEvaluate(ev, from)
+		}
 	}
 	for i := h.firstEvaluated; i < h.closed.Len(); i++ {
 		seen := h.closed.Slice(0, i+1)
 		f := evaluatedBar{bar: h.closed.At(i), prev: barBefore(&h.closed, i), closed: h.listing.clock.Wall(h.closeUnix(i))}
 		for k, w := range all {
-			if i < first[k] {
+			if i < first[k] || w.Longer != 0 {
 				continue
 			}
-			f.rows = append(f.rows, keyedRow{w.key, cloneRow(h.evaluators[w.key].Last(&seen))})
+			f.rows = append(f.rows, keyedRow{key: w.Key, Row: cloneRow(h.evaluators[w.Key].Last(&seen))})
 			if pause() != nil {
 				return
 			}
 		}
+		if !h.evaluateLonger(&f, all) || pause() != nil {
+			return
+		}
 		h.frames = append(h.frames, f)
 	}
+}
+
+// evaluateLonger adds the newest longer bars to a bar, with what the indicators say of them. It reports
+// false if the venue does not have them yet.
+func (h *loadedBars) evaluateLonger(f *evaluatedBar, all []alert.Group) bool {
+	for _, on := range h.longer {
+		bars := evaluate.Longer{Interval: on.interval, Own: h.interval, Calendar: h.listing.calendar, Bars: &on.closed}
+		if bars.Lacks(f.bar, f.prev) {
+			return false
+		}
+		newest, n := bars.At(f.bar, f.prev, h.listing.clock.Wall)
+		f.longer = append(f.longer, newest)
+		seen := on.closed.Slice(0, n)
+		for _, g := range all {
+			if ev := h.evaluators[g.Key]; g.Longer == on.interval && n > 0 && (n >= ev.Depth() || on.reachesStart) {
+				f.rows = append(f.rows, keyedRow{g.Key, cloneRow(ev.Newest(&seen)), newest.Closed})
+			}
+		}
+	}
+	return true
 }
 
 // firstToEvaluate returns the first bar that ev can evaluate.

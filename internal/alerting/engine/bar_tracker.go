@@ -68,45 +68,55 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 	b.append(bar)
 	b.publish(market.Bar{}, false, l.cfg.Now())
 	prev := barBefore(&b.bars, b.bars.Len()-1)
-	for key, selection := range l.index.Groups(b.dependency) {
-		if alert.UsesScript(selection) {
+	for g := range l.index.Groups(b.dependency) {
+		if alert.UsesScript(g.Selection) || g.Longer != 0 {
 			continue
 		}
-		ev := b.evaluator(key, selection)
+		ev := b.evaluator(g)
 		if b.isTooShort(ev) {
 			continue // extendBack evaluates the bars from here on
 		}
 		l.evaluations++
-		l.fireRow(b.dependency, key, *ev.Last(&b.bars), closed, late)
+		l.fireRow(b.dependency, g.Key, *ev.Last(&b.bars), closed, late)
 	}
 	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, prev, closed, late)
-	if scripts := b.scriptsOn(l); len(scripts) > 0 {
-		a := &askedBar{bar: bar, prev: prev, closed: closed, late: late, live: !late, rows: b.besideScripts(l)}
+	if scripts, longer := b.scriptsOn(l), b.needsLonger(l); longer || len(scripts) > 0 {
+		a := &askedBar{Closing: alert.Closing{Bar: bar, Prev: prev, Closed: closed, Late: late}, live: !late, wantsLonger: longer, rows: b.beside(l)}
 		b.ask(l, a, b.bars.Slice(0, b.bars.Len()), scripts)
+		b.resumeAsked(l)
 	}
 	b.dropUnused(l)
 	b.markEvaluated(l)
+	l.resumeReaders(b)
 }
 
-// besideScripts returns the rows at the newest bar of indicators that conditions need together with
-// a script.
-func (b *barTracker) besideScripts(l *loop) (rows []keyedRow) {
-	for key := range l.index.BesideScripts(b.dependency) {
+// beside returns the rows at the newest bar of indicators that conditions need together with a script
+// or with longer bars.
+func (b *barTracker) beside(l *loop) (rows []keyedRow) {
+	for key := range l.index.Beside(b.dependency) {
 		if ev := b.evaluators[key]; ev != nil && !b.isTooShort(ev) {
-			rows = append(rows, keyedRow{key, cloneRow(ev.Row())})
+			rows = append(rows, keyedRow{key: key, Row: cloneRow(ev.Row())})
 		}
 	}
 	return rows
 }
 
-// evaluator returns the evaluator of a selection and creates it if it is missing.
-func (b *barTracker) evaluator(key string, selection *ta.Selection) *evaluate.Evaluator {
-	ev := b.evaluators[key]
+// evaluator returns the evaluator of an indicator and creates it if it is missing.
+func (b *barTracker) evaluator(g alert.Group) *evaluate.Evaluator {
+	ev := b.evaluators[g.Key]
 	if ev == nil {
-		ev = evaluate.New(selection, b.listing.env(b.dependency.Interval))
-		b.evaluators[key] = ev
+		ev = evaluate.New(g.Selection, b.env(g))
+		b.evaluators[g.Key] = ev
 	}
 	return ev
+}
+
+// env describes the bars of an indicator.
+func (b *barTracker) env(g alert.Group) ta.Env {
+	if b.listing == nil {
+		return ta.Env{Interval: b.intervalOf(g)}
+	}
+	return b.listing.env(b.intervalOf(g))
 }
 
 // isTooShort reports whether the window is too short for the values to be right.
@@ -125,12 +135,12 @@ func (b *barTracker) dropUnused(l *loop) {
 	}
 	keep := make(map[string]*evaluate.Evaluator, used)
 	scripts := make(map[string]*script)
-	for key := range l.index.Groups(b.dependency) {
-		if ev := b.evaluators[key]; ev != nil {
-			keep[key] = ev
+	for g := range l.index.Groups(b.dependency) {
+		if ev := b.evaluators[g.Key]; ev != nil {
+			keep[g.Key] = ev
 		}
-		if s := b.scripts[key]; s != nil {
-			scripts[key] = s
+		if s := b.scripts[g.Key]; s != nil {
+			scripts[g.Key] = s
 		}
 	}
 	for key, s := range b.scripts {

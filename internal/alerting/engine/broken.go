@@ -23,7 +23,7 @@ func (l *loop) endBroken(d alert.Dependency, key, name string, err error, at tim
 func (l *loop) alertsOn(d alert.Dependency, key string) (all []alert.Alert) {
 	for _, a := range l.index.Where(func(other alert.Dependency) bool { return other == d }) {
 		for needed := range alert.NewProbe(l.cfg.Library, &a).Groups() {
-			if needed == key {
+			if needed.Key == key {
 				all = append(all, a)
 			}
 		}

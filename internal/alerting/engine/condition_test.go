@@ -44,6 +44,9 @@ func everyCondition() map[string]alert.Condition {
 		"close":          value(alert.Operand{Price: "close"}, alert.GreaterEqual, number(1000)),
 		"all":            {Type: alert.All, Members: []alert.Condition{below, {Type: alert.NewLow, Bars: 5}}},
 		"any":            {Type: alert.Any, Members: []alert.Condition{below, cross, {Type: alert.PriceAbove, Threshold: decimal.NewFromInt(1040)}}},
+		"all of 5m":      {Type: alert.All, Members: []alert.Condition{below, on(market.Minute5, value(rsi, alert.Less, number(45)))}},
+		"any of 5m":      {Type: alert.Any, Members: []alert.Condition{below, on(market.Minute5, cross), on(market.Minute5, alert.Condition{Type: alert.NewHigh, Bars: 5})}},
+		"all of 5m, 1h":  {Type: alert.All, Members: []alert.Condition{{Type: alert.NewLow, Bars: 5}, on(market.Minute5, value(macd, alert.Less, number(0))), on(market.Hour1, value(alert.Operand{Price: "close"}, alert.Greater, number(980)))}},
 		"enters":         ranged(alert.Enters),
 		"leaves":         ranged(alert.Leaves),
 	}
@@ -51,6 +54,12 @@ func everyCondition() map[string]alert.Condition {
 		all["rsi "+op.String()] = value(rsi, op, number(45))
 	}
 	return all
+}
+
+// on is a member of a compound condition on longer bars.
+func on(i market.Interval, c alert.Condition) alert.Condition {
+	c.Interval = i
+	return c
 }
 
 // record is a firing as it must be the same with and without trouble.

@@ -35,12 +35,12 @@ func (b *barTracker) tick(l *loop, e *feed.Event) {
 	}
 	for key, selection := range l.index.Ticking(b.dependency) {
 		if alert.UsesScript(selection) {
-			if s := b.script(l, key, selection); b.bars.Len() >= s.depth || b.reachesStart {
+			if s := b.script(l, alert.Group{Key: key, Selection: selection}); b.bars.Len() >= s.depth || b.reachesStart {
 				b.askTick(l, s, e.Bar, at)
 			}
 			continue
 		}
-		if ev := b.evaluator(key, selection); !b.isTooShort(ev) {
+		if ev := b.evaluator(alert.Group{Key: key, Selection: selection}); !b.isTooShort(ev) {
 			if row, ok := ev.Peek(&b.bars, e.Bar); ok {
 				l.index.SetRow(b.dependency, key, row, at)
 			}

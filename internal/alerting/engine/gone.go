@@ -31,7 +31,7 @@ func (e *Engine) NoVenue(a *alert.Alert) string {
 // venue once.
 func (l *loop) lacksVenue(t *tracker) bool {
 	venue := t.dependency.Instrument.Venue
-	if venue == "" || l.cfg.Data.HasVenue(venue) || !l.index.DependsOn(t.dependency) {
+	if venue == "" || l.cfg.Data.HasVenue(venue) || !l.index.DependsOn(t.dependency) && !l.index.IsRead(t.dependency) {
 		return false
 	}
 	t.noVenue = true

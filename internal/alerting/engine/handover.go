@@ -218,10 +218,11 @@ func (l *loop) follow(a *alert.Alert, since time.Time, mark int64) {
 	t.watermarked = t.watermarked || mark != 0
 	if t.inProgress {
 		t.queued.include(since, mark)
-		return
+	} else {
+		t.ready = false
+		t.include(since, mark)
 	}
-	t.ready = false
-	t.include(since, mark)
+	l.trackLonger(a)
 }
 
 // unseen returns since when the alert must see bars, and the watermark before which it has

@@ -157,19 +157,21 @@ func (l *loop) logMissed(d alert.Dependency, bars int) {
 	}
 }
 
-// watchedIndicator is an indicator that alerts depend on.
-type watchedIndicator struct {
-	key       string
-	selection *ta.Selection
+// watched returns the indicators that are computed from the bars of a tracker for its own alerts.
+func (l *loop) watched(b *barTracker) (all []alert.Group) {
+	for g := range l.index.Groups(b.dependency) {
+		if g.Longer == 0 {
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // depthFor returns how many bars the indicators of a tracker need.
-func (l *loop) depthFor(b *barTracker) (depth int, all []watchedIndicator) {
-	depth = l.cfg.Depth
-	for key, selection := range l.index.Groups(b.dependency) {
-		ev := evaluate.New(selection, ta.Env{Interval: b.dependency.Interval})
-		depth = max(depth, ev.Depth())
-		all = append(all, watchedIndicator{key, selection})
+func (l *loop) depthFor(b *barTracker) (depth int, all []alert.Group) {
+	depth, all = max(l.cfg.Depth, l.readDepth(b)), l.watched(b)
+	for _, g := range all {
+		depth = max(depth, evaluate.New(g.Selection, ta.Env{Interval: b.dependency.Interval}).Depth())
 	}
 	return depth, all
 }
@@ -248,11 +250,12 @@ func (b *barTracker) loaded(l *loop, got *loadedBars, depth int, from int64) {
 			"from", b.listing.clock.Wall(from).UTC(), "to", b.listing.clock.Wall(got.skippedBefore).UTC())
 	}
 	b.extendIfShort(l)
+	l.resumeReaders(b)
 }
 
-// fireFrames fires what missed bars made true, and asks the scripts about them.
+// fireFrames fires what missed bars made true, and asks the scripts and longer bars about them.
 func (b *barTracker) fireFrames(l *loop, got *loadedBars, now time.Time) {
-	beside := slices.Collect(l.index.BesideScripts(b.dependency))
+	beside, longer := slices.Collect(l.index.Beside(b.dependency)), b.needsLonger(l)
 	for i := range got.frames {
 		f := &got.frames[i]
 		late := now.Sub(f.closed) > lateAfter
@@ -260,11 +263,12 @@ func (b *barTracker) fireFrames(l *loop, got *loadedBars, now time.Time) {
 			l.fireRow(b.dependency, row.key, row.Row, f.closed, late)
 		}
 		l.newFirings = l.index.FireClose(l.newFirings, b.dependency, f.bar, f.prev, f.closed, late)
-		if len(got.scripts) > 0 {
+		if longer || len(got.scripts) > 0 {
 			rows := slices.DeleteFunc(slices.Clone(f.rows), func(row keyedRow) bool { return !slices.Contains(beside, row.key) })
-			b.askMissed(l, got, got.firstEvaluated+i, &askedBar{bar: f.bar, prev: f.prev, closed: f.closed, late: late, rows: rows})
+			b.askMissed(l, got, got.firstEvaluated+i, &askedBar{Closing: alert.Closing{Bar: f.bar, Prev: f.prev, Closed: f.closed, Late: late}, wantsLonger: longer, rows: rows})
 		}
 	}
+	b.resumeAsked(l)
 }
 
 // askMissed asks the scripts about a missed bar.
@@ -272,7 +276,7 @@ func (b *barTracker) askMissed(l *loop, got *loadedBars, i int, a *askedBar) {
 	var scripts []*script
 	for _, m := range got.scripts {
 		if i >= m.first {
-			scripts = append(scripts, b.script(l, m.key, m.selection))
+			scripts = append(scripts, b.script(l, m.Group))
 		}
 	}
 	b.ask(l, a, got.closed.Slice(0, i+1), scripts)
@@ -306,16 +310,12 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 	for i := range b.bars.Len() {
 		all.Append(b.bars.At(i))
 	}
-	waited := false
-	for key := range l.index.Groups(b.dependency) {
-		waited = waited || b.hasWaited(key)
+	indicators, waited := l.watched(b), false
+	for _, g := range indicators {
+		waited = waited || b.hasWaited(g.Key)
 	}
 	b.bars, b.reachesStart, b.depth = all, got.reachesStart, max(b.depth, depth)
 	merged := &loadedBars{listing: b.listing, interval: b.dependency.Interval, closed: b.bars, reachesStart: b.reachesStart, evaluators: make(map[string]*evaluate.Evaluator)}
-	var indicators []watchedIndicator
-	for key, selection := range l.index.Groups(b.dependency) {
-		indicators = append(indicators, watchedIndicator{key, selection})
-	}
 	if waited {
 		merged.evaluate(indicators, from)
 		maps.Copy(b.evaluators, merged.evaluators)
@@ -326,4 +326,5 @@ func (b *barTracker) extendBack(l *loop, got *loadedBars, depth int, from int64)
 	if w := b.window.Load(); w != nil {
 		b.publish(w.forming, w.hasForming, w.asOf)
 	}
+	l.resumeReaders(b)
 }

@@ -165,7 +165,7 @@ func (l *loop) commit() {
 		}
 		for i := range batch {
 			l.index.Committed(&batch[i])
-			l.markUnused(batch[i].Dependency())
+			l.markAllUnused(&batch[i].Alert)
 			if batch[i].Late {
 				l.late++
 			}
@@ -224,7 +224,7 @@ func (l *loop) removeExpired() {
 		return
 	}
 	for i := range l.expired {
-		l.markUnused(l.expired[i].Dependency())
+		l.markAllUnused(&l.expired[i])
 	}
 	l.expired = nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -48,18 +49,16 @@ func (e *Engine) Preview(ctx context.Context, want alert.Alert) alert.Present {
 // previewCloses evaluates a condition on the newest closed bars.
 func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Alert) (said alert.Present) {
 	probe := alert.NewProbe(e.cfg.Library, want)
-	var all []watchedIndicator
-	depth, count := 1, previewBars
-	for key, selection := range probe.Groups() {
-		ev := evaluate.New(selection, p.env(want.Interval))
-		depth = max(depth, ev.Depth())
+	all, depth, count := slices.Collect(probe.Groups()), make(map[market.Interval]int), previewBars
+	for _, g := range all {
+		ev := evaluate.New(g.Selection, p.env(cmp.Or(g.Longer, want.Interval)))
+		depth[g.Longer] = max(depth[g.Longer], ev.Depth())
 		if !ev.Streams() {
 			count = previewWhole
 		}
-		all = append(all, watchedIndicator{key, selection})
 	}
-	got := e.recentBars(ctx, p, want.Interval, depth+count)
-	if got == nil {
+	got := e.recentBars(ctx, p, want.Interval, max(1, depth[0])+count)
+	if got == nil || !e.previewLonger(ctx, p, got, want.Condition.Longer(), depth, count) {
 		return said
 	}
 	n := got.closed.Len()
@@ -67,8 +66,13 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 	for i := range got.frames {
 		f := &got.frames[i]
 		for _, row := range f.rows {
-			probe.SetRow(row.key, row.Row, f.closed)
+			at := row.closed
+			if at.IsZero() {
+				at = f.closed
+			}
+			probe.SetRow(row.key, row.Row, at)
 		}
+		probe.SetLonger(f.longer)
 		v, known := probe.Evaluate(f.bar, f.prev, f.closed)
 		if !known {
 			continue
@@ -89,12 +93,27 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 	return said
 }
 
+// previewLonger reads the longer bars that the newest bars need, and reports false if they are not known
+// in time.
+func (e *Engine) previewLonger(ctx context.Context, p *listing, got *loadedBars, longer []market.Interval, depth map[market.Interval]int, count int) bool {
+	n := got.closed.Len()
+	shown := market.Span{Open: got.closed.T[max(0, n-1-count)], Close: got.closeUnix(n - 1)}
+	for _, on := range longer {
+		bars := e.recentBars(ctx, p, on, max(2, depth[on])+p.calendar.Count(on, shown)+1)
+		if bars == nil {
+			return false
+		}
+		got.longer = append(got.longer, bars)
+	}
+	return true
+}
+
 // previewAll evaluates indicators over the bars that closed after from. Scripts take turns with those
 // of alerts.
-func (e *Engine) previewAll(ctx context.Context, owner principal.Owner, got *loadedBars, all []watchedIndicator, from int64) {
+func (e *Engine) previewAll(ctx context.Context, owner principal.Owner, got *loadedBars, all []alert.Group, from int64) {
 	got.findFirst(from)
 	pause := func() error { return nil }
-	if slices.ContainsFunc(all, func(w watchedIndicator) bool { return alert.UsesScript(w.selection) }) {
+	if slices.ContainsFunc(all, func(g alert.Group) bool { return alert.UsesScript(g.Selection) }) {
 		held, done, err := e.scriptTurns.Hold(ctx, string(owner), "preview")
 		if err != nil {
 			return

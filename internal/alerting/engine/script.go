@@ -11,7 +11,6 @@ import (
 	"candela/internal/kit/fair"
 	"candela/internal/kit/principal"
 	"candela/lib/market"
-	"candela/lib/ta"
 )
 
 // Scripts are evaluated beside the loop. The loop owns the queue of each script and starts one
@@ -32,6 +31,7 @@ const (
 type script struct {
 	key   string
 	name  string
+	on    market.Interval // of longer bars than those of the tracker; 0 for those
 	owner principal.Owner
 	depth int
 	queue []scriptTask // oldest first
@@ -53,16 +53,15 @@ type scriptTask struct {
 	at      time.Time  // of a tick
 }
 
-// askedBar is a closed bar that waits for scripts, with the rows that are known.
+// askedBar is a closed bar that waits for scripts and longer bars, with the rows that are known.
 type askedBar struct {
-	bar, prev market.Bar
-	closed    time.Time
-	late      bool
-	live      bool // it counts as late if its scripts are
-	asked     time.Time
-	waiting   int  // scripts that have not answered
-	dropped   bool // nobody waits for it any more
-	rows      []keyedRow
+	alert.Closing
+	live        bool // it counts as late if its scripts are
+	asked       time.Time
+	waiting     int  // scripts that have not answered, and one for longer bars
+	wantsLonger bool // it waits for longer bars
+	dropped     bool // nobody waits for it any more
+	rows        []keyedRow
 }
 
 // scriptAnswer is what a script says of a task.
@@ -73,29 +72,32 @@ type scriptAnswer struct {
 	failed error
 }
 
-// script returns the script of a selection and creates it if it is missing.
-func (b *barTracker) script(l *loop, key string, selection *ta.Selection) *script {
-	s := b.scripts[key]
+// script returns the script of an indicator and creates it if it is missing.
+func (b *barTracker) script(l *loop, g alert.Group) *script {
+	s := b.scripts[g.Key]
 	if s == nil {
-		owner, env := l.index.ScriptOwner(b.dependency, key), b.listing.env(b.dependency.Interval)
+		owner, env := l.index.ScriptOwner(b.dependency, g.Key), b.env(g)
 		run := l.cfg.Scripts.Run(l.ctx, owner)
 		env.Budget = run
-		ev := evaluate.New(selection, env)
-		s = &script{key: key, name: ev.Name(), owner: owner, depth: ev.Depth(), evaluator: ev, run: run}
-		b.scripts[key] = s
+		ev := evaluate.New(g.Selection, env)
+		s = &script{key: g.Key, name: ev.Name(), on: g.Longer, owner: owner, depth: ev.Depth(), evaluator: ev, run: run}
+		b.scripts[g.Key] = s
 	}
 	return s
 }
 
 // ask queues a closed bar for the scripts whose window is long enough; bars ends with it.
 func (b *barTracker) ask(l *loop, a *askedBar, bars market.Bars, scripts []*script) {
-	if len(scripts) == 0 {
+	if len(scripts) == 0 && !a.wantsLonger {
 		return
 	}
 	if len(b.asked) >= maxScriptBars {
 		l.giveUp(b)
 	}
 	a.asked, a.waiting = l.cfg.Now(), len(scripts)
+	if a.wantsLonger {
+		a.waiting++
+	}
 	b.asked = append(b.asked, a)
 	for _, s := range scripts {
 		s.queue = append(s.queue, scriptTask{asked: a, bars: bars})
@@ -103,7 +105,7 @@ func (b *barTracker) ask(l *loop, a *askedBar, bars market.Bars, scripts []*scri
 	}
 }
 
-// giveUp drops the oldest bar that waits for scripts.
+// giveUp drops the oldest bar that waits.
 func (l *loop) giveUp(b *barTracker) {
 	oldest := b.asked[0]
 	oldest.dropped = true
@@ -112,7 +114,7 @@ func (l *loop) giveUp(b *barTracker) {
 		s.queue = slices.DeleteFunc(s.queue, func(t scriptTask) bool { return t.asked == oldest })
 	}
 	if l.scriptsSkipped++; l.scriptsSkipped == 1 {
-		l.cfg.Log.WarnContext(l.ctx, "bar skipped: scripts of alerts are too slow", "symbol", b.dependency.Instrument.String(), "interval", b.dependency.Interval.String())
+		l.cfg.Log.WarnContext(l.ctx, "bar skipped: scripts of alerts are too slow, or longer bars are missing", "symbol", b.dependency.Instrument.String(), "interval", b.dependency.Interval.String())
 	}
 }
 
@@ -135,11 +137,11 @@ func (b *barTracker) askTick(l *loop, s *script, forming market.Bar, at time.Tim
 
 // scriptsOn returns the scripts of a tracker that can evaluate its newest bar.
 func (b *barTracker) scriptsOn(l *loop) (all []*script) {
-	for key, selection := range l.index.Groups(b.dependency) {
-		if !alert.UsesScript(selection) {
+	for _, g := range l.watched(b) {
+		if !alert.UsesScript(g.Selection) {
 			continue
 		}
-		if s := b.script(l, key, selection); b.bars.Len() >= s.depth || b.reachesStart {
+		if s := b.script(l, g); b.bars.Len() >= s.depth || b.reachesStart {
 			all = append(all, s)
 		}
 	}
@@ -194,9 +196,12 @@ func (s *script) evaluate(ctx context.Context, tasks []scriptTask) []scriptAnswe
 
 func (s *script) answer(t *scriptTask) scriptAnswer {
 	answer := scriptAnswer{task: *t, known: true}
-	if t.asked == nil {
+	switch {
+	case t.asked == nil:
 		answer.row, answer.known = s.evaluator.Peek(&t.bars, t.forming)
-	} else {
+	case s.on != 0:
+		answer.row = *s.evaluator.Newest(&t.bars)
+	default:
 		answer.row = *s.evaluator.Last(&t.bars)
 	}
 	answer.row = cloneRow(&answer.row)
@@ -298,17 +303,15 @@ func (l *loop) answeredBar(b *barTracker, s *script, answer *scriptAnswer, now t
 	if a.live && after > scriptGrace {
 		l.scriptsLate++
 	}
-	late := a.late || after > lateAfter
+	c := a.closing(now)
 	for _, signal := range answer.row.Signals {
-		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, signal, a.closed, late)
+		l.newFirings = l.index.FireSignal(l.newFirings, b.dependency, s.key, signal, c.Closed, c.Late)
 	}
-	a.rows = append(a.rows, keyedRow{s.key, answer.row})
-	for i := range a.rows {
-		l.index.SetRow(b.dependency, a.rows[i].key, a.rows[i].Row, a.closed)
-	}
-	l.newFirings = l.index.FireScript(l.newFirings, b.dependency, s.key, a.bar, a.prev, a.closed, late)
+	a.rows = append(a.rows, keyedRow{s.key, answer.row, a.closedOf(s.on)})
+	a.setRows(l, b.dependency)
+	l.newFirings = l.index.FireScript(l.newFirings, b.dependency, s.key, &c)
 	if answer.failed != nil {
-		l.endBroken(b.dependency, s.key, s.name, answer.failed, a.closed)
+		l.endBroken(b.dependency, s.key, s.name, answer.failed, c.Closed)
 	}
 }
 
@@ -353,7 +356,7 @@ func (b *barTracker) markEvaluated(l *loop) {
 	}
 	at := b.bars.T[b.bars.Len()-1]
 	for _, a := range b.asked {
-		at = min(at, a.prev.T)
+		at = min(at, a.Prev.T)
 	}
 	if at > 0 {
 		l.setWatermark(&b.tracker, at)
@@ -363,7 +366,11 @@ func (b *barTracker) markEvaluated(l *loop) {
 // pendingScripts returns how many bars wait for scripts.
 func (l *loop) pendingScripts() (n int) {
 	for _, b := range l.barTrackers {
-		n += len(b.asked)
+		for _, a := range b.asked {
+			if a.waiting > 1 || !a.wantsLonger {
+				n++
+			}
+		}
 	}
 	return n
 }

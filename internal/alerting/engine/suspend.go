@@ -14,7 +14,7 @@ func (e *Engine) Suspend(ctx context.Context, owner principal.Owner) error {
 	return e.do(ctx, func(l *loop) {
 		l.index.DeactivateOwner(owner)
 		for _, a := range l.index.List(owner) {
-			l.markUnused(a.Dependency())
+			l.markAllUnused(&a)
 		}
 	})
 }

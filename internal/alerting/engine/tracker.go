@@ -123,7 +123,7 @@ func (l *loop) track(d alert.Dependency) *tracker {
 
 // needed reports whether an alert or Follow needs d.
 func (l *loop) needed(d alert.Dependency) bool {
-	return l.index.DependsOn(d) || d.Interval == 0 && l.extraSymbols[d.Instrument]
+	return l.index.DependsOn(d) || l.index.IsRead(d) || d.Interval == 0 && l.extraSymbols[d.Instrument]
 }
 
 // mayStillFire reports whether bars may still arrive in which an alert came true.
@@ -133,6 +133,13 @@ func (l *loop) mayStillFire(d alert.Dependency) bool {
 		return true
 	}
 	return !t.ready && !t.notFound || slices.Contains(l.status.Load().LaggingVenues, d.Instrument.Venue)
+}
+
+// markAllUnused starts the idle time of what an alert needed and nothing needs any more.
+func (l *loop) markAllUnused(a *alert.Alert) {
+	for _, d := range a.Dependencies() {
+		l.markUnused(d)
+	}
 }
 
 // markUnused starts the idle time of a dependency that nothing needs any more.

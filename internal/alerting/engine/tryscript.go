@@ -1,13 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
 	"candela/internal/kit/principal"
 	"candela/lib/fault"
-	"candela/lib/ta"
 )
 
 // tryScripts evaluates the scripts of an alert once, over the present bars, before it is stored: an
@@ -21,11 +21,11 @@ func (e *Engine) tryScripts(ctx context.Context, owner principal.Owner, p *listi
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
-	for _, selection := range alert.NewProbe(e.cfg.Library, want).Groups() {
-		if !alert.UsesScript(selection) {
+	for g := range alert.NewProbe(e.cfg.Library, want).Groups() {
+		if !alert.UsesScript(g.Selection) {
 			continue
 		}
-		if err := e.tryScript(ctx, owner, p, want, selection); err != nil {
+		if err := e.tryScript(ctx, owner, p, want, g); err != nil {
 			return err
 		}
 	}
@@ -33,13 +33,14 @@ func (e *Engine) tryScripts(ctx context.Context, owner principal.Owner, p *listi
 }
 
 // tryScript evaluates a script within the budget of its owner.
-func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert, selection *ta.Selection) error {
-	env := p.env(want.Interval)
+func (e *Engine) tryScript(ctx context.Context, owner principal.Owner, p *listing, want *alert.Alert, g alert.Group) error {
+	on := cmp.Or(g.Longer, want.Interval)
+	env := p.env(on)
 	run := e.cfg.Scripts.Run(ctx, owner)
 	defer run.Close()
 	env.Budget = run
-	ev := evaluate.New(selection, env)
-	got := e.recentBars(ctx, p, want.Interval, ev.Depth())
+	ev := evaluate.New(g.Selection, env)
+	got := e.recentBars(ctx, p, on, ev.Depth())
 	if got == nil {
 		return nil
 	}

@@ -23,10 +23,11 @@ type venue struct {
 	caps provider.Caps
 
 	mu      sync.Mutex
-	down    bool          // nothing answers and streams are cut
-	dry     bool          // no bars are read, though they are streamed
-	gone    string        // a symbol that is no longer known
-	slow    time.Duration // how long bars take to be read
+	down    bool                              // nothing answers and streams are cut
+	dry     bool                              // no bars are read, though they are streamed
+	gone    string                            // a symbol that is no longer known
+	slow    time.Duration                     // how long bars take to be read
+	behind  map[market.Interval]time.Duration // how much later than others it has bars of an interval
 	cut     context.CancelFunc
 	streams context.Context
 	reads   int
@@ -159,7 +160,7 @@ func (v *venue) Bars(_ context.Context, q provider.BarQuery) (provider.BarPage, 
 		return provider.BarPage{}, err
 	}
 	const listed = 1_600_000_000 / 3600 * 3600
-	now, step := time.Now().Unix(), q.Interval.Seconds()
+	now, step := v.clock(q.Interval, time.Now().Unix()), q.Interval.Seconds()
 	to := now + 1
 	if q.To != 0 {
 		to = min(to, q.To)
@@ -242,9 +243,24 @@ func (v *venue) note(added, dropped []provider.Sub) {
 	}
 }
 
+// clock returns the time up to which the venue has bars of an interval.
+func (v *venue) clock(i market.Interval, now int64) int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return now - int64(v.behind[i]/time.Second)
+}
+
+// setBehind sets how much later than others the venue has bars of an interval.
+func (v *venue) setBehind(i market.Interval, by time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.behind = map[market.Interval]time.Duration{i: by}
+}
+
 // events are what happens at a tick.
 func (v *venue) events(sub provider.Sub, now int64) []provider.Event {
 	step := sub.Interval.Seconds()
+	now = v.clock(sub.Interval, now)
 	symbol, at := market.Symbol{Name: sub.Symbol.Name}, time.Unix(now, 0).UTC()
 	var events []provider.Event
 	if now%step == 0 {

@@ -22,6 +22,7 @@ type Evaluator struct {
 	muted     bool  // nobody reads the signals
 	at        int64 // the last bar of inner
 	reported  int64 // the first bar of inner, when its failure was returned
+	newest    int64 // the last bar of Newest
 	row       alert.Row
 }
 
@@ -60,6 +61,16 @@ func (s *Evaluator) Last(bars *market.Bars) *alert.Row {
 	return &s.row
 }
 
+// Newest is Last for bars that may end with the bar of the previous call: then it returns the same
+// row.
+func (s *Evaluator) Newest(bars *market.Bars) *alert.Row {
+	if last := bars.T[bars.Len()-1]; s.newest != last {
+		s.newest = last
+		return s.Last(bars)
+	}
+	return &s.row
+}
+
 // Mute says that nobody reads the signals. It must be called before the first bar.
 func (s *Evaluator) Mute() { s.muted = true }
 
@@ -76,7 +87,7 @@ func (s *Evaluator) Failed() error {
 // Forget gives up the stream and what it holds. The next bar begins it again.
 func (s *Evaluator) Forget() {
 	s.giveBack()
-	s.inner, s.reported = nil, 0
+	s.inner, s.reported, s.newest = nil, 0, 0
 }
 
 // giveBack gives back what the stream holds.

@@ -125,7 +125,7 @@ func alertSchema() *schema {
 // alertArgs holds the arguments of set_alert.
 type alertArgs struct {
 	alert.Alert
-	timed    bool // an indicator of the condition has an interval
+	timed    bool // the condition has an interval, or each of its members has
 	on       string
 	repeat   bool
 	cooldown bool // whether it is given
@@ -155,9 +155,6 @@ func (r *alertArgs) alert(l ta.Library) (alert.Alert, error) {
 	case a.Condition.Type.OnPrice() || a.Interval.Valid():
 	case !r.timed:
 		a.Interval = market.Hour4
-	case len(a.Condition.Members) > 0:
-		return a, fault.Missing("interval", "the length of the bars, beside condition: the conditions of "+a.Condition.Type.String()+
-			" are about the same bar, so an indicator in them cannot have an interval of its own")
 	}
 	const once = `it only with "repeat":true; an alert without repeat fires once`
 	switch {

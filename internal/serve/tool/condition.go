@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -12,13 +13,14 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/work/wording"
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
 // conditionReader reads a condition. What it means is checked by alert.Normalize.
 type conditionReader struct {
 	library ta.Library
-	timed   bool // an indicator in it has an interval
+	timed   bool // it has an interval, or each of its members has
 	member  bool // of an all or any
 }
 
@@ -40,9 +42,13 @@ func (r *conditionReader) read(at string, raw json.RawMessage) (c alert.Conditio
 	}
 	var key string
 	var value json.RawMessage
-	keys := 0
+	keys, on := 0, market.Interval(0)
 	for k, v := range strictjson.Fields(raw) {
-		if keys++; keys == 1 {
+		if r.member && k == "interval" {
+			if err := r.interval(&on).read(v); err != nil {
+				return c, prefixField(at, err)
+			}
+		} else if keys++; keys == 1 {
 			key, value = k, v
 		}
 	}
@@ -54,8 +60,24 @@ func (r *conditionReader) read(at string, raw json.RawMessage) (c alert.Conditio
 		return c, wording.UnknownCondition(at, key, value)
 	}
 	c.Type = kind
-	err = r.readAs(at+"."+key, value, &c)
+	if err = r.readAs(at+"."+key, value, &c); err == nil && on != 0 && c.Interval != 0 && c.Interval != on {
+		err = fault.Field(at+".interval", on.String(), "one interval, not "+c.Interval.String()+", too")
+	}
+	c.Interval = cmp.Or(c.Interval, on)
 	return c, err
+}
+
+// interval is that of a member, beside its type or inside.
+func (r *conditionReader) interval(dst *market.Interval) arg {
+	return intervalArg(dst, "").note(&r.timed)
+}
+
+// object reads an object within a condition. That of a member may have an interval.
+func (r *conditionReader) object(at string, raw json.RawMessage, c *alert.Condition, inner ...arg) error {
+	if r.member {
+		inner = append(inner, r.interval(&c.Interval))
+	}
+	return decodeAt(at, raw, inner...)
 }
 
 func (r *conditionReader) readAs(at string, raw json.RawMessage, c *alert.Condition) error {
@@ -71,13 +93,13 @@ func (r *conditionReader) readAs(at string, raw json.RawMessage, c *alert.Condit
 			return wrapped(at, raw, wording.ChangeExample)
 		}
 		given := false
-		return decodeAt(at, raw, barsArg(&c.Bars), opArg(&c.Op, alert.Ops()[:alert.GreaterEqual]...).require(),
+		return r.object(at, raw, c, barsArg(&c.Bars), opArg(&c.Op, alert.Ops()[:alert.GreaterEqual]...).require(),
 			priceArg("value", &c.Threshold, &given, "").allowing("a number of percent, such as 5 or -5").require())
 	case alert.NewHigh, alert.NewLow:
 		if raw[0] != '{' {
 			return wrapped(at, raw, wording.BarsExample)
 		}
-		return decodeAt(at, raw, barsArg(&c.Bars))
+		return r.object(at, raw, c, barsArg(&c.Bars))
 	default:
 		return amountArg(at, &c.Threshold, "").read(raw)
 	}
@@ -112,7 +134,7 @@ func (r *conditionReader) readSignal(at string, raw json.RawMessage, c *alert.Co
 		return wrapped(at, raw, wording.SignalExample)
 	}
 	var chosen entry
-	err := decodeAt(at, raw,
+	err := r.object(at, raw, c,
 		r.entryArg("indicator", &chosen).require(),
 		stringArg("signal", &c.Signal, 64, "")) // required too, but its error lists the signals of the indicator
 	if err != nil {
@@ -133,7 +155,7 @@ func (r *conditionReader) readValue(at string, raw json.RawMessage, c *alert.Con
 	}
 	var right json.RawMessage
 	left := side{at: at}
-	err := decodeAt(at, raw, append(r.sideArgs(&left),
+	err := r.object(at, raw, c, append(r.sideArgs(&left),
 		opArg(&c.Op, alert.Ops()...).require(),
 		rawArg("value", &right).allowing(`a number, "close", {"indicator":"sma200"} or, for enters and leaves, [30,70]`).require())...)
 	if err != nil {
@@ -220,16 +242,20 @@ func (r *conditionReader) readMembers(at string, raw json.RawMessage, c *alert.C
 		return fault.Field(at, quoteValue(raw), allowed)
 	}
 	r.member = true
+	timed := true
 	for each := range strictjson.Items(raw) {
 		if len(c.Members) == alert.MaxMembers {
 			return fault.Field(at, "more than "+strconv.Itoa(alert.MaxMembers)+" conditions", allowed)
 		}
+		r.timed = false
 		member, err := r.read(at+"["+strconv.Itoa(len(c.Members))+"]", each)
 		if err != nil {
 			return err
 		}
 		c.Members = append(c.Members, member)
+		timed = timed && r.timed
 	}
+	r.timed = timed
 	if len(c.Members) < 2 {
 		return fault.Field(at, quoteValue(raw), allowed)
 	}

@@ -37,22 +37,26 @@ func (r *Research) TestAlert(ctx context.Context, caller principal.Caller, q Ale
 	} else {
 		interval = want.Interval
 	}
-	depth := 1
+	depth, longer := 1, longerNeed(nil)
 	if !want.Condition.Type.OnPrice() {
 		tried := replay.New(r.Library, want, replay.Where{})
 		if depth, err = tried.Depth(), tried.CheckBars(q.Bars); err != nil {
 			return nil, err
 		}
+		longer = tried.Longer()
 	}
 	p, err := q.read(ctx, r.Charting.Bars, want.Symbol, interval, depth)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.readLonger(ctx, r.Charting.Bars, q.request(want.Symbol, interval), longer); err != nil {
 		return nil, err
 	}
 	var answer firings.Answer
 	scripts := r.Charting.Turns.Run(ctx, caller, len(want.Condition.Scripts()) > 0)
 	err = r.Charting.Turns.Study(ctx, caller, scripts, func(ctx context.Context) error {
 		shown := startProgress(ctx, p.Bars.Len()-p.from)
-		asked := firings.Question{Library: r.Library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Run: scripts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(q.Seed)} //nolint:gosec // G115: the argument is not negative
+		asked := firings.Question{Library: r.Library, Alert: want, Calendar: p.Calendar, Facts: p.Facts, Longer: p.longer, Run: scripts, From: p.from, Horizons: []int{1, 3, 5, 10, 20}, Seed: uint64(q.Seed)} //nolint:gosec // G115: the argument is not negative
 		asked.Step = func(done int) { shown.step(done, 0) }
 		answer, err = firings.Ask(ctx, asked, &p.Bars)
 		return err

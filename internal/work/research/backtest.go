@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -110,9 +112,13 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), program.LongerDepth()); err != nil {
+		return nil, err
+	}
 	if program.Magnifier, err = r.magnifier(ctx, &p, false); err != nil {
 		return nil, err
 	}
+	program.Longer = p.longer
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 	return r.answerBacktest(ctx, program, &p, program.Depth())
 }
@@ -244,11 +250,18 @@ func (r *study) run(ctx context.Context, program backtest.Program, p *past, dept
 func (r *study) id(p *past) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s %s %d %s %d %s %s\n%s\n", r.Version, p.Instrument, r.Interval, r.Seed, r.Account.text(), p.from, r.Sweep.text(), r.magnified, r.given)
-	for i := range p.Bars.Len() {
-		b := p.Bars.At(i)
-		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are
-			_ = binary.Write(h, binary.LittleEndian, x)
-		}
+	hashBars(h, &p.Bars)
+	for _, on := range slices.Sorted(maps.Keys(p.longer)) {
+		hashBars(h, p.longer[on])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+func hashBars(to io.Writer, bars *market.Bars) {
+	for i := range bars.Len() {
+		b := bars.At(i)
+		for _, x := range []uint64{uint64(b.T), math.Float64bits(b.O), math.Float64bits(b.H), math.Float64bits(b.L), math.Float64bits(b.C)} { //nolint:gosec // G115: the bits are hashed as they are
+			_ = binary.Write(to, binary.LittleEndian, x)
+		}
+	}
 }

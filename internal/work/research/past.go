@@ -25,12 +25,19 @@ const (
 type past struct {
 	marketdata.BarSet
 	from int // index of the first bar that counts
+
+	longer map[market.Interval]*market.Bars // that conditions need
 }
 
 // Span says which closed bars a question is about.
 type Span struct {
 	Bars int                // the newest; with a start, all from there on
 	Time charting.TimeRange // zero for the newest bars
+}
+
+// request is the symbol and the end of the bars of a question.
+func (s *Span) request(symbol market.Symbol, i market.Interval) marketdata.Request {
+	return marketdata.Request{Symbol: symbol, Interval: i, End: s.Time.End}
 }
 
 // read reads the closed bars and as many before them as the indicators need.

@@ -112,12 +112,14 @@ func (r *Research) scan(ctx context.Context, caller principal.Caller, q *Scan) (
 	limited, cancel := context.WithTimeout(ctx, time.Duration(q.Seconds)*time.Second)
 	defer cancel()
 	var found scanned
-	scripts := len(q.Scripts()) > 0
+	scripts, longer := len(q.Scripts()) > 0, longerReads{source: r.Charting.Bars, need: q.Longer(), within: q.Within}
 	report := startProgress(ctx, len(q.Symbols))
-	marketdata.ReadEach(limited, requests, scanInFlight, r.Charting.Bars.Bars, func(i int, set *marketdata.BarSet, err error) {
+	marketdata.ReadEach(limited, requests, scanInFlight, longer.bars, func(i int, set *marketdata.BarSet, err error) {
 		if err == nil {
 			run := r.Charting.Turns.Run(limited, caller, scripts)
-			err = r.Charting.Turns.Study(limited, caller, run, func(context.Context) error { return found.judge(&q.Question, q.Symbols[i], set, run) })
+			err = r.Charting.Turns.Study(limited, caller, run, func(context.Context) error {
+				return found.judge(&q.Question, q.Symbols[i], set, longer.take(q.Symbols[i]), run)
+			})
 		}
 		if err != nil {
 			found.failed = append(found.failed, failureOf(q.Symbols[i], err))
@@ -131,7 +133,7 @@ func (r *Research) scan(ctx context.Context, caller principal.Caller, q *Scan) (
 }
 
 // judge evaluates the question over the closed bars of a symbol.
-func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet, run *budget.Run) error {
+func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.BarSet, longer map[market.Interval]*market.Bars, run *budget.Run) error {
 	n := set.Bars.Len()
 	if set.Forming {
 		n--
@@ -144,7 +146,7 @@ func (s *scanned) judge(q *scan.Question, symbol market.Symbol, set *marketdata.
 		return nil
 	}
 	closed := set.Bars.Slice(0, n)
-	row, err := q.Look(&closed, replay.Where{Calendar: set.Calendar, Facts: set.Facts, Run: run})
+	row, err := q.Look(&closed, replay.Where{Calendar: set.Calendar, Facts: set.Facts, Run: run, Longer: longer})
 	if err != nil {
 		return err
 	}

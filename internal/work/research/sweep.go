@@ -84,25 +84,32 @@ func (r *study) checkRuns(bars, most int) error {
 	return nil
 }
 
-// checkSweep refuses what cannot be swept, before bars are read, and returns the bars that
-// any of the combinations needs and whether one asks a script.
-func (r *study) checkSweep() (depth int, scripts bool, err error) {
+// checkSweep refuses what cannot be swept, before bars are read, and returns what the combinations
+// need.
+func (r *study) checkSweep() (need sweptNeed, err error) {
 	for _, axis := range r.Grid {
 		if name := []byte(`"$` + axis.Name + `"`); !bytes.Contains(r.Rules.Long, name) && !bytes.Contains(r.Rules.Short, name) {
-			return 0, false, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
+			return need, fault.Field("sweep."+axis.Name, axis.Name, `a name that long or short uses, as "$`+axis.Name+`"`)
 		}
 	}
 	if err := r.checkRuns(r.Bars, mostSweptBars); err != nil {
-		return 0, false, err
+		return need, err
 	}
 	for i := range r.Grid.Len() {
 		p, err := r.program(r.Grid.At(i))
 		if err != nil {
-			return 0, false, err
+			return need, err
 		}
-		depth, scripts = max(depth, p.Depth()), scripts || len(p.Scripts()) > 0
+		need = sweptNeed{max(need.depth, p.Depth()), need.longer.with(p.LongerDepth()), need.scripts || len(p.Scripts()) > 0}
 	}
-	return depth, scripts, nil
+	return need, nil
+}
+
+// sweptNeed is what the combinations of a sweep need.
+type sweptNeed struct {
+	depth   int // bars
+	longer  longerNeed
+	scripts bool
 }
 
 // swept is what a sweep has found.
@@ -117,13 +124,16 @@ type swept struct {
 
 // backtestSweep tries every combination, chooses one on the older bars and runs it over all.
 func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
-	depth, scripts, err := r.checkSweep()
+	need, err := r.checkSweep()
 	if err != nil {
 		return nil, err
 	}
-	r.memory = r.Charting.Turns.Run(ctx, r.caller, scripts)
-	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, depth)
+	r.memory = r.Charting.Turns.Run(ctx, r.caller, need.scripts)
+	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, need.depth)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.readLonger(ctx, r.Charting.Bars, r.request(r.Symbol, r.Interval), need.longer); err != nil {
 		return nil, err
 	}
 	magnifier, err := r.magnifier(ctx, &p, false)
@@ -131,13 +141,13 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	columns := &replay.Columns{Bars: &p.Bars}
-	return r.answerSweep(ctx, &p, depth, func(point []float64, fast bool) (backtest.Program, error) {
+	return r.answerSweep(ctx, &p, need.depth, func(point []float64, fast bool) (backtest.Program, error) {
 		program, err := r.program(point)
 		if err == nil {
 			if fast {
 				program.Columns = columns
 			}
-			program.Magnifier, program.Run = magnifier, r.memory
+			program.Magnifier, program.Run, program.Longer = magnifier, r.memory, p.longer
 			program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
 		}
 		return program, err

@@ -58,6 +58,9 @@ func (r *reader) condition(at string, raw json.RawMessage, where place) json.Raw
 		return raw
 	}
 	o := read(raw)
+	if out, ok := r.onInterval(at, o, where); ok {
+		return out
+	}
 	switch len(o.fields) {
 	case 0:
 		return raw
@@ -249,8 +252,8 @@ func (r *reader) value(raw, inner json.RawMessage, where place) json.RawMessage 
 		return raw
 	}
 	o, before := read(inner), len(r.said)
-	o.names = []string{"indicator", "price", "line", "op", "value"}
-	if o.renames(words{"operator": "op", "comparison": "op", "comparator": "op", "threshold": "value", "level": "value", "than": "value", "compareto": "value"}) != nil {
+	o.names = []string{"indicator", "price", "line", "op", "value", "interval"}
+	if o.renames(words{"timeframe": "interval", "tf": "interval", "resolution": "interval", "operator": "op", "comparison": "op", "comparator": "op", "threshold": "value", "level": "value", "than": "value", "compareto": "value"}) != nil {
 		return raw
 	}
 	o.operator()

@@ -32,9 +32,10 @@ type Question struct {
 	Alert    alert.Alert // normalized
 	Calendar market.Calendar
 	Facts    market.Facts
-	Run      *budget.Run // what scripts may hold; nil for no bound
-	From     int         // index of the first bar that counts; those before it are for the indicators
-	Horizons []int       // bars after a firing
+	Longer   map[market.Interval]*market.Bars // closed bars of the longer intervals of the condition
+	Run      *budget.Run                      // what scripts may hold; nil for no bound
+	From     int                              // index of the first bar that counts; those before it are for the indicators
+	Horizons []int                            // bars after a firing
 	Rearm    Rearm
 	Seed     uint64
 	Step     func(done int) // called with the number of bars that were evaluated; may be nil
@@ -94,12 +95,12 @@ func Ask(ctx context.Context, q Question, bars *market.Bars) (Answer, error) {
 
 // barFirings evaluates a condition on closed bars.
 func (a *Answer) barFirings(ctx context.Context, q *Question, bars *market.Bars) error {
-	c := replay.New(q.Library, q.Alert, replay.Where{Calendar: q.Calendar, Facts: q.Facts, Run: q.Run})
+	c := replay.New(q.Library, q.Alert, replay.Where{Calendar: q.Calendar, Facts: q.Facts, Run: q.Run, Longer: q.Longer})
 	defer c.Close()
 	if err := c.CheckBars(a.Bars); err != nil {
 		return err
 	}
-	a.WarmUp = q.From >= c.Depth()-1
+	a.WarmUp = c.IsWarm(bars, q.From)
 	for i := q.From; i < bars.Len(); i++ {
 		if n := i - q.From; n%pauseEvery == 0 {
 			if err := fair.Pause(ctx); err != nil {

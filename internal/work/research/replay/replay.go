@@ -3,8 +3,10 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/alerting/evaluate"
@@ -23,6 +25,8 @@ type Condition struct {
 	probe      *alert.Probe
 	indicators []*indicatorOf // in the order of the probe
 	depth      int
+	longer     []*longerOf // in ascending order of their intervals
+	bars       []alert.LongerBar
 	whole      bool
 	reads      bool // it reads bars, not only indicators
 }
@@ -31,7 +35,32 @@ type Condition struct {
 type indicatorOf struct {
 	key string
 	*evaluate.Evaluator
-	signals bool // somebody reads them
+	signals bool      // somebody reads them
+	longer  *longerOf // the bars that it is computed from; nil for those of the alert
+}
+
+// longerOf are longer bars than those of the alert.
+type longerOf struct {
+	evaluate.Longer
+	depth int
+	seen  market.Bars // closed by the bar that is evaluated
+}
+
+// see moves on to the close of the last of the bars.
+func (l *longerOf) see(bars *market.Bars) {
+	last := bars.Len() - 1
+	l.seen = l.Bars.Slice(0, l.Seen(l.Calendar.CloseOf(l.Own, bars.T[last])))
+}
+
+// compute computes the indicator at the last of the bars, or at the newest longer one.
+func (i *indicatorOf) compute(bars *market.Bars) {
+	if i.longer == nil {
+		i.Last(bars)
+		return
+	}
+	if i.longer.see(bars); i.longer.seen.Len() > 0 {
+		i.Newest(&i.longer.seen)
+	}
 }
 
 // Shared computes the indicators of several conditions on the same bars, each once.
@@ -78,7 +107,7 @@ func failed(all []*indicatorOf) error {
 // previous call.
 func (s *Shared) Add(bars *market.Bars) {
 	for _, i := range s.indicators {
-		i.Last(bars)
+		i.compute(bars)
 	}
 }
 
@@ -98,6 +127,9 @@ type Where struct {
 	Calendar market.Calendar
 	Facts    market.Facts
 	Run      *budget.Run // what scripts may hold, and when they end; nil for no bound
+
+	// Longer has the closed bars of the longer intervals that the condition needs, and may have others.
+	Longer map[market.Interval]*market.Bars
 }
 
 // New returns a condition without history. The alert must have been normalized and have an
@@ -109,21 +141,48 @@ func NewOf(l ta.Library, known *alert.Selections, a alert.Alert, w Where) *Condi
 	env := ta.Env{Interval: a.Interval, Calendar: w.Calendar, Facts: w.Facts}
 	c := &Condition{alert: a, probe: alert.NewProbeOf(l, known, &a), depth: 1}
 	c.reads = c.probe.ReadsBars()
-	for key, selection := range c.probe.Groups() {
+	for _, on := range a.Condition.Longer() {
+		c.longer = append(c.longer, newLonger(on, &a, w))
+	}
+	for g := range c.probe.Groups() {
 		if w.Run != nil {
 			env.Budget = w.Run.Part()
 		}
-		ev := evaluate.New(selection, env)
-		c.depth = max(c.depth, ev.Depth())
+		env.Interval = cmp.Or(g.Longer, a.Interval)
+		ev := evaluate.New(g.Selection, env)
 		c.whole = c.whole || !ev.Streams()
-		signals := c.probe.Signals(key)
-		if !signals {
+		used := &indicatorOf{key: g.Key, Evaluator: ev, signals: c.probe.Signals(g.Key)}
+		if !used.signals {
 			ev.Mute()
 		}
+		if i := slices.IndexFunc(c.longer, func(l *longerOf) bool { return l.Interval == g.Longer }); i >= 0 {
+			used.longer = c.longer[i]
+			used.longer.depth = max(used.longer.depth, ev.Depth())
+		} else {
+			c.depth = max(c.depth, ev.Depth())
+		}
 		c.probe.Bind(len(c.indicators), ev.Row())
-		c.indicators = append(c.indicators, &indicatorOf{key: key, Evaluator: ev, signals: signals})
+		c.indicators = append(c.indicators, used)
 	}
 	return c
+}
+
+func newLonger(on market.Interval, a *alert.Alert, w Where) *longerOf {
+	bars := w.Longer[on]
+	if bars == nil {
+		bars = &market.Bars{}
+	}
+	return &longerOf{Longer: evaluate.Longer{Interval: on, Own: a.Interval, Calendar: w.Calendar, Bars: bars}, depth: 2}
+}
+
+// Longer returns the longer intervals that the condition needs, each with the number of bars on which
+// its newest value depends.
+func (c *Condition) Longer() map[market.Interval]int {
+	all := make(map[market.Interval]int, len(c.longer))
+	for _, l := range c.longer {
+		all[l.Interval] = l.depth
+	}
+	return all
 }
 
 // Failed returns the error that ended a script of the condition, once; nil while there is none, and of no
@@ -148,6 +207,15 @@ func (c *Condition) Close() {
 // Depth returns the number of bars on which the newest value depends.
 func (c *Condition) Depth() int { return c.depth }
 
+// IsWarm reports whether there are all bars, and longer ones, on which the value at a bar depends.
+func (c *Condition) IsWarm(bars *market.Bars, i int) bool {
+	warm := i >= c.depth-1
+	for _, l := range c.longer {
+		warm = warm && l.Seen(l.Calendar.CloseOf(l.Own, bars.T[i])) >= l.depth
+	}
+	return warm
+}
+
 // CheckBars returns an error if the condition cannot be evaluated at so many bars.
 func (c *Condition) CheckBars(bars int) error {
 	if c.whole && bars > maxWhole {
@@ -160,7 +228,7 @@ func (c *Condition) CheckBars(bars int) error {
 // the previous call.
 func (c *Condition) Last(bars *market.Bars) alert.Verdict {
 	for _, i := range c.indicators {
-		i.Last(bars)
+		i.compute(bars)
 	}
 	return c.Now(bars)
 }
@@ -173,6 +241,20 @@ func (c *Condition) Now(bars *market.Bars) alert.Verdict {
 			prev = bars.At(last - 1)
 		}
 		c.probe.At(bars.At(last), prev)
+		c.seeLonger(bars.At(last), prev)
 	}
 	return c.probe.Verdict()
+}
+
+// seeLonger gives the probe the newest longer bars at the close of a bar.
+func (c *Condition) seeLonger(bar, prev market.Bar) {
+	if len(c.longer) == 0 {
+		return
+	}
+	c.bars = c.bars[:0]
+	for _, l := range c.longer {
+		newest, _ := l.At(bar, prev, func(int64) time.Time { return time.Time{} })
+		c.bars = append(c.bars, newest)
+	}
+	c.probe.SetLonger(c.bars)
 }

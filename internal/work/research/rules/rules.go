@@ -10,6 +10,7 @@ import (
 	"candela/internal/work/research/replay"
 	"candela/lib/backtest"
 	"candela/lib/backtest/simulate"
+	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -32,6 +33,7 @@ type Rules struct {
 	Interval market.Interval
 	Calendar market.Calendar
 	Facts    market.Facts
+	Longer   map[market.Interval]*market.Bars // closed bars of the longer intervals of the conditions
 	Account  simulate.Config
 	Run      *budget.Run // what scripts may hold, and when they end; nil for no bound
 
@@ -80,8 +82,28 @@ func (r *Rules) check(c *alert.Condition) error {
 	if err := a.Normalize(r.Library); err != nil {
 		return err
 	}
+	if a.Interval != r.Interval {
+		return fault.Field("interval", a.Interval.String(), "the interval of the back-test, "+r.Interval.String()+", or a multiple of it")
+	}
 	*c = a.Condition
 	return nil
+}
+
+// LongerDepth returns the longer intervals that the conditions need, each with the number of bars on
+// which the newest value depends.
+func (r *Rules) LongerDepth() map[market.Interval]int {
+	all := map[market.Interval]int{}
+	for _, s := range r.start().sides {
+		for _, c := range []*replay.Condition{s.enter, s.exit} {
+			if c == nil {
+				continue
+			}
+			for on, depth := range c.Longer() {
+				all[on] = max(all[on], depth)
+			}
+		}
+	}
+	return all
 }
 
 // Depth returns the number of bars on which the newest value of the conditions depends.
@@ -150,7 +172,7 @@ func (r *Rules) start() *instance {
 }
 
 func (r *Rules) replay(c alert.Condition) *replay.Condition {
-	return replay.NewOf(r.Library, r.Selections, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, replay.Where{Calendar: r.Calendar, Facts: r.Facts, Run: r.Run})
+	return replay.NewOf(r.Library, r.Selections, alert.Alert{Symbol: r.Symbol, Instrument: r.Symbol, Interval: r.Interval, Condition: c}, replay.Where{Calendar: r.Calendar, Facts: r.Facts, Run: r.Run, Longer: r.Longer})
 }
 
 // Scripts returns the scripts that the conditions of checked rules ask.

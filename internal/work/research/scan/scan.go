@@ -29,7 +29,8 @@ type Question struct {
 	Within    int              // closed bars, the newest among them, at which the condition may hold
 	Columns   []Column
 
-	depth int // of a checked question
+	depth  int                     // of a checked question
+	longer map[market.Interval]int // of a checked question
 }
 
 // Check normalizes the condition and the columns. It returns an error that names the first
@@ -68,7 +69,7 @@ func (q *Question) normalize(c *alert.Condition) error {
 		return err
 	}
 	if a.Interval != q.Interval {
-		return fault.Field("interval", a.Interval.String(), "the interval of the scan, "+q.Interval.String()+", or none")
+		return fault.Field("interval", a.Interval.String(), "the interval of the scan, "+q.Interval.String()+", or none; in all and any also a multiple of it")
 	}
 	*c = a.Condition
 	return nil
@@ -98,10 +99,15 @@ func (q *Question) replay(c alert.Condition, w replay.Where) *replay.Condition {
 // Depth returns the number of closed bars on which the answer to a checked question depends.
 func (q *Question) Depth() int { return q.depth }
 
+// Longer returns the longer intervals that a checked question needs, each with the number of bars on
+// which its newest value depends.
+func (q *Question) Longer() map[market.Interval]int { return q.longer }
+
 func (q *Question) reach() int {
 	depth := 2 // conditions compare with the bar before
 	if q.Condition != nil {
-		depth = max(depth, q.replay(*q.Condition, replay.Where{}).Depth())
+		c := q.replay(*q.Condition, replay.Where{})
+		depth, q.longer = max(depth, c.Depth()), c.Longer()
 	}
 	for _, c := range q.Columns {
 		depth = max(depth, q.replay(valueOf(c.Operand), replay.Where{}).Depth())
