@@ -11,6 +11,7 @@ import (
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
 	"candela/internal/operate/control"
+	"candela/internal/serve/task"
 	"candela/internal/serve/tool"
 	"candela/internal/store"
 	"candela/internal/store/statedir"
@@ -74,6 +75,7 @@ type account interface {
 	tool.Orders
 	tool.Positions
 	tool.Accounts
+	task.Orders
 	control.Trader
 	control.Approver
 

@@ -44,12 +44,12 @@ func askModernAs(t *testing.T, url, token, body string) (next func() string) {
 	}
 	var m struct {
 		Method string
-		Params struct{ Name, URI string }
+		Params struct{ Name, URI, TaskID string }
 	}
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": m.Method, "Mcp-Name": m.Params.Name + m.Params.URI, "Authorization": "Bearer " + token} {
+	for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": m.Method, "Mcp-Name": m.Params.Name + m.Params.URI + m.Params.TaskID, "Authorization": "Bearer " + token} {
 		request.Header.Set(name, value)
 	}
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 
+	"candela/internal/access/oauth"
 	"candela/internal/kit/run"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/task"
+	"candela/internal/serve/tool"
 	"candela/internal/store/replica/member"
 )
 
@@ -13,8 +15,11 @@ import (
 const taskMethod = "tasks"
 
 // newTasks returns the tasks of the clients of a toolset.
-func (rt Runtime) newTasks(limit *run.Limit) *task.Tasks {
+func (rt Runtime) newTasks(limit *run.Limit, t *trading) *task.Tasks {
 	cfg := task.Config{Wait: rt.taskWait, Limit: limit}
+	if t != nil {
+		cfg.Orders, cfg.Render = t.orders, tool.OrderResult
+	}
 	if rt.node.peers == nil {
 		return task.New(cfg)
 	}
@@ -33,4 +38,12 @@ func (p taskPeers) Ask(ctx context.Context, replica string, call []byte) ([]byte
 		return nil, mcp.ErrNoTask
 	}
 	return p.CallReplica(ctx, replica, taskMethod, call)
+}
+
+// approvals adds where the owner decides about orders, for clients that can open a page, if there is one.
+func (rt Runtime) approvals(cfg mcp.Config, logins *oauth.Server) mcp.Config {
+	if rt.Config.Trade && rt.Config.HTTP.Console && logins != nil {
+		cfg.Approvals, cfg.Secret = rt.Config.HTTP.BaseURL+"/console/approvals", logins.StateKey
+	}
+	return cfg
 }

@@ -87,7 +87,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		rt.MakeRoom(charting.LongSlots() + 1) // and one that parses what long work reads
 	}
 	use := &usage.Tracker{}
-	messages, err := rt.server(mcp.Config{Resources: tools.resources, Tasks: tools.tasks}, countedTools{tools.registry, use, tools.meter}, rt.Config.Trade)
+	messages, err := rt.server(rt.approvals(mcp.Config{Resources: tools.resources, Tasks: tools.tasks}, logins), countedTools{tools.registry, use, tools.meter}, rt.Config.Trade)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -245,7 +245,7 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 	if t.registry, err = tool.New(cfg); err != nil {
 		return nil, err
 	}
-	t.tasks = rt.newTasks(asked.Limit)
+	t.tasks = rt.newTasks(asked.Limit, t.trading)
 	return t, nil
 }
 

@@ -57,6 +57,9 @@ func (s *sealer) mac(purpose, data string) []byte {
 	return h.Sum(nil)
 }
 
+// StateKey returns a secret for the states that clients bring back: it lasts as long as their tokens may.
+func (s *Server) StateKey() []byte { return s.clients.mac("state", "") }
+
 // seal returns record as "data.mac", both base64url.
 func (s *sealer) seal(purpose string, record any) string {
 	raw, err := json.Marshal(record)

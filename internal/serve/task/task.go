@@ -16,6 +16,7 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/rpc"
+	"candela/internal/trading/order"
 )
 
 const (
@@ -30,6 +31,8 @@ type Config struct {
 	Limit  *run.Limit    // of calls that go on, with those of others
 	Peers  Peers         // nil on a single node
 	Orders Orders        // nil without trading
+	// Render returns an order, and the error that placing it ended with, as the tool that places orders does. It is required with Orders.
+	Render func(ctx context.Context, placed order.Placed, failed error) (mcp.Result, error)
 }
 
 // Peers are the other replicas.

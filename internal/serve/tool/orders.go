@@ -14,6 +14,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
+	"candela/internal/serve/task"
 	"candela/internal/trading/order"
 	"candela/internal/work/ordering"
 	"candela/lib/fault"
@@ -55,9 +56,22 @@ func (t *Trading) placeOrder() toolSpec {
 			if err != nil && placed.Status != 0 {
 				return deniedResult(ctx, err, placed.Order, record), nil
 			}
-			return jsonResult(record, withRetryHint(err, r.Key))
+			result, err := jsonResult(record, withRetryHint(err, r.Key))
+			if err == nil && !r.DryRun && placed.Status == order.PendingApproval && placed.Token == caller.Key {
+				result.Task = task.OfOrder(&placed.Order)
+			}
+			return result, err
 		}),
 	}
+}
+
+// OrderResult returns an order, and the error that placing it ended with, as place_order does when its key is used again.
+func OrderResult(ctx context.Context, placed order.Placed, failed error) (mcp.Result, error) {
+	record := toPlacedJSON(placed)
+	if failed != nil {
+		return deniedResult(ctx, failed, placed.Order, record), nil
+	}
+	return jsonResult(record, nil)
 }
 
 // withRetryHint adds to a retryable error that the key can be reused. An error with an

@@ -31,6 +31,17 @@ func (a *Accounts) Cancel(ctx context.Context, caller principal.Caller, orderID 
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) (order.Order, error) { return d.Cancel(ctx, caller, orderID) })
 }
 
+// Asked returns an order of the caller's that the owner was asked about, as desk.Desk does.
+func (a *Accounts) Asked(ctx context.Context, caller principal.Caller, id string) (order.Placed, error) {
+	return on(ctx, a, caller.Subject, func(d *desk.Desk) (order.Placed, error) { return d.Asked(ctx, caller, id) })
+}
+
+// Withdraw ends an order of the caller's that waits for the owner, as desk.Desk does.
+func (a *Accounts) Withdraw(ctx context.Context, caller principal.Caller, id string) error {
+	_, err := on(ctx, a, caller.Subject, func(d *desk.Desk) (struct{}, error) { return struct{}{}, d.Withdraw(ctx, caller, id) })
+	return err
+}
+
 // Orders lists the caller's orders, as desk.Desk does.
 func (a *Accounts) Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error) {
 	return on(ctx, a, caller.Subject, func(d *desk.Desk) ([]order.Order, error) { return d.Orders(ctx, caller, openOnly) })

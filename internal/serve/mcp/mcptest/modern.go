@@ -43,8 +43,9 @@ func HeaderOf(body []byte) mcp.Header {
 	var m struct {
 		Method string
 		Params struct {
-			Name, URI string
-			Meta      map[string]any `json:"_meta"`
+			Name, URI, TaskID string
+
+			Meta map[string]any `json:"_meta"`
 		}
 	}
 	if json.Unmarshal(body, &m) != nil {
@@ -55,7 +56,7 @@ func HeaderOf(body []byte) mcp.Header {
 		return mcp.Header{}
 	}
 	header := mcp.Header{"Mcp-Protocol-Version": {version}, "Mcp-Method": {m.Method}}
-	if name := m.Params.Name + m.Params.URI; name != "" {
+	if name := m.Params.Name + m.Params.URI + m.Params.TaskID; name != "" {
 		header["Mcp-Name"] = []string{name}
 	}
 	return header

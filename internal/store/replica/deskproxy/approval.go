@@ -3,12 +3,20 @@ package deskproxy
 import (
 	"context"
 
+	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 )
 
 // registerApproval is the part of register for the owner's decisions.
 func (d *Desk) registerApproval() {
+	d.asked = newReadMethod(d, "desk.asked", func(ctx context.Context, running Trader, c cancelCall) (a orderReply, err error) {
+		a.Order, err = running.Asked(ctx, c.Caller, c.ID)
+		return a, err
+	})
+	d.withdraw = newMethod(d, "desk.withdraw", func(ctx context.Context, running Trader, c cancelCall) (struct{}, error) {
+		return struct{}{}, running.Withdraw(ctx, c.Caller, c.ID)
+	})
 	d.pending = newReadMethod(d, "desk.pending", func(ctx context.Context, running Trader, _ struct{}) ([]order.Order, error) {
 		return running.Pending(ctx)
 	})
@@ -23,6 +31,18 @@ func (d *Desk) registerApproval() {
 		a.Order.Order, err = running.Refuse(ctx, c.ID, c.Who, c.Reason)
 		return a, err
 	})
+}
+
+// Asked returns an order of the caller's that the owner was asked about, as desk.Desk does.
+func (d *Desk) Asked(ctx context.Context, caller principal.Caller, id string) (order.Placed, error) {
+	a, err := d.asked(ctx, cancelCall{caller, id})
+	return a.Order, err
+}
+
+// Withdraw ends an order of the caller's that waits for the owner, as desk.Desk does.
+func (d *Desk) Withdraw(ctx context.Context, caller principal.Caller, id string) error {
+	_, err := d.withdraw(ctx, cancelCall{caller, id})
+	return withRemedy(err, true, "The trading replica did not reply, so the order may still wait. Retry; withdrawing twice is safe.")
 }
 
 // Pending lists the orders that wait for the owner, as desk.Desk does.

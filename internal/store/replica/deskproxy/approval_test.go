@@ -69,3 +69,38 @@ func TestDesk_TheOwnerDecidesAtEveryReplica(t *testing.T) {
 		t.Errorf("the venue has %+v", all)
 	}
 }
+
+// TestDesk_ClientsFollowTheirOrdersAtEveryReplica holds that a client asks for its order and withdraws it at replicas
+// that do not trade, and that an order that was sent stays.
+func TestDesk_ClientsFollowTheirOrdersAtEveryReplica(t *testing.T) {
+	t.Parallel()
+	f := newTradeCluster(t, replicatest.Servers(), 0)
+	others := f.others(f.steady())
+	sent, withdrawn := f.waiting(others[0], "sent"), f.waiting(others[1], "withdrawn")
+	if _, err := others[1].Approve(t.Context(), sent.ID, "candela approve"); err != nil {
+		t.Fatal(err)
+	}
+	foreign := owner()
+	foreign.Key = "another token"
+	for _, r := range f.replicas {
+		for _, id := range []string{sent.ID, withdrawn.ID, "never"} {
+			if err := r.Withdraw(t.Context(), foreign, id); fault.KindOf(err) != fault.NotFound {
+				t.Errorf("at %s another token withdraws: %v", r.name, err)
+			}
+			if p, err := r.Asked(t.Context(), foreign, id); fault.KindOf(err) != fault.NotFound || p.ID != "" {
+				t.Errorf("at %s another token reads %+v, %v", r.name, p, err)
+			}
+		}
+		for _, id := range []string{sent.ID, withdrawn.ID} {
+			if err := r.Withdraw(t.Context(), owner(), id); err != nil {
+				t.Errorf("at %s: %v", r.name, err)
+			}
+		}
+		if p, err := r.Asked(t.Context(), owner(), withdrawn.ID); err != nil || p.Status != order.Canceled || !p.NotSent {
+			t.Errorf("at %s withdrawn: %+v, %v", r.name, p, err)
+		}
+		if p, err := r.Asked(t.Context(), owner(), sent.ID); err != nil || p.Status == order.Canceled || !p.CancelRequested.IsZero() {
+			t.Errorf("at %s sent: %+v, %v", r.name, p, err)
+		}
+	}
+}

@@ -103,6 +103,8 @@ type method[C, A any] func(ctx context.Context, call C) (A, error)
 type methods struct {
 	place        method[placeCall, orderReply]
 	cancel       method[cancelCall, orderReply]
+	asked        method[cancelCall, orderReply]
+	withdraw     method[cancelCall, struct{}]
 	orders       method[ordersCall, []order.Order]
 	orderPage    method[pageCall, order.Page]
 	positions    method[principal.Caller, []order.PricedPosition]

@@ -43,6 +43,8 @@ type Trader interface {
 	Run(ctx, drain context.Context, ready func()) error
 	Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error)
 	Cancel(ctx context.Context, caller principal.Caller, orderID string) (order.Order, error)
+	Asked(ctx context.Context, caller principal.Caller, id string) (order.Placed, error)
+	Withdraw(ctx context.Context, caller principal.Caller, id string) error
 	Orders(ctx context.Context, caller principal.Caller, openOnly bool) ([]order.Order, error)
 	OrderPage(ctx context.Context, caller principal.Caller, q order.Query) (order.Page, error)
 	Positions(ctx context.Context, caller principal.Caller) ([]order.PricedPosition, error)
