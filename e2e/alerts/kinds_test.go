@@ -43,6 +43,8 @@ func kinds() map[string]kind {
 		"new_low":          {`{"new_low":{"bars":10}}`, minute, func(v float64) bool { return v < 110 }},
 		"all":              {`{"all":[{"value":{"indicator":"rsi","op":"<","value":40}},{"percent_change":{"bars":3,"op":"<","value":-1}}]}`, minute, always},
 		"any":              {`{"any":[{"price_below":91},{"new_high":{"bars":15}}]}`, minute, always},
+		"two intervals":    {`{"all":[{"value":{"indicator":"rsi","op":"<","value":45}},{"new_low":{"bars":2},"interval":"5m"}]}`, minute, always},
+		"three intervals":  {`{"any":[{"price_below":91},{"value":{"indicator":"rsi","op":">","value":55},"interval":"5m"},{"new_high":{"bars":2},"interval":"15m"}]}`, minute + repeat, always},
 		"a repeat":         {`{"value":{"indicator":"rsi","op":">","value":65}}`, minute + repeat, func(v float64) bool { return v > 65 }},
 		"a signal again":   {`{"indicator_signal":{"indicator":"macd","signal":"cross_up"}}`, minute + repeat, always},
 	}

@@ -65,6 +65,9 @@ func catch(err *error) {
 func (s *instance) Stream(env ta.Env) *ta.Stream {
 	r := &runner{program: s.program}
 	r.machine, r.failed = s.machine(s.env(env, eval.AlertLimits()))
+	if s.program.Kind == check.Strategy && r.failed == nil {
+		r.trader, r.failed = s.newTrader(env)
+	}
 	return ta.NewStream(env, len(s.program.columns), r)
 }
 
@@ -72,6 +75,7 @@ func (s *instance) Stream(env ta.Env) *ta.Stream {
 type runner struct {
 	program *Program
 	machine *eval.Machine
+	trader  *trader // of a strategy
 	failed  error
 }
 
@@ -82,6 +86,11 @@ func (r *runner) Step(row *ta.Row) (err error) {
 		return fault.New(fault.Invalid, "pine_runtime", "%s", problemOf(r.failed).Message).Because(r.failed)
 	}
 	defer catch(&err)
+	if r.trader != nil {
+		if err := r.trader.step(row); err != nil {
+			return err
+		}
+	}
 	if r.program.Redraws != 0 {
 		if err := r.machine.Try(row.Bar, true, true); err != nil {
 			return err
@@ -133,6 +142,7 @@ func (p *Program) raise(m *eval.Machine, at moment, emit func(label, text string
 		var hit bool
 		text := ""
 		switch {
+		case s.ordered != nil: // the trader gives it
 		case s.condition >= 0:
 			if hit = held[s.condition]; hit {
 				text = p.filled(p.Conditions[s.condition].Message, m, at)
@@ -190,9 +200,9 @@ func (p *Program) filled(message string, m *eval.Machine, at moment) string {
 	return fault.Clean(text, mostText)
 }
 
-// Snapshot appends the state of the script.
+// Snapshot appends the state of the script. That of a strategy has no orders, so it has none.
 func (r *runner) Snapshot(dst []float64) []float64 {
-	if r.failed != nil {
+	if r.failed != nil || r.trader != nil {
 		return dst
 	}
 	return r.machine.Snapshot(dst)
@@ -202,6 +212,9 @@ func (r *runner) Snapshot(dst []float64) []float64 {
 func (r *runner) Restore(snapshot []float64) error {
 	if r.failed != nil {
 		return r.failed
+	}
+	if r.trader != nil {
+		return errTrades
 	}
 	return r.machine.Restore(snapshot)
 }

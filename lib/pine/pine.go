@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
 	"candela/lib/pine/check"
 	"candela/lib/ta"
@@ -112,6 +113,7 @@ func (p *Program) Def(name string) *ta.Def {
 	for i := range p.columns {
 		d.Lines = append(d.Lines, p.columns[i].label)
 	}
+	d.Orders = p.Kind == check.Strategy
 	for _, s := range p.signals {
 		d.Signals = append(d.Signals, s.trigger)
 	}
@@ -175,6 +177,8 @@ type signal struct {
 	trigger   ta.Trigger
 	condition int // index in Conditions, -1 if it is none
 	plot      int // index in Plots, -1 if it is none
+
+	ordered func(simulate.Issued) bool // of an order of a strategy; nil if it is none
 }
 
 // readSignals returns the events of the script.
@@ -191,7 +195,11 @@ func readSignals(c *check.Program) []signal {
 			own = label + "_" + strconv.Itoa(n)
 		}
 		taken[own] = true
-		all = append(all, signal{ta.Trigger{Label: own, When: when}, condition, plot})
+		all = append(all, signal{trigger: ta.Trigger{Label: own, When: when}, condition: condition, plot: plot})
+	}
+	for _, s := range orderSignals(c) {
+		taken[s.trigger.Label] = true
+		all = append(all, s)
 	}
 	for _, k := range c.Conditions {
 		when := "the alertcondition " + strconv.Quote(k.Title) + " is true at the close of a bar; y is the close"

@@ -35,7 +35,7 @@ func (p *Program) stable(inputs []eval.Value) int {
 		}
 		return false
 	}
-	if lasting(p.Vars) || len(p.Requests) > 0 {
+	if lasting(p.Vars) || len(p.Requests) > 0 || p.Kind == check.Strategy {
 		return stableState
 	}
 	for _, f := range p.Funcs {

@@ -84,6 +84,9 @@ type Def struct {
 	// Version is the first half of the hash of a script's source, "" for the catalogue.
 	Version string
 
+	// Orders reports that a script is a strategy. Streams alone give the signals of its orders.
+	Orders bool
+
 	family *Def           // of a member
 	fixed  map[string]any // what a member decides
 }

@@ -14,7 +14,7 @@ import (
 // signals if they are wanted. The indicator begins again every few hundred bars, as a chart does,
 // so it is computed in spans of bars with the same beginning.
 func (s *Evaluator) Columns(bars *market.Bars, signals bool) *alert.Columns {
-	if s.history.Stable == 0 || !s.Streams() {
+	if s.history.Stable == 0 || !s.Streams() || signals && s.selection.Def.Orders {
 		return s.stepped(bars)
 	}
 	n, lines := bars.Len(), s.selection.Def.Lines

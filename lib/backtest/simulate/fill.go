@@ -72,6 +72,9 @@ func (a *Account) execute(o *order, l *leg, p float64) {
 		return
 	}
 	a.orders = slices.DeleteFunc(a.orders, func(w *order) bool { return w == o })
+	if !o.market() {
+		a.resting.add(o, a.size)
+	}
 	if math.IsNaN(o.limit) {
 		p = a.slip(o.side, p)
 	} else {
@@ -120,6 +123,7 @@ func (a *Account) executeLeg(o *order, l *leg, p float64) {
 		p = a.limitPrice(-l.side, l.limit, p)
 	}
 	l.done = true
+	a.resting.exits(l.side)
 	qty := min(l.qty, math.Abs(a.size))
 	closed := len(a.trades)
 	a.reduce(-l.side, qty, p, a.named(l.entry), o.id, comment)

@@ -65,6 +65,7 @@ func (a *Account) Magnified(b Bar, inside []Bar) {
 // can fill.
 func (a *Account) begin(b Bar) bool {
 	a.bar++
+	a.resting = Issued{}
 	a.time = b.Time
 	a.newDay(b.Time)
 	a.totals.Bars++

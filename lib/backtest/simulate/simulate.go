@@ -134,9 +134,10 @@ type Account struct {
 	perTick  float64 // ticks in 1, if that is a whole number; otherwise 0
 	perStep  float64 // the same of the least quantity
 
-	again func() // computes the strategy in the middle of a bar; nil without
-	fills int    // orders filled so far
-	seen  int    // those that the strategy knows of
+	again   func() // computes the strategy in the middle of a bar; nil without
+	fills   int    // orders filled so far
+	resting Issued // what stops and limits did in the newest bar
+	seen    int    // those that the strategy knows of
 }
 
 // New returns an account without orders.
