@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -65,4 +66,16 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = db.ExecContext(context.Background(), "DROP TRIGGER IF EXISTS events_no_update; DROP TRIGGER IF EXISTS events_no_delete; "+args[1])
 	ts.Check(err)
 	ts.Check(db.Close())
+}
+
+// capture sets a variable to what a part of a regular expression matched in the last output.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("%s is not in the output", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }

@@ -49,6 +49,7 @@ func allCommands() []command {
 		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, cli.OneOf("policy", cli.Sub("check", checkPolicy), cli.Sub("apply", applyPolicy))},
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, records.Audit()},
+		{"Operate", "receipt", "ORDER_ID|COMMAND", "Make a receipt of an order, verify one, show or rotate the key", receiptHelp, records.Receipt()},
 		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, records.Owners()},
 		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, cli.OneOf("plans", cli.Sub("check", checkPlans))},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},

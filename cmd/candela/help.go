@@ -168,12 +168,34 @@ Commands:
 Flags:
   --last N         list: number of events, 50 by default
   --expect N:HASH  verify: an event that must exist, as printed by an earlier verify
+                   verify: or a checkpoint of an owner's chain, with --owner
   --owner ID       verify: also the chain of one of many owners; --expect is then of that chain
   --json           print JSON
 
 Examples:
   candela audit list --last 10
   candela audit verify --json
+`
+	receiptHelp = `
+Commands:
+  ORDER_ID     print the receipt of an order and its group
+  verify FILE  check a receipt; exits with 1 if it is refused
+  key          print the public key that signs now; with --json all of them as a JWK set
+  rotate       replace the key; needs that no server runs in the state directory
+
+Flags:
+  --out FILE   write the receipt to a new file
+  --owner ID   the owner of the order, on a server for many
+  --key FILE   verify: a public key or a JWK set from the owner
+  --url BASE   verify: read the keys from the server that made the receipt
+  --json       verify, key: print JSON
+
+Without --key and --url, verify uses the keys of the state directory. docs/receipts.md says what a
+receipt proves.
+
+Examples:
+  candela receipt ORDER_ID --out receipt.json
+  candela receipt verify receipt.json --url https://candela.example.com
 `
 	statusHelp = `
 Reads the running server, or what it stored when it is not running. Changes nothing.

@@ -132,7 +132,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await": await, "exits": exits, "ispng": isPNG, "letin": letIn, "revoke": revoke, "signal": sendSignal, "tamper": tamper, "works": works,
+			"await": await, "capture": capture, "exits": exits, "ispng": isPNG, "letin": letIn, "revoke": revoke, "signal": sendSignal, "tamper": tamper, "works": works,
 		},
 	})
 }

@@ -193,6 +193,10 @@ func TestAccounts_EachOwnerHasOne(t *testing.T) {
 	if got, want := s.call("ann", "cancel_order", `{"order_id":"`+order+`"}`), s.call("ann", "cancel_order", `{"order_id":"`+never+`"}`); strings.ReplaceAll(got, order, never) != want {
 		t.Errorf("ann cancels bob's order: %s\none that never was: %s", got, want)
 	}
+	s.want("bob", "get_account", `{"receipt":"`+order+`"}`, "candela.order", order, "sha256:", "-100000")
+	if got, want := s.call("ann", "get_account", `{"receipt":"`+order+`"}`), s.call("ann", "get_account", `{"receipt":"`+never+`"}`); strings.ReplaceAll(got, order, never) != want {
+		t.Errorf("ann asks for the receipt of bob's order: %s\none that never was: %s", got, want)
+	}
 	s.want("bob", "get_account", `{}`, `"trading_state":"ACTIVE"`, "100000")
 	s.want("ann", "get_account", `{}`, `"trading_state":"ACTIVE"`)
 	// Nobody is the operator, whatever the name.

@@ -54,6 +54,7 @@ func (t *trading) consolePorts() console.Ports {
 	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
 	if t.history != nil {
 		ports.History, ports.Audit = source.NewHistory(t.history), source.Audit{Open: t.history}
+		ports.Receipts = t.receipts
 	}
 	return ports
 }

@@ -140,6 +140,16 @@ func (s *localStore) history() *ledger.Audit {
 	return nil
 }
 
+// receipts makes receipts of the orders in the log.
+func (rt Runtime) receipts(log func() *ledger.Audit) ledger.Receipts {
+	return ledger.Receipts{Open: log, Home: rt.Config.Home, Owner: func(caller principal.Caller) principal.Owner {
+		if rt.mode().many {
+			return caller.Subject
+		}
+		return principal.Owner(rt.account())
+	}}
+}
+
 // localSide builds the trading side on the store. One engine evaluates all alerts and
 // one desk trades. tokenLive is that of local.Config.
 func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, error) {
@@ -167,7 +177,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			now, known := loaded(ctx, own.Status)
 			return now, nil, known
 		},
-		cursors: l, stats: l.stats, audit: l.audit, history: l.history, owners: l.owners,
+		cursors: l, stats: l.stats, audit: l.audit, history: l.history, receipts: rt.receipts(l.history), owners: l.owners,
 		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
 			return errors.Join(known.Set(ctx, wholeEngine{t.engine}, owner, now), t.enforce(ctx, owner))
 		},

@@ -67,7 +67,8 @@ type side struct {
 	// audit adds an event to the audit log; nil for replicas, which have none of logins.
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
 	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
-	history func() *ledger.Audit
+	history  func() *ledger.Audit
+	receipts ledger.Receipts
 
 	// owners returns the records of owners, nil while the store is not open; nil for one owner
 	// of many replicas.

@@ -18,6 +18,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/store/ledger"
+	"candela/internal/store/receipt"
 	"candela/lib/fault"
 )
 
@@ -33,6 +34,7 @@ type auditFlags struct {
 	seq    uint64          // verify: an event that must be there, 0 for none
 	expect ledger.Hash     // and its hash
 	owner  principal.Owner // verify: of many, whose chain; "" for none
+	home   string
 }
 
 // readLog parses the flags and opens the log for a command.
@@ -54,6 +56,7 @@ func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags)
 		if err != nil {
 			return err
 		}
+		flags.home = cfg.Home
 		return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
 	}
 }
@@ -100,6 +103,8 @@ type verdict struct {
 	Events uint64         `json:"events"`
 	Last   uint64         `json:"last"`
 	Hash   ledger.Hash    `json:"hash"`
+	Signed uint64         `json:"checkpoints,omitempty"`
+	Key    string         `json:"key,omitempty"`
 	Breaks []ledger.Break `json:"breaks,omitempty"`
 	Owner  *ownerChain    `json:"owner,omitempty"`
 }
@@ -141,9 +146,10 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 			report.Breaks = append(report.Breaks, ledger.Break{Seq: flags.seq, What: "is not the expected one: the log was rewritten or replaced by an older copy"})
 		}
 	}
+	checkKey(flags.home, &report)
 	ok := len(report.Breaks) == 0
 	if flags.json {
-		err = json.NewEncoder(w).Encode(verdict{ok, report.Events, report.Last, report.Hash, report.Breaks, one})
+		err = json.NewEncoder(w).Encode(verdict{ok, report.Events, report.Last, report.Hash, report.Checkpoints, report.Key, report.Breaks, one})
 	} else {
 		err = printReport(w, report)
 	}
@@ -156,6 +162,14 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 	return err
 }
 
+// checkKey compares the key that the log names last with the one that signs.
+func checkKey(home string, report *ledger.Report) {
+	key, err := receipt.ReadKey(home)
+	if err == nil && !key.IsZero() && report.Key != "" && report.Key != key.ID() {
+		report.Breaks = append(report.Breaks, ledger.Break{What: fmt.Sprintf("the log names key %s last, and %s has key %s: the log was rewritten or replaced by an older copy, or the key was", report.Key, receipt.KeyName, key)})
+	}
+}
+
 func printReport(w io.Writer, report ledger.Report) error {
 	for _, b := range report.Breaks {
 		fmt.Fprintln(w, cli.Plain(b.String()))
@@ -165,6 +179,9 @@ func printReport(w io.Writer, report ledger.Report) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d events, unbroken\n", report.Events)
+	if report.Checkpoints > 0 {
+		fmt.Fprintf(w, "%d signed checkpoints; the last key is %s\n", report.Checkpoints, report.Key)
+	}
 	if report.Events == 0 {
 		return nil
 	}

@@ -402,6 +402,7 @@ type orderData struct {
 	Cause *firedRow // the alert that it answered
 	Legs  []orderRow
 	Live  bool
+	Proof bool // it has a receipt
 }
 
 func (c *Console) orderData(v *visit) (any, error) {
@@ -410,7 +411,7 @@ func (c *Console) orderData(v *visit) (any, error) {
 		return nil, err
 	}
 	f := v.format()
-	d := orderData{Row: newOrderRow(o, f, nil), Title: terms(o, f), Live: o.Mode == order.Live}
+	d := orderData{Row: newOrderRow(o, f, nil), Title: terms(o, f), Live: o.Mode == order.Live, Proof: c.cfg.Receipts != nil}
 	if d.Cause, err = c.cause(v, o); err != nil {
 		return nil, err
 	}

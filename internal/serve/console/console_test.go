@@ -32,6 +32,9 @@ func TestConsole_ShowsEveryPage(t *testing.T) {
 		"/console/orders/o1/cancel":  "Cancel order",
 		"/console/orders/cancel-all": "Cancel 2 open orders?",
 		"/console/orders.csv":        "order_id,created",
+		"/console/orders/o1?save":    "Save receipt",
+
+		"/console/orders/o1/receipt.json": `{"receipt":"o1"}`,
 
 		"/console/trades?since=all":                "&#43;92.99</b> USDT <span class=\"muted small\">after fees, 1 with a profit, 0 with a loss",
 		"/console/trades?since=all&symbol=BTCUSDT": `<td class="num">116,666.67</td><td class="num">117,000.00</td>`,

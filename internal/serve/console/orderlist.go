@@ -124,6 +124,27 @@ func (c *Console) saveOrders(v *visit) {
 	w.Flush() // the browser may have left
 }
 
+// saveReceipt answers GET /console/orders/{id}/receipt.json.
+func (c *Console) saveReceipt(v *visit) {
+	if c.cfg.Receipts == nil {
+		c.fail(v, errNoTrading)
+		return
+	}
+	o, err := c.find(v, v.r.PathValue("id"))
+	var text []byte
+	if err == nil {
+		text, err = c.cfg.Receipts.Receipt(v.ctx(), v.caller(), o.ID)
+	}
+	if err != nil {
+		c.fail(v, err)
+		return
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Disposition", `attachment; filename="candela-receipt-`+o.ID+`.json"`)
+	_, _ = v.w.Write(text) // the browser may have left
+}
+
 func csvRow(o order.Order) []string {
 	average := ""
 	if price, ok := o.Average(); ok {

@@ -86,6 +86,7 @@ type handler struct {
 func handlers() []handler {
 	return []handler{
 		{"/orders.csv", (*Console).saveOrders},
+		{"/orders/{id}/receipt.json", (*Console).saveReceipt},
 		{"/chart.json", (*Console).serveChart},
 		{"/chart.png", (*Console).serveChart},
 		{"/backtests/{id}/picture.png", (*Console).serveBacktestPicture},

@@ -31,10 +31,12 @@ type Ports struct {
 	// Closed returns the positions that were closed in the last seven days.
 	Closed  func() []order.NoticeRecord
 	History History
-	Charts  Charts
-	Market  Market
-	Scripts Scripts
-	Reports Reports
+	// Receipts makes receipts of orders; nil for none.
+	Receipts Receipts
+	Charts   Charts
+	Market   Market
+	Scripts  Scripts
+	Reports  Reports
 
 	NotEvaluated func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated
 }
@@ -102,6 +104,12 @@ type History interface {
 	Setter(ctx context.Context, alertID string) (client string, at time.Time, err error)
 	// Answers returns the ids of the orders that followed a firing.
 	Answers(ctx context.Context, alertID string) ([]string, error)
+}
+
+// Receipts makes receipts of orders.
+type Receipts interface {
+	// Receipt returns the receipt of an order, as its file has it.
+	Receipt(ctx context.Context, caller principal.Caller, id string) ([]byte, error)
 }
 
 // Account is the trading account.

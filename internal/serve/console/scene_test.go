@@ -315,7 +315,7 @@ func newSceneWith(tb testing.TB, base string, limits oauth.Limits) *scene {
 	}
 	s.handler, err = console.New(console.Config{
 		Owner: owner.New(s.logins, s.clock), BaseURL: base, Log: log, Now: s.clock, Confirm: s.confirmed,
-		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
+		Ports: console.Ports{Account: s.book, Alerts: bell{s.book}, Prices: s.book, Policy: s.book.policy, PolicyText: somePolicy, Firings: s.book.firings, Closed: closings, History: s.book, Receipts: safe{}, Charts: charts{}, Clients: newCrowd(s.book), Audit: scroll{s.book}, Health: someHealth, Day: someDay, Market: shop{}, Receivers: receivers, Scripts: shelf(tb), Reports: tests{}, NotEvaluated: func(*alert.Alert) string { return s.book.idle }},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -481,4 +481,11 @@ func someDay() []desk.Sample {
 
 func somePolicy() (which, problem string) {
 	return "The policy 0123456789abcdef is in force, read from /home/ann/.candela/policy.toml at 2026-01-31T12:00:00Z.", "policy.toml differs from the policy in force."
+}
+
+// safe makes receipts.
+type safe struct{}
+
+func (safe) Receipt(_ context.Context, _ principal.Caller, id string) ([]byte, error) {
+	return []byte(`{"receipt":"` + id + `"}`), nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"candela/internal/store/receipt"
 )
 
 // The media types and the schema of discovery.
@@ -31,8 +33,12 @@ func newDocument(kind string, of any) (document, error) {
 	if err != nil {
 		return document{}, fmt.Errorf("marshal the document %s: %w", kind, err)
 	}
+	return document{kind, etag(data), data}, nil
+}
+
+func etag(data []byte) string {
 	sum := sha256.Sum256(data)
-	return document{kind, `"` + hex.EncodeToString(sum[:8]) + `"`, data}, nil
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
 // ServeHTTP answers a reader. One that has the document already gets none.
@@ -63,7 +69,22 @@ func (s *Server) documents() ([]route, error) {
 		serve := s.notRebound(d.ServeHTTP)
 		return map[string]http.HandlerFunc{"GET": serve, "HEAD": serve, "OPTIONS": preflightDocument}
 	}
-	return []route{{"/mcp/server-card", get(card), false}, {"/.well-known/ai-catalog.json", get(catalog), false}}, err
+	routes := []route{{"/mcp/server-card", get(card), false}, {"/.well-known/ai-catalog.json", get(catalog), false}}
+	if s.cfg.ReceiptKeys != nil {
+		serve := s.notRebound(s.serveReceiptKeys)
+		routes = append(routes, route{receipt.KeysPath, map[string]http.HandlerFunc{"GET": serve, "HEAD": serve, "OPTIONS": preflightDocument}, false})
+	}
+	return routes, err
+}
+
+// serveReceiptKeys answers with the public keys of receipts, which pages of any origin may read.
+func (s *Server) serveReceiptKeys(w http.ResponseWriter, r *http.Request) {
+	keys, err := s.cfg.ReceiptKeys(r.Context())
+	if err != nil {
+		writeJSON(w, http.StatusServiceUnavailable, `{"error":"unavailable"}`)
+		return
+	}
+	document{kind: "application/jwk-set+json", tag: etag(keys), data: keys}.ServeHTTP(w, r)
 }
 
 // preflightDocument lets pages of other origins ask whether a document has changed.

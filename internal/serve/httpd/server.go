@@ -49,7 +49,9 @@ type Config struct {
 	Log            *slog.Logger
 	Streams        Streams       // nil: streams carry keep-alives only
 	OAuth          *oauth.Server // nil: tokens come from elsewhere
-	Console        http.Handler  // serves /console and everything under it; nil: not found
+	// ReceiptKeys returns the public keys of receipts as a JWK set; nil: not found.
+	ReceiptKeys func(ctx context.Context) ([]byte, error)
+	Console     http.Handler // serves /console and everything under it; nil: not found
 
 	MaxBody        int64         // bytes of a POST; 1 MiB
 	MaxConnections int           // open at once; 1024

@@ -16,6 +16,12 @@ type Accounts interface {
 	Trades(ctx context.Context, caller principal.Caller, q order.TradeQuery) (order.TradePage, error)
 }
 
+// Receipts makes receipts of the caller's orders.
+type Receipts interface {
+	// Receipt returns the receipt of an order as its file has it.
+	Receipt(ctx context.Context, caller principal.Caller, id string) ([]byte, error)
+}
+
 // accountJSON is an account in a result. Amounts are exact decimals in strings.
 type accountJSON struct {
 	Mode     string        `json:"mode"`
@@ -56,13 +62,30 @@ type ruleJSON struct {
 	Denies string `json:"denies,omitempty"`
 }
 
+// receiptArg is the argument of get_account.
+type receiptArg struct{ orderID string }
+
+func declareReceipt() (*receiptArg, args) {
+	a := &receiptArg{}
+	return a, args{stringArg("receipt", &a.orderID, 64, "order_id: instead return a signed receipt of that order and its group, 3 to 60 KB, for candela receipt verify.")}
+}
+
+// receiptJSON is a receipt in a result: its text, which a file must have byte for byte or as JSON of the same value.
+type receiptJSON struct {
+	Receipt string `json:"receipt"`
+}
+
 func (t *Trading) getAccount() toolSpec {
 	return toolSpec{
 		name: "get_account", title: "Show the account", trading: true, scope: principal.Read, set: AccountSet,
 		description: "Show cash, holdings and equity, what was earned, the loss of the day, what is left of each limit, and the policy that orders must satisfy. " +
 			"Sums are in the account's currency. About 4 KB.",
-		output: accountSchema(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
-		call: calling(noArgs, func(ctx context.Context, caller principal.Caller, _ *struct{}) (mcp.Result, error) {
+		output: accountOrReceipt(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
+		call: calling(declareReceipt, func(ctx context.Context, caller principal.Caller, asked *receiptArg) (mcp.Result, error) {
+			if asked.orderID != "" {
+				text, err := t.Receipts.Receipt(ctx, caller, asked.orderID)
+				return jsonResult(receiptJSON{string(text)}, err)
+			}
 			a, err := t.Account.Account(ctx, caller)
 			return jsonResult(toAccountJSON(a), err)
 		}),
@@ -116,6 +139,15 @@ func toBalanceJSON(b guard.Balance) balanceJSON {
 		r.Worth = &worth
 	}
 	return r
+}
+
+// accountOrReceipt describes both results. What was understood may stand beside either.
+func accountOrReceipt() *schema {
+	either := []*schema{accountSchema(), object(typedProp("receipt", "string", "JSON text of the receipt."))}
+	for _, s := range either {
+		s.AdditionalProperties = nil
+	}
+	return &schema{Type: "object", AnyOf: either}
 }
 
 func accountSchema() *schema {

@@ -66,6 +66,7 @@ type Trading struct {
 	Orders        Orders
 	Positions     Positions
 	Account       Accounts
+	Receipts      Receipts
 	Tradable      func(market.Symbol) bool // whether orders in an instrument are possible
 	Alerts        Alerts
 	NotEvaluated  func(*alert.Alert) string // why nothing evaluates an alert, "" if it is evaluated; may be nil

@@ -1,4 +1,3 @@
-// Package receipt has the key that signs checkpoints and receipts, in its file in the state directory.
 package receipt
 
 import (

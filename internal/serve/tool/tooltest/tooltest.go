@@ -27,6 +27,17 @@ import (
 	"candela/lib/market"
 )
 
+// Receipts knows one order, o-1.
+type Receipts struct{}
+
+// Receipt returns a text in place of a receipt.
+func (Receipts) Receipt(_ context.Context, _ principal.Caller, id string) ([]byte, error) {
+	if id != "o-1" {
+		return nil, fault.New(fault.NotFound, "order_not_found", "no order of that id; get_orders lists those that there are").About("order_id", id, "")
+	}
+	return []byte(`{"receipt":{},"signature":{}}`), nil
+}
+
 // Trading is a trading side whose answers are fixed. Placed and Asked keep what
 // came through last.
 type Trading struct {
@@ -224,7 +235,7 @@ func (t *Trading) Subscription(context.Context, principal.Caller) (notify.Subscr
 
 // Parts returns t as the parts behind the trading tools.
 func (t *Trading) Parts() *tool.Trading {
-	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
+	return &tool.Trading{Mode: order.Paper, Orders: t, Positions: t, Account: t, Receipts: Receipts{}, Tradable: func(market.Symbol) bool { return true }, Alerts: Alerts{t}, Notifications: t, Subscriptions: t}
 }
 
 // Charts returns the charts over bars, with the marks of trading when it is not nil.
