@@ -30,6 +30,8 @@ func TestCommands_FlagsStandAnywhere(t *testing.T) {
 		"refuse":         {"O1", "--reason no"},
 		"halt":           {"too fast", "--all --owner ann"},
 		"policy check":   {script, ""},
+		"receipt":        {"O1", "--out F"},
+		"receipt verify": {script, "--json"},
 		"owners show":    {"ann", "--json"},
 		"owners suspend": {"ann", ""},
 		"owners resume":  {"ann", ""},

@@ -166,6 +166,9 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 	evaluating := statedir.NewEvaluating(rt.Config.Home)
 	l.publish, l.policy, t.policies.Record = inbox.Append, t.policies.Now, l.recordPolicy
 	t.newEngine(rt, l, func([]notify.Entry) {}, limits, evaluating) // the store publishes what it has committed
+	if rt.Config.Sinks.Checkpoints {
+		l.sealed = t.postCheckpoint
+	}
 	if err := t.prepareDesk(rt, l); err != nil {
 		return side{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"candela/internal/alerting/sink"
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
+	"candela/internal/store/chain"
+	"candela/internal/store/receipt"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
@@ -43,6 +45,13 @@ func (t *trading) sinks(rt Runtime) []lifecycle.Part {
 		parts = append(parts, lifecycle.Part{Name: "approvals", Run: t.asker.Run})
 	}
 	return append(parts, t.listeners(rt)...)
+}
+
+// postCheckpoint sends a checkpoint to the receivers.
+func (t *trading) postCheckpoint(s chain.Signed) {
+	if n, err := receipt.Notice(s, time.Now()); err == nil {
+		_ = t.notices.Post(n) // a checkpoint in the log is always a valid notice
+	}
 }
 
 // listeners returns a part for each receiver that reports presses of buttons, if something

@@ -134,6 +134,7 @@ func hasSuffix(host string, suffixes ...string) bool {
 type Sinks struct {
 	AllowPrivate   bool     // receivers may be in private networks
 	Events         []string // what they get: alerts, orders
+	Checkpoints    bool     // they also get each signed checkpoint of the audit log
 	ApprovalDetail bool     // messages about approvals name symbol, side and value
 }
 

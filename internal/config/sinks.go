@@ -28,6 +28,8 @@ func (c *Config) sinkSettings(p Parts) []Setting {
 	}, Setting{
 		Name: "approval-detail", value: boolField(&c.Sinks.ApprovalDetail), Doc: "name symbol, side and value in messages about orders that need approval",
 	}, Setting{
+		Name: "checkpoint-sink", value: boolField(&c.Sinks.Checkpoints), Doc: "send each signed checkpoint of the audit log to the receivers; see docs/receipts.md",
+	}, Setting{
 		Name: "allow-private-sinks", value: boolField(&c.Sinks.AllowPrivate), Doc: "let receivers be in private networks, also over http",
 	})
 	return section("Alerts for people (--trade)", anyService, table)
@@ -44,7 +46,7 @@ func sinkEventsField(p *[]string) value {
 
 // sinkRules ties the settings of each sink together.
 func (p Parts) sinkRules() []rule {
-	var all []rule
+	all := []rule{sinkNeedsTrade("checkpoint-sink"), {everyMode, []string{"checkpoint-sink"}, p.checkpointsHaveAReceiver}}
 	for _, s := range p.Sinks {
 		names := make([]string, 0, len(s.Settings))
 		for _, one := range s.Settings {
@@ -62,6 +64,15 @@ func (p Parts) sinkRules() []rule {
 		}
 	}
 	return all
+}
+
+// checkpointsHaveAReceiver refuses to send checkpoints to nobody.
+func (p Parts) checkpointsHaveAReceiver(c *Config) error {
+	on := func(s setting.Part) bool { return c.Values.Has(s.EnabledBy) }
+	if c.Sinks.Checkpoints && !slices.ContainsFunc(p.Sinks, on) {
+		return refused("checkpoint-sink", "--checkpoint-sink needs a receiver of alerts: none is set")
+	}
+	return nil
 }
 
 // isSecret reports whether a setting is a secret of the part or the file of one.
