@@ -321,6 +321,7 @@ func (s *scene) judge(m moment) string {
 	if m.ends != "" && *patient {
 		s.becomes(m.ends, m)
 	}
+	checkReceipts(s, s.home)
 	if out, err := run(s, "audit", "verify", "--home", s.home); err != nil || !strings.Contains(out, "unbroken") {
 		s.Errorf("%v: %s", err, out)
 	}

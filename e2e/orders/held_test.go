@@ -97,6 +97,7 @@ func (s *shield) playHeld(m heldStep) {
 		s.becomes(m.healed, m.ends, func() { m.down(s) })
 	}
 	s.exactly()
+	checkReceipts(s, s.home)
 	if out, err := run(s, "audit", "verify", "--home", s.home); err != nil || !strings.Contains(out, "unbroken") {
 		s.Errorf("%v: %s", err, out)
 	}

@@ -98,6 +98,7 @@ func (s *shield) judge(m step) string {
 		s.within(3*patience, func() bool { held, stops := s.protection(); return held.Equal(stops) })
 		s.safe("")
 	}
+	checkReceipts(s, s.home)
 	if out, err := run(s, "audit", "verify", "--home", s.home); err != nil || !strings.Contains(out, "unbroken") {
 		s.Errorf("%v: %s", err, out)
 	}

@@ -301,3 +301,33 @@ func FuzzReceipt_Parse(f *testing.F) {
 		}
 	})
 }
+
+// TestReceipt_ContradictsAnOlderCopy puts back a copy of the log from before an order: the copy is whole by itself, and the
+// checkpoint of a receipt is not in it.
+func TestReceipt_ContradictsAnOlderCopy(t *testing.T) {
+	t.Parallel()
+	dir, older, random := t.TempDir(), t.TempDir(), rand.New(rand.NewPCG(10, 10))
+	drawnOrders(t, dir, random, 20)
+	log, err := ledger.OpenAudit(t.Context(), dir)
+	check(t, err)
+	check(t, log.CopyTo(t.Context(), older))
+	check(t, log.Close())
+	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	l, _, _ := sealing(t, dir, &now)
+	for _, events := range drawnOrder(random, "ann", "o-last", now) {
+		_, err := l.AppendEvents(t.Context(), principal.Caller{Subject: "ann"}, events)
+		check(t, err)
+	}
+	check(t, l.Close())
+	d, err := receipt.Parse(issue(t, dir, "ann", "o-last"))
+	check(t, err)
+	signed := d.Receipt.Chain[len(d.Receipt.Chain)-1].Checkpoint
+	link := ledger.Chain{Events: signed.Events, Hash: signed.Hash}
+	if _, found := chainOf(t, dir, "ann", link); !found {
+		t.Error("the log lacks the checkpoint of a receipt")
+	}
+	verified(t, older)
+	if _, found := chainOf(t, older, "ann", link); found {
+		t.Error("the older copy has the checkpoint of a later receipt")
+	}
+}
