@@ -54,7 +54,7 @@ func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Con
 		asked = t.asker.Asked
 	}
 	cfg := desk.Config{
-		Asked: asked, Bars: t.barsSince,
+		Asked: asked, Bars: t.barsSince, Judge: t.engine.Judge,
 		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.Now(),
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,

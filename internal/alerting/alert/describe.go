@@ -48,15 +48,10 @@ func (a *Alert) Describe() string {
 
 // members joins the members of a compound condition.
 func (c *Condition) members() string {
-	parts := make([]string, len(c.Members))
-	for i := range c.Members {
-		subject, verb := c.Members[i].phrase(false)
-		parts[i] = subject + c.Members[i].on() + " " + verb
-	}
 	if c.Type == All {
-		return strings.Join(parts, " and ")
+		return strings.Join(c.Texts(), " and ")
 	}
-	return strings.Join(parts, " or ")
+	return strings.Join(c.Texts(), " or ")
 }
 
 // on names the interval of a member that has one of its own.

@@ -64,15 +64,7 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 	n := got.closed.Len()
 	e.previewAll(ctx, want.Owner, got, all, got.closeUnix(max(0, n-1-count)))
 	for i := range got.frames {
-		f := &got.frames[i]
-		for _, row := range f.rows {
-			at := row.closed
-			if at.IsZero() {
-				at = f.closed
-			}
-			probe.SetRow(row.key, row.Row, at)
-		}
-		probe.SetLonger(f.longer)
+		f := got.show(probe, i)
 		v, known := probe.Evaluate(f.bar, f.prev, f.closed)
 		if !known {
 			continue
@@ -85,10 +77,8 @@ func (e *Engine) previewCloses(ctx context.Context, p *listing, want *alert.Aler
 		}
 		said.True, said.Value, said.Against, said.At = v.Holds, v.Value, v.Against, f.closed
 	}
-	for _, ev := range got.evaluators {
-		if at := ev.Anchored(); said.Known && at != 0 && (said.Anchored.IsZero() || at < said.Anchored.Unix()) {
-			said.Anchored = time.Unix(at, 0).UTC()
-		}
+	if said.Known {
+		said.Anchored = got.anchored()
 	}
 	return said
 }
@@ -106,6 +96,30 @@ func (e *Engine) previewLonger(ctx context.Context, p *listing, got *loadedBars,
 		got.longer = append(got.longer, bars)
 	}
 	return true
+}
+
+// show gives a probe the rows of an evaluated bar, and returns the bar.
+func (h *loadedBars) show(probe *alert.Probe, i int) *evaluatedBar {
+	f := &h.frames[i]
+	for _, row := range f.rows {
+		at := row.closed
+		if at.IsZero() {
+			at = f.closed
+		}
+		probe.SetRow(row.key, row.Row, at)
+	}
+	probe.SetLonger(f.longer)
+	return f
+}
+
+// anchored returns the open of the earliest bar at which a running sum begins, zero for none.
+func (h *loadedBars) anchored() (earliest time.Time) {
+	for _, ev := range h.evaluators {
+		if at := ev.Anchored(); at != 0 && (earliest.IsZero() || at < earliest.Unix()) {
+			earliest = time.Unix(at, 0).UTC()
+		}
+	}
+	return earliest
 }
 
 // previewAll evaluates indicators over the bars that closed after from. Scripts take turns with those

@@ -11,6 +11,7 @@ import (
 	"candela/internal/trading/order"
 	"candela/internal/work/wording"
 	"candela/lib/fault"
+	"candela/lib/ta"
 )
 
 // orderArgs holds the arguments of place_order.
@@ -18,10 +19,12 @@ type orderArgs struct {
 	order.Request
 	side, kind, force string
 	priced            bool
+	because           json.RawMessage
+	library           ta.Library
 }
 
-func declareOrder() (*orderArgs, args) {
-	p := &orderArgs{}
+func (t *Trading) declareOrder() (*orderArgs, args) {
+	p := &orderArgs{library: t.library}
 	return p, args{
 		symbolArg(&p.Symbol, "Such as BTCUSDT.").require(),
 		enumArg("side", &p.side, "", order.Sides()...).require(),
@@ -29,23 +32,24 @@ func declareOrder() (*orderArgs, args) {
 		quantityArg(p),
 		priceArg("price", &p.Price, &p.priced, "Of a limit order."),
 		optionalAmountArg("stop_price", &p.StopPrice, "Wait for this price."),
-		optionalAmountArg("stop_loss", &p.Protect.StopLoss, "Price that closes the position at a loss."),
+		optionalAmountArg("stop_loss", &p.Protect.StopLoss, "Price that closes at a loss."),
 		optionalAmountArg("stop_loss_limit", &p.Protect.StopLossLimit, "Its worst price, else market."),
-		optionalAmountArg("take_profit", &p.Protect.TakeProfit, "Price that closes it in profit."),
-		optionalAmountArg("trail_percent", &p.Protect.TrailPercent, "For stop_loss: distance from the best price."),
+		optionalAmountArg("take_profit", &p.Protect.TakeProfit, "Price that closes in profit."),
+		optionalAmountArg("trail_percent", &p.Protect.TrailPercent, "Stop's distance from the best price."),
 		optionalAmountArg("notional", &p.Sizing.Notional, "Money, in place of quantity."),
 		optionalAmountArg("stop_loss_pct", &p.Sizing.StopLossPct, "% from the entry."),
 		optionalAmountArg("take_profit_pct", &p.Sizing.TakeProfitPct, ""),
-		optionalAmountArg("risk_pct", &p.Sizing.Percent, "Loss at the stop, % of equity; decides quantity."),
+		optionalAmountArg("risk_pct", &p.Sizing.Percent, "Loss at the stop, % of equity."),
 		optionalAmountArg("risk_amount", &p.Sizing.Amount, "The same in money."),
 		enumArg("time_in_force", &p.force, "", order.TimesInForce()...),
 		boolArg("post_only", &p.PostOnly, "Rest or be refused."),
-		boolArg("reduce_only", &p.ReduceOnly, "Only close. With stop_loss or take_profit: change these; what you do not name stays."),
+		boolArg("reduce_only", &p.ReduceOnly, "Only close; with stop_loss or take_profit change these, the rest stays."),
 		stringArg("replaces", &p.Replaces, 64, "order_id to replace."),
+		becauseArg(&p.because),
 		noteArg("note", &p.Note, 300, "For the owner."),
 		timeArg("not_after", &p.NotAfter, "Not sent later."),
-		keyArg("idempotency_key", &p.Key, 64, "Your name for this order: repeating it returns the same one."),
-		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, fee, risk and limits left."),
+		keyArg("idempotency_key", &p.Key, 64, "Your name: repeating it returns the same order."),
+		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, risk and limits left."),
 	}
 }
 
@@ -66,6 +70,9 @@ func (p *orderArgs) request() (order.Request, error) {
 	if p.Sizing.Risks() {
 		p.Sizing.Most, p.Quantity = p.Quantity, decimal.Zero
 	}
+	if p.Because, err = readClaims(p.library, p.Symbol, p.because); err != nil {
+		return p.Request, err
+	}
 	if err := p.checkPrice(); err != nil {
 		return p.Request, err
 	}
@@ -78,7 +85,7 @@ func (p *orderArgs) request() (order.Request, error) {
 // quantityArg is an amount, 0 where another argument gives it, or "all" of what is held.
 func quantityArg(p *orderArgs) arg {
 	const name, allowed = "quantity", "a number above 0"
-	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 or none with notional or a risk, of which it is the most."}
+	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 with notional; the most with a risk."}
 	return newArg(name, &p.Quantity, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
 		if text, _ := strictjson.Text(raw); strings.EqualFold(text, "all") {
 			p.Sizing.All = true

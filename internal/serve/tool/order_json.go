@@ -71,6 +71,8 @@ type orderJSON struct {
 
 	Sizing   *order.Sized  `json:"sizing,omitempty"`
 	Estimate *estimateJSON `json:"estimate,omitempty"`
+
+	Evidence []evidenceJSON `json:"evidence,omitempty"`
 }
 
 // legJSON is an order of a group, beside the first one. get_orders lists it in full.
@@ -152,6 +154,7 @@ func toPlacedJSON(p order.Placed) orderJSON {
 	if p.UnprotectedFor > 0 {
 		r.UnprotectedFor = p.UnprotectedFor.Round(time.Millisecond).String()
 	}
+	r.Evidence = toEvidenceJSON(p.Evidence)
 	if p.ID == "" { // nothing was recorded
 		r.Group = ""
 	}

@@ -44,7 +44,7 @@ func (t *Trading) placeOrder() toolSpec {
 			"Read mode (paper or live) before you mention real money. Denied: not sent; the error says why. " +
 			"pending_approval: not sent until the owner approves.",
 		output: orderSchema(), hints: hints{destructive: true, openWorld: true},
-		call: calling(declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
+		call: calling(t.declareOrder, func(ctx context.Context, caller principal.Caller, asked *orderArgs) (mcp.Result, error) {
 			r, err := asked.request()
 			if err != nil {
 				return mcp.Result{}, err
@@ -176,6 +176,9 @@ func (t *Trading) getOrders() toolSpec {
 			for i, o := range list.Orders {
 				records[i] = toOrderJSON(o)
 				records[i].ReplacedBy = list.Replaced[o.ID]
+				if a.ID != "" {
+					records[i].Evidence = toEvidenceJSON(o.Evidence)
+				}
 			}
 			array, err := strictjson.Marshal(records)
 			if err != nil {

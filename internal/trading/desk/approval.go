@@ -96,6 +96,7 @@ func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) 
 	if err != nil {
 		return head, err
 	}
+	m.evidence = d.judgeClaims(ctx, head.Symbol, order.Again(head.Evidence), false)()
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.approve(id, by, requestedAt, m) }); err != nil {
 		return head, err
@@ -116,10 +117,11 @@ func (d *Desk) Review(ctx context.Context, id string) (guard.Review, error) {
 	if err != nil {
 		return guard.Review{}, err
 	}
-	var review guard.Review
+	head.Evidence = d.judgeClaims(ctx, head.Symbol, order.Again(head.Evidence), false)()
+	review := guard.Review{Evidence: head.Evidence}
 	err = d.do(ctx, func(l *loop) {
 		facts := l.factsAgain(head, m)
-		review = guard.Review{Because: guard.WhyApproval(l.cfg.Policy, intent(head.Origin), facts), Denial: l.judge(head, facts)}
+		review.Because, review.Denial = guard.WhyApproval(l.cfg.Policy, intent(head.Origin), facts), l.judge(head, facts)
 	})
 	return review, err
 }
@@ -183,8 +185,13 @@ func (l *loop) approve(id, by string, requestedAt time.Time, m symbolMarket) *ca
 	if t.err != nil {
 		return t
 	}
+	o.Evidence = m.evidence
 	if denial := l.judgeAgain(o, m); denial != nil {
 		return l.denyPending(l.ownerCaller(by), o, denial)
+	}
+	if err := guard.Unjudged(l.cfg.Policy, intent(o.Origin), l.factsAgain(o, m)); err != nil {
+		t.err = err
+		return t
 	}
 	now := l.now()
 	var events []order.Event

@@ -78,7 +78,7 @@ type Market interface {
 }
 
 // Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
-// Replica, Asked, Bars and Confirm are optional.
+// Replica, Asked, Bars, Judge and Confirm are optional.
 type Config struct {
 	Owner        principal.Owner   // subject that owns the account
 	OwnerAliases []principal.Owner // other subjects of the same person, such as the one on stdio
@@ -103,6 +103,9 @@ type Config struct {
 	// Bars returns the bars of a symbol since a time; the first may begin earlier. It is for
 	// stops that candela holds, after a start; nil if there are none.
 	Bars func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)
+	// Judge says which claims are true, as claims about a symbol unless they name another. It ends with
+	// ctx; nil if there are no bars to judge them by.
+	Judge func(ctx context.Context, owner principal.Owner, s market.Symbol, claims []order.Claim) []order.Evidence
 	// Confirm returns an error if a caller may no longer trade, or this desk no longer manages the
 	// account: it asks those who decide that, because this process may have been stopped since it last
 	// heard of them. It is called directly before a change; nil where nobody else decides.

@@ -60,6 +60,9 @@ type world struct {
 	// remember is how many orders that have ended stay in memory.
 	remember int
 
+	// judge is Config.Judge.
+	judge func(ctx context.Context, owner principal.Owner, s market.Symbol, claims []order.Claim) []order.Evidence
+
 	*desk.Desk
 	stop func()
 	kill func() // ends the desk without waiting for anything
@@ -119,7 +122,7 @@ func (w *world) start() {
 			s.Venue = venue
 			return s, nil
 		},
-		Asked: w.asked, Bars: w.bars, Confirm: w.confirm, Log: slog.New(w.handler()), Now: w.now, Rand: rand.Float64,
+		Asked: w.asked, Bars: w.bars, Judge: w.judge, Confirm: w.confirm, Log: slog.New(w.handler()), Now: w.now, Rand: rand.Float64,
 	})
 	w.SnapshotEvery(w.every)
 	w.SetMaxClosed(w.remember)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -45,7 +44,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 			return p, err
 		}
 	}
-	if err := cmp.Or(guard.CheckRequest(r), checkNotAfter(r.NotAfter, requestedAt)); err != nil {
+	if err := cmp.Or(guard.CheckRequest(r), checkNotAfter(r.NotAfter, requestedAt), d.checkClaims(r)); err != nil {
 		return order.Placed{}, err
 	}
 	symbol, err := d.cfg.Resolve(ctx, r.Symbol)
@@ -64,6 +63,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 	if t.done || t.waiter != nil {
 		return d.awaitSubmit(ctx, t)
 	}
+	judged := d.judgeClaims(ctx, r.Symbol, r.Because, t.closes)
 	asked := r.Spec("", "")
 	if r.Sizing.SetsPrices() {
 		asked.Protect.TakeProfit = decimal.NewFromInt(1) // its prices follow from what is read
@@ -76,6 +76,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 		d.readHoldings(ctx, &m)
 		d.readFee(ctx, r.Symbol, &m)
 	}
+	r.Evidence = judged()
 	for {
 		if !r.DryRun {
 			if err := d.confirm(ctx, caller); err != nil {
@@ -145,6 +146,7 @@ type callResult struct {
 	done   bool
 	waiter *waiter // nil if there is nothing to wait for
 	after  *waiter // of an order after whose end the command must be repeated; nil for none
+	closes bool    // of an early check: the order can only reduce a position
 }
 
 // failed is the result of a command that did nothing.
@@ -230,105 +232,6 @@ func orderError(o order.Order) error {
 	}
 }
 
-// withUsedKey adds that the key is used up: repeating the call returns the same denial.
-func withUsedKey(f *fault.Error, key string) *fault.Error {
-	if key != "" {
-		f.Retryable, f.RetryAfter = false, 0
-		f.Message = strings.TrimSuffix(f.Message, ".") + ". This idempotency_key is used up; use a new one to try again."
-	}
-	return f
-}
-
-// findByKey returns the order of an idempotency key that was used before. It reads the
-// store, which has every order, and does not call the venue: a repeat must work while
-// the venue is unreachable.
-func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Placed, bool, error) {
-	select {
-	case <-d.commandsClosed:
-		return order.Placed{}, false, errStopping // the store may be closed
-	default:
-	}
-	o, err := d.cfg.Store.OrderByKey(ctx, d.cfg.Owner, r.Key)
-	if fault.KindOf(err) == fault.NotFound {
-		return order.Placed{}, false, nil
-	}
-	if err != nil { // the order may be in memory
-		if stopped := d.do(ctx, func(l *loop) { o, _ = l.book.ByKey(r.Key) }); stopped != nil || o.ID == "" {
-			return order.Placed{}, false, cmp.Or(stopped, err)
-		}
-	}
-	if r, err = d.withVenueSpelling(ctx, o, r); err != nil {
-		return order.Placed{}, false, err
-	}
-	var t *callResult
-	if err := d.do(ctx, func(l *loop) { t = l.resultForKey(r) }); err != nil {
-		return order.Placed{}, false, err
-	}
-	if t == nil { // the order is no longer in memory
-		t = keyResult(o, r)
-	}
-	p, err := d.awaitSubmit(ctx, t)
-	return p, true, err
-}
-
-// withVenueSpelling resolves the symbol if that decides whether the request repeats the
-// order. If the venue cannot resolve it, the error is returned: a repeat must not be
-// rejected as another order.
-func (d *Desk) withVenueSpelling(ctx context.Context, o order.Order, r order.Request) (order.Request, error) {
-	same := r
-	same.Symbol = o.Symbol
-	if r.DryRun || r.Matches(o) || !same.Matches(o) {
-		return r, nil // the symbol makes no difference
-	}
-	var err error
-	r.Symbol, err = d.cfg.Resolve(ctx, r.Symbol)
-	return r, err
-}
-
-// resultForKey returns the result for a key that is in use, or nil.
-func (l *loop) resultForKey(r order.Request) *callResult {
-	o, ok := l.book.ByKey(r.Key)
-	if !ok {
-		return nil
-	}
-	t := keyResult(o, r)
-	if t.err == nil && !submitFinished(l, o) {
-		t.done, t.waiter = false, l.addWaiter(o.ID, submitFinished)
-	}
-	return t
-}
-
-func keyResult(o order.Order, r order.Request) *callResult {
-	used := func(allowed, format string, args ...any) *callResult {
-		return failed(fault.New(fault.Conflict, "idempotency_key_used", format, args...).About("idempotency_key", r.Key, allowed))
-	}
-	switch {
-	case r.DryRun: // it does not return the existing order
-		return used("a key that was not used before, or none",
-			"idempotency_key %q was used for order %s (%v); nothing was checked. Omit the key in a dry run, or use a new one.", r.Key, o.ID, o.Status)
-	case r.Matches(o):
-		return &callResult{order: order.Placed{Order: o}, err: orderError(o), done: true}
-	default:
-		return used("a key that was not used before",
-			"idempotency_key %q was used for order %s (%v %v %v %v%s). Repeat that order exactly, or use a new key.",
-			r.Key, o.ID, o.Side, o.Quantity, o.Symbol, o.Type, protectionText(o.Protect))
-	}
-}
-
-// protectionText names the prices of the legs, after a space.
-func protectionText(p order.Protection) string {
-	var text strings.Builder
-	for _, a := range []struct {
-		name  string
-		value decimal.Decimal
-	}{{"stop_loss", p.StopLoss}, {"stop_loss_limit", p.StopLossLimit}, {"trail_percent", p.TrailPercent}, {"take_profit", p.TakeProfit}} {
-		if a.value.IsPositive() {
-			text.WriteString(" " + a.name + " " + a.value.String())
-		}
-	}
-	return text.String()
-}
-
 // checkEarly checks a request without prices, so that a denial costs no venue request.
 func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult {
 	if t := l.resultForKey(r); t != nil {
@@ -346,7 +249,7 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 	if denial := guard.Early(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
-	return &callResult{}
+	return &callResult{closes: len(r.Because) > 0 && guard.Closes(l.cfg.Policy, intent(g), facts)}
 }
 
 // place checks a request, and records and submits it if it passes.
@@ -372,6 +275,9 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	}
 	if denial := l.judgeProposal(&p); denial != nil {
 		return l.deny(caller, p.asked, denial, r.DryRun)
+	}
+	if err := guard.Unjudged(l.cfg.Policy, p.intent, p.facts); err != nil {
+		return failed(err)
 	}
 	if r.DryRun {
 		l.recordDryRun(p.asked, "")
@@ -484,7 +390,10 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	g := order.Origin{
 		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
-		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope,
+		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope, Evidence: r.Evidence,
+	}
+	if g.Evidence == nil {
+		g.Evidence = order.Unasked(r.Because)
 	}
 	if !r.Sizing.IsZero() {
 		g.Asked = r.Terms()
@@ -493,5 +402,5 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked, Evidence: g.Evidence}
 }

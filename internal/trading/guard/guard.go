@@ -34,6 +34,8 @@ type Intent struct {
 
 	Sizing order.Sizing // as the client said it
 	Asked  order.Terms  // of an order with a Sizing, what was said beside it
+
+	Evidence []order.Evidence // what was found of its claims
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.

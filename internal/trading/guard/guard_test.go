@@ -55,6 +55,17 @@ func TestCheck_LetsPass(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"the plain order":              func(*scene) {},
 		"a market order":               (*scene).market,
+		"a true reason":                func(s *scene) { s.RequireEvidence, s.Evidence = guard.EvidenceEntries, reasons(true, true) },
+		"a reason that is not known yet": func(s *scene) {
+			s.Evidence = reasons(false, false)
+			s.Evidence[0].Later = true
+		},
+		"the way out without a reason": func(s *scene) { s.RequireEvidence = guard.EvidenceEntries; s.sell("0.1") },
+		"the way out for a false reason": func(s *scene) {
+			s.Evidence = append(reasons(true, false), reasons(false, false)...)
+			s.Evidence[0].BarsAgo, s.Evidence[0].Within = 90, 99
+			s.sell("0.1")
+		},
 		"the price of a closed market": func(s *scene) { s.Quote.At, s.Quote.MarketClosed = noon.Add(-48*time.Hour), true },
 		"a sell of all that is held":   func(s *scene) { s.sell("0.1") },
 		"the rest of a position, where quantities have no step": func(s *scene) {
@@ -178,6 +189,7 @@ func TestRules_Order(t *testing.T) {
 		"max_quote_age", "stop_price_side", "stop_side", "target_side", "min_stop_distance_pct", "max_stop_distance_pct", "max_target_distance_pct", "venue_leg_notional",
 		"post_only", "price_band_pct", "resting_band_pct", "max_order_notional", "max_symbol_exposure", "max_exposure", "max_daily_notional",
 		"require_stop", "max_trade_risk", "max_trade_risk_pct", "max_open_risk",
+		"require_evidence", "max_evidence_age", "evidence", "evidence_unknown",
 	}
 	var got []string
 	for _, r := range guard.Rules(guard.Default()) {

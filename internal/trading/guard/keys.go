@@ -24,7 +24,7 @@ type policyKey struct {
 
 // policyKeys lists the keys in the order of the documentation.
 func policyKeys() []policyKey {
-	return slices.Concat(orderKeys(), protectiveKeys(), approvalKeys())
+	return slices.Concat(orderKeys(), protectiveKeys(), approvalKeys(), evidenceKeys())
 }
 
 // orderKeys are the keys of the limits of every order.

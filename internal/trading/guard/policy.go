@@ -41,6 +41,7 @@ type Limits struct {
 	MaxSymbolOpenOrders Limit
 	AllowShort          bool
 	Protective
+	Reasoning
 }
 
 // Policy is what the owner allows. Money is in the account's currency.
@@ -76,6 +77,7 @@ func Default() Policy {
 			MaxSymbolExposure:   limit(25_000),
 			MaxSymbolOpenOrders: limit(10),
 			Protective:          defaultProtective(),
+			Reasoning:           defaultReasoning(),
 		},
 		Currencies:         []string{"USD", "USDT", "USDC", "FDUSD", "TUSD", "DAI"},
 		MaxExposure:        limit(50_000),

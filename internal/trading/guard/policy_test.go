@@ -64,6 +64,8 @@ allow_wider_stop = true
 held_stops = "allow"
 on_unprotected = "exit"
 unprotected_grace = "20s"
+require_evidence = "entries"
+max_evidence_age = 5
 
 [symbol."binance:BTCUSDT"]
 max_order_quantity = 0.5
@@ -90,6 +92,7 @@ func TestParse_Full(t *testing.T) {
 			RequireStop: guard.StopLive, MaxTradeRisk: limit("100"), MaxTradeRiskPct: limit("1.5"), MinStopDistancePct: limit("0.2"), MaxStopDistancePct: limit("15"),
 			MaxTargetDistancePct: limit("200"), TakerFeePct: dec("0.075"), AllowWiderStop: true,
 		},
+		Reasoning: guard.Reasoning{RequireEvidence: guard.EvidenceEntries, MaxEvidenceAge: limit("5")},
 	}
 	bitcoin, apple := all, all
 	bitcoin.MaxOrderQuantity, bitcoin.AllowShort = limit("0.5"), false

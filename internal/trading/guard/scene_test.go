@@ -82,6 +82,7 @@ type refusal struct {
 func refusals() map[string]refusal {
 	all := plainRefusals()
 	maps.Copy(all, protectiveRefusals())
+	maps.Copy(all, evidenceRefusals())
 	return all
 }
 

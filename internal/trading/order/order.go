@@ -232,6 +232,8 @@ type Origin struct {
 	Policy   string    `json:"policy,omitempty"`   // hash of the policy in force, as guard.Canonical returns it
 	Scope    string    `json:"scope,omitempty"`    // of the token that asked
 	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
+
+	Evidence []Evidence `json:"evidence,omitempty"` // what was found of the claims with which it was placed
 }
 
 // Approval is the owner's decision on an order.

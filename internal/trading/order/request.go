@@ -32,6 +32,9 @@ type Request struct {
 	Sizing      Sizing          `json:"Risk,omitzero"`      // from which Quantity or prices follow; zero if they are given
 	Note        string          `json:"Note,omitempty"`     // the client's words to the owner; no term of the order
 	Scope       string          `json:"Scope,omitempty"`    // of the token that asked; no term of the order
+	Because     []Claim         `json:"Because,omitempty"`  // why the order is right; the desk judges them
+
+	Evidence []Evidence `json:"-"` // what the desk found of Because
 }
 
 // WithSymbol returns the request with the venue's spelling. With a key it keeps the
@@ -58,7 +61,8 @@ func (r Request) Matches(o Order) bool {
 		asked = spec.Terms()
 	}
 	return (r.matchesSymbol(o.Symbol) || !o.RequestedSymbol.IsZero() && r.Symbol == o.RequestedSymbol) &&
-		asked == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Sizing.Equal(o.Sizing)
+		asked == cmp.Or(o.Asked, o.Terms()) && r.Replaces == o.Replaces && r.NotAfter.Equal(o.NotAfter) && r.Sizing.Equal(o.Sizing) &&
+		matches(r.Because, o.Evidence)
 }
 
 // Spec returns the order that is sent for the request, or the first of its group: the entry

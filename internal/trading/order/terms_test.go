@@ -32,6 +32,8 @@ func change(t *testing.T, field reflect.Value) {
 		*v = !*v
 	case *string:
 		*v += "x"
+	case *[]order.Claim:
+		*v = append(*v, order.Claim{Condition: []byte(`{"price_above":1}`)})
 	case *order.Sizing:
 		change(t, field.FieldByName("TakeProfitPct"))
 	case *order.Protection:
@@ -53,7 +55,7 @@ func TestTerms_HaveEveryArgument(t *testing.T) {
 		t.Fatal("an order is not the one that was requested")
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[order.Request]()) {
-		if slices.Contains([]string{"Symbol", "RequestedSymbol", "Key", "DryRun", "Note", "Scope"}, field.Name) {
+		if slices.Contains([]string{"Symbol", "RequestedSymbol", "Key", "DryRun", "Note", "Scope", "Evidence"}, field.Name) {
 			continue
 		}
 		other := request

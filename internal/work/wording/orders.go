@@ -11,7 +11,7 @@ import (
 // orderDialect is that of place_order.
 func orderDialect() dialect {
 	return dialect{words: orderWords(), refused: ambiguous, then: []func(*call) error{
-		(*call).dollarWords, (*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side,
+		(*call).dollarWords, (*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side, (*call).claims,
 	}}
 }
 
@@ -91,8 +91,6 @@ func ambiguous(word string) (advice, bool) {
 		return advice{"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}}, true
 	case "leverage":
 		return advice{"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}}, true
-	case "because":
-		return advice{"words for the owner go into note.", []string{"note"}}, true
 	case "risk":
 		return advice{"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}}, true
 	}

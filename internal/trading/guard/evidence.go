@@ -1,0 +1,164 @@
+package guard
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"candela/internal/trading/order"
+	"candela/lib/fault"
+)
+
+// RequireEvidence says which orders need a claim that candela has found true.
+type RequireEvidence string
+
+// The values of RequireEvidence. An order that only reduces a position never needs one.
+const (
+	EvidenceFree    RequireEvidence = "none"
+	EvidenceEntries RequireEvidence = "entries" // orders that open a position or add to it
+)
+
+// Reasoning says how the reasons of orders are judged.
+type Reasoning struct {
+	RequireEvidence RequireEvidence
+	MaxEvidenceAge  Limit // in bars of a claim's interval
+}
+
+func defaultReasoning() Reasoning {
+	return Reasoning{RequireEvidence: EvidenceFree, MaxEvidenceAge: Limit{Value: decimal.NewFromInt(3)}}
+}
+
+// evidenceKeys are the keys of the file about reasons.
+func evidenceKeys() []policyKey {
+	return []policyKey{
+		choiceKey("require_evidence", true, func(p *Policy) *RequireEvidence { return &p.RequireEvidence }, EvidenceFree, EvidenceEntries),
+		limitKey("max_evidence_age", true, readCount, func(p *Policy) *Limit { return &p.MaxEvidenceAge }),
+	}
+}
+
+// evidenceRules are the rules about the claims of an order. They come last, so that a limit is named before a false
+// claim.
+func evidenceRules() []rule {
+	return []rule{
+		{
+			"require_evidence", false, func(p Policy) string { return string(p.RequireEvidence) },
+			"With entries: an order that opens a position or adds to it and has no because.",
+			checkRequired,
+		},
+		{
+			"max_evidence_age", false, func(p Policy) string { return p.MaxEvidenceAge.String() },
+			"A claim in because that may be true at a bar older than this many bars of its interval. An order that only reduces a position passes.",
+			checkEvidenceAge,
+		},
+		{
+			"evidence", false, func(Policy) string { return "true claims" },
+			"A claim in because that is false at its newest closed bar. An order that only reduces a position passes.",
+			checkFalse,
+		},
+		{
+			"evidence_unknown", false, func(Policy) string { return "claims that can be judged" },
+			"A claim in because that cannot be judged: too few bars, or a script that fails. An order that only reduces a position passes.",
+			checkUnknown,
+		},
+	}
+}
+
+func checkRequired(q *orderCheck) *Denial {
+	if q.limits.RequireEvidence != EvidenceEntries || len(q.Evidence) > 0 || q.closes() || q.Exit {
+		return nil
+	}
+	return deny("because", "none", "conditions that are true",
+		`The owner requires a reason for orders that open a position. Add because, such as [{"interval":"1h","value":{"indicator":"rsi","op":"<","value":30}}].`)
+}
+
+// claims yields the claims that may deny the order, with their numbers.
+func (q *orderCheck) claims(yield func(int, order.Evidence) bool) {
+	if q.closes() || q.Exit {
+		return
+	}
+	for i, e := range q.Evidence {
+		if !yield(i, e) {
+			return
+		}
+	}
+}
+
+func checkEvidenceAge(q *orderCheck) *Denial {
+	most := q.limits.MaxEvidenceAge
+	for i, e := range q.claims {
+		if e.Interval == 0 {
+			continue
+		}
+		if oldest := decimal.NewFromInt(int64(e.Newest() - 1)); most.exceeded(oldest) {
+			return deny(becauseField(i)+".within_bars", strconv.Itoa(e.Within), "at most "+most.Value.Add(decimal.NewFromInt(1)).String(),
+				"%s is within %d bars, and the owner takes reasons of at most %s bars before the newest one.", e.Text, e.Within, most)
+		}
+		if most.exceeded(decimal.NewFromInt(int64(e.BarsAgo))) {
+			return deny(becauseField(i), strconv.Itoa(e.BarsAgo), most.String(), "%s was true %d bars ago, which is too old. Nothing was sent.", e.Text, e.BarsAgo)
+		}
+	}
+	return nil
+}
+
+func checkFalse(q *orderCheck) *Denial {
+	for i, e := range q.claims {
+		if !e.False() {
+			continue
+		}
+		return deny(becauseField(i), cmp.Or(e.Value, "false"), cmp.Or(e.Against, "true"),
+			"%s is false%s at %s. Nothing was sent.", e.Text, valuesOf(e), momentOf(e))
+	}
+	return nil
+}
+
+// valuesOf writes the values that make a claim false.
+func valuesOf(e order.Evidence) string {
+	if e.Value != "" {
+		return ": " + e.Value
+	}
+	var text strings.Builder
+	for _, p := range e.Parts {
+		if p.Known && !p.True {
+			text.WriteString("; " + p.Text + ": " + cmp.Or(p.Value, "no"))
+		}
+	}
+	return text.String()
+}
+
+// momentOf names the bar or the price by which a claim was judged.
+func momentOf(e order.Evidence) string {
+	if e.Interval == 0 {
+		return "the price of " + e.Bar.UTC().Format(time.RFC3339)
+	}
+	return "the bar that closed " + e.Bar.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+func checkUnknown(q *orderCheck) *Denial {
+	for i, e := range q.claims {
+		if !e.Known && !e.Later {
+			return deny(becauseField(i), "unknown", "a claim that can be judged", "%s cannot be judged. %s Nothing was sent.", e.Text, e.Missing)
+		}
+	}
+	return nil
+}
+
+// becauseField names a claim.
+func becauseField(i int) string { return "because[" + strconv.Itoa(i) + "]" }
+
+// Unjudged returns the fault of an order that opens a position and has a claim that cannot be judged at the moment,
+// nil for any other. Nothing is recorded of it.
+func Unjudged(p Policy, in Intent, f Facts) error {
+	for i, e := range newCheck(p, State{}, in, f).claims {
+		if !e.Known && e.Later {
+			return fault.New(fault.Unavailable, "evidence_unavailable", "%s could not be judged: %s Nothing was sent; the same call may be repeated.", e.Text, e.Missing).
+				About(becauseField(i), "unknown", "").Retry(time.Second)
+		}
+	}
+	return nil
+}
+
+// Closes reports whether an order can only reduce a position, so that its claims deny nothing.
+func Closes(p Policy, in Intent, f Facts) bool { return newCheck(p, State{}, in, f).closes() }
