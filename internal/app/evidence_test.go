@@ -53,6 +53,24 @@ func TestEvidence_HasTheValuesOfIndicators(t *testing.T) {
 	t.Error("two hours began")
 }
 
+// TestEvidence_InTheWordsOfModels places orders with reasons as models write them.
+func TestEvidence_InTheWordsOfModels(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t)
+	for i, because := range []string{
+		`[{"interval":"1h","value":{"indicator":"rsi","op":"<","value":100}}]`,
+		`{"timeframe":"1h","indicator":"rsi","op":"<","value":100}`,
+		`[{"interval":"1h","condition":{"and":[{"indicator":"rsi","op":"<","value":100},{"price_above":1}]}}]`,
+		`[{"interval":"1h","all":[{"value":{"indicator":"rsi","op":"<","value":100}},{"interval":"1d","value":{"price":"close","op":">","value":1}}]}]`,
+		`[{"price_above":1},{"symbol":"ETHUSDT","tf":"1d","value":{"price":"close","op":">","value":1}}]`,
+	} {
+		text, failed := p.call("place_order", fmt.Sprintf(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":0.001,"idempotency_key":"k%d","because":%s}`, i, because))
+		if failed || !strings.Contains(text, `"status":"filled"`) || !strings.Contains(text, `"true":true`) || strings.Contains(text, `"true":false`) || strings.Contains(text, `"true":null`) {
+			t.Errorf("%s: %s", because, text)
+		}
+	}
+}
+
 // closedValues returns the first lines of the indicators at the bar that closed at a time.
 func closedValues(t *testing.T, p *program, end time.Time) (all []shown) {
 	t.Helper()

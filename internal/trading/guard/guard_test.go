@@ -53,9 +53,9 @@ func TestCheck_Refuses(t *testing.T) {
 func TestCheck_LetsPass(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scene){
-		"the plain order":              func(*scene) {},
-		"a market order":               (*scene).market,
-		"a true reason":                func(s *scene) { s.RequireEvidence, s.Evidence = guard.EvidenceEntries, reasons(true, true) },
+		"the plain order": func(*scene) {},
+		"a market order":  (*scene).market,
+		"a true reason":   func(s *scene) { s.RequireEvidence, s.Evidence = guard.EvidenceEntries, reasons(true, true) },
 		"a reason that is not known yet": func(s *scene) {
 			s.Evidence = reasons(false, false)
 			s.Evidence[0].Later = true
