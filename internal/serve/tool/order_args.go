@@ -48,8 +48,8 @@ func (t *Trading) declareOrder() (*orderArgs, args) {
 		becauseArg(&p.because),
 		noteArg("note", &p.Note, 300, "For the owner."),
 		timeArg("not_after", &p.NotAfter, "Not sent later."),
-		keyArg("idempotency_key", &p.Key, 64, "Your name: repeating it returns the same order."),
-		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, risk and limits left."),
+		keyArg("idempotency_key", &p.Key, 64, "Your name: a repeat returns the same order."),
+		boolArg("dry_run", &p.DryRun, "Send nothing; return cost, risk and limits."),
 	}
 }
 
@@ -85,7 +85,7 @@ func (p *orderArgs) request() (order.Request, error) {
 // quantityArg is an amount, 0 where another argument gives it, or "all" of what is held.
 func quantityArg(p *orderArgs) arg {
 	const name, allowed = "quantity", "a number above 0"
-	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 with notional; the most with a risk."}
+	s := &schema{Type: "number", Description: "Units: coins (BTC for BTCUSDT) or shares. 0 with notional; most with a risk."}
 	return newArg(name, &p.Quantity, allowed+", without quotes", s, func(raw json.RawMessage) (decimal.Decimal, error) {
 		if text, _ := strictjson.Text(raw); strings.EqualFold(text, "all") {
 			p.Sizing.All = true
