@@ -120,7 +120,7 @@ func (s *Server) reply(ctx context.Context, x *exchange, body rpc.Body, from mcp
 		}
 	}
 	if job.Listens() {
-		if sub := job.Subscribe(); sub != nil {
+		if sub := job.Subscribe(); sub != nil { //nolint:contextcheck // the job has ctx
 			s.listen(ctx, x, &body, sub)
 			return
 		}
