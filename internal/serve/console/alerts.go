@@ -403,6 +403,8 @@ type orderData struct {
 	Legs  []orderRow
 	Live  bool
 	Proof bool // it has a receipt
+
+	Reasons []reasonRow
 }
 
 func (c *Console) orderData(v *visit) (any, error) {
@@ -411,7 +413,7 @@ func (c *Console) orderData(v *visit) (any, error) {
 		return nil, err
 	}
 	f := v.format()
-	d := orderData{Row: newOrderRow(o, f, nil), Title: terms(o, f), Live: o.Mode == order.Live, Proof: c.cfg.Receipts != nil}
+	d := orderData{Row: newOrderRow(o, f, nil), Title: terms(o, f), Live: o.Mode == order.Live, Proof: c.cfg.Receipts != nil, Reasons: reasons(o)}
 	if d.Cause, err = c.cause(v, o); err != nil {
 		return nil, err
 	}

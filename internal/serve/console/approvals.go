@@ -69,6 +69,7 @@ type card struct {
 	Because  string // why it needs approval
 	Passes   bool   // every rule now
 	Denied   string // the rule that it breaks now
+	Reasons  []reasonRow
 }
 
 func (c *Console) approvalsData(v *visit) (any, error) {
@@ -143,6 +144,7 @@ func (c *Console) addReview(v *visit, k *card) {
 		because = append(because, word+f.Money(b.Value)+", above "+f.Whole(b.Limit))
 	}
 	k.Because = upperFirst(strings.Join(because, "; "))
+	k.Reasons = reasonsNow(k.Reasons, review.Evidence)
 	k.Passes = review.Denial == nil
 	if review.Denial != nil {
 		k.Denied = review.Denial.Rule + ": " + fault.Clean(review.Denial.Text, 200)
@@ -203,7 +205,7 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 	f := v.format()
 	k := card{
 		orderRow: newOrderRow(o, f, nil), Expires: o.Approval.Expires, Asked: o.Approval.Asked, Full: o.Symbol, Live: o.Mode == order.Live,
-		At: f.Px(o.Approval.Price), Legs: legsOf(o, f),
+		At: f.Px(o.Approval.Price), Legs: legsOf(o, f), Reasons: reasons(o),
 	}
 	k.Meta = upperFirst(k.Kind)
 	if k.Price != "–" {

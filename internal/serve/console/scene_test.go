@@ -56,8 +56,9 @@ type book struct {
 	idle   string // why nothing evaluates the alerts
 	fired  uint64 // number of the firing
 	calls  []string
-	looks  atomic.Int64 // readings of the positions
-	newest int          // how many Orders lists of those that have ended; 0 for all
+	looks  atomic.Int64     // readings of the positions
+	newest int              // how many Orders lists of those that have ended; 0 for all
+	now    []order.Evidence // of Review
 }
 
 func (b *book) did(call string) {
@@ -163,7 +164,7 @@ func (b *book) Pending(ctx context.Context) ([]order.Order, error) {
 }
 
 func (b *book) Review(context.Context, string) (guard.Review, error) {
-	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}}, nil
+	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}, Evidence: b.now}, nil
 }
 
 func (b *book) Approve(_ context.Context, id, _ string) (order.Order, error) {
