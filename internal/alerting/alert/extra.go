@@ -13,6 +13,7 @@ type extra struct {
 	state     State // with the firings that are not committed yet
 	committed State // as the store has it
 	pending   int   // firings that are not committed yet and not the last
+	fired     int64 // when it last fired in this process, in nanoseconds: a state has milliseconds; 0 for not
 
 	key   float64 // in the heap of its queue
 	idle  bool    // it waits for the value to be on the other side of its number
@@ -278,7 +279,11 @@ func (b *Index) mayFire(slot uint32, x *extra, m *trigger) bool {
 		return false
 	}
 	last, at := x.state.LastFired, m.firing.At
-	return last.IsZero() || at.After(last) && !at.Before(last.Add(x.repeat.Cooldown))
+	again := at.UnixNano() <= x.fired // a bar may be evaluated again
+	if x.fired == 0 {
+		again = milli(at) <= milli(last)
+	}
+	return last.IsZero() || !again && !at.Before(last.Add(x.repeat.Cooldown))
 }
 
 // fireExtended fires an alert and returns the firing. It is removed with its last one.
@@ -287,7 +292,7 @@ func (b *Index) fireExtended(slot uint32, x *extra, value float64, m *trigger) F
 	f.Alert, f.Value = b.alert(slot), value
 	f.capAt()
 	x.state.Fires++
-	x.state.LastFired = fromMilli(milli(f.At))
+	x.state.LastFired, x.fired = fromMilli(milli(f.At)), f.At.UnixNano()
 	f.State = x.state
 	b.fired++
 	if !x.isLast() {
@@ -316,7 +321,7 @@ func (b *Index) dropRepeated(slot uint32, x *extra) {
 	if x.pending > 0 {
 		b.repeated = slices.DeleteFunc(b.repeated, func(p repeatedFiring) bool { return p.slot == slot })
 	}
-	x.pending, x.state = 0, x.committed
+	x.pending, x.state, x.fired = 0, x.committed, 0
 }
 
 // Committed records that a firing was stored, or that the store no longer has its alert.

@@ -158,6 +158,41 @@ func TestSignal_HasTheWordsOfItsScript(t *testing.T) {
 	}
 }
 
+// TestFireClose_OnceABar evaluates a bar twice, as when an alert with a longer history comes beside. Bars of a replay close
+// at fractions of a millisecond: each fires an alert that repeats once, also after the index was built again.
+func TestFireClose_OnceABar(t *testing.T) {
+	t.Parallel()
+	a := signal("wavetrend", "cross_up")
+	a.Repeat = alert.Repeat{MaxFires: 9}
+	b := indexOf(t, a)
+	n := a.Dependency()
+	var key string
+	for g := range b.Groups(n) {
+		key = g.Key
+	}
+	fire := func(b *alert.Index, closed time.Time) []alert.Firing {
+		b.SetRow(n, key, alert.Row{Signals: []ta.Signal{{Label: "cross_up", Y: 1}}}, closed)
+		return b.FireClose(nil, n, market.Bar{T: start.Unix(), C: 1}, market.Bar{}, closed, false)
+	}
+	first, second := after(time.Hour+1234567), after(time.Hour+1534567)
+	got := fire(b, first)
+	if len(got) != 1 {
+		t.Fatalf("%d firings", len(got))
+	}
+	b.Committed(&got[0])
+	if again := fire(b, first); len(again) != 0 {
+		t.Error("the same bar fires again")
+	}
+	stored := got[0].Alert
+	stored.State = got[0].State
+	if again := fire(indexOf(t, stored), first); len(again) != 0 {
+		t.Error("the same bar fires again after a restart")
+	}
+	if next := fire(b, second); len(next) != 1 {
+		t.Error("the next bar, 0.3 ms later, does not fire")
+	}
+}
+
 func TestGroups_OnePerIndicator(t *testing.T) {
 	t.Parallel()
 	b := indexOf(t, signal("wavetrend", "cross_up"), signal("wavetrend", "cross_down"), signal("wavetrend", "cross_up"), signal("macd", "cross_up"))
