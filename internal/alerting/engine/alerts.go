@@ -199,6 +199,8 @@ func (l *loop) trackAlert(a *alert.Alert, now time.Time) {
 	case a.Interval == 0:
 		price := l.priceTrackers[a.Instrument].bar.C
 		l.newFirings = l.index.FirePrice(l.newFirings, a.Instrument, price, price, price, now)
+	case t.ready && t.inProgress && l.barTrackers[t.dependency].isShort(l):
+		t.queued.include(a.Created, 0) // the load in progress began without it
 	case t.ready:
 		l.barTrackers[t.dependency].extendIfShort(l)
 	default:

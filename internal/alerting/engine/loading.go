@@ -284,13 +284,19 @@ func (b *barTracker) askMissed(l *loop, got *loadedBars, i int, a *askedBar) {
 
 // extendIfShort loads older bars if the window is too short for an indicator.
 func (b *barTracker) extendIfShort(l *loop) {
-	if !b.ready || b.inProgress || b.reachesStart {
-		return
-	}
-	if depth, _ := l.depthFor(b); depth > b.bars.Len() && b.bars.Len() < maxLoaded-1 {
+	if b.ready && !b.inProgress && b.isShort(l) {
 		b.include(l.cfg.Now(), 0)
 		l.loadBars(b)
 	}
+}
+
+// isShort reports whether the window is too short for an indicator and the venue has older bars.
+func (b *barTracker) isShort(l *loop) bool {
+	if b.reachesStart || b.bars.Len() >= maxLoaded-1 {
+		return false
+	}
+	depth, _ := l.depthFor(b)
+	return depth > b.bars.Len()
 }
 
 // hasWaited reports whether an indicator had too few bars.
