@@ -16,7 +16,7 @@ type reasonRow struct {
 
 // reasons returns the reasons of an order.
 func reasons(o order.Order) []reasonRow {
-	var rows []reasonRow
+	rows := make([]reasonRow, 0, len(o.Evidence))
 	for _, e := range o.Evidence {
 		rows = append(rows, reasonRow{Claim: e.Text, Then: finding(e), False: e.False(), Held: e.HeldText()})
 	}
