@@ -35,6 +35,6 @@ func TestRuns_APanicReachesTheCaller(t *testing.T) {
 	if !one.Wait(t.Context(), time.Minute) {
 		t.Fatal("the run has not ended")
 	}
-	panics("who asks later", func() { _, _ = one.Result() })
-	panics("who waits", func() { _, _, _ = runs.Do(t.Context(), ann, -1, nil, fails) })
+	panics("a later call for the result", func() { _, _ = one.Result() })
+	panics("a call that waits for the result", func() { _, _, _ = runs.Do(t.Context(), ann, -1, nil, fails) })
 }

@@ -43,16 +43,7 @@ func (d *Desk) judgeClaims(ctx context.Context, s market.Symbol, claims []order.
 		case all := <-found:
 			return all
 		case <-ctx.Done():
-			return late(claims)
+			return order.Unanswered(claims, "There was no verdict in time.")
 		}
 	}
-}
-
-// late is the evidence of claims that were not judged in time.
-func late(claims []order.Claim) []order.Evidence {
-	all := make([]order.Evidence, len(claims))
-	for i, c := range claims {
-		all[i] = c.Unanswered("There was no verdict in time.")
-	}
-	return all
 }

@@ -393,7 +393,7 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope, Evidence: r.Evidence,
 	}
 	if g.Evidence == nil {
-		g.Evidence = order.Unasked(r.Because)
+		g.Evidence = order.Unanswered(r.Because, "Another rule denied the order first.")
 	}
 	if !r.Sizing.IsZero() {
 		g.Asked = r.Terms()

@@ -75,14 +75,14 @@ func (c Claim) Unanswered(missing string) Evidence {
 	return Evidence{Claim: c, Later: true, Missing: missing}
 }
 
-// Unasked is the evidence of claims that were not judged, because another rule denied the order first.
-func Unasked(claims []Claim) []Evidence {
+// Unanswered is the evidence of claims to which there was no answer, nil without claims.
+func Unanswered(claims []Claim, missing string) []Evidence {
 	if len(claims) == 0 {
 		return nil
 	}
 	all := make([]Evidence, len(claims))
 	for i, c := range claims {
-		all[i] = c.Unanswered("Another rule denied the order first.")
+		all[i] = c.Unanswered(missing)
 	}
 	return all
 }

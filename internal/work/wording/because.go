@@ -7,10 +7,8 @@ import (
 	"strconv"
 
 	"candela/internal/kit/strictjson"
+	"candela/internal/trading/order"
 )
-
-// mostClaims is how many claims are read; more are refused.
-const mostClaims = 8
 
 // claims reads the conditions in because, each with keys of its own beside it.
 func (c *call) claims() error {
@@ -26,7 +24,7 @@ func (c *call) claims() error {
 		r.say("because is a list with one claim")
 	}
 	for i, item := range items {
-		if item[0] == '{' && i < mostClaims {
+		if item[0] == '{' && i < order.MaxClaims { // more are refused
 			items[i] = r.claim("because["+strconv.Itoa(i)+"]", item)
 		}
 	}
