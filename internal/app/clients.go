@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
 	"time"
 
 	"candela/internal/access/metering"
@@ -11,20 +9,13 @@ import (
 	"candela/internal/serve/mcp"
 )
 
-// countedTools is the tools of the program, with a count of what each client calls.
-type countedTools struct {
-	mcp.ToolSet
-	use   *usage.Tracker
-	meter *metering.Meter // of owners; nil for one owner
-}
-
-// Call calls a tool and counts the call.
-func (c countedTools) Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (mcp.Result, error) {
-	result, err := c.ToolSet.Call(ctx, caller, name, arguments)
-	failed := err != nil || result.IsError
-	c.use.Called(caller.Key, name, failed, time.Now())
-	if c.meter != nil && err == nil { // an error is a tool that does not exist
-		c.meter.Called(caller.Subject, name, failed)
+// countCalls counts what each client calls, and what each owner does, of whom meter is nil for one owner.
+func countCalls(use *usage.Tracker, meter *metering.Meter) func(principal.Caller, string, mcp.Result, error) {
+	return func(caller principal.Caller, name string, result mcp.Result, err error) {
+		failed := err != nil || result.IsError
+		use.Called(caller.Key, name, failed, time.Now())
+		if meter != nil && err == nil { // an error is a tool that does not exist
+			meter.Called(caller.Subject, name, failed)
+		}
 	}
-	return result, err
 }

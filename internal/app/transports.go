@@ -28,6 +28,7 @@ import (
 	"candela/internal/serve/stdio"
 	"candela/internal/serve/task"
 	"candela/internal/serve/tool"
+	"candela/internal/serve/window"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
 	"candela/lib/chart"
@@ -87,7 +88,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 		rt.MakeRoom(charting.LongSlots() + 1) // and one that parses what long work reads
 	}
 	use := &usage.Tracker{}
-	messages, err := rt.server(rt.approvals(mcp.Config{Resources: tools.resources, Tasks: tools.tasks}, logins), countedTools{tools.registry, use, tools.meter}, rt.Config.Trade)
+	messages, err := rt.server(rt.approvals(mcp.Config{Resources: tools.resources, Tasks: tools.tasks, Called: countCalls(use, tools.meter)}, logins), tools.registry, rt.Config.Trade)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -143,7 +144,7 @@ func speakMCP(rt Runtime) ([]lifecycle.Part, error) {
 		}
 		return append(tools.parts, rt.session(server, cfg)), nil
 	}
-	w, err := rt.openWindow()
+	w, err := window.New(window.Config{Home: rt.Config.Home, Grace: rt.Config.ShutdownTimeout, Log: rt.Log, Charts: rt.chartsOnly, Trading: rt.withTrading})
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +152,29 @@ func speakMCP(rt Runtime) ([]lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Streams, cfg.Begin, cfg.Channel = w, w.begin, rt.Config.ClaudeChannel
-	return append(w.charts.parts, lifecycle.Part{Name: "window", Run: func(ctx, _ context.Context, ready func()) error { return w.run(ctx, ready) }}, rt.session(server, cfg)), nil
+	cfg.Streams, cfg.Begin, cfg.Channel = w, w.Begin, rt.Config.ClaudeChannel
+	return append(w.Parts(), rt.session(server, cfg)), nil
+}
+
+// chartsOnly returns the tools of a process that does not trade in spite of --trade.
+func (rt Runtime) chartsOnly(refusal func() error) (window.Set, error) {
+	withoutEngine := *rt.Config
+	withoutEngine.Trade = false
+	rt.Config, rt.noTrading = &withoutEngine, refusal
+	t, err := rt.tools()
+	if err != nil {
+		return window.Set{}, err
+	}
+	return window.Set{Tools: t.registry, Tasks: t.tasks, Parts: t.parts}, nil
+}
+
+// withTrading returns the tools of a process that trades.
+func (rt Runtime) withTrading() (window.Set, error) {
+	t, err := rt.tools()
+	if err != nil {
+		return window.Set{}, err
+	}
+	return window.Set{Tools: t.registry, Tasks: t.tasks, Resources: t.resources, Streams: t.streams, Parts: append(t.parts, t.control(rt)...), Discard: t.trading.bars.close}, nil
 }
 
 // session serves the client on standard input and output.

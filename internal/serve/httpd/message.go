@@ -89,13 +89,13 @@ func (s *Server) answer(ctx context.Context, x *exchange, data []byte, began tim
 	if refusal == nil {
 		defer release()
 		switch {
-		case s.counts(body):
+		case len(body.Calls) == 1 && s.mcp.Urgent(body.Calls[0].Message):
+			refusal = s.budgets.take(caller.Key)
+		case counts(body):
 			var end func()
 			if end, refusal = s.count(*caller, len(data)); refusal == nil {
 				defer end()
 			}
-		case s.mcp.Urgent(body.Calls[0].Message):
-			refusal = s.budgets.take(caller.Key)
 		}
 	}
 	if refusal != nil {
@@ -174,14 +174,11 @@ func (s *Server) count(caller principal.Caller, bytes int) (end func(), _ *httpR
 	}, nil
 }
 
-// counts reports whether a body counts against the token's concurrent requests. A ping
-// does not, nor does a notification: a cancellation must always be accepted. The same holds for an urgent tool.
-func (s *Server) counts(body rpc.Body) bool {
-	if len(body.Calls) > 1 {
-		return true
-	}
+// counts reports whether a body counts against the token's concurrent requests, unless it calls an urgent tool. A
+// ping does not, nor does a notification: a cancellation must always be accepted.
+func counts(body rpc.Body) bool {
 	one := body.Calls[0]
-	return one.Kind == rpc.Request && one.Method != "ping" && !s.mcp.Urgent(one.Message)
+	return len(body.Calls) > 1 || one.Kind == rpc.Request && one.Method != "ping"
 }
 
 // relieve disconnects the slowest client if a request is refused because unread responses

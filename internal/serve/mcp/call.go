@@ -97,7 +97,11 @@ func (j *Job) failure(ctx context.Context, tool string, err error) *rpc.Error {
 // a server that may have open orders.
 func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
 	defer recoverTo(&err)
-	return s.tools.Call(ctx, from.Caller, name, arguments)
+	result, err = s.tools.Call(ctx, from.Caller, name, arguments)
+	if s.called != nil {
+		s.called(from.Caller, name, result, err)
+	}
+	return result, err
 }
 
 // recoverTo is deferred. It converts a panic into err.

@@ -49,12 +49,16 @@ type Config struct {
 	Approvals    string        // the address of the pages where the owner decides, without the last slash; "" for none
 	Secret       func() []byte // seals the state of calls that wait for the owner, at least seal.MinSecret bytes; nil for none
 	Log          *slog.Logger
+
+	// Called gets each call of a tool with its outcome, before the answer is written. It may be nil.
+	Called func(caller principal.Caller, tool string, result Result, err error)
 }
 
 // Server answers MCP messages. It is safe for concurrent use.
 type Server struct {
 	tools      ToolSet
-	urgent     []string // names of urgent tools
+	called     func(principal.Caller, string, Result, error) // nil for nobody
+	urgent     []string                                      // names of urgent tools
 	log        *slog.Logger
 	limitedLog *slog.Logger // rate-limited, for messages that anyone can cause
 	initialize json.RawMessage
@@ -91,7 +95,7 @@ func NewServer(tools ToolSet, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		tools: tools, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: welcome, list: list, apps: apps, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
+		tools: tools, called: cfg.Called, log: cfg.Log, limitedLog: lograte.New(cfg.Log), initialize: welcome, list: list, apps: apps, legacy: rendering{open: []byte{'{'}, structured: cfg.Structured},
 		active: activeCalls{calls: map[activeCallKey][]*activeCall{}}, counters: newCounters(offered, cfg),
 	}
 	for _, t := range offered {

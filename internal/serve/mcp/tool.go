@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
+	"candela/internal/serve/rpc"
 	"candela/lib/fault"
 )
 
@@ -62,6 +63,11 @@ type Result struct {
 type ToolSet interface {
 	Tools() []Tool
 	Call(ctx context.Context, caller principal.Caller, name string, arguments json.RawMessage) (Result, error)
+}
+
+// UnknownTool is the error of Call for a tool that does not exist.
+func UnknownTool(message string) error {
+	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message}
 }
 
 // rendering is how results are written for legacy or modern requests.

@@ -9,12 +9,13 @@ import (
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
 	"candela/lib/chart"
+	"candela/lib/fault"
 )
 
-func TestTools_SayWhoTradesInTheirPlace(t *testing.T) {
+func TestTools_SayWhyTheyDoNotTrade(t *testing.T) {
 	t.Parallel()
 	registry, err := tool.New(tool.Config{
-		Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return tool.TradingElsewhereError("/home/of/state", 42) },
+		Charting: tooltest.Charts(marketdatatest.Bars{}, chart.NewRenderer(), nil), Log: slog.New(slog.DiscardHandler), TradingDisabled: func() error { return fault.New(fault.Conflict, "trading_elsewhere", "pid 42 trades in /home/of/state") },
 	})
 	if err != nil {
 		t.Fatal(err)

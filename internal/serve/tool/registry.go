@@ -20,7 +20,6 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
-	"candela/internal/serve/rpc"
 	"candela/internal/trading/order"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
@@ -201,14 +200,14 @@ func outOfScope(tool string, need, has principal.Scope) error {
 		"the owner can connect the client again and approve it with more access", tool, need, has)
 }
 
-func (r *Registry) unknown(name string) *rpc.Error {
+func (r *Registry) unknown(name string) error {
 	message := "unknown tool " + quote(truncate(name)) + "; use " + strings.Join(r.names, ", ")
 	if advice := wording.UnknownTool(name); advice != "" {
 		message += ". " + advice
 	} else if near := fault.Nearest(name, r.names); len(near) > 0 {
 		message += "; did you mean " + quote(near[0]) + "?"
 	}
-	return &rpc.Error{Code: rpc.CodeInvalidParams, Message: message}
+	return mcp.UnknownTool(message)
 }
 
 // toolSpec declares a tool.
@@ -294,28 +293,4 @@ func tradingDisabled(reason func() error) runner {
 	return func(context.Context, principal.Caller, json.RawMessage) (mcp.Result, error) {
 		return mcp.Result{}, reason()
 	}
-}
-
-// TradingVacantError is the error of the trading tools while this process waits to
-// take over trading from one that ended.
-func TradingVacantError(home string) error {
-	return fault.New(fault.Unavailable, "trading_elsewhere", "the candela process that traded in state directory %s has ended and may be restarting; this one takes over within seconds, "+
-		"or a minute after candela --serve has ended. Charts and indicators work here", home).About("home", home, "").Retry(10 * time.Second)
-}
-
-// TradingFailedError is their error after a failed takeover.
-func TradingFailedError(home string, cause error) *fault.Error {
-	return fault.New(fault.Unavailable, "trading_not_taken_over", "no process trades in state directory %s, and this one cannot take over: %v. It takes over within seconds after that is fixed. Charts and indicators work here", home, cause).
-		Because(cause).Retry(0)
-}
-
-// TradingElsewhereError is the error of the trading tools while the process with this
-// id trades in the state directory; 0 is an unknown id.
-func TradingElsewhereError(home string, process int) error {
-	other := "another candela process"
-	if process > 0 {
-		other += fmt.Sprintf(" (pid %d)", process)
-	}
-	return fault.New(fault.Conflict, "trading_elsewhere", "%s is trading in state directory %s, probably started by another window or client; this one takes over when it ends. "+
-		"Use that one, or stop it and retry after a few seconds. To serve several clients, run candela --serve --trade. Charts and indicators work here", other, home).About("home", home, "")
 }
