@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"candela/internal/config"
 	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
 	"candela/internal/work/charting/payload"
 	"candela/lib/chart"
-	"candela/lib/fault"
-	"candela/lib/ta"
 )
 
 // drawOnce draws the configured chart and writes it to its output.
@@ -22,9 +19,9 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 		return absent(config.ModeChart)
 	}
 	want := rt.Config.Chart
-	selections, err := resolve(rt.library(), want.Indicators)
-	if err != nil {
-		return err
+	selections, problems := charting.Resolve(rt.library(), want.Indicators)
+	if len(problems) > 0 {
+		return &config.Error{Problems: problems}
 	}
 	theme, err := chart.ParseTheme(want.Theme)
 	if err != nil {
@@ -57,42 +54,6 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	rt.Log.InfoContext(ctx, "chart written", "output", want.Output, "bytes", len(png),
 		"source", shown.Provider, "bars", spec.Bars.Len(), "interval", want.Interval.String())
 	return nil
-}
-
-// resolve looks up every name and reports all unknown ones.
-func resolve(l ta.Library, names []string) ([]charting.NamedIndicator, error) {
-	selections := make([]charting.NamedIndicator, 0, len(names))
-	var problems []error
-	for _, name := range names {
-		s, err := l.Resolve(ta.Request{Name: name})
-		if err != nil {
-			problems = append(problems, withNames(err))
-			continue
-		}
-		selections = append(selections, charting.NamedIndicator{Name: name, Selection: s})
-	}
-	if len(problems) > 0 {
-		return nil, &config.Error{Problems: problems}
-	}
-	return selections, nil
-}
-
-// withNames adds the known names to the error about an unknown one: a command line has
-// no list_indicators.
-func withNames(err error) error {
-	e := fault.Of(err)
-	if e == nil || e.Code != ta.UnknownCode {
-		return err
-	}
-	all := ta.All()
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].Name
-	}
-	listed := *e
-	listed.Allowed = strings.Join(names, ", ")
-	listed.Message = e.Message + "; known names: " + listed.Allowed
-	return &listed
 }
 
 // deliver writes the picture to output, in place: renaming a finished file over its

@@ -73,11 +73,11 @@ func (s *localStore) run(ctx, hard context.Context, rt Runtime, ready func()) (e
 	if err := s.recordPolicy(ctx, s.policy()); err != nil {
 		return err
 	}
-	if err := prune(ctx, s); err != nil {
+	if err := store.Prune(ctx, s); err != nil {
 		return err
 	}
 	ready()
-	return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, s) })
+	return store.KeepPruned(ctx, hard, rt.Log, func(ctx context.Context) error { return store.Prune(ctx, s) })
 }
 
 // proving is a store whose events can be proved to others.

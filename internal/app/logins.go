@@ -2,15 +2,11 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
 	"time"
 
 	"candela/internal/access/oauth"
 	"candela/internal/store/ledger"
 	"candela/internal/store/loginfile"
-	"candela/lib/fault"
 )
 
 // maxLocalTokens bounds the clients of one node. A client holds a connection while it works,
@@ -57,39 +53,7 @@ func (rt Runtime) removeLogins(ctx, _ context.Context, ready func()) error {
 	return nil
 }
 
-// loginsOutdated reports whether the audit log of the state directory says that stored tokens were
-// revoked, or that their scope was changed, since they were written.
-func (rt Runtime) loginsOutdated(ctx context.Context, stored []oauth.Token) (outdated bool, err error) {
-	log, err := ledger.OpenAudit(ctx, rt.Config.Home)
-	if fault.KindOf(err) == fault.NotFound {
-		return false, nil // there is none without --trade
-	}
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	oldest := slices.MinFunc(stored, func(a, b oauth.Token) int { return a.Issued.Compare(b.Issued) })
-	changes, err := log.LoginChanges(ctx, oldest.Issued)
-	if err != nil {
-		return false, err
-	}
-	byID := make(map[string]oauth.Token, len(stored))
-	for _, t := range stored {
-		byID[t.ID] = t
-	}
-	seen := make(map[string]bool) // newer changes of the scope
-	for _, e := range changes {
-		t, known := byID[e.Subject]
-		switch {
-		case e.Kind == "logins_ended" && oldest.Issued.Before(e.At), known && e.Kind == "token_revoked":
-			return true, nil
-		case known && e.Kind == "scope_changed" && !seen[e.Subject]:
-			var body struct{ Scope string }
-			if json.Unmarshal(e.Body, &body) == nil && body.Scope != "" && body.Scope != t.Grant.Scope {
-				return true, nil
-			}
-			seen[e.Subject] = true
-		}
-	}
-	return false, nil
+// loginsOutdated asks the audit log of the state directory about stored tokens.
+func (rt Runtime) loginsOutdated(ctx context.Context, stored []oauth.Token) (bool, error) {
+	return ledger.LoginsOutdated(ctx, rt.Config.Home, stored)
 }

@@ -11,7 +11,6 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
-	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
@@ -111,24 +110,4 @@ func inboxPart(inbox notify.Inbox, prepare func(context.Context) error) lifecycl
 		ready()
 		return inbox.Run(ctx)
 	}}
-}
-
-// pruneForever removes expired notifications every hour until ctx ends.
-func pruneForever(ctx, hard context.Context, rt Runtime, prune func(context.Context) error) error {
-	for retry.Sleep(ctx, pruneEvery) == nil {
-		if err := prune(hard); err != nil {
-			rt.Log.ErrorContext(ctx, "pruning notifications failed", "error", err)
-		}
-	}
-	return nil
-}
-
-// prune removes the notifications that no client may fetch any more.
-func prune(ctx context.Context, from store.Entries) error {
-	for {
-		n, err := from.PruneEntries(ctx, time.Now().Add(-notify.PollTTL), notify.MaxRetained, pruneStep)
-		if err != nil || n < pruneStep {
-			return err
-		}
-	}
 }

@@ -23,6 +23,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
+	"candela/internal/store"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
@@ -232,12 +233,12 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			inboxPart(r.inbox, func(context.Context) error { return nil }),
 			{Name: "pruning", Run: r.exclusive("prune", func(ctx, hard context.Context, _ func()) error {
 				if r.owners != nil { // not at the start: it reads what all owners have
-					return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return r.store.PruneOwners(ctx, notify.MaxRetained) })
+					return store.KeepPruned(ctx, hard, rt.Log, func(ctx context.Context) error { return r.store.PruneOwners(ctx, notify.MaxRetained) })
 				}
-				if err := prune(ctx, r.store); err != nil {
+				if err := store.Prune(ctx, r.store); err != nil {
 					return err
 				}
-				return pruneForever(ctx, hard, rt, func(ctx context.Context) error { return prune(ctx, r.store) })
+				return store.KeepPruned(ctx, hard, rt.Log, func(ctx context.Context) error { return store.Prune(ctx, r.store) })
 			})},
 		}...),
 		rest: append(r.listParts(t.engine), []lifecycle.Part{

@@ -57,7 +57,7 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 	socket := control.Server{Owners: people, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), Trades: side.tradeCommands(rt), ManyOwners: rt.mode().many, Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
-		parts = append([]lifecycle.Part{watchProvider(idp, rt.Log)}, parts...)
+		parts = append([]lifecycle.Part{{Name: "sign-in", Run: idp.Watch}}, parts...)
 	}
 	return parts, nil
 }

@@ -26,11 +26,6 @@ import (
 	"candela/internal/trading/policy"
 )
 
-const (
-	pruneEvery = time.Hour
-	pruneStep  = 1000 // notifications removed in one write
-)
-
 // trading is the trading side of the program: a node's own parts, and those that are the
 // same on every node.
 type trading struct {

@@ -2,7 +2,9 @@ package charting
 
 import (
 	"strconv"
+	"strings"
 
+	"candela/lib/fault"
 	"candela/lib/ta"
 )
 
@@ -29,4 +31,36 @@ func keyNames(all []NamedIndicator) []string {
 		}
 	}
 	return names
+}
+
+// Resolve looks up indicators by name and reports every unknown one.
+func Resolve(l ta.Library, names []string) (found []NamedIndicator, problems []error) {
+	found = make([]NamedIndicator, 0, len(names))
+	for _, name := range names {
+		s, err := l.Resolve(ta.Request{Name: name})
+		if err != nil {
+			problems = append(problems, withNames(err))
+			continue
+		}
+		found = append(found, NamedIndicator{Name: name, Selection: s})
+	}
+	return found, problems
+}
+
+// withNames adds the known names to the error about an unknown one: a command line has
+// no list_indicators.
+func withNames(err error) error {
+	e := fault.Of(err)
+	if e == nil || e.Code != ta.UnknownCode {
+		return err
+	}
+	all := ta.All()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	listed := *e
+	listed.Allowed = strings.Join(names, ", ")
+	listed.Message = e.Message + "; known names: " + listed.Allowed
+	return &listed
 }
