@@ -44,7 +44,7 @@ func restore(ctx context.Context, in cli.Call) error {
 	}
 	var why string
 	done, err := backup.Restore(ctx, folder, cfg.Home, time.Now(), progress(in.Stderr), func(dir string) (err error) {
-		why, err = app.Commands(cfg, in.Stderr).MarkRestored(ctx, dir, time.Now())
+		why, err = app.MarkRestored(ctx, dir, time.Now())
 		return err
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/retry"
+	"candela/internal/operate/backup"
 	"candela/internal/operate/commands"
 	"candela/internal/operate/control"
 	"candela/internal/operate/status"
@@ -32,6 +33,11 @@ func Commands(cfg *config.Config, log io.Writer) *commands.Set {
 		return commands.NewLocal(at)
 	}
 	return commands.NewShared(at, conn.ConfigOf(cfg), mode.capacity(maxTokens), cfg.Log.CommandLogger(log))
+}
+
+// MarkRestored halts the accounts in the store of a directory that comes from a backup, and returns the reason.
+func MarkRestored(ctx context.Context, dir string, now time.Time) (string, error) {
+	return backup.MarkRestored(ctx, stores(), accountNames(), dir, now)
 }
 
 // storedLibrary returns the indicators and scripts of a state directory.

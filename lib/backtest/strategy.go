@@ -83,6 +83,9 @@ func (r *Run) Profits() []float64 {
 	return out
 }
 
+// Closed measures the closed trades.
+func (r *Run) Closed() performance.Trades { return performance.MeasureTrades(r.Profits()) }
+
 // Summary measures the run; perYear is the number of bars a year.
 func (r *Run) Summary(perYear float64) performance.Summary {
 	times := make([]int64, 0, len(r.Equity))

@@ -53,7 +53,7 @@ func empty(r *ta.Result) bool {
 // notes says where the values differ from TradingView's.
 func (p *Program) notes() []string {
 	var all []string
-	if p.Kind == check.Strategy {
+	if p.IsStrategy() {
 		all = append(all, "A strategy: its plots are drawn, and it does not trade.")
 	}
 	for _, w := range p.Warnings {

@@ -120,6 +120,9 @@ func (p *Program) Def(name string) *ta.Def {
 	return d
 }
 
+// IsStrategy reports whether the script declares a strategy, which places orders.
+func (p *Program) IsStrategy() bool { return p.Kind == check.Strategy }
+
 func (p *Program) title() string {
 	switch {
 	case p.Title != "":

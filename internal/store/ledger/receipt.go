@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
 	"candela/internal/store/receipt"
@@ -184,8 +183,5 @@ func (r Receipts) log() (*Audit, error) {
 	if r.Open == nil {
 		return nil, receipt.ErrReplicas()
 	}
-	if log := r.Open(); log != nil {
-		return log, nil
-	}
-	return nil, owners.ErrNotOpen
+	return Opened(r.Open)
 }

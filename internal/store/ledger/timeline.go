@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/access/owners"
 	"candela/internal/kit/id"
 )
 
@@ -21,6 +22,14 @@ const (
 
 // Audit returns a reader of the audit log of an open store. It must not be closed.
 func (l *Ledger) Audit() *Audit { return &Audit{l.read} }
+
+// Opened returns the audit log that open returns, which is nil before the store opens and after it closes.
+func Opened(open func() *Audit) (*Audit, error) {
+	if log := open(); log != nil {
+		return log, nil
+	}
+	return nil, owners.ErrNotOpen
+}
 
 // Filter selects events of the audit log. Zero fields select all.
 type Filter struct {

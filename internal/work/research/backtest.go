@@ -24,7 +24,6 @@ import (
 	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/pine"
-	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
 )
 
@@ -158,7 +157,7 @@ func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
 	case program == nil:
 		d := found[0]
 		return nil, fault.New(fault.Invalid, "pine_invalid", "line %d, column %d: %s %s", d.Line, d.Column, d.Message, d.Fix).About("script", "", "a Pine script that check_script accepts")
-	case program.Kind != check.Strategy:
+	case !program.IsStrategy():
 		return nil, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
 	}
 	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, 0)

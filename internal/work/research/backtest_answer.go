@@ -7,7 +7,6 @@ import (
 
 	"candela/internal/work/research/report"
 	"candela/lib/backtest"
-	"candela/lib/backtest/performance"
 	"candela/lib/backtest/simulate"
 	"candela/lib/market"
 )
@@ -119,7 +118,7 @@ func (r *study) perYear(p *past) float64 {
 
 func (r *study) result(run *backtest.Run, p *past) Result {
 	year := r.perYear(p)
-	s, k := run.Summary(year), performance.MeasureTrades(run.Profits())
+	s, k := run.Summary(year), run.Closed()
 	return Result{
 		Net: Figure(run.Net), NetPct: Figure(100 * run.Net / run.Config.Capital), Open: Figure(run.Last), Trades: k.Count,
 		WinPct: Figure(k.WinRate), ProfitFactor: Figure(k.ProfitFactor), Expectancy: Figure(k.Expectancy),

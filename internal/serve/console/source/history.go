@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"candela/internal/access/owners"
 	"candela/internal/kit/lru"
 	"candela/internal/store/ledger"
 )
@@ -30,9 +29,9 @@ func (h History) Setter(ctx context.Context, alertID string) (string, time.Time,
 	if e, ok := h.setters.Get(alertID); ok {
 		return e.Client, e.At, nil
 	}
-	audit := h.open()
-	if audit == nil {
-		return "", time.Time{}, owners.ErrNotOpen
+	audit, err := ledger.Opened(h.open)
+	if err != nil {
+		return "", time.Time{}, err
 	}
 	e, found, err := audit.Setter(ctx, alertID)
 	if err != nil || !found {
@@ -44,9 +43,9 @@ func (h History) Setter(ctx context.Context, alertID string) (string, time.Time,
 
 // Cause returns the alert that an order answered.
 func (h History) Cause(ctx context.Context, orderID string) (string, time.Time, error) {
-	audit := h.open()
-	if audit == nil {
-		return "", time.Time{}, owners.ErrNotOpen
+	audit, err := ledger.Opened(h.open)
+	if err != nil {
+		return "", time.Time{}, err
 	}
 	e, found, err := audit.Cause(ctx, orderID)
 	if err != nil || !found {
@@ -57,9 +56,9 @@ func (h History) Cause(ctx context.Context, orderID string) (string, time.Time, 
 
 // Answers returns the orders that followed a firing.
 func (h History) Answers(ctx context.Context, alertID string) ([]string, error) {
-	audit := h.open()
-	if audit == nil {
-		return nil, owners.ErrNotOpen
+	audit, err := ledger.Opened(h.open)
+	if err != nil {
+		return nil, err
 	}
 	events, err := audit.Answers(ctx, alertID)
 	ids := make([]string, 0, len(events))
@@ -76,16 +75,18 @@ type Audit struct {
 
 // Page returns a part of the log.
 func (a Audit) Page(ctx context.Context, f ledger.Filter) (ledger.Page, error) {
-	if log := a.Open(); log != nil {
-		return log.Page(ctx, f)
+	log, err := ledger.Opened(a.Open)
+	if err != nil {
+		return ledger.Page{}, err
 	}
-	return ledger.Page{}, owners.ErrNotOpen
+	return log.Page(ctx, f)
 }
 
 // Verify checks the chain of the log.
 func (a Audit) Verify(ctx context.Context) (ledger.Report, error) {
-	if log := a.Open(); log != nil {
-		return log.Verify(ctx)
+	log, err := ledger.Opened(a.Open)
+	if err != nil {
+		return ledger.Report{}, err
 	}
-	return ledger.Report{}, owners.ErrNotOpen
+	return log.Verify(ctx)
 }

@@ -1,4 +1,4 @@
-package commands
+package backup
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 // byRestore names the command in the audit log.
 const byRestore = "candela restore"
 
-// MarkRestored halts every account in the store of a directory, because it comes from a backup,
+// MarkRestored halts the accounts in the store of a directory, because it comes from a backup,
 // and returns the reason. Accounts that are not used yet are halted too: they may have been used since.
-func (c *Set) MarkRestored(ctx context.Context, dir string, now time.Time) (reason string, err error) {
+func MarkRestored(ctx context.Context, stores []store.Descriptor, accounts []string, dir string, now time.Time) (reason string, err error) {
 	newest, err := newestRecord(ctx, dir, now)
 	if err != nil {
 		return "", err
 	}
-	stored, err := store.At(c.stores, dir).Open(ctx, dir, time.Now)
+	stored, err := store.At(stores, dir).Open(ctx, dir, time.Now)
 	if err != nil {
 		return "", err
 	}
-	for _, account := range c.accounts {
+	for _, account := range accounts {
 		_, failed := desk.SetStoredRestored(ctx, stored, principal.Owner(account), byRestore, newest, now)
 		err = errors.Join(err, failed)
 	}
