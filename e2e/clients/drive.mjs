@@ -154,7 +154,7 @@ async function measure(row, index) {
   mkdirSync(folder, { recursive: true });
   const http = row.transport === "http";
   const entries = () => (http ? heard : existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1).map((line) => JSON.parse(line)) : []);
-  const flags = [...(row.logins === "kept" ? ["--persist-logins"] : []), ...(row.serves ? ["--mcp-revision", row.serves] : [])];
+  const flags = [...(row.logins === "kept" ? ["--persist-logins"] : []), ...(row.serves ? [] : ["--mcp-revision", "2025-03-26"])]; // 2026-07-28 is the default
   const server = http ? new Server(folder, (entry) => heard.push(entry), flags) : undefined;
   await server?.begin();
   const environment = http

@@ -141,7 +141,7 @@ func TestEvents_OfTheirOwnersAlone(t *testing.T) {
 			}
 			var urls []string
 			for i := range replicas {
-				s := startServer(t, home+strconv.Itoa(i), venue, tokens, append(flags, newerRevision)...)
+				s := startServer(t, home+strconv.Itoa(i), venue, tokens, flags...)
 				urls = append(urls, s.url)
 				t.Cleanup(s.stop)
 			}

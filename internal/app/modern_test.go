@@ -17,8 +17,6 @@ import (
 	fakebinance "candela/internal/testkit/fake/binance"
 )
 
-const newerRevision = "--mcp-revision=2026-07-28"
-
 // modern is mcptest.Modern, whose package declares a flag that this one has, too.
 func modern(id, method, members string) string {
 	if members != "" {
@@ -81,7 +79,7 @@ func TestModern_FromAlertToSubscription(t *testing.T) {
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
 	tokens := httpdtest.Tokens{"good": {Subject: "owner", Key: "k", Scope: principal.Trade}, "older": {Subject: "owner", Key: "o", Scope: principal.Trade}}
-	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, tokens, newerRevision)
+	url, stop := startTradingFor(t, filepath.Join(t.TempDir(), "home"), venue.URL, tokens)
 	older, leave := follow(t, url, "older")
 	use(t, url, "older", "subscribe_notifications", `{}`)
 	next := askModern(t, url, modern("1", "subscriptions/listen", watchFired))
@@ -126,15 +124,15 @@ func TestModern_WindowTradesForASubscription(t *testing.T) {
 		}
 		return w.lines.Text()
 	}
-	probe := openWindow(t, home, newerRevision)
+	probe := openWindow(t, home)
 	if got := say(probe, modern("0", "server/discover", "")); !strings.Contains(got, `"supportedVersions":["2026-07-28","2025-03-26"]`) {
 		t.Fatalf("discovered %s", got)
 	}
-	first := openWindow(t, home, newerRevision)
+	first := openWindow(t, home)
 	if got := say(first, modern("1", "subscriptions/listen", watchFired)); !strings.Contains(got, "acknowledged") {
 		t.Fatalf("began with %s", got)
 	}
-	second := openWindow(t, home, newerRevision)
+	second := openWindow(t, home)
 	for _, body := range []string{modern("2", "subscriptions/listen", watchFired), modern("3", "resources/read", `"uri":"candela://alerts/fired"`)} {
 		if got := say(second, body); !strings.Contains(got, `"code":-32603`) || !strings.Contains(got, "trading_elsewhere") {
 			t.Errorf("the second window answers %s", got)
@@ -143,4 +141,43 @@ func TestModern_WindowTradesForASubscription(t *testing.T) {
 	probe.close()
 	second.close()
 	first.close()
+}
+
+// TestModern_OlderClientsSeeNothingOfIt compares the answers of the program with those of one that serves the older revision alone.
+func TestModern_OlderClientsSeeNothingOfIt(t *testing.T) {
+	t.Parallel()
+	lines := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+		listTools,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"list_indicators","arguments":{"brief":true}}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"generate_chart","arguments":{"symbol":"BTC","interval":"7h"}}}`,
+		`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"buy","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"resources/list"}`,
+		`{"jsonrpc":"2.0","id":8,"method":"tasks/get","params":{"taskId":"run-1"}}`,
+		`[{"jsonrpc":"2.0","id":9,"method":"ping"},{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"get_balance"}}]`,
+	}, "\n")
+	for _, flags := range [][]string{{}, {"--toolsets=all", "--structured-content"}, {"--trade"}} {
+		both, older := overStdio(t, lines, flags...), overStdio(t, lines, append(flags, "--mcp-revision=2025-03-26")...)
+		for i := range older {
+			if both[i] != older[i] {
+				t.Errorf("%v: %s\nbecame %s", flags, older[i], both[i])
+			}
+		}
+		if !strings.Contains(both[0], `"protocolVersion":"2025-03-26"`) {
+			t.Errorf("initialize answers %s", both[0])
+		}
+	}
+}
+
+// TestModern_NotBesideAChannel holds that a program with a channel, which is announced in the handshake, sends clients there.
+func TestModern_NotBesideAChannel(t *testing.T) {
+	t.Parallel()
+	discover := modern("1", "server/discover", "")
+	if got := overStdio(t, discover, "--trade", "--claude-channel")[0]; !strings.Contains(got, "this server speaks 2025-03-26 and begins with initialize") {
+		t.Errorf("with a channel it answers %s", got)
+	}
+	if got := overStdio(t, discover, "--trade")[0]; !strings.Contains(got, `"supportedVersions":["2026-07-28","2025-03-26"]`) {
+		t.Errorf("without one it answers %s", got)
+	}
 }

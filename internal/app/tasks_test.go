@@ -54,7 +54,7 @@ func newWaitingOrders(t *testing.T) *waitingOrders {
 func (w *waitingOrders) start() {
 	w.t.Helper()
 	port := porttest.Free(w.t)
-	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", w.home, "--binance-url", w.venue, "--shutdown-timeout", "5m", newerRevision}})
+	cfg, err := LoadConfig(config.Input{Args: []string{"--serve", "--trade", "--port", port, "--home", w.home, "--binance-url", w.venue, "--shutdown-timeout", "5m"}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

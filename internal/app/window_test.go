@@ -163,10 +163,10 @@ func TestWindow_AProbeDoesNotTrade(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "state")
 	probe := openWindow(t, home)
-	if _, err := io.WriteString(probe.in, `{"jsonrpc":"2.0","id":"p","method":"server/discover","params":{}}`+"\n"); err != nil {
+	if _, err := io.WriteString(probe.in, modern(`"p"`, "server/discover", "")+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	if !probe.lines.Scan() || !strings.Contains(probe.lines.Text(), `"code":-32601`) {
+	if !probe.lines.Scan() || !strings.Contains(probe.lines.Text(), `"supportedVersions"`) {
 		t.Fatalf("the probe is answered %s", probe.lines.Text())
 	}
 	used := openWindow(t, home)

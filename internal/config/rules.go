@@ -47,6 +47,14 @@ func oneMode(c *Config) error {
 		c.origins["mcp"], c.origins["serve"])
 }
 
+// newestRevision is the default of mcp-revision: a channel is announced in a handshake.
+func (c *Config) newestRevision() string {
+	if c.MCP && c.ClaudeChannel {
+		return "2025-03-26"
+	}
+	return "2026-07-28"
+}
+
 // channelNeedsHandshake refuses a channel that would never carry anything: Claude Code
 // learns of it in the handshake, which the newer revision does not have.
 func channelNeedsHandshake(c *Config) error {

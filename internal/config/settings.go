@@ -64,7 +64,7 @@ func (s Setting) isBool() bool { return s.Arg == "" }
 const anyService = ModeMCP | ModeServe
 
 // Settings returns the table. The order is the order of --help, and a derived
-// default may use only settings above it.
+// default may use only settings above it, and those that are not derived.
 func Settings(p Parts) []Setting { return new(Config).settings(p) }
 
 // settings returns the table with the fields of c as its values.
@@ -104,8 +104,9 @@ func (c *Config) mainSettings(p Parts) []Setting {
 			Doc: "offer the interactive chart to clients that show MCP Apps; see docs/clients.md",
 		},
 		{
-			Name: "mcp-revision", Arg: "REVISION", Default: "2025-03-26", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
-			Doc: "newest MCP revision, 2025-03-26 or 2026-07-28; see docs/clients.md",
+			Name: "mcp-revision", Arg: "REVISION", Default: "2026-07-28", Modes: anyService, value: textField(&c.MCPRevision, setting.Choice("2025-03-26", "2026-07-28")),
+			Doc:    "newest revision of MCP; see docs/clients.md",
+			derive: c.newestRevision,
 		},
 		{
 			Name: "toolsets", Arg: "LIST", Modes: anyService, value: toolsetsField(&c.Toolsets, p.Toolsets),

@@ -126,3 +126,23 @@ func TestEndpoint_ShowsTheHostAlone(t *testing.T) {
 		t.Errorf("%s, %q", e.Reveal(), secret.URL{})
 	}
 }
+
+func TestLoad_NewestRevision(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"stdio":                     {[]string{"--mcp"}, "2026-07-28"},
+		"http":                      {[]string{"--serve"}, "2026-07-28"},
+		"the older one":             {[]string{"--mcp", "--mcp-revision=2025-03-26"}, "2025-03-26"},
+		"a channel":                 {[]string{"--mcp", "--trade", "--claude-channel"}, "2025-03-26"},
+		"a channel that is off":     {[]string{"--mcp", "--trade", "--claude-channel=false"}, "2026-07-28"},
+		"a channel and the old one": {[]string{"--mcp", "--trade", "--claude-channel", "--mcp-revision=2025-03-26"}, "2025-03-26"},
+	} {
+		c, err := Load(Input{Parts: parts(), Args: append([]string{"--home", t.TempDir()}, tc.args...)})
+		if err != nil || c.MCPRevision != tc.want {
+			t.Errorf("%s: %v, %v; want %s", name, c, err, tc.want)
+		}
+	}
+}

@@ -1,5 +1,5 @@
 // Package mcp implements the Model Context Protocol without a transport: revision
-// 2025-03-26, and beside it 2026-07-28 if that is configured. HTTP and stdio pass message
+// 2025-03-26, and beside it 2026-07-28 unless that is turned off. HTTP and stdio pass message
 // bodies to one Server. It keeps no sessions.
 package mcp
 
