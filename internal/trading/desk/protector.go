@@ -69,7 +69,7 @@ func (l *loop) compare(s market.Symbol, found *comparison) {
 	for _, c := range covers {
 		found.seen[c.ID] = true
 		if c.Lacks.IsPositive() && c.Protect.HasStop() && !c.Fills {
-			found.lacking = append(found.lacking, lackedStop(s, c))
+			found.lacking = append(found.lacking, l.lackedStop(s, c))
 		}
 		gap, late := l.protect(s, c, found.now)
 		found.add(s, ", line "+c.ID+",", gap, late)

@@ -17,9 +17,10 @@ import (
 // trailBegins is how long that is.
 const trailBegins = time.Minute
 
-// followMissed begins to find out how far a trail that was there before the start has followed the price.
+// followMissed begins to find out how far a trail that was there before the start has followed the price. Where it
+// is not known when it began, as after a restore, the price that was recorded stays.
 func (l *loop) followMissed(o order.Order) {
-	if !o.TrailPercent.IsPositive() || !o.Created.Before(l.held.startedAt) || l.cfg.Bars == nil {
+	if !o.TrailPercent.IsPositive() || o.Created.IsZero() || !o.Created.Before(l.held.startedAt) || l.cfg.Bars == nil {
 		return
 	}
 	began := o.Seen

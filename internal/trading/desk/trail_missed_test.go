@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	fakebinance "candela/internal/testkit/fake/binance"
 	"candela/lib/market"
 )
 
@@ -53,6 +54,35 @@ func TestPlan_ATrailOutlivesAKill(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				s.sold(s.q("0.01"))
 				s.levelAtVenue(c.level)
+			}, binanceToo)
+		})
+	}
+}
+
+// TestPlan_ALackedTrailFollowsNothingOlder holds that a trail which a position lacks, because the venue does not answer,
+// does not follow what the price did before it began: the position would be sold at once. Also after a crash.
+func TestPlan_ALackedTrailFollowsNothingOlder(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]bool{"running": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atSites(t, func(s *site) {
+				s.world.bars = func(context.Context, market.Symbol, time.Time) ([]market.Bar, error) {
+					return []market.Bar{{T: time.Now().Unix() / 60 * 60, O: 55000, H: 55000, L: 49800, C: 49800, V: 1}}, nil
+				}
+				s.again(s.kill)
+				s.done(s.buys("0.04", "trail 2"))
+				lost := fakebinance.OrderFaults()["outage"]
+				lost.On = stopOrder
+				s.next(lost)
+				s.placed(s.sells(s.q("0.01"), ""))
+				s.move("50100")
+				if killed {
+					s.kill()
+					s.start()
+				}
+				time.Sleep(5 * time.Minute)
+				s.works(s.want(s.net("0.04", "-0.01"), "trail 2"))
 			}, binanceToo)
 		})
 	}

@@ -44,7 +44,7 @@ func (l *loop) stopPassed(s market.Symbol, c order.Cover) bool {
 	if !level.IsPositive() || !ok || q.MarketClosed || l.now().Sub(q.At) > l.cfg.Policy.MaxQuoteAge {
 		return false
 	}
-	t := l.held.triggers[lackedStop(s, c).ID]
+	t := l.held.triggers[l.lackedStop(s, c).ID]
 	if q.Last.Cmp(level) != int(c.Side.Sign()) || t != nil && t.reached {
 		l.protector.passed[c.ID] = true
 	}
@@ -67,11 +67,16 @@ func (l *loop) sellsAtTarget(s market.Symbol, line order.Line) bool {
 	return !held && can.Pairs && !q.MarketClosed && l.now().Sub(q.At) <= l.cfg.Policy.MaxQuoteAge && line.Protect.HasStop() && l.targetPassed(s, line)
 }
 
-// lackedStop returns the stop that a line lacks, as a price to watch. Its ID names no order.
-func lackedStop(s market.Symbol, c order.Cover) order.Order {
+// lackedStop returns the stop that a line lacks, as a price to watch. Its ID names no order. It began when the prices
+// of the line last changed: what the market did before says nothing about it.
+func (l *loop) lackedStop(s market.Symbol, c order.Cover) order.Order {
 	name := fmt.Sprintf("line %s, stop %v, trail %v", c.ID, c.Want.StopLoss, c.Want.TrailPercent)
 	spec := order.Spec{ID: name, Symbol: s, Side: c.Side.Opposite(), StopPrice: c.Want.StopLoss, TrailPercent: c.Want.TrailPercent, Best: c.Best}
-	return order.Order{Origin: order.Origin{Spec: spec}}
+	asked, ok := l.book.Order(c.By)
+	if !ok {
+		asked, _ = l.book.Order(c.ID)
+	}
+	return order.Order{Origin: order.Origin{Spec: spec}, Created: asked.Created}
 }
 
 // watchLacking watches the prices of stops that lines lack, so that a price which passes one and comes
