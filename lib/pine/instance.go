@@ -139,24 +139,20 @@ func (p *Program) raise(m *eval.Machine, at moment, emit func(label, text string
 	out, held := m.Outputs(), m.Conditions()
 	for i := range p.signals {
 		s := &p.signals[i]
-		var hit bool
-		text := ""
 		switch {
 		case s.ordered != nil: // the trader gives it
 		case s.condition >= 0:
-			if hit = held[s.condition]; hit {
-				text = p.filled(p.Conditions[s.condition].Message, m, at)
+			if held[s.condition] {
+				emit(s.trigger.Label, p.filled(p.Conditions[s.condition].Message, m, at))
 			}
 		case s.plot >= 0:
-			v := out[s.plot].Values[0]
-			hit = v == v && v != 0
-		default:
-			if hit = len(m.Alerts()) > 0; hit {
-				text = fault.Clean(m.Alerts()[len(m.Alerts())-1].Message, mostText)
+			if v := out[s.plot].Values[0]; v == v && v != 0 {
+				emit(s.trigger.Label, "")
 			}
-		}
-		if hit {
-			emit(s.trigger.Label, text)
+		default:
+			if alerts := m.Alerts(); len(alerts) > 0 {
+				emit(s.trigger.Label, fault.Clean(alerts[len(alerts)-1].Message, mostText))
+			}
 		}
 	}
 }
