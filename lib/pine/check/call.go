@@ -265,7 +265,7 @@ func (c *checker) callBuiltin(x *syntax.Call, name string, sigs []*Builtin, args
 	types := c.typeArgs(x)
 	var worst *refusal
 	for _, s := range sigs {
-		if s.minVersion > c.version {
+		if s.minVersion > c.version || s.maxVersion > 0 && s.maxVersion < c.version {
 			continue
 		}
 		m, r := c.match(x.Span, s, args, types)
@@ -290,6 +290,10 @@ func (c *checker) built(x *syntax.Call, m *matched, sigs []*Builtin, types []*Ty
 		m.args = append([]Expr{c.named(x.Span, sig.prepend)}, m.args...)
 		sig = sigs[0]
 	}
+	if sig.form == olderOrder {
+		m.args = c.reordered(m, sigs[0])
+		sig = sigs[0]
+	}
 	call := &Call{Typed: Typed{x.Span, sig.result.of(m.vars), sig.resultQ}, Builtin: sig, Args: m.args, Rest: m.rest, Elems: types, Output: -1}
 	if !sig.fixed {
 		call.Q = max(joinQual(m.args...), joinQual(m.rest...))
@@ -303,6 +307,26 @@ func (c *checker) built(x *syntax.Call, m *matched, sigs []*Builtin, types []*Ty
 	}
 	call.Site = c.site()
 	return call
+}
+
+// olderOrder is the form of a signature with an older order of the parameters.
+const olderOrder = "when"
+
+// reordered puts arguments in the order of the main signature.
+func (c *checker) reordered(m *matched, main *Builtin) []Expr {
+	args := make([]Expr, len(main.Params))
+	for i := range main.Params {
+		p := &main.Params[i]
+		for k := range m.sig.Params {
+			if m.sig.Params[k].Name == p.Name {
+				args[i] = m.args[k]
+			}
+		}
+		if args[i] == nil && p.other != "" {
+			args[i] = c.fallback(p)
+		}
+	}
+	return args
 }
 
 // lengths marks inputs that reach a length.

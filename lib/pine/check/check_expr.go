@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+
 	"candela/lib/pine/syntax"
 )
 
@@ -384,7 +386,10 @@ func (c *checker) index(x *syntax.Index) Expr {
 	default: // has a history
 	}
 	if k.Type().Kind == Float {
-		c.mismatch(x.Offset.Where(), k.Type(), typeOf(Int))
+		if c.version >= 6 {
+			c.mismatch(x.Offset.Where(), k.Type(), typeOf(Int))
+		}
+		k = wholeOf(k)
 	}
 	if c.version >= 6 {
 		c.indexV6(x, on)
@@ -403,6 +408,16 @@ func (c *checker) index(x *syntax.Index) Expr {
 		r.Var.Dynamic = r.Var.Dynamic || h.Max < 0
 	}
 	return h
+}
+
+// wholeOf takes a float as an int, as version 5 does with an offset.
+func wholeOf(e Expr) Expr {
+	if k, ok := e.(*Const); ok {
+		out := *k
+		out.T, out.Num = typeOf(Int), math.Trunc(k.Num)
+		return &out
+	}
+	return &Cast{Typed{e.Where(), typeOf(Int), e.Qual()}, e}
 }
 
 // indexV6 refuses what version 6 no longer takes the history of.

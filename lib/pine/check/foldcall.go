@@ -2,8 +2,6 @@ package check
 
 import (
 	"math"
-	"strings"
-	"time"
 )
 
 // foldCall computes a call of a built-in whose arguments are constants, nil if it stays a
@@ -29,7 +27,7 @@ func (c *checker) foldCall(call *Call) Expr {
 	case name == "color.rgb" && len(args) == 4:
 		out.Num = withAlpha(byteOf(args[0].Num)*(1<<24)+byteOf(args[1].Num)*(1<<16)+byteOf(args[2].Num)*(1<<8), args[3].Num)
 	case name == "timestamp" && call.Builtin.form == "text":
-		ms, ok := parseDate(args[0].Str)
+		ms, ok := ParseDate(args[0].Str)
 		if !ok {
 			c.fail(call.Where(), codeArgument, "timestamp does not know the date \""+args[0].Str+"\".", `Write it as "2024-01-31" or "31 Jan 2024 12:00 +0000".`)
 		}
@@ -78,17 +76,4 @@ func foldMath(b *Builtin, args []*Const) (n float64, ok bool) {
 		return 0, false
 	}
 	return of(n), true
-}
-
-// parseDate reads a date as Pine's timestamp() takes it, in UTC without a zone.
-func parseDate(s string) (int64, bool) {
-	s = strings.TrimSpace(s)
-	for _, day := range []string{"2006-01-02", "2 Jan 2006", "2 January 2006", "2 Jan 06", "Jan 2 2006", "January 2 2006", "Jan 2, 2006", "January 2, 2006", "2006/01/02", "01/02/2006", "Mon, 2 Jan 2006", "Mon, 02 Jan 2006", "2006-1-2"} {
-		for _, clock := range []string{"", " 15:04", " 15:04:05", "T15:04", "T15:04:05", " 15:04 -0700", " 15:04:05 -0700", "T15:04:05-07:00", "T15:04:05Z07:00", " 15:04 MST", " 15:04:05 MST", "T15:04-07:00", " 15:04 -07:00", " 15:04:05 -07:00", "T15:04:05-0700", " 15:04-07:00", " 3:04 PM"} {
-			if t, err := time.Parse(day+clock, s); err == nil {
-				return t.UnixMilli(), true
-			}
-		}
-	}
-	return 0, false
 }

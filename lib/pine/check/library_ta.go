@@ -1,9 +1,11 @@
 package check
 
+import "strings"
+
 // ownLibrary returns the source of a library that candela has itself. Any version is
 // answered: its functions have not changed their meaning.
 func ownLibrary(user, name string) (string, bool) {
-	if user == "TradingView" && name == "ta" {
+	if strings.EqualFold(user, "TradingView") && name == "ta" {
 		return taLibrary, true
 	}
 	return "", false

@@ -5,13 +5,16 @@ import "strings"
 // rule is a compiled type of a table.
 type rule struct {
 	any, num bool
-	variable byte  // T, K, V, N or M
+	variable byte  // T, K, V, N, M or W
 	typ      *Type // a plain type
 	kind     Kind  // Array, Matrix or Map of elem
 	elem     *rule
 	key      *rule
 	tuple    []*rule
 }
+
+// wider is the variable of a result that is an int if N and M are, and a float otherwise.
+const wider = 'W'
 
 // bindings are the types of the variables T, K, V, N and M.
 type bindings map[byte]*Type
@@ -22,7 +25,7 @@ func parseRule(s string) *rule {
 		return &rule{any: true}
 	case s == "num":
 		return &rule{num: true}
-	case len(s) == 1 && strings.Contains("TKVNM", s):
+	case len(s) == 1 && strings.Contains("TKVNMW", s):
 		return &rule{variable: s[0]}
 	case strings.HasPrefix(s, "["):
 		r := &rule{}
@@ -50,7 +53,7 @@ func (r *rule) bindExact(t *Type, to bindings) bool {
 	switch {
 	case r.variable != 0:
 		if have := to[r.variable]; have != nil {
-			return have.Same(t)
+			return have.Same(t) || have.Kind == Float && t.Kind == Int
 		}
 		if r.numeric() && !t.Numeric() {
 			return false
@@ -74,6 +77,11 @@ func (r *rule) numeric() bool { return r.variable == 'N' || r.variable == 'M' }
 // of returns the type that a rule means under bindings; a variable without one is a float.
 func (r *rule) of(b bindings) *Type {
 	switch {
+	case r.variable == wider:
+		if b['N'] != nil && b['N'].Kind == Int && b['M'] != nil && b['M'].Kind == Int {
+			return typeOf(Int)
+		}
+		return typeOf(Float)
 	case r.variable != 0:
 		if t := b[r.variable]; t != nil && t.Kind != NA {
 			return t

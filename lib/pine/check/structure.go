@@ -258,12 +258,15 @@ func (c *checker) forExpr(x *syntax.For, u use) Expr {
 		out.Step = c.number(x.Step)
 	}
 	t := typeOf(Int)
-	for _, e := range []Expr{out.From, out.To, out.Step} {
+	for _, e := range []Expr{out.From, out.Step} { // the end may be a fraction that the counter never has
 		if e != nil && e.Type().Kind == Float {
 			t = typeOf(Float)
 		}
 	}
-	out.From, out.To = c.cast(out.From, t), c.cast(out.To, t)
+	out.From = c.cast(out.From, t)
+	if t.Kind == Float {
+		out.To = c.cast(out.To, t)
+	}
 	if out.Step != nil {
 		out.Step = c.cast(out.Step, t)
 	}

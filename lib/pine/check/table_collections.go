@@ -15,7 +15,7 @@ array.new_table(int size = 0, table? initial_value) series array<table>
 array.new_linefill(int size = 0, linefill? initial_value) series array<linefill>
 array.from(T... arg0) series array<T>
 array.abs(array<N> id) series array<N>
-array.avg(array<N> id) series float
+array.avg(array<N> id) series N
 array.binary_search(array<N> id, N val) series int
 array.binary_search_leftmost(array<N> id, N val) series int
 array.binary_search_rightmost(array<N> id, N val) series int
@@ -60,14 +60,14 @@ array.variance(array<N> id, bool biased = true) series float
 matrix.new(int rows = 0, int columns = 0, T? initial_value) series matrix<T>
 matrix.add_col(matrix<T> id, int? column, array<T>? array_id) void
 matrix.add_row(matrix<T> id, int? row, array<T>? array_id) void
-matrix.avg(matrix<N> id) series float
+matrix.avg(matrix<N> id) series N
 matrix.col(matrix<T> id, int column) series array<T>
 matrix.columns(matrix<T> id) series int
 matrix.concat(matrix<T> id1, matrix<T> id2) series matrix<T>
 matrix.copy(matrix<T> id) series matrix<T>
 matrix.det(matrix<N> id) series float
-matrix.diff(matrix<N> id1, matrix<N> id2) series matrix<N>
-matrix.diff(matrix<N> id1, N id2) series matrix<N> | form=number
+matrix.diff(matrix<N> id1, matrix<M> id2) series matrix<W>
+matrix.diff(matrix<N> id1, M id2) series matrix<W> | form=number
 matrix.eigenvalues(matrix<N> id) series array<float>
 matrix.eigenvectors(matrix<N> id) series matrix<float>
 matrix.elements_count(matrix<T> id) series int
@@ -84,14 +84,14 @@ matrix.is_stochastic(matrix<N> id) series bool
 matrix.is_symmetric(matrix<N> id) series bool
 matrix.is_triangular(matrix<N> id) series bool
 matrix.is_zero(matrix<N> id) series bool
-matrix.kron(matrix<N> id1, matrix<N> id2) series matrix<N>
+matrix.kron(matrix<N> id1, matrix<M> id2) series matrix<W>
 matrix.max(matrix<N> id) series N
 matrix.median(matrix<N> id) series N
 matrix.min(matrix<N> id) series N
 matrix.mode(matrix<N> id) series N
-matrix.mult(matrix<N> id1, matrix<N> id2) series matrix<N>
-matrix.mult(matrix<N> id1, array<N> id2) series array<N> | form=array
-matrix.mult(matrix<N> id1, N id2) series matrix<N> | form=number
+matrix.mult(matrix<N> id1, matrix<M> id2) series matrix<W>
+matrix.mult(matrix<N> id1, array<M> id2) series array<W> | form=array
+matrix.mult(matrix<N> id1, M id2) series matrix<W> | form=number
 matrix.pinv(matrix<N> id) series matrix<float>
 matrix.pow(matrix<N> id, int power) series matrix<N>
 matrix.rank(matrix<N> id) series int
@@ -104,8 +104,8 @@ matrix.rows(matrix<T> id) series int
 matrix.set(matrix<T> id, int row, int column, T value) void
 matrix.sort(matrix<T> id, int column = 0, sort_order order = order.ascending) void
 matrix.submatrix(matrix<T> id, int from_row = 0, int? to_row, int from_column = 0, int? to_column) series matrix<T>
-matrix.sum(matrix<N> id1, matrix<N> id2) series matrix<N>
-matrix.sum(matrix<N> id1, N id2) series matrix<N> | form=number
+matrix.sum(matrix<N> id1, matrix<M> id2) series matrix<W>
+matrix.sum(matrix<N> id1, M id2) series matrix<W> | form=number
 matrix.swap_columns(matrix<T> id, int column1, int column2) void
 matrix.swap_rows(matrix<T> id, int row1, int row2) void
 matrix.trace(matrix<N> id) series N

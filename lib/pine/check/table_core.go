@@ -7,7 +7,7 @@ package check
 // A qualifier before a type (const, input, simple) is the weakest that the parameter
 // takes, series without one. "type?" may be left out. A result takes the weakest qualifier
 // of the arguments unless "series" or "simple" stands before it. Type variables: T, K, V
-// any type; N a number. Flags: global; form=NAME; prepend=NAME (the overload leaves out the
+// any type; N and M a number, W the wider of the two. Flags: global; form=NAME (of "when": the order of the parameters before they were moved); prepend=NAME (the overload leaves out the
 // first parameter of the form before it, which is then that variable); v5 and v6 (only in
 // that version); none (accepted without effect); refused REASON; memory=N (a value depends on so
 // many times as many bars as the lengths of the call say, "all" on every bar before; 1 without it).
@@ -120,7 +120,7 @@ input.time(const int defval, const string title = "", const string tooltip = "",
 input.price(const float defval, const string title = "", const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, input bool active = true) input float
 input.color(const color defval, const string title = "", const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, input bool active = true) input color
 input.enum(any defval, const string title = "", const any? options, const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, input bool active = true) input any
-indicator(const string title, const string shorttitle = "", const bool overlay = false, const string? format, const int? precision, const scale? scale, const int? max_bars_back, const string timeframe = "", const bool timeframe_gaps = true, const bool explicit_plot_zorder = false, const int max_lines_count = 50, const int max_labels_count = 50, const int max_boxes_count = 50, const int calc_bars_count = 0, const int max_polylines_count = 50, const bool dynamic_requests = true, const bool behind_chart = true) void | global
+indicator(const string title, const string shorttitle = "", const bool overlay = false, const string? format, const int? precision, const scale? scale, const int? max_bars_back, const string timeframe = "", const bool timeframe_gaps = true, const bool explicit_plot_zorder = false, const int max_lines_count = 50, const int max_labels_count = 50, const int max_boxes_count = 50, const int calc_bars_count = 0, const int max_polylines_count = 50, const bool dynamic_requests = true, const bool behind_chart = true, v5 const bool? linktoseries) void | global
 library(const string title, const bool overlay = false, const bool dynamic_requests = true) void | global
 request.security(string symbol, string timeframe, T expression, simple barmerge_gaps gaps = barmerge.gaps_off, simple barmerge_lookahead lookahead = barmerge.lookahead_off, simple bool ignore_invalid_symbol = false, simple string currency = currency.NONE, simple int? calc_bars_count) series T
 request.security_lower_tf(string symbol, string timeframe, T expression, simple bool ignore_invalid_symbol = false, simple string currency = currency.NONE, simple bool ignore_invalid_timeframe = false, simple int? calc_bars_count) series array<T>

@@ -93,6 +93,9 @@ func (c *checker) typeExpr(t *syntax.TypeExpr) *Type {
 	if u := c.namedType(t.Name); u != nil {
 		return u
 	}
+	if t.Name == "footprint" || t.Name == "volume_row" {
+		c.fail(t.Span, codeUnsupported, t.Name+" is not available: candela has no volume by price inside a bar.", "Remove what uses it.")
+	}
 	c.fail(t.Span, codeName, "Unknown type \""+t.Name+"\".", c.nearestType(t.Name))
 	return nil
 }
@@ -144,6 +147,8 @@ func (c *checker) unify(a, b *Type) (*Type, bool) {
 		return a, true
 	case a.Numeric() && b.Numeric():
 		return typeOf(Float), true
+	case c.version < 6 && (a.Kind == Bool && b.Numeric() || a.Numeric() && b.Kind == Bool):
+		return typeOf(Bool), true // version 5 takes a number as a bool
 	case a.Kind == TupleKind && b.Kind == TupleKind && len(a.Tuple) == len(b.Tuple):
 		t := &Type{Kind: TupleKind}
 		for i := range a.Tuple {
@@ -178,6 +183,12 @@ func (c *checker) fits(v, t *Type) bool {
 		return true
 	}
 	return false
+}
+
+// lends reports whether a collection of type v may be an argument where type t is wanted: one of
+// ints is taken as one of floats.
+func lends(v, t *Type) bool {
+	return v.Kind == t.Kind && (v.Kind == Array || v.Kind == Matrix) && v.Elem.Kind == Int && t.Elem.Kind == Float
 }
 
 // cast returns the expression with type t, which must fit.

@@ -30,7 +30,7 @@ func (c *checker) methods(name string, t *Type) []*function {
 			if f.decl.Method && len(f.decl.Params) > 0 && (m == c.mod || f.decl.Export) {
 				var want *Type
 				guard(func() { c.inside(m, func() { want = c.typeExpr(f.decl.Params[0].Type) }) })
-				if want == nil || c.fits(t, want) {
+				if want == nil || c.fits(t, want) || lends(t, want) {
 					out = append(out, f)
 				}
 			}
@@ -140,7 +140,7 @@ func (c *checker) userArg(at syntax.Span, f *function, p *syntax.Param, value *E
 			t = typeOf(Float)
 		}
 	}
-	if t.Kind == Void || t.Kind == TupleKind || !c.fits(a.Type(), t) {
+	if t.Kind == Void || t.Kind == TupleKind || !c.fits(a.Type(), t) && !lends(a.Type(), t) {
 		return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Type(), t), "Use a value of that type.", i + 1}
 	}
 	if p.Type != nil && p.Type.Qualifier != "" && !t.Reference() && t.Kind != String {

@@ -133,8 +133,15 @@ func arrayRows() functions {
 	}
 }
 
+// arrayGet reads an element. There is none at an index that is na.
 func arrayGet(s *site, a []float64) float64 {
 	v := s.array(a[0])
+	if a[1] != a[1] {
+		if s.c.version >= 6 && s.call.Type().Kind == check.Bool {
+			return 0
+		}
+		return math.NaN()
+	}
 	return v[s.place(a[1], len(v))]
 }
 

@@ -63,11 +63,15 @@ func (s *site) zoneOf(a []float64, i int) *time.Location {
 	if !ok {
 		s.fail("Unknown time zone %q. Use a name such as America/New_York, or UTC+2.", name)
 	}
+	s.keepZone(name, zone)
+	return zone
+}
+
+func (s *site) keepZone(name string, zone *time.Location) {
 	if s.m.zones == nil || len(s.m.zones) >= maxZones {
 		s.m.zones = map[string]*time.Location{}
 	}
 	s.m.zones[name] = zone
-	return zone
 }
 
 // timeRows are the functions of dates and timeframes.
@@ -185,7 +189,7 @@ func barTime(bound func(s market.Span) int64) plain {
 		if f.Interval != s.m.env.Interval {
 			span = s.m.bucket(f, t)
 		}
-		if session := s.text(a, s.param("session"), ""); session != "" {
+		if session := s.text(a, s.param("session"), ""); session != "" && !s.wholeSession(session) {
 			s.pay(len(session) / readAStep)
 			hours, days, _ := strings.Cut(session, ":")
 			zone := s.zoneOf(a, s.param("timezone"))
@@ -195,6 +199,26 @@ func barTime(bound func(s market.Span) int64) plain {
 		}
 		return float64(bound(span)) * 1000
 	}
+}
+
+// wholeSession reports whether a session leaves out no bar: that of the symbol, or a time zone in its place, which
+// names no hours.
+func (s *site) wholeSession(session string) bool {
+	if session == "regular" || session == "extended" {
+		return true
+	}
+	if first := session[0]; first >= '0' && first <= '9' {
+		return false
+	}
+	if s.m.zones[session] != nil {
+		return true
+	}
+	s.m.owe(s.at, zoneSteps)
+	zone, ok := zoneNamed(session)
+	if ok {
+		s.keepZone(session, zone)
+	}
+	return ok
 }
 
 // refuseOffsets refuses the times of other bars than this one.
@@ -289,17 +313,11 @@ func dateSteps(s *site, a []float64) int64 {
 }
 
 func parseDate(s *site, text string) float64 {
-	for _, layout := range []string{
-		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04",
-		"2006-01-02", "02 Jan 2006 15:04:05 -0700", "02 Jan 2006 15:04 -0700", "02 Jan 2006 15:04:05", "02 Jan 2006 15:04", "02 Jan 2006", "2 Jan 2006",
-		"Jan 02 2006", "Jan 2 2006", "02 January 2006", "January 2 2006", "2006-1-2", "Jan 02 2006 15:04:05",
-	} {
-		if t, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.UTC); err == nil {
-			return float64(t.UnixMilli())
-		}
+	ms, ok := check.ParseDate(text)
+	if !ok {
+		s.fail("Unknown date %q. Write it as 2024-01-31 or 31 Jan 2024 00:00 +0000.", text)
 	}
-	s.fail("Unknown date %q. Write it as 2024-01-31 or 31 Jan 2024 00:00 +0000.", text)
-	return math.NaN()
+	return float64(ms)
 }
 
 // date writes a time with a pattern of letters such as yyyy-MM-dd HH:mm:ss.

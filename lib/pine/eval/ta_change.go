@@ -47,13 +47,15 @@ func barsSince(c *compiler, call *check.Call) num {
 
 // newPeriod is timeframe.change: whether a bar is the first of a longer one.
 func newPeriod(c *compiler, call *check.Call) num {
-	text, last, m := func() float64 { return math.NaN() }, c.m.keep.add(math.NaN()), c.m
+	last, m := c.m.keep.add(math.NaN()), c.m
+	text := func() string { return "" } // the chart's own
 	if call.Args[0] != nil {
-		text = c.num(call.Args[0])
+		of := c.num(call.Args[0])
+		text = func() string { return m.heap.text(of()) }
 	}
 	return func() float64 {
 		m.spend(m.place, 4)
-		open := float64(m.bucket(m.interval(m.heap.text(text())), m.bar.T).Open)
+		open := float64(m.bucket(m.interval(text()), m.bar.T).Open)
 		changed := open != *last && *last == *last
 		*last = open
 		return toFloat(changed)

@@ -2,8 +2,10 @@ package syntax
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"candela/lib/fault"
@@ -99,12 +101,11 @@ func (l *lexer) logicalStart() {
 	}
 }
 
-// wideSpace returns the length of a no-break or ideographic space here, 0 if there is none.
+// wideSpace returns the length of a no-break, thin, ideographic or invisible space here, 0 if there is none.
 func (l *lexer) wideSpace() int {
-	for _, s := range []string{"\u00a0", "\u3000", "\u2003", "\u2002", "\u200b", "\ufeff"} {
-		if strings.HasPrefix(l.src[l.at:], s) {
-			return len(s)
-		}
+	r, size := utf8.DecodeRuneInString(l.src[l.at:])
+	if r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Cf, r)) {
+		return size
 	}
 	return 0
 }
@@ -138,20 +139,46 @@ func (l *lexer) layout(width int) {
 
 // continues reports whether a line with this indentation continues the statement above.
 func (l *lexer) continues(width int, rest string) bool {
-	if width <= l.stmtDepth || len(l.tokens) == 0 {
+	if width == 0 || len(l.tokens) == 0 {
 		return false
 	}
 	last := l.tokens[len(l.tokens)-1]
 	if last.kind <= tokDedent {
 		return false
 	}
-	if width%4 != 0 {
-		return !last.is("=>")
-	}
 	// A line that cannot begin a statement, or follows one that cannot end, is taken as
 	// continued at any depth.
-	return (last.kind == tokOp && strings.Contains(" + - * / % == != < > <= >= ? : = := += -= *= /= , ", " "+last.text+" ")) ||
-		last.word("and") || last.word("or") || last.word("not") || beginsWithOperator(rest)
+	joined := dangles(last) || beginsWithOperator(rest)
+	if width <= l.stmtDepth {
+		return width%4 != 0 && joined
+	}
+	if width%4 != 0 {
+		return !last.is("=>") && !l.opensCases(rest)
+	}
+	return joined
+}
+
+// dangles reports whether a statement cannot end with a token.
+func dangles(t token) bool {
+	return t.kind == tokOp && strings.Contains(" + - * / % == != < > <= >= ? : = := += -= *= /= , ", " "+t.text+" ") ||
+		t.word("and") || t.word("or") || t.word("not")
+}
+
+// opensCases reports whether a line is the first case of the switch on the line above.
+func (l *lexer) opensCases(rest string) bool {
+	line, _, _ := strings.Cut(rest, "\n")
+	if !strings.Contains(line, "=>") {
+		return false
+	}
+	for _, t := range slices.Backward(l.tokens) {
+		if t.kind <= tokDedent || t.is("=>") {
+			return false
+		}
+		if t.word("switch") {
+			return true
+		}
+	}
+	return false
 }
 
 func beginsWithOperator(s string) bool {
@@ -224,6 +251,8 @@ func (l *lexer) token(c byte) {
 		l.number()
 	case isNameByte(c):
 		l.take(tokName, l.span(isNameByte))
+	case strings.HasPrefix(l.src[l.at:], `"""`):
+		l.block()
 	case c == '"' || c == '\'':
 		l.quoted(c)
 	case c == '#':
@@ -290,23 +319,10 @@ func (l *lexer) quoted(quote byte) {
 			return
 		}
 		if c == '\\' && l.at+1 < len(l.src) && l.src[l.at+1] != '\n' && l.src[l.at+1] != '\r' {
-			l.advance(1)
-			c = l.src[l.at]
-			switch c {
-			case 'n':
-				b.WriteByte('\n')
-			case 't':
-				b.WriteByte('\t')
-			default:
-				_, size := utf8.DecodeRuneInString(l.src[l.at:])
-				b.WriteString(l.src[l.at : l.at+size])
-			}
-			l.advance(1)
+			l.escape(&b)
 			continue
 		}
-		_, size := utf8.DecodeRuneInString(l.src[l.at:])
-		b.WriteString(l.src[l.at : l.at+size])
-		l.advance(1)
+		l.character(&b)
 	}
 	l.fail(Span{from, l.pos()}, codeSyntax, "The string is not closed on its line.", "Add the closing "+string(quote)+", and join strings with + to continue on the next line.")
 	l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})

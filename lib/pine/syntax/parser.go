@@ -327,7 +327,7 @@ func (p *parser) matching(i int) int {
 
 func (p *parser) importStmt() Stmt {
 	from := p.next().span.From
-	s := &Import{User: p.ident().Name}
+	s := &Import{User: p.userName()}
 	p.expect("/")
 	s.Lib = p.ident().Name
 	p.expect("/")
@@ -344,6 +344,16 @@ func (p *parser) importStmt() Stmt {
 	}
 	s.Span = p.since(from)
 	return s
+}
+
+// userName reads the name of a library's author, which may have hyphens.
+func (p *parser) userName() string {
+	name := p.ident().Name
+	for p.tok().is("-") && (p.peek(1).kind == tokName || p.peek(1).kind == tokNumber) {
+		name += "-" + p.peek(1).text
+		p.at += 2
+	}
+	return name
 }
 
 // simple reads an assignment or an expression.
