@@ -60,6 +60,15 @@ func librariesIn(folder string) func(user, name string, version int) (string, bo
 func summarise(w io.Writer, p *check.Program) error {
 	kind := map[check.ScriptKind]string{check.Indicator: "indicator", check.Strategy: "strategy", check.Library: "library"}[p.Kind]
 	fmt.Fprintf(w, "%q is a valid %s, Pine version %d.\n", p.Title, kind, p.Version)
+	if r := p.Converted; r != nil {
+		fmt.Fprintf(w, "  converted from version %d:\n", r.From)
+		for _, c := range r.Changes {
+			fmt.Fprintf(w, "    line %d: %s is now %s\n", c.Line, c.Was, c.Is)
+		}
+		if r.More > 0 {
+			fmt.Fprintf(w, "    and %d more\n", r.More)
+		}
+	}
 	for _, i := range p.Inputs {
 		fmt.Fprintf(w, "  input %s (%s) %q\n", i.Name, i.Kind, i.Title)
 	}

@@ -7,6 +7,7 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
 	"candela/lib/pine"
+	"candela/lib/pine/convert"
 	"candela/lib/ta"
 )
 
@@ -36,7 +37,7 @@ func checkScript(s Scripts) toolSpec {
 	arguments := func() (*scriptArgs, args) {
 		a := &scriptArgs{}
 		return a, args{
-			stringArg("source", &a.source, maxSource, "The Pine script, version 5 or 6."),
+			stringArg("source", &a.source, maxSource, "The Pine script; one of version 1 to 4 is converted."),
 			stringArg("name", &a.name, 160, "A stored script instead of source."),
 		}
 	}
@@ -73,8 +74,10 @@ func saveScript(s Scripts) toolSpec {
 		name: "save_script", title: "Store a Pine script", scope: principal.Trade, set: ScriptsSet,
 		description: "Store a Pine script under a name, which then works as an indicator in charts, get_indicators and alerts. " +
 			"A script that does not compile is refused with line, column and fix. One of the same name is replaced; alerts keep the version they were set with.",
-		output: object(typedProp("name", "string", ""), typedProp("version?", "string", "Of the script and what it imports."),
-			listProp("lines?", "For value conditions.", &schema{Type: "string"}), listProp("signals?", "For indicator_signal conditions.", &schema{Type: "string"})),
+		output: object(append([]prop{
+			typedProp("name", "string", ""), typedProp("version?", "string", "Of the script and what it imports."),
+			listProp("lines?", "For value conditions.", &schema{Type: "string"}), listProp("signals?", "For indicator_signal conditions.", &schema{Type: "string"}),
+		}, conversionProps()...)...),
 		hints: hints{idempotent: true, destructive: true},
 		call: calling(arguments, func(_ context.Context, _ principal.Caller, a *scriptArgs) (mcp.Result, error) {
 			d, err := s.Save(a.name, a.source)
@@ -86,10 +89,13 @@ func saveScript(s Scripts) toolSpec {
 				Version string   `json:"version,omitempty"`
 				Lines   []string `json:"lines,omitempty"`
 				Signals []string `json:"signals,omitempty"`
+				conversion
 			}
 			if answer.Name = a.name; d != nil {
 				answer.Version, answer.Lines, answer.Signals = d.Version, d.Lines, d.Labels()
 			}
+			p, _ := pine.Check(a.source, s.Library)
+			answer.conversion = conversionOf(p)
 			return jsonResult(answer, nil)
 		}),
 	}
@@ -135,6 +141,30 @@ type checkedJSON struct {
 	Signals  signalMeanings `json:"signals,omitempty"`
 	Requests int            `json:"requests,omitempty"`
 	Warmup   int            `json:"warmup_bars,omitempty"`
+	conversion
+}
+
+// conversion says what was changed in a script of an older version.
+type conversion struct {
+	From    int              `json:"converted_from,omitempty"`
+	Changes []convert.Change `json:"changes,omitempty"`
+	More    int              `json:"more_changes,omitempty"`
+}
+
+func conversionOf(p *pine.Program) conversion {
+	if p == nil || p.Converted == nil {
+		return conversion{}
+	}
+	return conversion{p.Converted.From, p.Converted.Changes, p.Converted.More}
+}
+
+// conversionProps describe it.
+func conversionProps() []prop {
+	return []prop{
+		typedProp("converted_from?", "integer", "The version of a script before 5, which runs as one of version 5."),
+		listProp("changes?", "What was converted.", object(typedProp("line", "integer", ""), typedProp("was", "string", ""), typedProp("is", "string", ""))),
+		typedProp("more_changes?", "integer", "Changes that are not listed."),
+	}
 }
 
 // checked describes a script.
@@ -147,6 +177,7 @@ func checked(source string, library func(string) (string, bool)) checkedJSON {
 	if p == nil {
 		return a
 	}
+	a.conversion = conversionOf(p)
 	d := p.Def(ta.InlineName)
 	a.Title, a.Overlay, a.Kind = p.Title, p.Overlay, [...]string{"indicator", "strategy", "library"}[p.Kind]
 	a.Params, a.Lines, a.Signals, a.Requests, a.Warmup = fullItem(d).Params, d.Lines, d.Signals, len(p.Requests), p.Stable()
@@ -154,14 +185,15 @@ func checked(source string, library func(string) (string, bool)) checkedJSON {
 }
 
 func checkedSchema() *schema {
-	return object(
+	return object(append([]prop{
 		typedProp("ok", "boolean", "It compiles."), typedProp("title?", "string", ""), enumProp("kind?", "", "indicator", "strategy", "library"), typedProp("overlay?", "boolean", ""),
 		listProp("findings?", "Errors first.", object(
 			typedProp("line", "integer", ""), typedProp("column", "integer", ""), enumProp("severity", "", "error", "warning"),
 			typedProp("code", "string", ""), typedProp("message", "string", ""), typedProp("fix?", "string", ""),
 		)),
-		prop{"configurable_params?", &schema{Type: "array", Items: &schema{Type: "object"}, Description: "Inputs, as in list_indicators."}},
-		listProp("lines?", "", &schema{Type: "string"}), prop{"signals?", &schema{Type: "object", Description: "Meaning of each signal."}},
+		{"configurable_params?", &schema{Type: "array", Items: &schema{Type: "object"}, Description: "Inputs, as in list_indicators."}},
+		listProp("lines?", "", &schema{Type: "string"}),
+		{"signals?", &schema{Type: "object", Description: "Meaning of each signal."}},
 		typedProp("requests?", "integer", "Calls of request.security."), typedProp("warmup_bars?", "integer", ""),
-	)
+	}, conversionProps()...)...)
 }

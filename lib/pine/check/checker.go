@@ -1,9 +1,11 @@
 package check
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
+	"candela/lib/pine/convert"
 	"candela/lib/pine/syntax"
 )
 
@@ -47,13 +49,21 @@ type frame struct {
 // errors first, then warnings.
 func Check(source string, options Options) (*Program, []Diagnostic) {
 	file, errs := syntax.Parse(source)
+	var converted *convert.Result
+	if file.Version < oldest && file.Version > 0 {
+		r := convert.Convert(source, file)
+		converted, source = &r, r.Source
+		file, errs = syntax.Parse(source)
+	}
 	c := newChecker(file.Version, options)
+	c.prog.Converted = converted
 	for _, e := range errs {
 		c.note(e.Span, e.Code, e.Message, e.Fix, Error)
 	}
 	if c.checkVersion(file) {
 		c.script(file, len(errs) == 0)
 	}
+	c.convertedFrom(file)
 	errors, warnings := c.sorted()
 	if len(errors) > 0 {
 		return nil, append(errors, warnings...)
@@ -69,21 +79,31 @@ func newChecker(version int, options Options) *checker {
 	return c
 }
 
-// checkVersion refuses versions other than 5 and 6.
+// oldest is the oldest version that is checked as it is.
+const oldest = 5
+
+// checkVersion refuses versions that are not known.
 func (c *checker) checkVersion(file *syntax.File) bool {
 	if file.Version == 5 || file.Version == 6 {
 		return true
 	}
-	at := file.VersionAt
-	if at == (syntax.Span{}) {
-		at = syntax.Span{From: syntax.Pos{Line: 1, Column: 1}, To: syntax.Pos{Line: 1, Column: 2}}
-	}
-	fix := "Write //@version=6 as the first line."
-	if file.VersionAt != (syntax.Span{}) || len(file.Stmts) > 0 {
-		fix += renames(file)
-	}
-	c.note(at, codeVersion, "Pine version "+strconv.Itoa(file.Version)+" is not supported; versions 5 and 6 are.", fix, Error)
+	c.note(firstPlace(file), codeVersion, "Pine version "+strconv.Itoa(file.Version)+" is not known; versions 1 to 6 are.", "Write //@version=6 as the first line.", Error)
 	return false
+}
+
+// firstPlace is where the version stands, or the beginning.
+func firstPlace(file *syntax.File) syntax.Span {
+	if file.VersionAt != (syntax.Span{}) {
+		return file.VersionAt
+	}
+	return syntax.Span{From: syntax.Pos{Line: 1, Column: 1}, To: syntax.Pos{Line: 1, Column: 2}}
+}
+
+// convertedFrom warns that a script was converted: what is found in it is about the converted text.
+func (c *checker) convertedFrom(file *syntax.File) {
+	if r := c.prog.Converted; r != nil {
+		c.warn(firstPlace(file), codeConverted, fmt.Sprintf("The script is of version %d; it was converted to version 5 with %d changes.", r.From, len(r.Changes)+r.More), "")
+	}
 }
 
 // script checks all statements of the main file.

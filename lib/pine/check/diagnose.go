@@ -30,6 +30,7 @@ const (
 	codeNA          = "pine_na"
 	codeLoop        = "pine_loop"
 	codeConditional = "pine_conditional"
+	codeConverted   = "pine_converted"
 )
 
 // bail leaves the statement that is being checked.

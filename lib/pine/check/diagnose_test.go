@@ -95,11 +95,19 @@ func TestCheck_FindingsAndTheirFixes(t *testing.T) {
 
 func TestCheck_Versions(t *testing.T) {
 	t.Parallel()
-	_, found := Check("//@version=4\nstudy(\"a\")\nplot(sma(close, 3))\n", Options{})
-	if len(found) != 1 || found[0].Code != "pine_version" || !strings.Contains(found[0].Fix, "sma is ta.sma") {
+	p, found := Check("//@version=4\nstudy(\"a\")\nplot(sma(close, 3))\n", Options{})
+	if p == nil || p.Version != 5 || p.Converted == nil || p.Converted.From != 4 || len(found) != 1 || found[0].Code != "pine_converted" {
+		t.Errorf("%+v", found)
+	}
+	p, found = Check("//@version=3\nstudy(\"a\")\nplot(nothing(close))\n", Options{})
+	if p != nil || len(found) != 2 || found[0].Code != "pine_name" || found[0].Line != 3 {
 		t.Errorf("%+v", found)
 	}
 	_, found = Check("plot(close)", Options{})
+	if len(found) != 2 || found[0].Code != "pine_declaration" {
+		t.Errorf("%+v", found)
+	}
+	_, found = Check("//@version=7\nindicator(\"a\")\nplot(close)", Options{})
 	if len(found) != 1 || found[0].Code != "pine_version" {
 		t.Errorf("%+v", found)
 	}

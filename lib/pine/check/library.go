@@ -3,6 +3,7 @@ package check
 import (
 	"strconv"
 
+	"candela/lib/pine/convert"
 	"candela/lib/pine/syntax"
 )
 
@@ -35,6 +36,9 @@ func (c *checker) readLibrary(key string, s *syntax.Import) *module {
 		c.fail(s.Span, codeImport, "The script imports more than 32 libraries.", "Import fewer.")
 	}
 	file, errs := syntax.Parse(source)
+	if file.Version < oldest && file.Version > 0 {
+		file, errs = syntax.Parse(convert.Convert(source, file).Source)
+	}
 	if len(errs) > 0 {
 		c.failf(s.Span, codeImport, "Correct the library.", "The library %s has an error on line %d: %s", key, errs[0].From.Line, errs[0].Message)
 	}

@@ -26,7 +26,10 @@
 //     Var.Bound.
 package check
 
-import "candela/lib/pine/syntax"
+import (
+	"candela/lib/pine/convert"
+	"candela/lib/pine/syntax"
+)
 
 // ScriptKind is what a script declares itself to be.
 type ScriptKind uint8
@@ -40,7 +43,7 @@ const (
 
 // Program is a checked script.
 type Program struct {
-	Version int // 5 or 6
+	Version int // 5 or 6; 5 for a converted script
 	Kind    ScriptKind
 
 	// Declaration is the call of indicator, strategy or library; its arguments are
@@ -70,6 +73,8 @@ type Program struct {
 	Redraws Redraw
 	// Instances is the number of call states of the whole tree of calls.
 	Instances int
+	// Converted says what was changed in a script of a version before 5; nil for another.
+	Converted *convert.Result
 	// Warnings are diagnostics that do not keep the script from running.
 	Warnings []Diagnostic
 }

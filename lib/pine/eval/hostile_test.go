@@ -29,7 +29,7 @@ func hostile() map[string][2]string {
 		"far history":        {"plot(close[bar_index + 20000])", eval.CodeHistory},
 		"negative history":   {"plot(close[-1 - bar_index])", eval.CodeHistory},
 		"index":              {"a = array.new<float>(3)\nplot(a.get(bar_index + 3))", eval.CodeRuntime},
-		"na index":           {"a = array.new<float>(3)\nint i = na\nplot(a.get(i))", eval.CodeRuntime},
+		"na index":           {"a = array.new<float>(3)\nint i = na\na.set(i, 1)\nplot(1)", eval.CodeRuntime},
 		"na array":           {"array<float> a = na\nplot(a.size())", eval.CodeRuntime},
 		"na object":          {"type p\n    float x\np o = na\nplot(o.x)", eval.CodeRuntime},
 		"length 0":           {"plot(ta.sma(close, bar_index))", eval.CodeRuntime},

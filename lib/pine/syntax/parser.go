@@ -3,6 +3,7 @@ package syntax
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // parser reads tokens into a tree. After an error it goes on with the next line.
@@ -348,12 +349,12 @@ func (p *parser) importStmt() Stmt {
 
 // userName reads the name of a library's author, which may have hyphens.
 func (p *parser) userName() string {
-	name := p.ident().Name
+	parts := []string{p.ident().Name}
 	for p.tok().is("-") && (p.peek(1).kind == tokName || p.peek(1).kind == tokNumber) {
-		name += "-" + p.peek(1).text
+		parts = append(parts, p.peek(1).text)
 		p.at += 2
 	}
-	return name
+	return strings.Join(parts, "-")
 }
 
 // simple reads an assignment or an expression.
