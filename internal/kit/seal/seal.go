@@ -114,6 +114,13 @@ func Fingerprint(secret []byte) (string, error) {
 	return hex.EncodeToString(sum), err
 }
 
+// Seed returns 32 bytes for a key of a purpose that is no box.
+func Seed(secret []byte, purpose string) (seed [32]byte, err error) {
+	key, err := derive(secret, purpose, len(seed))
+	copy(seed[:], key)
+	return seed, err
+}
+
 func derive(secret []byte, purpose string, size int) ([]byte, error) {
 	return hkdf.Key(sha256.New, secret, nil, "candela cluster 1 "+purpose, size)
 }

@@ -8,6 +8,27 @@ import (
 	"candela/internal/kit/principal"
 )
 
+// Kinds of events. Those of keys and policies belong to the owner "", checkpoints to the owner of the chain.
+const (
+	OrderKind      = "order_" // begins those about orders; order.Kind follows. The ledger's index events_of_orders knows it too.
+	StateKind      = "state_set"
+	CheckpointKind = "chain_checkpoint"
+	KeyKind        = "receipt_key_changed"
+	PolicyKind     = "policy_loaded" // its subject is the hash of its body, the policy in canonical form
+)
+
+// SealEvery is after how many events of an owner a checkpoint is written, so how many hashes a stretch of a receipt has
+// at most.
+const SealEvery = 256
+
+// Due reports whether a checkpoint comes before an event that is written now: it is the 257th since the last one, or the first of
+// a UTC day. last is the time of the event before it.
+func Due(events, sealed uint64, last, now time.Time) bool {
+	return events > sealed && (events-sealed >= SealEvery || day(now) != day(last))
+}
+
+func day(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
+
 // Event is one line of the audit log.
 type Event struct {
 	Seq     uint64    // ascending from 1 without a gap

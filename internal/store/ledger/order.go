@@ -9,13 +9,10 @@ import (
 	"slices"
 
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
 )
-
-// orderKind begins the kinds of event about orders; order.Kind follows. The index
-// events_of_orders knows it too.
-const orderKind = "order_"
 
 // AppendEvents persists events of the caller's subject and what they make of its
 // orders, and the notices of those events. It returns the events without the fills whose trades were known.
@@ -44,7 +41,7 @@ func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events [
 			if !isNew {
 				continue
 			}
-			if err := t.record(by, by.Subject, orderKind+e.Kind.String(), about(e), bodies[i]); err != nil {
+			if err := t.record(by, by.Subject, chain.OrderKind+e.Kind.String(), e.About(), bodies[i]); err != nil {
 				return err
 			}
 			kept = append(kept, e)
@@ -58,18 +55,6 @@ func (l *Ledger) AppendEvents(ctx context.Context, by principal.Caller, events [
 		return nil, err
 	}
 	return kept, nil
-}
-
-// about returns what an event is about: the order, or the symbol of a position.
-func about(e order.Event) string {
-	switch {
-	case e.Adjustment != nil:
-		return e.Adjustment.Symbol.String()
-	case e.Plan != nil:
-		return e.Plan.Symbol.String()
-	default:
-		return e.OrderID
-	}
 }
 
 // project makes of an owner's order what the event says, and returns false for a

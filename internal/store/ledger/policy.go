@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 )
-
-// policyLoaded is the kind of event of a policy that came into force. Its owner is "", its subject the hash of its body.
-const policyLoaded = "policy_loaded"
 
 // ofProofs is the condition of the index events_of_proofs, which a query must repeat to use it.
 const ofProofs = "kind IN ('chain_checkpoint', 'policy_loaded', 'receipt_key_changed') AND kind = ? "
@@ -16,10 +14,10 @@ const ofProofs = "kind IN ('chain_checkpoint', 'policy_loaded', 'receipt_key_cha
 func (l *Ledger) RecordPolicy(ctx context.Context, text []byte, hash string) error {
 	return l.write(ctx, func(t *tx) error {
 		var last string
-		err := t.row("SELECT subject FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq DESC LIMIT 1", []any{"", policyLoaded}, &last)
+		err := t.row("SELECT subject FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq DESC LIMIT 1", []any{"", chain.PolicyKind}, &last)
 		if err == nil && last == hash || err != nil && !noRow(err) {
 			return err
 		}
-		return t.record(principal.Caller{}, "", policyLoaded, hash, text)
+		return t.record(principal.Caller{}, "", chain.PolicyKind, hash, text)
 	})
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
 	"candela/internal/store/receipt"
-	"candela/internal/trading/order"
 )
 
 // OrderStory returns the events of an owner's order and of the orders of its group, in their order, at most one more than limit.
@@ -27,7 +25,7 @@ func (a *Audit) OrderStory(ctx context.Context, owner principal.Owner, id string
 		return nil, err
 	}
 	events, err := a.eventsOf(ctx, owner, ids, from, limit)
-	if err == nil && !slices.ContainsFunc(events, func(e Event) bool { return e.Subject == id && e.Kind == orderKind+"created" }) {
+	if err == nil && !slices.ContainsFunc(events, func(e Event) bool { return e.Subject == id && e.Kind == chain.OrderKind+"created" }) {
 		events, err = a.eventsOf(ctx, owner, ids, 0, limit) // the clock was set back
 	}
 	for i := range events {
@@ -62,7 +60,7 @@ func (a *Audit) group(ctx context.Context, owner principal.Owner, id string) ([]
 	if err != nil || asked.External {
 		return []string{id}, err
 	}
-	head := headOf(asked)
+	head := asked.Head()
 	var ids []string
 	for body, err := range rows(ctx, a.db, "read the orders", column[[]byte], "SELECT body FROM orders WHERE owner = ? AND instr(body, ?) > 0 ORDER BY created, id LIMIT ?", owner, head, maxGroup) {
 		if err != nil {
@@ -72,7 +70,7 @@ func (a *Audit) group(ctx context.Context, owner principal.Owner, id string) ([]
 		if err != nil {
 			return nil, err
 		}
-		if o.ID == head || headOf(o) == head {
+		if o.ID == head || o.Head() == head {
 			ids = append(ids, o.ID)
 		}
 	}
@@ -81,9 +79,6 @@ func (a *Audit) group(ctx context.Context, owner principal.Owner, id string) ([]
 	}
 	return ids, nil
 }
-
-// headOf returns the ID of the order that an order belongs to.
-func headOf(o order.Order) string { return cmp.Or(o.Parent, o.Group.Name, o.ID) }
 
 // Stretch returns the part of an owner's chain between two checkpoints that has an event, with at most one more link than limit.
 func (a *Audit) Stretch(ctx context.Context, owner principal.Owner, seq uint64, limit int) (receipt.Links, error) {
@@ -124,7 +119,7 @@ func (a *Audit) Stretch(ctx context.Context, owner principal.Owner, seq uint64, 
 // checkpoint returns the checkpoint that a query finds, and 0 if there is none.
 func checkpoint(ctx context.Context, db querier, query string, owner principal.Owner, seq uint64) (at uint64, signed chain.Signed, err error) {
 	var body []byte
-	err = db.QueryRowContext(ctx, query, owner, checkpointKind, seq).Scan(&at, &body)
+	err = db.QueryRowContext(ctx, query, owner, chain.CheckpointKind, seq).Scan(&at, &body)
 	if noRow(err) {
 		return 0, signed, nil
 	}
@@ -136,7 +131,7 @@ func checkpoint(ctx context.Context, db querier, query string, owner principal.O
 
 // PolicySeq returns the number of the last event before another that has a policy, by its hash, 0 for none.
 func (a *Audit) PolicySeq(ctx context.Context, hash string, before uint64) (seq uint64, err error) {
-	err = a.db.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events WHERE owner = ? AND "+ofProofs+"AND subject = ? AND seq < ?", "", policyLoaded, hash, before).Scan(&seq)
+	err = a.db.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events WHERE owner = ? AND "+ofProofs+"AND subject = ? AND seq < ?", "", chain.PolicyKind, hash, before).Scan(&seq)
 	return seq, failure("read the policies", err)
 }
 

@@ -6,22 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
 	"candela/internal/store/receipt"
 )
-
-// The kinds of events that prove others. Those of keys belong to the owner "", checkpoints to the owner of the chain.
-const (
-	checkpointKind = "chain_checkpoint"
-	keyChanged     = "receipt_key_changed"
-)
-
-// sealEvery is after how many events of an owner a checkpoint is written, so how many hashes a stretch of a receipt has
-// at most.
-const sealEvery = 256
 
 // Seal has checkpoints signed with the key of the state directory and written from now on. It makes the key at the first
 // time and records which one signs. Each checkpoint is handed on when it is on the disk; to must not block, nil for nobody. It
@@ -54,7 +43,7 @@ func (l *Ledger) Rotate(ctx context.Context) (key chain.Key, err error) {
 func (l *Ledger) seal(ctx context.Context, to func(chain.Signed), open func(home, last string) (key, old chain.Key, err error)) error {
 	return l.write(ctx, func(t *tx) error {
 		var last string
-		err := t.row("SELECT subject FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq DESC LIMIT 1", []any{"", keyChanged}, &last)
+		err := t.row("SELECT subject FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq DESC LIMIT 1", []any{"", chain.KeyKind}, &last)
 		if err != nil && !noRow(err) {
 			return err
 		}
@@ -86,7 +75,7 @@ func (t *tx) introduce(key, old chain.Key, last string) error {
 	if err != nil {
 		return err
 	}
-	return t.append(principal.Caller{}, "", keyChanged, key.ID(), body) // before the first checkpoint that it signs
+	return t.append(principal.Caller{}, "", chain.KeyKind, key.ID(), body) // before the first checkpoint that it signs
 }
 
 // checkpoint writes a checkpoint of an owner's chain if one is due: before the 257th event since the last, and before the first
@@ -96,12 +85,9 @@ func (t *tx) checkpoint(owner principal.Owner) error {
 		return nil
 	}
 	c, err := t.chainOf(owner)
-	if err != nil || c.Events == c.sealed {
-		return err
-	}
 	now := t.l.now()
-	if c.Events-c.sealed < sealEvery && day(now) == day(c.at) {
-		return nil
+	if err != nil || !chain.Due(c.Events, c.sealed, c.at, now) {
+		return err
 	}
 	signed, err := t.l.key.Seal(chain.Checkpoint{Owner: owner, Events: c.Events, Hash: c.Hash, At: chain.Stamp(now)})
 	if err != nil {
@@ -112,7 +98,7 @@ func (t *tx) checkpoint(owner principal.Owner) error {
 		return err
 	}
 	sealed := c.Events
-	if err := t.append(principal.Caller{}, owner, checkpointKind, "", body); err != nil {
+	if err := t.append(principal.Caller{}, owner, chain.CheckpointKind, "", body); err != nil {
 		return err
 	}
 	c = t.chains[owner]
@@ -121,8 +107,6 @@ func (t *tx) checkpoint(owner principal.Owner) error {
 	t.sealed = append(t.sealed, signed)
 	return nil
 }
-
-func day(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
 // Keys returns the keys that signed, in their order, as the log has them.
 func (a *Audit) Keys(ctx context.Context) ([]chain.SignedChange, error) {
@@ -133,16 +117,16 @@ func (a *Audit) Keys(ctx context.Context) ([]chain.SignedChange, error) {
 		}
 		return c, err
 	}
-	return collect(rows(ctx, a.db, "read the keys", scan, "SELECT body FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq", "", keyChanged))
+	return collect(rows(ctx, a.db, "read the keys", scan, "SELECT body FROM events WHERE owner = ? AND "+ofProofs+"ORDER BY seq", "", chain.KeyKind))
 }
 
 // prove checks what an event says about keys or about the events before it. before is the chain of its owner without it.
 func (r *Report) prove(e *Event, before Chain) {
 	wrong := ""
 	switch e.Kind {
-	case keyChanged:
+	case chain.KeyKind:
 		wrong = r.addKey(e)
-	case checkpointKind:
+	case chain.CheckpointKind:
 		r.Checkpoints++
 		wrong = r.checkpoint(e, before)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"candela/internal/data/provider"
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/trading/order"
 	"candela/lib/market"
 )
@@ -109,7 +110,7 @@ func (l *Ledger) SaveState(ctx context.Context, by principal.Caller, name string
 		if err := t.addNotices(notices, func(order.Notice) bool { return true }); err != nil {
 			return err
 		}
-		return t.record(by, by.Subject, "state_set", name, value)
+		return t.record(by, by.Subject, chain.StateKind, name, value)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/id"
+	"candela/internal/store/chain"
 )
 
 const (
@@ -182,7 +183,7 @@ func (a *Audit) made(ctx context.Context, subject string) (uint64, error) {
 // the last one in the same symbol within 15 minutes before the order, of an alert that the
 // same client had set.
 func (a *Audit) Cause(ctx context.Context, orderID string) (Event, bool, error) {
-	created, ok, err := a.first(ctx, orderID, orderKind+"created")
+	created, ok, err := a.first(ctx, orderID, chain.OrderKind+"created")
 	if err != nil || !ok || created.Actor == "" {
 		return Event{}, false, err
 	}
@@ -218,7 +219,7 @@ func (a *Audit) Answers(ctx context.Context, alertID string) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		created, err := collect(rows(ctx, a.db, "read the events", scanEvent, selectEvents+"WHERE seq > ? AND seq < ? AND kind = ? ORDER BY seq LIMIT ?", fired.Seq, min(until, fired.Seq+maxRead), orderKind+"created", maxPage))
+		created, err := collect(rows(ctx, a.db, "read the events", scanEvent, selectEvents+"WHERE seq > ? AND seq < ? AND kind = ? ORDER BY seq LIMIT ?", fired.Seq, min(until, fired.Seq+maxRead), chain.OrderKind+"created", maxPage))
 		if err != nil {
 			return nil, err
 		}

@@ -428,6 +428,18 @@ type Event struct {
 	Survivors  []string        `json:"kept,omitempty"`     // IDs of the orders that the venue still has
 }
 
+// About returns what an event is about: its order, or the symbol of a position.
+func (e Event) About() string {
+	switch {
+	case e.Adjustment != nil:
+		return e.Adjustment.Symbol.String()
+	case e.Plan != nil:
+		return e.Plan.Symbol.String()
+	default:
+		return e.OrderID
+	}
+}
+
 // Adjustment changes a position by something no order explains, such as a deposit, a
 // withdrawal or a venue reset. It counts as a trade at Price, so it makes no profit or
 // loss at that price.

@@ -236,6 +236,9 @@ type Origin struct {
 	Evidence []Evidence `json:"evidence,omitempty"` // what was found of the claims with which it was placed
 }
 
+// Head returns the ID of the order that the order belongs to, its own if it belongs to none.
+func (g Origin) Head() string { return cmp.Or(g.Parent, g.Group.Name, g.ID) }
+
 // Approval is the owner's decision on an order.
 type Approval struct {
 	Asked   time.Time       `json:"asked,omitzero"`

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -72,6 +73,22 @@ func (c *Conn) Consume(ctx context.Context, stream string, cfg jetstream.Ordered
 			}
 		}
 	}
+}
+
+// LastMessage returns the last message of a stream in some subjects, as the leader has it, still sealed; nil if there is none, or no
+// such stream.
+func (c *Conn) LastMessage(ctx context.Context, stream, subjects string) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
+	s, err := c.js.Stream(ctx, stream)
+	var m *jetstream.RawStreamMsg
+	if err == nil {
+		m, err = s.GetLastMsgForSubject(ctx, subjects)
+	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return m, err
 }
 
 // deleteConsumer asks the servers to delete a consumer, without waiting. If the request is

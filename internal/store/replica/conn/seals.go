@@ -36,6 +36,7 @@ const (
 type Seals struct {
 	rows, Calls, Answers *seal.Box
 	Files                *seal.Box        // what a replica keeps on its own disk
+	ReceiptSeed          [32]byte         // of the key of receipts
 	fingerprint          string           // of the secret
 	Now                  func() time.Time // the clock for sealing messages
 	log                  *slog.Logger     // rate-limited: strangers can cause entries
@@ -48,12 +49,13 @@ func newSeals(cfg Config, log *slog.Logger) (*Seals, error) {
 		t.Now = time.Now
 	}
 	secret := cfg.Secret
-	var err [5]error
+	var err [6]error
 	t.rows, err[0] = seal.NewBox(secret, "rows")
 	t.Calls, err[1] = seal.NewBox(secret, "calls")
 	t.Answers, err[2] = seal.NewBox(secret, "answers")
 	t.fingerprint, err[3] = seal.Fingerprint(secret)
 	t.Files, err[4] = seal.NewBox(secret, "files")
+	t.ReceiptSeed, err[5] = seal.Seed(secret, "receipts")
 	return t, errors.Join(err[:]...)
 }
 

@@ -27,10 +27,15 @@ type page[T any] struct {
 	Items []T             `json:"items,omitempty"`
 
 	Notices []storedNotice `json:"notices,omitempty"`
+
+	// Of events. An older version ignores both.
+	Chain      *pageChain      `json:"chain,omitempty"`      // before the events
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // the event before the items
 }
 
-// pages returns the messages of items. Notices are in the last, or after it if they are many.
-func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage, notices []storedNotice) ([]conn.Change, error) {
+// pages returns the messages of items. Notices are in the last, or after it if they are many. x adds them to a chain; nil for
+// items that are no events.
+func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessage, notices []storedNotice, x *extension) ([]conn.Change, error) {
 	limit := o.size
 	if maxPayload := int(o.NATS().MaxPayload()); maxPayload > 0 {
 		limit = min(limit, maxPayload/2) // leaves room for headers and the page
@@ -38,7 +43,7 @@ func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessa
 	var changes []conn.Change
 	for len(items)+len(notices) > 0 {
 		n, size := 0, 0
-		for n < len(items) && (n == 0 || size+len(items[n]) <= limit) {
+		for n < len(items) && (n == 0 || size+len(items[n]) <= limit) && n < x.room() {
 			size += len(items[n])
 			n++
 		}
@@ -46,19 +51,32 @@ func (o *Store) pages(subject string, set conn.ChangeInfo, items []json.RawMessa
 		for used := size; n == len(items) && noticed < len(notices) && (used+len(notices[noticed].Data) <= limit || n == 0 && noticed == 0); noticed++ {
 			used += 2 * len(notices[noticed].Data)
 		}
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false) // so that items keep their bytes
-		if err := e.Encode(page[json.RawMessage]{set, items[:n], notices[:noticed]}); err != nil {
+		p := page[json.RawMessage]{Set: set, Items: items[:n], Notices: notices[:noticed]}
+		data, err := p.encode(x)
+		if err != nil {
 			return nil, fmt.Errorf("encode items for %s: %w", subject, err)
 		}
-		changes = append(changes, conn.Change{Subject: subject, Data: b.Bytes()})
+		changes = append(changes, conn.Change{Subject: subject, Data: data})
 		items, notices = items[n:], notices[noticed:]
 		if size > maxPage || len(changes) > conn.MaxBatch {
 			return nil, &fault.Error{Kind: fault.Invalid, Code: "too_large", Message: "The write exceeds the size limit of the shared store."}
 		}
 	}
 	return changes, nil
+}
+
+// encode adds the events of the page to a chain, nil for items that are no events, and encodes it.
+func (p *page[T]) encode(x *extension) ([]byte, error) {
+	var b bytes.Buffer
+	if raw, ok := any(p).(*page[json.RawMessage]); ok && x != nil {
+		if err := x.add(raw); err != nil {
+			return nil, err
+		}
+	}
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // so that items keep their bytes
+	err := e.Encode(p)
+	return b.Bytes(), err
 }
 
 // maxSeparateReplays is the number of accounts up to which each is replayed from its own snapshot.
@@ -140,6 +158,7 @@ func (o *Store) readStates(ctx context.Context) (owners []principal.Owner, err e
 		if !ours {
 			continue // no replica wrote to the subject
 		}
+		o.learnChain(m)
 		if token, ok := strings.CutPrefix(m.Subject, o.Subject(orderKind, "")); ok {
 			owner, err := conn.DecodeToken(token)
 			if err != nil {
@@ -170,13 +189,16 @@ func (o *Store) lastSealed(ctx context.Context, subject string) (last conn.Messa
 
 // readState reads a state or a snapshot reference. An unreadable reference counts as none.
 func (o *Store) readState(ctx context.Context, m conn.Message) error {
-	_, name, err := o.parseSubject(deskKind, m.Subject)
+	owner, name, err := o.parseSubject(deskKind, m.Subject)
 	if err != nil {
 		return err
 	}
 	var p page[json.RawMessage]
 	if err = json.Unmarshal(m.Data, &p); err != nil || len(p.Items) != 1 {
 		err = fmt.Errorf("want 1 value, got %d: %w", len(p.Items), err)
+	}
+	if owner == "" && err == nil {
+		return o.readProof(name, p.Items[0])
 	}
 	if !isSnapshot(name) {
 		if err == nil {
@@ -396,7 +418,11 @@ func (o *Store) Journals(ctx context.Context) (map[principal.Owner][]string, err
 }
 
 func (o *Store) parseSubject(kind, subject string) (owner principal.Owner, name string, err error) {
-	first, second, ok := strings.Cut(strings.TrimPrefix(subject, o.Subject(kind, "")), ".")
+	return parseSubject(o.Conn, kind, subject)
+}
+
+func parseSubject(c *conn.Conn, kind, subject string) (owner principal.Owner, name string, err error) {
+	first, second, ok := strings.Cut(strings.TrimPrefix(subject, c.Subject(kind, "")), ".")
 	of, err := conn.DecodeToken(first)
 	if ok && err == nil {
 		name, err = conn.DecodeToken(second)

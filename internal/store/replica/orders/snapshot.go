@@ -120,7 +120,7 @@ func (o *Store) commitSnapshot(ctx context.Context, by principal.Caller, subject
 	if err != nil {
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
-	if _, err := o.appendItems(ctx, "write snapshot", subject, by, []json.RawMessage{item}); err != nil {
+	if _, err := o.appendItems(ctx, "write snapshot", target{subject: subject}, by, []json.RawMessage{item}); err != nil {
 		return err
 	}
 	o.mu.Lock()

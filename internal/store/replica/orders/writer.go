@@ -3,6 +3,7 @@
 package orders
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/store/replica/conn"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/order"
@@ -57,6 +59,13 @@ type Store struct {
 
 	blobs *blobStore // of snapshots
 
+	key chain.Key // that signs checkpoints
+	// OnCheckpoint receives each signed checkpoint after it was stored. It must not block. Set it before the first write.
+	OnCheckpoint func(chain.Signed)
+	chains       map[principal.Owner]ownerChain // guarded by writeTurn
+	// Of the last events about them; guarded by writeTurn.
+	keyNamed, policyNamed string
+
 	mu            sync.RWMutex
 	orders        accountSet
 	states        map[string][]byte            // values by subject
@@ -79,6 +88,7 @@ func Open(ctx context.Context, c *conn.Conn, now func() time.Time) (*Store, erro
 		Conn: c, name: c.StreamName("ORDERS"), now: now, writerID: rand.Text(), RetryFor: c.RetryFor, SnapshotTimeout: conn.AttemptTimeout, size: maxPage, writeTurn: make(chan struct{}, 1), noticesReady: make(chan struct{}, 1), closed: make(chan struct{}),
 		orders: accountSet{owners: make(map[string]principal.Owner), all: make(map[principal.Owner]*accountState)},
 		states: make(map[string][]byte), snapshots: make(map[string]committedSnapshot), lastWritten: make(map[string]uint64),
+		key: chain.NewKey(c.Seals.ReceiptSeed), chains: make(map[principal.Owner]ownerChain),
 		loadedValues: make(map[principal.Owner][]byte), loadedEvents: make(map[principal.Owner][]order.Event), blobs: &blobStore{Conn: c, name: c.StreamName("BOOKS")},
 	}
 	o.wantConfig = jetstream.StreamConfig{
@@ -113,10 +123,15 @@ func (o *Store) start(ctx context.Context) error {
 	if err := o.checkComplete(ctx); err != nil { // nothing was removed during the replay
 		return err
 	}
-	if known.Mark > 0 {
-		return nil
+	if known.Mark == 0 {
+		if err := o.confirm(ctx); err != nil {
+			return err
+		}
 	}
-	return o.confirm(ctx)
+	if err := o.introduceKey(ctx); !errors.Is(err, desk.ErrFenced) {
+		return err
+	}
+	return nil // replaced already; the first change reports it
 }
 
 // confirm claims the writer once more, sealed for its sequence number: by that message replicas
@@ -258,12 +273,16 @@ func (o *Store) beginWrite(ctx context.Context) (end func(), err error) {
 
 // appendItems writes items to a subject atomically and returns their messages. The caller holds
 // writeTurn.
-func (o *Store) appendItems(ctx context.Context, op, subject string, by principal.Caller, items []json.RawMessage, notices ...order.Notice) (seqRange, error) {
+func (o *Store) appendItems(ctx context.Context, op string, to target, by principal.Caller, items []json.RawMessage, notices ...order.Notice) (seqRange, error) {
 	if err := ctx.Err(); err != nil {
 		return seqRange{}, err
 	}
 	set := conn.NewChangeInfo(rand.Text(), o.now(), by)
-	changes, err := o.pages(subject, set, items, storedNotices(notices))
+	x, err := o.extension(ctx, to, set)
+	if err != nil {
+		return seqRange{}, uncertainError(err) // a new writer may succeed
+	}
+	changes, err := o.pages(to.subject, set, items, storedNotices(notices), x)
 	if err != nil {
 		return seqRange{}, err
 	}
@@ -271,8 +290,9 @@ func (o *Store) appendItems(ctx context.Context, op, subject string, by principa
 	if err != nil {
 		return seqRange{}, err
 	}
+	o.extended(x)
 	o.mu.Lock()
-	o.lastWritten[subject] = o.lastSeq
+	o.lastWritten[to.subject] = o.lastSeq
 	o.queueNotices(o.lastSeq, notices)
 	o.mu.Unlock()
 	return in, nil
@@ -357,7 +377,7 @@ func (o *Store) AppendEvents(ctx context.Context, by principal.Caller, events []
 			return nil, fmt.Errorf("encode order event: %w", err)
 		}
 	}
-	in, err := o.appendItems(ctx, "append order events", o.Subject(orderKind, conn.EncodeToken(string(by.Subject))), by, items, ofKept(notices, events, kept)...)
+	in, err := o.appendItems(ctx, "append order events", o.ordersOf(by.Subject), by, items, ofKept(notices, events, kept)...)
 	if err != nil {
 		return nil, err
 	}
@@ -381,12 +401,15 @@ func (o *Store) AppendJournal(ctx context.Context, owner principal.Owner, name s
 		return err
 	}
 	defer end()
-	_, err = o.appendItems(ctx, "append journal", o.Subject(journalKind, conn.EncodeToken(string(owner)), conn.EncodeToken(name)), principal.Caller{}, items)
+	_, err = o.appendItems(ctx, "append journal", target{subject: o.Subject(journalKind, conn.EncodeToken(string(owner)), conn.EncodeToken(name))}, principal.Caller{}, items)
 	return err
 }
 
 // SaveState sets a value of the caller's subject.
 func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error {
+	if by.Subject == "" {
+		return fault.Missing("owner", "an owner; without one are the keys and policies")
+	}
 	if isSnapshot(name) {
 		return fault.Field("name", name, "a name that is not reserved for snapshots")
 	}
@@ -395,12 +418,16 @@ func (o *Store) SaveState(ctx context.Context, by principal.Caller, name string,
 		return err
 	}
 	defer end()
-	subject := o.Subject(deskKind, conn.EncodeToken(string(by.Subject)), conn.EncodeToken(name))
-	if _, err := o.appendItems(ctx, "save state", subject, by, []json.RawMessage{value}, notices...); err != nil {
+	var item bytes.Buffer // as it is stored, for its hash
+	if err := json.Compact(&item, value); err != nil {
+		return fmt.Errorf("encode state %s: %w", name, err)
+	}
+	to := o.stateOf(by.Subject, name)
+	if _, err := o.appendItems(ctx, "save state", to, by, []json.RawMessage{item.Bytes()}, notices...); err != nil {
 		return err
 	}
 	o.mu.Lock()
-	o.states[subject] = slices.Clone(value)
+	o.states[to.subject] = slices.Clone(value)
 	o.mu.Unlock()
 	return nil
 }
