@@ -29,7 +29,7 @@ func checkReceipts(tb testing.TB, home string) {
 		if e.Kind != "order_created" {
 			continue
 		}
-		made, err := receipt.Issuer{Source: log, Home: home, Now: time.Now}.Issue(tb.Context(), e.Owner, e.Subject)
+		made, err := receipt.Issuer{Source: log, Key: receipt.KeyIn(home), Now: time.Now}.Issue(tb.Context(), e.Owner, e.Subject)
 		if err != nil {
 			tb.Errorf("order %s: %v", e.Subject, err)
 			continue

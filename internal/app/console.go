@@ -52,9 +52,9 @@ func (t *trading) consolePorts() console.Ports {
 	ports.Receivers = func() []console.Receiver { return source.Receivers(t.senders) }
 	ports.Firings = func() []console.Firing { return source.Firings(t.inbox, accountOwner) }
 	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
+	ports.Receipts = t.receipts
 	if t.history != nil {
 		ports.History, ports.Audit = source.NewHistory(t.history), source.Audit{Open: t.history}
-		ports.Receipts = t.receipts
 	}
 	return ports
 }

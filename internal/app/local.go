@@ -18,6 +18,7 @@ import (
 	"candela/internal/store"
 	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
+	"candela/internal/store/receipt"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -140,9 +141,17 @@ func (s *localStore) history() *ledger.Audit {
 	return nil
 }
 
+// proofs returns the log of which receipts are made.
+func (s *localStore) proofs() (receipt.Source, error) {
+	if log := s.history(); log != nil {
+		return log, nil
+	}
+	return nil, owners.ErrNotOpen
+}
+
 // receipts makes receipts of the orders in the log.
-func (rt Runtime) receipts(log func() *ledger.Audit) ledger.Receipts {
-	return ledger.Receipts{Open: log, Home: rt.Config.Home, Owner: func(caller principal.Caller) principal.Owner {
+func (rt Runtime) receipts(log func() (receipt.Source, error), key func() (chain.Key, error)) *receipt.Receipts {
+	return &receipt.Receipts{Open: log, Key: key, Owner: func(caller principal.Caller) principal.Owner {
 		if rt.mode().many {
 			return caller.Subject
 		}
@@ -180,7 +189,7 @@ func (rt Runtime) localSide(t *trading, tokenLive func(key string) bool) (side, 
 			now, known := loaded(ctx, own.Status)
 			return now, nil, known
 		},
-		cursors: l, stats: l.stats, audit: l.audit, history: l.history, receipts: rt.receipts(l.history), owners: l.owners,
+		cursors: l, stats: l.stats, audit: l.audit, history: l.history, receipts: rt.receipts(l.proofs, receipt.KeyIn(rt.Config.Home)), owners: l.owners,
 		limits: limits, standing: func(ctx context.Context, owner principal.Owner, now owners.Standing) error {
 			return errors.Join(known.Set(ctx, wholeEngine{t.engine}, owner, now), t.enforce(ctx, owner))
 		},

@@ -14,6 +14,7 @@ import (
 	"candela/internal/serve/admin"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
+	"candela/internal/store/receipt"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/member"
 	"candela/internal/trading/desk"
@@ -67,7 +68,7 @@ type side struct {
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
 	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
 	history  func() *ledger.Audit
-	receipts ledger.Receipts
+	receipts *receipt.Receipts
 
 	// owners returns the records of owners, nil while the store is not open; nil for one owner
 	// of many replicas.

@@ -24,7 +24,10 @@ import (
 	"candela/internal/kit/retry"
 	"candela/internal/serve/admin"
 	"candela/internal/store"
+	"candela/internal/store/chain"
+	"candela/internal/store/receipt"
 	"candela/internal/store/replica/alerts"
+	"candela/internal/store/replica/audit"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/inbox"
@@ -34,6 +37,7 @@ import (
 	ownerstore "candela/internal/store/replica/owners"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/desk"
+	"candela/internal/trading/guard"
 )
 
 const (
@@ -62,6 +66,7 @@ type replicaNode struct {
 	tail    *alerts.ChangeFeed
 	alerts  *alerts.Coordinator
 	desk    *deskproxy.Desk
+	writing atomic.Pointer[orders.Store] // of the term of this replica; nil while another trades
 	engine  *engine.Engine
 	terms   atomic.Int32 // desks of this process that run or are stopping
 
@@ -210,6 +215,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits, r.alerts)
 	r.engine = t.engine
+	t.policies.Record = r.recordPolicy
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
 	}
@@ -221,7 +227,8 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	})
 	return side{
 		owners: r.ownerRecords(), limits: limits, replicas: deskproxy.NewPolicies(r.members, &t.policies),
-		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
+		receipts: rt.receipts(r.proofs, func() (chain.Key, error) { return audit.Key(r.conn), nil }),
+		inbox:    r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {
@@ -267,6 +274,13 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 	if err := r.members.CheckPolicies(); err != nil {
 		return nil, nil, err
 	}
+	if rt.Config.Sinks.Checkpoints {
+		orders.OnCheckpoint = t.postCheckpoint
+	}
+	r.writing.Store(orders)
+	if err := r.recordPolicy(ctx, t.policies.Now()); err != nil {
+		return nil, nil, err
+	}
 	stop, err := r.publishNotices(ctx, orders)
 	if err != nil {
 		return nil, nil, err
@@ -279,8 +293,29 @@ func (r *replicaNode) openTerm(ctx context.Context, rt Runtime, t *trading, orde
 	return trader, func() {
 		end()
 		stop()
+		r.writing.CompareAndSwap(orders, nil)
 	}, nil
 }
+
+// recordPolicy stores which policy is in force, unless the order stream says so already. It does nothing while another replica
+// trades: that one stores it.
+func (r *replicaNode) recordPolicy(ctx context.Context, p guard.Policy) error {
+	to := r.writing.Load()
+	if to == nil {
+		return nil
+	}
+	text, hash, err := guard.Canonical(p)
+	if err != nil {
+		return err
+	}
+	if err = to.RecordPolicy(ctx, text, hash); errors.Is(err, desk.ErrFenced) {
+		return nil // the next writer stores it
+	}
+	return err
+}
+
+// proofs returns the log of which a receipt is made.
+func (r *replicaNode) proofs() (receipt.Source, error) { return audit.NewSource(r.conn), nil }
 
 // publishNotices publishes what happens to orders until stop is called.
 func (r *replicaNode) publishNotices(ctx context.Context, from *orders.Store) (stop func(), err error) {

@@ -100,9 +100,7 @@ func (rt Runtime) listen(auth httpd.Authorizer, logins *oauth.Server) ([]lifecyc
 	}
 	if tools.trading != nil {
 		front.Limits.Owner = requestLimits(tools.trading.limits)
-		if tools.trading.history != nil {
-			front.ReceiptKeys = tools.trading.receipts.Keys
-		}
+		front.ReceiptKeys = tools.trading.receipts.Keys
 	}
 	seen := &source.Health{Trading: tools.trading.health()}
 	if front.Console, err = rt.console(logins, use, seen, tools); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -17,8 +18,11 @@ import (
 	"candela/internal/config"
 	"candela/internal/kit/disk"
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
 	"candela/internal/store/receipt"
+	"candela/internal/store/replica/audit"
+	"candela/internal/store/replica/conn"
 	"candela/internal/store/statedir"
 	"candela/lib/fault"
 )
@@ -36,13 +40,30 @@ func Receipt() cli.Runner {
 	}
 }
 
-// receiptConfig loads the configuration, and refuses receipts of replicas.
-func receiptConfig(in cli.Call, args []string) (*config.Config, error) {
-	cfg, err := in.Config(args)
-	if err == nil && cfg.Shared() {
-		err = receipt.ErrReplicas()
+// proofs is a log of which receipts are made, with its key.
+type proofs struct {
+	receipt.Source
+
+	key   func() (chain.Key, error)
+	owner func(ctx context.Context, id string) (principal.Owner, error) // of an order
+	close func() error
+}
+
+// openProofs opens the log in the state directory, or that of the replicas.
+func openProofs(ctx context.Context, cfg *config.Config) (proofs, error) {
+	if cfg.Shared() {
+		c, err := conn.Connect(ctx, conn.ConfigOf(cfg), slog.New(slog.DiscardHandler))
+		if err != nil {
+			return proofs{}, err
+		}
+		source := audit.NewSource(c)
+		return proofs{source, func() (chain.Key, error) { return audit.Key(c), nil }, source.OrderOwner, func() error { c.Close(); return nil }}, nil
 	}
-	return cfg, err
+	log, err := ledger.OpenAudit(ctx, cfg.Home)
+	if err != nil {
+		return proofs{}, err
+	}
+	return proofs{log, receipt.KeyIn(cfg.Home), log.OrderOwner, log.Close}, nil
 }
 
 // makeReceipt prints the receipt of an order, or writes it to a file.
@@ -56,16 +77,16 @@ func makeReceipt(ctx context.Context, in cli.Call) error {
 	if id == "" {
 		return fault.Missing("receipt", "the ID of an order, or verify, key or rotate")
 	}
-	cfg, err := receiptConfig(in, rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
-	log, err := ledger.OpenAudit(ctx, cfg.Home)
+	log, err := openProofs(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	made, err := issue(ctx, cfg, log, principal.Owner(owner), id)
-	if err = errors.Join(err, log.Close()); err != nil {
+	made, err := issue(ctx, log, principal.Owner(owner), id)
+	if err = errors.Join(err, log.close()); err != nil {
 		return err
 	}
 	if made.Note {
@@ -83,14 +104,14 @@ func makeReceipt(ctx context.Context, in cli.Call) error {
 }
 
 // issue makes the receipt of an order of an owner, "" for the one who has it.
-func issue(ctx context.Context, cfg *config.Config, log *ledger.Audit, owner principal.Owner, id string) (receipt.Issued, error) {
+func issue(ctx context.Context, log proofs, owner principal.Owner, id string) (receipt.Issued, error) {
 	if owner == "" {
 		var err error
-		if owner, err = log.OrderOwner(ctx, id); err != nil {
+		if owner, err = log.owner(ctx, id); err != nil {
 			return receipt.Issued{}, err
 		}
 	}
-	return receipt.Issuer{Source: log, Home: cfg.Home, Now: time.Now}.Issue(ctx, owner, id)
+	return receipt.Issuer{Source: log.Source, Key: log.key, Now: time.Now}.Issue(ctx, owner, id)
 }
 
 // verifyReceipt checks a receipt against the keys in a file, of a server, or of the state directory.
@@ -157,7 +178,7 @@ func keysFrom(ctx context.Context, in cli.Call, args []string, file, url string)
 	case url != "":
 		return keysOf(ctx, url)
 	}
-	cfg, err := receiptConfig(in, args)
+	cfg, err := in.Config(args)
 	if err != nil {
 		return nil, err
 	}
@@ -165,12 +186,12 @@ func keysFrom(ctx context.Context, in cli.Call, args []string, file, url string)
 }
 
 func keysIn(ctx context.Context, cfg *config.Config) (receipt.Keys, error) {
-	log, err := ledger.OpenAudit(ctx, cfg.Home)
+	log, err := openProofs(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	changes, err := log.Keys(ctx)
-	return receipt.NewKeys(changes), errors.Join(err, log.Close())
+	return receipt.NewKeys(changes), errors.Join(err, log.close())
 }
 
 // keysOf asks a server for its keys.
@@ -216,7 +237,7 @@ func readSome(name string) ([]byte, error) {
 // printKeys prints the public keys of the installation.
 func printKeys(ctx context.Context, in cli.Call) error {
 	rest, asJSON := cli.CutJSON(in.Args)
-	cfg, err := receiptConfig(in, rest)
+	cfg, err := in.Config(rest)
 	if err != nil {
 		return err
 	}
@@ -241,9 +262,12 @@ func printKeys(ctx context.Context, in cli.Call) error {
 
 // rotateKey replaces the key. No server may run, because it would sign with the old one.
 func rotateKey(ctx context.Context, in cli.Call) error {
-	cfg, err := receiptConfig(in, in.Args)
+	cfg, err := in.Config(in.Args)
 	if err != nil {
 		return err
+	}
+	if cfg.Shared() {
+		return fault.New(fault.Unsupported, "no_rotation", "With replicas (--nats-url) the key of receipts follows from the cluster secret and cannot be replaced alone. docs/operations.md says how to change the secret.")
 	}
 	if _, err := keysIn(ctx, cfg); err != nil { // a store that is not there is not made
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
@@ -142,41 +141,4 @@ func (a *Audit) OrderOwner(ctx context.Context, id string) (owner principal.Owne
 		err = orderFailure(id, err)
 	}
 	return owner, err
-}
-
-// Receipts makes receipts of the orders of callers. The zero value refuses them, as replicas do.
-type Receipts struct {
-	Open  func() *Audit // returns nil while the store is not open
-	Home  string        // the state directory
-	Owner func(principal.Caller) principal.Owner
-}
-
-// Receipt returns the receipt of an order of the caller's account, in canonical form.
-func (r Receipts) Receipt(ctx context.Context, caller principal.Caller, id string) ([]byte, error) {
-	log, err := r.log()
-	if err != nil {
-		return nil, err
-	}
-	made, err := receipt.Issuer{Source: log, Home: r.Home, Now: time.Now}.Issue(ctx, r.Owner(caller), id)
-	return made.Text, err
-}
-
-// Keys returns the public keys as a JWK set.
-func (r Receipts) Keys(ctx context.Context) ([]byte, error) {
-	log, err := r.log()
-	if err != nil {
-		return nil, err
-	}
-	changes, err := log.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return receipt.NewKeys(changes).JWKS()
-}
-
-func (r Receipts) log() (*Audit, error) {
-	if r.Open == nil {
-		return nil, receipt.ErrReplicas()
-	}
-	return Opened(r.Open)
 }

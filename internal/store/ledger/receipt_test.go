@@ -7,24 +7,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/shopspring/decimal"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
 	"candela/internal/store/receipt"
+	"candela/internal/store/receipt/receipttest"
 	"candela/internal/testkit/longtest"
-	"candela/internal/trading/order"
 	"candela/lib/fault"
-	"candela/lib/market"
 )
 
 var update = flag.Bool("update", false, "write the test vector of docs/receipts.md")
@@ -42,7 +36,7 @@ func drawnOrders(t *testing.T, dir string, random *rand.Rand, n int) map[princip
 		owner := []principal.Owner{"ann", "bob"}[random.IntN(2)]
 		id := fmt.Sprintf("o-%d", i)
 		ids[owner] = append(ids[owner], id)
-		for _, events := range drawnOrder(random, owner, id, now) {
+		for _, events := range receipttest.Order(random, owner, id, now) {
 			_, err := l.AppendEvents(t.Context(), principal.Caller{Subject: owner, Key: "6acb604a74", Client: "Claud\u00e9 \"1\""}, events)
 			check(t, err)
 			switch random.IntN(6) {
@@ -63,33 +57,11 @@ func drawnOrders(t *testing.T, dir string, random *rand.Rand, n int) map[princip
 	return ids
 }
 
-// drawnOrder returns the events of an order, in the commits that write them.
-func drawnOrder(random *rand.Rand, owner principal.Owner, id string, at time.Time) [][]order.Event {
-	btc := market.Symbol{Venue: "binance", Name: "BTCUSDT"}
-	spec := order.Spec{ID: id, Owner: owner, Symbol: btc, Side: order.Buy, Type: order.Limit, Quantity: decimal.NewFromInt(4), Price: decimal.NewFromInt(100)}
-	created := order.Event{Kind: order.KindCreated, OrderID: id, At: at, Origin: &order.Origin{Spec: spec, Broker: "paper", Mode: order.Paper, Policy: "sha256:1", Scope: "trade", Client: "Claude"}}
-	fill := func(n int) order.Event {
-		return order.Event{Kind: order.KindFill, OrderID: id, At: at, Fill: &order.Fill{TradeID: fmt.Sprintf("t-%s-%d", id, n), OrderID: id, Symbol: btc, Side: order.Buy, Price: decimal.NewFromInt(100), Quantity: decimal.NewFromInt(1), At: at}}
-	}
-	sent := order.Event{Kind: order.KindSent, OrderID: id, At: at}
-	accepted := order.Event{Kind: order.KindAccepted, OrderID: id, At: at, VenueID: "v-" + id}
-	switch random.IntN(4) {
-	case 0:
-		return [][]order.Event{{created, {Kind: order.KindDenied, OrderID: id, At: at, Denial: &order.Denial{Rule: "max_order_notional"}}}}
-	case 1:
-		return [][]order.Event{{created, sent}, {accepted}, {fill(1)}, {fill(2)}, {fill(3)}, {fill(4)}}
-	case 2:
-		return [][]order.Event{{created, sent}, {accepted}, {fill(1)}, {fill(2)}}
-	default:
-		return [][]order.Event{{created, sent}, {accepted}}
-	}
-}
-
 func issue(t *testing.T, dir string, owner principal.Owner, id string) []byte {
 	t.Helper()
 	log, err := ledger.OpenAudit(t.Context(), dir)
 	check(t, err)
-	made, err := receipt.Issuer{Source: log, Home: dir, Now: func() time.Time { return time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC) }}.Issue(t.Context(), owner, id)
+	made, err := receipt.Issuer{Source: log, Key: receipt.KeyIn(dir), Now: func() time.Time { return time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC) }}.Issue(t.Context(), owner, id)
 	check(t, err)
 	check(t, log.Close())
 	return made.Text
@@ -103,14 +75,6 @@ func keysOf(t *testing.T, dir string) receipt.Keys {
 	check(t, err)
 	check(t, log.Close())
 	return receipt.NewKeys(changes)
-}
-
-func verifyText(text []byte, keys receipt.Keys) error {
-	d, err := receipt.Parse(text)
-	if err == nil {
-		_, err = receipt.Verify(d, keys)
-	}
-	return err
 }
 
 // TestReceipt_VerifiesHereAndInPython makes receipts of random orders, verifies each with this program and with the one in
@@ -128,7 +92,7 @@ func TestReceipt_VerifiesHereAndInPython(t *testing.T) {
 		for _, id := range all {
 			text := issue(t, dir, owner, id)
 			began := time.Now()
-			if err := verifyText(text, keys); err != nil {
+			if err := receipttest.Verify(text, keys); err != nil {
 				t.Fatalf("seed %d: order %s: %v", longtest.Seed(), id, err)
 			}
 			slowest, largest, total = max(slowest, time.Since(began)), max(largest, len(text)), total+len(text)
@@ -142,58 +106,16 @@ func TestReceipt_VerifiesHereAndInPython(t *testing.T) {
 		text := append([]byte(nil), texts[random.IntN(len(texts))]...)
 		at := random.IntN(len(text))
 		text[at] ^= byte(1 + random.IntN(255))
-		if err := verifyText(text, keys); err == nil {
+		if err := receipttest.Verify(text, keys); err == nil {
 			t.Errorf("seed %d: byte %d changed to %q: the receipt is valid\n%s", longtest.Seed(), at, text[at], text)
 		}
 		changed = append(changed, text)
 	}
-	for n, ok := range inPython(t, keys, append(append([][]byte(nil), texts...), changed...)) {
+	for n, ok := range receipttest.Python(t, filepath.Join("..", "..", ".."), keys, append(append([][]byte(nil), texts...), changed...)) {
 		if want := n < len(texts); ok != want {
 			t.Errorf("seed %d: Python says %v of receipt %d", longtest.Seed(), ok, n)
 		}
 	}
-}
-
-// inPython runs the program of docs/receipts.md over receipts and returns for each whether it accepts it.
-func inPython(t *testing.T, keys receipt.Keys, texts [][]byte) []bool {
-	t.Helper()
-	python := filepath.Join("..", "..", "..", ".bin", "python", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		python = "python3" // of a machine on which the stage tools did not run
-	}
-	if err := exec.CommandContext(t.Context(), python, "-c", "import cryptography").Run(); err != nil {
-		t.Skip("python3 with the package cryptography is not installed, see .ci/stage/tools: receipts are verified by this program alone")
-	}
-	page := string(read(t, filepath.Join("..", "..", "..", "docs", "receipts.md")))
-	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(page)
-	dir := t.TempDir()
-	place(t, filepath.Join(dir, "verify.py"), []byte(program[1]))
-	for n, text := range texts {
-		place(t, filepath.Join(dir, strconv.Itoa(n)), text)
-	}
-	const all = `import sys
-code = compile(open(sys.argv[1] + "/verify.py").read(), "verify.py", "exec")
-for n in range(int(sys.argv[2])):
-    sys.argv = [sys.argv[0], sys.argv[1], sys.argv[2], sys.argv[3]]
-    keep = list(sys.argv)
-    sys.argv = ["verify.py", "%s/%d" % (keep[1], n), keep[3]]
-    try:
-        exec(code, {})
-        print(1)
-    except Exception:
-        print(0)
-    sys.argv = keep`
-	out, err := exec.CommandContext(t.Context(), python, "-c", all, dir, strconv.Itoa(len(texts)), base64.StdEncoding.EncodeToString(keys[len(keys)-1].Public)).Output()
-	check(t, err)
-	lines := strings.Fields(string(out))
-	if len(lines) != len(texts) {
-		t.Fatalf("%d answers for %d receipts", len(lines), len(texts))
-	}
-	found := make([]bool, len(lines))
-	for n, line := range lines {
-		found[n] = line == "1"
-	}
-	return found
 }
 
 // TestReceipt_RefusesWhatItDoesNotProve takes receipts apart and signs them again, as somebody with another key could.
@@ -229,7 +151,7 @@ func TestReceipt_RefusesWhatItDoesNotProve(t *testing.T) {
 		"a member twice":    strings.Replace(string(text), `"mode":"paper"`, `"mode":"live","mode":"paper"`, 1),
 		"upper-case digits": strings.Replace(string(text), `"before":"`, `"before":"A`, 1),
 	} {
-		if err := verifyText([]byte(text), keys); err == nil {
+		if err := receipttest.Verify([]byte(text), keys); err == nil {
 			t.Errorf("%s: valid", name)
 		}
 	}
@@ -237,7 +159,7 @@ func TestReceipt_RefusesWhatItDoesNotProve(t *testing.T) {
 	check(t, err)
 	read, err := receipt.ParseKeys(set)
 	check(t, err)
-	if err := verifyText(append([]byte(" \n"), text...), read); err != nil {
+	if err := receipttest.Verify(append([]byte(" \n"), text...), read); err != nil {
 		t.Errorf("with white space, by the JWK set: %v", err)
 	}
 }
@@ -250,16 +172,13 @@ func TestReceipt_IsTheOwnersAlone(t *testing.T) {
 	log, err := ledger.OpenAudit(t.Context(), dir)
 	check(t, err)
 	defer func() { check(t, log.Close()) }()
-	receipts := ledger.Receipts{Open: func() *ledger.Audit { return log }, Home: dir, Owner: func(c principal.Caller) principal.Owner { return c.Subject }}
+	receipts := receipt.Receipts{Open: func() (receipt.Source, error) { return log, nil }, Key: receipt.KeyIn(dir), Owner: func(c principal.Caller) principal.Owner { return c.Subject }}
 	id := ids["ann"][0]
 	if _, err := receipts.Receipt(t.Context(), principal.Caller{Subject: "ann"}, id); err != nil {
 		t.Error(err)
 	}
 	if _, err := receipts.Receipt(t.Context(), principal.Caller{Subject: "bob"}, id); fault.Of(err) == nil || fault.Of(err).Code != "order_not_found" {
 		t.Errorf("an order of another owner: %v", err)
-	}
-	if _, err := (ledger.Receipts{}).Receipt(t.Context(), principal.Caller{Subject: "ann"}, id); fault.Of(err) == nil || fault.Of(err).Code != "no_receipt" {
-		t.Errorf("with replicas: %v", err)
 	}
 	check(t, os.Remove(filepath.Join(dir, receipt.KeyName)))
 	if _, err := receipts.Receipt(t.Context(), principal.Caller{Subject: "ann"}, id); fault.Of(err) == nil || fault.Of(err).Code != "no_receipt" {
@@ -281,7 +200,7 @@ func TestReceipt_Vector(t *testing.T) {
 	}
 	keys, err := receipt.ParseKeys(read(t, filepath.Join(folder, "key.txt")))
 	check(t, err)
-	check(t, verifyText(read(t, filepath.Join(folder, "receipt.json")), keys))
+	check(t, receipttest.Verify(read(t, filepath.Join(folder, "receipt.json")), keys))
 }
 
 // FuzzReceipt_Parse holds that no text makes a panic, and that what is read is written as the same text.
@@ -318,7 +237,7 @@ func TestReceipt_ContradictsAnOlderCopy(t *testing.T) {
 	check(t, log.Close())
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	l, _, _ := sealing(t, dir, &now)
-	for _, events := range drawnOrder(random, "ann", "o-last", now) {
+	for _, events := range receipttest.Order(random, "ann", "o-last", now) {
 		_, err := l.AppendEvents(t.Context(), principal.Caller{Subject: "ann"}, events)
 		check(t, err)
 	}

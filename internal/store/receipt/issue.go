@@ -35,7 +35,7 @@ type Links struct {
 // Issuer makes receipts. It is safe for concurrent use.
 type Issuer struct {
 	Source Source
-	Home   string // the state directory, which has the key
+	Key    func() (chain.Key, error) // the zero key if there is none
 	Now    func() time.Time
 }
 
@@ -47,7 +47,7 @@ type Issued struct {
 
 // Issue makes the receipt of an owner's order.
 func (i Issuer) Issue(ctx context.Context, owner principal.Owner, id string) (Issued, error) {
-	key, err := ReadKey(i.Home)
+	key, err := i.Key()
 	if err != nil {
 		return Issued{}, err
 	}
@@ -56,7 +56,7 @@ func (i Issuer) Issue(ctx context.Context, owner principal.Owner, id string) (Is
 		return Issued{}, err
 	}
 	if n := len(changes); key.IsZero() || n == 0 || changes[n-1].Change.Key != key.ID() {
-		return Issued{}, fault.New(fault.Unavailable, "no_receipt", "No receipt can be signed: the key %s in the state directory is missing or is not the one that the log names. The next start with --trade repairs that.", KeyName)
+		return Issued{}, fault.New(fault.Unavailable, "no_receipt", "No receipt can be signed: the key of receipts is missing or is not the one that the log names last. The next start with --trade repairs that.")
 	}
 	events, err := i.Source.OrderStory(ctx, owner, id, maxEvents)
 	if err != nil {
@@ -153,9 +153,4 @@ func (i Issuer) prove(ctx context.Context, key chain.Key, r *Receipt, events []c
 		r.Chain = append(r.Chain, part)
 	}
 	return nil
-}
-
-// ErrReplicas is the error where replicas share their state: they keep no chain of which a receipt could be made.
-func ErrReplicas() error {
-	return fault.New(fault.Unsupported, "no_receipt", "With replicas (--nats-url) there are no receipts: their events are in no hash chain. Receipts need a single node.")
 }

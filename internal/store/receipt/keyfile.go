@@ -23,6 +23,11 @@ const nextName = KeyName + ".next"
 // ReadKey returns the key of a state directory, the zero key if there is none.
 func ReadKey(home string) (chain.Key, error) { return readKey(filepath.Join(home, KeyName)) }
 
+// KeyIn returns what reads the key of a state directory.
+func KeyIn(home string) func() (chain.Key, error) {
+	return func() (chain.Key, error) { return ReadKey(home) }
+}
+
 func readKey(path string) (chain.Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

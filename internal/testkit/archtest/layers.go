@@ -30,7 +30,7 @@ func floors() [][]room {
 		},
 		{{"work", "what can be asked for, typed", []string{"work/research", "work/charting work/research/firings work/research/report work/research/rules work/research/scan work/ordering work/research/sweep work/wording", "work/charting/payload work/research/replay"}}},
 		{{"store", "what survives a restart", []string{
-			"store/replica/deskproxy",
+			"store/replica/audit store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
 			"store/receipt store/replica/member", "store/replica/table", "store/chain store/replica/conn store store/statedir",
 		}}},

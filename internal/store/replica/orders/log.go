@@ -24,8 +24,16 @@ type Part struct {
 	Owner  principal.Owner
 	Before chain.Chain // of the owner before the events
 	Events []chain.Event
-	// Loose counts the events of a message without a chain, which a version that had none wrote. Events is then empty.
-	Loose int
+	// Loose are the events of a message without a chain, which a version that had none wrote. They have no numbers and hashes.
+	Loose []chain.Event
+}
+
+// All returns the events, chained or not.
+func (p Part) All() []chain.Event {
+	if len(p.Loose) > 0 {
+		return p.Loose
+	}
+	return p.Events
 }
 
 // Parts yields the messages with events of some owners, of all if none is named, that were stored from a time on when it was
@@ -105,9 +113,26 @@ func (l Log) part(m conn.Message) (Part, bool, error) {
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		return Part{}, false, err
 	}
+	part := Part{Seq: m.Seq, Owner: owner}
 	if p.Chain == nil {
-		return Part{Seq: m.Seq, Owner: owner, Loose: len(p.Items)}, len(p.Items) > 0, nil
+		part.Loose, err = looseEvents(owner, name, &p)
+		return part, len(part.Loose) > 0, err
 	}
-	events, _, err := eventsOf(owner, name, &p)
-	return Part{Seq: m.Seq, Owner: owner, Before: p.Chain.Chain, Events: events}, true, err
+	part.Before = p.Chain.Chain
+	part.Events, _, err = eventsOf(owner, name, &p)
+	return part, true, err
+}
+
+// looseEvents returns the events of a message without a chain.
+func looseEvents(owner principal.Owner, name string, p *page[json.RawMessage]) ([]chain.Event, error) {
+	events := make([]chain.Event, 0, len(p.Items))
+	for _, item := range p.Items {
+		e, err := eventOf(owner, name, item)
+		if err != nil {
+			return nil, err
+		}
+		e.At, e.Actor, e.Client = p.Set.At, p.Set.Actor, p.Set.Client
+		events = append(events, e)
+	}
+	return events, nil
 }
