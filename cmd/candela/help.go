@@ -190,7 +190,7 @@ Flags:
   --url BASE   verify: read the keys from the server that made the receipt
   --json       verify, key: print JSON
 
-Without --key and --url, verify uses the keys of the state directory. docs/receipts.md says what a
+Without --key and --url, verify uses the keys of the state directory, or with --nats-url those of the replicas. docs/receipts.md says what a
 receipt proves.
 
 Examples:

@@ -66,7 +66,7 @@ func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags)
 func auditElsewhere(cfg *config.Config) error {
 	return &fault.Error{
 		Kind: fault.Unsupported, Code: "audit_elsewhere", Field: "nats-url",
-		Message: fmt.Sprintf("with --nats-url, events are in the streams %[1]s_ALERTS and %[1]s_ORDERS, with time, token and client, and not in a hash chain. "+
+		Message: fmt.Sprintf("with --nats-url, events are in the streams %[1]s_ALERTS and %[1]s_ORDERS, with time, token and client; those of orders are in hash chains. "+
 			"They are sealed, so no NATS client reads them: stop all replicas, run candela migrate --to local and read that log. "+
 			"For the log in state directory %[2]s, unset --nats-url and CANDELA_NATS_URL.", cfg.NATS.Prefix, cfg.Home),
 	}

@@ -389,7 +389,7 @@ func errorCodes() map[string]string {
 		"order_denied":           "The owner's policy denied the order, and nothing was sent: `rule`, `limit` and `value` give the reason. See [errors.md](errors.md#orders-that-are-refused).",
 		"order_event_refused":    "The order's state does not allow this; get_orders shows it.",
 		"order_exists":           "An order with that id exists.",
-		"no_receipt":             "The order has no receipt: replicas keep no hash chain, the key is missing, or the order is too old or has too many events. docs/receipts.md has the reasons.",
+		"no_receipt":             "The order has no receipt: the key is missing, or the order is too old or has too many events. docs/receipts.md has the reasons.",
 		"order_not_found":        "No order has that id; get_orders lists the orders.",
 		"order_rejected":         "The venue rejected the order; the message quotes it.",
 		"clocks_differ":          "The clocks of two replicas differ, or the call was delayed by half a minute; nothing was done. The owner checks the clocks.",

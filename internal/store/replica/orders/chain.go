@@ -251,6 +251,11 @@ func (o *Store) learnChain(m conn.Message) {
 
 // introduceKey records which key signs checkpoints, unless the stream says so already.
 func (o *Store) introduceKey(ctx context.Context) error {
+	end, err := o.beginWrite(ctx) // refused if this was replaced already
+	if err != nil {
+		return err
+	}
+	defer end()
 	if o.keyNamed == o.key.ID() {
 		return nil
 	}

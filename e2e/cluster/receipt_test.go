@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candela/e2e/remote"
+	"candela/internal/store/receipt"
+	"candela/internal/testkit/longtest"
+)
+
+// TestReceipts_OfReplicas places orders at three replicas, kills the one that trades between them, and takes the receipt of each
+// order at every replica, by the tool and by the command. The published keys of each verify all.
+func TestReceipts_OfReplicas(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3, true, options{trade: true, flags: []string{"--toolsets", "account"}})
+	s.policyOf(40, s.replicas...)
+	until(t, time.Minute, "the policy is in force", func() bool {
+		_, err := s.run(s.replicas[0], "policy", "apply")
+		return err == nil
+	})
+	clients := make(map[*replica]*remote.Client)
+	for i, r := range s.replicas {
+		clients[r] = s.visitor(i, r, s.owner)
+		s.enter(t.Context(), clients[r])
+	}
+	var ids []string
+	for round := range longtest.Pick(2, 8) {
+		for i, r := range s.replicas {
+			ids = append(ids, s.placed(clients[r], fmt.Sprintf("receipt-%d-%d", round, i)))
+		}
+		s.replicas[round%3].kill()
+		ids = append(ids, s.placed(clients[s.replicas[(round+1)%3]], fmt.Sprintf("beside-%d", round)))
+		s.replicas[round%3].start(t)
+		s.healthy()
+	}
+	for i, r := range s.replicas {
+		published := s.published(r)
+		keys, err := receipt.ParseKeys(published)
+		if err != nil || len(keys) != 1 {
+			t.Fatalf("%s publishes %s: %v", r.name, published, err)
+		}
+		for n, id := range ids {
+			var text string
+			if (n+i)%2 == 0 {
+				file := filepath.Join(t.TempDir(), id)
+				if out, err := s.run(r, append([]string{"receipt", id, "--out", file}, s.servers.flags()...)...); err != nil {
+					t.Fatalf("%s: %v\n%s", r.name, err, out)
+				}
+				if out, err := s.run(r, append([]string{"receipt", "verify", file}, s.servers.flags()...)...); err != nil || !strings.HasPrefix(out, "Valid: order "+id) {
+					t.Errorf("%s: %v\n%s", r.name, err, out)
+				}
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = string(data)
+			} else {
+				answer, err := clients[r].Call(t.Context(), "get_account", `{"receipt":"`+id+`"}`)
+				if err != nil {
+					t.Fatalf("%s: %v", r.name, err)
+				}
+				var found struct{ Receipt string }
+				if err := json.Unmarshal(answer, &found); err != nil {
+					t.Fatal(err)
+				}
+				text = found.Receipt
+			}
+			d, err := receipt.Parse([]byte(text))
+			if err == nil {
+				_, err = receipt.Verify(d, keys)
+			}
+			if err != nil || d.Receipt.Policy == nil || d.Receipt.Policy.Seq == 0 {
+				t.Errorf("order %s at %s: %v\n%s", id, r.name, err, text)
+			}
+		}
+	}
+	t.Logf("%d receipts of %d orders verify", 3*len(ids), len(ids))
+}
+
+// published returns the keys of receipts as a replica serves them.
+func (s *site) published(r *replica) []byte {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.balancer.url()+receipt.KeysPath, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	answer, err := r.backend.http.RoundTrip(request)
+	if err != nil {
+		s.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err != nil || answer.StatusCode != http.StatusOK {
+		s.Fatalf("%s: %s, %v", r.name, answer.Status, err)
+	}
+	return text
+}
+
+// placed places an order and returns its ID.
+func (s *site) placed(c *remote.Client, key string) string {
+	s.Helper()
+	d := &deal{key: key, symbol: "C00USDT", side: "buy"}
+	d.quantity = quantityFor(20, s.tape.At(d.symbol, time.Now().Unix()).C)
+	var answer struct {
+		ID string `json:"order_id"`
+	}
+	until(s.TB, time.Minute, "the order is answered", func() bool {
+		text, err := c.Call(s.Context(), "place_order", d.arguments())
+		return err == nil && json.Unmarshal(text, &answer) == nil && answer.ID != ""
+	})
+	return answer.ID
+}
