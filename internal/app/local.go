@@ -142,12 +142,7 @@ func (s *localStore) history() *ledger.Audit {
 }
 
 // proofs returns the log of which receipts are made.
-func (s *localStore) proofs() (receipt.Source, error) {
-	if log := s.history(); log != nil {
-		return log, nil
-	}
-	return nil, owners.ErrNotOpen
-}
+func (s *localStore) proofs() (receipt.Source, error) { return ledger.Opened(s.history) }
 
 // receipts makes receipts of the orders in the log.
 func (rt Runtime) receipts(log func() (receipt.Source, error), key func() (chain.Key, error)) *receipt.Receipts {
