@@ -60,14 +60,14 @@ func Python(tb testing.TB, root string, keys receipt.Keys, texts [][]byte) []boo
 	if _, err := os.Stat(python); err != nil {
 		python = "python3" // of a machine on which the stage tools did not run
 	}
-	if err := exec.CommandContext(tb.Context(), python, "-c", "import cryptography").Run(); err != nil {
+	if err := exec.CommandContext(tb.Context(), python, "-c", "import cryptography").Run(); err != nil { //nolint:gosec // G204: the python of the tests
 		tb.Skip("python3 with the package cryptography is not installed, see .ci/stage/tools: receipts are verified by this program alone")
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "receipts.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "receipts.md")) //nolint:gosec // G304: a page of ours
 	check(tb, err)
 	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
 	dir := tb.TempDir()
-	check(tb, os.WriteFile(filepath.Join(dir, "verify.py"), program[1], 0o600))
+	check(tb, os.WriteFile(filepath.Join(dir, "verify.py"), program[1], 0o600)) //nolint:gosec // G703: in a folder of the test
 	for n, text := range texts {
 		check(tb, os.WriteFile(filepath.Join(dir, strconv.Itoa(n)), text, 0o600))
 	}
@@ -83,7 +83,7 @@ for n in range(int(sys.argv[2])):
     except Exception:
         print(0)
     sys.argv = keep`
-	out, err := exec.CommandContext(tb.Context(), python, "-c", all, dir, strconv.Itoa(len(texts)), base64.StdEncoding.EncodeToString(keys[len(keys)-1].Public)).Output()
+	out, err := exec.CommandContext(tb.Context(), python, "-c", all, dir, strconv.Itoa(len(texts)), base64.StdEncoding.EncodeToString(keys[len(keys)-1].Public)).Output() //nolint:gosec // G204: as above
 	check(tb, err)
 	lines := strings.Fields(string(out))
 	if len(lines) != len(texts) {

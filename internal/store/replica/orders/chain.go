@@ -82,7 +82,7 @@ func (x *extension) room() int {
 	case x.due():
 		return chain.SealEvery - 1 // beside the checkpoint
 	default:
-		return int(chain.SealEvery - (x.next.Events - x.next.Sealed)) //nolint:gosec // G115: between 1 and 256, else it were due
+		return int(chain.SealEvery - (x.next.Events - x.next.Sealed))
 	}
 }
 

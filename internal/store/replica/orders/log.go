@@ -39,12 +39,12 @@ func (p Part) All() []chain.Event {
 // Parts yields the messages with events of some owners, of all if none is named, that were stored from a time on when it was
 // called. It ends after an error.
 func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Owner) iter.Seq2[Part, error] {
-	var filters []string
+	filters := make([]string, 0, 2*max(1, len(owners)))
 	for _, owner := range owners {
 		filters = append(filters, l.Subject(orderKind, conn.EncodeToken(string(owner))), l.Subject(deskKind, conn.EncodeToken(string(owner)), ">"))
 	}
 	if len(filters) == 0 {
-		filters = []string{l.Subject(orderKind, ">"), l.Subject(deskKind, ">")}
+		filters = append(filters, l.Subject(orderKind, ">"), l.Subject(deskKind, ">"))
 	}
 	return func(yield func(Part, error) bool) {
 		end, err := l.last(ctx, since, filters)
