@@ -37,7 +37,7 @@ func (d *Desk) Cancel(ctx context.Context, caller principal.Caller, orderID stri
 	if t.done {
 		return t.order.Order, cmp.Or(t.err, closed(t.order.Order))
 	}
-	o := d.await(ctx, t)
+	o := d.await(ctx, t).Order
 	if !o.Status.Final() && o.CancelRequested.IsZero() {
 		return o, fault.New(fault.Unavailable, "cancel_failed", "Order %s is still open: %s did not confirm the cancel. Try again.", o.ID, o.Broker).
 			About("order_id", o.ID, "").Retry(time.Second)

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -39,20 +38,16 @@ func sentEvents(orders []order.Origin, now time.Time) []order.Event {
 	return events
 }
 
-// withGroup returns an order with the others of its group as they are now.
-func (d *Desk) withGroup(ctx context.Context, p order.Placed) order.Placed {
+// addGroup adds the others of an order's group as they are now.
+func (l *loop) addGroup(p *order.Placed) {
 	if p.Group.Name != p.ID && !p.ReduceOnly && p.Replaces == "" {
-		return p
+		return
 	}
-	// The order exists even if the client has disconnected. A desk that stops leaves the legs out.
-	_ = d.do(context.WithoutCancel(ctx), func(l *loop) {
-		p.Legs, p.Released, p.UnprotectedFor, p.Plan = l.beside(p.Order), l.released(p.Order), l.book.UnprotectedFor(p.Order, l.now()), l.lines(p.Symbol)
-		own := []order.Order{p.Order}
-		l.levels.show(own)
-		l.levels.show(p.Legs)
-		p.Order = own[0]
-	})
-	return p
+	p.Legs, p.Released, p.UnprotectedFor, p.Plan = l.beside(p.Order), l.released(p.Order), l.book.UnprotectedFor(p.Order, l.now()), l.lines(p.Symbol)
+	own := []order.Order{p.Order}
+	l.levels.show(own)
+	l.levels.show(p.Legs)
+	p.Order = own[0]
 }
 
 // beside returns the other orders of the group that an order was placed with.

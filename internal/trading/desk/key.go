@@ -42,11 +42,13 @@ func (d *Desk) findByKey(ctx context.Context, r order.Request) (order.Placed, bo
 		return order.Placed{}, false, err
 	}
 	var t *callResult
-	if err := d.do(ctx, func(l *loop) { t = l.resultForKey(r) }); err != nil {
+	if err := d.do(ctx, func(l *loop) {
+		if t = l.resultForKey(r); t == nil { // the order is no longer in memory
+			t = keyResult(o, r)
+		}
+		t = l.grouped(t)
+	}); err != nil {
 		return order.Placed{}, false, err
-	}
-	if t == nil { // the order is no longer in memory
-		t = keyResult(o, r)
 	}
 	p, err := d.awaitSubmit(ctx, t)
 	return p, true, err

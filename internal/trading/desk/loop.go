@@ -43,6 +43,7 @@ type loop struct {
 	polls                 map[string]*orderPoll
 	nextPoll              *time.Timer // fires when the next of them is due
 	waiters               map[string][]*waiter
+	answers               []*waiter       // to be answered at the end of the step
 	deferredWakes         map[string]bool // IDs of orders whose waiters are notified when no report is queued
 	denials               []time.Time     // times of the denials recorded within the last minute
 	dryRuns               []guard.Recent  // within the last minute
@@ -95,12 +96,7 @@ func (a *attempts) failed(now time.Time, backoff retry.Backoff) time.Duration {
 type waiter struct {
 	isDone func(*loop, order.Order) bool
 	done   chan struct{} // closed when result is set
-	result order.Order   // read-only after done
-}
-
-func (one *waiter) deliver(o order.Order) {
-	one.result = o
-	close(one.done)
+	result order.Placed  // the order with its group; read-only after done
 }
 
 func newLoop(ctx, drainCtx context.Context, d *Desk) *loop {
@@ -167,6 +163,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-l.watches.moved:
 			reached := l.checkPrices()
 			if l.saveTrails(l.now(), false); !reached {
+				l.answer()
 				continue
 			}
 		case <-ticker.C:
@@ -177,6 +174,7 @@ func (l *loop) run(ctx context.Context) error {
 		l.tendHeld()
 		l.protectChanged()
 		l.armPolls()
+		l.answer()
 	}
 	l.watches.symbols.Store(nil)
 	if l.fenced == nil {
@@ -199,6 +197,7 @@ func (l *loop) run(ctx context.Context) error {
 func (l *loop) drain() {
 	l.stopping = true
 	l.notifyDeferred()
+	l.answer()
 	for l.fenced == nil && (l.sends.running > 0 || l.cancels.running > 0) {
 		select {
 		case apply := <-l.results:
@@ -208,6 +207,7 @@ func (l *loop) drain() {
 		case <-l.drainCtx.Done():
 			return
 		}
+		l.answer()
 	}
 }
 
@@ -306,11 +306,37 @@ func (l *loop) notifyWaiters(o order.Order) {
 	left := slices.DeleteFunc(l.waiters[o.ID], func(one *waiter) bool {
 		done := one.isDone(l, o)
 		if done {
-			one.deliver(o)
+			l.answerLater(one, order.Placed{Order: o})
 		}
 		return done
 	})
 	l.setWaiters(o.ID, left)
+}
+
+// answerLater answers a waiter at the end of the step. By then the protector has followed what the
+// step did, so that one trip to the loop tells of the order and of its group.
+func (l *loop) answerLater(one *waiter, p order.Placed) {
+	one.result = p
+	l.answers = append(l.answers, one)
+}
+
+// answer answers the waiters whose orders this step has brought to their result.
+func (l *loop) answer() {
+	for _, one := range l.answers {
+		l.addGroup(&one.result)
+		close(one.done)
+	}
+	clear(l.answers)
+	l.answers = l.answers[:0]
+}
+
+// grouped returns a result that is already there as one that comes with the group of its order.
+func (l *loop) grouped(t *callResult) *callResult {
+	if t.done && t.order.ID != "" {
+		t.waiter = &waiter{done: make(chan struct{})}
+		l.answerLater(t.waiter, t.order)
+	}
+	return t
 }
 
 func (l *loop) setWaiters(id string, left []*waiter) {
@@ -338,7 +364,7 @@ func (l *loop) notifyDeferred() {
 func (l *loop) addWaiter(id string, isDone func(*loop, order.Order) bool) *waiter {
 	one := &waiter{isDone: isDone, done: make(chan struct{})}
 	if o, ok := l.book.Order(id); ok && isDone(l, o) {
-		one.deliver(o)
+		l.answerLater(one, order.Placed{Order: o})
 		return one
 	}
 	l.waiters[id] = append(l.waiters[id], one)

@@ -26,14 +26,6 @@ import (
 // All three are recorded and use up their idempotency key. Other errors come without an
 // order: nothing was sent, and if they are retryable the same key can be used again.
 func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
-	p, err := d.placeOrder(ctx, caller, r)
-	if p.ID == "" {
-		return p, err
-	}
-	return d.withGroup(ctx, p), err
-}
-
-func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.Request) (order.Placed, error) {
 	requestedAt := d.cfg.Now()
 	caller, err := d.authorize(caller)
 	if err != nil {
@@ -57,7 +49,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 		return p, err
 	}
 	var t *callResult
-	if err := d.do(ctx, func(l *loop) { t = l.checkEarly(caller, r) }); err != nil {
+	if err := d.do(ctx, func(l *loop) { t = l.grouped(l.checkEarly(caller, r)) }); err != nil {
 		return order.Placed{}, err
 	}
 	if t.done || t.waiter != nil {
@@ -83,7 +75,7 @@ func (d *Desk) placeOrder(ctx context.Context, caller principal.Caller, r order.
 				return order.Placed{}, err
 			}
 		}
-		if err := d.do(ctx, func(l *loop) { t = l.place(caller, r, requestedAt, m) }); err != nil {
+		if err := d.do(ctx, func(l *loop) { t = l.grouped(l.place(caller, r, requestedAt, m)) }); err != nil {
 			return order.Placed{}, err
 		}
 		if t.after == nil {
@@ -143,7 +135,7 @@ func (d *Desk) AwaitReconciled(ctx context.Context) {
 type callResult struct {
 	order  order.Placed // its legs are complete only if it was not recorded
 	err    error
-	done   bool
+	done   bool    // order and err are the result; a waiter adds the group alone
 	waiter *waiter // nil if there is nothing to wait for
 	after  *waiter // of an order after whose end the command must be repeated; nil for none
 	closes bool    // of an early check: the order can only reduce a position
@@ -154,14 +146,18 @@ func failed(err error) *callResult { return &callResult{done: true, err: err} }
 
 // awaitSubmit waits for the result of a submission.
 func (d *Desk) awaitSubmit(ctx context.Context, t *callResult) (order.Placed, error) {
-	if t.done {
+	if t.waiter == nil {
 		return t.order, t.err
 	}
-	t.order.Order = d.await(ctx, t)
-	if t.order.Status == order.New && d.hasStopped() {
-		return t.order, errNotSentYet(t.order.ID)
+	p := d.await(ctx, t)
+	p.Estimate, p.Changed = t.order.Estimate, t.order.Changed
+	switch {
+	case t.done:
+		return p, t.err
+	case p.Status == order.New && d.hasStopped():
+		return p, errNotSentYet(p.ID)
 	}
-	return t.order, orderError(t.order.Order)
+	return p, orderError(p.Order)
 }
 
 func (d *Desk) hasStopped() bool {
@@ -191,8 +187,8 @@ func submitFinished(l *loop, o order.Order) bool {
 	return venueAnswered(o) && (o.Status.Final() || !l.inFlight[o.ID])
 }
 
-// await waits up to resultTimeout for the venue's answer and returns the current order.
-func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
+// await waits up to resultTimeout for the venue's answer and returns the current order with its group.
+func (d *Desk) await(ctx context.Context, t *callResult) order.Placed {
 	select {
 	case <-t.waiter.done:
 		return t.waiter.result
@@ -200,12 +196,13 @@ func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 	case <-ctx.Done():
 	case <-d.stopped:
 	}
-	o := t.order.Order
+	p := t.order
 	// The order exists even if the client has disconnected.
 	err := d.do(context.WithoutCancel(ctx), func(l *loop) {
-		if now, ok := l.book.Order(o.ID); ok {
-			o = now
+		if now, ok := l.book.Order(p.ID); ok {
+			p.Order = now
 		}
+		l.addGroup(&p)
 	})
 	if err != nil { // the desk has stopped
 		select {
@@ -214,7 +211,7 @@ func (d *Desk) await(ctx context.Context, t *callResult) order.Order {
 		default: // the order as it was recorded
 		}
 	}
-	return o
+	return p
 }
 
 // orderError returns the fault of an order that was denied, rejected or not sent.

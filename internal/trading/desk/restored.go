@@ -69,9 +69,12 @@ func (d *Desk) adopt(ctx context.Context, caller principal.Caller, r order.Reque
 	if err := d.do(ctx, func(l *loop) {
 		if t = l.resultForKey(r); t != nil {
 			recorded = true
-			return
+		} else {
+			orders, t = l.adoptable(caller, r, found, m)
 		}
-		orders, t = l.adoptable(caller, r, found, m)
+		if t != nil {
+			t = l.grouped(t)
+		}
 	}); err != nil {
 		return order.Placed{}, err
 	}
@@ -80,7 +83,7 @@ func (d *Desk) adopt(ctx context.Context, caller principal.Caller, r order.Reque
 		if err != nil {
 			return order.Placed{}, err
 		}
-		if err := d.do(ctx, func(l *loop) { t = l.adopt(caller, r, orders, found) }); err != nil {
+		if err := d.do(ctx, func(l *loop) { t = l.grouped(l.adopt(caller, r, orders, found)) }); err != nil {
 			return order.Placed{}, err
 		}
 	}
