@@ -85,19 +85,10 @@ func (tg *target) client(name string) *remote.Client {
 	tg.t.Cleanup(c.HTTP.CloseIdleConnections)
 	limit, cancel := context.WithTimeout(tg.t.Context(), 2*time.Minute)
 	defer cancel()
-	for {
-		err := c.Enter(limit)
-		if err == nil {
-			return c
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-tg.over:
-			tg.t.Fatal("the program has ended")
-		case <-limit.Done():
-			tg.t.Fatal(err)
-		}
+	if err := c.EnterOnceUp(limit, tg.over); err != nil {
+		tg.t.Fatal(err)
 	}
+	return c
 }
 
 // post sends a body, reads the answer, whatever it is, and returns its status.

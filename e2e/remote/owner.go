@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 )
 
 // redirect is where the answer of the consent page would be heard.
@@ -131,6 +132,24 @@ func (o *Owner) signIn(ctx context.Context, base string, at *page, client *http.
 		at = &page{response.StatusCode, "the provider", to}
 	}
 	return at, nil
+}
+
+// EnterOnceUp enters as soon as the program listens. It gives up when ctx ends, or over, which is closed when the
+// program has ended.
+func (c *Client) EnterOnceUp(ctx context.Context, over <-chan struct{}) error {
+	for {
+		err := c.Enter(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-over:
+			return errors.New("the program has ended")
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // Enter registers, is let in and takes a token.

@@ -140,16 +140,10 @@ func (s *site) enter(t *testing.T) *remote.Client {
 	t.Helper()
 	c := &remote.Client{Base: s.base, Name: "harness", HTTP: remote.Plain(&http.Transport{MaxIdleConnsPerHost: 16})}
 	t.Cleanup(c.HTTP.CloseIdleConnections)
-	for { // until it listens
-		if c.Enter(t.Context()) == nil {
-			return c
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("not let in")
-		case <-time.After(5 * time.Millisecond):
-		}
+	if err := c.EnterOnceUp(t.Context(), nil); err != nil {
+		t.Fatal(err)
 	}
+	return c
 }
 
 // notice is a progress notification.
