@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -37,8 +38,27 @@ func openWindow(t *testing.T, home string, flags ...string) *stdioWindow {
 	return w
 }
 
-// call calls a tool and returns the line that answers it.
+// call calls a tool and returns the line that answers it, for a look at its text.
 func (w *stdioWindow) call(tool, arguments string) string {
+	w.t.Helper()
+	return unquoted(w.answer(tool, arguments))
+}
+
+// result calls a tool and returns the text of its result.
+func (w *stdioWindow) result(tool, arguments string) string {
+	w.t.Helper()
+	var answer struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	line := w.answer(tool, arguments)
+	if err := json.Unmarshal([]byte(line), &answer); err != nil || len(answer.Result.Content) == 0 {
+		w.t.Fatalf("%s: %v in %s", tool, err, line)
+	}
+	return answer.Result.Content[0].Text
+}
+
+// answer calls a tool and returns the line that answers it.
+func (w *stdioWindow) answer(tool, arguments string) string {
 	w.t.Helper()
 	w.calls++
 	if _, err := fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", w.calls, tool, arguments); err != nil {
@@ -46,7 +66,7 @@ func (w *stdioWindow) call(tool, arguments string) string {
 	}
 	for w.lines.Scan() {
 		if line := w.lines.Text(); strings.Contains(line, fmt.Sprintf(`"id":%d,`, w.calls)) {
-			return unquoted(line)
+			return line
 		}
 	}
 	w.t.Fatalf("no answer to %s: %v", tool, w.lines.Err())
@@ -112,7 +132,7 @@ func (w *stdioWindow) until(tool, want string) string {
 	for limit := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		line := w.call(tool, `{}`)
 		if strings.Contains(line, want) {
-			return unquoted(line)
+			return line
 		}
 		if time.Now().After(limit) {
 			w.t.Fatalf("%s answers %s, never %q", tool, line, want)

@@ -140,9 +140,10 @@ func (e *Engine) previewAll(ctx context.Context, owner principal.Owner, got *loa
 }
 
 // recentBars returns at most the newest total closed bars, from the rolling window if that
-// has them, nil if they are not known in time.
+// is live and has them, nil if they are not known in time.
 func (e *Engine) recentBars(ctx context.Context, p *listing, i market.Interval, total int) *loadedBars {
-	if w := e.windows.get(provider.Sub{Symbol: p.symbol, Interval: i}); w != nil && (w.closed.Len() >= total || w.reachesStart) {
+	// A window without a forming bar does not follow the venue now: bars from a file may have been replaced since.
+	if w := e.windows.get(provider.Sub{Symbol: p.symbol, Interval: i}); w != nil && w.hasForming && (w.closed.Len() >= total || w.reachesStart) {
 		closed := w.closed.Tail(min(total, w.closed.Len()))
 		return &loadedBars{listing: p, interval: i, closed: closed, reachesStart: w.reachesStart && w.closed.Len() <= total, evaluators: make(map[string]*evaluate.Evaluator)}
 	}
