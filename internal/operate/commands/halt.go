@@ -147,13 +147,10 @@ type change struct {
 
 // setIn changes the state of an account in an open store.
 func (w change) setIn(ctx context.Context, in desk.Store, account string) (guard.State, error) {
-	if w.all {
-		return desk.SetStoredHaltAll(ctx, in, principal.Owner(account), w.by, w.reason, time.Now())
-	}
 	if !w.halt {
 		return desk.ResumeStored(ctx, in, principal.Owner(account), w.by)
 	}
-	return desk.SetStoredHalt(ctx, in, principal.Owner(account), w.by, w.reason, true, time.Now())
+	return desk.HaltStored(ctx, in, principal.Owner(account), desk.StoredHalt{By: w.by, Reason: w.reason, All: w.all, At: time.Now()})
 }
 
 // storeTo changes the state of every account in an open store and returns the strictest.

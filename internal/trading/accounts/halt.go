@@ -101,14 +101,14 @@ func (a *Accounts) Halted() bool {
 // cancels their orders that do not protect a position.
 func (a *Accounts) Halt(ctx context.Context, by, reason string) (guard.State, error) {
 	return a.setHost(ctx, func() (guard.State, error) {
-		return desk.SetStoredHalt(ctx, a.cfg.Store, a.cfg.Host, by, reason, true, a.cfg.Now())
+		return desk.HaltStored(ctx, a.cfg.Store, a.cfg.Host, desk.StoredHalt{By: by, Reason: reason, At: a.cfg.Now()})
 	}, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason})
 }
 
 // HaltAll is Halt that cancels the orders that protect positions too.
 func (a *Accounts) HaltAll(ctx context.Context, by, reason string) (guard.State, error) {
 	return a.setHost(ctx, func() (guard.State, error) {
-		return desk.SetStoredHaltAll(ctx, a.cfg.Store, a.cfg.Host, by, reason, a.cfg.Now())
+		return desk.HaltStored(ctx, a.cfg.Store, a.cfg.Host, desk.StoredHalt{By: by, Reason: reason, All: true, At: a.cfg.Now()})
 	}, guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason, All: true})
 }
 
@@ -150,7 +150,7 @@ func (a *Accounts) Resume(ctx context.Context, by string) (guard.State, error) {
 	if file := a.haltFile(); file != "" {
 		return guard.State{}, fault.New(fault.Conflict, "halt_file", "the file %s halts trading: remove it first", file).About("", a.cfg.HaltFile, "")
 	}
-	next, err := desk.SetStoredHalt(ctx, a.cfg.Store, a.cfg.Host, by, "", false, a.cfg.Now())
+	next, err := desk.LiftStored(ctx, a.cfg.Store, a.cfg.Host, by)
 	if err != nil {
 		return next, err
 	}

@@ -104,14 +104,14 @@ func TestSetHalt_InTheState(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.stop()
-		if _, err := desk.SetStoredHalt(w.t.Context(), w.store, owner, "candela halt", "", true, time.Now()); err != nil {
+		if _, err := desk.HaltStored(w.t.Context(), w.store, owner, desk.StoredHalt{By: "candela halt", At: time.Now()}); err != nil {
 			w.t.Fatal(err)
 		}
 		w.start()
 		time.Sleep(5 * time.Second)
 		w.level(guard.Halted)
 		w.stop()
-		if _, err := desk.SetStoredHalt(w.t.Context(), w.store, owner, "candela resume", "", false, time.Now()); err != nil {
+		if _, err := desk.LiftStored(w.t.Context(), w.store, owner, "candela resume"); err != nil {
 			w.t.Fatal(err)
 		}
 		w.start()

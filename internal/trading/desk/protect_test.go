@@ -65,13 +65,13 @@ func TestHalt_AnEntryOfAGroupProtectsNothing(t *testing.T) {
 	})
 }
 
-func TestSetStoredHaltAll(t *testing.T) {
+func TestHaltStored_All(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		exit, _ := w.protected()
 		w.stop()
 		for range 2 { // the second changes nothing
-			if _, err := desk.SetStoredHaltAll(w.t.Context(), w.store, owner, "candela halt", "", time.Now()); err != nil {
+			if _, err := desk.HaltStored(w.t.Context(), w.store, owner, desk.StoredHalt{By: "candela halt", All: true, At: time.Now()}); err != nil {
 				w.t.Fatal(err)
 			}
 		}

@@ -320,13 +320,33 @@ func LoadStored(ctx context.Context, s Store, owner principal.Owner) (guard.Stat
 	return state, read.Book, err
 }
 
-// SetStoredHaltAll is SetStoredHalt for a halt as by HaltAll.
-func SetStoredHaltAll(ctx context.Context, s Store, owner principal.Owner, by, reason string, now time.Time) (guard.State, error) {
-	state, err := SetStoredHalt(ctx, s, owner, by, reason, true, now)
+// StoredHalt is a halt of an account that no desk runs.
+type StoredHalt struct {
+	By, Reason string
+	All        bool // cancel the orders that protect positions too
+	At         time.Time
+}
+
+// HaltStored halts an account that no desk runs.
+func HaltStored(ctx context.Context, s Store, owner principal.Owner, h StoredHalt) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
 	if err != nil {
 		return state, err
 	}
-	state, _ = state.HaltAll()
+	state, _ = state.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: h.By, Reason: h.Reason, Since: h.At.UTC()})
+	if h.All {
+		state, _ = state.HaltAll()
+	}
+	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: h.By}, state)
+}
+
+// LiftStored lifts the restrictions of an account that no desk runs, and that was not restored.
+func LiftStored(ctx context.Context, s Store, owner principal.Owner, by string) (guard.State, error) {
+	state, err := loadGuard(ctx, s, owner)
+	if err != nil {
+		return state, err
+	}
+	state, _ = state.Resume()
 	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
 }
 
@@ -352,20 +372,6 @@ func ResumeStored(ctx context.Context, s Store, owner principal.Owner, by string
 	state, _ = state.Resume()
 	if stays {
 		state, _ = state.Restrict(restored)
-	}
-	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
-}
-
-// SetStoredHalt halts or resumes an account that no desk runs.
-func SetStoredHalt(ctx context.Context, s Store, owner principal.Owner, by, reason string, halt bool, now time.Time) (guard.State, error) {
-	state, err := loadGuard(ctx, s, owner)
-	if err != nil {
-		return state, err
-	}
-	if halt {
-		state, _ = state.Restrict(guard.Restriction{Kind: guard.OwnerHalt, By: by, Reason: reason, Since: now.UTC()})
-	} else {
-		state, _ = state.Resume()
 	}
 	return state, saveGuard(ctx, s, principal.Caller{Subject: owner, Client: by}, state)
 }
