@@ -264,9 +264,6 @@ func decided(o order.Order, f format) actRow {
 	return a
 }
 
-func upperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
-func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
-
 // pending returns an order that needs approval, or a fault with what was decided.
 func (c *Console) pending(v *visit) (order.Order, error) {
 	o, err := c.find(v, v.id())

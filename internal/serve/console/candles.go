@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"candela/internal/alerting/alert"
 	"candela/internal/work/charting"
 	"candela/lib/market"
@@ -96,11 +94,11 @@ func newCandles(p plot, bars *market.Bars, level float64, fired time.Time, f for
 	}
 	for v := scale.low + step; v < scale.high; v += step {
 		if !near || math.Abs(scale.y(v)-scale.y(level)) > 12 {
-			c.Ticks = append(c.Ticks, tick{scale.y(v), plainFloat(v, f)})
+			c.Ticks = append(c.Ticks, tick{scale.y(v), f.Float(v)})
 		}
 	}
 	if near {
-		c.Level = &tick{scale.y(level), plainFloat(level, f)}
+		c.Level = &tick{scale.y(level), f.Float(level)}
 	}
 	at := bars.Search(fired.Unix() + 1)
 	if near && at > 0 && !fired.IsZero() {
@@ -108,8 +106,6 @@ func newCandles(p plot, bars *market.Bars, level float64, fired time.Time, f for
 	}
 	return c
 }
-
-func plainFloat(v float64, f format) string { return f.Num(decimal.NewFromFloat(v).Round(8)) }
 
 // addFired adds the chart of an alert that fired, and the form to set it again.
 func (d *alertData) addFired(c *Console, v *visit, one Firing) {

@@ -215,20 +215,6 @@ func endWords(why usage.Reason) string {
 	return "Ended"
 }
 
-// days writes a duration in days and hours.
-func days(d time.Duration) string {
-	hours := int(max(0, d).Hours())
-	switch {
-	case hours == 0:
-		return plural(int(max(0, d).Minutes()), "minute")
-	case hours < 24:
-		return f0(hours) + " h"
-	}
-	return f0(hours/24) + " d " + f0(hours%24) + " h"
-}
-
-func f0(n int) string { return format{}.Int(n) }
-
 // client returns the client that the path names.
 func (c *Console) client(v *visit) (oauth.Token, error) {
 	if c.cfg.Clients == nil {

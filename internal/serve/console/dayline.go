@@ -5,11 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/shopspring/decimal"
 
 	"candela/internal/trading/desk"
 	"candela/internal/trading/guard"
@@ -115,15 +112,15 @@ func newDayLine(p plot, samples []desk.Sample, a guard.Account, all []order.Orde
 		every = max(1, scale.hours/3)
 	}
 	for hour := 0; hour <= scale.hours; hour += every {
-		line.Hours = append(line.Hours, tick{scale.x(scale.midnight.Add(time.Duration(hour) * time.Hour)), twoDigits(hour) + ":00"})
+		line.Hours = append(line.Hours, tick{scale.x(scale.midnight.Add(time.Duration(hour) * time.Hour)), fmt.Sprintf("%02d:00", hour)})
 	}
 	for v := scale.low; v <= scale.high+step/2; v += step {
 		if math.Abs(v) > step/2 && (!limited || math.Abs(v-limit) > step/2) {
-			line.Ticks = append(line.Ticks, tick{scale.y(v), signedFloat(v, f)})
+			line.Ticks = append(line.Ticks, tick{scale.y(v), f.SignedFloat(v)})
 		}
 	}
 	if limited {
-		line.Limit = &tick{scale.y(limit), signedFloat(limit, f)}
+		line.Limit = &tick{scale.y(limit), f.SignedFloat(limit)}
 	}
 	line.addFills(scale, samples, values, all, f)
 	return line
@@ -186,11 +183,3 @@ func (l *dayLine) addFills(scale dayScale, samples []desk.Sample, values []float
 		}
 	}
 }
-
-func round2(v float64) float64 { return math.Round(v*100) / 100 }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-func twoDigits(n int) string { return fmt.Sprintf("%02d", n) }
-
-func signedFloat(v float64, f format) string { return f.Signed(decimal.NewFromFloat(v).Round(2)) }

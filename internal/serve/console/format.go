@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -260,3 +261,36 @@ func plural(n int, one string) string {
 	}
 	return strconv.Itoa(n) + " " + one + "s"
 }
+
+// days writes a duration in days and hours.
+func days(d time.Duration) string {
+	hours := int(max(0, d).Hours())
+	switch {
+	case hours == 0:
+		return plural(int(max(0, d).Minutes()), "minute")
+	case hours < 24:
+		return strconv.Itoa(hours) + " h"
+	}
+	return strconv.Itoa(hours/24) + " d " + strconv.Itoa(hours%24) + " h"
+}
+
+// exact writes an amount in full, and zero as nothing.
+func exact(d decimal.Decimal) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
+}
+
+// Float writes a number without digits that are zero.
+func (f format) Float(v float64) string { return f.Num(decimal.NewFromFloat(v).Round(8)) }
+
+// SignedFloat writes an amount with two digits and its sign.
+func (f format) SignedFloat(v float64) string { return f.Signed(decimal.NewFromFloat(v).Round(2)) }
+
+// number writes a coordinate of a drawing, round2 cuts it to two digits.
+func number(v float64) string  { return strconv.FormatFloat(v, 'f', -1, 64) }
+func round2(v float64) float64 { return math.Round(v*100) / 100 }
+
+func upperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }

@@ -347,10 +347,3 @@ func (c *Console) cancelAll(v *visit) (done, error) {
 	}
 	return done{Notice: notice, To: "/orders"}, nil
 }
-
-func exact(d decimal.Decimal) string {
-	if d.IsZero() {
-		return ""
-	}
-	return d.String()
-}
