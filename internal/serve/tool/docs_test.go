@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"candela/internal/alerting/notify"
 	"candela/internal/serve/mcp"
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
@@ -105,6 +106,34 @@ func TestDocs_Counts(t *testing.T) {
 		if !bytes.Contains(page, []byte(text)) {
 			t.Errorf("%s does not say %q; write it there", file, text)
 		}
+	}
+}
+
+// TestDocs_FiguresOfAnswers holds what the first page and the skill say of sizes and times: within a third, as "about" means.
+func TestDocs_FiguresOfAnswers(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tooltest.Sets()...)
+	readme, skill := readPage(t, "../../../README.md"), readPage(t, skillPage)
+	for _, c := range []struct {
+		page, says      string
+		tool, arguments string
+		kilobytes       int
+	}{
+		{readme, "a picture of about 100 KB", "generate_chart", `{"symbol":"BTCUSDT","format":"png"}`, 100},
+		{readme, "a summary of about 6 KB", "generate_chart", `{"symbol":"BTCUSDT","format":"summary"}`, 6},
+		{skill, "`brief` first (3 KB)", "list_indicators", `{"brief":true}`, 3},
+	} {
+		answer := call(t, registry, c.tool, c.arguments)
+		size := len(answer.Content[0].Text)
+		if image := answer.Content[0].Image; image != nil {
+			size = base64.StdEncoding.EncodedLen(len(image)) // as it travels
+		}
+		if about := c.kilobytes << 10; !strings.Contains(c.page, c.says) || size < about*2/3 || size > about*4/3 {
+			t.Errorf("%s %s has %d bytes, and a page should say so where it says %q", c.tool, c.arguments, size, c.says)
+		}
+	}
+	if days := fmt.Sprintf("The queue keeps a firing for %d days", int(notify.PollTTL.Hours()/24)); !strings.Contains(skill, days) {
+		t.Errorf("the skill does not say %q", days)
 	}
 }
 
