@@ -44,7 +44,7 @@ func (p *people) isOrderEvent(to *orderEvents, data json.RawMessage) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if to == nil {
-		p.Errorf("an order event came to who did not ask: %s", data)
+		p.Errorf("a client that did not ask received an order event: %s", data)
 		return true
 	}
 	to.add(e)

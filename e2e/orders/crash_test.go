@@ -350,7 +350,7 @@ func (s *scene) becomes(status string, m moment) {
 		}
 	}
 	if s.id != "" && s.id != all[0].ID {
-		s.Errorf("order %s has become %s", s.id, all[0].ID)
+		s.Errorf("order %s was replaced by %s", s.id, all[0].ID)
 	}
 	s.id = all[0].ID
 	at := s.venue.orders()[s.id]

@@ -54,7 +54,11 @@ func serveMCP(rt Runtime) ([]lifecycle.Part, error) {
 		people = side.ownersDesk(logins)
 		rt.node.owners = side.owners
 	}
-	socket := control.Server{Owners: people, Console: pages, Home: rt.Config.Home, Locked: true, Door: logins, Pass: pass, Survives: rt.node.survives, Trader: side.trader(), Alerts: side.alertCommands(rt), Trades: side.tradeCommands(rt), ManyOwners: rt.mode().many, Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(), Log: rt.Log}
+	socket := control.Server{
+		Home: rt.Config.Home, Locked: true, Log: rt.Log, Console: pages,
+		Door: logins, Pass: pass, Survives: rt.node.survives, Owners: people, ManyOwners: rt.mode().many,
+		Trader: side.trader(), Alerts: side.alertCommands(rt), Trades: side.tradeCommands(rt), Status: side.statusOf(rt, server.Stats), ApplyPolicy: side.applyPolicy(),
+	}
 	parts = append([]lifecycle.Part{{Name: "logins", Run: rt.node.keepLogins}, {Name: "control", Run: socket.Run}}, parts...)
 	if idp != nil {
 		parts = append([]lifecycle.Part{{Name: "sign-in", Run: idp.Watch}}, parts...)

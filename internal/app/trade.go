@@ -125,7 +125,10 @@ func (t *trading) applyPolicy() func(context.Context) (policy.Status, error) {
 
 // tools returns the parts behind the trading tools.
 func (t *trading) tools() *tool.Trading {
-	return &tool.Trading{Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Receipts: t.receipts, Tradable: t.tradable, Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts}}
+	return &tool.Trading{
+		Mode: t.venue.Mode(), Orders: t.orders, Positions: t.orders, Account: t.orders, Receipts: t.receipts, Tradable: t.tradable,
+		Alerts: t.alerts, NotEvaluated: t.engine.NotEvaluated, Notifications: t.inbox, Subscriptions: subscriptions{t.inbox, t.bars, t.alerts},
+	}
 }
 
 // parts returns the parts that must run before a transport answers. They stop in

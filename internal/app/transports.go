@@ -191,7 +191,10 @@ func (t *toolset) control(rt Runtime) []lifecycle.Part {
 	ports := t.trading.consolePorts()
 	rt.research(&ports, t)
 	pages := consolelocal.New(consolelocal.Config{Ports: ports, Version: rt.release(), Log: rt.Log, Pass: pass.Take})
-	socket := control.Server{Home: rt.Config.Home, Pass: pass, Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Trades: t.trading.tradeCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(), Console: pages.Open, Log: rt.Log}
+	socket := control.Server{
+		Home: rt.Config.Home, Log: rt.Log, Console: pages.Open, Pass: pass,
+		Trader: t.trading.trader(), Alerts: t.trading.alertCommands(rt), Trades: t.trading.tradeCommands(rt), Status: t.trading.statusOf(rt, nil), ApplyPolicy: t.trading.applyPolicy(),
+	}
 	return []lifecycle.Part{{Name: "console", Run: pages.Run}, {Name: "control", Run: socket.Attempt}}
 }
 

@@ -50,7 +50,7 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 		Token     string `json:"token_endpoint"`
 		Register  string `json:"registration_endpoint"`
 	}
-	if err := s.json(ctx, "metadata", http.MethodGet, s.BaseURL+"/.well-known/oauth-authorization-server", "", "", &meta); err != nil {
+	if err := s.json(ctx, question{step: "metadata", address: s.BaseURL + "/.well-known/oauth-authorization-server"}, &meta); err != nil {
 		return "", err
 	}
 	if meta.Issuer != s.BaseURL {
@@ -60,7 +60,7 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 		ID string `json:"client_id"`
 	}
 	body := fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%q],"token_endpoint_auth_method":"none"}`, clientName, redirectTo)
-	if err := s.json(ctx, "registration", http.MethodPost, meta.Register, "application/json", body, &registered); err != nil {
+	if err := s.json(ctx, question{"registration", meta.Register, "application/json", body}, &registered); err != nil {
 		return "", err
 	}
 	verifier, state := randomText(), randomText()
@@ -76,7 +76,7 @@ func (s *Server) letIn(ctx context.Context, passphrase string) (string, *stepErr
 		Token string `json:"access_token"`
 	}
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {registered.ID}, "redirect_uri": {redirectTo}, "code_verifier": {verifier}}
-	if err := s.json(ctx, "token", http.MethodPost, meta.Token, "application/x-www-form-urlencoded", form.Encode(), &issued); err != nil {
+	if err := s.json(ctx, question{"token", meta.Token, "application/x-www-form-urlencoded", form.Encode()}, &issued); err != nil {
 		return "", err
 	}
 	return issued.Token, nil
@@ -124,23 +124,27 @@ func (s *Server) call(ctx context.Context, token string) *stepError {
 	return nil
 }
 
+// question is a request of one step, with a body to post or, without its kind, to get.
+type question struct{ step, address, kind, body string }
+
 // json sends a request and reads the answer's fields.
-func (s *Server) json(ctx context.Context, step, method, address, kind, body string, into any) *stepError {
-	header := http.Header{"Accept": {"application/json"}}
-	if kind != "" {
-		header.Set("Content-Type", kind)
+func (s *Server) json(ctx context.Context, q question, into any) *stepError {
+	header, method := http.Header{"Accept": {"application/json"}}, http.MethodGet
+	if q.kind != "" {
+		method = http.MethodPost
+		header.Set("Content-Type", q.kind)
 	}
-	if !strings.HasPrefix(address, s.BaseURL+"/") {
-		return &stepError{step, "the address is elsewhere, at " + clean(address), "start the server with --base-url " + s.BaseURL}
+	if !strings.HasPrefix(q.address, s.BaseURL+"/") {
+		return &stepError{q.step, "the address is elsewhere, at " + clean(q.address), "start the server with --base-url " + s.BaseURL}
 	}
-	got, err := s.ask(ctx, method, address, header, body)
+	got, err := s.ask(ctx, method, q.address, header, q.body)
 	switch {
 	case err != nil:
-		return &stepError{step, err.Error(), pathsFix}
+		return &stepError{q.step, err.Error(), pathsFix}
 	case got.status == http.StatusTooManyRequests:
-		return &stepError{step, "too many requests (HTTP 429)", "wait a minute; if all clients share an address, set --trusted-proxies to the proxy's"}
+		return &stepError{q.step, "too many requests (HTTP 429)", "wait a minute; if all clients share an address, set --trusted-proxies to the proxy's"}
 	case got.status >= 300 || json.Unmarshal(got.body, into) != nil:
-		return &stepError{step, fmt.Sprintf("HTTP %d, and not what candela answers", got.status), pathsFix}
+		return &stepError{q.step, fmt.Sprintf("HTTP %d, and not what candela answers", got.status), pathsFix}
 	}
 	return nil
 }

@@ -153,7 +153,10 @@ type Desk struct {
 
 // New returns a desk that is idle until Run.
 func New(cfg Config) *Desk {
-	d := &Desk{cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}), snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory}
+	d := &Desk{
+		cfg: cfg, commands: make(chan func(*loop), maxCommands), commandsClosed: make(chan struct{}), stopped: make(chan struct{}), reconciled: make(chan struct{}),
+		snapshotEvery: snapshotEvery, maxClosedInMemory: maxClosedInMemory,
+	}
 	d.view.Store(&view{policy: cfg.Policy})
 	d.watches.moved = make(chan struct{}, 1)
 	d.holdings.Keep, d.holdings.Most = holdingsTTL, 1

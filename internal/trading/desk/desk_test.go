@@ -78,7 +78,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		defer func() { w.stop() }() // of the last desk
 		time.Sleep(2 * time.Second)
 		if s := w.Status(); !s.Reconciled || s.State.Level() != guard.Active {
-			t.Fatalf("the desk begins as %+v", s)
+			t.Fatalf("the desk is not active after its start: %+v", s)
 		}
 		test(w)
 	})
@@ -354,7 +354,7 @@ func TestPlace_LeavingDoesNotUndo(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := w.Place(over, caller(), buy("0.5")); !errors.Is(err, context.Canceled) {
-			t.Errorf("who had left before placed: %v", err)
+			t.Errorf("an order of a client that was gone: %v", err)
 		}
 		if n := len(w.venue.Orders()); n != 1 {
 			t.Errorf("the venue has %d orders", n)
@@ -376,7 +376,7 @@ func TestPlace_IdempotencyKey(t *testing.T) {
 		w.start()
 		// Before the account was compared no order passes, but a repeat is none.
 		if again := w.place(r); again.ID != o.ID || again.Status != order.Filled {
-			t.Errorf("after a restart it gives %+v", again)
+			t.Errorf("after a restart the repeat returned %+v", again)
 		}
 		r.Quantity = dec("0.6")
 		if _, err := w.Place(t.Context(), caller(), r); fault.Of(err) == nil || fault.Of(err).Code != "idempotency_key_used" {

@@ -50,7 +50,7 @@ func (w *world) over(lines int) {
 	w.start()
 	time.Sleep(2 * time.Second)
 	if s := w.Status(); !s.Reconciled || s.State.Level() != guard.Active {
-		w.t.Errorf("the next desk begins as %+v", s)
+		w.t.Errorf("the next desk started with %+v", s)
 	}
 }
 

@@ -314,7 +314,7 @@ func (l *loop) notifyWaiters(o order.Order) {
 }
 
 // answerLater answers a waiter at the end of the step. By then the protector has followed what the
-// step did, so that one trip to the loop tells of the order and of its group.
+// step did, so that one trip to the loop returns the order with its group.
 func (l *loop) answerLater(one *waiter, p order.Placed) {
 	one.result = p
 	l.answers = append(l.answers, one)

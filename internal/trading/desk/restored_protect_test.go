@@ -58,10 +58,10 @@ func TestRestore_ARepeatKeepsItsProtection(t *testing.T) {
 				}
 				said := fault.Of(err) != nil && fault.Of(err).Code == "restored_without_stop"
 				if t.Logf("the repeat is %v with %+v: %v; %v has no stop", p.Status, p.Protect, err, d.bare()); d.bare().IsPositive() && !said {
-					t.Error("the repeat does not say so")
+					t.Error("the repeat does not say that there is no stop")
 				}
 				if said && !d.bare().IsPositive() {
-					t.Error("the repeat misses a stop that is there")
+					t.Error("the repeat says that there is no stop, but there is one")
 				}
 				if !said && (err != nil || p.Status != order.Filled) {
 					t.Errorf("the repeat is %+v, %v", p.Order, err)

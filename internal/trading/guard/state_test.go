@@ -30,7 +30,7 @@ func TestState_CausesComeAndGo(t *testing.T) {
 	}
 	later, changed := s.Restrict(guard.Restriction{Kind: guard.FeedLost, Subject: "kraken", Since: noon.Add(time.Hour)})
 	if changed || !later.Restrictions[1].Since.Equal(noon) {
-		t.Errorf("a cause that is there begins again: %+v", later)
+		t.Errorf("a restriction in force started again: %+v", later)
 	}
 	s = raise(s, guard.OwnerHalt, "")
 	if s.Level().String() != "HALTED" {

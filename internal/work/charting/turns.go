@@ -22,11 +22,11 @@ func slots() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 // is safe for concurrent use.
 type Turns struct {
 	short    *fair.Slots // charts and pictures
-	behind   *fair.Slots // shares the processors that long work may use
+	longer   *fair.Slots // shares the processors that long work may use
 	scripted *fair.Slots // the charts with scripts that run at a time
 	studies  *fair.Slots // the back-tests, tests of alerts and scans with scripts that run at a time
 	memory   *budget.Pool
-	lends    bool // charts give their slots to owners who have used less
+	yields   bool // charts give their slots to owners who have used less
 	apart    func(work func() error) error
 }
 
@@ -51,8 +51,8 @@ type Sharing struct {
 // NewTurns returns turns for one process.
 func NewTurns(how Sharing) *Turns {
 	t := &Turns{
-		short: fair.NewSlots(slots()), behind: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), studies: fair.NewSlots(ScriptStudies),
-		memory: how.ScriptMemory, lends: how.ManyOwners, apart: how.Apart,
+		short: fair.NewSlots(slots()), longer: fair.NewSlots(LongSlots()), scripted: fair.NewSlots(ScriptCalls), studies: fair.NewSlots(ScriptStudies),
+		memory: how.ScriptMemory, yields: how.ManyOwners, apart: how.Apart,
 	}
 	if how.ManyOwners {
 		t.short.SetShare(slots() / 2)
@@ -61,7 +61,7 @@ func NewTurns(how Sharing) *Turns {
 	if how.Spent != nil {
 		spent := func(owner string, took time.Duration) { how.Spent(principal.Owner(owner), took) }
 		t.short.OnSpent(spent)
-		t.behind.OnSpent(spent)
+		t.longer.OnSpent(spent)
 	}
 	return t
 }
@@ -69,7 +69,7 @@ func NewTurns(how Sharing) *Turns {
 // Short runs processor-bound work when the caller gets a slot. With many owners the work may lend
 // it in fair.Pause.
 func (t *Turns) Short(ctx context.Context, caller principal.Caller, work func(ctx context.Context) error) error {
-	if !t.lends {
+	if !t.yields {
 		release, err := t.short.Take(ctx, string(caller.Subject), caller.Key)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (t *Turns) long(ctx context.Context, caller principal.Caller, work func(ctx
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(shutdown.Context(ctx), func() { end(stopping()) })()
-	held, done, err := t.behind.Hold(ctx, string(caller.Subject), caller.Key)
+	held, done, err := t.longer.Hold(ctx, string(caller.Subject), caller.Key)
 	if err != nil {
 		return context.Cause(ctx)
 	}

@@ -150,7 +150,7 @@ func orderTwice(t *testing.T, s OrderStore) {
 	}
 	_, err := s.AppendEvents(t.Context(), service("bob"), []order.Event{created("ann", "o2", start())})
 	if fault.KindOf(err) != fault.Invalid {
-		t.Errorf("an order of someone else's gives %v", err)
+		t.Errorf("reading the order of another owner returned %v", err)
 	}
 }
 
