@@ -184,8 +184,21 @@ func (c *compiler) cast(e *check.Cast) num {
 	}
 }
 
-// history is x[k].
+// history is x[k]. A bool of version 6 is false where there is no value.
 func (c *compiler) history(e *check.History) num {
+	read := c.past(e)
+	if c.version < 6 || e.T.Kind != check.Bool {
+		return read
+	}
+	return func() float64 {
+		if v := read(); v == v {
+			return v
+		}
+		return 0
+	}
+}
+
+func (c *compiler) past(e *check.History) num {
 	switch x := e.X.(type) {
 	case *check.VarRef:
 		if c.bound(x.Var) == nil {

@@ -98,9 +98,13 @@ func fire(s *site, a []float64) float64 {
 	return math.NaN()
 }
 
+// write logs a text. One without values is no format: an apostrophe in it stays.
 func write(s *site, a []float64) float64 {
 	if len(s.m.logs) < maxLogs && s.m.logged < maxLogged {
-		text := s.format(a).b.String()
+		text := s.text(a, 0, "")
+		if len(s.call.Rest) > 0 {
+			text = s.format(a).b.String()
+		}
 		s.m.logs = append(s.m.logs, text)
 		s.m.logged += len(text)
 	}

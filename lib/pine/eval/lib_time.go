@@ -300,8 +300,21 @@ func timestamp(s *site, a []float64) float64 {
 			return math.NaN()
 		}
 	}
-	t := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], part[5], 0, zone)
-	return float64(t.UnixMilli())
+	return float64(wallTime(part, zone).UnixMilli())
+}
+
+// wallTime returns the time that a clock shows. One that the clock skips, when summer time begins, is as much
+// later as the clock is put forward.
+func wallTime(part [6]int, zone *time.Location) time.Time {
+	date := func(z *time.Location) time.Time {
+		return time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], part[5], 0, z)
+	}
+	t, wall := date(zone), date(time.UTC)
+	if t.Hour() == wall.Hour() && t.Minute() == wall.Minute() {
+		return t
+	}
+	_, before := t.Add(-24 * time.Hour).Zone()
+	return wall.Add(-time.Duration(before) * time.Second).In(zone)
 }
 
 // dateSteps is what timestamp takes: a date as a text is compared with many forms.
