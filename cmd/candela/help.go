@@ -325,17 +325,19 @@ Example:
   candela migrate --to nats --nats-url nats://127.0.0.1:4222
 `
 	scriptHelp = `
-check reads FILE as Pine Script, version 5 or 6, and shows each error with its line, its
-column and what to do. A script without errors is summarised: inputs, plots, alert
+check reads FILE as Pine Script, converts it if it is older than version 5, and shows each
+error with its line, its column, what to do and the line as it would be right. A script without errors is summarised: inputs, plots, alert
 conditions and requests. Libraries that it imports are read from the folder of FILE:
 import user/name/3 is user.name.3.pine.
 
-list shows the stored scripts, add FILE stores one under the name of its file, and
-remove NAME removes one. Stored scripts are indicators under --toolsets scripts.
+list shows the stored scripts, add FILE stores one under the name of its file, add
+--library USER/NAME/VERSION FILE stores a library that scripts import, and remove NAME
+removes one. Stored scripts are indicators under --toolsets scripts.
 
 Examples:
   candela script check my_cross.pine
   candela script add my_cross.pine
+  candela script add --library PineCoders/Time/4 Time.pine
 
 Exit codes: 0 no errors, 1 errors.
 `

@@ -49,5 +49,5 @@ plot(ta.sma(close, length) + ta.stdev(close, length), "Upper")
 func ExampleCompile_refused() {
 	_, err := pine.Compile("band", "//@version=6\nindicator(\"Band\")\nplot(ta.smma(close, 20))\n", nil)
 	fmt.Println(err)
-	// Output: The script does not compile. line 3, column 6: Unknown function "ta.smma". Did you mean "ta.sma"?
+	// Output: The script does not compile. line 3, column 6: Unknown function "ta.smma". Wilder's average is ta.rma. Write: plot(ta.rma(close, 20))
 }

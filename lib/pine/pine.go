@@ -86,6 +86,9 @@ func refusal(found []check.Diagnostic) error {
 		if d.Fix != "" {
 			line += " " + d.Fix
 		}
+		if d.Instead != "" {
+			line += " Write: " + strings.TrimSpace(d.Instead)
+		}
 		lines = append(lines, line)
 	}
 	e := &fault.Error{Kind: fault.Invalid, Code: "pine_invalid", Field: "source", Message: "The script does not compile.", Allowed: "a Pine script of version 5 or 6 that compiles"}

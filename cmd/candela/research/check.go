@@ -41,6 +41,9 @@ func checkScript(_ context.Context, in cli.Call) error {
 		if d.Fix != "" {
 			fmt.Fprintf(in.Stdout, "    %s\n", d.Fix)
 		}
+		if d.Instead != "" {
+			fmt.Fprintf(in.Stdout, "    instead: %s\n", d.Instead)
+		}
 	}
 	if errors > 0 {
 		return fault.New(fault.Invalid, "invalid_file", "%s has %d errors.", path, errors)

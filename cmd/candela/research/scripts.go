@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -57,7 +58,11 @@ func listScripts(_ context.Context, in cli.Call) error {
 // addScript stores a script under the name of its file. A file user.library.number.pine is
 // a library.
 func addScript(_ context.Context, in cli.Call) error {
-	path, args := cli.CutWord(in.Args)
+	library, args, err := cutLibrary(in.Args)
+	if err != nil {
+		return err
+	}
+	path, args := cli.CutWord(args)
 	if path == "" {
 		return fault.Missing("script add", "a FILE such as my_cross.pine")
 	}
@@ -70,7 +75,10 @@ func addScript(_ context.Context, in cli.Call) error {
 		return err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".pine")
-	if strings.Count(name, ".") == 2 {
+	switch {
+	case library != "":
+		name = library
+	case strings.Count(name, ".") == 2:
 		name = strings.ReplaceAll(name, ".", "/")
 	}
 	if _, err := s.Save(name, string(source)); err != nil {
@@ -78,6 +86,28 @@ func addScript(_ context.Context, in cli.Call) error {
 	}
 	fmt.Fprintf(in.Stdout, "Stored %s.\n", name)
 	return nil
+}
+
+// libraryFlag names the library that a file is.
+const libraryFlag = "--library"
+
+// cutLibrary takes --library USER/NAME/VERSION out of the arguments; the name is empty without it.
+func cutLibrary(args []string) (name string, rest []string, err error) {
+	i := slices.IndexFunc(args, func(a string) bool { return a == libraryFlag || strings.HasPrefix(a, libraryFlag+"=") })
+	if i < 0 {
+		return "", args, nil
+	}
+	name, given := strings.CutPrefix(args[i], libraryFlag+"=")
+	end := i + 1
+	if !given {
+		if name = ""; end < len(args) {
+			name, end = args[end], end+1
+		}
+	}
+	if strings.Count(name, "/") != 2 {
+		return "", nil, fault.Field(libraryFlag, name, "USER/NAME/VERSION, as an import names it")
+	}
+	return name, slices.Concat(args[:i], args[end:]), nil
 }
 
 // removeScript removes a stored script.

@@ -127,6 +127,7 @@ type finding struct {
 	Code     string `json:"code"`
 	Message  string `json:"message"`
 	Fix      string `json:"fix,omitempty"`
+	Instead  string `json:"instead,omitempty"`
 }
 
 // checkedJSON is the answer of check_script.
@@ -172,7 +173,7 @@ func checked(source string, library func(string) (string, bool)) checkedJSON {
 	p, found := pine.Check(source, library)
 	a := checkedJSON{OK: p != nil}
 	for _, d := range found[:min(len(found), 2*pine.MaxDiagnostics)] {
-		a.Findings = append(a.Findings, finding{d.Line, d.Column, d.Severity.String(), d.Code, d.Message, d.Fix})
+		a.Findings = append(a.Findings, finding{d.Line, d.Column, d.Severity.String(), d.Code, d.Message, d.Fix, d.Instead})
 	}
 	if p == nil {
 		return a
@@ -189,7 +190,7 @@ func checkedSchema() *schema {
 		typedProp("ok", "boolean", "It compiles."), typedProp("title?", "string", ""), enumProp("kind?", "", "indicator", "strategy", "library"), typedProp("overlay?", "boolean", ""),
 		listProp("findings?", "Errors first.", object(
 			typedProp("line", "integer", ""), typedProp("column", "integer", ""), enumProp("severity", "", "error", "warning"),
-			typedProp("code", "string", ""), typedProp("message", "string", ""), typedProp("fix?", "string", ""),
+			typedProp("code", "string", ""), typedProp("message", "string", ""), typedProp("fix?", "string", ""), typedProp("instead?", "string", "The line as it would be right."),
 		)),
 		{"configurable_params?", &schema{Type: "array", Items: &schema{Type: "object"}, Description: "Inputs, as in list_indicators."}},
 		listProp("lines?", "", &schema{Type: "string"}),

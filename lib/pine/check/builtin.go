@@ -63,9 +63,12 @@ func (s Severity) String() string {
 }
 
 // Diagnostic is a finding about a script. Line and columns count from 1. Fix is what to do
-// about it, empty if nothing is known.
+// about it and Instead the line as it would be right, empty if nothing is known.
 type Diagnostic struct {
 	Line, Column, EndColumn int
 	Code, Message, Fix      string
 	Severity                Severity
+	Instead                 string
+
+	wrap *wrap // what makes the line right, if it is a part of it
 }

@@ -276,6 +276,7 @@ func (c *checker) callBuiltin(x *syntax.Call, name string, sigs []*Builtin, args
 			worst = r
 		}
 	}
+	c.wrap = worst.wrap
 	c.fail(worst.at, worst.code, worst.message, worst.fix)
 	return nil
 }

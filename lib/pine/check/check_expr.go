@@ -309,7 +309,11 @@ func (c *checker) operands(at syntax.Span, op Op, x, y Expr) {
 	fix := "Use operands of one type."
 	a, b := x.Type(), y.Type()
 	switch {
-	case op == Add && (a.Kind == String || b.Kind == String):
+	case op == Add && a.Kind == String:
+		c.wrap = wrapFor(y.Where(), b, a)
+		fix = "Convert the other side with str.tostring()."
+	case op == Add && b.Kind == String:
+		c.wrap = wrapFor(x.Where(), a, b)
 		fix = "Convert the other side with str.tostring()."
 	case a.Kind == Bool || b.Kind == Bool:
 		fix = "Use the condition itself, or cond ? 1 : 0 as a number."

@@ -32,6 +32,7 @@ type checker struct {
 	modules  map[string]*module // libraries by user/name/version
 	prelude  []Stmt             // declarations of libraries, before the script's own
 	naming   string             // the variable that is being declared
+	wrap     *wrap              // what makes the next finding right
 	inputOf  map[*Var]*Input    // variables that are inputs
 	plotVars map[*Var]int       // variables that hold a plot
 }
@@ -66,6 +67,7 @@ func Check(source string, options Options) (*Program, []Diagnostic) {
 	c.convertedFrom(file)
 	errors, warnings := c.sorted()
 	if len(errors) > 0 {
+		suggest(source, errors)
 		return nil, append(errors, warnings...)
 	}
 	c.prog.Warnings = warnings

@@ -38,7 +38,8 @@ type bail struct{}
 
 // note records a finding once for each place and code.
 func (c *checker) note(at syntax.Span, code, message, fix string, s Severity) {
-	d := Diagnostic{Line: int(at.From.Line), Column: int(at.From.Column), EndColumn: int(at.To.Column), Code: code, Message: message, Fix: fix, Severity: s}
+	d := Diagnostic{Line: int(at.From.Line), Column: int(at.From.Column), EndColumn: int(at.To.Column), Code: code, Message: message, Fix: fix, Severity: s, wrap: c.wrap}
+	c.wrap = nil
 	if at.To.Line != at.From.Line || d.EndColumn <= d.Column {
 		d.EndColumn = d.Column + 1
 	}

@@ -30,7 +30,7 @@ func (c *checker) readLibrary(key string, s *syntax.Import) *module {
 	}
 	if !found {
 		file := s.User + "." + s.Lib + "." + strconv.Itoa(s.Version) + ".pine"
-		c.failf(s.Span, codeImport, "Save the source of the library as "+file+" beside the scripts.", "The library %s is not here.", key)
+		c.failf(s.Span, codeImport, "Add its source: candela script add --library "+key+" FILE, or save_script with the name "+key+". A script that is checked as a file finds it as "+file+" beside it.", "The library %s is not here.", key)
 	}
 	if len(c.modules) >= 32 {
 		c.fail(s.Span, codeImport, "The script imports more than 32 libraries.", "Import fewer.")

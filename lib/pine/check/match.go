@@ -20,6 +20,7 @@ type refusal struct {
 	at                 syntax.Span
 	code, message, fix string
 	score              int
+	wrap               *wrap
 }
 
 // matched are arguments in the order of the parameters.
@@ -44,7 +45,7 @@ func (c *checker) match(at syntax.Span, sig *Builtin, args []argument, types []*
 	}
 	for i, p := range sig.Params {
 		if m.args[i] == nil && !p.optional && (!sig.Variadic || i != len(sig.Params)-1) {
-			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", 0}
+			return nil, &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", sig.Name, p.Name), "Add " + p.Name + " = ...", 0, nil}
 		}
 	}
 	if r := c.types(m); r != nil {
@@ -68,10 +69,10 @@ func (c *checker) place(m *matched, args []argument) *refusal {
 			continue
 		}
 		if k >= len(params) || params[k].only5 && c.version >= 6 {
-			return &refusal{a.value.Where(), codeArgument, fmt.Sprintf("%s takes %s.", m.sig.Name, counted(len(params))), "Remove the arguments from here on.", i}
+			return &refusal{a.value.Where(), codeArgument, fmt.Sprintf("%s takes %s.", m.sig.Name, counted(len(params))), "Remove the arguments from here on.", i, nil}
 		}
 		if m.args[k] != nil && c.version >= 6 {
-			return &refusal{a.value.Where(), codeArgument, fmt.Sprintf("The argument \"%s\" is given twice.", params[k].Name), "Remove one of them.", i}
+			return &refusal{a.value.Where(), codeArgument, fmt.Sprintf("The argument \"%s\" is given twice.", params[k].Name), "Remove one of them.", i, nil}
 		}
 		if m.args[k] == nil {
 			m.args[k] = a.value
@@ -110,13 +111,13 @@ func (c *checker) noParameter(sig *Builtin, a argument, score int) *refusal {
 			case "when":
 				fix = "Remove it and put the call into an if."
 			}
-			return &refusal{a.name.Span, codeArgument, fmt.Sprintf("Version 6 has no argument \"%s\".", p.Name), fix, score}
+			return &refusal{a.name.Span, codeArgument, fmt.Sprintf("Version 6 has no argument \"%s\".", p.Name), fix, score, nil}
 		}
 		known = append(known, p.Name)
 	}
 	return &refusal{
 		a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", sig.Name, a.name.Name),
-		didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score,
+		didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score, nil,
 	}
 }
 
@@ -211,7 +212,7 @@ func (c *checker) wrongType(m *matched, p *Param, a Expr, i int, ok bool) *refus
 	case want == "bool":
 		fix = "Compare it, for example with != 0."
 	}
-	return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name, m.sig.Name, a.Type(), want), fix, i + 1}
+	return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name, m.sig.Name, a.Type(), want), fix, i + 1, wrapFor(a.Where(), a.Type(), p.rule.typ)}
 }
 
 func (c *checker) argQualifier(m *matched, p *Param, a Expr, i int) *refusal {
@@ -226,7 +227,7 @@ func (c *checker) argQualifier(m *matched, p *Param, a Expr, i int) *refusal {
 		fix = "Use a literal or an input."
 	default: // simple, and series takes every value
 	}
-	return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s %s; %s is wanted.", p.Name, m.sig.Name, a.Qual(), a.Type(), p.qual), fix, i + 1}
+	return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s %s; %s is wanted.", p.Name, m.sig.Name, a.Qual(), a.Type(), p.qual), fix, i + 1, nil}
 }
 
 // settle casts the arguments and fills in defaults.

@@ -130,6 +130,7 @@ func (c *checker) mismatch(at syntax.Span, have, want *Type) {
 	case want.Kind == Array && have.Kind == Array:
 		fix = "Make the array with array.new<" + want.Elem.String() + ">()."
 	}
+	c.wrap = wrapFor(at, have, want)
 	c.failf(at, codeType, fix, "This is %s where %s is wanted.", have, want)
 }
 

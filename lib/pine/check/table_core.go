@@ -104,7 +104,7 @@ color.r(color color) float
 color.g(color color) float
 color.b(color color) float
 color.t(color color) float
-input(any defval, const string title = "", const string tooltip = "", const string inline = "", const string group = "", const num? minval, const num? maxval, const bool? confirm, const num? step, const any? options, const any? type, const display display = display.all) input any
+input(any defval, const string title = "", const string tooltip = "", const string inline = "", const string group = "", const num? minval, const num? maxval, const bool? confirm, const num? step, const any? options, const any? type, const display display = display.all, input bool active = true) input any
 input.int(const int defval, const string title = "", const int? minval, const int? maxval, const int? step, const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, input bool active = true) input int
 input.int(const int defval, const string title = "", const any options, const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, const bool active = true) input int | form=options
 input.float(const float defval, const string title = "", const float? minval, const float? maxval, const float? step, const string tooltip = "", const string inline = "", const string group = "", const bool confirm = false, const display display = display.all, input bool active = true) input float

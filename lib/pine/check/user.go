@@ -85,6 +85,7 @@ func (c *checker) callUser(x *syntax.Call, list []*function, args []argument) Ex
 			worst = r
 		}
 	}
+	c.wrap = worst.wrap
 	c.fail(worst.at, worst.code, worst.message, worst.fix)
 	return nil
 }
@@ -98,11 +99,11 @@ func (c *checker) matchUser(at syntax.Span, f *function, args []argument) ([]Exp
 		k := i
 		if a.name != nil {
 			if k = userParam(params, a.name.Name); k < 0 {
-				return nil, &refusal{a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", name, a.name.Name), "Use a parameter of the function.", i}
+				return nil, &refusal{a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", name, a.name.Name), "Use a parameter of the function.", i, nil}
 			}
 		}
 		if k >= len(params) {
-			return nil, &refusal{a.value.Where(), codeArgument, fmt.Sprintf("%s takes %s.", name, counted(len(params))), "Remove the arguments from here on.", i}
+			return nil, &refusal{a.value.Where(), codeArgument, fmt.Sprintf("%s takes %s.", name, counted(len(params))), "Remove the arguments from here on.", i, nil}
 		}
 		values[k] = a.value
 	}
@@ -127,7 +128,7 @@ func userParam(params []*syntax.Param, name string) int {
 func (c *checker) userArg(at syntax.Span, f *function, p *syntax.Param, value *Expr, i int) *refusal {
 	if *value == nil {
 		if p.Default == nil {
-			return &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", f.decl.Name.Name, p.Name.Name), "Add it.", i}
+			return &refusal{at, codeArgument, fmt.Sprintf("%s needs the argument \"%s\".", f.decl.Name.Name, p.Name.Name), "Add it.", i, nil}
 		}
 		c.inside(f.mod, func() { *value = c.expr(p.Default) })
 	}
@@ -141,12 +142,12 @@ func (c *checker) userArg(at syntax.Span, f *function, p *syntax.Param, value *E
 		}
 	}
 	if t.Kind == Void || t.Kind == TupleKind || !c.fits(a.Type(), t) && !lends(a.Type(), t) {
-		return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Type(), t), "Use a value of that type.", i + 1}
+		return &refusal{a.Where(), codeType, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Type(), t), "Use a value of that type.", i + 1, wrapFor(a.Where(), a.Type(), t)}
 	}
 	if p.Type != nil && p.Type.Qualifier != "" && !t.Reference() && t.Kind != String {
 		want, _ := cutQualifier(p.Type.Qualifier + " ")
 		if a.Qual() > want {
-			return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Qual(), want), "Use a value that does not change from bar to bar.", i + 1}
+			return &refusal{a.Where(), codeQualifier, fmt.Sprintf("The argument \"%s\" of %s is %s; %s is wanted.", p.Name.Name, f.decl.Name.Name, a.Qual(), want), "Use a value that does not change from bar to bar.", i + 1, nil}
 		}
 	}
 	*value = c.cast(a, t)
