@@ -107,9 +107,9 @@ type firstCall struct {
 var firstName = regexp.MustCompile(`^(\d+)([=AR]) `)
 
 // readFirstCalls reads the cases.
-func readFirstCalls(t *testing.T) (all []firstCall) {
+func readFirstCalls(t *testing.T, name string) (all []firstCall) {
 	t.Helper()
-	for _, c := range readCalls(t, "first_calls.txt") {
+	for _, c := range readCalls(t, name) {
 		match := firstName.FindStringSubmatch(c.name)
 		if match == nil {
 			t.Fatalf("%q has no row", c.name)
@@ -180,7 +180,7 @@ func TestFirstCalls(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t)
 	rows, pending, wrong := map[int]bool{}, map[int]bool{}, map[int]bool{}
-	for _, c := range readFirstCalls(t) {
+	for _, c := range readFirstCalls(t, "first_calls.txt") {
 		rows[c.row] = true
 		if c.pending != "" {
 			pending[c.row] = true
@@ -189,23 +189,49 @@ func TestFirstCalls(t *testing.T) {
 		if (c.kind == "R") != (c.refused != "") && c.pending == "" {
 			t.Errorf("%s: it is refused or not", c.name)
 		}
-		if !c.onOrders() {
-			if why := c.onProgram(p); why != "" {
-				wrong[c.row] = true
-				t.Errorf("%s: %s", c.name, why)
-			}
-			continue
+		if why := c.make(t, p); why != "" {
+			wrong[c.row] = true
+			t.Errorf("%s: %s", c.name, why)
 		}
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(time.Until(openDay()))
-			if why := c.run(onPaper(nil)(t)); why != "" {
-				wrong[c.row] = true
-				t.Errorf("%s: %s", c.name, why)
-			}
-		})
 	}
 	if len(rows) != 94 || len(pending) > 4 {
 		t.Errorf("%d rows, of which %d are pending; want 94 and at most 4", len(rows), len(pending))
 	}
 	t.Logf("%d of 94 rows happen as designed, %d are pending", len(rows)-len(pending)-len(wrong), len(pending))
+}
+
+// make makes the calls of a case: those about orders on a new paper account. It returns what is wrong, "" if nothing is.
+func (c *firstCall) make(t *testing.T, p *program) (why string) {
+	t.Helper()
+	if !c.onOrders() {
+		return c.onProgram(p)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(openDay()))
+		why = c.run(onPaper(nil)(t))
+	})
+	return why
+}
+
+// TestNaturalCalls makes first calls in many wordings. Of five at least four are taken at once, and each of the others leads to a call
+// that is.
+func TestNaturalCalls(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t)
+	tools, taken, all := map[string]bool{}, 0, readFirstCalls(t, "natural_calls.txt")
+	for _, c := range all {
+		if tools[c.tool] = true; c.kind != "R" {
+			taken++
+		}
+		if (c.kind == "R") != (c.refused != "") {
+			t.Errorf("%s: it is refused or not", c.name)
+		}
+		if why := c.make(t, p); why != "" {
+			t.Errorf("%s: %s: %s", c.name, c.call, why)
+		}
+	}
+	if len(all) < 150 || taken*5 < len(all)*4 || len(tools) < 20 {
+		t.Errorf("%d of %d calls of %d tools are taken at once", taken, len(all), len(tools))
+	}
+	t.Logf("%d of %d calls are taken at once", taken, len(all))
 }

@@ -162,7 +162,7 @@ func TestCompare_Refusals(t *testing.T) {
 		`{"compare":["COIN"]}`:                               "compare needs one, because sample data has no dates",
 		`{"symbol":"COIN","compare":["coin"]}`:               "each symbol once",
 		`{"symbol":"COIN","compare":["A","A"]}`:              "each symbol once",
-		`{"symbol":"COIN","compare":"STOCK"}`:                "a list of symbols",
+		`{"symbol":"COIN","compare":7}`:                      "a list of symbols",
 		`{"symbol":"COIN","compare":[5]}`:                    "symbols such as ETHUSDT",
 		`{"symbol":"COIN","compare":["A B"]}`:                `"field":"compare"`,
 		`{"symbol":"COIN","compare":["NOPE"]}`:               "compare NOPE: ",

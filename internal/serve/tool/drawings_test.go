@@ -120,7 +120,7 @@ func TestDrawings_Refusals(t *testing.T) {
 		`[{"type":"line",` + point + `"time2":1774310400,"price2":2}]`:                          `drawings[0].time2: invalid value \"1774310400\"; use a date such as`,
 		`[{"type":"line",` + point + `"time2":"#5","price2":2}]`:                                `drawings[0].time2: invalid value \"#5\"; use a date such as`,
 		`[{"type":"line",` + point + `"end":"2026-03-25","price2":2}]`:                          `drawings[0]: unknown argument \"end\"`,
-		`[{"type":"level","price":1,"color":"red"}]`:                                            `"field":"drawings[0].color"`,
+		`[{"type":"level","price":1,"dash":"long"}]`:                                            `"field":"drawings[0].dash"`,
 		`[{"type":"level","price":1e300}]`:                                                      `drawings[0].price`,
 		`[` + strings.Repeat(`{"type":"level","price":1},`, 20) + `{"type":"level","price":1}]`: `at most 20 drawings`,
 	} {

@@ -20,7 +20,7 @@ func protectMistakes() []mistake {
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"target_price":9}`, "take_profit", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"take_profit":9}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"trailing_stop":2}`, "trail_percent", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"trail_percent":2}`),
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"order_class":"bracket"}`, "stop_loss and take_profit", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5,"take_profit":9}`),
-		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":{"price":5}}`, "a number above 0", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5}`),
+		{"place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":{"price":5}}`, `"understood":[`, understood, ""},
 		{place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":"5"}`, "", understood, ""},
 		{place, `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":"5%"}`, "", understood, ""},
 		m(`{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":-5}`, "above 0", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"stop_loss":5}`),

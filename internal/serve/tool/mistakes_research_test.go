@@ -22,7 +22,7 @@ func TestResearch_Mistakes(t *testing.T) {
 		t.Fatal(err, made.Content[0].Text)
 	}
 	for _, m := range []struct{ tool, arguments, field, remedy string }{
-		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_over":70000}}`, "condition", `Use {"price_above":70000}.`},
+		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_abov":70000}}`, "condition", `price_above`},
 		{"test_alert", `{"symbol":"BTCUSDT","interval":"10m","condition":{"price_above":70000}}`, "interval", `did you mean "15m"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":-5}}`, "condition.price_above", `a number above 0`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"value":{"indicator":"rsii","op":"<","value":30}}}`, "condition.value.indicator", `list_indicators`},
@@ -32,7 +32,7 @@ func TestResearch_Mistakes(t *testing.T) {
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":70000},"horizon":5}`, "horizon", `use symbol, condition`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":70000,"price_below":3}}`, "condition", `several conditions are`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"value":{"indicator":"rsi","params":{"length":0},"op":"<","value":30}}}`, "condition.value.params", `parameters inside indicator`},
-		{"test_alert", `{"symbol":"BTCUSDT","from":"yesterday","condition":{"price_above":70000}}`, "from", `2026-01-31`},
+		{"test_alert", `{"symbol":"BTCUSDT","from":"some day","condition":{"price_above":70000}}`, "from", `2026-01-31`},
 		{"scan_symbols", `{"interval":"1h"}`, "symbols", `a list of symbols`},
 		{"scan_symbols", `{"symbols":[],"interval":"1h","condition":{"value":{"indicator":"rsi","op":"<","value":30}}}`, "symbols", `1 to 500 symbols`},
 		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"1h","condition":{"price_above":1}}`, "condition", `a condition on closed bars`},

@@ -131,7 +131,7 @@ func TestRange_Refusals(t *testing.T) {
 		`{"start":"2024-01-01"}`:                                                    "sample data has no dates",
 		`{"symbol":"DEMO","start":"2024-02-01","end":"2024-01-01"}`:                 "a time up to end, 2024-01-01T23:59:59Z",
 		`{"symbol":"DEMO","start":"01.02.2024"}`:                                    "a date such as 2026-01-31",
-		`{"symbol":"DEMO","start":1704067200}`:                                      "a date such as 2026-01-31",
+		`{"symbol":"DEMO","start":17040}`:                                           "a date such as 2026-01-31",
 		`{"symbol":"DEMO","start":"1969-12-31"}`:                                    "after 1970",
 		`{"symbol":"DEMO","interval":"1h","start":"2024-01-01"}`:                    "more than 5000 1h bars lie between start and end",
 		`{"symbol":"DEMO","interval":"1h","start":"2025-03-01"}`:                    "the newest before it is of 2025-02-03T23:00:00Z",

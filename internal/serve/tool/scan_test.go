@@ -207,7 +207,7 @@ func TestScanSymbols_Refusals(t *testing.T) {
 		`{"symbols":["S1","S1"],"columns":["rsi"]}`:                          "each symbol once",
 		`{"symbols":["S1"]}`:                                                 "condition",
 		`{"symbols":["S1"],"columns":["rsl"]}`:                               "rsi",
-		`{"symbols":["S1"],"columns":["macd"]}`:                              "Histogram",
+		`{"symbols":["S1"],"columns":["bbands"]}`:                            "BB Upper",
 		`{"symbols":["S1"],"columns":["rsi"],"rank_by":"close"}`:             "rsi",
 		`{"symbols":["S1"],"condition":{"price_above":3}}`:                   "closed bars",
 		`{"symbols":["S1"],"columns":["rsi","rsi"]}`:                         "each value once",

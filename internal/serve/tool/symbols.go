@@ -74,7 +74,7 @@ func isNamed(i listing.Instrument, text string) bool {
 // instrument: a venue that does not answer cannot say. A venue that is misspelled is
 // suggested already.
 func aboutName(f *fault.Error) bool {
-	return f.Kind == fault.Unavailable && f.Field == "symbol" || f.Code == "unknown_symbol" || f.Code == marketdata.AmbiguousCode || f.Allowed == market.SymbolAllowed ||
+	return f.Kind == fault.Unavailable && f.Field == "symbol" || slices.Contains([]string{"unknown_symbol", "no_source", marketdata.AmbiguousCode}, f.Code) || f.Allowed == market.SymbolAllowed ||
 		strings.HasPrefix(f.Allowed, marketdata.VenuesHere) && len(f.Suggestions) == 0
 }
 

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
-	"candela/internal/kit/strictjson"
-	"candela/lib/fault"
 )
 
 func alertWords() words {
@@ -32,24 +30,26 @@ func (c *call) expiry() error {
 	if span > 0 && span <= most {
 		at := c.now.UTC().Add(span).Truncate(time.Second).Format(time.RFC3339)
 		c.set("expires_at", quote(at), "expires_at "+shown(c.get("expires_at"))+" is "+at)
+		return nil
+	}
+	if c.has("expires_at") {
+		if at, ok := c.expiryDate(); ok {
+			c.set("expires_at", quote(at), "expires_at "+shown(c.get("expires_at"))+" is "+at)
+		}
 	}
 	return nil
 }
 
 // topCondition reads a condition whose keys are arguments of the tool.
 func (c *call) topCondition() error {
-	if list := c.get("conditions"); list != nil && !c.has("condition") && !c.known("conditions") && list[0] == '[' {
-		all := slices.Collect(strictjson.Items(list))
-		if len(all) != 1 {
-			e := fault.Field("conditions", shown(list), `condition with {"all":[...]} or {"any":[...]}`, `{"condition":{"all":[...]}}`)
-			e.Message = `conditions: all of them or any? Use "condition":{"all":[...]} or "condition":{"any":[...]} with the same conditions.`
-			return e
-		}
-		c.set("conditions", string(all[0]), "conditions with one element is condition")
-		return c.move("conditions", "condition")
+	if err := c.operatorOf(); err != nil {
+		return err
 	}
 	if kind := c.typeWord(); kind != "" {
 		return c.typedTop(kind)
+	}
+	if err := c.threshold(); err != nil {
+		return err
 	}
 	if c.has("condition") {
 		return nil
@@ -80,7 +80,7 @@ func (c *call) topCondition() error {
 
 // insideNames are the keys of conditions without the name of their type.
 func insideNames() []string {
-	return []string{"indicator", "price", "line", "op", "operator", "value", "threshold", "signal", "params", "level"}
+	return []string{"indicator", "price", "line", "op", "operator", "value", "threshold", "signal", "params", "level", "length", "period", "comparison"}
 }
 
 // isKind reports whether a key is a type of condition.
@@ -116,6 +116,11 @@ func (c *call) typedTop(found string) error {
 		}
 		condition := `{"` + kind + `":` + string(raw) + `}`
 		c.drop(at, "")
+		for _, also := range []string{"type", "alert_type"} {
+			if word := c.text(also); also != name && !c.known(also) && (word == "price" || word == "price_alert") {
+				c.drop(also, "")
+			}
+		}
 		c.drop(name, name+" "+kind+" with "+at+" is "+echo(condition))
 		c.fields = append(c.fields, field{"condition", json.RawMessage(condition)})
 		return nil

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
 	"candela/lib/ta"
 )
 
 func chartWords() words {
 	return words{
-		"indicator": "indicators", "studies": "indicators", "study": "indicators", "overlays": "indicators", "logscale": "log", "logarithmic": "log",
+		"indicator": "indicators", "names": "indicators", "indicatornames": "indicators", "indicatorlist": "indicators", "studies": "indicators", "study": "indicators", "overlays": "indicators", "logscale": "log", "logarithmic": "log",
 		"output": "format", "outputformat": "format", "comparewith": "compare", "colorscheme": "theme", "drawing": "drawings", "lines": "drawings",
 	}
 }
@@ -28,8 +29,15 @@ func (c *call) drawnAnyway() error {
 			c.drop(f.name, echo(f.name)+" "+c.text(f.name)+" is how prices are drawn")
 		}
 	}
-	if slices.Contains([]string{"image", "picture"}, c.text("format")) {
-		c.set("format", `"png"`, "format "+c.text("format")+" is png")
+	format := map[string]string{
+		"image": "png", "picture": "png", "ohlcv": "series", "candles": "series", "bars": "series", "data": "series", "csv": "series", "ohlc": "series", "text": "summary", "json": "summary", "markdown": "summary",
+	}[c.text("format")]
+	if format != "" {
+		c.set("format", quote(format), "format "+c.text("format")+" is "+format)
+	}
+	if word := c.text("scale"); (word == "log" || word == "logarithmic") && c.known("log") && !c.has("log") {
+		c.set("scale", "true", "scale "+word+" is log")
+		return c.move("scale", "log")
 	}
 	return nil
 }
@@ -41,9 +49,18 @@ func (c *call) indicators() error {
 		return nil
 	}
 	r := &reader{library: c.library}
+	if c.has("interval") {
+		r.interval = c.barLength()
+	}
 	var list []json.RawMessage
 	for item := range strictjson.Items(raw) {
-		if list = append(list, r.indicator(item)); len(list) > maxList {
+		if several := r.indicatorMap(item); len(several) > 0 {
+			r.say(echo(string(item)) + " is the list " + echo(string(array(several))))
+			list = append(list, several...)
+		} else {
+			list = append(list, r.indicator(item))
+		}
+		if len(list) > maxList {
 			return nil // the tool refuses it
 		}
 	}
@@ -58,14 +75,19 @@ const maxList = 64
 // object of their own.
 func (r *reader) indicator(item json.RawMessage) json.RawMessage {
 	if name, ok := strictjson.Text(item); ok {
+		if known, ok := r.spelled(name); ok {
+			r.say(echo(name) + " is " + known)
+			return json.RawMessage(quote(known))
+		}
 		return r.divergence(item, name)
 	}
 	if item[0] != '{' {
 		return item
 	}
+	before := len(r.said)
 	o := read(item)
 	if !o.has("name") {
-		for _, other := range []string{"indicator", "type", "study"} {
+		for _, other := range []string{"indicator", "type", "study", "id", "key"} {
 			if o.text(other) != "" && o.move(other, "name") == nil {
 				r.say(other + " is name")
 				break
@@ -73,7 +95,12 @@ func (r *reader) indicator(item json.RawMessage) json.RawMessage {
 		}
 	}
 	r.flatten(o)
-	if len(r.said) == 0 {
+	if known, ok := r.spelled(o.text("name")); ok && o.has("name") {
+		r.say(shown(o.get("name")) + " is " + known)
+		o.put("name", json.RawMessage(quote(known)))
+	}
+	r.parameterNames(o)
+	if len(r.said) == before {
 		return item
 	}
 	return o.object()
@@ -152,6 +179,11 @@ func drawing(item json.RawMessage) (json.RawMessage, []string, error) {
 		"fibonacci": "fib", "fibretracement": "fib", "fibonacciretracement": "fib", "label": "text", "annotation": "text",
 	}
 	keys := words{"kind": "type", "x1": "time", "y1": "price", "x2": "time2", "y2": "price2", "x": "time", "y": "price", "starttime": "time", "startprice": "price", "endtime": "time2", "endprice": "price2", "time1": "time", "price1": "price", "level": "price", "value": "price", "label": "text"}
+	for _, name := range []string{"color", "colour", "style", "width", "linewidth", "line_width"} {
+		if o.has(name) {
+			o.drop(name, "drawings have colours of their own")
+		}
+	}
 	if err := o.renames(keys); err != nil {
 		return nil, nil, err
 	}
@@ -180,9 +212,11 @@ func backtestRefused(word string) (advice, bool) {
 	switch word {
 	case "commission", "fee", "fees", "feepct", "commissionpct", "commissionpercent", "feerate":
 		return advice{"fee_bps is in hundredths of a per cent: 0.1 % is 10.", []string{"fee_bps"}}, true
+	case "positionsize", "size", "amount", "ordersize", "tradesize", "investment":
+		return advice{"size_pct is per cent of the equity for each entry, quantity the same number of coins or shares for each; capital is what the test begins with.", []string{"size_pct", "quantity"}}, true
 	case "slippage", "slippagepct":
 		return advice{"slip_bps is in hundredths of a per cent: 0.05 % is 5.", []string{"slip_bps"}}, true
-	case "strategy", "rules", "entry", "exit", "enter", "signals", "buy", "sell":
+	case "strategy", "rules", "entry", "exit", "enter", "signals", "buy", "sell", "entrycondition", "exitcondition", "conditions":
 		return advice{`Send {"long":{"enter":..,"exit":..}}, short for sales: ` + ReadyBacktest, []string{ReadyBacktest}}, true
 	}
 	return advice{}, false
@@ -197,11 +231,21 @@ func (c *call) sides() error {
 		}
 		o := read(raw)
 		o.names, o.library = []string{"enter", "exit", "stop_pct", "target_pct", "max_bars"}, c.library
-		err := o.renames(words{
-			"entry": "enter", "stoplosspct": "stop_pct", "stoplosspercent": "stop_pct", "takeprofitpct": "target_pct", "takeprofitpercent": "target_pct",
-			"maxholdbars": "max_bars", "holdbars": "max_bars",
-		})
+		bounds := boundWords()
+		for _, word := range []string{"stoploss", "takeprofit"} {
+			delete(bounds, word) // read below
+		}
+		for _, word := range []string{"entry", "entrycondition", "entryrule", "buy", "open", "when", "conditions", "condition", "entryconditions"} {
+			bounds[word] = "enter"
+		}
+		for _, word := range []string{"exitcondition", "exitrule", "sell", "close"} {
+			bounds[word] = "exit"
+		}
+		err := o.renames(bounds)
 		if err != nil {
+			return err
+		}
+		if err := o.sideBounds(name); err != nil {
 			return err
 		}
 		for _, at := range []string{"enter", "exit"} {
@@ -216,7 +260,7 @@ func (c *call) sides() error {
 
 func scanWords() words {
 	return words{
-		"filter": "condition", "where": "condition", "criteria": "condition", "screen": "condition", "sortby": "rank_by", "orderby": "rank_by", "sort": "rank_by", "rank": "rank_by",
+		"filter": "condition", "query": "condition", "where": "condition", "criteria": "condition", "screen": "condition", "sortby": "rank_by", "orderby": "rank_by", "sort": "rank_by", "rank": "rank_by",
 		"direction": "order", "sortorder": "order", "top": "limit", "max": "limit", "values": "columns", "fields": "columns", "show": "columns", "indicators": "columns", "within": "within_bars",
 	}
 }
@@ -248,7 +292,7 @@ func (c *call) columns() error {
 		c.set("order", quote(short), "order "+word+" is "+short)
 	}
 	c.replace("columns", array(list), r.said)
-	return nil
+	return r.err
 }
 
 // column reads one column: the change of the price over bars, or a side of a comparison.
@@ -258,7 +302,23 @@ func (r *reader) column(item json.RawMessage) json.RawMessage {
 			r.say("price is close")
 			return json.RawMessage(`"close"`)
 		}
+		switch Joined(text) {
+		case "percentchange", "change", "changepct", "pctchange", "change24h", "change24hpct", "percentchange24h", "pricechange":
+			const ready = `{"percent_change":{"bars":24}}`
+			e := fault.Field("columns", text, "the change over a number of bars", ready)
+			e.Message = "columns: " + quote(text) + " over how many bars? Use " + ready + "."
+			r.err = cmpErr(r.err, e)
+			return item
+		}
+		if known, ok := r.spelled(text); ok {
+			r.say(echo(text) + " is " + known)
+			text = known
+		}
 		item = json.RawMessage(`{"indicator":` + quote(text) + `}`)
+		o := read(item)
+		if r.mainLine(o); o.has("line") {
+			return o.object()
+		}
 		if side := r.side(item); !slices.Equal(side, item) {
 			return side
 		}

@@ -26,6 +26,15 @@ func NoCondition(at string, raw json.RawMessage) error {
 	}
 	e := fault.Quoted(at, echo(text), allowed)
 	e.Message = fmt.Sprintf("%s: invalid text %s; pass an object", at, quote(echo(text)))
+	if match := changingBy.FindStringSubmatch(text); match != nil {
+		sign, op := "", ">="
+		if falls(match[1]) {
+			sign, op = "-", "<="
+		}
+		right := `{"percent_change":{"bars":24,"op":"` + op + `","value":` + sign + match[2] + `}}`
+		e.Message, e.Suggestions = at+": "+quote(echo(text))+" over how many bars? Use "+right+" for 24 bars of interval.", []string{right}
+		return e
+	}
 	if right, ok := fromWords(echo(text)); ok {
 		e.Message += ", such as " + right
 		e.Suggestions = []string{right}
@@ -82,7 +91,11 @@ func meantBy(key string, value json.RawMessage) (string, bool) {
 	}
 	if len(value) > 0 && value[0] == '{' {
 		for word, number := range strictjson.Fields(value) { // such as {"below":30}
-			text = word + " " + string(number)
+			inner, isText := strictjson.Text(number)
+			if !isText {
+				inner = string(number)
+			}
+			text = strings.ReplaceAll(word, "_", " ") + " " + inner
 		}
 	}
 	if right, ok := fromWords(key + " " + text); ok {

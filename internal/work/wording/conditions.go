@@ -8,6 +8,7 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -22,8 +23,8 @@ func (c *call) condition(name, at string) error {
 	if raw == nil {
 		return nil
 	}
-	r := &reader{library: c.library}
-	out := r.condition(at, raw, alone)
+	r := &reader{library: c.library, interval: c.barLength()}
+	out := r.condition(at, c.onBars(name, raw), alone)
 	if r.err != nil {
 		return r.err
 	}
@@ -33,9 +34,10 @@ func (c *call) condition(name, at string) error {
 
 // reader reads values inside arguments.
 type reader struct {
-	library ta.Library
-	said    []string
-	err     error
+	library  ta.Library
+	interval market.Interval // of the call, its default if it has none
+	said     []string
+	err      error
 }
 
 func (r *reader) say(text string) { r.said = append(r.said, text) }
@@ -53,6 +55,9 @@ const (
 func (r *reader) condition(at string, raw json.RawMessage, where place) json.RawMessage {
 	if text, ok := strictjson.Text(raw); ok {
 		return r.text(at, raw, strings.TrimSpace(text), where)
+	}
+	if raw[0] == '[' {
+		return r.list(at, raw, where)
 	}
 	if raw[0] != '{' {
 		return raw
@@ -79,9 +84,12 @@ func (r *reader) text(at string, raw json.RawMessage, text string, where place) 
 		r.say(at + " in quotes is an object")
 		return r.condition(at, json.RawMessage(text), where)
 	}
-	right, ok := sentence{r.library}.read(text, where)
+	right, ok := sentence{library: r.library, interval: r.interval}.read(text, where)
 	if !ok {
-		return raw
+		signal, known := r.signalText(text)
+		if right = string(signal); !known {
+			return raw
+		}
 	}
 	r.say(quote(echo(text)) + " is " + right)
 	return json.RawMessage(right)
@@ -92,9 +100,28 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 	switch word := Joined(f.name); word {
 	case "all", "and", "allof", "any", "or", "anyof":
 		return r.members(at, raw, f, word)
-	case "value":
+	case "value", "expression", "expr", "formula", "rule", "when", "condition", "trigger":
+		if text, ok := strictjson.Text(f.raw); ok || word != "value" {
+			inner := r.condition(at, f.raw, where)
+			if ok && inner[0] == '"' || !ok && f.raw[0] != '{' || text != "" && word == "value" && inner[0] != '{' {
+				return raw // not understood
+			}
+			if !ok {
+				r.say(echo(f.name) + " is the condition itself")
+			}
+			return inner
+		}
 		return r.value(raw, f.raw, where)
-	case "indicatorsignal":
+	case "indicatorsignal", "signal":
+		if text, ok := strictjson.Text(f.raw); ok && len(text) <= maxEcho {
+			if signal, ok := r.signalText(text); ok {
+				r.say(quote(text) + " is " + string(signal))
+				return signal
+			}
+		}
+		if word == "signal" {
+			return raw
+		}
 		return r.signal(raw, f)
 	case "priceabove", "pricebelow", "pricecrosses":
 		return r.price(raw, f, word)
@@ -103,14 +130,32 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 			r.say(f.name + " " + bars + ` is {"bars":` + bars + "}")
 			return json.RawMessage(`{"` + f.name + `":{"bars":` + bars + `}}`)
 		}
-	case "percentchange":
-		return r.change(raw, f)
+	case "percentchange", "pctchange", "pricechange", "pricechangepct", "pricechangepercent", "changepct", "changepercent":
+		return r.change(at, raw, f)
 	case "orderfilled", "orderfill", "fill", "filled", "positionclosed", "stopfilled":
 		r.err = cmpErr(r.err, &fault.Error{
 			Kind: fault.Invalid, Code: "invalid_argument", Field: at, Value: echo(f.name), Allowed: strings.Join(alert.Names(), ", "),
 			Message: at + `: alerts watch prices and indicators. Fills come by get_notifications {"events":["orders"]}.`,
 		})
+	default:
+		if right, ok := r.keyed(f, where); ok {
+			return right
+		}
 	}
+	return raw
+}
+
+// list reads a list of one condition in its place.
+func (r *reader) list(at string, raw json.RawMessage, where place) json.RawMessage {
+	items := slices.Collect(strictjson.Items(raw))
+	switch {
+	case where != alone || len(items) == 0:
+		return raw
+	case len(items) == 1:
+		r.say(at + " with one element is that condition")
+		return r.condition(at, items[0], where)
+	}
+	r.err = cmpErr(r.err, allOrAny(at, at, raw))
 	return raw
 }
 
@@ -158,16 +203,27 @@ func isAnyOf(raw json.RawMessage) bool {
 
 // several reads a condition without the name of its type.
 func (r *reader) several(at string, raw json.RawMessage, o *call, where place) json.RawMessage {
+	if Joined(o.text("type")) == "percentchange" && !o.has("op") {
+		rest := read(raw)
+		rest.drop("type", "")
+		return r.change(at, raw, field{"percent_change", rest.object()})
+	}
 	if right, ok := typed(raw); ok {
 		r.say(echo(string(raw)) + " is " + echo(right))
 		return json.RawMessage(right)
 	}
 	for _, list := range []string{"conditions", "members", "rules"} {
-		for _, logic := range []string{"type", "operator", "op", "logic"} {
+		for _, logic := range logicWords() {
 			word := map[string]string{"all": "all", "and": "all", "any": "any", "or": "any"}[o.text(logic)]
 			if word != "" && len(o.fields) == 2 && o.has(list) {
 				return r.members(at, raw, field{word, o.get(list)}, word)
 			}
+		}
+	}
+	if shaped := r.shape(raw); shaped != nil {
+		o, raw = shaped, shaped.object()
+		if len(o.fields) == 1 {
+			return r.one(at, raw, o.fields[0], where)
 		}
 	}
 	switch {
@@ -187,6 +243,7 @@ func (r *reader) signal(raw json.RawMessage, f field) json.RawMessage {
 		return raw
 	}
 	o, before := read(f.raw), len(r.said)
+	r.signalWords(o)
 	r.loose(o, "signal")
 	if len(r.said) == before && f.name == "indicator_signal" && len(raw) != len(f.raw) {
 		return raw
@@ -205,7 +262,7 @@ func (r *reader) price(raw json.RawMessage, f field, word string) json.RawMessag
 		return json.RawMessage(`{"` + f.name + `":` + number + `}`)
 	}
 	op := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]
-	side, label, ok := sentence{r.library}.side(text)
+	side, label, ok := sentence{library: r.library}.side(text)
 	if op == "" || !ok || label == "" {
 		return raw
 	}
@@ -215,21 +272,31 @@ func (r *reader) price(raw json.RawMessage, f field, word string) json.RawMessag
 }
 
 // change reads a condition on the change of the price.
-func (r *reader) change(raw json.RawMessage, f field) json.RawMessage {
+func (r *reader) change(at string, raw json.RawMessage, f field) json.RawMessage {
 	if f.raw[0] != '{' {
+		r.err = cmpErr(r.err, changeReady(at, f.raw))
 		return raw
 	}
 	o := read(f.raw)
+	if f.name != "percent_change" {
+		o.understood = append(o.understood, echo(f.name)+" is percent_change")
+	}
 	o.names = []string{"bars", "op", "value"}
-	if o.renames(words{"operator": "op", "threshold": "value", "percent": "value", "pct": "value", "length": "bars", "period": "bars", "lookback": "bars"}) != nil {
+	if o.renames(words{"operator": "op", "threshold": "value", "percent": "value", "pct": "value", "length": "bars", "period": "bars", "lookback": "bars", "window": "bars", "timeframe": "bars", "over": "bars", "direction": "op", "percentage": "value"}) != nil {
 		return raw
 	}
+	r.barsOf(o)
 	o.operator()
 	o.unquote("bars")
 	if number, ok := percentText(o.get("value")); ok {
 		o.set("value", number, "value "+shown(o.get("value"))+" is "+number)
 	} else {
 		o.unquote("value")
+	}
+	if number, ok := quotedNumber(string(o.get("value"))); o.has("value") && !o.has("op") && ok {
+		op := map[bool]string{true: "<=", false: ">="}[number[0] == '-']
+		o.fields = append(o.fields, field{"op", json.RawMessage(quote(op))})
+		o.understood = append(o.understood, "value "+number+" without op is "+op+" "+number)
 	}
 	if len(o.understood) == 0 {
 		return raw
@@ -262,6 +329,8 @@ func (r *reader) value(raw, inner json.RawMessage, where place) json.RawMessage 
 	if right := o.get("value"); right != nil {
 		o.put("value", r.right(right))
 	}
+	r.mainLine(o)
+	r.lineWord(o)
 	if Joined(o.text("op")) == "crosses" || Joined(o.text("op")) == "cross" {
 		if where != inAll {
 			r.say("op crosses is crosses_above or crosses_below")
@@ -290,7 +359,7 @@ func (r *reader) right(raw json.RawMessage) json.RawMessage {
 		r.say("value " + quote(text) + " is " + number)
 		return json.RawMessage(number)
 	}
-	side, _, ok := sentence{r.library}.side(text)
+	side, _, ok := sentence{library: r.library}.side(text)
 	if !ok {
 		return raw
 	}
@@ -306,6 +375,7 @@ func (r *reader) side(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{"indicator":` + string(raw) + `}`)
 	}
 	r.loose(o, "line", "price")
+	r.lineWord(o)
 	if len(r.said) == before {
 		return raw
 	}
@@ -329,7 +399,7 @@ func (r *reader) loose(o *call, keys ...string) {
 		return
 	}
 	if isText && !o.has("line") {
-		if name, line, ok := (sentence{r.library}).dotted(text); ok {
+		if name, line, ok := (sentence{library: r.library}).dotted(text); ok {
 			o.put("indicator", json.RawMessage(quote(name)))
 			o.fields = append(o.fields, field{"line", json.RawMessage(quote(line))})
 			r.say(quote(text) + " is line " + line + " of " + name)

@@ -10,8 +10,8 @@ import (
 
 // orderDialect is that of place_order.
 func orderDialect() dialect {
-	return dialect{words: orderWords(), refused: ambiguous, then: []func(*call) error{
-		(*call).dollarWords, (*call).percents, (*call).numbers, (*call).class, (*call).kind, (*call).side, (*call).claims,
+	return dialect{words: orderWords(), first: []func(*call) error{(*call).spotWords}, refused: ambiguous, then: []func(*call) error{
+		(*call).dollarWords, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
 	}}
 }
 
@@ -20,7 +20,11 @@ func (c *call) dollarWords() error {
 	if !c.dollars() {
 		return nil
 	}
-	return c.renames(words{"usd": "notional", "usdamount": "notional", "dollars": "notional"})
+	return c.renames(words{
+		"usd": "notional", "usdamount": "notional", "dollars": "notional", "amountusd": "notional", "dollaramount": "notional", "amountinusd": "notional", "usdvalue": "notional", "valueusd": "notional", "sizeusd": "notional",
+		"positionsizeusd": "notional", "notionalusd": "notional", "usdnotional": "notional", "quantityusd": "notional", "qtyusd": "notional", "usdsize": "notional", "spend": "notional", "cost": "notional", "spendusd": "notional",
+		"riskusd": "risk_amount", "riskdollars": "risk_amount", "usdrisk": "risk_amount",
+	})
 }
 
 // numbers reads numbers in quotes.
@@ -47,10 +51,10 @@ func orderWords() words {
 		"limitprice": "price", "sl": "stop_loss", "tp": "take_profit", "stoplossprice": "stop_loss", "takeprofitprice": "take_profit",
 		"slpct": "stop_loss_pct", "stoplosspercent": "stop_loss_pct", "stoppct": "stop_loss_pct", "stoplosspercentage": "stop_loss_pct",
 		"tppct": "take_profit_pct", "takeprofitpercent": "take_profit_pct", "takeprofitpercentage": "take_profit_pct",
-		"trailpct": "trail_percent", "trailingpercent": "trail_percent", "callbackrate": "trail_percent",
+		"trailpct": "trail_percent", "trailingpercent": "trail_percent", "trailingpct": "trail_percent", "trailpercentage": "trail_percent", "trailingstoppct": "trail_percent", "trailingstoppercent": "trail_percent", "trailingstoppercentage": "trail_percent", "callbackrate": "trail_percent",
 		"riskpercent": "risk_pct", "riskpercentage": "risk_pct",
 		"clientorderid": "idempotency_key", "newclientorderid": "idempotency_key",
-		"tif": "time_in_force", "expiretime": "not_after", "reason": "note", "comment": "note", "test": "dry_run",
+		"tif": "time_in_force", "expiretime": "not_after", "reason": "note", "comment": "note", "test": "dry_run", "preview": "dry_run", "simulate": "dry_run", "validateonly": "dry_run", "validate": "dry_run",
 		"ordertype": "type", "action": "side",
 	}
 }
@@ -91,6 +95,8 @@ func ambiguous(word string) (advice, bool) {
 		return advice{"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}}, true
 	case "leverage":
 		return advice{"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}}, true
+	case "account", "mode", "environment", "paper", "live", "network":
+		return advice{"the owner chooses paper or live when candela starts; omit it. The answer has the mode.", nil}, true
 	case "risk":
 		return advice{"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}}, true
 	}

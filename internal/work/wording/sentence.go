@@ -11,6 +11,7 @@ import (
 
 	"candela/internal/alerting/alert"
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -134,12 +135,15 @@ func Ops(spelling string) []string {
 }
 
 // sentence reads conditions in words that can mean one thing only.
-type sentence struct{ library ta.Library }
+type sentence struct {
+	library  ta.Library
+	interval market.Interval // zero if it is not known
+}
 
 // Words between conditions.
 var (
-	wordAnd = regexp.MustCompile(`(?i)\s+and\s+`)
-	wordOr  = regexp.MustCompile(`(?i)\s+or\s+`)
+	wordAnd = regexp.MustCompile(`(?i)\s+(?:and|&&?)\s+`)
+	wordOr  = regexp.MustCompile(`(?i)\s+(?:or|\|\|?)\s+`)
 )
 
 // crossing matches words such as "rsi crosses 50", in either direction.
@@ -155,18 +159,29 @@ func (s sentence) read(words string, where place) (string, bool) {
 			return s.joined(parts, "any")
 		}
 	}
-	plain := strings.Join(strings.Fields(strings.ReplaceAll(words, "_", " ")), " ")
+	plain := plainWords(words)
+	if right, ok := s.phrase(plain); ok {
+		return right, true
+	}
 	if lower := strings.ToLower(plain); lower == "golden cross" || lower == "death cross" {
 		return fromWords(lower)
 	}
+	if right, ok := s.changed(plain); ok {
+		return right, true
+	}
 	if strings.Contains(words, "%") {
 		return "", false // of what?
+	}
+	if right, ok := s.zone(plain, where); ok {
+		return right, true
 	}
 	left, op, right := "", "", ""
 	if match := comparison.FindStringSubmatch(plain); match != nil {
 		left, right = match[1], match[3]
 		op, _ = opOf(match[2])
 	} else if match := crossing.FindStringSubmatch(plain); match != nil {
+		left, op, right = match[1], "crosses", match[2]
+	} else if match := reaching.FindStringSubmatch(plain); match != nil {
 		left, op, right = match[1], "crosses", match[2]
 	}
 	if op == "" {
@@ -194,7 +209,7 @@ func (s sentence) compare(left, op, right string, where place) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	number, isNumber := quotedNumber(right)
+	number, isNumber := quotedNumber(thousands(right))
 	traded := map[string]string{"<": "price_below", "<=": "price_below", ">": "price_above", ">=": "price_above", "crosses": "price_crosses"}[op]
 	if isNumber && label == "" && keys == `"price":"close"` && traded != "" && where == alone {
 		return `{"` + traded + `":` + number + `}`, number[0] != '-' && strings.Trim(number, "0.") != ""
@@ -223,7 +238,7 @@ func (s sentence) compare(left, op, right string, where place) (string, bool) {
 // side returns one side of a comparison as the keys of a condition, and the label of its indicator, "" for a price.
 func (s sentence) side(words string) (keys, label string, ok bool) {
 	name := strings.ToLower(strings.TrimSpace(words))
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "the "), "its ")
+	name = s.average(strings.TrimPrefix(strings.TrimPrefix(name, "the "), "its "))
 	switch {
 	case name == "price" || name == "close" || name == "closing price":
 		return `"price":"close"`, "", true
@@ -239,6 +254,9 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 		if line, ok := s.lineOf(name[:at], name[at+1:]); ok {
 			return line, name, true
 		}
+	}
+	if line, ok := s.edge(name); ok {
+		return line, name, true
 	}
 	selection, spelling, ok := s.resolve(name)
 	if !ok {
@@ -256,7 +274,10 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 
 // resolve finds an indicator by a name with or without blanks.
 func (s sentence) resolve(name string) (*ta.Selection, string, bool) {
-	for _, spelling := range []string{name, strings.ReplaceAll(name, " ", "_"), strings.ReplaceAll(name, " ", "")} {
+	for i, spelling := range []string{name, strings.ReplaceAll(name, " ", "_"), strings.ReplaceAll(name, " ", "")} {
+		if i > 0 && twoNumbers.MatchString(name) {
+			break
+		}
 		if selection, err := s.library.Resolve(ta.Request{Name: spelling}); err == nil {
 			return selection, spelling, true
 		}
@@ -276,6 +297,12 @@ func (s sentence) dotted(text string) (name, line string, ok bool) {
 	}
 	lines := selection.Outputs()
 	i := slices.IndexFunc(lines, func(l ta.Output) bool { return Joined(l.Label) == Joined(line) })
+	if i < 0 { // such as upper of BB Upper
+		i = slices.IndexFunc(lines, func(l ta.Output) bool {
+			words := strings.Fields(strings.ToLower(l.Label))
+			return len(words) == 2 && (words[1] == strings.TrimSpace(line) || words[1]+"dle" == strings.TrimSpace(line))
+		})
+	}
 	if i < 0 || len(lines) < 2 {
 		return "", "", false
 	}

@@ -24,19 +24,27 @@ type Call struct {
 // Read returns the arguments of a call in the words of its tool, and what was understood.
 func Read(asked Call) (json.RawMessage, []string, error) {
 	c := read(asked.Arguments)
-	c.names, c.library, c.now = asked.Names, asked.Library, asked.Now
+	c.tool, c.names, c.library, c.now = asked.Tool, asked.Names, asked.Library, asked.Now
 	own := wordsOf(asked.Tool)
-	if own.refused != nil {
-		if err := c.refuse(own.refused); err != nil {
+	c.leaveOut(asked.Tool)
+	for _, step := range own.first {
+		if err := step(c); err != nil {
 			return nil, nil, err
 		}
 	}
+	if own.refused == nil {
+		own.refused = c.ownerChooses
+	}
+	if err := c.refuse(own.refused); err != nil {
+		return nil, nil, err
+	}
+	c.spans()
 	words := sharedWords()
 	maps.Copy(words, own.words)
 	if err := c.renames(words); err != nil {
 		return nil, nil, err
 	}
-	for _, step := range append(own.then, (*call).plain) {
+	for _, step := range slices.Concat(own.second, []func(*call) error{(*call).symbols, (*call).intervals, (*call).moments}, own.then, []func(*call) error{(*call).plain}) {
 		if err := step(c); err != nil {
 			return nil, nil, err
 		}
@@ -64,7 +72,9 @@ type words map[string]string
 // dialect is what one tool takes beyond the names of its arguments.
 type dialect struct {
 	words   words
+	first   []func(*call) error              // conversions before words are refused
 	refused func(word string) (advice, bool) // words that are not taken
+	second  []func(*call) error              // conversions before those that all tools have
 	then    []func(*call) error              // conversions of values
 }
 
@@ -95,11 +105,11 @@ func wordsOf(tool string) dialect {
 	case "list_alerts":
 		return dialect{then: []func(*call) error{(*call).active}}
 	case "cancel_alert":
-		return dialect{words: words{"alert": "alert_id"}, then: []func(*call) error{allOf("alert_id")}}
+		return dialect{words: words{"alert": "alert_id"}, refused: cancelRefused, then: []func(*call) error{allOf("alert_id")}}
 	case "set_alert":
-		return dialect{words: alertWords(), then: []func(*call) error{(*call).oneSymbol, (*call).expiry, (*call).topCondition, conditionIn("condition")}}
+		return dialect{words: alertWords(), refused: alertRefused, then: []func(*call) error{(*call).oneSymbol, (*call).expiresIn, (*call).expiry, (*call).once, (*call).logic, (*call).topCondition, conditionIn("condition")}}
 	case "test_alert":
-		return dialect{words: words{"trigger": "condition", "rule": "condition"}, then: []func(*call) error{(*call).oneSymbol, (*call).topCondition, conditionIn("condition")}}
+		return dialect{words: words{"trigger": "condition", "rule": "condition"}, then: []func(*call) error{(*call).oneSymbol, (*call).logic, (*call).topCondition, conditionIn("condition")}}
 	}
 	return chartDialect(tool)
 }
@@ -108,25 +118,27 @@ func wordsOf(tool string) dialect {
 func chartDialect(tool string) dialect {
 	switch tool {
 	case "generate_chart":
-		return dialect{words: chartWords(), then: []func(*call) error{(*call).oneSymbol, (*call).drawnAnyway, listIn("indicators"), (*call).indicators, (*call).drawings}}
+		return dialect{words: chartWords(), refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
 	case "get_indicators":
-		return dialect{words: chartWords(), then: []func(*call) error{(*call).oneSymbol, listIn("indicators"), (*call).indicators}}
+		return dialect{words: chartWords(), refused: indicatorsRefused, second: []func(*call) error{listIn("indicators"), (*call).severalIntervals}, then: []func(*call) error{(*call).oneSymbol, (*call).ofOne, (*call).priceAmong, (*call).indicators}}
 	case "list_indicators":
-		return dialect{words: words{"category": "group", "indicator": "name", "compact": "brief", "namesonly": "brief", "short": "brief"}}
+		return dialect{words: words{"category": "group", "indicator": "name", "compact": "brief", "namesonly": "brief", "short": "brief", "search": "name", "query": "name", "q": "name", "filter": "name", "keyword": "name", "type": "group", "kind": "group", "detail": "brief"}, then: []func(*call) error{(*call).groups}}
 	case "run_backtest":
-		return dialect{words: backtestWords(), refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).sides}}
+		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).sides}}
 	case "scan_symbols":
-		return dialect{words: scanWords(), refused: scanRefused, then: []func(*call) error{listIn("symbols"), listIn("columns"), (*call).columns, conditionIn("condition")}}
+		return dialect{words: scanWords(), first: []func(*call) error{(*call).scanForms}, refused: scanRefused, then: []func(*call) error{(*call).spaced, listIn("symbols"), listIn("columns"), (*call).rankAlone, (*call).columns, (*call).logic, conditionIn("condition")}}
 	case "find_symbols":
-		return dialect{words: words{"q": "query", "search": "query", "name": "query", "symbol": "query", "text": "query", "keyword": "query", "ticker": "query", "exchange": "venue", "type": "kind", "assetclass": "kind"}}
+		return dialect{words: words{"q": "query", "search": "query", "name": "query", "symbol": "query", "text": "query", "keyword": "query", "ticker": "query", "quote": "query", "base": "query", "exchange": "venue", "type": "kind", "assetclass": "kind", "assettype": "kind"}}
 	case "save_script", "check_script", "delete_script":
-		return dialect{words: words{"code": "source", "script": "source|name", "pine": "source", "pinecode": "source", "text": "source", "title": "name", "scriptname": "name"}}
+		return dialect{words: words{"code": "source", "script": "source|name", "pine": "source", "pinecode": "source", "pinescript": "source", "text": "source", "title": "name", "scriptname": "name", "content": "source", "body": "source"}, then: []func(*call) error{(*call).scriptName, (*call).sourceAlone}}
 	case "get_report":
 		return dialect{words: words{"report": "report_id", "section": "part"}}
 	case "subscribe_notifications":
-		return dialect{words: words{"symbol": "symbols", "ticker": "symbols", "pair": "symbols", "types": "alert_types", "alerttype": "alert_types", "event": "events", "kinds": "events"}, then: []func(*call) error{listIn("symbols"), listIn("alert_types"), listIn("events")}}
+		return dialect{words: words{"symbol": "symbols", "ticker": "symbols", "pair": "symbols", "types": "alert_types", "alerttype": "alert_types", "event": "events", "kinds": "events", "channel": "events", "channels": "events", "type": "events"}, then: []func(*call) error{listIn("symbols"), listIn("alert_types"), listIn("events"), (*call).eventWords}}
 	case "get_notifications":
-		return dialect{words: words{"kinds": "events", "event": "events", "types": "events", "max": "limit"}, then: []func(*call) error{(*call).seconds, listIn("events")}}
+		return dialect{words: words{"kinds": "events", "event": "events", "types": "events", "type": "events", "max": "limit"}, refused: pollRefused, then: []func(*call) error{(*call).milliseconds, (*call).seconds, listIn("events"), (*call).eventWords}}
+	case "unsubscribe_notifications":
+		return dialect{then: []func(*call) error{(*call).onlyOne}}
 	}
 	return dialect{}
 }
@@ -147,14 +159,47 @@ func allOf(id string) func(*call) error {
 
 // openOrders reads other words for orders that can still fill.
 func (c *call) openOrders() error {
-	if word := c.text("filter"); slices.Contains([]string{"working", "active", "pending"}, word) {
+	if raw := c.get("filter"); raw != nil && raw[0] == '[' {
+		if all := slices.Collect(strictjson.Items(raw)); len(all) == 1 {
+			c.set("filter", string(all[0]), "filter with one element is "+shown(all[0]))
+		}
+	}
+	for _, name := range []string{"open_only", "only_open", "openOnly"} {
+		if rawTrue := string(c.get(name)) == "true"; rawTrue && !c.known(name) && !c.has("filter") {
+			c.set(name, `"open"`, name+" is filter open")
+			return c.move(name, "filter")
+		}
+	}
+	switch word := c.text("filter"); {
+	case slices.Contains([]string{"working", "active", "pending", "new", "accepted"}, word):
 		c.set("filter", `"open"`, "filter "+word+" is open")
+	case slices.Contains([]string{"filled", "done", "completed", "canceled", "cancelled", "executed", "history"}, word):
+		c.set("filter", `"closed"`, "filter "+word+" is closed, in which each order has its status")
+	}
+	return nil
+}
+
+// groups reads other names of groups of indicators.
+func (c *call) groups() error {
+	if group, ok := map[string]string{
+		"oscillator": "momentum", "oscillators": "momentum", "movingaverages": "trend", "movingaverage": "trend", "overlays": "trend", "overlay": "trend", "supportresistance": "levels", "supportandresistance": "levels", "bands": "volatility",
+	}[Joined(c.text("group"))]; ok && c.has("group") {
+		c.set("group", quote(group), "group "+shown(c.get("group"))+" is "+group)
+	}
+	if c.text("group") == "all" {
+		c.drop("group", "group all is every group")
+	}
+	if word := c.text("brief"); word == "brief" || word == "short" || word == "full" {
+		c.set("brief", map[bool]string{true: "false", false: "true"}[word == "full"], "detail "+word+" is brief or not")
 	}
 	return nil
 }
 
 // active drops a state that everything in the list has.
 func (c *call) active() error {
+	if string(c.get("active")) == "true" && !c.known("active") {
+		c.drop("active", "active is what is listed")
+	}
 	for _, name := range []string{"status", "state", "filter"} {
 		if word := c.text(name); !c.known(name) && slices.Contains([]string{"open", "active"}, word) {
 			c.drop(name, name+" "+word+" is what is listed")
@@ -179,6 +224,100 @@ func (c *call) oneSymbol() error {
 	return c.move("symbols", "symbol")
 }
 
+// onlyOne drops what chooses among subscriptions: a client has one.
+func (c *call) onlyOne() error {
+	for _, f := range slices.Clone(c.fields) {
+		if slices.Contains([]string{"all", "subscriptionid", "id"}, Joined(f.name)) && (Joined(f.name) != "all" || string(f.raw) == "true") {
+			c.drop(f.name, echo(f.name)+": a client has one subscription, which ends")
+		}
+	}
+	return nil
+}
+
+// eventWords reads other words for kinds of notifications.
+func (c *call) eventWords() error {
+	raw := c.get("events")
+	if raw == nil || raw[0] != '[' {
+		return nil
+	}
+	var kinds []json.RawMessage
+	for item := range strictjson.Items(raw) {
+		text, _ := strictjson.Text(item)
+		kind, ok := map[string]string{"fills": "orders", "fill": "orders", "order": "orders", "trades": "orders", "orderfilled": "orders", "positions": "orders", "alert": "alerts", "pricealerts": "alerts"}[Joined(text)]
+		switch {
+		case Joined(text) == "all":
+			kinds = []json.RawMessage{json.RawMessage(`"alerts"`), json.RawMessage(`"orders"`)}
+			c.set("events", string(array(kinds)), "events all is alerts and orders")
+			return nil
+		case ok:
+			item = json.RawMessage(quote(kind))
+			c.understood = append(c.understood, echo(text)+" is "+kind)
+		}
+		if !slices.ContainsFunc(kinds, func(k json.RawMessage) bool { return slices.Equal(k, item) }) {
+			kinds = append(kinds, item)
+		}
+	}
+	c.put("events", array(kinds))
+	return nil
+}
+
+// ownerChooses returns what to say about a word that chooses an account, or a time where a tool has none.
+func (c *call) ownerChooses(word string) (advice, bool) {
+	switch word {
+	case "account", "accounttype", "mode", "environment", "paper", "live", "currency":
+		return advice{"there is one account, which the owner chose when candela started; omit it.", nil}, true
+	case "since", "after", "startdate":
+		if c.rangeName("start", "from") != "" || !c.known("limit") {
+			return advice{}, false
+		}
+		return advice{"limit and cursor lead back from the newest; omit it.", []string{"limit"}}, true
+	}
+	return advice{}, false
+}
+
+// indicatorsRefused returns what to say about a word of get_indicators that is not taken.
+func indicatorsRefused(word string) (advice, bool) {
+	switch word {
+	case "limit", "count", "lastn", "outputsize":
+		return advice{"the answer has the newest values; generate_chart with format series has those of each bar. Omit it.", nil}, true
+	}
+	return advice{}, false
+}
+
+// cancelRefused returns what to say about a word of cancel_alert that is not taken.
+func cancelRefused(word string) (advice, bool) {
+	if word == "symbol" || word == "ticker" {
+		return advice{`list_alerts with symbol has the alert_id of each; {"alert_id":"all"} cancels all.`, []string{"alert_id"}}, true
+	}
+	return advice{}, false
+}
+
+// alertRefused returns what to say about a word of set_alert that is not taken.
+func alertRefused(word string) (advice, bool) {
+	switch word {
+	case "channel", "channels", "notify", "notification", "receiver", "webhook", "webhookurl", "email", "delivery", "via":
+		return advice{"a fired alert goes to every receiver that the owner has set up, and to get_notifications; omit it.", nil}, true
+	}
+	return advice{}, false
+}
+
+// sourceAlone drops the name of a script whose text is given to a tool that takes either.
+func (c *call) sourceAlone() error {
+	if c.tool == "check_script" && c.has("name", "source") {
+		c.drop("name", "name: source is checked")
+	}
+	return nil
+}
+
+// pollRefused returns what to say about a word of get_notifications that is not taken.
+func pollRefused(word string) (advice, bool) {
+	switch word {
+	case "since", "from", "after", "start", "cursor", "sinceseq":
+		return advice{"each notification is delivered once, so there is no time to begin from; omit it.", nil}, true
+	}
+	return advice{}, false
+}
+
 // seconds reads a time to wait such as 30s.
 func (c *call) seconds() error {
 	text := strings.TrimSpace(c.text("wait_seconds"))
@@ -201,12 +340,11 @@ func listIn(name string) func(*call) error {
 			if text = strings.TrimSpace(text); text == "" || len(text) > 4096 {
 				return nil
 			}
-			if strings.ContainsAny(text, "[]{}()") {
-				if strings.HasPrefix(text, "[") && strictjson.Check([]byte(text)) == nil {
-					c.set(name, text, name+" in quotes is a list")
-					return nil
-				}
-			} else {
+			if strings.HasPrefix(text, "[") && strictjson.Check([]byte(text)) == nil {
+				c.set(name, text, name+" in quotes is a list")
+				return nil
+			}
+			if !strings.ContainsAny(text, "[]{}") {
 				list = wordList(text)
 			}
 		}
@@ -217,7 +355,7 @@ func listIn(name string) func(*call) error {
 
 // wordList returns the words between commas as a JSON list.
 func wordList(text string) string {
-	parts := strings.Split(text, ",")
+	parts := splitOutside(text)
 	for i, part := range parts {
 		parts[i] = quote(strings.TrimSpace(part))
 	}

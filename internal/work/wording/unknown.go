@@ -21,7 +21,10 @@ func UnknownTool(name string) string {
 		"getindicator": "Use get_indicators.", "computeindicators": "Use get_indicators.", "calculateindicator": "Use get_indicators.", "getrsi": `Use get_indicators with "indicators":["rsi"].`,
 		"listorders": "Use get_orders.", "getopenorders": `Use get_orders with "filter":"open".`, "getorder": `Use get_orders with "order_id".`, "cancelallorders": `Use cancel_order with "order_id":"all".`,
 		"listpositions": "Use get_positions.", "getposition": `Use get_positions with "symbol".`, "getportfolio": "Use get_positions.", "modifyorder": "Use place_order with replaces.", "editorder": "Use place_order with replaces.",
-		"backtest": "Use run_backtest.", "screen": "Use scan_symbols.", "screener": "Use scan_symbols.", "scan": "Use scan_symbols.", "searchsymbols": "Use find_symbols.", "search": "Use find_symbols.",
+		"backtest": "Use run_backtest.", "screen": "Use scan_symbols.", "screener": "Use scan_symbols.", "scan": "Use scan_symbols.", "searchsymbols": "Use find_symbols.", "listsymbols": "Use find_symbols.", "getsymbols": "Use find_symbols.", "listmarkets": "Use find_symbols.", "getmarkets": "Use find_symbols.", "searchsymbol": "Use find_symbols.",
+		"getaccountbalance": "Use get_account.", "getaccountinfo": "Use get_account.", "getaccountsummary": "Use get_account.", "getfills": "Use get_trades.", "listtrades": "Use get_trades.", "gettradehistory": "Use get_trades.", "getorderhistory": `Use get_orders with "filter":"closed".`,
+		"setstoploss": `Use place_order with "stop_loss" and "reduce_only":true.`, "settakeprofit": `Use place_order with "take_profit" and "reduce_only":true.`, "subscribe": "Use subscribe_notifications.", "unsubscribe": "Use unsubscribe_notifications.",
+		"createscript": "Use save_script.", "runscript": "Use save_script, then the name among indicators of generate_chart.", "runpine": "Use save_script, then the name among indicators of generate_chart.", "listscripts": "Use list_indicators with brief: stored scripts are in it.", "testcondition": "Use test_alert.", "scansymbols": "Use scan_symbols.", "scanmarket": "Use scan_symbols.", "search": "Use find_symbols.",
 		"waitforalert": "Use get_notifications with wait_seconds.", "pollnotifications": "Use get_notifications.",
 	}[Joined(name)]
 }

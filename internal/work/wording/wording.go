@@ -28,6 +28,7 @@ type field struct {
 type call struct {
 	fields     []field
 	understood []string
+	tool       string
 	names      []string // of the tool's arguments
 	library    ta.Library
 	now        time.Time
