@@ -239,11 +239,11 @@ func (c *sizeCall) protect(random *rand.Rand, number func(int, int, int) string,
 // said are the words that clients use for an argument, each of which means it alone.
 func said() map[string][]string {
 	return map[string][]string{
-		"symbol": {"symbol", "ticker", "pair", "instrument", "Symbol"}, "dry_run": {"dry_run", "dryRun", "test"}, "reduce_only": {"reduce_only", "reduceOnly"},
+		"symbol": {"symbol", "ticker", "pair", "instrument", "Symbol"}, "dry_run": {"dry_run", "dryRun", "test", "preview", "simulate"}, "reduce_only": {"reduce_only", "reduceOnly"},
 		"price": {"price", "limit_price", "limitPrice"}, "stop_price": {"stop_price", "stopPrice"}, "risk_pct": {"risk_pct", "riskPercent", "risk_percentage"},
 		"stop_loss": {"stop_loss", "sl", "stopLoss", "stop_loss_price"}, "take_profit": {"take_profit", "tp", "takeProfit", "take_profit_price"},
 		"stop_loss_pct": {"stop_loss_pct", "stopLossPct", "sl_pct", "stop_loss_percent"}, "take_profit_pct": {"take_profit_pct", "tp_pct", "take_profit_percentage"},
-		"quantity": {"quantity", "qty", "units", "shares"}, "notional": {"notional", "usd", "quoteOrderQty", "quote_quantity"},
+		"quantity": {"quantity", "qty", "units", "shares"}, "notional": {"notional", "usd", "quoteOrderQty", "quote_quantity", "amount_usd", "cost", "spend"},
 	}
 }
 
@@ -287,15 +287,27 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	if c.side == "sell" {
 		all = append(all, `"`+name("reduce_only")+`":true`)
 	}
-	add("notional", c.notional)
+	inQuantity := c.notional != "" && random.IntN(3) == 0 // an amount that says what it is counted in
+	if inQuantity {
+		all = append(all, fmt.Sprintf(oneOf(random, `"quantity":"$%s"`, `"quantity":"%s USDT"`, `"qty":"%s usdt"`), c.notional))
+	} else {
+		add("notional", c.notional)
+	}
+	leg := func(argument, value string, keys ...string) {
+		if value != "" && random.IntN(4) == 0 {
+			all = append(all, fmt.Sprintf(`"%s":{"%s":%s}`, argument, oneOf(random, keys...), value))
+			return
+		}
+		add(argument, value)
+	}
 	add("price", c.price)
 	add("stop_price", c.stopPrice)
 	percent("risk_pct", "risk", c.riskPct)
 	if c.risk != "" {
 		all = append(all, `"risk_amount":`+c.risk)
 	}
-	add("stop_loss", c.stop)
-	add("take_profit", c.target)
+	leg("stop_loss", c.stop, "price", "stop_price")
+	leg("take_profit", c.target, "price", "limit_price")
 	percent("stop_loss_pct", oneOf(random, words["stop_loss"]...), c.stopPct)
 	percent("take_profit_pct", oneOf(random, words["take_profit"]...), c.targetPct)
 	if both := (c.stop != "" || c.stopPct != "") && (c.target != "" || c.targetPct != "") && (c.stop == "") == (c.target == ""); both && random.IntN(3) == 0 {
@@ -304,8 +316,11 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	switch {
 	case c.all:
 		all = append(all, `"quantity":"all"`)
+	case c.quantity != "" && random.IntN(4) == 0:
+		all = append(all, `"quantity":"`+c.quantity+oneOf(random, " BTC", "btc")+`"`)
 	case c.quantity != "":
 		add("quantity", c.quantity)
+	case inQuantity:
 	case random.IntN(2) == 0:
 		all = append(all, `"quantity":0`)
 	}

@@ -59,6 +59,8 @@ func (w waves) Bars(ctx context.Context, want marketdata.Request) (marketdata.Ba
 		return set, fault.New(fault.Unavailable, "rate_limited", "the limit is used up").Retry(3 * time.Second)
 	case strings.HasPrefix(name, "DOWN"):
 		return set, fault.Unreachable(nil, 0, "no answer")
+	case strings.HasPrefix(name, "FILE"):
+		return set, fault.New(fault.Unavailable, "bad_file", "csv: FILE1_4h.csv line 3: wrong number of fields")
 	case strings.HasPrefix(name, "NEW"):
 		n = 20
 	}
@@ -120,16 +122,19 @@ func numbered(n int) []string {
 func TestScanSymbols_SaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	r := scanning(t, waves{})
-	names := append(numbered(60), "NONE1", "BUSY1", "DOWN1", "NEW1")
+	names := append(numbered(60), "NONE1", "BUSY1", "DOWN1", "FILE1", "NEW1")
 	a, text := scanned(t.Context(), t, r, `{"symbols":`+symbolList(names...)+`,"condition":{"value":{"indicator":"rsi","op":"<","value":50}},"columns":["rsi","close"],"order":"asc","limit":10}`)
-	if a.Complete || a.Asked != 64 || a.Done != 61 || len(a.Failed) != 3 || a.Matched == 0 || a.Matched == 61 || len(a.Rows) != 10 || a.MoreRows != a.Matched-10 {
+	if a.Complete || a.Asked != 65 || a.Done != 61 || len(a.Failed) != 4 || a.Matched == 0 || a.Matched == 61 || len(a.Rows) != 10 || a.MoreRows != a.Matched-10 {
 		t.Fatalf("%s", text)
 	}
-	want := map[string]string{"NONE1": "not_found", "BUSY1": "rate_limited", "DOWN1": "venue_down"}
+	want := map[string]string{"NONE1": "not_found", "BUSY1": "rate_limited", "DOWN1": "venue_down", "FILE1": "bad_file"}
 	for _, f := range a.Failed {
 		if want[f.Symbol] != f.Why {
 			t.Errorf("%s failed as %s", f.Symbol, f.Why)
 		}
+	}
+	if !strings.Contains(text, "FILE1_4h.csv line 3") {
+		t.Errorf("it does not say what is wrong with the file: %s", text)
 	}
 	for i := 1; i < len(a.Rows); i++ {
 		if a.Rows[i-1].Values["rsi"] > a.Rows[i].Values["rsi"] {

@@ -108,6 +108,16 @@ func TestScopes_WithoutTrading(t *testing.T) {
 	}
 }
 
+// TestScopes_OfAStoredAlert holds that the test of a stored alert says which access is missing.
+func TestScopes_OfAStoredAlert(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tool.ResearchSet)
+	result, err := registry.Call(t.Context(), withScope(principal.Charts), "test_alert", json.RawMessage(`{"alert_id":"a-1"}`))
+	if text := string(result.Content[0].Text); err != nil || !strings.Contains(text, `"insufficient_scope"`) || !strings.Contains(text, "alert_id needs the scope read") {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
 func TestScopes_AToolWithoutOneIsNotBuilt(t *testing.T) {
 	t.Parallel()
 	if err := tool.BuildWithScope(principal.NoScope); err == nil || !strings.Contains(err.Error(), "scope") {

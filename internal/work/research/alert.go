@@ -75,8 +75,11 @@ func (r *Research) wantedAlert(ctx context.Context, caller principal.Caller, q *
 	switch {
 	case q.ID == "":
 		return q.Alert, nil
-	case r.Alerts == nil || caller.Scope < principal.Read:
-		return alert.Alert{}, fault.New(fault.Unsupported, "trading_disabled", "alerts need --trade and a client that may read them; pass symbol and condition instead").About("alert_id", id, "symbol and condition")
+	case r.Alerts == nil:
+		return alert.Alert{}, fault.New(fault.Unsupported, "trading_disabled", "alerts need --trade; pass symbol and condition instead").About("alert_id", id, "symbol and condition")
+	case caller.Scope < principal.Read:
+		return alert.Alert{}, fault.New(fault.Unauthorized, "insufficient_scope", "alert_id needs the scope %s, and the token of this client has %s; pass symbol and condition instead", principal.Read, caller.Scope).
+			About("alert_id", id, "symbol and condition")
 	}
 	all, err := r.Alerts.Alerts(ctx, caller)
 	if err != nil {

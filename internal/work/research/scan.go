@@ -88,7 +88,7 @@ type scanned struct {
 type ScanFailure struct {
 	Symbol string `json:"symbol"`
 	Why    string `json:"why"`
-	About  string `json:"message,omitempty"` // what a script reports
+	About  string `json:"message,omitempty"` // what a script or a file reports
 	Retry  int    `json:"retry_after_s,omitempty"`
 }
 
@@ -179,6 +179,8 @@ func failureOf(s market.Symbol, err error) ScanFailure {
 		out.Why = "not_found"
 	case f.Code == "rate_limited":
 		out.Why = f.Code
+	case f.Code == "bad_file": // the user's own, so the message says what to write there
+		out.Why, out.About = f.Code, f.Public()
 	}
 	if f != nil {
 		out.Retry = int((f.RetryAfter + time.Second - 1) / time.Second)

@@ -80,7 +80,7 @@ func (c *call) topCondition() error {
 
 // insideNames are the keys of conditions without the name of their type.
 func insideNames() []string {
-	return []string{"indicator", "price", "line", "op", "operator", "value", "threshold", "signal", "params", "level", "length", "period", "comparison"}
+	return []string{"indicator", "price", "line", "op", "operator", "value", "threshold", "signal", "params", "level", "length", "period", "comparison", "type"}
 }
 
 // isKind reports whether a key is a type of condition.

@@ -71,7 +71,7 @@ func (c *call) rules() error {
 	return nil
 }
 
-// readable reports whether a rule is a condition, as far as its words can tell.
+// readable reports whether a rule is a condition, as far as its words show.
 func (c *call) readable(f field) bool {
 	if f.raw[0] != '"' {
 		return true

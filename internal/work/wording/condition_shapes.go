@@ -18,7 +18,7 @@ func (r *reader) shape(raw json.RawMessage) *call {
 		r.say(text)
 		changed = true
 	}
-	sides := words{"left": "indicator", "field": "indicator", "metric": "indicator", "variable": "indicator", "series": "indicator", "name": "indicator", "lhs": "indicator", "indicator1": "indicator", "indicatora": "indicator", "right": "value", "rhs": "value", "indicator2": "value", "indicatorb": "value", "other": "value", "targetprice": "value", "target": "value"}
+	sides := words{"left": "indicator", "field": "indicator", "metric": "indicator", "variable": "indicator", "series": "indicator", "name": "indicator", "source": "indicator", "lhs": "indicator", "indicator1": "indicator", "indicatora": "indicator", "right": "value", "rhs": "value", "indicator2": "value", "indicatorb": "value", "other": "value", "targetprice": "value", "target": "value"}
 	for _, f := range slices.Clone(o.fields) {
 		if to := sides[Joined(f.name)]; to != "" && !o.has(to) && o.move(f.name, to) == nil {
 			say(echo(f.name) + " is " + to)
@@ -69,7 +69,48 @@ func (r *reader) typeWords(o *call, say func(string)) {
 			o.fields = append(o.fields, field{"op", json.RawMessage(quote(op))})
 			say("type " + word + " is op " + op)
 		}
+	default:
+		if _, _, ok := (sentence{library: r.library}).resolve(o.text("type")); ok && onPrice && o.has("op", "value") && o.move("type", "indicator") == nil {
+			say("type is indicator")
+		}
 	}
+}
+
+// event reads {"indicator":"macd","event":"bullish_cross"} as a signal, nil for none.
+func (r *reader) event(o *call) json.RawMessage {
+	indicator := o.text("indicator")
+	if len(o.fields) != 2 || indicator == "" || len(indicator) > maxEcho {
+		return nil
+	}
+	word := o.fields[0]
+	if word.name == "indicator" {
+		word = o.fields[1]
+	}
+	if text, ok := strictjson.Text(word.raw); ok && slices.Contains([]string{"event", "condition", "trigger", "action", "type", "cross", "state"}, word.name) && len(text) <= maxEcho {
+		if signal, ok := r.signalText(indicator + " " + text); ok {
+			r.say(word.name + " " + text + " is " + string(signal))
+			return signal
+		}
+		if right, ok := (sentence{library: r.library}).zone(indicator+" "+text, inAll); ok {
+			r.say(word.name + " " + text + " is " + right)
+			return json.RawMessage(right)
+		}
+	}
+	return nil
+}
+
+// typeKey reads {"type":"rsi_below","value":30}, whose type is a key with an operator.
+func (r *reader) typeKey(o *call, where place) (json.RawMessage, bool) {
+	name := o.text("type")
+	if len(o.fields) != 2 || name == "" {
+		return nil, false
+	}
+	for _, at := range []string{"value", "threshold", "level", "price"} {
+		if o.has(at) {
+			return r.keyed(field{name, o.get(at)}, where)
+		}
+	}
+	return nil, false
 }
 
 // priceType reads a type that names the price, with an operator or a direction and a number.

@@ -220,6 +220,12 @@ func (r *reader) several(at string, raw json.RawMessage, o *call, where place) j
 			}
 		}
 	}
+	if right := r.event(o); right != nil {
+		return right
+	}
+	if right, ok := r.typeKey(o, where); ok {
+		return right
+	}
 	if shaped := r.shape(raw); shaped != nil {
 		o, raw = shaped, shaped.object()
 		if len(o.fields) == 1 {

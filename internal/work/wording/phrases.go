@@ -25,7 +25,7 @@ var changingBy = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|
 
 // Words that say no more than the rest of a condition.
 var (
-	leadWords = regexp.MustCompile(`(?i)^(?:please )?(?:alert(?: me)?|notify(?: me)?|tell me)?\s*(?:when|if|once|whenever)\s+`)
+	leadWords = regexp.MustCompile(`(?i)^(?:please )?(?:alert(?: me)?|notify(?: me)?)?\s*(?:when|if|once|whenever)\s+`)
 	moveWords = regexp.MustCompile(`(?i)\b(?:falls|drops|dips|goes|moves|rises|climbs|gets|trades|stays|closes|breaks|is|are)\s+(below|under|above|over)\b`)
 )
 

@@ -118,7 +118,7 @@ func wordsOf(tool string) dialect {
 func chartDialect(tool string) dialect {
 	switch tool {
 	case "generate_chart":
-		return dialect{words: chartWords(), refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
+		return dialect{words: chartWords(), first: []func(*call) error{(*call).drawnAnyway}, refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
 	case "get_indicators":
 		return dialect{words: chartWords(), refused: indicatorsRefused, second: []func(*call) error{listIn("indicators"), (*call).severalIntervals}, then: []func(*call) error{(*call).oneSymbol, (*call).ofOne, (*call).priceAmong, (*call).indicators}}
 	case "list_indicators":
@@ -295,7 +295,7 @@ func cancelRefused(word string) (advice, bool) {
 // alertRefused returns what to say about a word of set_alert that is not taken.
 func alertRefused(word string) (advice, bool) {
 	switch word {
-	case "channel", "channels", "notify", "notification", "receiver", "webhook", "webhookurl", "email", "delivery", "via":
+	case "channel", "channels", "notify", "notification", "receiver", "delivery", "via":
 		return advice{"a fired alert goes to every receiver that the owner has set up, and to get_notifications; omit it.", nil}, true
 	}
 	return advice{}, false
