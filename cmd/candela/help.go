@@ -172,6 +172,9 @@ Flags:
   --owner ID       verify: also the chain of one of many owners; --expect is then of that chain
   --json           print JSON
 
+With --nats-url they read the order stream, whether replicas run or not: orders and trading states.
+Alerts, logins and owners are in no audit log there.
+
 Examples:
   candela audit list --last 10
   candela audit verify --json

@@ -24,7 +24,7 @@ import (
 
 // Audit runs the commands of the audit log. They read the store, whether a server runs or not.
 func Audit() cli.Runner {
-	return cli.OneOf("audit", cli.Sub("verify", readLog(verifyLog)), cli.Sub("list", readLog(listEvents)))
+	return cli.OneOf("audit", cli.Sub("verify", readLog(verifyLog, verifyShared)), cli.Sub("list", readLog(listEvents, listShared)))
 }
 
 // auditFlags are the commands' own flags.
@@ -38,7 +38,7 @@ type auditFlags struct {
 }
 
 // readLog parses the flags and opens the log for a command.
-func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error) cli.Runner {
+func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags) error, shared func(context.Context, io.Writer, *config.Config, auditFlags) error) cli.Runner {
 	return func(ctx context.Context, in cli.Call) error {
 		flags := auditFlags{last: 50}
 		rest, err := cli.CutFlags(in.Args, map[string]*bool{"--json": &flags.json}, []cli.Flag{cli.ValueFlag("--last", flags.setLast), cli.ValueFlag("--expect", flags.setExpected), cli.ValueFlag("--owner", flags.setOwner)})
@@ -50,7 +50,7 @@ func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags)
 			return err
 		}
 		if cfg.Shared() {
-			return auditElsewhere(cfg)
+			return shared(ctx, in.Stdout, cfg, flags)
 		}
 		log, err := ledger.OpenAudit(ctx, cfg.Home)
 		if err != nil {
@@ -58,17 +58,6 @@ func readLog(command func(context.Context, io.Writer, *ledger.Audit, auditFlags)
 		}
 		flags.home = cfg.Home
 		return errors.Join(command(ctx, in.Stdout, log, flags), log.Close())
-	}
-}
-
-// auditElsewhere is the error when NATS servers keep the events, without a hash chain: the
-// log in the state directory is another, older one.
-func auditElsewhere(cfg *config.Config) error {
-	return &fault.Error{
-		Kind: fault.Unsupported, Code: "audit_elsewhere", Field: "nats-url",
-		Message: fmt.Sprintf("with --nats-url, events are in the streams %[1]s_ALERTS and %[1]s_ORDERS, with time, token and client; those of orders are in hash chains. "+
-			"They are sealed, so no NATS client reads them: stop all replicas, run candela migrate --to local and read that log. "+
-			"For the log in state directory %[2]s, unset --nats-url and CANDELA_NATS_URL.", cfg.NATS.Prefix, cfg.Home),
 	}
 }
 

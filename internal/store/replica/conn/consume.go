@@ -75,6 +75,20 @@ func (c *Conn) Consume(ctx context.Context, stream string, cfg jetstream.Ordered
 	}
 }
 
+// StreamState returns how many messages a stream has, as the leader knows it; none if there is no such stream.
+func (c *Conn) StreamState(ctx context.Context, stream string) (jetstream.StreamState, error) {
+	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
+	s, err := c.js.Stream(ctx, stream) // which asks for the state
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return jetstream.StreamState{}, nil
+	}
+	if err != nil {
+		return jetstream.StreamState{}, err
+	}
+	return s.CachedInfo().State, nil
+}
+
 // LastMessage returns the last message of a stream in some subjects, as the leader has it, still sealed; nil if there is none, or no
 // such stream.
 func (c *Conn) LastMessage(ctx context.Context, stream, subjects string) (*jetstream.RawStreamMsg, error) {

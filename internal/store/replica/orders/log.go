@@ -16,7 +16,11 @@ import (
 )
 
 // Log reads the events in the order stream, beside its writer or without one. It is safe for concurrent use.
-type Log struct{ *conn.Conn }
+type Log struct {
+	*conn.Conn
+
+	Foreign func(seq uint64, subject string) // called for each message that no replica sealed for its place; nil for nothing
+}
 
 // Part is the events of one message.
 type Part struct {
@@ -89,7 +93,11 @@ func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []st
 		if err != nil {
 			return conn.Unavailable(op, err)
 		}
-		part, ok, err := l.part(l.Seals.Unseal(ctx, m, 0))
+		opened := l.Seals.Unseal(ctx, m, 0)
+		if opened.Forged != "" && l.Foreign != nil {
+			l.Foreign(m.Seq, m.Subject)
+		}
+		part, ok, err := l.part(opened)
 		if err != nil {
 			return conn.Corrupted(op, fmt.Errorf("message %d of %s: %w", m.Seq, m.Subject, err))
 		}
@@ -101,6 +109,16 @@ func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []st
 		}
 	}
 	return nil
+}
+
+// Lost returns how many messages are missing from the stream.
+func (l Log) Lost(ctx context.Context) (lost uint64, err error) {
+	err = l.RetryRead(ctx, func(ctx context.Context) error {
+		state, err := l.StreamState(ctx, l.StreamName("ORDERS"))
+		lost = state.LastSeq - state.Msgs
+		return err
+	})
+	return lost, conn.Unavailable("inspect order stream", err)
 }
 
 // part returns the events of a message, and false for one that has none.
