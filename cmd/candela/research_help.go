@@ -23,7 +23,8 @@ Flags:
   --magnify INTERVAL
                  fill orders along shorter bars of this interval, such as 5m
   --capital N, --size-pct N, --quantity N, --fee-bps N, --slip-bps N, --seed N
-                 as in run_backtest
+                 as in run_backtest; those that are given replace what a script declares
+  --inputs JSON  inputs of the script, such as {"fast":10}
   --sweep JSON   values to try, such as {"fast":[5,10],"slow":[20,40]}; "$fast" in the rules
                  stands for them; with a script, fast is one of its inputs
   --walk-forward TRAIN:TEST

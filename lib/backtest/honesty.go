@@ -22,10 +22,13 @@ type Honesty struct {
 // The flags that a report may raise.
 const (
 	FlagRepaints  = "repaints"          // a trade of the past changed when bars were added
-	FlagStart     = "depends_on_start"  // trades changed when the history began later
+	FlagStart     = "depends_on_start"  // entries well after a later start are others
 	FlagAmbiguous = "ambiguous_bars"    // the assumed path inside bars decides the result
 	FlagFew       = "few_trades"        // under 30 trades
 	FlagNoCosts   = "zero_costs"        // neither commission nor slippage
+	FlagInverted  = "costs_invert"      // the result is better at higher costs
+	FlagMargin    = "refused_margin"    // entries that equity did not cover
+	FlagSmall     = "refused_too_small" // entries of less than the least quantity
 	FlagMidBar    = "unrealistic_fills" // computed in the middle of a bar, with a high, low and close that are not known then
 	FlagRefused   = "orders_not_sent"   // the paper account had no cash for a purchase, or nothing to sell
 	FlagIgnores   = "ignores_"          // before the name of a setting of a script that is not simulated
@@ -52,10 +55,10 @@ type Change struct {
 	Then, Later *simulate.Trade
 }
 
-// StartShift compares runs whose history begins later.
+// StartShift compares runs whose history and trading begin later.
 type StartShift struct {
 	Runs    int
-	Changed int     // trades that differ in any of them
+	Changed int     // entries that differ in any of them, from 500 bars after the later start on
 	Spread  float64 // largest change of the net result, percent of the capital
 }
 
@@ -70,7 +73,20 @@ type Ambiguous struct {
 // at which nothing is left.
 type Costs struct {
 	BreakEven float64
-	Net       [4]float64 // at 0, 1, 2 and 3 times the costs
+	Net       [4]float64           // at 0, 1, 2 and 3 times the costs
+	Trades    [4]int               // closed
+	Asked     [4]simulate.Requests // what became of the entries
+}
+
+// Inverted reports whether the result is better at higher costs, and the first multiple after which it is.
+// Sizes and the room for margin depend on the equity, so the trades may be others.
+func (c *Costs) Inverted() (times int, is bool) {
+	for i := range len(c.Net) - 1 {
+		if c.Net[i+1] > c.Net[i]+1e-9*math.Abs(c.Net[i]) {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 const (
@@ -81,7 +97,6 @@ const (
 
 // Judgement says how a result is judged.
 type Judgement struct {
-	Warm int    // bars that the program's indicators need
 	Seed uint64 // of what is random
 	// Step is called after each of JudgedIn parts; may be nil.
 	Step func(done int)
@@ -95,7 +110,7 @@ func Judge(ctx context.Context, p Program, r *Run, how Judgement) (Honesty, erro
 	var h Honesty
 	for i, part := range [JudgedIn]func() error{
 		func() (err error) { h.LookAhead, err = lookAhead(ctx, p, r); return },
-		func() (err error) { h.StartShift, err = startShift(ctx, p, r, how.Warm); return },
+		func() (err error) { h.StartShift, err = startShift(ctx, p, r); return },
 		func() (err error) { h.Ambiguous, err = ambiguous(ctx, p, r); return },
 		func() (err error) { h.Costs, err = costs(ctx, p, r); return },
 		func() error {
@@ -126,6 +141,7 @@ func Judge(ctx context.Context, p Program, r *Run, how Judgement) (Honesty, erro
 
 func flags(h *Honesty, r *Run) []string {
 	var out []string
+	_, inverted := h.Costs.Inverted()
 	for _, f := range []struct {
 		name string
 		is   bool
@@ -134,6 +150,9 @@ func flags(h *Honesty, r *Run) []string {
 		{FlagStart, h.StartShift.Changed > 0},
 		{FlagAmbiguous, h.Ambiguous.Worst < 0 && h.Ambiguous.Net > 0 || 10*h.Ambiguous.Trades > h.Ambiguous.Of},
 		{FlagNoCosts, r.Config.Commission == 0 && r.Config.Slippage == 0 && r.Config.SlipPercent == 0},
+		{FlagInverted, inverted},
+		{FlagMargin, r.Asked.Margin.Count > 0},
+		{FlagSmall, r.Asked.Small.Count > 0},
 		{FlagFew, len(r.Trades) < fewTrades},
 		{FlagRefused, r.Totals.Refused > 0},
 	} {
@@ -237,24 +256,29 @@ func entryOf(id string, bar int, at int64, price float64, side simulate.Side) si
 	return simulate.Trade{EntryID: id, EntryBar: bar, EntryTime: at, EntryPrice: price, Side: side}
 }
 
-// startShift runs over histories that begin later, and compares the trades after the
-// latest start and its warm-up.
-func startShift(ctx context.Context, p Program, r *Run, warm int) (StartShift, error) {
+// settled is the number of bars after a later start from which entries must be the same. What a position
+// does that one run already held and the other did not has passed by then, for nearly all strategies.
+const settled = 500
+
+// leastCompared is the fewest bars whose entries say something.
+const leastCompared = 100
+
+// startShift runs with histories and trading that begin later, as a call with a later start does, and
+// compares the entries that come well after it.
+func startShift(ctx context.Context, p Program, r *Run) (StartShift, error) {
 	var out StartShift
-	shifts := []int{1, 7, 50, 200}
-	from := max(r.From, shifts[len(shifts)-1]+warm)
-	if from-r.From >= (r.Bars.Len()-r.From)/2 {
-		return out, nil
-	}
-	base := entries(r, 0, from)
-	for _, s := range shifts {
+	for _, s := range []int{1, 7, 50, 200} {
+		from := r.From + s + settled
+		if from+leastCompared > r.Bars.Len() {
+			break
+		}
 		tail := r.Bars.Slice(s, r.Bars.Len())
-		run, err := over(ctx, p, r.Config, &tail, max(0, r.From-s))
+		run, err := over(ctx, p, r.Config, &tail, r.From)
 		if err != nil {
 			return out, err
 		}
 		out.Runs++
-		out.Changed = max(out.Changed, changed(base, entries(run, s, from)))
+		out.Changed = max(out.Changed, changed(entries(r, 0, from), entries(run, s, from)))
 		out.Spread = max(out.Spread, math.Abs(run.Net-r.Net)/r.Config.Capital*100)
 	}
 	return out, nil
@@ -321,7 +345,7 @@ func costs(ctx context.Context, p Program, r *Run) (Costs, error) {
 	var out Costs
 	for times := range out.Net {
 		if times == 1 {
-			out.Net[1] = r.Net
+			out.Net[1], out.Trades[1], out.Asked[1] = r.Net, len(r.Trades), r.Asked
 			continue
 		}
 		cfg := r.Config
@@ -332,7 +356,7 @@ func costs(ctx context.Context, p Program, r *Run) (Costs, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Net[times] = run.Net
+		out.Net[times], out.Trades[times], out.Asked[times] = run.Net, len(run.Trades), run.Asked
 	}
 	var turnover float64
 	for _, t := range r.Trades {

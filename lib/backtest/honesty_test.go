@@ -46,7 +46,7 @@ func judgeScript(t *testing.T, s *Script) (Honesty, *Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Judge(t.Context(), s, r, Judgement{Warm: 500, Seed: 1})
+	h, err := Judge(t.Context(), s, r, Judgement{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,9 @@ type Script struct {
 	// Magnifier has shorter bars for the fills; nil without.
 	Magnifier *Magnifier
 
+	// Adjust changes what the script declares about its account; nil without.
+	Adjust func(*simulate.Config)
+
 	// Paper has the costs of the paper account, which then fills the orders; nil without.
 	Paper *PaperCosts
 
@@ -31,10 +34,13 @@ type Script struct {
 // PaperCosts are what a trade on the paper account costs a side, in percent.
 type PaperCosts struct{ Commission, Slippage float64 }
 
-// Config returns the account that the script declares. On the paper account its costs, margins
+// Config returns the account that the script declares, with what the caller has changed. On the paper account its costs, margins
 // and fills are those of that account.
 func (s *Script) Config() simulate.Config {
 	c := eval.Account(s.Program, s.Tick, s.Step)
+	if s.Adjust != nil {
+		s.Adjust(&c)
+	}
 	if s.Paper == nil {
 		return c
 	}

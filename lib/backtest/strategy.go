@@ -40,6 +40,7 @@ type Run struct {
 	Open   []simulate.Lot
 	Equity []float64 // at the close of each bar from From on
 	Totals simulate.Totals
+	Asked  simulate.Requests // what became of its requests
 	Net    float64 // result of closed trades after costs
 	Last   float64 // result of open trades at the last close
 }

@@ -123,7 +123,7 @@ func TestJudge_Ordinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Judge(t.Context(), p, r, Judgement{Warm: 26, Seed: 1})
+	h, err := Judge(t.Context(), p, r, Judgement{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
 package pine
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/pine/check"
 	"candela/lib/pine/eval"
@@ -134,6 +136,25 @@ func numbers(options []check.Const) []float64 {
 
 // toneText writes a colour of the engine as #rrggbbaa.
 func toneText(x float64) string { return toneOf(x).String() }
+
+// ReadInputs reads values of inputs by name, as the parameters of an indicator are read; those that are not
+// given keep their defaults. Errors name the field inputs.NAME.
+func (p *Program) ReadInputs(given map[string]json.RawMessage) ([]eval.Value, error) {
+	s, err := p.Def("inputs").Resolve(given)
+	if err != nil {
+		return nil, err
+	}
+	if s.Interval != 0 {
+		return nil, fault.Field("inputs.interval", s.Interval.String(), "an input of the script")
+	}
+	return p.values(s.Values), nil
+}
+
+// IsInput reports whether name is a name of an input of the script as a parameter.
+func (p *Program) IsInput(in *check.Input, name string) bool {
+	own := p.inputs[in.Index].param
+	return own.Name == name || slices.Contains(own.Aliases, name)
+}
 
 // values returns the inputs as the engine takes them.
 func (p *Program) values(v ta.Values) []eval.Value {

@@ -11,8 +11,12 @@ import (
 	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
 	"candela/lib/pine/check"
+	"candela/lib/pine/syntax"
 	"candela/lib/ta"
 )
+
+// MaxSource is how many bytes a script may have.
+const MaxSource = syntax.MaxBytes
 
 // MaxDiagnostics is how many findings an error lists.
 const MaxDiagnostics = 20

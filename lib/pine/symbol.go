@@ -25,6 +25,21 @@ func SymbolOf(f market.Facts) eval.Symbol {
 	return s
 }
 
+// leastQuantity is the step of quantities of an instrument that does not say one.
+const leastQuantity = 1e-6
+
+// QuantityStep returns the step of the quantities of a strategy: that of the venue, and whole shares where it
+// says none, as on TradingView.
+func QuantityStep(f market.Facts) float64 {
+	switch {
+	case f.Step > 0:
+		return f.Step
+	case f.Class == "stock" || f.Class == "fund":
+		return 1
+	}
+	return leastQuantity
+}
+
 func known(x float64) float64 {
 	if x <= 0 {
 		return math.NaN()

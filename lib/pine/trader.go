@@ -18,17 +18,14 @@ type trader struct {
 	account *simulate.Account
 }
 
-// Steps of an instrument that does not say them.
-const (
-	leastTick     = 1e-8
-	leastQuantity = 1e-6
-)
+// leastTick is the step of prices of an instrument that does not say one.
+const leastTick = 1e-8
 
 var errTrades = errors.New("the state of a strategy is not stored: it begins with the bars")
 
 // newTrader returns a strategy that has not traded.
 func (s *instance) newTrader(env ta.Env) (*trader, error) {
-	account, err := simulate.New(eval.Account(s.program.Program, cmp.Or(env.Facts.Tick, leastTick), leastQuantity))
+	account, err := simulate.New(eval.Account(s.program.Program, cmp.Or(env.Facts.Tick, leastTick), QuantityStep(env.Facts)))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,18 @@ func (s *instance) Warmup(ta.Env) (first, stable int) {
 // as that is known, with the inputs' defaults.
 func (p *Program) Stable() int { return p.stable(nil) }
 
+// Depth returns how many bars a strategy is computed over before it trades, with inputs as [Program.ReadInputs]
+// returns them. Unlike Stable it does not ask for the most of every strategy.
+func (p *Program) Depth(inputs []eval.Value) int { return p.depth(inputs) }
+
 func (p *Program) stable(inputs []eval.Value) int {
+	if p.Kind == check.Strategy {
+		return stableState
+	}
+	return p.depth(inputs)
+}
+
+func (p *Program) depth(inputs []eval.Value) int {
 	lasting := func(all []*check.Var) bool {
 		for _, v := range all {
 			if v.Mode != syntax.Each {
@@ -35,7 +46,7 @@ func (p *Program) stable(inputs []eval.Value) int {
 		}
 		return false
 	}
-	if lasting(p.Vars) || len(p.Requests) > 0 || p.Kind == check.Strategy {
+	if lasting(p.Vars) || len(p.Requests) > 0 {
 		return stableState
 	}
 	for _, f := range p.Funcs {

@@ -29,6 +29,32 @@ func newArg[T any](name string, dst *T, allowed string, s *schema, parse func(ra
 	}}
 }
 
+// noting sets given when the argument is read.
+func (f arg) noting(given *bool) arg {
+	read := f.read
+	f.read = func(raw json.RawMessage) error {
+		*given = true
+		return read(raw)
+	}
+	return f
+}
+
+// inputsArg has the values of the inputs of a script.
+func inputsArg(dst *map[string]json.RawMessage) arg {
+	const allowed = `an object of inputs of the script such as {"fast":10}`
+	s := &schema{Type: "object", Description: `Inputs of the script by name or title, such as {"fast":10}.`}
+	return newArg("inputs", dst, allowed, s, func(raw json.RawMessage) (map[string]json.RawMessage, error) {
+		if raw[0] != '{' {
+			return nil, wording.NoObject("inputs", raw, allowed)
+		}
+		all := map[string]json.RawMessage{}
+		for name, value := range strictjson.Fields(raw) {
+			all[name] = value
+		}
+		return all, nil
+	})
+}
+
 // stringArg is a string of 1 to most characters.
 func stringArg(name string, dst *string, most int, doc string) arg {
 	allowed := fmt.Sprintf("a text of 1 to %d characters", most)

@@ -13,6 +13,7 @@ import (
 	"candela/internal/work/wording"
 	"candela/lib/fault"
 	"candela/lib/market"
+	"candela/lib/pine"
 	"candela/lib/ta"
 )
 
@@ -34,8 +35,9 @@ func (c *charts) declareBacktest() (*backtestArgs, args) {
 		intervalArg(&r.Interval, "").describe("As in generate_chart."),
 		sideArg("long", &r.long, &r.Rules.Given),
 		sideArg("short", &r.short, &r.Rules.Given),
-		stringArg("script", &r.Script, mostScript, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs."),
+		stringArg("script", &r.Script, pine.MaxSource, "A Pine script with strategy(), in place of long and short. Its strategy() sets capital, sizes and costs; capital, size_pct, quantity, fee_bps and slip_bps replace them."),
 		stringArg("script_name", &r.ScriptName, 160, "A stored script in place of script."),
+		inputsArg(&r.Inputs),
 	}, spanArgs(&r.Span), args{magnifyArg(&r.Magnify)}, accountArgs(&r.Account), sweepArgs(&r.Sweep), r.args(), args{
 		intArg("seed", &r.Seed, 0, 1<<31-1, ""), enumArg("format", &r.Format, "", research.FormatSummary, research.FormatPNG, research.FormatBoth),
 	})
@@ -101,9 +103,6 @@ func readBarCondition(l ta.Library, at string, raw json.RawMessage) (alert.Condi
 	c, err := (&conditionReader{library: l}).read(at, raw)
 	return c, cmp.Or(err, onBars(at, &c))
 }
-
-// mostScript is the most characters of a script.
-const mostScript = 65536
 
 func (c *charts) runBacktest() toolSpec {
 	return toolSpec{

@@ -20,9 +20,6 @@ type Scripts interface {
 	Library(path string) (string, bool)
 }
 
-// maxSource is the length of a script in characters.
-const maxSource = 256 << 10
-
 // scriptArgs holds the arguments of the script tools.
 type scriptArgs struct{ name, source string }
 
@@ -37,7 +34,7 @@ func checkScript(s Scripts) toolSpec {
 	arguments := func() (*scriptArgs, args) {
 		a := &scriptArgs{}
 		return a, args{
-			stringArg("source", &a.source, maxSource, "The Pine script; one of version 1 to 4 is converted."),
+			stringArg("source", &a.source, pine.MaxSource, "The Pine script; one of version 1 to 4 is converted."),
 			stringArg("name", &a.name, 160, "A stored script instead of source."),
 		}
 	}
@@ -67,7 +64,7 @@ func saveScript(s Scripts) toolSpec {
 		a := &scriptArgs{}
 		return a, args{
 			stringArg("name", &a.name, 160, scriptNameDoc).require(),
-			stringArg("source", &a.source, maxSource, "The Pine script, version 5 or 6.").require(),
+			stringArg("source", &a.source, pine.MaxSource, "The Pine script, version 5 or 6.").require(),
 		}
 	}
 	return toolSpec{

@@ -19,6 +19,7 @@ import (
 	"candela/internal/kit/disk"
 	"candela/internal/kit/lru"
 	"candela/lib/fault"
+	"candela/lib/pine"
 	"candela/lib/ta"
 )
 
@@ -28,7 +29,7 @@ const DirName = "scripts"
 // Bounds of what is kept.
 const (
 	MaxScripts = 200
-	MaxSource  = 256 << 10
+	MaxSource  = pine.MaxSource
 
 	extension = ".pine"
 	pinnedDir = "pinned"

@@ -14,11 +14,15 @@ type Account struct {
 	Quantity  float64 // for a position, in place of Percent; 0 for none
 	Fee, Slip float64 // basis points
 	Fills     string  // the fill model
+	Chosen    Chosen
 }
+
+// Chosen says which settings the call gives itself. Those of a script give way to them.
+type Chosen struct{ Capital, Percent, Quantity, Fee, Slip bool }
 
 // text writes the account for the id of a run.
 func (a *Account) text() string {
-	return fmt.Sprintf("{capital:%v percent:%v quantity:%v fee:%v slip:%v fills:%v}", a.Capital, a.Percent, a.Quantity, a.Fee, a.Slip, a.Fills)
+	return fmt.Sprintf("{capital:%v percent:%v quantity:%v fee:%v slip:%v fills:%v chosen:%v}", a.Capital, a.Percent, a.Quantity, a.Fee, a.Slip, a.Fills, a.Chosen)
 }
 
 // The fill models: TradingView's rules, and those of the paper account.
@@ -37,6 +41,25 @@ func (a *Account) paperCosts() *backtest.PaperCosts {
 		return nil
 	}
 	return &backtest.PaperCosts{Commission: a.Fee / 100, Slippage: a.Slip / 100}
+}
+
+// adjust puts what the call gives in the place of what a script declares.
+func (a *Account) adjust(c *simulate.Config) {
+	if a.Chosen.Capital {
+		c.Capital = a.Capital
+	}
+	if a.Chosen.Percent {
+		c.Sizing, c.Size = simulate.PercentOfEquity, a.Percent
+	}
+	if a.Chosen.Quantity {
+		c.Sizing, c.Size = simulate.Fixed, a.Quantity
+	}
+	if a.Chosen.Fee {
+		c.Charge, c.Commission = simulate.Percent, a.Fee/100
+	}
+	if a.Chosen.Slip {
+		c.Slippage, c.SlipPercent = 0, a.Slip/100
+	}
 }
 
 func (a *Account) config(tick float64) simulate.Config {

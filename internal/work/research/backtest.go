@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,12 +19,10 @@ import (
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/budget"
 	"candela/internal/kit/principal"
-	"candela/internal/work/charting"
 	"candela/internal/work/research/rules"
 	"candela/lib/backtest"
 	"candela/lib/fault"
 	"candela/lib/market"
-	"candela/lib/pine"
 	"candela/lib/pine/eval"
 )
 
@@ -40,6 +39,7 @@ type Backtest struct {
 	Interval market.Interval
 	Rules    Rules
 	Script   string // a Pine script with strategy(), in place of rules
+	Inputs   map[string]json.RawMessage // of the script, by name or title
 	Span
 	Account
 	Sweep
@@ -91,6 +91,8 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	switch {
 	case r.Grid == nil && r.Train > 0:
 		return nil, fault.Missing("sweep", "the values among which each step of walk_forward chooses, such as "+SweepExample)
+	case r.Script == "" && len(r.Inputs) > 0:
+		return nil, fault.Field("inputs", fmt.Sprint(slices.Sorted(maps.Keys(r.Inputs))), "a call with script or script_name: rules have their values in long and short")
 	case r.Script != "" && (r.Rules.Long != nil || r.Rules.Short != nil):
 		return nil, fault.Field("script", "script and rules", "script, or long and short")
 	case r.Script != "":
@@ -119,7 +121,7 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	}
 	program.Longer = p.longer
 	program.Calendar, program.Facts, program.Account = p.Calendar, p.Facts, r.config(cmp.Or(p.Facts.Tick, tickOf(&p.Bars)))
-	return r.answerBacktest(ctx, program, &p, program.Depth())
+	return r.answerBacktest(ctx, program, &p)
 }
 
 // checkFills refuses what the paper account cannot do.
@@ -150,50 +152,10 @@ func (r *study) loadScript() error {
 	return err
 }
 
-// backtestScript runs a Pine script that declares a strategy.
-func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
-	program, found := pine.Check(r.Script, r.scriptLibrary())
-	switch {
-	case program == nil:
-		d := found[0]
-		return nil, fault.New(fault.Invalid, "pine_invalid", "line %d, column %d: %s %s", d.Line, d.Column, d.Message, d.Fix).About("script", "", "a Pine script that check_script accepts")
-	case !program.IsStrategy():
-		return nil, fault.New(fault.Invalid, "pine_invalid", "the script declares an indicator and places no orders; declare strategy() and call strategy.entry").About("script", "", "a script with strategy()")
-	}
-	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, 0)
-	if err != nil {
-		return nil, err
-	}
-	tick := cmp.Or(p.Facts.Tick, tickOf(&p.Bars))
-	r.memory = r.Charting.Turns.Run(ctx, r.caller, true)
-	script := &backtest.Script{Program: program.Program, Tick: tick, Step: 1e-6, Paper: r.paperCosts(), Env: eval.Env{
-		Interval: r.Interval, Calendar: p.Calendar, Limits: eval.BacktestLimits(),
-		Symbol: pine.SymbolOf(p.Facts), Budget: r.memory,
-	}}
-	if script.Magnifier, err = r.magnifier(ctx, &p, script.Paper == nil && script.WantsShorter()); err != nil {
-		return nil, err
-	}
-	own := charting.Requester{BarSet: &p.BarSet, Asked: r.Symbol, Interval: r.Interval}
-	script.Env.Outside = own.Outside(ctx, r.Charting.Bars, eval.Frames(program.Program, script.Env))
-	r.given = append(r.given, r.Script...)
-	if r.Grid != nil {
-		return r.sweepScript(ctx, script, &p)
-	}
-	return r.answerBacktest(ctx, script, &p, 0)
-}
-
-// scriptLibrary returns the stored libraries, nil without the tool set of scripts.
-func (r *study) scriptLibrary() func(path string) (string, bool) {
-	if r.Scripts == nil {
-		return nil
-	}
-	return r.Scripts.Library
-}
-
-func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p *past, depth int) (*Answer, error) {
+func (r *study) answerBacktest(ctx context.Context, program backtest.Program, p *past) (*Answer, error) {
 	var found *backtestRun
 	err := r.Charting.Turns.Study(ctx, r.caller, r.memory, func(ctx context.Context) (err error) {
-		found, err = r.run(ctx, program, p, depth)
+		found, err = r.run(ctx, program, p)
 		return err
 	})
 	if err != nil {
@@ -231,12 +193,18 @@ type backtestRun struct {
 }
 
 // run runs a program and judges the result.
-func (r *study) run(ctx context.Context, program backtest.Program, p *past, depth int) (*backtestRun, error) {
+func (r *study) run(ctx context.Context, program backtest.Program, p *past) (*backtestRun, error) {
 	run, err := backtest.Over(ctx, program, &p.Bars, p.from)
 	if err != nil {
 		return nil, err
 	}
-	how := backtest.Judgement{Warm: min(depth, p.Bars.Len()/4), Seed: uint64(r.Seed)} //nolint:gosec // G115: the argument is not negative
+	if r.Script != "" && r.swept == nil && p.from > 0 && ordersAtFirst(run) {
+		p.Bars, p.from = p.Bars.Slice(p.from, p.Bars.Len()), 0
+		if run, err = backtest.Over(ctx, program, &p.Bars, 0); err != nil {
+			return nil, err
+		}
+	}
+	how := backtest.Judgement{Seed: uint64(r.Seed)} //nolint:gosec // G115: the argument is not negative
 	if r.swept == nil {
 		shown := startProgress(ctx, 1+backtest.JudgedIn)
 		how.Step = func(done int) { shown.step(1+done, 0) }
@@ -244,6 +212,10 @@ func (r *study) run(ctx context.Context, program backtest.Program, p *past, dept
 	honesty, err := backtest.Judge(ctx, program, run, how)
 	return &backtestRun{run, honesty}, err
 }
+
+// ordersAtFirst reports whether a run asked for positions at its first bar only, as a script does with
+// barstate.isfirst. Such a script begins where it may trade, without bars before.
+func ordersAtFirst(run *backtest.Run) bool { return run.Asked.AtFirst > 0 && run.Asked.Made == 0 }
 
 // id returns the same text for the same question over the same bars.
 func (r *study) id(p *past) string {

@@ -51,6 +51,7 @@ type Honesty struct {
 	Ambiguous string   `json:"ambiguous"`
 	Costs     string   `json:"costs"`
 	Order     string   `json:"order_of_trades"`
+	Refused   string   `json:"refused,omitempty"` // entries, and margin calls
 	Trials    string   `json:"trials"`
 }
 
@@ -63,6 +64,7 @@ type BacktestAnswer struct {
 	FillModel   string       `json:"fill_model"`
 	Sweep       *SweepResult `json:"sweep,omitempty"`
 	Result      Result       `json:"result"`
+	NoTrades    string       `json:"no_trades,omitempty"` // why
 	Honesty     Honesty      `json:"honesty"`
 	LastTrades  []Trade      `json:"last_trades"`
 	Data        Data         `json:"data"`
@@ -77,7 +79,7 @@ const lastTrades = 5
 func (r *study) answer(run *backtestRun, p *past) BacktestAnswer {
 	id := r.id(p)
 	out := BacktestAnswer{
-		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.Interval.String(), FillModel: r.Fills, Result: r.result(run.Run, p),
+		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.Interval.String(), FillModel: r.Fills, Result: r.result(run.Run, p), NoTrades: noTrades(run.Run),
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []Trade{}, Data: p.data(r.Interval),
 		Assumptions: assumptions(&run.Config, r.Fills == FillsPaper), Sweep: r.sweepText(p, r.perYear(p)),
 	}
@@ -100,7 +102,7 @@ func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 // assumptions describes the account of a run.
 func assumptions(c *simulate.Config, paper bool) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
-	text := fmt.Sprintf("capital %s, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first", report.Money(c.Capital), c.Commission, fee, c.SlipPercent, c.Slippage)
+	text := fmt.Sprintf("capital %s, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first; max_drawdown_pct is from the highest equity of closed trades, also within bars, max_drawdown_closes_pct from the highest equity at a close, so either may be larger", report.Money(c.Capital), c.Commission, fee, c.SlipPercent, c.Slippage)
 	if paper {
 		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it, up to the volume of the bar; purchases are cut to the cash, and nothing is sold short"
 	}
@@ -160,7 +162,8 @@ func honestyText(run *backtest.Run, h *backtest.Honesty) Honesty {
 		Ambiguous: fmt.Sprintf("%d of %s ended in a bar that held stop and target", h.Ambiguous.Trades, report.Count(h.Ambiguous.Of, "trade", "trades")),
 		Costs: fmt.Sprintf("net %s without costs, %s as assumed, %s at twice, %s at three times; ",
 			report.Money(h.Costs.Net[0]), report.Money(h.Costs.Net[1]), report.Money(h.Costs.Net[2]), report.Money(h.Costs.Net[3])),
-		Order: "no closed trades",
+		Order:   "no closed trades",
+		Refused: refusedText(&run.Asked),
 	}
 	switch {
 	case len(run.Trades) == 0:
@@ -170,8 +173,11 @@ func honestyText(run *backtest.Run, h *backtest.Honesty) Honesty {
 	default:
 		out.Costs += "nothing is left even without costs"
 	}
+	if len(run.Trades) > 0 {
+		out.Costs += invertedText(&h.Costs)
+	}
 	if h.StartShift.Runs > 0 {
-		out.Start = fmt.Sprintf("%d entries changed when the history began up to 200 bars later; the net result moved by up to %s of the capital", h.StartShift.Changed, report.Percent(h.StartShift.Spread))
+		out.Start = fmt.Sprintf("%d entries changed, from 500 bars after the start on, when history and trading began up to 200 bars later; the net result moved by up to %s of the capital", h.StartShift.Changed, report.Percent(h.StartShift.Spread))
 	}
 	if h.Ambiguous.Trades > 0 {
 		out.Ambiguous += fmt.Sprintf("; net %s with stops first, %s with targets first", report.Money(h.Ambiguous.Worst), report.Money(h.Ambiguous.Best))

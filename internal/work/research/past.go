@@ -74,11 +74,20 @@ func (s *Span) read(ctx context.Context, source charting.BarSource, symbol marke
 	return past{BarSet: set, from: from}, nil
 }
 
+// begin leaves out bars before those that are asked for, so that at most so many come before them: a script
+// counts and computes from the first bar that it sees.
+func (p *past) begin(warmup int) {
+	if cut := p.from - min(warmup, mostWarmup); cut > 0 {
+		p.Bars, p.from = p.Bars.Slice(cut, p.Bars.Len()), p.from-cut
+	}
+}
+
 // Data says which bars an answer is about, and what is wrong with them.
 type Data struct {
 	Bars      int    `json:"bars"`
 	From      string `json:"from"`
 	To        string `json:"to"`
+	Warmup    int    `json:"warmup_bars"` // before from, for indicators
 	Venue     string `json:"venue"`
 	Holes     int    `json:"holes"`
 	CutBar    string `json:"cut_bar,omitempty"` // in which to lies; it is left out
@@ -91,7 +100,7 @@ type Data struct {
 func (p *past) data(i market.Interval) Data {
 	shown := p.Bars.Slice(p.from, p.Bars.Len())
 	d := Data{
-		Bars: shown.Len(), From: market.Stamp(shown.T[0]), To: market.Stamp(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
+		Bars: shown.Len(), Warmup: p.from, From: market.Stamp(shown.T[0]), To: market.Stamp(shown.T[shown.Len()-1]), Venue: p.Instrument.Venue,
 		Holes: charting.Holes(&p.BarSet, &shown, i), Sample: p.Synthetic, Stale: p.Stale,
 	}
 	if p.Cut != 0 {

@@ -141,7 +141,7 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	columns := &replay.Columns{Bars: &p.Bars}
-	return r.answerSweep(ctx, &p, need.depth, func(point []float64, fast bool) (backtest.Program, error) {
+	return r.answerSweep(ctx, &p, func(point []float64, fast bool) (backtest.Program, error) {
 		program, err := r.program(point)
 		if err == nil {
 			if fast {
@@ -156,7 +156,7 @@ func (r *study) backtestSweep(ctx context.Context) (*Answer, error) {
 
 // answerSweep tries the programs of all combinations. One that is not fast may be run over other
 // bars, too.
-func (r *study) answerSweep(ctx context.Context, p *past, depth int, program func(point []float64, fast bool) (backtest.Program, error)) (*Answer, error) {
+func (r *study) answerSweep(ctx context.Context, p *past, program func(point []float64, fast bool) (backtest.Program, error)) (*Answer, error) {
 	q := &sweep.Question{Grid: r.Grid, Bars: &p.Bars, From: p.from, Program: func(point []float64) (backtest.Program, error) { return program(point, true) }}
 	var found swept
 	err := r.Charting.Turns.Study(ctx, r.caller, r.memory, func(ctx context.Context) error {
@@ -172,7 +172,7 @@ func (r *study) answerSweep(ctx context.Context, p *past, depth int, program fun
 		return nil, err
 	}
 	r.swept = &found
-	return r.answerBacktest(ctx, best, p, depth)
+	return r.answerBacktest(ctx, best, p)
 }
 
 // sweep runs the trials and the walk forward.
@@ -205,6 +205,8 @@ type SweepResult struct {
 	Trials   int               `json:"trials"`
 	Chosen   map[string]Figure `json:"chosen"`
 	Train    Figure            `json:"in_sample_net_pct"`
+	Open     Figure            `json:"in_sample_open_pct"`
+	Trades   int               `json:"in_sample_trades"`
 	Sharpe   Figure            `json:"in_sample_sharpe_bar"`
 	Median   Figure            `json:"median_sharpe_bar"`
 	Near     Figure            `json:"neighbours_within_20_pct"`
@@ -217,6 +219,7 @@ type SweepResult struct {
 type OutOfSample struct {
 	From   string `json:"from"`
 	Net    Figure `json:"net_pct"`
+	Open   Figure `json:"open_pct"`
 	Sharpe Figure `json:"sharpe_bar"`
 	Trades int    `json:"trades"`
 }
@@ -225,6 +228,7 @@ type OutOfSample struct {
 type WalkForward struct {
 	Folds      int    `json:"folds"`
 	Net        Figure `json:"net_pct"`
+	Open       Figure `json:"open_pct"`
 	Efficiency Figure `json:"efficiency"`
 }
 
@@ -237,15 +241,18 @@ func (r *study) sweepText(p *past, perYear float64) *SweepResult {
 	year := math.Sqrt(perYear)
 	best := &s.trials[s.choice.Best]
 	out := &SweepResult{
-		Trials: len(s.trials), Chosen: r.chosen(s.point), Train: Figure(best.Net), Sharpe: Figure(best.Sharpe * year), Median: Figure(s.choice.Median * year),
-		Near: Figure(s.choice.Near), NextStep: "result and honesty are of the chosen values over all bars; only out_of_sample and walk_forward were not seen by the choice",
+		Trials: len(s.trials), Chosen: r.chosen(s.point), Train: Figure(best.Net), Open: Figure(best.Open), Trades: best.Trades, Sharpe: Figure(best.Sharpe * year), Median: Figure(s.choice.Median * year),
+		Near: Figure(s.choice.Near), NextStep: "net counts closed trades, open what is held at the last close; result and honesty are of the chosen values over all bars; only out_of_sample and walk_forward were not seen by the choice",
 	}
 	if s.split < p.Bars.Len() {
-		out.OOS = &OutOfSample{market.Stamp(p.Bars.T[s.split]), Figure(s.oos.Net), Figure(s.oos.Sharpe * year), s.oos.Trades}
+		out.OOS = &OutOfSample{market.Stamp(p.Bars.T[s.split]), Figure(s.oos.Net), Figure(s.oos.Open), Figure(s.oos.Sharpe * year), s.oos.Trades}
+	}
+	if best.Trades == 0 {
+		out.NextStep = "no combination closed a trade before the newest bars, so none is better than another; " + out.NextStep
 	}
 	if s.folds != nil {
-		efficiency, joined := sweep.Efficiency(s.folds)
-		out.Forward = &WalkForward{len(s.folds), Figure(joined), Figure(efficiency)}
+		efficiency, joined, open := sweep.Efficiency(s.folds)
+		out.Forward = &WalkForward{len(s.folds), Figure(joined), Figure(open), Figure(efficiency)}
 	}
 	return out
 }
@@ -275,14 +282,14 @@ func (r *study) sweepTables(p *past) []report.Table {
 		return row
 	}
 	return []report.Table{
-		{Name: "trials", Len: len(s.trials), Columns: slices.Concat(names, []string{"net_pct", "sharpe_of_a_bar", "drawdown", "trades"}), Row: func(i int) []any {
+		{Name: "trials", Len: len(s.trials), Columns: slices.Concat(names, []string{"net_pct", "open_pct", "sharpe_of_a_bar", "drawdown", "trades"}), Row: func(i int) []any {
 			t := &s.trials[i]
-			return append(values(t.Point), t.Net, t.Sharpe, t.Drawdown, t.Trades)
+			return append(values(t.Point), t.Net, t.Open, t.Sharpe, t.Drawdown, t.Trades)
 		}},
-		{Name: "folds", Len: len(s.folds), Columns: slices.Concat([]string{"train_from", "test_from", "test_to"}, names, []string{"train_net_pct", "test_net_pct", "test_trades"}), Row: func(i int) []any {
+		{Name: "folds", Len: len(s.folds), Columns: slices.Concat([]string{"train_from", "test_from", "test_to"}, names, []string{"train_net_pct", "test_net_pct", "test_open_pct", "test_trades"}), Row: func(i int) []any {
 			f := &s.folds[i]
 			row := append([]any{market.Stamp(p.Bars.T[f.TrainFrom]), market.Stamp(p.Bars.T[f.TestFrom]), market.Stamp(p.Bars.T[f.TestTo-1])}, values(f.Point)...)
-			return append(row, f.Train, f.Test, f.Trades)
+			return append(row, f.Train, f.Test, f.Open, f.Trades)
 		}},
 	}
 }

@@ -104,6 +104,7 @@ func (a *Account) apply(o *order, p float64) {
 		qty = min(qty, math.Abs(a.size))
 	}
 	if o.kind != closeOrder && !a.covered(o, qty, p) {
+		a.refuseMargin(o, qty, p)
 		a.purge()
 		return
 	}

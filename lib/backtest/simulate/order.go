@@ -102,35 +102,53 @@ func (a *Account) beyond(side Side, limit float64) float64 {
 
 // Enter places an order that opens a position, adds to it or reverses it.
 func (a *Account) Enter(r Request) {
-	if a.paused || a.risk.stopped || a.entries(r.Side)+a.entering(r) >= max(1, a.cfg.Pyramiding) {
+	if !a.heard() {
+		return
+	}
+	if a.entries(r.Side)+a.entering(r) >= max(1, a.cfg.Pyramiding) {
+		a.requests.Crowded++
 		return
 	}
 	if only := a.risk.only; only != 0 && r.Side != only {
+		a.requests.Barred++
 		if a.size*float64(r.Side) < 0 {
 			a.place(order{kind: closeOrder, id: r.ID, comment: r.Comment, side: r.Side, qty: math.Abs(a.size), limit: math.NaN(), stop: math.NaN()})
 		}
 		return
 	}
-	qty := a.quantity(r)
+	qty := a.cut(a.wanted(r))
+	if qty <= 0 {
+		a.refuseSmall(r)
+		return
+	}
 	if most := a.risk.Position; most > 0 {
-		qty = min(qty, a.cut(most-max(0, a.size*float64(r.Side))))
+		if qty = min(qty, a.cut(most-max(0, a.size*float64(r.Side)))); qty <= 0 {
+			a.requests.Barred++
+			return
+		}
 	}
-	if qty > 0 {
-		a.placeRequest(entryOrder, r, qty)
-	}
+	a.placeRequest(entryOrder, r, qty)
 }
 
 // Order places an order that changes the position by its quantity.
 func (a *Account) Order(r Request) {
-	if a.paused || a.risk.stopped {
+	if !a.heard() {
 		return
 	}
-	if qty := a.quantity(r); qty > 0 {
-		a.placeRequest(plainOrder, r, qty)
+	qty := a.cut(a.wanted(r))
+	if qty <= 0 {
+		a.refuseSmall(r)
+		return
 	}
+	a.placeRequest(plainOrder, r, qty)
 }
 
 func (a *Account) placeRequest(k kind, r Request, qty float64) {
+	if math.IsNaN(r.Limit) && math.IsNaN(r.Stop) {
+		a.requests.Market++
+	} else {
+		a.requests.Priced++
+	}
 	reverse := 0.0
 	if k == entryOrder {
 		reverse = a.cut(-a.size*float64(r.Side) - a.closing(r.Side) + a.opening(r))

@@ -126,6 +126,7 @@ type Account struct {
 	realized float64 // result of closed trades, after costs
 	paid     float64 // commission of open trades
 	totals   Totals
+	requests Requests
 	risk     riskState
 	day      int64   // day of the newest bar
 	unit     float64 // money of the account for a move of 1 of one unit

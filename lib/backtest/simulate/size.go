@@ -2,17 +2,17 @@ package simulate
 
 import "math"
 
-// quantity returns the units that a request opens: those it names, or those of the
-// account's default size at the newest price.
-func (a *Account) quantity(r Request) float64 {
+// wanted returns the units that a request asks for, before they are rounded down: those it names, or
+// those of the account's default size at the newest price.
+func (a *Account) wanted(r Request) float64 {
 	if !math.IsNaN(r.Quantity) {
-		return a.cut(r.Quantity)
+		return r.Quantity
 	}
 	price := a.price
 	unit := price * a.unit
 	switch a.cfg.Sizing {
 	case Cash:
-		return a.cut(a.cfg.Size / unit)
+		return a.cfg.Size / unit
 	case PercentOfEquity:
 		money := a.Equity() * a.cfg.Size / 100
 		switch a.cfg.Charge { // the commission is set aside
@@ -23,9 +23,9 @@ func (a *Account) quantity(r Request) float64 {
 		default:
 			unit *= 1 + a.cfg.Commission/100
 		}
-		return a.cut(money / unit)
+		return money / unit
 	default:
-		return a.cut(a.cfg.Size)
+		return a.cfg.Size
 	}
 }
 
@@ -118,6 +118,7 @@ func (a *Account) marginCall(p float64) {
 	if qty <= 0 {
 		return
 	}
+	a.requests.Calls++
 	a.reduce(-side, qty, p, "", "Margin call", "Margin call")
 	a.after(&order{kind: closeOrder, side: -side}, qty)
 }

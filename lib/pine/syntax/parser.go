@@ -20,7 +20,7 @@ type bail struct{}
 // Parse reads a script. The tree is whole even after errors: what could not be read is a
 // BadStmt or a BadExpr. Errors are sorted by place, at most MaxErrors.
 func Parse(src string) (*File, []*Error) {
-	if len(src) > maxBytes {
+	if len(src) > MaxBytes {
 		e := &Error{Span: Span{Pos{1, 1}, Pos{1, 1}}, Code: CodeSize, Message: "The script has " + strconv.Itoa(len(src)) + " bytes; 262,144 are allowed.", Fix: "Split it into several scripts."}
 		return &File{Version: 1}, []*Error{e}
 	}

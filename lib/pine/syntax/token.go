@@ -57,7 +57,7 @@ func (e *Error) Error() string { return e.Message }
 
 // Limits of a script.
 const (
-	maxBytes   = 256 << 10
+	MaxBytes   = 256 << 10
 	maxTokens  = 200_000
 	maxNesting = 64
 	MaxErrors  = 20

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"candela/lib/fault"
+	"candela/lib/pine"
 	"candela/lib/pine/check"
 )
 
 // Inputs returns the input of a script for each axis of a grid, and refuses values that the script does not allow.
-func Inputs(p *check.Program, g Grid) ([]*check.Input, error) {
+func Inputs(p *pine.Program, g Grid) ([]*check.Input, error) {
 	inputs := make([]*check.Input, len(g))
 	for k, axis := range g {
 		in, err := inputOf(p, axis.Name)
@@ -29,13 +30,13 @@ func Inputs(p *check.Program, g Grid) ([]*check.Input, error) {
 }
 
 // inputOf finds an input by the name of its variable or by its title.
-func inputOf(p *check.Program, name string) (*check.Input, error) {
+func inputOf(p *pine.Program, name string) (*check.Input, error) {
 	var names []string
 	for _, in := range p.Inputs {
 		if !slices.Contains([]string{"int", "float", "bool", "price"}, in.Kind) {
 			continue
 		}
-		if in.Name == name || strings.EqualFold(in.Title, name) {
+		if in.Name == name || strings.EqualFold(in.Title, name) || p.IsInput(in, name) {
 			return in, nil
 		}
 		names = append(names, in.Name)

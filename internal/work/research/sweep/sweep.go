@@ -63,14 +63,16 @@ func (g Grid) neighbours(i int) []int {
 type Trial struct {
 	Point    []float64
 	Trades   int
-	Net      float64 // percent of the capital, closed and open trades
+	Net      float64 // percent of the capital, of closed trades
+	Open     float64 // the same of the trades that are open at the last close
 	Drawdown float64 // percent
 	Sharpe   float64 // by bars, not annualised
 }
 
-// score is what trials are ranked by. A trial without a ratio is worse than all others.
+// score is what trials are ranked by. A trial without a ratio, or without a closed trade, is worse than all
+// others: a position that is only held says nothing about how it ends.
 func (t *Trial) score() float64 {
-	if math.IsNaN(t.Sharpe) {
+	if math.IsNaN(t.Sharpe) || t.Trades == 0 {
 		return math.Inf(-1)
 	}
 	return t.Sharpe
@@ -109,7 +111,7 @@ func (q *Question) Try(ctx context.Context, i int) (Trial, error) {
 		return t, err
 	}
 	q.before = run
-	t.Trades, t.Net = len(run.Trades), 100*(run.Net+run.Last)/run.Config.Capital
+	t.Trades, t.Net, t.Open = len(run.Trades), 100*run.Net/run.Config.Capital, 100*run.Last/run.Config.Capital
 	t.Drawdown, t.Sharpe = tally.Drawdown(), tally.Sharpe()
 	return t, nil
 }
@@ -142,7 +144,7 @@ type Choice struct {
 	Near float64
 }
 
-// Choose finds the best trial by its Sharpe ratio; of equal ones the first.
+// Choose finds the best trial with closed trades by its Sharpe ratio; of equal ones the first.
 func (g Grid) Choose(trials []Trial) Choice {
 	var c Choice
 	scores := make([]float64, 0, len(trials))
@@ -183,7 +185,8 @@ func (g Grid) Choose(trials []Trial) Choice {
 type Fold struct {
 	TrainFrom, TestFrom, TestTo int // indexes of bars
 	Point                       []float64
-	Train, Test                 float64 // percent
+	Train, Test                 float64 // percent, of closed trades
+	Open                        float64 // of what the test holds at its end
 	Trades                      int     // in the test
 }
 
@@ -197,7 +200,7 @@ func (q *Question) Folds(train, test int) []Fold {
 }
 
 // Walk chooses parameters on each span and runs them on the next. Each test begins without
-// a position, and what it holds at its end counts at the last close.
+// a position, and what it holds at its end counts at the last close, apart.
 func (q *Question) Walk(ctx context.Context, folds []Fold) error {
 	done := 0
 	for k := range folds {
@@ -217,23 +220,26 @@ func (q *Question) Walk(ctx context.Context, folds []Fold) error {
 		if err != nil {
 			return err
 		}
-		f.Test, f.Trades = t.Net, t.Trades
+		f.Test, f.Open, f.Trades = t.Net, t.Open, t.Trades
 	}
 	return nil
 }
 
 // Efficiency is the mean return a bar in the tests by that in the spans of choice, NaN if the
-// latter is not above 0. joined is the return of the tests one after the other, in percent.
-func Efficiency(folds []Fold) (efficiency, joined float64) {
+// latter is not above 0. joined is the return of the tests one after the other, in percent, and open what the
+// positions at their ends add to it.
+func Efficiency(folds []Fold) (efficiency, joined, open float64) {
 	var train, test float64
-	growth := 1.0
+	growth, marked := 1.0, 1.0
 	for _, f := range folds {
 		train += f.Train / float64(f.TestFrom-f.TrainFrom)
 		test += f.Test / float64(f.TestTo-f.TestFrom)
 		growth *= 1 + f.Test/100
+		marked *= 1 + (f.Test+f.Open)/100
 	}
-	if joined = (growth - 1) * 100; train <= 0 {
-		return math.NaN(), joined
+	joined, open = (growth-1)*100, (marked-growth)*100
+	if train <= 0 {
+		return math.NaN(), joined, open
 	}
-	return test / train, joined
+	return test / train, joined, open
 }

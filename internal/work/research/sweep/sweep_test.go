@@ -125,7 +125,7 @@ func TestWalk_TestsOnBarsThatWereNotSeen(t *testing.T) {
 			t.Errorf("fold %d chose %v and made %v", i, f.Point, f.Test)
 		}
 	}
-	if efficiency, joined := sweep.Efficiency(folds); !(efficiency > 0.3) || joined <= 0 {
+	if efficiency, joined, _ := sweep.Efficiency(folds); !(efficiency > 0.3) || joined <= 0 {
 		t.Errorf("efficiency %v, joined %v", efficiency, joined)
 	}
 	// Later bars do not change a test.
@@ -149,5 +149,16 @@ func TestAll_IsCancelled(t *testing.T) {
 	}
 	if trials, err := q.All(ctx); !errors.Is(err, context.Canceled) || trials != nil {
 		t.Errorf("%v %v", len(trials), err)
+	}
+}
+
+// TestChoose_TheBestHasClosedTrades holds that a combination that only holds a position is never the best while
+// another one has closed trades, whatever its ratio.
+func TestChoose_TheBestHasClosedTrades(t *testing.T) {
+	t.Parallel()
+	g := sweep.Grid{{Name: "n", Values: []float64{1, 2, 3}}}
+	trials := []sweep.Trial{{Sharpe: 0.9, Open: 40}, {Sharpe: 0.1, Net: 2, Trades: 3}, {Sharpe: -0.2, Net: -1, Trades: 5}}
+	if best := g.Choose(trials).Best; best != 1 {
+		t.Errorf("trial %d is the best, want 1", best)
 	}
 }
