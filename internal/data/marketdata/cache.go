@@ -17,8 +17,8 @@ import (
 const (
 	// keepBars is the number of closed bars to which a series is cut after it has grown
 	// by growth more.
-	keepBars = maxBarsPerRequest
-	growth   = maxBarsPerRequest / 4
+	keepBars = MaxRequestBars
+	growth   = MaxRequestBars / 4
 
 	// overhead is the cost of a series without bars, so that their number is bounded.
 	overhead = 64

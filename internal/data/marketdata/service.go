@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// maxBarsPerRequest exceeds the most bars of a chart with the longest warm-up.
-	maxBarsPerRequest = 20_000
-	maxPoints         = 1_000_000 // of all cached external series
+	// MaxRequestBars bounds the bars of a request with its warm-up. It exceeds the most bars of a chart with the longest warm-up.
+	MaxRequestBars = 20_000
+	maxPoints      = 1_000_000 // of all cached external series
 )
 
 // errStopping is returned after Close.
@@ -99,8 +99,8 @@ func (r Request) stepped(now int64) Request {
 	switch {
 	case r.End == 0:
 		return r
-	case r.total()+more > maxBarsPerRequest:
-		r.Warmup += min(1, maxBarsPerRequest-r.total()) // the bar that has not closed is left out
+	case r.total()+more > MaxRequestBars:
+		r.Warmup += min(1, MaxRequestBars-r.total()) // the bar that has not closed is left out
 		return r
 	}
 	step := endStep * r.Interval.Seconds()
@@ -230,8 +230,8 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	switch {
 	case r.Bars < 1:
 		return BarSet{}, fault.Field("bars", strconv.Itoa(r.Bars), "1 or more")
-	case r.Warmup < 0 || r.total() > maxBarsPerRequest:
-		return BarSet{}, fault.Field("bars", strconv.Itoa(r.total()), fmt.Sprintf("at most %d with warm-up", maxBarsPerRequest))
+	case r.Warmup < 0 || r.total() > MaxRequestBars:
+		return BarSet{}, fault.Field("bars", strconv.Itoa(r.total()), fmt.Sprintf("at most %d with warm-up", MaxRequestBars))
 	case !r.Interval.Valid():
 		return BarSet{}, fault.Missing("interval", "one of the intervals")
 	}

@@ -49,7 +49,7 @@ func (s *Span) read(ctx context.Context, source charting.BarSource, symbol marke
 	if s.Time.Start > 0 {
 		bars = MostBars + 1 // one more shows that there are too many
 	}
-	warmup = min(warmup, mostWarmup)
+	warmup = min(warmup, mostWarmup, marketdata.MaxRequestBars-bars-1)
 	set, err := source.Bars(ctx, marketdata.Request{Symbol: symbol, Interval: i, Bars: bars + 1, Warmup: warmup, Facts: true, Closed: true, Start: s.Time.Start, End: s.Time.End})
 	if err != nil {
 		return past{}, err
