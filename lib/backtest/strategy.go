@@ -41,8 +41,8 @@ type Run struct {
 	Equity []float64 // at the close of each bar from From on
 	Totals simulate.Totals
 	Asked  simulate.Requests // what became of its requests
-	Net    float64 // result of closed trades after costs
-	Last   float64 // result of open trades at the last close
+	Net    float64           // result of closed trades after costs
+	Last   float64           // result of open trades at the last close
 }
 
 // Repeater is an instance that is computed again in the middle of a bar after orders filled.

@@ -108,7 +108,7 @@ func refusal(found []check.Diagnostic) error {
 // Def returns the script as an indicator.
 func (p *Program) Def(name string) *ta.Def {
 	d := &ta.Def{
-		Name: name, Kind: ta.Panel, Doc: p.title() + ".", Formula: "Pine script", Truth: "TradingView",
+		Name: name, Kind: ta.Panel, Doc: p.title() + ".", Formula: "Pine script", Truth: "TradingView", Script: true,
 		New: func(v ta.Values) ta.Instance { return &instance{program: p, values: v} },
 	}
 	if p.Overlay {

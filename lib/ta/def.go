@@ -86,6 +86,7 @@ type Def struct {
 
 	// Orders reports that a script is a strategy. Streams alone give the signals of its orders.
 	Orders bool
+	Script bool // a Pine script: its levels may be in any order
 
 	family *Def           // of a member
 	fixed  map[string]any // what a member decides

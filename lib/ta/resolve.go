@@ -263,8 +263,11 @@ func (d *Def) values(given map[string]json.RawMessage) (Values, error) {
 }
 
 // checkLevels refuses a lower level that is not below the upper one: every bar would
-// otherwise leave a zone.
+// otherwise leave a zone. Inputs of a script mean what the script makes of them.
 func (d *Def) checkLevels(v Values) error {
+	if d.Script {
+		return nil
+	}
 	for _, p := range d.Params {
 		upper := strings.Replace(p.Name, "oversold", "overbought", 1)
 		if upper == p.Name || d.param(upper) < 0 {

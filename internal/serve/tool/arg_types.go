@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -47,11 +48,7 @@ func inputsArg(dst *map[string]json.RawMessage) arg {
 		if raw[0] != '{' {
 			return nil, wording.NoObject("inputs", raw, allowed)
 		}
-		all := map[string]json.RawMessage{}
-		for name, value := range strictjson.Fields(raw) {
-			all[name] = value
-		}
-		return all, nil
+		return maps.Collect(strictjson.Fields(raw)), nil
 	})
 }
 

@@ -38,7 +38,7 @@ type Backtest struct {
 	Symbol   market.Symbol
 	Interval market.Interval
 	Rules    Rules
-	Script   string // a Pine script with strategy(), in place of rules
+	Script   string                     // a Pine script with strategy(), in place of rules
 	Inputs   map[string]json.RawMessage // of the script, by name or title
 	Span
 	Account

@@ -36,13 +36,14 @@ func (r *study) report(run *backtestRun, p *past) *report.Report {
 				{"Start", honest.Start},
 				{"Bars with two prices", honest.Ambiguous},
 				{"Costs", honest.Costs},
+				{"Entries that were refused", cmp.Or(honest.Refused, "none")},
 				{"Order of trades", honest.Order},
 				{"Trials", r.tried},
 				{"Assumptions", assumptions(&run.Config, r.Fills == FillsPaper)},
 				{"Data", fmt.Sprintf("%s of %s, %s missing", report.Count(span.Bars, "bar", "bars"), span.Venue, report.Grouped(float64(span.Holes), 0))},
 				{"Shorter bars for fills", cmp.Or(r.magnified, "none asked for")},
 			}},
-			{Title: "Result", Facts: resultFacts(&result, s.DrawdownBars)},
+			{Title: "Result", Facts: resultFacts(&result, noTrades(run.Run), s.DrawdownBars)},
 		},
 		Curve: &report.Curve{
 			Run: run.Run, Symbol: p.Symbol.String(), Interval: r.Interval, Sample: p.Synthetic, Warning: warningOf(honest.Flags), OutOfSample: split,
@@ -62,15 +63,15 @@ func (r *study) of() string {
 	return cmp.Or(r.ScriptName, "rules")
 }
 
-// resultFacts writes the figures of a result with their units.
-func resultFacts(r *Result, longest int) [][2]string {
+// resultFacts writes the figures of a result with their units; none is why there are no trades.
+func resultFacts(r *Result, none string, longest int) [][2]string {
 	percent := func(f Figure) string { return report.Percent(float64(f)) }
 	ratio := func(f Figure) string { return report.Grouped(float64(f), 2) }
 	chance := report.None
 	if p := float64(r.Luck); !math.IsNaN(p) {
 		chance = report.Grouped(100*p, 1) + " %"
 	}
-	return [][2]string{
+	facts := [][2]string{
 		{"Net", report.Money(float64(r.Net)) + " (" + percent(r.NetPct) + ")"},
 		{"Result of open trades", report.Money(float64(r.Open))},
 		{"Buy and hold", percent(r.BuyHold)},
@@ -85,6 +86,10 @@ func resultFacts(r *Result, longest int) [][2]string {
 		{"Probability that Sharpe is above 0", chance},
 		{"In the market", percent(r.Exposure)},
 	}
+	if none != "" {
+		facts = slices.Insert(facts, 4, [2]string{"Why there are none", none})
+	}
+	return facts
 }
 
 // costText says in short what a side costs.

@@ -22,7 +22,7 @@ func refusedText(a *simulate.Requests) string {
 			report.Count(s.Count, "entry", "entries"), report.Money(s.Asked), s.Had))
 	}
 	if a.Calls > 0 {
-		parts = append(parts, fmt.Sprintf("%s sold parts of positions that the equity no longer covered: leave room for costs and losses with a smaller size", report.Count(a.Calls, "margin call", "margin calls")))
+		parts = append(parts, report.Count(a.Calls, "margin call", "margin calls")+" sold parts of positions that the equity no longer covered: leave room for costs and losses with a smaller size")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -37,7 +37,7 @@ func noTrades(run *backtest.Run) string {
 		return fmt.Sprintf("nothing has closed the %s since %s", report.Count(n, "position that is open", "positions that are open"), market.Stamp(run.Open[0].Time/1000))
 	}
 	if a.Made == 0 {
-		text := fmt.Sprintf("nothing was ordered at any of %s", report.Count(run.Bars.Len()-run.From, "bar", "bars"))
+		text := "nothing was ordered at any of " + report.Count(run.Bars.Len()-run.From, "bar", "bars")
 		if a.Early > 0 {
 			text += fmt.Sprintf("; %s came in the %d bars before, which are there for indicators alone: begin earlier", report.Count(a.Early, "entry", "entries"), run.From)
 		}
