@@ -132,7 +132,9 @@ func (c *firstCall) onOrders() bool {
 func (c *firstCall) onProgram(p *program) string {
 	p.t.Helper()
 	day := time.Now().UTC().AddDate(0, 0, -1)
-	dates := strings.NewReplacer("START", day.AddDate(0, 0, -60).Format(time.DateOnly), "END", day.Format(time.DateOnly))
+	first := day.AddDate(0, 0, -60)
+	dates := strings.NewReplacer("START", first.Format(time.DateOnly), "END", day.Format(time.DateOnly),
+		"FIRST_SECOND", strconv.FormatInt(first.Unix(), 10), "LAST_SECOND", strconv.FormatInt(day.Unix(), 10), "FIRST_MILLISECOND", strconv.FormatInt(first.UnixMilli(), 10))
 	id := "ALERT_ID"
 	if c.given[0] != "" {
 		text, isError := p.call(c.given[0], c.given[1])
