@@ -14,6 +14,7 @@ import (
 
 	"candela/cmd/candela/cli"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/operate/control"
 	"candela/internal/store/statedir"
 	"candela/internal/trading/guard"
@@ -29,7 +30,7 @@ func checkPolicy(ctx context.Context, in cli.Call) error {
 		return err
 	}
 	path := cmp.Or(named, cfg.Trading.Policy)
-	p, found, err := policy.Read(path)
+	p, found, err := policy.Read(path, alert.ReadClaim)
 	if err == nil && !found && path != filepath.Join(cfg.Home, statedir.PolicyName) {
 		err = &policy.Error{Path: path, Cause: fs.ErrNotExist}
 	}
@@ -96,7 +97,7 @@ func explain(w io.Writer, p guard.Policy) error {
 	fmt.Fprint(w, "\nRules, in the order of evaluation. Money is in the account's currency.\n\n")
 	fmt.Fprintln(table, "RULE\tLIMIT\tDENIES")
 	for _, r := range guard.Rules(p) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, r.Denies)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.Name, r.Limit, unlinked(r.Denies))
 	}
 	err := table.Flush()
 	if own := guard.Exceptions(p); len(own) > 0 {
@@ -107,6 +108,7 @@ func explain(w io.Writer, p guard.Policy) error {
 		}
 		err = errors.Join(err, table.Flush())
 	}
+	err = errors.Join(err, explainConditions(w, p))
 	fmt.Fprintf(w, "\n%s\n", p.Approval.Explain())
 	fmt.Fprint(w, "\nSettings.\n\n")
 	fmt.Fprintln(table, "SETTING\tVALUE\tMEANS")
@@ -128,5 +130,34 @@ func explain(w io.Writer, p guard.Policy) error {
 	return errors.Join(err, last)
 }
 
+// explainConditions prints the owner's own conditions.
+func explainConditions(w io.Writer, p guard.Policy) error {
+	own := guard.OwnConditions(p)
+	if len(own) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nYour conditions. An order that opens a position or adds to it is denied while one for its side is not true.\n\n")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SYMBOL\tSIDE AND CONDITION")
+	for _, c := range own {
+		name := "all others"
+		if !c.Symbol.IsZero() {
+			name = c.Symbol.String()
+		}
+		fmt.Fprintf(table, "%s\t%s\n", name, c.Text)
+	}
+	return table.Flush()
+}
+
 // unmarked drops the code marks of the web page.
 func unmarked(text string) string { return strings.ReplaceAll(text, "`", "") }
+
+// unlinked drops the links of the web page.
+func unlinked(text string) string {
+	before, rest, found := strings.Cut(text, "; see [")
+	if !found {
+		return text
+	}
+	_, after, _ := strings.Cut(rest, ")")
+	return before + after
+}

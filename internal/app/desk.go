@@ -49,12 +49,12 @@ func (t *trading) prepareDesk(rt Runtime, journal store.Journals) (err error) {
 
 // deskConfig returns the configuration of a desk.
 func (t *trading) deskConfig(rt Runtime, venue place, store desk.Store) desk.Config {
-	var asked func(order.Order)
+	var asked, unreasoned func(order.Order)
 	if t.asker != nil {
-		asked = t.asker.Asked
+		asked, unreasoned = t.asker.Asked, t.asker.Unreasoned
 	}
 	cfg := desk.Config{
-		Asked: asked, Bars: t.barsSince, Judge: t.engine.Judge,
+		Asked: asked, Unreasoned: unreasoned, Bars: t.barsSince, Judge: t.engine.Judge,
 		Owner: principal.Owner(rt.account()), OwnerAliases: []principal.Owner{accountOwner}, Broker: venue.Broker, Store: store, Market: t.engine, Policy: t.policies.Now(),
 		Resolve: t.resolve(), AssetBalances: venue.assets, Simulated: venue.paper != nil, HaltFile: rt.haltFile(),
 		Log: rt.Log, Now: time.Now, Rand: rand.Float64,

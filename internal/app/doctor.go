@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"candela/internal/alerting/alert"
 	"candela/internal/config"
 	"candela/internal/data/provider"
 	"candela/internal/data/provider/sample"
@@ -58,7 +59,7 @@ func countStored(ctx context.Context, cfg *config.Config) (s control.Status, err
 // checkPolicy reads the order policy, under --trade with the locks before trading with
 // real money.
 func checkPolicy(cfg *config.Config) (found bool, problems []error) {
-	_, found, err := policy.Read(cfg.Trading.Policy)
+	_, found, err := policy.Read(cfg.Trading.Policy, alert.ReadClaim)
 	if err == nil && cfg.Trade {
 		_, err = policySource(cfg).Read()
 	}

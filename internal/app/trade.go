@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candela/internal/access/owners"
+	"candela/internal/alerting/alert"
 	"candela/internal/alerting/approval"
 	"candela/internal/alerting/engine"
 	"candela/internal/alerting/notify"
@@ -88,7 +89,7 @@ func (t *trading) newEngine(rt Runtime, store engine.Store, publish func([]notif
 
 // policySource is where the order policy is read.
 func policySource(cfg *config.Config) policy.Source {
-	return policy.Source{Path: cfg.Trading.Policy, Usual: filepath.Join(cfg.Home, statedir.PolicyName), Live: cfg.Trading.Live}
+	return policy.Source{Path: cfg.Trading.Policy, Usual: filepath.Join(cfg.Home, statedir.PolicyName), Live: cfg.Trading.Live, Conditions: alert.ReadClaim}
 }
 
 // PolicyInFile returns how the policy file of a configuration is, where no program runs.

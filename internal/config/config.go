@@ -135,7 +135,7 @@ type Sinks struct {
 	AllowPrivate   bool     // receivers may be in private networks
 	Events         []string // what they get: alerts, orders
 	Checkpoints    bool     // they also get each signed checkpoint of the audit log
-	ApprovalDetail bool     // messages about approvals name symbol, side and value
+	ApprovalDetail bool     // messages about approvals name symbol, side, value and reasons
 }
 
 // Log describes the log on stderr.

@@ -26,7 +26,7 @@ func (c *Config) sinkSettings(p Parts) []Setting {
 		Name: "sink-events", Arg: "LIST", Default: "alerts", value: sinkEventsField(&c.Sinks.Events),
 		Doc: "what receivers get: alerts, orders (what happens to orders and positions)",
 	}, Setting{
-		Name: "approval-detail", value: boolField(&c.Sinks.ApprovalDetail), Doc: "name symbol, side and value in messages about orders that need approval",
+		Name: "approval-detail", value: boolField(&c.Sinks.ApprovalDetail), Doc: "name symbol, side, value and reasons in messages about orders that need approval",
 	}, Setting{
 		Name: "checkpoint-sink", value: boolField(&c.Sinks.Checkpoints), Doc: "send each signed checkpoint of the audit log to the receivers; see docs/receipts.md",
 	}, Setting{

@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	askPause = 30 * time.Second // between two messages; more orders are counted in the next
-	maxAsked = 64               // orders that wait for a message; the oldest is dropped
-	maxPress = 128              // buttons that are known; those that end first are dropped
-	byButton = "a button in the chat"
+	askPause   = 30 * time.Second // between two messages; more orders are counted in the next
+	maxAsked   = 64               // orders that wait for a message; the oldest is dropped
+	maxReasons = 16               // lines about reasons in a message about several orders
+	maxPress   = 128              // buttons that are known; those that end first are dropped
+	byButton   = "a button in the chat"
 )
 
 // Asker asks the owner about orders that wait for approval, and carries out what the
@@ -40,6 +41,8 @@ type Asker struct {
 
 	mu      sync.Mutex
 	waiting []order.Order
+	exit    order.Order                   // the first without a reason since the last message
+	exits   int                           // how many there were
 	buttons map[[sha256.Size]byte]*button // by the hash of the token
 	wake    chan struct{}                 // has one element while waiting may have grown
 }
@@ -109,20 +112,25 @@ func (a *Asker) Run(ctx, _ context.Context, ready func()) error {
 	return nil
 }
 
-// push sends one message about all orders that wait for one. It reports false if there
-// was none.
+// push sends one message about all orders that wait for one, and one about those without a
+// reason. It reports false if there was none.
 func (a *Asker) push() bool {
 	a.mu.Lock()
 	orders := slices.DeleteFunc(a.waiting, func(o order.Order) bool { return !a.now().Before(o.Approval.Expires) })
-	a.waiting = nil
+	exits, first := a.exits, a.exit
+	a.waiting, a.exits = nil, 0
 	a.mu.Unlock()
-	if len(orders) == 0 {
-		return false
+	if len(orders) > 0 {
+		if err := a.post(a.notice(orders)); err != nil {
+			a.log.Error("owner not asked for approval", "orders", len(orders), "error", err)
+		}
 	}
-	if err := a.post(a.notice(orders)); err != nil {
-		a.log.Error("owner not asked for approval", "orders", len(orders), "error", err)
+	if exits > 0 {
+		if err := a.post(a.unreasoned(first, exits)); err != nil {
+			a.log.Error("order without a reason not reported", "orders", exits, "error", err)
+		}
 	}
-	return true
+	return len(orders)+exits > 0
 }
 
 // notice returns the message about orders that need approval.
@@ -133,13 +141,19 @@ func (a *Asker) notice(orders []order.Order) sink.Notice {
 	clock := until.UTC().Format("15:04 MST")
 	if len(orders) == 1 {
 		n.Text = a.describe(first) + " needs approval until " + clock + ". Decide with candela approve " + first.ID + " or candela refuse."
+		if lines := reasonLines(first); a.detail {
+			n.Text += strings.Join(lines, "")
+		}
 		n.Link, n.Buttons = a.link("/"+first.ID), a.offer(first)
 		return n
 	}
 	n.Text = fmt.Sprintf("%d orders need approval, the first until %s. List them with candela approvals.", len(orders), clock)
-	if a.detail {
+	if left := maxReasons; a.detail {
 		for _, o := range orders[:min(len(orders), 10)] {
 			n.Text += "\n" + a.describe(o) + ": candela approve " + o.ID
+			lines := reasonLines(o)
+			n.Text += strings.Join(lines[:min(len(lines), left)], "")
+			left = max(0, left-len(lines))
 		}
 	}
 	n.Link = a.link("")

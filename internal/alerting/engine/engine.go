@@ -112,6 +112,7 @@ type Engine struct {
 	windows     publishedMap[provider.Sub, window]
 	prices      publishedMap[market.Symbol, lastPrice]
 	status      atomic.Pointer[Status]
+	verdicts    verdicts
 	starved     starvedAlerts
 
 	mu               sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"candela/internal/alerting/alert"
@@ -33,7 +34,29 @@ func (e *Engine) Judge(ctx context.Context, owner principal.Owner, s market.Symb
 		work.Go(func() { all[i] = e.judgeClaim(ctx, owner, s, c) })
 	}
 	work.Wait()
+	for _, one := range all {
+		e.verdicts.count(one)
+	}
 	return all
+}
+
+// verdicts counts what was found of claims. It is safe for concurrent use.
+type verdicts struct{ yes, no, unknown atomic.Uint64 }
+
+func (v *verdicts) count(e order.Evidence) {
+	switch {
+	case !e.Known:
+		v.unknown.Add(1)
+	case e.True:
+		v.yes.Add(1)
+	default:
+		v.no.Add(1)
+	}
+}
+
+// counts returns how many claims were found true, false and unknown since the start.
+func (v *verdicts) counts() map[string]uint64 {
+	return map[string]uint64{"true": v.yes.Load(), "false": v.no.Load(), "unknown": v.unknown.Load()}
 }
 
 // judgeClaim judges one claim.

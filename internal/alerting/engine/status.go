@@ -30,6 +30,8 @@ type Status struct {
 	Firings     uint64 // committed
 	Late        uint64 // committed late firings
 
+	Evidence map[string]uint64 // claims that were judged, by verdict
+
 	ScriptBars     int    // closed bars that wait for scripts
 	Starved        int    // alerts whose script waits for memory
 	ScriptsLate    uint64 // evaluations of a script more than a second after its bar closed
@@ -40,7 +42,11 @@ type Status struct {
 func (s *Status) Ready() bool { return s.Running && s.Failure == "" && len(s.LaggingVenues) == 0 }
 
 // Status returns the present status.
-func (e *Engine) Status() Status { return *e.status.Load() }
+func (e *Engine) Status() Status {
+	s := *e.status.Load()
+	s.Evidence = e.verdicts.counts()
+	return s
+}
 
 func (l *loop) publishStatus(now time.Time) {
 	s := &Status{

@@ -139,6 +139,9 @@ func (s scrape) engine(t *Trading) {
 	s.put("candela_alerts_active", float64(e.Alerts))
 	s.count("candela_alerts_fired_total", e.Firings)
 	s.count("candela_alerts_late_total", e.Late)
+	for _, verdict := range []string{"true", "false", "unknown"} {
+		s.count("candela_evidence_total", e.Evidence[verdict], verdict)
+	}
 	s.put("candela_alerts_uncommitted", float64(e.Uncommitted))
 	s.count("candela_engine_evaluations_total", e.Evaluations)
 	s.put("candela_engine_followed", float64(e.Prices), "prices")

@@ -57,6 +57,7 @@ func table() []metric {
 		{"candela_alerts_active", gauge, nil, "Alerts that wait.", trading},
 		{"candela_alerts_fired_total", counter, nil, "Alerts that fired and were committed.", trading},
 		{"candela_alerts_late_total", counter, nil, "Of them, those found afterwards, in bars that were missed.", trading},
+		{"candela_evidence_total", counter, []string{"verdict"}, "Reasons of orders and conditions of the owner that were judged: true, false or unknown.", trading},
 		{"candela_alerts_uncommitted", gauge, nil, "Alerts that fired and that the store did not take yet.", trading},
 		{"candela_engine_evaluations_total", counter, nil, "Evaluations of an indicator, each for one bar.", trading},
 		{"candela_engine_followed", gauge, []string{"what"}, "Prices and windows of bars that the engine follows.", trading},

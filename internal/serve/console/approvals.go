@@ -94,7 +94,7 @@ func (c *Console) approvalsData(v *visit) (any, error) {
 		case waits && (chosen == "" || chosen == o.ID):
 			k := c.card(v, o, held)
 			k.Exposure, k.Target = exposure, targets[o.Token]
-			c.addReview(v, &k)
+			c.addReview(v, &k, o)
 			d.Cards = append(d.Cards, k)
 		case !waits && f.now.Sub(o.Approval.Asked) < 7*24*time.Hour:
 			d.Decided = append(d.Decided, decided(o, f))
@@ -130,7 +130,7 @@ func (c *Console) targets(v *visit) map[string]string {
 
 // addReview adds why an order needs approval and whether it would pass now, if that is known
 // soon.
-func (c *Console) addReview(v *visit, k *card) {
+func (c *Console) addReview(v *visit, k *card, o order.Order) {
 	ctx, cancel := context.WithTimeout(v.ctx(), quoteWithin)
 	defer cancel()
 	review, err := c.cfg.Account.Review(ctx, k.ID)
@@ -144,7 +144,7 @@ func (c *Console) addReview(v *visit, k *card) {
 		because = append(because, word+f.Money(b.Value)+", above "+f.Whole(b.Limit))
 	}
 	k.Because = upperFirst(strings.Join(because, "; "))
-	k.Reasons = reasonsNow(k.Reasons, review.Evidence)
+	k.Reasons = reasonsNow(o, review.Evidence, review.Conditions)
 	k.Passes = review.Denial == nil
 	if review.Denial != nil {
 		k.Denied = review.Denial.Rule + ": " + fault.Clean(review.Denial.Text, 200)

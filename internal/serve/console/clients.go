@@ -79,6 +79,7 @@ type clientRow struct {
 	Ends           string
 	Soon           bool
 	Mark           string // in the audit log
+	Reasons        string // how many were checked lately, and how many were false; "" without any
 }
 
 type browserRow struct {
@@ -124,11 +125,13 @@ func (c *Console) clients(ctx context.Context, v *visit) ([]clientRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := v.format()
+	f, found := v.format(), c.reasonCounts(v)
 	var rows []clientRow
 	for _, t := range all {
 		if !t.Grant.Login {
-			rows = append(rows, c.clientRow(t, f))
+			row := c.clientRow(t, f)
+			row.Reasons = found[t.Key].words(f)
+			rows = append(rows, row)
 		}
 	}
 	return rows, nil

@@ -2,12 +2,15 @@ package console
 
 import (
 	"cmp"
+	"slices"
+	"time"
 
 	"candela/internal/trading/order"
 )
 
 // reasonRow is a reason of an order, as candela found it.
 type reasonRow struct {
+	Owner     bool // a condition of the owner's own
 	Claim     string
 	Then, Now string // what it was when the order was placed, and is now; Now is "" if it was not judged again
 	False     bool   // as it is known last
@@ -18,28 +21,94 @@ type reasonRow struct {
 func reasons(o order.Order) []reasonRow {
 	rows := make([]reasonRow, 0, len(o.Evidence))
 	for _, e := range o.Evidence {
-		rows = append(rows, reasonRow{Claim: e.Text, Then: finding(e), False: e.False(), Held: e.HeldText()})
+		rows = append(rows, reasonRow{Claim: e.Text, Then: e.Finding(), False: e.False(), Held: e.HeldText()})
+	}
+	for _, e := range o.Conditions {
+		rows = append(rows, reasonRow{Owner: true, Claim: e.Text, Then: e.Finding(), False: e.False(), Held: e.HeldText()})
+	}
+	if o.NoEvidence {
+		rows = append(rows, reasonRow{Then: "none, and the policy asks for one"})
 	}
 	return rows
 }
 
-// reasonsNow adds what the reasons are now.
-func reasonsNow(rows []reasonRow, now []order.Evidence) []reasonRow {
-	for i := range min(len(rows), len(now)) {
-		rows[i].Now, rows[i].False = finding(now[i]), now[i].False()
-		rows[i].Held = cmp.Or(now[i].HeldText(), rows[i].Held)
+// reasonsNow adds what the reasons are now, and the owner's conditions that the policy did not have then.
+func reasonsNow(o order.Order, claims, conditions []order.Evidence) []reasonRow {
+	rows := reasons(o)
+	for i, e := range claims[:min(len(claims), len(o.Evidence))] {
+		rows[i].add(e)
+	}
+	for _, e := range conditions {
+		at := slices.IndexFunc(o.Conditions, func(then order.Evidence) bool { return then.Same(e.Claim) })
+		if at >= 0 {
+			rows[len(o.Evidence)+at].add(e)
+			continue
+		}
+		one := reasonRow{Owner: true, Claim: e.Text, Then: "not asked"}
+		one.add(e)
+		rows = append(rows, one)
 	}
 	return rows
 }
 
-// finding says what a claim is, with its value.
-func finding(e order.Evidence) string {
-	word := "unknown"
-	if e.Known {
-		word = map[bool]string{true: "true", false: "false"}[e.True]
+// add sets what a reason is now.
+func (r *reasonRow) add(now order.Evidence) {
+	r.Now, r.False = now.Finding(), now.False()
+	r.Held = cmp.Or(now.HeldText(), r.Held)
+}
+
+// The orders whose reasons are counted for the clients.
+const (
+	countedFor    = 30 * 24 * time.Hour
+	countedPages  = 4
+	countedOrders = 500 // of a page
+)
+
+// reasonCount is how many reasons of a client were checked, and how many of them were false.
+type reasonCount struct{ checked, wrong int }
+
+// reasonCounts counts the reasons of the last 30 days, in the newest orders, by the key of the client's token. Without
+// them the page of clients is good.
+func (c *Console) reasonCounts(v *visit) map[string]reasonCount {
+	if c.cfg.Account == nil {
+		return nil
 	}
-	if e.Value == "" {
-		return word
+	counts := make(map[string]reasonCount)
+	q, since := order.Query{Most: countedOrders}, v.now.Add(-countedFor)
+	for range countedPages {
+		page, err := c.cfg.Account.OrderPage(v.ctx(), v.caller(), q)
+		if err != nil {
+			return nil
+		}
+		for i := range page.Orders {
+			o := &page.Orders[i]
+			if o.Created.Before(since) {
+				return counts
+			}
+			counts[o.Token] = counts[o.Token].with(o.Evidence)
+		}
+		if page.Left == 0 || len(page.Orders) == 0 {
+			break
+		}
+		q.After = page.Orders[len(page.Orders)-1].Mark()
 	}
-	return word + ", " + e.Value
+	return counts
+}
+
+// with adds what was found of the reasons of an order.
+func (n reasonCount) with(all []order.Evidence) reasonCount {
+	for _, e := range all {
+		if n.checked++; e.False() {
+			n.wrong++
+		}
+	}
+	return n
+}
+
+// words says how many were checked and what share was false, "" without any.
+func (n reasonCount) words(f format) string {
+	if n.checked == 0 {
+		return ""
+	}
+	return f.Int(n.checked) + ", " + f.Int((100*n.wrong+n.checked/2)/n.checked) + " % false"
 }

@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"candela/internal/trading/order"
 	"candela/lib/market"
@@ -19,18 +21,49 @@ func TestReasons_AreShown(t *testing.T) {
 		{Claim: order.Claim{Interval: market.Hour1, Text: "RSI(14) of BTCUSDT on 1h closes below 30"}, Known: true, True: true, Value: "28.731904", Held: 7, Of: 100},
 		{Claim: order.Claim{Text: "<b>x</b>"}, Missing: "too few bars"},
 	}
+	o.Conditions = []order.Evidence{{Claim: order.Claim{Interval: market.Day1, Text: "calm"}, Known: true, True: true, Value: "5"}}
+	bare := anOrder("bare", order.Filled, "Claude")
+	bare.NoEvidence = true
 	s.book.mu.Lock()
-	s.book.orders = append(s.book.orders, o)
+	s.book.orders = append(s.book.orders, o, bare)
 	s.book.now = []order.Evidence{{Claim: o.Evidence[0].Claim, Known: true, Value: "41.52"}, o.Evidence[1]}
+	s.book.conditions = []order.Evidence{{Claim: order.Claim{Interval: market.Hour4, Text: "new one"}, Known: true, Value: "3"}, o.Conditions[0]}
 	s.book.mu.Unlock()
 	b := s.browser().login()
-	for path, want := range map[string]string{
-		"/console/approvals/waits": "true, 28.731904; now false, 41.52; true at 7 of 100 bars",
-		"/console/orders/waits":    "true, 28.731904; true at 7 of 100 bars",
+	for path, want := range map[string][]string{
+		"/console/approvals/waits": {"true, 28.731904; now false, 41.52; true at 7 of 100 bars", "<dt>Your condition</dt><dd>calm", "true, 5; now true, 5", "<dt>Your condition</dt><dd>new one", "not asked; now false, 3"},
+		"/console/orders/waits":    {"true, 28.731904; true at 7 of 100 bars", "<dt>Your condition</dt><dd>calm"},
 	} {
 		page := b.get(path).body
-		if !strings.Contains(page, "RSI(14) of BTCUSDT on 1h closes below 30") || !strings.Contains(page, want) || !strings.Contains(page, "&lt;b&gt;x&lt;/b&gt;") {
-			t.Errorf("%s lacks %q", path, want)
+		for _, text := range append(want, "RSI(14) of BTCUSDT on 1h closes below 30", "&lt;b&gt;x&lt;/b&gt;") {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s lacks %q", path, text)
+			}
 		}
+	}
+	if page := b.get("/console/orders/bare").body; !strings.Contains(page, "none, and the policy asks for one") {
+		t.Error("an exit without a reason is not marked")
+	}
+}
+
+// TestReasons_AreCountedByClient counts the reasons of a client in the last 30 days, over several pages of orders, on
+// the page of clients.
+func TestReasons_AreCountedByClient(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.book.mu.Lock()
+	for i := range 702 {
+		o := anOrder("r"+strconv.Itoa(i), order.Denied, "Claude")
+		o.Token, o.Created = "9f3c21d0aaaa", noon().Add(-time.Duration(i)*time.Hour)
+		o.Evidence = []order.Evidence{{Known: true, True: i%3 > 0}, {Missing: "too few bars"}}
+		s.book.orders = append(s.book.orders, o)
+	}
+	late := anOrder("late", order.Denied, "Claude")
+	late.Token, late.Created, late.Evidence = "9f3c21d0aaaa", noon().AddDate(0, 0, -31), []order.Evidence{{Known: true}}
+	s.book.orders = append(s.book.orders, late)
+	s.book.mu.Unlock()
+	if page := s.browser().login().get("/console/clients").body; !strings.Contains(page, "1,404, 17 % false") {
+		_, page, _ = strings.Cut(page, "Reasons, 30 days")
+		t.Errorf("%.900s", page)
 	}
 }

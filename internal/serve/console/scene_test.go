@@ -59,6 +59,8 @@ type book struct {
 	looks  atomic.Int64     // readings of the positions
 	newest int              // how many Orders lists of those that have ended; 0 for all
 	now    []order.Evidence // of Review
+	// conditions are those of Review.
+	conditions []order.Evidence
 }
 
 func (b *book) did(call string) {
@@ -164,7 +166,7 @@ func (b *book) Pending(ctx context.Context) ([]order.Order, error) {
 }
 
 func (b *book) Review(context.Context, string) (guard.Review, error) {
-	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}, Evidence: b.now}, nil
+	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}, Evidence: b.now, Conditions: b.conditions}, nil
 }
 
 func (b *book) Approve(_ context.Context, id, _ string) (order.Order, error) {

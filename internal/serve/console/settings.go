@@ -63,8 +63,9 @@ type settingsData struct {
 	Limits    []figure
 	Lines     [][2]string // of the policy
 	Rules     []guard.Rule
-	InForce   string // which policy is in force
-	File      string // what is wrong with its file, "" for nothing
+	Own       []guard.OwnCondition // conditions of the owner's own
+	InForce   string               // which policy is in force
+	File      string               // what is wrong with its file, "" for nothing
 	Problem   string
 	Looks     []look
 	Zone      string
@@ -113,6 +114,7 @@ func (c *Console) settingsData(v *visit) (any, error) {
 		d.InForce, d.File = c.cfg.PolicyText()
 	}
 	d.Lines, d.Rules = policyLines(c.cfg.Policy(), f), account.Rules
+	d.Own = guard.OwnConditions(c.cfg.Policy())
 	return d, nil
 }
 

@@ -129,6 +129,13 @@ func toAccountJSON(a guard.Account) accountJSON {
 	for _, e := range a.Exceptions {
 		r.Policy = append(r.Policy, ruleJSON{Rule: e.Rule, Symbol: e.Symbol.String(), Limit: e.Limit})
 	}
+	for _, c := range a.Conditions {
+		one := ruleJSON{Rule: "entry_condition", Limit: c.Text}
+		if !c.Symbol.IsZero() {
+			one.Symbol = c.Symbol.String()
+		}
+		r.Policy = append(r.Policy, one)
+	}
 	return r
 }
 

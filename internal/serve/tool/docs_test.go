@@ -384,7 +384,7 @@ func errorCodes() map[string]string {
 		"bad_folder":             "The folder of CSV files cannot be read. The operator checks `--csv-dir`.",
 		"busy":                   "Too many orders are in flight. Retry.",
 		"cancel_failed":          "The venue did not confirm the cancel. get_orders shows the order's state.",
-		"evidence_unavailable":   "A claim in `because` could not be judged at the moment: the venue is silent, or the bar that has just closed has not arrived. Nothing was sent; repeat the call.",
+		"evidence_unavailable":   "A claim in `because`, or a condition of the owner for entries, could not be judged at the moment: the venue is silent, or the bar that has just closed has not arrived. Nothing was sent; repeat the call.",
 		"cancelled":              "The call was cancelled before it finished. An order may have been sent: check get_orders.",
 		"order_closed":           "The order is filled, rejected or denied, so it cannot be cancelled. get_orders with filter open lists orders that can.",
 		"script_failed":          "The script of the alert fails on the present bars; the message has its error. Nothing was stored.",

@@ -72,7 +72,9 @@ type orderJSON struct {
 	Sizing   *order.Sized  `json:"sizing,omitempty"`
 	Estimate *estimateJSON `json:"estimate,omitempty"`
 
-	Evidence []evidenceJSON `json:"evidence,omitempty"`
+	Evidence   []evidenceJSON `json:"evidence,omitempty"`
+	Conditions []evidenceJSON `json:"entry_conditions,omitempty"`
+	NoEvidence bool           `json:"no_evidence,omitempty"`
 }
 
 // legJSON is an order of a group, beside the first one. get_orders lists it in full.
@@ -154,7 +156,7 @@ func toPlacedJSON(p order.Placed) orderJSON {
 	if p.UnprotectedFor > 0 {
 		r.UnprotectedFor = p.UnprotectedFor.Round(time.Millisecond).String()
 	}
-	r.Evidence = toEvidenceJSON(p.Evidence)
+	r.Evidence, r.Conditions = toEvidenceJSON(p.Evidence), toEvidenceJSON(p.Conditions)
 	if p.ID == "" { // nothing was recorded
 		r.Group = ""
 	}
@@ -187,6 +189,7 @@ func toOrderJSON(o order.Order) orderJSON {
 		Side: o.Side.String(), Type: o.TypeName(), Quantity: number(o.KnownQuantity()), State: string(o.Status.State()), Status: o.Status.String(),
 		Filled: o.Filled.String(), RejectReason: o.Reason, RejectRule: o.Denial.Rule,
 		Group: o.Group.Name, Broker: o.Broker, Mode: string(o.Mode), External: o.External && !o.Recovered, CreatedAt: formatTime(o.Created), UpdatedAt: formatTime(o.Updated),
+		NoEvidence: o.NoEvidence,
 	}
 	r.Fees, r.FeesByAsset = o.Fees.Texts()
 	if o.Status == order.PendingApproval {

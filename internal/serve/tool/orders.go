@@ -177,7 +177,7 @@ func (t *Trading) getOrders() toolSpec {
 				records[i] = toOrderJSON(o)
 				records[i].ReplacedBy = list.Replaced[o.ID]
 				if a.ID != "" {
-					records[i].Evidence = toEvidenceJSON(o.Evidence)
+					records[i].Evidence, records[i].Conditions = toEvidenceJSON(o.Evidence), toEvidenceJSON(o.Conditions)
 				}
 			}
 			array, err := strictjson.Marshal(records)

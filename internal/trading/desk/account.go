@@ -21,7 +21,7 @@ func (d *Desk) Account(ctx context.Context, caller principal.Caller) (guard.Acco
 		return guard.Account{}, err
 	}
 	policy, from := d.view.Load().policy, d.cfg.Broker
-	a := guard.Account{Broker: from.Name(), Mode: from.Mode(), Rules: guard.Rules(policy), Exceptions: guard.Exceptions(policy)}
+	a := guard.Account{Broker: from.Name(), Mode: from.Mode(), Rules: guard.Rules(policy), Exceptions: guard.Exceptions(policy), Conditions: guard.OwnConditions(policy)}
 	reading, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
 	holdings, unread := d.balances(reading)

@@ -96,7 +96,7 @@ func (d *Desk) Approve(ctx context.Context, id, by string) (order.Order, error) 
 	if err != nil {
 		return head, err
 	}
-	m.evidence = d.judgeClaims(ctx, head.Symbol, order.Again(head.Evidence), false)()
+	m.judged = d.judgeWaiting(ctx, head, d.view.Load().policy)
 	var t *callResult
 	if err := d.do(ctx, func(l *loop) { t = l.approve(id, by, requestedAt, m) }); err != nil {
 		return head, err
@@ -117,8 +117,9 @@ func (d *Desk) Review(ctx context.Context, id string) (guard.Review, error) {
 	if err != nil {
 		return guard.Review{}, err
 	}
-	head.Evidence = d.judgeClaims(ctx, head.Symbol, order.Again(head.Evidence), false)()
-	review := guard.Review{Evidence: head.Evidence}
+	now := d.judgeWaiting(ctx, head, d.view.Load().policy)
+	head.Evidence, head.Conditions = now.claims, now.conditions
+	review := guard.Review{Evidence: now.claims, Conditions: now.conditions}
 	err = d.do(ctx, func(l *loop) {
 		facts := l.factsAgain(head, m)
 		review.Because, review.Denial = guard.WhyApproval(l.cfg.Policy, intent(head.Origin), facts), l.judge(head, facts)
@@ -185,7 +186,7 @@ func (l *loop) approve(id, by string, requestedAt time.Time, m symbolMarket) *ca
 	if t.err != nil {
 		return t
 	}
-	o.Evidence = m.evidence
+	o.Evidence, o.Conditions = m.judged.claims, m.judged.conditions
 	if denial := l.judgeAgain(o, m); denial != nil {
 		return l.denyPending(l.ownerCaller(by), o, denial)
 	}

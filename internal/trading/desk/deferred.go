@@ -9,6 +9,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
+	"candela/lib/fault"
 	"candela/lib/market"
 )
 
@@ -140,6 +141,9 @@ func (l *loop) judgeDeferred(o order.Order, d *deferred) (denial *guard.Denial, 
 	facts.Recent = nil // it was counted when it was requested
 	if denial := guard.Check(l.cfg.Policy, l.state, intent(asked.Origin), facts); denial != nil {
 		return denial, false
+	}
+	if err := guard.Unjudged(l.cfg.Policy, intent(asked.Origin), facts); err != nil {
+		return guard.NotFreed("entry_condition", fault.Of(err).Message), false
 	}
 	return guard.CheckReplacing(l.cfg.Policy, intent(asked.Origin), facts, asked.Replaces), false
 }

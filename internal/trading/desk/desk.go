@@ -78,7 +78,7 @@ type Market interface {
 }
 
 // Config configures a desk. OwnerAliases, AssetBalances, Simulated, HaltFile,
-// Replica, Asked, Bars, Judge and Confirm are optional.
+// Replica, Asked, Unreasoned, Bars, Judge and Confirm are optional.
 type Config struct {
 	Owner        principal.Owner   // subject that owns the account
 	OwnerAliases []principal.Owner // other subjects of the same person, such as the one on stdio
@@ -100,6 +100,9 @@ type Config struct {
 	// Asked reports an order that begins to wait for the owner, and after a start each that
 	// still does; nil for none. The loop calls it, so it must not block.
 	Asked func(order.Order)
+	// Unreasoned reports an order that reduces a position without the claims that the owner asks for; nil for
+	// none. The loop calls it, so it must not block.
+	Unreasoned func(order.Order)
 	// Bars returns the bars of a symbol since a time; the first may begin earlier. It is for
 	// stops that candela holds, after a start; nil if there are none.
 	Bars func(ctx context.Context, s market.Symbol, since time.Time) ([]market.Bar, error)

@@ -62,6 +62,8 @@ type world struct {
 
 	// judge is Config.Judge.
 	judge func(ctx context.Context, owner principal.Owner, s market.Symbol, claims []order.Claim) []order.Evidence
+	// unreasoned has the orders that were reported for having no reason.
+	unreasoned []string
 
 	*desk.Desk
 	stop func()
@@ -114,7 +116,8 @@ func (w *world) start() {
 	}
 	venue := map[bool]string{true: "memory", false: "binance"}[w.broker.Name() == "memory"]
 	w.Desk = desk.New(desk.Config{
-		Owner: owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, AssetBalances: w.assets, Simulated: w.paper,
+		Unreasoned: func(o order.Order) { w.unreasoned = append(w.unreasoned, o.ID) },
+		Owner:      owner, Broker: w.broker, Store: store, Market: w.market, Policy: w.policy, HaltFile: w.halt, AssetBalances: w.assets, Simulated: w.paper,
 		Resolve: func(_ context.Context, s market.Symbol) (market.Symbol, error) {
 			if w.resolve != nil {
 				return w.resolve(s)

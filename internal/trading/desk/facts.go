@@ -19,7 +19,7 @@ type symbolMarket struct {
 	limited      bool                // capabilities are unknown; the order needs none
 	quote        order.Quote         // zero if unknown
 	holdings     []order.Holding     // of the account; nil if unknown
-	evidence     []order.Evidence    // of an order that waits for the owner: its claims, judged again
+	judged       judgedAgain         // of an order that waits for the owner
 	fee          decimal.NullDecimal // of a trade in percent; null for that of the policy
 }
 

@@ -55,7 +55,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 	if t.done || t.waiter != nil {
 		return d.awaitSubmit(ctx, t)
 	}
-	judged := d.judgeClaims(ctx, r.Symbol, r.Because, t.closes)
+	judged := d.judge(ctx, r.Symbol, r.Because, t.conditions, t.closes)
 	asked := r.Spec("", "")
 	if r.Sizing.SetsPrices() {
 		asked.Protect.TakeProfit = decimal.NewFromInt(1) // its prices follow from what is read
@@ -68,7 +68,7 @@ func (d *Desk) Place(ctx context.Context, caller principal.Caller, r order.Reque
 		d.readHoldings(ctx, &m)
 		d.readFee(ctx, r.Symbol, &m)
 	}
-	r.Evidence = judged()
+	r.Evidence, r.Conditions = judged()
 	for {
 		if !r.DryRun {
 			if err := d.confirm(ctx, caller); err != nil {
@@ -138,7 +138,9 @@ type callResult struct {
 	done   bool    // order and err are the result; a waiter adds the group alone
 	waiter *waiter // nil if there is nothing to wait for
 	after  *waiter // of an order after whose end the command must be repeated; nil for none
-	closes bool    // of an early check: the order can only reduce a position
+
+	closes     bool          // of an early check: the order can only reduce a position
+	conditions []order.Claim // of an early check: the owner's, to be judged
 }
 
 // failed is the result of a command that did nothing.
@@ -246,7 +248,12 @@ func (l *loop) checkEarly(caller principal.Caller, r order.Request) *callResult 
 	if denial := guard.Early(l.cfg.Policy, l.state, intent(g), facts); denial != nil {
 		return l.deny(caller, g, denial, r.DryRun)
 	}
-	return &callResult{closes: len(r.Because) > 0 && guard.Closes(l.cfg.Policy, intent(g), facts)}
+	t := &callResult{}
+	if len(r.Because) > 0 || l.cfg.Policy.HasConditions() {
+		t.closes = guard.Closes(l.cfg.Policy, intent(g), facts)
+		t.conditions = l.conditionsOf(r, t.closes)
+	}
+	return t
 }
 
 // place checks a request, and records and submits it if it passes.
@@ -276,6 +283,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	if err := guard.Unjudged(l.cfg.Policy, p.intent, p.facts); err != nil {
 		return failed(err)
 	}
+	l.markUnreasoned(&p)
 	if r.DryRun {
 		l.recordDryRun(p.asked, "")
 		t := dryRun(p, l.now())
@@ -288,6 +296,7 @@ func (l *loop) place(caller principal.Caller, r order.Request, requestedAt time.
 	} else {
 		t = l.admit(caller, p, requestedAt)
 	}
+	l.reportUnreasoned(t)
 	t.order.Estimate = sized
 	if p.change != nil {
 		t.order.Changed = p.change.concerned
@@ -387,7 +396,7 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 	g := order.Origin{
 		Spec:   r.Spec(l.orderID(r.Key), l.cfg.Owner),
 		Broker: l.cfg.Broker.Name(), Mode: l.cfg.Broker.Mode(), Key: r.Key, Token: caller.Key, Client: caller.Client, RequestedSymbol: r.RequestedSymbol, Note: r.Note,
-		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope, Evidence: r.Evidence,
+		Replaces: r.Replaces, NotAfter: r.NotAfter, Sizing: r.Sizing, Policy: l.policyHash, Scope: r.Scope, Evidence: r.Evidence, Conditions: r.Conditions,
 	}
 	if g.Evidence == nil {
 		g.Evidence = order.Unanswered(r.Because, "Another rule denied the order first.")
@@ -399,5 +408,5 @@ func (l *loop) origin(caller principal.Caller, r order.Request) order.Origin {
 }
 
 func intent(g order.Origin) guard.Intent {
-	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked, Evidence: g.Evidence}
+	return guard.Intent{Spec: g.Spec, Broker: g.Broker, Mode: g.Mode, Key: g.Key, Token: g.Token, Holder: g.Holder, Sizing: g.Sizing, Asked: g.Asked, Evidence: g.Evidence, Conditions: g.Conditions}
 }

@@ -240,6 +240,7 @@ func swapRoles(orders []order.Origin, asked order.Origin) {
 	target, stop := &orders[0], &orders[1]
 	name := id.Derived("leg", asked.ID, target.Role.String())
 	stop.ID, stop.Key, stop.RequestedSymbol, stop.Note, stop.Replaces, stop.NotAfter, stop.Sizing = asked.ID, asked.Key, asked.RequestedSymbol, asked.Note, asked.Replaces, asked.NotAfter, asked.Sizing
+	stop.Evidence, stop.Policy, stop.Scope = asked.Evidence, asked.Policy, asked.Scope
 	*target = order.Origin{Spec: target.Spec, Broker: target.Broker, Mode: target.Mode, Token: target.Token, Client: target.Client, Parent: target.Parent, Holder: target.Holder}
 	target.ID, target.Group.Name, stop.Group.Name = name, name, name
 }

@@ -24,6 +24,7 @@ type Account struct {
 	Earned     []Earned
 	Rules      []Rule
 	Exceptions []Exception
+	Conditions []OwnCondition // of the owner's own
 }
 
 // Balance is a holding and its worth.

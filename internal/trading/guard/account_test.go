@@ -89,7 +89,7 @@ allowed_symbols = ["BTC/USDT", "kraken:ETH-USD", "BRK.B"]
 max_order_quantity = 2
 [symbol."binance:BTC-USDT"]
 max_order_quantity = 1
-`))
+`), conditions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ max_order_quantity = 1
 			t.Errorf("%v: %s, want %s", s, got, most)
 		}
 	}
-	if _, err := guard.Parse([]byte("[symbol.\"BTC/USDT\"]\n[symbol.BTCUSDT]\n")); err == nil {
+	if _, err := guard.Parse([]byte("[symbol.\"BTC/USDT\"]\n[symbol.BTCUSDT]\n"), conditions); err == nil {
 		t.Error("two tables of one instrument are accepted")
 	}
 }

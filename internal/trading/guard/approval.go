@@ -63,9 +63,10 @@ func NeedsApproval(p Policy, in Intent, f Facts) bool {
 
 // Review is how an order that waits for the owner stands now.
 type Review struct {
-	Because  []Breach         // limits above which the owner is asked
-	Evidence []order.Evidence // its claims, judged again
-	Denial   *Denial          // why it would be denied if it were approved now; nil if every rule passes
+	Because    []Breach         // limits above which the owner is asked
+	Evidence   []order.Evidence // its claims, judged again
+	Conditions []order.Evidence // the owner's conditions as they are now
+	Denial     *Denial          // why it would be denied if it were approved now; nil if every rule passes
 }
 
 // Breach is a limit with the amount above it.

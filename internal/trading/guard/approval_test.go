@@ -177,7 +177,7 @@ func TestParse_Approval(t *testing.T) {
 		`approval_drift_pct = "none"`:    true,
 		"[symbol.A]\napproval_above = 1": false,
 	} {
-		if _, err := guard.Parse([]byte(text)); (err == nil) != fine {
+		if _, err := guard.Parse([]byte(text), conditions); (err == nil) != fine {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -15,7 +15,7 @@ func TestPolicy_BriefNamesTheLimitsInForce(t *testing.T) {
 		"max_order_notional = 1234567.50\napproval_risk_above = 99\nmax_daily_loss = 999":                                           "1,234,567.5 at most in one order, above a risk of 99 you are asked, 999 loss a day",
 		"max_order_notional = \"none\"\nmax_daily_loss = 1000\nallowed_symbols = [\"A\",\"B\",\"C\",\"D\",\"E\",\"F\",\"G\",\"H\"]": "1,000 loss a day; A, B, C, D, E, F and 2 more",
 	} {
-		p, err := guard.Parse([]byte(file))
+		p, err := guard.Parse([]byte(file), conditions)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package guard
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 // canonical is a policy in words: what its rules, settings and exceptions are, whatever its file looks like.
 type canonical struct {
 	Approval   string         `json:"approval"`
+	Conditions []canonicalKey `json:"entry_conditions,omitempty"` // side and words as the name, their exact form as the value
 	Exceptions []canonicalKey `json:"exceptions"`
 	Rules      []canonicalKey `json:"rules"`
 	Settings   []canonicalKey `json:"settings"`
@@ -39,9 +41,33 @@ func Canonical(p Policy) (text []byte, hash string, err error) {
 	for _, x := range Exceptions(p) {
 		c.Exceptions = append(c.Exceptions, canonicalKey{x.Symbol.String(), x.Rule, x.Limit})
 	}
+	for _, own := range append([]market.Symbol{{}}, slices.Collect(maps.Keys(p.Symbols))...) {
+		c.Conditions = append(c.Conditions, canonicalConditions(p, own)...)
+	}
+	slices.SortStableFunc(c.Conditions, func(a, b canonicalKey) int { return strings.Compare(a.Symbol, b.Symbol) })
 	if text, err = strictjson.CanonicalOf(c); err != nil {
 		return nil, "", err
 	}
 	sum := sha256.Sum256(text)
 	return text, "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// canonicalConditions lists the owner's conditions of a symbol, of all others for none.
+func canonicalConditions(p Policy, s market.Symbol) []canonicalKey {
+	all := p.EntryConditions
+	if own, ok := p.Symbols[s]; ok {
+		if slices.EqualFunc(own.EntryConditions, all, EntryCondition.same) {
+			return nil
+		}
+		all = own.EntryConditions
+	}
+	list := make([]canonicalKey, 0, len(all))
+	for _, c := range all {
+		on := ""
+		if c.Interval.Valid() {
+			on = " on " + c.Interval.String()
+		}
+		list = append(list, canonicalKey{s.String(), c.String(), c.Claim.Symbol.String() + on + " " + string(c.Condition)})
+	}
+	return list
 }

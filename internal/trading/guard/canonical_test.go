@@ -22,7 +22,7 @@ func TestCanonical_SaysWhatThePolicyMeans(t *testing.T) {
 		"another approval": "approval_above = 100",
 		"an exception":     "[symbol.BTCUSDT]\nmax_order_notional = 7",
 	} {
-		p, err := guard.Parse([]byte(file))
+		p, err := guard.Parse([]byte(file), conditions)
 		if err != nil {
 			t.Fatal(name, err)
 		}

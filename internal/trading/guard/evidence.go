@@ -19,12 +19,14 @@ type RequireEvidence string
 const (
 	EvidenceFree    RequireEvidence = "none"
 	EvidenceEntries RequireEvidence = "entries" // orders that open a position or add to it
+	EvidenceAll     RequireEvidence = "all"     // these, and orders that reduce one are reported if they have none
 )
 
 // Reasoning says how the reasons of orders are judged.
 type Reasoning struct {
 	RequireEvidence RequireEvidence
-	MaxEvidenceAge  Limit // in bars of a claim's interval
+	MaxEvidenceAge  Limit            // in bars of a claim's interval
+	EntryConditions []EntryCondition // of the owner's own; read-only
 }
 
 func defaultReasoning() Reasoning {
@@ -34,7 +36,7 @@ func defaultReasoning() Reasoning {
 // evidenceKeys are the keys of the file about reasons.
 func evidenceKeys() []policyKey {
 	return []policyKey{
-		choiceKey("require_evidence", true, func(p *Policy) *RequireEvidence { return &p.RequireEvidence }, EvidenceFree, EvidenceEntries),
+		choiceKey("require_evidence", true, func(p *Policy) *RequireEvidence { return &p.RequireEvidence }, EvidenceFree, EvidenceEntries, EvidenceAll),
 		limitKey("max_evidence_age", true, readCount, func(p *Policy) *Limit { return &p.MaxEvidenceAge }),
 	}
 }
@@ -45,7 +47,7 @@ func evidenceRules() []rule {
 	return []rule{
 		{
 			"require_evidence", false, func(p Policy) string { return string(p.RequireEvidence) },
-			"With entries: an order that opens a position or adds to it and has no because.",
+			"With entries or all: an order that opens a position or adds to it and has no because. With all, one that only reduces a position passes, is marked no_evidence and reported to the owner.",
 			checkRequired,
 		},
 		{
@@ -63,11 +65,16 @@ func evidenceRules() []rule {
 			"A claim in because that cannot be judged: too few bars, or a script that fails. An order that only reduces a position passes.",
 			checkUnknown,
 		},
+		{
+			entryKey, false, func(p Policy) string { return countConditions(p.EntryConditions) },
+			"An order that opens a position or adds to it while a condition of the owner's own for its side is false, or cannot be judged. It counts whatever the order says; see [conditions of the owner](#conditions-of-the-owner).",
+			checkConditions,
+		},
 	}
 }
 
 func checkRequired(q *orderCheck) *Denial {
-	if q.limits.RequireEvidence != EvidenceEntries || len(q.Evidence) > 0 || q.closes() || q.Exit {
+	if q.limits.RequireEvidence == EvidenceFree || len(q.Evidence) > 0 || q.closes() || q.Exit {
 		return nil
 	}
 	return deny("because", "none", "conditions that are true",
@@ -148,17 +155,35 @@ func checkUnknown(q *orderCheck) *Denial {
 // becauseField names a claim.
 func becauseField(i int) string { return "because[" + strconv.Itoa(i) + "]" }
 
-// Unjudged returns the fault of an order that opens a position and has a claim that cannot be judged at the moment,
-// nil for any other. Nothing is recorded of it.
+// Unjudged returns the fault of an order that opens a position and has a claim, or needs a condition of the owner's,
+// that cannot be judged at the moment, nil for any other. Nothing is recorded of it.
 func Unjudged(p Policy, in Intent, f Facts) error {
-	for i, e := range newCheck(p, State{}, in, f).claims {
+	q := newCheck(p, State{}, in, f)
+	for i, e := range q.claims {
 		if !e.Known && e.Later {
-			return fault.New(fault.Unavailable, "evidence_unavailable", "%s could not be judged: %s Nothing was sent; the same call may be repeated.", e.Text, e.Missing).
-				About(becauseField(i), "unknown", "").Retry(time.Second)
+			return unavailable(e, becauseField(i))
+		}
+	}
+	for e := range q.conditions {
+		if !e.Known && e.Later {
+			return unavailable(e, "")
 		}
 	}
 	return nil
 }
 
+func unavailable(e order.Evidence, field string) error {
+	return fault.New(fault.Unavailable, "evidence_unavailable", "%s could not be judged: %s Nothing was sent; the same call may be repeated.", e.Text, e.Missing).
+		About(field, "unknown", "").Retry(time.Second)
+}
+
 // Closes reports whether an order can only reduce a position, so that its claims deny nothing.
 func Closes(p Policy, in Intent, f Facts) bool { return newCheck(p, State{}, in, f).closes() }
+
+// LacksEvidence reports whether an order that only reduces a position passes without the claims that the owner asks for.
+func LacksEvidence(p Policy, in Intent, f Facts) bool {
+	if len(in.Evidence) > 0 || p.For(in.Symbol).RequireEvidence != EvidenceAll {
+		return false
+	}
+	return in.Exit || in.ReduceOnly || newCheck(p, State{}, in, f).closes()
+}

@@ -35,7 +35,8 @@ type Intent struct {
 	Sizing order.Sizing // as the client said it
 	Asked  order.Terms  // of an order with a Sizing, what was said beside it
 
-	Evidence []order.Evidence // what was found of its claims
+	Evidence   []order.Evidence // what was found of its claims
+	Conditions []order.Evidence // and of the owner's conditions
 }
 
 // Facts are the inputs of the rules, in units of the symbol and the account's currency.

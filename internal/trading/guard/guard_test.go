@@ -189,7 +189,7 @@ func TestRules_Order(t *testing.T) {
 		"max_quote_age", "stop_price_side", "stop_side", "target_side", "min_stop_distance_pct", "max_stop_distance_pct", "max_target_distance_pct", "venue_leg_notional",
 		"post_only", "price_band_pct", "resting_band_pct", "max_order_notional", "max_symbol_exposure", "max_exposure", "max_daily_notional",
 		"require_stop", "max_trade_risk", "max_trade_risk_pct", "max_open_risk",
-		"require_evidence", "max_evidence_age", "evidence", "evidence_unknown",
+		"require_evidence", "max_evidence_age", "evidence", "evidence_unknown", "entry_condition",
 	}
 	var got []string
 	for _, r := range guard.Rules(guard.Default()) {

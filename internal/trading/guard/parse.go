@@ -27,13 +27,14 @@ func (e *Error) Error() string { return errors.Join(e.Problems...).Error() }
 // are exact.
 //
 // The keys are flat. A table [symbol."binance:BTCUSDT"], or [symbol.BTCUSDT] for that
-// name at every venue, overrides limits for a symbol.
-func Parse(data []byte) (Policy, error) {
+// name at every venue, overrides limits for a symbol. Tables [[entry_condition]] have the owner's own conditions, which
+// read reads.
+func Parse(data []byte, read ReadCondition) (Policy, error) {
 	var doc map[string]any
 	if _, err := toml.Decode(quoteFractions(string(data)), &doc); err != nil {
 		return Policy{}, &Error{[]error{fault.New(fault.Invalid, "invalid_file", "%s", strings.TrimPrefix(err.Error(), "toml: "))}}
 	}
-	r := &reader{policy: Default()}
+	r := &reader{policy: Default(), read: read}
 	symbols := doc["symbol"]
 	delete(doc, "symbol")
 	r.table("", doc, &r.policy, func(policyKey) bool { return true })
@@ -48,6 +49,7 @@ func Parse(data []byte) (Policy, error) {
 // reader collects a policy and its problems.
 type reader struct {
 	policy   Policy
+	read     ReadCondition
 	problems []error
 }
 
@@ -68,7 +70,8 @@ func (r *reader) table(label string, doc map[string]any, p *Policy, may func(pol
 			r.problems = append(r.problems, invalidValue(label+s.key, raw, allowed))
 		}
 	}
-	if label == "" {
+	r.conditions(label, doc, p)
+	if names = append(names, entryKey); label == "" {
 		names = append(names, "symbol")
 	}
 	for _, key := range slices.Sorted(maps.Keys(doc)) {

@@ -18,7 +18,7 @@ import (
 func TestParse_EmptyIsTheDefault(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "# nothing\n"} {
-		p, err := guard.Parse([]byte(text))
+		p, err := guard.Parse([]byte(text), conditions)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ price_band_pct = 100
 
 func TestParse_Full(t *testing.T) {
 	t.Parallel()
-	p, err := guard.Parse([]byte(full))
+	p, err := guard.Parse([]byte(full), conditions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ max_exposure = 5
 max_order_quantity = "ten"
 [symbol."a b"]
 [other]
-`))
+`), conditions)
 	var problems *guard.Error
 	if !errors.As(err, &problems) {
 		t.Fatalf("got %v", err)
@@ -241,7 +241,7 @@ func TestParse_Refuses(t *testing.T) {
 		"max_order_notional = 1.5 2.5":                "",
 		"max_order_notional = 1979-05-27T07:32:00.5Z": "max_order_notional",
 	} {
-		p, err := guard.Parse([]byte(text))
+		p, err := guard.Parse([]byte(text), conditions)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, p, err)
 		}
@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(full)
 	f.Add("max_exposure = 1.5 # = 2.5\nallowed_symbols = ['''a = 1.5''']")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := guard.Parse([]byte(text))
+		p, err := guard.Parse([]byte(text), conditions)
 		if err != nil {
 			if problems, ok := errors.AsType[*guard.Error](err); !ok || len(problems.Problems) == 0 {
 				t.Fatalf("%q: %v", text, err)

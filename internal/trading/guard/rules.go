@@ -35,7 +35,7 @@ type rule struct {
 func Rules(p Policy) []Rule {
 	table, keys := make([]Rule, 0, len(rules())), policyKeys()
 	for _, r := range rules() {
-		fixed := !slices.ContainsFunc(keys, func(k policyKey) bool { return k.key == r.name })
+		fixed := r.name != entryKey && !slices.ContainsFunc(keys, func(k policyKey) bool { return k.key == r.name })
 		table = append(table, Rule{r.name, r.limit(p), r.denies, fixed})
 	}
 	return table

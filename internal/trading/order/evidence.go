@@ -27,8 +27,8 @@ type Claim struct {
 // Newest is how many newest closed bars the claim is about.
 func (c Claim) Newest() int { return max(c.Within, 1) }
 
-// same reports whether two claims ask for the same.
-func (c Claim) same(other Claim) bool {
+// Same reports whether two claims ask for the same.
+func (c Claim) Same(other Claim) bool {
 	return c.Symbol == other.Symbol && c.Interval == other.Interval && c.Newest() == other.Newest() && bytes.Equal(c.Condition, other.Condition)
 }
 
@@ -70,6 +70,25 @@ func (e Evidence) HeldText() string {
 	return strconv.Itoa(e.Held) + " of " + strconv.Itoa(e.Of) + " bars"
 }
 
+// Verdict is what was found in one word.
+func (e Evidence) Verdict() string {
+	switch {
+	case !e.Known:
+		return "unknown"
+	case e.True:
+		return "true"
+	}
+	return "false"
+}
+
+// Finding says what was found, with the value.
+func (e Evidence) Finding() string {
+	if e.Value == "" {
+		return e.Verdict()
+	}
+	return e.Verdict() + ", " + e.Value
+}
+
 // Unanswered is the evidence of a claim to which there was no answer.
 func (c Claim) Unanswered(missing string) Evidence {
 	return Evidence{Claim: c, Later: true, Missing: missing}
@@ -97,7 +116,16 @@ func Again(all []Evidence) []Claim {
 	return claims
 }
 
+// Found returns what was found of a claim, false if it was not judged.
+func Found(all []Evidence, c Claim) (Evidence, bool) {
+	i := slices.IndexFunc(all, func(e Evidence) bool { return e.Same(c) })
+	if i < 0 {
+		return Evidence{}, false
+	}
+	return all[i], true
+}
+
 // matches reports whether an order was placed with these claims.
 func matches(claims []Claim, all []Evidence) bool {
-	return slices.EqualFunc(claims, all, func(c Claim, e Evidence) bool { return c.same(e.Claim) })
+	return slices.EqualFunc(claims, all, func(c Claim, e Evidence) bool { return c.Same(e.Claim) })
 }

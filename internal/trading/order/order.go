@@ -233,7 +233,9 @@ type Origin struct {
 	Scope    string    `json:"scope,omitempty"`    // of the token that asked
 	Holder   Holder    `json:"holder,omitempty"`   // of a stop or target, and of the entry that has them; "" for the venue
 
-	Evidence []Evidence `json:"evidence,omitempty"` // what was found of the claims with which it was placed
+	Evidence   []Evidence `json:"evidence,omitempty"`         // what was found of the claims with which it was placed
+	Conditions []Evidence `json:"entry_conditions,omitempty"` // what was found of the owner's own conditions
+	NoEvidence bool       `json:"no_evidence,omitempty"`      // it only reduces a position, and has no claim where the owner asks for one
 }
 
 // Head returns the ID of the order that the order belongs to, its own if it belongs to none.

@@ -34,7 +34,8 @@ type Request struct {
 	Scope       string          `json:"Scope,omitempty"`    // of the token that asked; no term of the order
 	Because     []Claim         `json:"Because,omitempty"`  // why the order is right; the desk judges them
 
-	Evidence []Evidence `json:"-"` // what the desk found of Because
+	Evidence   []Evidence `json:"-"` // what the desk found of Because
+	Conditions []Evidence `json:"-"` // what it found of the owner's conditions
 }
 
 // WithSymbol returns the request with the venue's spelling. With a key it keeps the

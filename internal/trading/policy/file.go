@@ -36,13 +36,15 @@ type Source struct {
 	// Usual is where the file may be missing; one that was configured must exist.
 	Usual string
 	Live  bool // a policy for trading with real money must list the allowed symbols
+	// Conditions reads the owner's conditions.
+	Conditions guard.ReadCondition
 }
 
 // Read reads the file. Every error of its contents is an *Error.
 func (s Source) Read() (File, error) {
 	f := File{Path: s.Path, At: time.Now()}
 	var err error
-	f.Policy, f.Found, err = Read(f.Path)
+	f.Policy, f.Found, err = Read(f.Path, s.Conditions)
 	if err == nil && !f.Found && f.Path != s.Usual {
 		err = &Error{f.Path, fs.ErrNotExist}
 	}
@@ -90,7 +92,7 @@ func (e *Error) Problems() []error {
 
 // Read returns the policy in a file, or the defaults and false if there is no file.
 // Every error is a *Error.
-func Read(path string) (policy guard.Policy, found bool, err error) {
+func Read(path string, conditions guard.ReadCondition) (policy guard.Policy, found bool, err error) {
 	data, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, there := os.Lstat(path); there == nil {
@@ -99,7 +101,7 @@ func Read(path string) (policy guard.Policy, found bool, err error) {
 		return guard.Default(), false, nil
 	}
 	if err == nil {
-		policy, err = guard.Parse(data)
+		policy, err = guard.Parse(data, conditions)
 	}
 	if err != nil {
 		return guard.Policy{}, true, &Error{path, err}

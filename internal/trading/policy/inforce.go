@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -205,6 +206,7 @@ func Changes(old, next guard.Policy) []string {
 	for i, s := range guard.Settings(old) {
 		add(s.Name, s.Value, settings[i].Value)
 	}
+	all = append(all, changedConditions(old, next)...)
 	add("approval", old.Approval.Explain(), next.Approval.Explain())
 	before, after := make(map[string]string), make(map[string]string)
 	for _, x := range guard.Exceptions(old) {
@@ -220,5 +222,25 @@ func Changes(old, next guard.Policy) []string {
 			add(name, x.Limit, "")
 		}
 	}
+	return all
+}
+
+// changedConditions lists the owner's conditions that one of two policies has.
+func changedConditions(old, next guard.Policy) []string {
+	var all []string
+	list := func(mark string, of, other []guard.OwnCondition) {
+		for _, c := range of {
+			if !slices.Contains(other, c) {
+				name := "entry_condition"
+				if !c.Symbol.IsZero() {
+					name = c.Symbol.String() + " " + name
+				}
+				all = append(all, name+mark+c.Text)
+			}
+		}
+	}
+	before, after := guard.OwnConditions(old), guard.OwnConditions(next)
+	list(": new, ", after, before)
+	list(": no longer, ", before, after)
 	return all
 }

@@ -1,10 +1,18 @@
 package policy
 
 import (
+	"encoding/json"
 	"testing"
 
 	"candela/internal/trading/guard"
+	"candela/internal/trading/order"
+	"candela/lib/market"
 )
+
+// alone reads every condition as it stands.
+func alone(about string, on market.Interval, raw json.RawMessage) (order.Claim, error) {
+	return order.Claim{Interval: on, Condition: raw, Text: about}, nil
+}
 
 // TestSum_DistinguishesPolicies reads policies twice, so that equal ones have
 // nothing in common but what is written there.
@@ -12,7 +20,7 @@ func TestSum_DistinguishesPolicies(t *testing.T) {
 	t.Parallel()
 	sum := func(text string) string {
 		t.Helper()
-		p, err := guard.Parse([]byte(text))
+		p, err := guard.Parse([]byte(text), alone)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -40,6 +48,8 @@ func TestSum_DistinguishesPolicies(t *testing.T) {
 		"max_order_quantity = 1", "max_order_notional = 1", "price_band_pct = 1", "resting_band_pct = 1", "max_symbol_exposure = 1", "max_exposure = 1",
 		"max_symbol_open_orders = 1", "max_open_orders = 1", "max_orders_per_minute = 1", "max_daily_notional = 1", "max_daily_loss = 1", "max_daily_loss = 0",
 		`max_daily_loss = "none"`, "allow_short = true", `max_quote_age = "1s"`, `duplicate_window = "1s"`, `max_clock_skew = "2s"`, "approval_above = 100", "approval_risk_above = 100", `approval_expires = "1h"`, "approval_drift_pct = 1",
+		`require_evidence = "all"`, "[[entry_condition]]\nside = \"buy\"\ncondition = {price_above = 1}", "[[entry_condition]]\nside = \"sell\"\ncondition = {price_above = 1}",
+		"[[entry_condition]]\nside = \"buy\"\ncondition = {price_above = 2}", "[[symbol.AAPL.entry_condition]]\nside = \"buy\"\ncondition = {price_above = 1}",
 		"[symbol.AAPL]\nmax_order_quantity = 1", "[symbol.AAPL]\nmax_order_quantity = 2", "[symbol.MSFT]\nmax_order_quantity = 1", "[symbol.AAPL]\nallow_short = true",
 	} {
 		s := sum(text)
