@@ -39,9 +39,14 @@ async function scene(page) {
   await claude("set_alert", { symbol: "BTCUSDT", condition: { price_below: btc(0.97) }, note: "cut half if it breaks" });
   await claude("set_alert", { symbol: "BTCUSDT", condition: { price_above: btc(1.03) }, note: "back over the 50 EMA" });
   await cursor("set_alert", { symbol: "ETHUSDT", interval: "1h", condition: { indicator_signal: { indicator: "rsi", signal: "rsi_oversold" } } });
-  const asked = await place(claude, limit("BTCUSDT", "buy", many(btc, 1900, 3), btc(0.993), { note: "Price came back above the 1h low and RSI turned up from 32. I would cut below the last low." }), "pending_approval");
+  const because = [
+    { interval: "1h", value: { indicator: "rsi", op: "<=", value: 100 } },
+    { interval: "4h", any: [{ value: { price: "close", op: ">", value: { indicator: "sma200" } } }, { value: { price: "close", op: "<=", value: { indicator: "sma200" } } }] },
+    { price_below: btc(0.999) }, // which is false when the owner looks
+  ];
+  const asked = await place(claude, limit("BTCUSDT", "buy", many(btc, 1900, 3), btc(0.993), { note: "Price came back above the 1h low and RSI turned up from 32. I would cut below the last low.", because }), "pending_approval");
   await at(venue, btc(1.001));
-  return { backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, allow: `/approvals/${asked}/allow` };
+  return { backtest: await backtest(claude), order: `/orders/${filled}`, alert: `/alerts/${fired}`, approval: `/approvals/${asked}`, reasons: `/orders/${asked}`, allow: `/approvals/${asked}/allow` };
 }
 
 const browser = await launch();

@@ -125,7 +125,7 @@ func (c *Console) clients(ctx context.Context, v *visit) ([]clientRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, found := v.format(), c.reasonCounts(v)
+	f, found := v.format(), c.reasonCounts(ctx, v)
 	var rows []clientRow
 	for _, t := range all {
 		if !t.Grant.Login {

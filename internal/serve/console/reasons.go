@@ -2,32 +2,62 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
 	"candela/internal/trading/order"
 )
 
-// reasonRow is a reason of an order, as candela found it.
+// reasonRow is a reason of an order, or a condition of the owner's own, as candela found it.
 type reasonRow struct {
-	Owner     bool // a condition of the owner's own
-	Claim     string
-	Then, Now string // what it was when the order was placed, and is now; Now is "" if it was not judged again
-	False     bool   // as it is known last
-	Held      string
+	Owner bool // a condition of the owner's own
+	Claim string
+	Then  *finding // when the order was placed; nil if it was not judged then
+	Now   *finding // nil if it was not judged again
+	Held  string
+}
+
+// finding is what was found of a reason.
+type finding struct{ Text, Tone, Icon string }
+
+func newFinding(e order.Evidence) *finding {
+	switch {
+	case !e.Known:
+		text := "not known"
+		if e.Missing != "" {
+			text += ": " + e.Missing
+		}
+		return &finding{text, "muted", "warn"}
+	case e.True:
+		return &finding{withValues(e), "up", "check"}
+	}
+	return &finding{withValues(e), "down", "x"}
+}
+
+// withValues writes a verdict with both sides, where they are numbers.
+func withValues(e order.Evidence) string {
+	text := e.Verdict()
+	if e.Value != "" {
+		text += ", " + e.Value
+	}
+	if e.Value != "" && e.Against != "" {
+		text += " against " + e.Against
+	}
+	return text
 }
 
 // reasons returns the reasons of an order.
 func reasons(o order.Order) []reasonRow {
-	rows := make([]reasonRow, 0, len(o.Evidence))
+	rows := make([]reasonRow, 0, len(o.Evidence)+len(o.Conditions))
 	for _, e := range o.Evidence {
-		rows = append(rows, reasonRow{Claim: e.Text, Then: e.Finding(), False: e.False(), Held: e.HeldText()})
+		rows = append(rows, reasonRow{Claim: e.Text, Then: newFinding(e), Held: e.HeldText()})
 	}
 	for _, e := range o.Conditions {
-		rows = append(rows, reasonRow{Owner: true, Claim: e.Text, Then: e.Finding(), False: e.False(), Held: e.HeldText()})
+		rows = append(rows, reasonRow{Owner: true, Claim: e.Text, Then: newFinding(e), Held: e.HeldText()})
 	}
 	if o.NoEvidence {
-		rows = append(rows, reasonRow{Then: "none, and the policy asks for one"})
+		rows = append(rows, reasonRow{Claim: "No evidence was given, and the policy asks for it."})
 	}
 	return rows
 }
@@ -44,7 +74,7 @@ func reasonsNow(o order.Order, claims, conditions []order.Evidence) []reasonRow 
 			rows[len(o.Evidence)+at].add(e)
 			continue
 		}
-		one := reasonRow{Owner: true, Claim: e.Text, Then: "not asked"}
+		one := reasonRow{Owner: true, Claim: e.Text}
 		one.add(e)
 		rows = append(rows, one)
 	}
@@ -53,7 +83,7 @@ func reasonsNow(o order.Order, claims, conditions []order.Evidence) []reasonRow 
 
 // add sets what a reason is now.
 func (r *reasonRow) add(now order.Evidence) {
-	r.Now, r.False = now.Finding(), now.False()
+	r.Now = newFinding(now)
 	r.Held = cmp.Or(now.HeldText(), r.Held)
 }
 
@@ -69,14 +99,14 @@ type reasonCount struct{ checked, wrong int }
 
 // reasonCounts counts the reasons of the last 30 days, in the newest orders, by the key of the client's token. Without
 // them the page of clients is good.
-func (c *Console) reasonCounts(v *visit) map[string]reasonCount {
+func (c *Console) reasonCounts(ctx context.Context, v *visit) map[string]reasonCount {
 	if c.cfg.Account == nil {
 		return nil
 	}
 	counts := make(map[string]reasonCount)
 	q, since := order.Query{Most: countedOrders}, v.now.Add(-countedFor)
 	for range countedPages {
-		page, err := c.cfg.Account.OrderPage(v.ctx(), v.caller(), q)
+		page, err := c.cfg.Account.OrderPage(ctx, v.caller(), q)
 		if err != nil {
 			return nil
 		}

@@ -31,8 +31,11 @@ func TestReasons_AreShown(t *testing.T) {
 	s.book.mu.Unlock()
 	b := s.browser().login()
 	for path, want := range map[string][]string{
-		"/console/approvals/waits": {"true, 28.731904; now false, 41.52; true at 7 of 100 bars", "<dt>Your condition</dt><dd>calm", "true, 5; now true, 5", "<dt>Your condition</dt><dd>new one", "not asked; now false, 3"},
-		"/console/orders/waits":    {"true, 28.731904; true at 7 of 100 bars", "<dt>Your condition</dt><dd>calm"},
+		"/console/approvals/waits": {
+			"<span>asked: true, 28.731904</span>", "<span>now: false, 41.52</span>", "<span>true at 7 of 100 bars</span>", "asked: not known: too few bars",
+			"Your condition:</span> calm", "<span>asked: true, 5</span>", "<span>now: true, 5</span>", "Your condition:</span> new one", "<span>now: false, 3</span>",
+		},
+		"/console/orders/waits": {"<span>true, 28.731904</span>", "true at 7 of 100 bars", "Your condition:</span> calm"},
 	} {
 		page := b.get(path).body
 		for _, text := range append(want, "RSI(14) of BTCUSDT on 1h closes below 30", "&lt;b&gt;x&lt;/b&gt;") {
@@ -41,7 +44,7 @@ func TestReasons_AreShown(t *testing.T) {
 			}
 		}
 	}
-	if page := b.get("/console/orders/bare").body; !strings.Contains(page, "none, and the policy asks for one") {
+	if page := b.get("/console/orders/bare").body; !strings.Contains(page, "No evidence was given, and the policy asks for it.") {
 		t.Error("an exit without a reason is not marked")
 	}
 }

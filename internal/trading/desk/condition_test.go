@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -158,9 +159,7 @@ func TestConditions_AtApprovalAreThoseOfNow(t *testing.T) {
 				w.start()
 				time.Sleep(2 * time.Second)
 				o := w.held(buy("0.5"))
-				for text, e := range c.found {
-					found[text] = e
-				}
+				maps.Copy(found, c.found)
 				p := w.policy
 				p.EntryConditions = c.policy
 				if err := w.SetPolicy(w.t.Context(), p); err != nil {

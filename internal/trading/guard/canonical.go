@@ -67,7 +67,7 @@ func canonicalConditions(p Policy, s market.Symbol) []canonicalKey {
 		if c.Interval.Valid() {
 			on = " on " + c.Interval.String()
 		}
-		list = append(list, canonicalKey{s.String(), c.String(), c.Claim.Symbol.String() + on + " " + string(c.Condition)})
+		list = append(list, canonicalKey{s.String(), c.String(), c.Symbol.String() + on + " " + string(c.Condition)})
 	}
 	return list
 }

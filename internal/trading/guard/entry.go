@@ -106,7 +106,7 @@ func (l Limits) conditions(s market.Symbol, side order.Side) []order.Claim {
 			continue
 		}
 		if c.Symbol.IsZero() {
-			c.Text = strings.ReplaceAll(c.Text, AnySymbol, s.String())
+			c.Text = strings.ReplaceAll(c.Text, AnySymbol, s.Name)
 		}
 		all = append(all, c.Claim)
 	}

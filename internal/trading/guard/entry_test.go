@@ -54,9 +54,9 @@ func TestConditions_AreRead(t *testing.T) {
 		condition, text string
 		about           market.Symbol
 	}{
-		{eth, order.Buy, `{"value":{"indicator":{"length":14,"name":"rsi"},"op":"\u003c","value":69.5}}`, "RSI(14) of binance:ETHUSDT on 1h closes below 70", market.Symbol{}},
+		{eth, order.Buy, `{"value":{"indicator":{"length":14,"name":"rsi"},"op":"\u003c","value":69.5}}`, "RSI(14) of ETHUSDT on 1h closes below 70", market.Symbol{}},
 		{eth, order.Sell, `{"value":{"price":"close","op":"<","value":-0.5}}`, "RSI(14) of binance:ETHUSDT on 1d closes below 70", eth},
-		{btc, order.Buy, `{"price_below":100000}`, "RSI(14) of binance:BTCUSDT on interval(0) closes below 70", market.Symbol{}},
+		{btc, order.Buy, `{"price_below":100000}`, "RSI(14) of BTCUSDT on interval(0) closes below 70", market.Symbol{}},
 	} {
 		got := p.EntryClaims(c.s, c.side)
 		if len(got) != 1 || string(got[0].Condition) != c.condition || strings.Join(strings.Fields(got[0].Text), " ") != strings.Join(strings.Fields(c.text), " ") || got[0].Symbol != c.about {
