@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // unquoted returns an answer in which the JSON of its texts can be searched as it is.
 func unquoted(answer string) string { return strings.ReplaceAll(answer, `\"`, `"`) }
 
-func configure(t *testing.T, args ...string) *config.Config {
+func configure(t testing.TB, args ...string) *config.Config {
 	t.Helper()
 	cfg, err := LoadConfig(config.Input{Args: args})
 	if err != nil {

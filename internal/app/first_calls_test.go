@@ -22,18 +22,18 @@ import (
 
 // program is the whole program over stdio, with every tool, over a venue in memory.
 type program struct {
-	t       *testing.T
+	t       testing.TB
 	in      io.Writer
 	answers *bufio.Scanner
 	asked   int
 }
 
 // startProgram runs the program until the test ends.
-func startProgram(t *testing.T) *program {
+func startProgram(t testing.TB, more ...string) *program {
 	t.Helper()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
 	t.Cleanup(venue.Close)
-	cfg := configure(t, "--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(t.TempDir(), "home"), "--yahoo=false", "--binance-url="+venue.URL)
+	cfg := configure(t, append([]string{"--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(t.TempDir(), "home"), "--yahoo=false", "--binance-url=" + venue.URL}, more...)...)
 	in, feed := io.Pipe()
 	out, answers := io.Pipe()
 	done := make(chan error, 1)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -134,8 +135,11 @@ func inTable(label string, err error) error {
 		return fault.Field(label+"condition", "", err.Error())
 	}
 	named := *f
-	named.Field = label + f.Field
-	named.Message = strings.ReplaceAll(f.Message, f.Field, named.Field)
+	named.Field = label + cmp.Or(f.Field, "condition")
+	rest, said := strings.CutPrefix(f.Message, f.Field)
+	if named.Message = named.Field + rest; f.Field == "" || !said {
+		named.Message = named.Field + ": " + f.Message
+	}
 	return &named
 }
 

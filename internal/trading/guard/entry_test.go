@@ -14,6 +14,9 @@ import (
 
 // conditions reads a condition as it stands. One about the indicator nope is wrong.
 func conditions(about string, on market.Interval, raw json.RawMessage) (order.Claim, error) {
+	if strings.Contains(string(raw), "rsy") {
+		return order.Claim{}, fault.New(fault.NotFound, "unknown_indicator", "unknown indicator \"rsy\"").About("indicator", "rsy", "")
+	}
 	if strings.Contains(string(raw), "nope") {
 		return order.Claim{}, fault.Field("condition.value.indicator", "nope", "one of the catalogue", "rsi")
 	}
@@ -92,6 +95,9 @@ sid = 1
 [[entry_condition]]
 side = "buy"
 condition = { value = { indicator = "nope", op = "<", value = 5 } }
+[[entry_condition]]
+side = "buy"
+condition = { value = { indicator = "rsy", op = "<", value = 5 } }
 [symbol.BTCUSDT]
 entry_condition = 5
 `), conditions)
@@ -108,6 +114,7 @@ entry_condition = 5
 		`entry_condition[1].side`,
 		`entry_condition[1].condition`,
 		`entry_condition[2].condition.value.indicator: invalid value "nope"; use one of the catalogue`,
+		`entry_condition[3].indicator: unknown indicator "rsy"`,
 		`symbol.BTCUSDT.entry_condition: invalid value "5"; use at most 8 tables [[symbol.BTCUSDT.entry_condition]]`,
 	}
 	for i, p := range problems.Problems {

@@ -57,6 +57,19 @@ func TestConditions_OfTheOwner(t *testing.T) {
 	}
 }
 
+// TestEvidence_CostsNothingWithoutClaims holds that an order without claims, under a policy without conditions, allocates
+// nothing for either.
+func TestEvidence_CostsNothingWithoutClaims(t *testing.T) {
+	s := passing()
+	if n := testing.AllocsPerRun(100, func() {
+		if s.HasConditions() || s.EntryClaims(s.Symbol, s.Side) != nil || guard.LacksEvidence(s.Policy, s.Intent, s.Facts) {
+			t.Error("an order without claims needs some")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func evidenceRefusals() map[string]refusal {
 	return map[string]refusal{
 		"an entry without the reason that the owner asks for": {
