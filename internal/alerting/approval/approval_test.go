@@ -116,6 +116,63 @@ func TestAsk_OneMessageInHalfAMinute(t *testing.T) {
 	})
 }
 
+// TestAsk_NamesReasons writes a line for each checked reason and condition where messages name orders, and none elsewhere.
+func TestAsk_NamesReasons(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *Asker, _ *approver, _ *outbox) {
+		t.Helper()
+		o := question(1)
+		o.Evidence = []order.Evidence{
+			{Claim: order.Claim{Text: "RSI(14) of BTCUSDT on 1h closes below 30"}, Known: true, True: true, Value: "28.7", Held: 7, Of: 100},
+			{Claim: order.Claim{Text: "BTCUSDT trades at or below 5"}, Known: true, Value: "6"},
+		}
+		o.Conditions = []order.Evidence{{Claim: order.Claim{Text: "calm"}}}
+		if text := a.notice([]order.Order{o}).Text; strings.Contains(text, "RSI") {
+			t.Errorf("without detail: %s", text)
+		}
+		a.detail = true
+		const lines = "\nReason: RSI(14) of BTCUSDT on 1h closes below 30: true, 28.7 (true at 7 of 100 bars)\nReason: BTCUSDT trades at or below 5: false, 6\nYour condition: calm: unknown"
+		if text := a.notice([]order.Order{o}).Text; !strings.HasSuffix(text, lines) {
+			t.Errorf("in detail: %s", text)
+		}
+		if text := a.notice([]order.Order{question(2)}).Text; !strings.HasSuffix(text, "\nReason: none") {
+			t.Errorf("without a reason: %s", text)
+		}
+		many := make([]order.Order, 10)
+		for i := range many {
+			many[i] = o
+		}
+		if text := a.notice(many).Text; strings.Count(text, "\nReason: ")+strings.Count(text, "\nYour condition: ") != maxReasons || strings.Count(text, "candela approve o1") != 10 {
+			t.Errorf("of many: %s", text)
+		}
+	})
+}
+
+// TestUnreasoned_IsReported reports the first order without a reason at once and those of half a minute together.
+func TestUnreasoned_IsReported(t *testing.T) {
+	t.Parallel()
+	inAsk(t, func(t *testing.T, a *Asker, _ *approver, sent *outbox) {
+		t.Helper()
+		for n := range 3 {
+			a.Unreasoned(question(n + 1))
+			synctest.Wait()
+		}
+		time.Sleep(askPause)
+		synctest.Wait()
+		all := sent.all()
+		if len(all) != 2 || all[0].Text != "An order that reduces a position came without a reason, which the policy asks for, and was not held." || all[0].Link != "https://c.example/console/orders/o1" {
+			t.Fatalf("sent %+v", all)
+		}
+		if all[1].ID != "no-evidence-o2" || !strings.HasSuffix(all[1].Text, " 1 more came after it.") {
+			t.Errorf("then %+v", all[1])
+		}
+		a.detail = true
+		if text := a.unreasoned(question(1), 1).Text; !strings.HasPrefix(text, "An order to buy 2 binance:BTCUSDT (market, live) came without a reason") {
+			t.Errorf("in detail: %s", text)
+		}
+	})
+}
+
 func TestAsk_AButtonDecidesOnce(t *testing.T) {
 	t.Parallel()
 	inAsk(t, func(t *testing.T, a *Asker, desk *approver, _ *outbox) {

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"candela/internal/alerting/sink"
@@ -34,7 +35,7 @@ func (a *Asker) unreasoned(first order.Order, n int) sink.Notice {
 	}
 	text += " came without a reason, which the policy asks for, and was not held."
 	if n > 1 {
-		text += fmt.Sprintf(" %d more came after it.", n-1)
+		text += " " + strconv.Itoa(n-1) + " more came after it."
 	}
 	notice := sink.Notice{ID: "no-evidence-" + first.ID, Title: "Order without a reason", Text: text, Until: a.now().Add(reportFor)}
 	if a.base != "" {
