@@ -74,7 +74,8 @@ func evidenceRules() []rule {
 }
 
 func checkRequired(q *orderCheck) *Denial {
-	if q.limits.RequireEvidence == EvidenceFree || len(q.Evidence) > 0 || q.closes() || q.Exit {
+	required := q.limits.RequireEvidence == EvidenceEntries || q.limits.RequireEvidence == EvidenceAll
+	if !required || len(q.Evidence) > 0 || q.closes() || q.Exit {
 		return nil
 	}
 	return deny("because", "none", "conditions that are true",
