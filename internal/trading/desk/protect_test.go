@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +46,23 @@ func TestHalt_KeepsWhatProtects(t *testing.T) {
 		w.wants(w.order(exit.ID), order.Canceled)
 		if _, err := w.Resume(w.t.Context(), "candela resume"); err != nil {
 			w.t.Fatal(err)
+		}
+	})
+}
+
+// TestHalt_KeepsATargetAlone holds that a halt leaves a target that stands alone as it is, as a part of the plan.
+func TestHalt_KeepsATargetAlone(t *testing.T) {
+	t.Parallel()
+	atSites(t, func(s *site) {
+		s.done(s.buys("0.04", ""))
+		s.done(s.sells(s.held(), "target 53000"))
+		before := s.openIDs()
+		if _, err := s.Halt(s.t.Context(), "candela halt", ""); err != nil {
+			s.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if after := s.openIDs(); len(before) != 1 || !slices.Equal(before, after) {
+			s.t.Errorf("%q are open before the halt and %q after it", before, after)
 		}
 	})
 }

@@ -55,9 +55,9 @@ func (s Spec) Legs() []Spec {
 func (s Spec) IsStop() bool { return s.StopPrice.IsPositive() || s.TrailPercent.IsPositive() }
 
 // Protects reports whether the order is to close a position when the price gets there: a
-// stop, or an order of a group, against a position of this signed quantity. An entry is not.
+// stop, a target, or an order of a group, against a position of this signed quantity. An entry is not.
 func (o Order) Protects(held decimal.Decimal) bool {
-	return o.Status != PendingApproval && o.Role != Entry && (o.IsStop() || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
+	return o.Status != PendingApproval && o.Role != Entry && (o.IsStop() || o.Role == TakeProfit || o.Group.Name != "") && held.Sign() == -int(o.Side.Sign())
 }
 
 // works reports whether the venue has the order and it does not wait for its entry. filled
