@@ -101,7 +101,8 @@ func (o *operator) halt() {
 		o.w.violate("access", "", "halt: %v: %s", err, out)
 	}
 	pause(o.ctx, time.Duration(300+o.dice.IntN(1000))*time.Millisecond)
-	if out, err := n.command(o.ctx, "resume"); err != nil || !strings.Contains(out, "ACTIVE") {
+	// A position whose exit has no answer restricts trading by itself, which a resume does not lift.
+	if out, err := n.command(o.ctx, "resume"); err != nil || !strings.Contains(out, "ACTIVE") && (!strings.Contains(out, "unprotected") || strings.Contains(out, "owner_halt")) {
 		o.w.violate("access", "", "resume: %v: %s", err, out)
 	}
 }
