@@ -35,11 +35,11 @@ func TestMain(m *testing.M) {
 // unquoted returns an answer in which the JSON of its texts can be searched as it is.
 func unquoted(answer string) string { return strings.ReplaceAll(answer, `\"`, `"`) }
 
-func configure(t testing.TB, args ...string) *config.Config {
-	t.Helper()
+func configure(tb testing.TB, args ...string) *config.Config {
+	tb.Helper()
 	cfg, err := LoadConfig(config.Input{Args: args})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return cfg
 }

@@ -29,30 +29,30 @@ type program struct {
 }
 
 // startProgram runs the program until the test ends.
-func startProgram(t testing.TB, more ...string) *program {
-	t.Helper()
+func startProgram(tb testing.TB, more ...string) *program {
+	tb.Helper()
 	venue := httptest.NewServer(fakebinance.New(fakebinance.Config{Seed: 1}))
-	t.Cleanup(venue.Close)
-	cfg := configure(t, append([]string{"--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(t.TempDir(), "home"), "--yahoo=false", "--binance-url=" + venue.URL}, more...)...)
+	tb.Cleanup(venue.Close)
+	cfg := configure(tb, append([]string{"--mcp", "--trade", "--toolsets=all", "--home", filepath.Join(tb.TempDir(), "home"), "--yahoo=false", "--binance-url=" + venue.URL}, more...)...)
 	in, feed := io.Pipe()
 	out, answers := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Run(context.WithoutCancel(t.Context()), cfg, Deps{Version: "test", Stdin: in, Stdout: answers, Stderr: io.Discard, Services: Wired()})
+		err := Run(context.WithoutCancel(tb.Context()), cfg, Deps{Version: "test", Stdin: in, Stdout: answers, Stderr: io.Discard, Services: Wired()})
 		_, _ = in.CloseWithError(cmp.Or(err, io.EOF)), answers.Close()
 		done <- err
 	}()
 	scan := bufio.NewScanner(out)
 	scan.Buffer(nil, 8<<20)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = feed.Close()
 		for scan.Scan() {
 		}
 		if err := <-done; err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	return &program{t: t, in: feed, answers: scan}
+	return &program{t: tb, in: feed, answers: scan}
 }
 
 // call makes a call. A name that is no tool has the code and the message of its error.

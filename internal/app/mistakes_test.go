@@ -68,11 +68,11 @@ func TestEvidence_MistakenClaims(t *testing.T) {
 }
 
 // ownPolicy writes a policy and returns its path.
-func ownPolicy(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "policy.toml")
+func ownPolicy(tb testing.TB, text string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "policy.toml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
