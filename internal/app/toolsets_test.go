@@ -52,7 +52,13 @@ const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 // overStdio returns the answers of the program to lines on its input.
 func overStdio(t *testing.T, lines string, flags ...string) []string {
 	t.Helper()
-	cfg := configure(t, append([]string{"--mcp", "--home", filepath.Join(t.TempDir(), "home"), "--yahoo=false"}, flags...)...)
+	return overStdioIn(t, filepath.Join(t.TempDir(), "home"), lines, flags...)
+}
+
+// overStdioIn is overStdio with a state directory.
+func overStdioIn(t *testing.T, home, lines string, flags ...string) []string {
+	t.Helper()
+	cfg := configure(t, append([]string{"--mcp", "--home", home, "--yahoo=false"}, flags...)...)
 	in, feed := io.Pipe()
 	out, answers := io.Pipe()
 	done := make(chan error, 1)

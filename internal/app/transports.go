@@ -234,8 +234,12 @@ func (rt Runtime) tools() (_ *toolset, err error) {
 		}
 	}()
 	cfg := tool.Config{Symbols: bars, Toolsets: rt.Config.Toolsets, Log: rt.Log, TradingDisabled: rt.noTrading, Confirm: rt.node.confirm}
-	if rt.shelf != nil && slices.Contains(rt.Config.Toolsets, tool.ScriptsSet) {
+	switch {
+	case rt.shelf == nil:
+	case slices.Contains(rt.Config.Toolsets, tool.ScriptsSet):
 		cfg.Scripts, cfg.Library = rt.shelf, rt.library()
+	default:
+		cfg.Library = ta.Library{Scripts: rt.shelf.Unstored()}
 	}
 	t := &toolset{meter: mode.newMeter(rt.Log)}
 	sharing := charting.Sharing{ManyOwners: mode.many, ScriptMemory: rt.scriptMemory}

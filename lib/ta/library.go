@@ -57,7 +57,7 @@ func (l Library) lookup(name string, parameters bool) (*Def, map[string]json.Raw
 // beside it.
 func (l Library) inline(r *Request) (*Def, map[string]json.RawMessage, error) {
 	if l.Scripts == nil {
-		return nil, nil, fault.New(fault.Unsupported, "scripts_disabled", "this candela runs no scripts: start it with --toolsets scripts")
+		return nil, nil, fault.New(fault.Unsupported, "scripts_disabled", "scripts need a state directory, which this candela does not have")
 	}
 	var source string
 	if raw, given := r.Params[InlineSource]; !given {

@@ -91,10 +91,10 @@ func catalogNameArg(l ta.Library, dst **ta.Def) arg {
 
 // listIndicators marshals the whole catalogue, and each group, once.
 func (c *charts) listIndicators() toolSpec {
-	whole, err := jsonResult((&catalogQuery{}).answer(nil, nil), nil)
+	whole, err := jsonResult((&catalogQuery{}).answer(nil, nil, false), nil)
 	sizes := map[ta.Group]int{}
 	for _, g := range ta.Groups() {
-		if data, err := strictjson.Marshal((&catalogQuery{group: string(g)}).answer(nil, nil)); err == nil {
+		if data, err := strictjson.Marshal((&catalogQuery{group: string(g)}).answer(nil, nil, false)); err == nil {
 			sizes[g] = len(data)
 		}
 	}
@@ -108,14 +108,14 @@ func (c *charts) listIndicators() toolSpec {
 			if *q == (catalogQuery{}) && len(stored) == 0 {
 				return whole, err
 			}
-			return jsonResult(q.answer(stored, sizes), nil)
+			return jsonResult(q.answer(stored, sizes, c.library.Scripts != nil), nil)
 		}),
 	}
 }
 
 // answer is the part of the catalogue that q selects, and the stored scripts after it. sizes has the bytes of
-// each group in full.
-func (q *catalogQuery) answer(stored []*ta.Def, sizes map[ta.Group]int) any {
+// each group in full; pine says that scripts of requests are computed.
+func (q *catalogQuery) answer(stored []*ta.Def, sizes map[ta.Group]int, pine bool) any {
 	type groupNames struct {
 		Group   ta.Group            `json:"group"`
 		Names   []string            `json:"names"`
@@ -128,10 +128,14 @@ func (q *catalogQuery) answer(stored []*ta.Def, sizes map[ta.Group]int) any {
 		Groups     []groupNames  `json:"groups,omitempty"`
 		Indicators []catalogItem `json:"indicators,omitempty"`
 		Scripts    []catalogItem `json:"scripts,omitempty"`
+		Pine       string        `json:"pine,omitempty"`
 	}
 	if q.name != nil {
 		a.Total, a.Indicators = 1, []catalogItem{fullItem(q.name)}
 		return a
+	}
+	if q.brief && pine {
+		a.Pine = pineLine
 	}
 	if *q == (catalogQuery{}) {
 		a.Sources = append(ta.Sources(), "an indicator's line such as rsi.RSI")
@@ -172,6 +176,9 @@ func (q *catalogQuery) answer(stored []*ta.Def, sizes map[ta.Group]int) any {
 	}
 	return a
 }
+
+// pineLine says how a request brings a script.
+const pineLine = `{"name":"pine","source":"//@version=6 ..."} in indicators computes a Pine script, with its inputs beside source`
 
 // shortItem is an indicator in the whole catalogue: enough to ask for it.
 func shortItem(d *ta.Def) catalogItem {

@@ -431,7 +431,7 @@ func errorCodes() map[string]string {
 		"store_busy":             "Another process holds the store. Retry.",
 		"store_closed":           "The server is stopping.",
 		"store_damaged":          "The store is damaged. The owner restores a backup.",
-		"scripts_disabled":       "This candela runs no Pine scripts. The operator adds `scripts` to `--toolsets`.",
+		"scripts_disabled":       "This candela stores no Pine scripts. The operator adds `scripts` to `--toolsets`; a source in the request needs nothing.",
 		"store_failed":           "The request could not be saved, so nothing was done. The owner checks the disk.",
 		"store_full":             "The disk is full, so nothing was done. The owner frees space.",
 		"store_read_only":        "The store is read-only, so nothing was done. The owner checks the disk.",

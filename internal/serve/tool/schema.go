@@ -120,7 +120,7 @@ func catalogSchema() *schema {
 	)
 	members := prop{"members?", &schema{Type: "object", AdditionalProperties: &schema{Type: "array", Items: &schema{Type: "string"}}}}
 	names := object(typedProp("group", "string", ""), listProp("names", "", &schema{Type: "string"}), members, typedProp("bytes", "integer", "In full."))
-	return object(typedProp("total", "integer", ""), listProp("sources?", "Values of each source parameter.", &schema{Type: "string"}), listProp("groups?", "With brief.", names), listProp("indicators?", "", item))
+	return object(typedProp("total", "integer", ""), listProp("sources?", "Values of each source parameter.", &schema{Type: "string"}), listProp("groups?", "With brief.", names), listProp("indicators?", "", item), typedProp("pine?", "string", ""))
 }
 
 // computedSchema describes the result of get_indicators.

@@ -20,7 +20,7 @@ func Toolsets() []Toolset {
 	return []Toolset{
 		{MarketSet, "find_symbols searches instruments by name"},
 		{AccountSet, "get_account shows cash, equity, earnings, limits and the policy; get_trades lists what each exit earned"},
-		{ScriptsSet, "check_script, save_script and delete_script; Pine scripts in charts and alerts"},
+		{ScriptsSet, "check_script, save_script and delete_script; stored Pine scripts in charts, alerts and back-tests"},
 		{ResearchSet, "run_backtest, test_alert, scan_symbols and get_report: what rules and alerts would have done, and which symbols meet a condition"},
 	}
 }
