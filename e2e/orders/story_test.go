@@ -144,6 +144,7 @@ func (a *agent) fillsPart(id string) {
 	if a.holder.some == nil {
 		for range 2 {
 			a.holder.trade(id, a.holder.half.Div(dec("2")))
+			a.hearsPart(id)
 		}
 		a.has(id, "partially_filled")
 		return
@@ -155,8 +156,18 @@ func (a *agent) fillsPart(id string) {
 			now := a.filled(id)
 			return now.GreaterThan(before) && now.GreaterThanOrEqual(dec(least))
 		})
+		a.hearsPart(id)
 	}
 	a.at("50000")
+}
+
+// hearsPart waits until a first part of an order is heard of: parts that come before it are one event.
+func (a *agent) hearsPart(id string) {
+	a.Helper()
+	a.await("a part is reported", func() bool {
+		polled, _ := a.events()
+		return slices.ContainsFunc(polled, func(e heardEvent) bool { return e.Order == id && e.Event == "order_part_filled" })
+	})
 }
 
 // filled returns how much of an order is filled.
