@@ -27,7 +27,7 @@ func TestPine_NeedsNoSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(home, 0o700); err != nil { //nolint:gosec // G302: a directory
+	if err := os.Chmod(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	answers := overStdioIn(t, home, lines)
