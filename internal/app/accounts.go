@@ -6,6 +6,7 @@ import (
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
+	"candela/internal/operate/control"
 	"candela/internal/store"
 	"candela/internal/trading/accounts"
 	"candela/internal/trading/desk"
@@ -46,6 +47,12 @@ func (t *trading) ownAccounts(rt Runtime, kept accountStore, standing func(owner
 		Store: kept, Host: accountOwner, Market: t.engine, Broker: t.venue.Name(), Mode: t.venue.Mode(),
 		HaltFile: rt.haltFile(), Log: rt.Log, Now: time.Now,
 	})
+}
+
+// ownerHalts returns what halts and resumes single owners.
+func (t *trading) ownerHalts() control.OwnerHalter {
+	many, _ := t.orders.(control.OwnerHalter)
+	return many
 }
 
 // tradingStanding is what the state of an owner means for trading.

@@ -88,7 +88,7 @@ func (w *ownersWorld) cancelOrder(o *pairedOwner, client string) {
 func (w *ownersWorld) haltAndResume(o *pairedOwner, client, symbol string) {
 	w.t.Helper()
 	for _, p := range o.places {
-		if state, err := p.on.side.orders.(control.OwnerHalter).HaltOwner(w.t.Context(), o.name, "candela halt", "for a while", false); err != nil || state.Level() != guard.Halted {
+		if state, err := p.on.side.ownerHalts().HaltOwner(w.t.Context(), o.name, "candela halt", "for a while", false); err != nil || state.Level() != guard.Halted {
 			w.t.Fatalf("step %d: halt of %s: %+v, %v", w.step, o.name, state, err)
 		}
 	}
@@ -100,7 +100,7 @@ func (w *ownersWorld) haltAndResume(o *pairedOwner, client, symbol string) {
 		waitFor(w.t, func() bool {
 			return !strings.Contains(w.callAt(o, p.home(), client, "get_orders", `{}`), "pending_cancel")
 		})
-		if _, err := p.on.side.orders.(control.OwnerHalter).ResumeOwner(w.t.Context(), o.name, "candela resume"); err != nil {
+		if _, err := p.on.side.ownerHalts().ResumeOwner(w.t.Context(), o.name, "candela resume"); err != nil {
 			w.t.Fatalf("step %d: resume of %s: %v", w.step, o.name, err)
 		}
 	}
