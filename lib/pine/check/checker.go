@@ -50,6 +50,7 @@ type frame struct {
 // errors first, then warnings.
 func Check(source string, options Options) (*Program, []Diagnostic) {
 	file, errs := syntax.Parse(source)
+	lines := 1 + strings.Count(source, "\n") + strings.Count(source, "\r") - strings.Count(source, "\r\n")
 	var converted *convert.Result
 	if file.Version < oldest && file.Version > 0 {
 		r := convert.Convert(source, file)
@@ -68,10 +69,21 @@ func Check(source string, options Options) (*Program, []Diagnostic) {
 	errors, warnings := c.sorted()
 	if len(errors) > 0 {
 		suggest(source, errors)
+		within(lines, errors)
 		return nil, append(errors, warnings...)
 	}
 	c.prog.Warnings = warnings
 	return c.prog, warnings
+}
+
+// within moves findings that are beyond the last line to it: the text that a script was converted to may have its version
+// there, and what is never closed ends there.
+func within(lines int, found []Diagnostic) {
+	for i := range found {
+		if d := &found[i]; d.Line > lines {
+			d.Line, d.Column, d.EndColumn = lines, 1, 2
+		}
+	}
 }
 
 func newChecker(version int, options Options) *checker {
@@ -98,13 +110,23 @@ func firstPlace(file *syntax.File) syntax.Span {
 	if file.VersionAt != (syntax.Span{}) {
 		return file.VersionAt
 	}
+	return beginning()
+}
+
+// beginning is the first character.
+func beginning() syntax.Span {
 	return syntax.Span{From: syntax.Pos{Line: 1, Column: 1}, To: syntax.Pos{Line: 1, Column: 2}}
 }
 
-// convertedFrom warns that a script was converted: what is found in it is about the converted text.
+// convertedFrom warns that a script was converted: what is found in it is about the converted text. A script of version 1
+// may have no line about it; the converted text has one at its end.
 func (c *checker) convertedFrom(file *syntax.File) {
 	if r := c.prog.Converted; r != nil {
-		c.warn(firstPlace(file), codeConverted, fmt.Sprintf("The script is of version %d; it was converted to version 5 with %d changes.", r.From, len(r.Changes)+r.More), "")
+		at := beginning()
+		if r.From > 1 {
+			at = firstPlace(file)
+		}
+		c.warn(at, codeConverted, fmt.Sprintf("The script is of version %d; it was converted to version 5 with %d changes.", r.From, len(r.Changes)+r.More), "")
 	}
 }
 
@@ -118,8 +140,7 @@ func (c *checker) script(file *syntax.File, whole bool) {
 		guard(func() { c.topLevel(s) })
 	}
 	if whole && c.prog.Declaration == nil && !c.hasErrors() {
-		at := syntax.Span{From: syntax.Pos{Line: 1, Column: 1}, To: syntax.Pos{Line: 1, Column: 2}}
-		c.note(at, codeDeclaration, "The script does not say what it is.", `Add indicator("Title") after the version.`, Error)
+		c.note(beginning(), codeDeclaration, "The script does not say what it is.", `Add indicator("Title") after the version.`, Error)
 	}
 	if c.prog.Kind == Library {
 		c.exports()
