@@ -1,4 +1,4 @@
-// Package records has the commands about what a server records: its owners, what they used, trades, and the audit log.
+// Package records has the commands about what a server records: trades, receipts and the audit log.
 package records
 
 import (

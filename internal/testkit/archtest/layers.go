@@ -22,7 +22,7 @@ type room struct {
 // never upwards.
 func floors() [][]room {
 	return [][]room{
-		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/records cmd/candela/research", "cmd/candela/cli"}}},
+		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/people cmd/candela/records cmd/candela/research cmd/candela/rules", "cmd/candela/cli"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
 			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},

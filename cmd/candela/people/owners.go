@@ -1,4 +1,5 @@
-package records
+// Package people has the commands about the owners of a server for many: who they are, what they use, and their plans.
+package people
 
 import (
 	"bytes"
