@@ -54,7 +54,7 @@ func (c *call) trailObject() error {
 func (c *call) entryPrice() error {
 	kind := Joined(c.text("type") + c.text("order_type"))
 	for _, f := range slices.Clone(c.fields) {
-		if word := Joined(f.name); (word == "entry" || word == "entryprice" || word == "entrylimit") && !c.has("price") && slices.Contains([]string{"limit", "limitmaker", "bracket", "stoplimit"}, kind) {
+		if word := Joined(f.name); (word == "entry" || word == "entryprice" || word == "entrylimit") && !c.has("price") && slices.Contains([]string{"limit", "limitmaker", "bracket", "stoplimit", "stoplosslimit"}, kind) {
 			return c.rename(f.name, "price")
 		}
 	}

@@ -64,7 +64,7 @@ func (c *call) zeros() error {
 	var none []string
 	for _, name := range orderNumbers() {
 		raw := strings.Trim(string(c.get(name)), `"`)
-		limits := name == "price" && c.text("type") != "market"
+		limits := name == "price" && strings.Contains(Joined(c.text("type")), "limit")
 		if number, ok := plainNumber(raw); ok && number == "0" && name != "quantity" && !limits {
 			none = append(none, name)
 		}
