@@ -52,7 +52,7 @@ func batchLen(requests []endRequest) int {
 		if size++; requests[i].stays() {
 			size++
 		}
-		if size > conn.MaxBatch {
+		if size > conn.MaxBatch-notesOfBatch {
 			return i
 		}
 	}
@@ -73,6 +73,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 	var changes []conn.Change
 	var changed []*endRequest
 	var places []int // of the notification or the end among the changes
+	var notes []note
 	for i := range endings {
 		e := &endings[i]
 		if !e.pending {
@@ -84,7 +85,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 			if err != nil {
 				return err
 			}
-			changes = append(changes, both...)
+			changes, notes = append(changes, both...), append(notes, noteOf(e))
 			continue
 		}
 		e.record.State, e.record.End, e.record.Data = e.state, conn.NewChangeInfo(changeID, s.now(), e.by), e.data
@@ -97,9 +98,14 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 			ttl = firedTTL
 		}
 		changes = append(changes, conn.Change{Subject: e.subject, Data: data, CompareAndSet: true, Revision: e.after, TTL: ttl})
+		notes = append(notes, noteOf(e))
 	}
 	if len(changes) == 0 {
 		return nil
+	}
+	changes, err := s.noteChanges(notes, places, changes)
+	if err != nil {
+		return err
 	}
 	if by := changed[0].by; by.Key != "" {
 		if err := s.alerts.Confirm(ctx, by); err != nil {

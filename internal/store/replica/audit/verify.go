@@ -68,7 +68,7 @@ func (r *Report) broken(format string, args ...any) {
 }
 
 // add checks the events of a message.
-func (r *Report) add(part orders.Part) {
+func (r *Report) add(part chain.Part) {
 	r.Events += uint64(len(part.All()))
 	if len(part.Loose) > 0 {
 		r.Loose += uint64(len(part.Loose))

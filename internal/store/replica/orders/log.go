@@ -22,27 +22,9 @@ type Log struct {
 	Foreign func(seq uint64, subject string) // called for each message that no replica sealed for its place; nil for nothing
 }
 
-// Part is the events of one message.
-type Part struct {
-	Seq    uint64 // of the message
-	Owner  principal.Owner
-	Before chain.Chain // of the owner before the events
-	Events []chain.Event
-	// Loose are the events of a message without a chain, which a version that had none wrote. They have no numbers and hashes.
-	Loose []chain.Event
-}
-
-// All returns the events, chained or not.
-func (p Part) All() []chain.Event {
-	if len(p.Loose) > 0 {
-		return p.Loose
-	}
-	return p.Events
-}
-
 // Parts yields the messages with events of some owners, of all if none is named, that were stored from a time on when it was
 // called. It ends after an error.
-func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Owner) iter.Seq2[Part, error] {
+func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Owner) iter.Seq2[chain.Part, error] {
 	filters := make([]string, 0, 2*max(1, len(owners)))
 	for _, owner := range owners {
 		filters = append(filters, l.Subject(orderKind, conn.EncodeToken(string(owner))), l.Subject(deskKind, conn.EncodeToken(string(owner)), ">"))
@@ -50,13 +32,13 @@ func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Own
 	if len(filters) == 0 {
 		filters = append(filters, l.Subject(orderKind, ">"), l.Subject(deskKind, ">"))
 	}
-	return func(yield func(Part, error) bool) {
+	return func(yield func(chain.Part, error) bool) {
 		end, err := l.last(ctx, since, filters)
 		if err == nil && end > 0 {
 			err = l.read(ctx, since, end, filters, yield)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(Part{}, err)
+			yield(chain.Part{}, err)
 		}
 	}
 }
@@ -83,7 +65,7 @@ func (l Log) last(ctx context.Context, since time.Time, filters []string) (end u
 	return end, nil
 }
 
-func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []string, yield func(Part, error) bool) error {
+func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []string, yield func(chain.Part, error) bool) error {
 	const op = "read orders"
 	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverAllPolicy}
 	if !since.IsZero() {
@@ -122,16 +104,16 @@ func (l Log) Lost(ctx context.Context) (lost uint64, err error) {
 }
 
 // part returns the events of a message, and false for one that has none.
-func (l Log) part(m conn.Message) (Part, bool, error) {
+func (l Log) part(m conn.Message) (chain.Part, bool, error) {
 	owner, name, ok, err := parseEvents(l.Conn, m.Subject)
 	if !ok || err != nil || m.Forged != "" {
-		return Part{}, false, err
+		return chain.Part{}, false, err
 	}
 	var p page[json.RawMessage]
 	if err := json.Unmarshal(m.Data, &p); err != nil {
-		return Part{}, false, err
+		return chain.Part{}, false, err
 	}
-	part := Part{Seq: m.Seq, Owner: owner}
+	part := chain.Part{Seq: m.Seq, Owner: owner}
 	if p.Chain == nil {
 		part.Loose, err = looseEvents(owner, name, &p)
 		return part, len(part.Loose) > 0, err

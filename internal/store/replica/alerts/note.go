@@ -1,0 +1,137 @@
+package alerts
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"candela/internal/alerting/alert"
+	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
+	"candela/internal/store/replica/auditlog"
+	"candela/internal/store/replica/conn"
+	"candela/internal/store/replica/table"
+)
+
+// What happens to alerts is noted for the audit log in the same write, in a message of its own that nothing replaces. A version that does
+// not know notes takes it for an alert that has ended.
+
+const (
+	notesToken = "notes" // alert.notes.<random>; no symbol and no part of owners is encoded so
+
+	maxNotes      = 64 // in a message
+	notesOfBatch  = (conn.MaxBatch + maxNotes - 1) / maxNotes
+	noteOfSet     = "alert_set"
+	noteOfCancel  = "alert_canceled"
+	noteOfExpiry  = "alert_expired"
+	noteOfFiring  = "alert_fired"
+	noteOfReport  = "alert_reported"
+	noteOfResumed = "alert_resumed"
+)
+
+// note is a note about an alert.
+type note struct {
+	auditlog.Note
+
+	Back uint64 `json:"back,omitempty"` // how many messages before that of the notes its notification is; 0 for none
+}
+
+func newNote(kind string, owner principal.Owner, id string, info conn.ChangeInfo, body []byte) note {
+	return note{Note: auditlog.Note{Owner: owner, Kind: kind, Subject: id, At: info.At, Actor: info.Actor, Client: info.Client, Body: body}}
+}
+
+// noteChange returns the message of notes, which is the last of its write.
+func (s *Store) noteChange(notes ...note) (conn.Change, error) {
+	id := rand.Text()
+	r := alertRecord{State: cancelled, Alert: alertData{ID: id, Type: alert.PriceAbove.String()}, Notes: notes}
+	data, err := r.encode()
+	return conn.Change{Subject: s.alerts.Subject(alertKind, notesToken, id), Data: data, TTL: firedTTL}, err
+}
+
+// noteChanges returns the messages of the notes of a write with changes before them. The notification of each is at its place there.
+func (s *Store) noteChanges(notes []note, places []int, changes []conn.Change) ([]conn.Change, error) {
+	for first := 0; first < len(notes); first += maxNotes {
+		some := notes[first:min(first+maxNotes, len(notes))]
+		for i := range some {
+			if some[i].Kind == noteOfFiring {
+				some[i].Back = uint64(len(changes) - places[first+i]) //nolint:gosec // G115: it comes before
+			}
+		}
+		c, err := s.noteChange(some...)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// noteOf returns the note of an end, or of a firing after which the alert stays.
+func noteOf(e *endRequest) note {
+	kinds := map[string]string{fired: noteOfFiring, cancelled: noteOfCancel, expired: noteOfExpiry}
+	id := e.record.Alert.ID
+	if e.firing != nil {
+		id = e.firing.ID
+	}
+	return newNote(kinds[e.state], e.owner, id, e.record.End, e.data)
+}
+
+// isNotes reports whether a message has notes.
+func (s *Store) isNotes(m conn.Message) bool {
+	return strings.HasPrefix(m.Subject, s.alerts.Subject(alertKind, notesToken, ""))
+}
+
+func (s *Store) notesFilter() string { return s.alerts.Subject(alertKind, notesToken, ">") }
+
+// NotesName implements auditlog.Source. Another stream of that name has other numbers.
+func (s *Store) NotesName() string { return "alerts " + s.alerts.StreamID() }
+
+// FollowNotes implements auditlog.Source.
+func (s *Store) FollowNotes(ctx context.Context, after uint64, log *slog.Logger, apply func(context.Context, uint64, []chain.Event)) {
+	f := &table.Follower{Table: s.alerts, Filters: []string{s.notesFilter()}, Name: "notes about alerts", Log: log}
+	f.Apply = func(ctx context.Context, m conn.Message) {
+		if !s.isNotes(m) || len(m.Data) == 0 {
+			return
+		}
+		r, err := decodeRecord(m.Data)
+		if err != nil {
+			log.ErrorContext(ctx, "notes skipped: cannot decode", "subject", m.Subject, "seq", m.Seq, "error", err)
+			return
+		}
+		events := make([]chain.Event, len(r.Notes))
+		for i, n := range r.Notes {
+			events[i] = n.event(m.Seq)
+		}
+		apply(ctx, m.Seq, events)
+	}
+	f.Run(ctx, after)
+}
+
+// event returns the event that a note in a message is.
+func (n *note) event(seq uint64) chain.Event {
+	e := n.Event()
+	switch {
+	case n.Back > 0:
+		e.Body = fmt.Appendf(nil, `{"notification":%d,"record":%s}`, seq-n.Back, n.Body)
+	case n.Kind == noteOfReport:
+		e.Body = fmt.Appendf(nil, `{"record":%s}`, n.Body)
+	}
+	return e
+}
+
+// RemoveNotes implements auditlog.Source.
+func (s *Store) RemoveNotes(ctx context.Context, through uint64) error {
+	return s.alerts.Purge(ctx, s.notesFilter(), through+1)
+}
+
+// setBody is what the event of a new alert says.
+func setBody(a alertData) ([]byte, error) {
+	if a.Kind != "" {
+		a.Type, a.Kind = a.Kind, ""
+	}
+	a.Owner, a.ID = "", ""
+	return json.Marshal(a)
+}
