@@ -32,7 +32,7 @@ func floors() [][]room {
 		{{"store", "what survives a restart", []string{
 			"store/replica/audit store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
-			"store/receipt store/replica/member", "store/replica/table", "store/chain store/replica/conn store store/statedir",
+			"store/receipt store/replica/member", "store/replica/auditlog store/replica/table", "store/chain store/replica/conn store store/statedir",
 		}}},
 		{
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},

@@ -47,9 +47,13 @@ func (s *Store) endAlerts(ctx context.Context, op string, endings []endRequest) 
 
 // batchLen returns how many of the requests fit into one batch.
 func batchLen(requests []endRequest) int {
-	size := 0
+	size, of := 0, make(map[principal.Owner]bool)
 	for i := range requests {
 		if size++; requests[i].stays() {
+			size++
+		}
+		if owner := requests[i].owner; !of[owner] { // whose notes are a message
+			of[owner] = true
 			size++
 		}
 		if size > conn.MaxBatch-notesOfBatch {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 
 	"candela/internal/alerting/alert"
@@ -20,7 +22,7 @@ import (
 // not know notes takes it for an alert that has ended.
 
 const (
-	notesToken = "notes" // alert.notes.<random>; no symbol and no part of owners is encoded so
+	notesToken = "notes" // takes the place of the instrument, none of which is encoded so
 
 	maxNotes      = 64 // in a message
 	notesOfBatch  = (conn.MaxBatch + maxNotes - 1) / maxNotes
@@ -43,28 +45,34 @@ func newNote(kind string, owner principal.Owner, id string, info conn.ChangeInfo
 	return note{Note: auditlog.Note{Owner: owner, Kind: kind, Subject: id, At: info.At, Actor: info.Actor, Client: info.Client, Body: body}}
 }
 
-// noteChange returns the message of notes, which is the last of its write.
+// noteChange returns the message of notes of one owner.
 func (s *Store) noteChange(notes ...note) (conn.Change, error) {
 	id := rand.Text()
 	r := alertRecord{State: cancelled, Alert: alertData{ID: id, Type: alert.PriceAbove.String()}, Notes: notes}
 	data, err := r.encode()
-	return conn.Change{Subject: s.alerts.Subject(alertKind, notesToken, id), Data: data, TTL: firedTTL}, err
+	return conn.Change{Subject: s.alerts.OwnerSubject(notes[0].Owner, alertKind, notesToken, id), Data: data, TTL: firedTTL}, err
 }
 
-// noteChanges returns the messages of the notes of a write with changes before them. The notification of each is at its place there.
+// noteChanges returns a write with changes, and notes after them. The notification of each note is at its place among the changes.
 func (s *Store) noteChanges(notes []note, places []int, changes []conn.Change) ([]conn.Change, error) {
-	for first := 0; first < len(notes); first += maxNotes {
-		some := notes[first:min(first+maxNotes, len(notes))]
-		for i := range some {
-			if some[i].Kind == noteOfFiring {
-				some[i].Back = uint64(len(changes) - places[first+i]) //nolint:gosec // G115: it comes before
+	byOwner := make(map[principal.Owner][]int)
+	for i := range notes {
+		byOwner[notes[i].Owner] = append(byOwner[notes[i].Owner], i)
+	}
+	for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
+		for some := range slices.Chunk(byOwner[owner], maxNotes) {
+			together := make([]note, len(some))
+			for n, i := range some {
+				if together[n] = notes[i]; notes[i].Kind == noteOfFiring {
+					together[n].Back = uint64(len(changes) - places[i]) //nolint:gosec // G115: it comes before
+				}
 			}
+			c, err := s.noteChange(together...)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, c)
 		}
-		c, err := s.noteChange(some...)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, c)
 	}
 	return changes, nil
 }
@@ -81,10 +89,16 @@ func noteOf(e *endRequest) note {
 
 // isNotes reports whether a message has notes.
 func (s *Store) isNotes(m conn.Message) bool {
-	return strings.HasPrefix(m.Subject, s.alerts.Subject(alertKind, notesToken, ""))
+	before, _, ok := cutLast(m.Subject)
+	return ok && strings.HasSuffix(before, "."+notesToken)
 }
 
-func (s *Store) notesFilter() string { return s.alerts.Subject(alertKind, notesToken, ">") }
+func (s *Store) notesFilter() string {
+	if s.alerts.ManyOwners() {
+		return s.alerts.Subject(alertKind, "*", "*", notesToken, "*")
+	}
+	return s.alerts.Subject(alertKind, notesToken, "*")
+}
 
 // NotesName implements auditlog.Source. Another stream of that name has other numbers.
 func (s *Store) NotesName() string { return "alerts " + s.alerts.StreamID() }

@@ -119,8 +119,9 @@ const keepEvery = time.Minute
 // Keep notes the chains of owners and removes the notes of sources that were moved, until ctx ends. One replica at a time should run
 // it.
 func (l *Log) Keep(ctx context.Context, log *slog.Logger, all ...Mover) error {
+	removed := make([]uint64, len(all))
 	for {
-		if err := l.keep(ctx, all); err != nil && ctx.Err() == nil {
+		if err := l.keep(ctx, all, removed); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "audit log not kept; repeating", "error", err)
 		}
 		if err := retry.Sleep(ctx, keepEvery); err != nil {
@@ -129,18 +130,20 @@ func (l *Log) Keep(ctx context.Context, log *slog.Logger, all ...Mover) error {
 	}
 }
 
-func (l *Log) keep(ctx context.Context, all []Mover) error {
+// keep notes and removes once. removed is up to where notes of each source were.
+func (l *Log) keep(ctx context.Context, all []Mover, removed []uint64) error {
 	if err := l.NoteHeads(ctx); err != nil {
 		return err
 	}
-	for _, m := range all {
+	for i, m := range all {
 		mark, err := m.mark(ctx)
-		if err == nil && mark > 0 {
+		if err == nil && mark > removed[i] {
 			err = m.From.RemoveNotes(ctx, mark)
 		}
 		if err != nil {
 			return err
 		}
+		removed[i] = mark
 	}
 	return nil
 }

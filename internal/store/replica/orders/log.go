@@ -35,8 +35,33 @@ func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Own
 	return func(yield func(chain.Part, error) bool) {
 		end, err := l.last(ctx, since, filters)
 		if err == nil && end > 0 {
-			err = l.read(ctx, since, end, filters, yield)
+			cfg := jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverAllPolicy}
+			if !since.IsZero() {
+				cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
+			}
+			err = l.read(ctx, cfg, end, yield)
 		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(chain.Part{}, err)
+		}
+	}
+}
+
+// Last returns the number of the last message with events, 0 for none.
+func (l Log) Last(ctx context.Context) (uint64, error) {
+	return l.last(ctx, time.Time{}, []string{l.Subject(orderKind, ">"), l.Subject(deskKind, ">")})
+}
+
+// Range yields the messages with events that have numbers from one to another. There must be one with the number to or a later one; 0
+// yields nothing. It ends after an error.
+func (l Log) Range(ctx context.Context, from, to uint64) iter.Seq2[chain.Part, error] {
+	return func(yield func(chain.Part, error) bool) {
+		if from = max(from, 1); from > to {
+			return
+		}
+		err := l.read(ctx, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{l.Subject(orderKind, ">"), l.Subject(deskKind, ">")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		}, to, yield)
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(chain.Part{}, err)
 		}
@@ -65,15 +90,15 @@ func (l Log) last(ctx context.Context, since time.Time, filters []string) (end u
 	return end, nil
 }
 
-func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []string, yield func(chain.Part, error) bool) error {
+// read yields the events of what a consumer receives, up to a message or the next one.
+func (l Log) read(ctx context.Context, cfg jetstream.OrderedConsumerConfig, end uint64, yield func(chain.Part, error) bool) error {
 	const op = "read orders"
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverAllPolicy}
-	if !since.IsZero() {
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
-	}
 	for m, err := range l.Consume(ctx, l.StreamName("ORDERS"), cfg) {
 		if err != nil {
 			return conn.Unavailable(op, err)
+		}
+		if m.Seq > end {
+			return nil
 		}
 		opened := l.Seals.Unseal(ctx, m, 0)
 		if opened.Forged != "" && l.Foreign != nil {
@@ -135,4 +160,51 @@ func looseEvents(owner principal.Owner, name string, p *page[json.RawMessage]) (
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+// JournalEntry is an entry of a journal.
+type JournalEntry struct {
+	Name string // of the journal
+	Text json.RawMessage
+}
+
+// Journals yields the entries of an owner's journals. It ends after an error.
+func (l Log) Journals(ctx context.Context, owner principal.Owner) iter.Seq2[JournalEntry, error] {
+	const op = "read journals"
+	filter := l.Subject(journalKind, conn.EncodeToken(string(owner)), ">")
+	return func(yield func(JournalEntry, error) bool) {
+		end, err := l.last(ctx, time.Time{}, []string{filter})
+		if err != nil || end == 0 {
+			if err != nil {
+				yield(JournalEntry{}, err)
+			}
+			return
+		}
+		for m, err := range l.Consume(ctx, l.StreamName("ORDERS"), jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverAllPolicy}) {
+			if err != nil {
+				yield(JournalEntry{}, conn.Unavailable(op, err))
+				return
+			}
+			seq, subject := m.Seq, m.Subject
+			if m = l.Seals.Unseal(ctx, m, 0); m.Forged == "" {
+				_, name, err := parseSubject(l.Conn, journalKind, subject)
+				var p page[json.RawMessage]
+				if err == nil {
+					err = json.Unmarshal(m.Data, &p)
+				}
+				if err != nil {
+					yield(JournalEntry{}, conn.Corrupted(op, err))
+					return
+				}
+				for _, item := range p.Items {
+					if !yield(JournalEntry{name, item}, nil) {
+						return
+					}
+				}
+			}
+			if seq >= end {
+				return
+			}
+		}
+	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 	"candela/lib/fault"
@@ -43,12 +44,21 @@ type Part interface {
 	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
 }
 
+// Audit is the store with the audit events of owners and what follows from them.
+type Audit interface {
+	// EraseOwner removes the events of an owner, and returns how many there were and the hash of the last.
+	EraseOwner(ctx context.Context, owner principal.Owner) (chain.Chain, error)
+	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
+}
+
 // Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
 // one subject; a change demands the revision that it read.
 //
 // Most owners are active and on the default plan, and a replica need not know them all. The others
 // have a second subject each, which every replica follows.
 type Store struct {
+	Audit Audit // nil for none; set it before the first call
+
 	table *table.Table
 	parts []Part
 	now   func() time.Time
@@ -410,6 +420,15 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 			}
 		}
 	}
+	if s.Audit != nil {
+		was, err := s.Audit.EraseOwner(ctx, id)
+		if err != nil {
+			return proof, err
+		}
+		if proof.Events = int64(was.Events); was.Events > 0 { //nolint:gosec // G115: there are fewer
+			proof.LastHash = was.Hash.String()
+		}
+	}
 	_, err = s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		var changes []conn.Change
 		for _, i := range r.Identities {
@@ -436,8 +455,15 @@ func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[o
 			}
 			return
 		}
+		exports := make([]func(context.Context, principal.Owner) iter.Seq2[owners.ExportedRow, error], 0, len(s.parts)+1)
 		for _, p := range s.parts {
-			for row, err := range p.ExportOwner(ctx, id) {
+			exports = append(exports, p.ExportOwner)
+		}
+		if s.Audit != nil {
+			exports = append(exports, s.Audit.ExportOwner)
+		}
+		for _, rows := range exports {
+			for row, err := range rows(ctx, id) {
 				if !yield(row, err) || err != nil {
 					return
 				}
