@@ -361,7 +361,10 @@ func (c *Console) verify(v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	now := &verdict{Events: report.Events, Last: strconv.FormatUint(report.Last, 10), Hash: report.Hash.String(), At: v.now}
+	now := &verdict{Events: report.Events, At: v.now}
+	if report.Last > 0 { // with replicas there is no chain over all
+		now.Last, now.Hash = strconv.FormatUint(report.Last, 10), report.Hash.String()
+	}
 	if len(report.Breaks) > 0 {
 		now.Problem = report.Breaks[0].String()
 		c.cfg.Log.ErrorContext(v.ctx(), "[Console] audit log broken", "break", now.Problem)

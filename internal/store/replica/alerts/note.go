@@ -106,6 +106,7 @@ func (s *Store) NotesName() string { return "alerts " + s.alerts.StreamID() }
 // FollowNotes implements auditlog.Source.
 func (s *Store) FollowNotes(ctx context.Context, after uint64, log *slog.Logger, apply func(context.Context, uint64, []chain.Event)) {
 	f := &table.Follower{Table: s.alerts, Filters: []string{s.notesFilter()}, Name: "notes about alerts", Log: log}
+	done := table.Spent{Table: s.alerts}
 	f.Apply = func(ctx context.Context, m conn.Message) {
 		if !s.isNotes(m) || len(m.Data) == 0 {
 			return
@@ -120,6 +121,7 @@ func (s *Store) FollowNotes(ctx context.Context, after uint64, log *slog.Logger,
 			events[i] = n.event(m.Seq)
 		}
 		apply(ctx, m.Seq, events)
+		done.Add(ctx, m.Subject)
 	}
 	f.Run(ctx, after)
 }
@@ -134,11 +136,6 @@ func (n *note) event(seq uint64) chain.Event {
 		e.Body = fmt.Appendf(nil, `{"record":%s}`, n.Body)
 	}
 	return e
-}
-
-// RemoveNotes implements auditlog.Source.
-func (s *Store) RemoveNotes(ctx context.Context, through uint64) error {
-	return s.alerts.Purge(ctx, s.notesFilter(), through+1)
 }
 
 // setBody is what the event of a new alert says.

@@ -38,8 +38,6 @@ type Source interface {
 	// FollowNotes calls apply with the notes of each message after one, in their order, until ctx ends. A message is not passed
 	// over before apply returns.
 	FollowNotes(ctx context.Context, after uint64, log *slog.Logger, apply func(ctx context.Context, seq uint64, events []chain.Event))
-	// RemoveNotes removes the notes of messages up to one.
-	RemoveNotes(ctx context.Context, through uint64) error
 }
 
 // Mover moves the notes of a source to the log. One replica at a time should run it; if two do, a note is moved once.
@@ -113,37 +111,17 @@ func (m Mover) eraseGone(ctx context.Context, events []chain.Event) error {
 	return nil
 }
 
-// keepEvery is how often chains are noted and moved notes are removed.
-const keepEvery = time.Minute
+// headsEvery is how often chains are noted.
+const headsEvery = time.Minute
 
-// Keep notes the chains of owners and removes the notes of sources that were moved, until ctx ends. One replica at a time should run
-// it.
-func (l *Log) Keep(ctx context.Context, log *slog.Logger, all ...Mover) error {
-	removed := make([]uint64, len(all))
+// KeepHeads notes the chains of owners until ctx ends. One replica at a time should run it.
+func (l *Log) KeepHeads(ctx context.Context, log *slog.Logger) error {
 	for {
-		if err := l.keep(ctx, all, removed); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "audit log not kept; repeating", "error", err)
+		if err := l.NoteHeads(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "chains of owners not noted; repeating", "error", err)
 		}
-		if err := retry.Sleep(ctx, keepEvery); err != nil {
+		if err := retry.Sleep(ctx, headsEvery); err != nil {
 			return err
 		}
 	}
-}
-
-// keep notes and removes once. removed is up to where notes of each source were.
-func (l *Log) keep(ctx context.Context, all []Mover, removed []uint64) error {
-	if err := l.NoteHeads(ctx); err != nil {
-		return err
-	}
-	for i, m := range all {
-		mark, err := m.mark(ctx)
-		if err == nil && mark > removed[i] {
-			err = m.From.RemoveNotes(ctx, mark)
-		}
-		if err != nil {
-			return err
-		}
-		removed[i] = mark
-	}
-	return nil
 }

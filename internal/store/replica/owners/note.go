@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
@@ -19,6 +20,9 @@ import (
 
 const (
 	notesToken = "notes" // identity.notes.<random>; the hash of an identity is longer
+
+	// noteTTL is how long the servers keep a note that was moved to the log, and one that was not.
+	noteTTL = 30 * 24 * time.Hour
 
 	noteOfBeginning  = "owner_began"
 	noteOfSuspension = "owner_suspended"
@@ -41,7 +45,7 @@ func (s *Store) note(kind string, id principal.Owner, body any) (conn.Change, er
 	if err != nil {
 		return conn.Change{}, conn.Final(err)
 	}
-	return conn.Change{Subject: s.table.Subject(identityKind, notesToken, rand.Text()), Data: data}, nil
+	return conn.Change{Subject: s.table.Subject(identityKind, notesToken, rand.Text()), Data: data, TTL: noteTTL}, nil
 }
 
 func (s *Store) notesFilter() string { return s.table.Subject(identityKind, notesToken, ">") }
@@ -52,6 +56,7 @@ func (s *Store) NotesName() string { return "owners " + s.table.StreamID() }
 // FollowNotes implements auditlog.Source.
 func (s *Store) FollowNotes(ctx context.Context, after uint64, log *slog.Logger, apply func(context.Context, uint64, []chain.Event)) {
 	f := &table.Follower{Table: s.table, Filters: []string{s.notesFilter()}, Name: "notes about owners", Log: log}
+	done := table.Spent{Table: s.table}
 	f.Apply = func(ctx context.Context, m conn.Message) {
 		if !strings.HasPrefix(m.Subject, s.table.Subject(identityKind, notesToken, "")) || len(m.Data) == 0 {
 			return
@@ -62,13 +67,9 @@ func (s *Store) FollowNotes(ctx context.Context, after uint64, log *slog.Logger,
 			return
 		}
 		apply(ctx, m.Seq, []chain.Event{n.Event()})
+		done.Add(ctx, m.Subject)
 	}
 	f.Run(ctx, after)
-}
-
-// RemoveNotes implements auditlog.Source.
-func (s *Store) RemoveNotes(ctx context.Context, through uint64) error {
-	return s.table.Purge(ctx, s.notesFilter(), through+1)
 }
 
 // Gone reports whether an erasure of an owner has begun.
