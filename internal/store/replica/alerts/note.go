@@ -18,7 +18,7 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// What happens to alerts is noted for the audit log in the same write, in a message of its own that nothing replaces. A version that does
+// Events about alerts are written with the changes, as notes for the audit log: in a message of its own that nothing replaces. A version that does
 // not know notes takes it for an alert that has ended.
 
 const (

@@ -15,7 +15,7 @@ import (
 	"candela/internal/store/replica/table"
 )
 
-// What happens to owners is noted for the audit log in the same write, in a message of its own that nothing replaces. The event is of no
+// Events about owners are written with the changes, as notes for the audit log: in a message of its own that nothing replaces. The event is of no
 // owner, so that it outlives an erasure.
 
 const (
