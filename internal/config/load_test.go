@@ -236,7 +236,7 @@ func TestLoad_Refusals(t *testing.T) {
 		"key with a dash":                {file: "log-scale = true", want: "did you mean log_scale?"},
 		"key twice":                      {file: "bars = 1\nbars = 2", want: "line 2"},
 		"broken file":                    {file: "bars = ", want: "candela.toml: line 1"},
-		"interval of no length":          {args: []string{"--interval=7m"}, want: "1m, 3m, 5m"},
+		"interval of no length":          {args: []string{"--interval=7x"}, want: "1m 3m 5m"},
 		"empty item in a list":           {args: []string{"--indicators=rsi,,macd"}, want: "none of them empty"},
 		"timeout of nothing":             {args: []string{"--serve", "--shutdown-timeout=0s"}, want: "from 1s to 5m"},
 		"Kubernetes service links": {

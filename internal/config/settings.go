@@ -118,7 +118,7 @@ func (c *Config) mainSettings(p Parts) []Setting {
 			Name: "symbol", Arg: "SYMBOL", value: symbolField(&c.Chart.Symbol),
 			Doc: "what to draw, such as BTCUSDT, AAPL or csv:AAPL; none draws synthetic sample data",
 		},
-		{Name: "interval", Arg: "INTERVAL", Default: "4h", value: intervalField(&c.Chart.Interval), Doc: "length of a bar, 1m to 1M"},
+		{Name: "interval", Arg: "INTERVAL", Default: "4h", value: intervalField(&c.Chart.Interval), Doc: "length of a bar, such as 15m, 4h, 2d or 1M"},
 		{
 			Name: "indicators", Arg: "LIST", Default: "ema_stack,cipher_b,macd", value: namesField(&c.Chart.Indicators),
 			Doc: "names separated by commas",

@@ -152,7 +152,7 @@ func symbolsField(p *[]market.Symbol) value {
 }
 
 func intervalField(p *market.Interval) value {
-	kind := setting.Kind{Allowed: strings.Join(market.IntervalNames(), ", ")}
+	kind := setting.Kind{Allowed: market.AllowedIntervals()}
 	return field(p, kind, func(text string) (market.Interval, bool) {
 		interval, err := market.ParseInterval(text)
 		return interval, err == nil

@@ -279,7 +279,9 @@ func startShift(ctx context.Context, p Program, r *Run) (StartShift, error) {
 		}
 		out.Runs++
 		out.Changed = max(out.Changed, changed(entries(r, 0, from), entries(run, s, from)))
-		out.Spread = max(out.Spread, math.Abs(run.Net-r.Net)/r.Config.Capital*100)
+		if r.Config.Capital > 0 { // otherwise there is nothing that it is a part of
+			out.Spread = max(out.Spread, math.Abs(run.Net-r.Net)/r.Config.Capital*100)
+		}
 	}
 	return out, nil
 }

@@ -282,7 +282,7 @@ func (d *dice) spec() *Spec {
 		b.Append(market.Bar{T: at, O: d.float(), H: d.float(), L: d.float(), C: d.float(), V: d.float(), TakerBuy: math.NaN()})
 	}
 	s := &Spec{
-		Bars: b, Symbol: d.label(), Interval: market.Interval(d.n(18)), Note: d.label(),
+		Bars: b, Symbol: d.label(), Interval: append(market.Intervals(), 0, 7*market.Minute1, 3*market.Month1)[d.n(18)], Note: d.label(),
 		Width: MinSide + d.n(250), Height: MinSide + d.n(150), Scale: d.n(MaxScale + 1), Theme: Theme(d.n(2)),
 		Log: d.n(2) == 0, Sample: d.n(4) == 0, Forming: d.n(2) == 0,
 	}

@@ -32,7 +32,7 @@ func Aggregate(src *Bars, from, to Interval, c Calendar) (Aggregated, error) {
 		return Aggregated{}, nil
 	}
 	a := aggregator{src: src, cal: c, to: to, grid: newGrid(c, from)}
-	room := min(int64(n), max(0, src.T[n-1]-src.T[0])/to.Seconds()+2)
+	room := min(int64(n), to.Most(max(0, src.T[n-1]-src.T[0]))+1)
 	a.out.Bars = MakeBars(int(room), src.TakerBuy != nil)
 	for i := 0; i < n; {
 		t := src.T[i]

@@ -166,8 +166,8 @@ func TestAggregate_AgreesWithASlowTwin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCalendar().Draw(rt, "calendar")
-		from := rapid.SampledFrom(market.Intervals()).Draw(rt, "from")
-		to := rapid.SampledFrom(market.Intervals()).Draw(rt, "to")
+		from := rapid.SampledFrom(allKinds()).Draw(rt, "from")
+		to := rapid.SampledFrom(allKinds()).Draw(rt, "to")
 		if !from.Divides(to) {
 			rt.Skip()
 		}
@@ -247,7 +247,7 @@ func TestAggregate_TwoStepsEqualOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCalendar().Draw(rt, "calendar")
-		iv := rapid.SampledFrom(market.Intervals())
+		iv := rapid.SampledFrom(allKinds())
 		a, b, d := iv.Draw(rt, "fine"), iv.Draw(rt, "middle"), iv.Draw(rt, "coarse")
 		if !a.Divides(b) || !b.Divides(d) {
 			rt.Skip()

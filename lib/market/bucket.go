@@ -21,12 +21,12 @@ func (c Calendar) CloseOf(i Interval, t int64) int64 {
 // Bucket returns the span of the bar of interval i that t falls in, and false
 // when t is outside every session or i is not valid.
 //
-// Round the clock, bars begin at multiples of the interval since 1970 UTC, 3d
-// included; weeks begin on Monday, months on the first. With sessions, intraday
-// bars count from the session's open and the last one ends with the session; a
-// day is its session; 3d, weeks and months group local dates and run from the
-// first session's open to the last session's close. There are no bars outside
-// the years 1 to 9999.
+// Intraday bars count from the open of the session, round the clock from midnight
+// UTC, and the last one ends with the session or the day. A day is its session;
+// days, weeks and months group local dates and run from the first session's open
+// to the last session's close: days count from 1970, weeks from the Monday before
+// it, months from the year 0. There are no bars
+// outside the years 1 to 9999.
 func (c Calendar) Bucket(i Interval, t int64) (Span, bool) {
 	if !i.Valid() || t != inRange(t) {
 		return Span{}, false
@@ -96,7 +96,7 @@ func (c Calendar) Count(i Interval, in Span) int {
 	n := int64(0)
 	if step := i.Seconds(); i < Day1 {
 		if c.zone == nil {
-			return int(ceilDiv(in.Close, step) - ceilDiv(in.Open, step))
+			return int(i.before(in.Close) - i.before(in.Open))
 		}
 		for date, last := c.dayOf(in.Open), c.dayOf(in.Close-1); date <= last; date++ {
 			if s, ok := c.session(date); ok && s.Open < in.Close {
@@ -110,6 +110,45 @@ func (c Calendar) Count(i Interval, in Span) int {
 		n++
 	}
 	return int(n)
+}
+
+// before returns how many intraday bars open round the clock before t, counted from 1970.
+func (i Interval) before(t int64) int64 {
+	date := floorDiv(t, day)
+	return date*ceilDiv(day, int64(i)) + ceilDiv(t-date*day, int64(i))
+}
+
+// Slot numbers the bars round the clock: the bar of t has a number of its own, and the next bar the next number.
+// Bars of sessions have ascending numbers, too.
+func (i Interval) Slot(t int64) int64 {
+	switch n := i.Months(); {
+	case n > 0:
+		year, month, _ := time.Unix(t, 0).UTC().Date()
+		if n == 1 {
+			return int64(12*year + int(month))
+		}
+		return floorDiv(int64(12*year+int(month)-1), int64(n))
+	case i.Even():
+		return floorDiv(t, int64(i))
+	case i < Day1 && i > 0:
+		date := floorDiv(t, day)
+		return date*ceilDiv(day, int64(i)) + (t-date*day)/int64(i)
+	}
+	return t
+}
+
+// Most returns how many bars may open within so many seconds.
+func (i Interval) Most(seconds int64) int64 {
+	switch n := i.Months(); {
+	case !i.Valid():
+		return 0
+	case n > 0:
+		return seconds/int64(28*day*n) + 1
+	case !i.Even(): // the last bar of each day is shorter
+		return seconds/int64(i) + seconds/day + 2
+	default:
+		return seconds/int64(i) + 1
+	}
 }
 
 // inRange returns the time nearest to t that a bar may have, so that arithmetic
@@ -135,35 +174,45 @@ func (c Calendar) group(i Interval, date int64) (Span, bool) {
 
 // dates returns the first and last date of the group that a date belongs to.
 func dates(i Interval, date int64) (first, last int64) {
-	switch i {
-	case Day3:
-		first = date - floorMod(date, 3)
-		return first, first + 2
-	case Week1:
-		first = date - floorMod(date+int64(time.Thursday)-int64(time.Monday), 7)
-		return first, first + 6
-	case Month1:
-		year, month, dayOfMonth := time.Unix(date*day, 0).UTC().Date()
-		first = date - int64(dayOfMonth) + 1
-		return first, time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Unix() / day
-	default:
-		return date, date
+	if n := i.Months(); n > 0 {
+		year, month, _ := time.Unix(date*day, 0).UTC().Date()
+		since := 12*year + int(month) - 1
+		since -= since % n
+		of := func(months int) int64 {
+			return floorDiv(time.Date(0, time.Month(months+1), 1, 0, 0, 0, 0, time.UTC).Unix(), day)
+		}
+		return of(since), of(since+n) - 1
 	}
+	n := int64(1)
+	switch {
+	case i.Weeks() > 0:
+		n = int64(7 * i.Weeks())
+		first = date - floorMod(date+int64(time.Thursday)-int64(time.Monday), n)
+	case i > Day1:
+		n = int64(i / day)
+		first = date - floorMod(date, n)
+	default:
+		first = date
+	}
+	return first, first + n - 1
 }
 
 // Divides reports whether bars of interval to can be built from bars of
-// interval i: every bar of i then lies within one bar of to. 3d, weeks and months
-// can be built from a day or less, because none of them begins with another.
+// interval i: every bar of i then lies within one bar of to. Days, weeks and months
+// can be built from a day or less, and each of them from fewer of its own kind.
 func (i Interval) Divides(to Interval) bool {
 	switch {
 	case !i.Valid() || !to.Valid():
 		return false
-	case i == to:
+	case i == to || i <= Day1 && to > Day1:
 		return true
-	case to > Day1:
-		return i <= Day1
-	default:
-		return to.Seconds()%i.Seconds() == 0
+	case to < Day1:
+		return to%i == 0
+	case to == Day1:
+		return i < Day1
+	default: // groups of days
+		same := (i.Months() > 0) == (to.Months() > 0) && (i.Weeks() > 0) == (to.Weeks() > 0)
+		return same && to%i == 0
 	}
 }
 

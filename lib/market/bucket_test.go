@@ -56,6 +56,12 @@ func TestCalendar_Bucket(t *testing.T) {
 		"crypto 3d before the epoch":           {crypto, market.Day3, "1969-12-30T10:00:00Z", "1969-12-29T00:00:00Z", "1970-01-01T00:00:00Z"},
 		"crypto week begins on Monday":         {crypto, market.Week1, "2024-03-10T23:59:59Z", "2024-03-04T00:00:00Z", "2024-03-11T00:00:00Z"},
 		"crypto week of a Monday":              {crypto, market.Week1, "2024-03-04T00:00:00Z", "2024-03-04T00:00:00Z", "2024-03-11T00:00:00Z"},
+		"seven minutes count from midnight":    {crypto, 7 * market.Minute1, "2024-02-29T00:20:00Z", "2024-02-29T00:14:00Z", "2024-02-29T00:21:00Z"},
+		"the last seven minutes end with it":   {crypto, 7 * market.Minute1, "2024-02-29T23:56:00Z", "2024-02-29T23:55:00Z", "2024-03-01T00:00:00Z"},
+		"two weeks from a Monday":              {crypto, 2 * market.Week1, "2024-03-01T12:00:00Z", "2024-02-26T00:00:00Z", "2024-03-11T00:00:00Z"},
+		"a quarter":                            {crypto, 3 * market.Month1, "2024-02-29T12:00:00Z", "2024-01-01T00:00:00Z", "2024-04-01T00:00:00Z"},
+		"a year":                               {crypto, 12 * market.Month1, "2024-02-29T12:00:00Z", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
+		"45 minutes of a session":              {newYork, 45 * market.Minute1, "2024-03-20T19:50:00Z", "2024-03-20T19:30:00Z", "2024-03-20T20:00:00Z"},
 		"crypto leap February":                 {crypto, market.Month1, "2024-02-29T12:00:00Z", "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"},
 		"crypto December":                      {crypto, market.Month1, "2023-12-31T23:59:59Z", "2023-12-01T00:00:00Z", "2024-01-01T00:00:00Z"},
 		"crypto month before 1970":             {crypto, market.Month1, "1969-12-15T00:00:00Z", "1969-12-01T00:00:00Z", "1970-01-01T00:00:00Z"},
@@ -138,7 +144,7 @@ func TestCalendar_BucketsTileTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCalendar().Draw(rt, "calendar")
-		iv := rapid.SampledFrom(market.Intervals()).Draw(rt, "interval")
+		iv := rapid.SampledFrom(allKinds()).Draw(rt, "interval")
 		at := rapid.Int64Range(-2e9, 6e9).Draw(rt, "t")
 		next, prev := c.Next(iv, at), c.Prev(iv, at)
 		if next.Open <= at || prev.Open >= at || next.Open >= next.Close || prev.Open >= prev.Close {
@@ -176,8 +182,8 @@ func TestCalendar_FinerBucketsLieInCoarserOnes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCalendar().Draw(rt, "calendar")
-		fine := rapid.SampledFrom(market.Intervals()).Draw(rt, "fine")
-		coarse := rapid.SampledFrom(market.Intervals()).Draw(rt, "coarse")
+		fine := rapid.SampledFrom(allKinds()).Draw(rt, "fine")
+		coarse := rapid.SampledFrom(allKinds()).Draw(rt, "coarse")
 		if !fine.Divides(coarse) {
 			rt.Skip()
 		}
@@ -196,7 +202,7 @@ func TestCalendar_CountEqualsSteppingThrough(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCalendar().Draw(rt, "calendar")
-		iv := rapid.SampledFrom(market.Intervals()).Draw(rt, "interval")
+		iv := rapid.SampledFrom(allKinds()).Draw(rt, "interval")
 		from := rapid.Int64Range(-2e9, 6e9).Draw(rt, "from")
 		in := market.Span{Open: from, Close: from + rapid.Int64Range(-5, 60*iv.Seconds()).Draw(rt, "length")}
 		want := 0
@@ -219,6 +225,11 @@ func TestInterval_Divides(t *testing.T) {
 		{market.Day1, market.Week1}: true, {market.Day1, market.Month1}: true,
 		{market.Day3, market.Week1}: false, {market.Week1, market.Month1}: false,
 		{market.Day3, market.Month1}: false, {market.Month1, market.Month1}: true,
+		{7 * market.Minute1, market.Day1}: true, {7 * market.Minute1, market.Hour1}: false, {7 * market.Minute1, 2 * market.Week1}: true,
+		{market.Day1, 5 * market.Day1}: true, {2 * market.Day1, 4 * market.Day1}: true, {market.Day3, 2 * market.Day1}: false,
+		{market.Day3, 21 * market.Day1}: false, {market.Week1, 2 * market.Week1}: true, {2 * market.Week1, market.Week1}: false,
+		{market.Month1, 3 * market.Month1}: true, {3 * market.Month1, 12 * market.Month1}: true, {market.Week1, 3 * market.Month1}: false,
+		{15, market.Minute1}: true, {45, market.Minute1}: false,
 		{0, market.Hour1}: false, {market.Hour1, 0}: false, {0, 0}: false,
 		{market.Day1, market.Hour1}: false,
 	}
@@ -361,7 +372,7 @@ func TestCalendar_DateThatNeverWasHasNoSession(t *testing.T) {
 func TestCalendar_TimesBeyondAllYearsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]market.Calendar{"round the clock": {}, "New York": calendar(t, market.USEquities())} {
-		for _, iv := range market.Intervals() {
+		for _, iv := range allKinds() {
 			for _, far := range []int64{math.MinInt64, math.MaxInt64} {
 				if _, ok := c.Bucket(iv, far); ok {
 					t.Errorf("%s: there is a bar of %v at %d", name, iv, far)

@@ -131,10 +131,12 @@ func (c Calendar) PerYear(i Interval) float64 {
 	switch {
 	case !i.Valid():
 		return 0
-	case i == Month1:
-		return 12
-	case i > Day1 || c.zone == nil:
+	case i.Months() > 0:
+		return 12 / float64(i.Months())
+	case i > Day1:
 		return 365 * float64(day) / float64(i.Seconds())
+	case c.zone == nil:
+		return 365 * float64(ceilDiv(day, i.Seconds()))
 	case i == Day1:
 		return float64(c.perYear)
 	}

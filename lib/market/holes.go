@@ -88,7 +88,7 @@ type grid struct {
 
 func newGrid(c Calendar, i Interval) grid {
 	g := grid{cal: c, iv: i, step: i.Seconds(), close: math.MinInt64}
-	if c.zone == nil && i != Month1 {
+	if c.zone == nil && i.Even() {
 		g.close = math.MaxInt64
 	}
 	return g
@@ -112,8 +112,8 @@ func (g *grid) enter(t int64) bool {
 
 // stretch finds the end of the session that t opens in.
 func (g *grid) stretch(t int64) {
-	if g.cal.zone != nil && g.iv < Day1 {
-		if s, ok := g.cal.session(g.cal.dayOf(t)); ok {
+	if g.iv < Day1 && g.close != math.MaxInt64 {
+		if s, ok := g.cal.group(g.iv, g.cal.dayOf(t)); ok {
 			g.close = s.Close
 		}
 	}

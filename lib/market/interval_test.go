@@ -12,6 +12,13 @@ import (
 	"candela/lib/market"
 )
 
+// allKinds are the named intervals and others of every kind: some divide a day, some do not.
+func allKinds() []market.Interval {
+	return append(market.Intervals(), 10, 45, 2*market.Minute1, 7*market.Minute1, 45*market.Minute1, 3*market.Hour1, 11*market.Hour1,
+		1439*market.Minute1, 2*market.Day1, 5*market.Day1, 365*market.Day1, 2*market.Week1, 3*market.Week1, 52*market.Week1,
+		2*market.Month1, 3*market.Month1, 5*market.Month1, 12*market.Month1)
+}
+
 func TestParseInterval(t *testing.T) {
 	t.Parallel()
 	cases := map[market.Interval][]string{
@@ -30,6 +37,17 @@ func TestParseInterval(t *testing.T) {
 		market.Day3:     {"3d", "3D", "72h"},
 		market.Week1:    {"1w", "1W", "1wk", "W", "7d", "weekly", "1week"},
 		market.Month1:   {"1M", "M", "1mo", "1Mo", "1month", "monthly", "1 M"},
+
+		45 * market.Second1:   {"45s", "45S", "45sec", "45 seconds"},
+		7 * market.Minute1:    {"7m", "7", "7min"},
+		90 * market.Minute1:   {"90m", "90"},
+		3 * market.Hour1:      {"3h", "180", "3H"},
+		2 * market.Day1:       {"2d", "2D", "48h", "2880"},
+		2 * market.Week1:      {"2w", "2W", "14d"},
+		3 * market.Month1:     {"3M", "3mo", "3months"},
+		12 * market.Month1:    {"12M"},
+		365 * market.Day1:     {"365d"},
+		1439 * market.Minute1: {"1439m", "1439"},
 	}
 	for want, spellings := range cases {
 		for _, s := range spellings {
@@ -38,15 +56,17 @@ func TestParseInterval(t *testing.T) {
 			}
 		}
 	}
-	if len(cases) != len(market.Intervals()) {
-		t.Errorf("%d intervals are spelled, there are %d", len(cases), len(market.Intervals()))
+	for _, i := range market.Intervals() {
+		if len(cases[i]) == 0 {
+			t.Errorf("no spelling of %v", i)
+		}
 	}
 }
 
 func TestParseInterval_Refuses(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
-		"", " ", "0", "0m", "2m", "7m", "15M", "3M", "2w", "2mo", "1y", "-1h", "+1h", "1.5h", "1h1", "h1", "x",
+		"", " ", "0", "0m", "60s", "90s", "25h", "1441", "366d", "53w", "15M", "13M", "1y", "-1h", "+1h", "1.5h", "1h1", "h1", "x",
 		"99999999999999999999m", "9223372036854775807d", "10081", "1w\u212a", "１m", "1\x00m",
 	} {
 		got, err := market.ParseInterval(in)
@@ -76,7 +96,14 @@ func TestInterval_TableIsWhole(t *testing.T) {
 		t.Fatalf("names are %v", names)
 	}
 	for k, iv := range all {
-		if iv.String() != names[k] || !iv.Valid() || iv.Duration() != time.Duration(iv.Seconds())*time.Second {
+		if iv.String() != names[k] {
+			t.Errorf("%v has the name %s", iv, names[k])
+		}
+	}
+	all = allKinds()
+	slices.Sort(all)
+	for k, iv := range all {
+		if !iv.Valid() || iv.Duration() != time.Duration(iv.Seconds())*time.Second {
 			t.Errorf("interval %d is %v", k, iv)
 		}
 		if k > 0 && iv.Seconds() <= all[k-1].Seconds() {
@@ -92,7 +119,7 @@ func TestInterval_TableIsWhole(t *testing.T) {
 
 func TestInterval_OutsideTheTable(t *testing.T) {
 	t.Parallel()
-	for _, iv := range []market.Interval{0, market.Month1 + 1, 255} {
+	for _, iv := range []market.Interval{0, market.Month1 + 1, 255, 60 + 1, 25 * market.Hour1, 366 * market.Day1, 13 * market.Month1} {
 		if iv.Valid() || iv.Seconds() != 0 || iv.Duration() != 0 || !strings.HasPrefix(iv.String(), "interval(") {
 			t.Errorf("%v passes for an interval", iv)
 		}
@@ -101,7 +128,7 @@ func TestInterval_OutsideTheTable(t *testing.T) {
 		}
 	}
 	iv := market.Hour1
-	if err := iv.UnmarshalText([]byte("7m")); err == nil || iv != market.Hour1 {
+	if err := iv.UnmarshalText([]byte("7x")); err == nil || iv != market.Hour1 {
 		t.Errorf("a bad text gives %v and leaves %v", err, iv)
 	}
 }

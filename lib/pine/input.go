@@ -218,17 +218,5 @@ func timeframe(text string) string {
 	if err != nil || text == "" || strings.Trim(text, "0123456789") == "" {
 		return text
 	}
-	switch i {
-	case market.Month1:
-		return "1M"
-	case market.Week1:
-		return "1W"
-	default: // a number of days or minutes
-	}
-	if s := i.Seconds(); s%86400 == 0 {
-		return strconv.FormatInt(s/86400, 10) + "D"
-	} else if s >= 60 {
-		return strconv.FormatInt(s/60, 10)
-	}
-	return text
+	return eval.Timeframe(i)
 }

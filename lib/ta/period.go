@@ -44,27 +44,30 @@ func periodBars(i market.Interval, unit string) int {
 // slots returns the times of the bars for windowed kernels, so that a value does not
 // depend on where the history began.
 func (in Input) slots() calc.Slots {
-	if in.Interval != market.Month1 {
+	if even(in.Interval) {
 		return calc.Slots{T: in.Bars.T, Step: max(1, in.Interval.Seconds())}
 	}
-	months := make([]int64, in.Bars.Len())
+	numbers := make([]int64, in.Bars.Len())
 	for i, t := range in.Bars.T {
-		months[i] = monthOf(t)
+		numbers[i] = in.Interval.Slot(t)
 	}
-	return calc.Slots{T: months, Step: 1}
+	return calc.Slots{T: numbers, Step: 1}
 }
 
 // slotOf is the slot of one bar, equal to that of slots.
 func slotOf(i market.Interval, t int64) calc.Slot {
-	if i == market.Month1 {
-		return calc.SlotOf(monthOf(t), 1)
+	if !even(i) {
+		return calc.SlotOf(i.Slot(t), 1)
 	}
-	return calc.SlotOf(t, evenSeconds(i))
+	return calc.SlotOf(t, max(1, i.Seconds()))
 }
+
+// even reports whether the bars of an interval are equally long; those of an unknown one count as such.
+func even(i market.Interval) bool { return i.Even() || !i.Valid() }
 
 // evenSeconds returns how far apart the times of two slots in a row are; 0 if that varies.
 func evenSeconds(i market.Interval) int64 {
-	if i == market.Month1 {
+	if !even(i) {
 		return 0
 	}
 	return max(1, i.Seconds())

@@ -112,7 +112,7 @@ func (d *Def) takeInterval(params map[string]json.RawMessage) (map[string]json.R
 		}
 		var text string
 		if json.Unmarshal(raw, &text) != nil {
-			return nil, 0, fault.Field(d.Name+"."+name, string(raw), strings.Join(market.IntervalNames(), " "))
+			return nil, 0, fault.Field(d.Name+"."+name, string(raw), market.AllowedIntervals())
 		}
 		i, err := market.ParseInterval(text)
 		if err != nil {

@@ -105,7 +105,7 @@ func FuzzFiring_AppendJSON(f *testing.F) {
 		}
 		firing := alert.Firing{
 			Alert: alert.Alert{
-				ID: id.New(start), Symbol: btc, Interval: market.Interval(interval % 16),
+				ID: id.New(start), Symbol: btc, Interval: append(market.Intervals(), 0)[interval%16],
 				Condition: alert.Condition{Type: alert.Type(kind%3) + 1, Threshold: d, Indicator: "wavetrend", Signal: "cross_up"}, Note: note,
 			},
 			Value: value, At: time.UnixMilli(min(max(at, -62135596800000), 253402300799999)), Late: late,

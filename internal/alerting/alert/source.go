@@ -113,7 +113,7 @@ func (s source) takeInterval(given map[string]json.RawMessage) (market.Interval,
 	delete(given, "interval")
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return 0, fault.Field(s.field+".interval", string(raw), strings.Join(market.IntervalNames(), ", "))
+		return 0, fault.Field(s.field+".interval", string(raw), market.AllowedIntervals())
 	}
 	return market.ParseInterval(text)
 }

@@ -105,8 +105,8 @@ func (e *Engine) checkInterval(ctx context.Context, p *listing, d alert.Dependen
 	switch {
 	case d.Interval == 0 || e.windows.get(subscriptionFor(d)) != nil:
 		return nil
-	case !slices.Contains(p.caps.Intervals, d.Interval):
-		return provider.UnsupportedInterval(p.symbol.Venue, d.Interval, p.caps.Intervals)
+	case !p.caps.Has(d.Interval):
+		return provider.UnsupportedInterval(p.symbol.Venue, d.Interval, p.caps)
 	}
 	_, err := e.cfg.Data.Bars(ctx, marketdata.Request{Symbol: p.symbol, Interval: d.Interval, Bars: 1})
 	return err

@@ -84,7 +84,7 @@ func (e *Engine) readMissed(ctx context.Context, q *priceRead, b backfill) ([]mi
 func backfillIntervals(q *priceRead) []market.Interval {
 	all := []market.Interval{q.sub.Interval}
 	for _, i := range []market.Interval{market.Hour1, market.Day1} {
-		if i > q.sub.Interval && slices.Contains(q.listing.caps.Intervals, i) {
+		if i > q.sub.Interval && q.listing.caps.Has(i) {
 			all = append(all, i)
 		}
 	}

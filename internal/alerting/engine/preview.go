@@ -174,7 +174,7 @@ func (e *Engine) previewPrice(ctx context.Context, p *listing, c *alert.Conditio
 	threshold := c.Threshold.InexactFloat64()
 	said = alert.Present{Known: true, Value: price, Against: threshold, At: at}
 	said.True = c.Type == alert.PriceAbove && price >= threshold || c.Type == alert.PriceBelow && price <= threshold
-	if !slices.Contains(p.caps.Intervals, market.Hour1) {
+	if !p.caps.Has(market.Hour1) {
 		return said
 	}
 	got := e.recentBars(ctx, p, market.Hour1, previewBars)

@@ -14,7 +14,6 @@ package feed
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -102,8 +101,8 @@ func New(p provider.Provider, cfg Config) *Feed {
 // called before and during Run.
 func (f *Feed) Subscribe(ctx context.Context, sub provider.Sub, since int64) error {
 	o := request{since: since, hasCalendar: true}
-	if !slices.Contains(f.caps.Intervals, sub.Interval) {
-		return provider.UnsupportedInterval(f.p.Name(), sub.Interval, f.caps.Intervals)
+	if !f.caps.Has(sub.Interval) {
+		return provider.UnsupportedInterval(f.p.Name(), sub.Interval, f.caps)
 	}
 	if f.caps.Sessions {
 		instrument, err := f.p.Instrument(ctx, sub.Symbol)

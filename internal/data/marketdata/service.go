@@ -73,17 +73,13 @@ type Request struct {
 func (r Request) total() int { return r.Bars + r.Warmup }
 
 // within returns the request without an end that lies ahead, and with no more bars than
-// can open from its start on. A month has at least 28 days.
+// can open from its start on.
 func (r Request) within(now int64) Request {
 	if r.End > now {
 		r.End = 0
 	}
 	if r.Start != 0 {
-		length := r.Interval.Seconds()
-		if r.Interval == market.Month1 {
-			length = 28 * 86400
-		}
-		r.Bars = int(max(1, min(int64(r.Bars), (cmp.Or(r.End, now)-r.Start)/length+1)))
+		r.Bars = int(max(1, min(int64(r.Bars), r.Interval.Most(max(0, cmp.Or(r.End, now)-r.Start)))))
 	}
 	return r
 }
@@ -95,7 +91,11 @@ const endStep = 64
 // stepped returns the request whose series answers r: its end is a multiple of endStep
 // bars, or none if that lies ahead.
 func (r Request) stepped(now int64) Request {
+	step := endStep * r.Interval.Seconds()
 	more := endStep + 2 // bars that open between the two ends; months differ in length
+	if !r.Interval.Even() && r.Interval.Months() == 0 {
+		more = int(r.Interval.Most(step))
+	}
 	switch {
 	case r.End == 0:
 		return r
@@ -103,7 +103,6 @@ func (r Request) stepped(now int64) Request {
 		r.Warmup += min(1, MaxRequestBars-r.total()) // the bar that has not closed is left out
 		return r
 	}
-	step := endStep * r.Interval.Seconds()
 	r.End = (r.End + step - 1) / step * step
 	if r.End > now {
 		r.End = 0

@@ -205,7 +205,7 @@ func failures() map[string]func(*venue) {
 		"region refused":       set(&fault.Error{Kind: fault.Unsupported, Code: "region_refused", Message: "binance: HTTP 451"}),
 		"keys refused":         set(&fault.Error{Kind: fault.Unauthorized, Code: "keys_refused", Message: "binance: HTTP 401"}),
 		"unknown symbol":       set(provider.UnknownSymbol("binance", market.Symbol{Name: "BTCUSDT"})),
-		"unsupported interval": set(provider.UnsupportedInterval("binance", market.Minute5, nil)),
+		"unsupported interval": set(provider.UnsupportedInterval("binance", market.Minute5, provider.Caps{})),
 		"an unmarked error":    set(errors.New("json: cannot unmarshal")),
 		"a deadline":           set(context.DeadlineExceeded),
 		"a stray cancel":       set(context.Canceled),

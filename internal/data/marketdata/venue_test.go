@@ -43,7 +43,7 @@ func (v *venue) Name() string { return v.name }
 
 func (v *venue) Capabilities() provider.Caps {
 	c := v.bars().Capabilities()
-	c.Synthetic, c.PageSize, c.Live = false, 1000, false
+	c.Synthetic, c.PageSize, c.Live, c.Builds = false, 1000, false, nil
 	if v.caps != nil {
 		v.caps(&c)
 	}

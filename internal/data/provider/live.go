@@ -132,8 +132,8 @@ func (c *StreamConn) add(ctx context.Context, subs []Sub) ([]string, error) {
 	defer c.mu.Unlock()
 	var keys []string
 	for _, sub := range subs {
-		if !slices.Contains(c.wire.Caps.Intervals, sub.Interval) {
-			return nil, UnsupportedInterval(c.wire.Venue, sub.Interval, c.wire.Caps.Intervals)
+		if !c.wire.Caps.Has(sub.Interval) {
+			return nil, UnsupportedInterval(c.wire.Venue, sub.Interval, c.wire.Caps)
 		}
 		key, err := c.dialect.Key(ctx, sub)
 		if err != nil {

@@ -69,7 +69,8 @@ type Versioned interface {
 
 // Caps says what a provider can do.
 type Caps struct {
-	Intervals []market.Interval // ascending; what Bars accepts
+	Intervals []market.Interval // ascending; what Bars accepts, of those that texts name
+	Builds    []market.Interval // ascending; Bars accepts every interval that one of these divides, too
 	PageSize  int               // the most bars in one page, at least 1
 	Live      bool              // the provider is a Streamer and can stream
 	Dynamic   bool              // a stream follows changes, so that one more symbol does not cost a connection

@@ -14,12 +14,17 @@ import (
 	"candela/lib/market"
 )
 
+// Has reports whether Bars accepts an interval.
+func (c Caps) Has(i market.Interval) bool {
+	return slices.Contains(c.Intervals, i) || slices.ContainsFunc(c.Builds, func(from market.Interval) bool { return from.Divides(i) })
+}
+
 // Normalize returns q as the provider called name must answer it, with a Limit
 // between 1 and the page size, or an Invalid fault naming what is wrong with it.
 func (c Caps) Normalize(name string, q BarQuery) (BarQuery, error) {
 	switch {
-	case !slices.Contains(c.Intervals, q.Interval):
-		return q, UnsupportedInterval(name, q.Interval, c.Intervals)
+	case !c.Has(q.Interval):
+		return q, UnsupportedInterval(name, q.Interval, c)
 	case q.Limit < 0:
 		return q, fault.Field("limit", strconv.Itoa(q.Limit), "0 or more")
 	case q.From != 0 && q.To != 0 && q.To < q.From:
@@ -73,12 +78,16 @@ func UnknownSymbol(name string, s market.Symbol, suggestions ...string) error {
 
 // UnsupportedInterval is the fault of a provider that has no bars of the
 // interval; it lists those there are.
-func UnsupportedInterval(name string, i market.Interval, supported []market.Interval) error {
-	names := make([]string, len(supported))
-	for k, s := range supported {
+func UnsupportedInterval(name string, i market.Interval, c Caps) error {
+	names := make([]string, len(c.Intervals))
+	for k, s := range c.Intervals {
 		names[k] = s.String()
 	}
-	return fault.Field("interval", i.String(), "an interval of "+name+": "+strings.Join(names, " "))
+	allowed := "an interval of " + name + ": " + strings.Join(names, " ")
+	if len(c.Builds) > 0 {
+		allowed += " (or another that " + c.Builds[0].String() + " divides)"
+	}
+	return fault.Field("interval", i.String(), allowed)
 }
 
 // BarRange is what a venue was asked for at once: all the bars that open from From,

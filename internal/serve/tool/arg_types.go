@@ -262,8 +262,8 @@ func symbolArg(dst *market.Symbol, doc string) arg {
 // intervalArg is the length of a bar. The initial value of dst is the default.
 func intervalArg(dst *market.Interval, doc string) arg {
 	const name = "interval"
-	names := strings.Join(market.IntervalNames(), " ")
-	s := &schema{Type: "string", Description: doc + " One of " + names + " (a month)."}
+	names := market.AllowedIntervals()
+	s := &schema{Type: "string", Description: doc + " Any, such as 1m 5m 15m 45m 1h 4h 1d 3d 1w 1M (a month)."}
 	if dst.Valid() {
 		s.Default = dst.String()
 	}

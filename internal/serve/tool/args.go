@@ -118,23 +118,15 @@ func (fs args) readOne(given []string, name string, raw json.RawMessage) error {
 	return renameField(fs[i].read(raw), fs[i].name, name)
 }
 
-// missing reports the required arguments that were not given: the first as the field, the others in the message.
+// missing reports a required argument that was not given.
 func (fs args) missing(given []string) error {
-	var first *fault.Error
 	for i, f := range fs {
 		replaced := slices.ContainsFunc(f.unlessGiven, func(other string) bool { return given[fs.find(other)] != "" })
-		switch {
-		case !f.required || given[i] != "" || replaced:
-		case first == nil:
-			first = fault.Missing(f.name, f.allowed)
-		default:
-			first.Message += "; " + f.name + " is, too: " + f.allowed
+		if f.required && given[i] == "" && !replaced {
+			return fault.Missing(f.name, f.allowed)
 		}
 	}
-	if first == nil {
-		return nil
-	}
-	return first
+	return nil
 }
 
 // names are those of the arguments, with their other names.

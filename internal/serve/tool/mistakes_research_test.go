@@ -23,10 +23,10 @@ func TestResearch_Mistakes(t *testing.T) {
 	}
 	for _, m := range []struct{ tool, arguments, field, remedy string }{
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_abov":70000}}`, "condition", `price_above`},
-		{"test_alert", `{"symbol":"BTCUSDT","interval":"10m","condition":{"price_above":70000}}`, "interval", `did you mean "15m"`},
+		{"test_alert", `{"symbol":"BTCUSDT","interval":"15M","condition":{"price_above":70000}}`, "interval", `did you mean "15m"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":-5}}`, "condition.price_above", `a number above 0`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"value":{"indicator":"rsii","op":"<","value":30}}}`, "condition.value.indicator", `list_indicators`},
-		{"test_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"bull_div"}}}`, "condition.indicator_signal.signal", `did you mean "rsi_bull_div"`},
+		{"test_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"oversold"}}}`, "condition.indicator_signal.signal", `did you mean "rsi_oversold"`},
 		{"test_alert", `{"symbol":"BTCUSDT","bars":10000000,"condition":{"price_above":70000}}`, "bars", `from 100 to 15000`},
 		{"test_alert", `{"symbol":"NOSUCH","condition":{"price_above":70000}}`, "symbol", `no symbol "NOSUCH"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":70000},"horizon":5}`, "horizon", `use symbol, condition`},
@@ -36,7 +36,7 @@ func TestResearch_Mistakes(t *testing.T) {
 		{"scan_symbols", `{"interval":"1h"}`, "symbols", `a list of symbols`},
 		{"scan_symbols", `{"symbols":[],"interval":"1h","condition":{"value":{"indicator":"rsi","op":"<","value":30}}}`, "symbols", `1 to 500 symbols`},
 		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"1h","condition":{"price_above":1}}`, "condition", `a condition on closed bars`},
-		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"2d","condition":{"value":{"indicator":"rsi","op":"<","value":30}}}`, "interval", `use 1m`},
+		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"2y","condition":{"value":{"indicator":"rsi","op":"<","value":30}}}`, "interval", `use 1m`},
 		{"scan_symbols", `{"symbols":["BTCUSDT","BTCUSDT"],"interval":"1h","condition":{"value":{"indicator":"rsi","op":"<","value":30}}}`, "symbols", `each symbol once`},
 		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"1h","condition":{"value":{"indicator":"rsi","op":"<","value":30}},"columns":["rsx"]}`, "columns.indicator", `did you mean "rsi"`},
 		{"scan_symbols", `{"symbols":["BTCUSDT"],"interval":"1h","condition":{"value":{"indicator":"rsi","op":"<","value":30}},"rank_by":"macd"}`, "rank_by", `a name in columns`},

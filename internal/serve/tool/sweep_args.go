@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"candela/internal/alerting/alert"
 	"candela/internal/kit/strictjson"
@@ -75,7 +74,7 @@ func walkArg(s *research.Sweep) arg {
 
 // magnifyArg is the interval of the shorter bars on which orders fill.
 func magnifyArg(dst *market.Interval) arg {
-	names := strings.Join(market.IntervalNames(), " ")
+	names := market.AllowedIntervals()
 	s := &schema{Type: "string", Description: "Orders fill along shorter bars of this interval, where the venue has them. Default: as a script declares."}
 	return newArg("magnify", dst, names, s, func(raw json.RawMessage) (market.Interval, error) {
 		value, _ := strictjson.Text(raw)

@@ -39,7 +39,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"the same under another name", "generate_chart", `{"panels":["bolinger"]}`, "panels", "bolinger", "list_indicators", "bollinger"},
 		{"a parameter that does not exist", "generate_chart", `{"indicators":[{"name":"rsi","lengthh":21}]}`, "rsi.lengthh", "lengthh", "length", "length"},
 		{"a parameter out of bounds", "generate_chart", `{"indicators":[{"name":"rsi","length":0}]}`, "rsi.length", "0", "whole number from", ""},
-		{"an interval that does not exist", "get_indicators", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"45m"}`, "interval", "45m", "15m 30m 1h", "5m"},
+		{"an interval that does not exist", "get_indicators", `{"symbol":"BTCUSDT","indicators":["rsi"],"interval":"15M"}`, "interval", "15M", "15m 30m 1h", "15m"},
 		{"a number for the interval", "generate_chart", `{"timeframe":15}`, "timeframe", "15", "15m 30m 1h", "15m"},
 		{"a missing symbol", "get_indicators", `{"indicators":["rsi"]}`, "symbol", "", "BTCUSDT", ""},
 		{"a misspelt argument", "generate_chart", `{"simbol":"BTCUSDT"}`, "simbol", "simbol", "symbol, interval", "symbol"},
@@ -71,7 +71,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an idempotency key with a character nobody sees", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":"K1\u200b"}`, "idempotency_key", `K1\u200b`, "printable ASCII characters without a space", ""},
 		{"an alert on an indicator that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrnd","signal":"cross_up"}}}`, "condition.indicator_signal.indicator", "wavetrnd", "list_indicators", "wavetrend"},
 		{"a signal that the indicator never gives", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrend","signal":"crossupp"}}}`, "condition.indicator_signal.signal", "crossupp", "cross_up_os", "cross_up"},
-		{"half of the name of a signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"bull_div"}}}`, "condition.indicator_signal.signal", "bull_div", "rsi_oversold, rsi_overbought", "rsi_bull_div"},
+		{"half of the name of a signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"oversold"}}}`, "condition.indicator_signal.signal", "oversold", "rsi_oversold, rsi_overbought", "rsi_oversold"},
 		{"an alert on no signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd"}}}`, "condition.indicator_signal.signal", "", "one of ", ""},
 		{"an alert type that does not exist", "subscribe_notifications", `{"alert_types":["price_abov"]}`, "alert_types", "price_abov", "price_above, price_below, indicator_signal", "price_above"},
 	}

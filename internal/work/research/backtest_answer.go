@@ -103,6 +103,9 @@ func why(t *simulate.Trade) string { return cmp.Or(t.ExitComment, t.ExitID) }
 func assumptions(c *simulate.Config, paper bool) string {
 	fee := map[simulate.Charge]string{simulate.Percent: "%", simulate.PerUnit: "for each unit", simulate.PerOrder: "for each order"}[c.Charge]
 	text := fmt.Sprintf("capital %s, commission %g %s a side, slippage %g %% and %d ticks; a bar goes to the extreme nearer to its open first; max_drawdown_pct is from the highest equity of closed trades, also within bars, max_drawdown_closes_pct from the highest equity at a close, so either may be larger", report.Money(c.Capital), c.Commission, fee, c.SlipPercent, c.Slippage)
+	if c.Capital == 0 {
+		text += "; figures in percent of the capital, which is 0, are null: give capital for them"
+	}
 	if paper {
 		text += "; a stop is a market order at the open after the bar that met it, a limit fills when the price passes it, up to the volume of the bar; purchases are cut to the cash, and nothing is sold short"
 	}

@@ -126,9 +126,6 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 	case "priceabove", "pricebelow", "pricecrosses":
 		return r.price(raw, f, word)
 	case "newhigh", "newlow":
-		if out := r.newExtremeOver(f); out != nil {
-			return out
-		}
 		if bars, ok := plainNumber(strings.Trim(string(f.raw), `"`)); ok {
 			r.say(f.name + " " + bars + ` is {"bars":` + bars + "}")
 			return json.RawMessage(`{"` + f.name + `":{"bars":` + bars + `}}`)
@@ -142,12 +139,6 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 		})
 	default:
 		if right, ok := r.keyed(f, where); ok {
-			return right
-		}
-		if right := r.operators(f, where); right != nil {
-			return right
-		}
-		if right := r.crossing(f); right != nil {
 			return right
 		}
 	}
@@ -190,8 +181,8 @@ func (r *reader) members(at string, raw json.RawMessage, f field, word string) j
 	var list []json.RawMessage
 	for item := range strictjson.Items(f.raw) {
 		member := r.condition(at+"."+plain, item, where)
-		if spread := where == inAny && isListOf("any", member) && !isListOf("any", item) || where == inAll && isListOf("all", member) && !isListOf("all", item); spread {
-			list = append(list, slices.Collect(strictjson.Items(read(member).fields[0].raw))...) // crosses in an any, between in an all
+		if where == inAny && isAnyOf(member) && !isAnyOf(item) {
+			list = append(list, slices.Collect(strictjson.Items(read(member).fields[0].raw))...) // crosses in an any
 		} else {
 			list = append(list, member)
 		}
@@ -202,13 +193,12 @@ func (r *reader) members(at string, raw json.RawMessage, f field, word string) j
 	return json.RawMessage(`{"` + plain + `":` + string(array(list)) + `}`)
 }
 
-// isListOf reports whether a condition is an all or an any.
-func isListOf(word string, raw json.RawMessage) bool {
+func isAnyOf(raw json.RawMessage) bool {
 	if raw[0] != '{' {
 		return false
 	}
 	o := read(raw)
-	return len(o.fields) == 1 && o.fields[0].name == word && o.fields[0].raw[0] == '['
+	return len(o.fields) == 1 && o.fields[0].name == "any" && o.fields[0].raw[0] == '['
 }
 
 // several reads a condition without the name of its type.
@@ -231,12 +221,6 @@ func (r *reader) several(at string, raw json.RawMessage, o *call, where place) j
 		}
 	}
 	if right := r.event(o); right != nil {
-		return right
-	}
-	if right := r.changeWithin(at, raw, o); right != nil {
-		return right
-	}
-	if right := r.priceDirection(o); right != nil {
 		return right
 	}
 	if right, ok := r.typeKey(o, where); ok {
@@ -348,10 +332,6 @@ func (r *reader) value(raw, inner json.RawMessage, where place) json.RawMessage 
 	o.operator()
 	r.said = append(r.said, o.understood...)
 	r.loose(o, "op", "value", "line", "price")
-	if both := r.between(o, where); both != nil {
-		return both
-	}
-	r.ownLine(o)
 	if right := o.get("value"); right != nil {
 		o.put("value", r.right(right))
 	}
@@ -442,7 +422,10 @@ func (r *reader) parameters(o *call, name string, isText bool, keys []string) {
 		if inner[0] != '{' {
 			return
 		}
-		o.put("indicator", r.indicator(inner))
+		named, before := read(inner), len(r.said)
+		if r.flatten(named); len(r.said) > before {
+			o.put("indicator", named.object())
+		}
 		return
 	}
 	entry := &call{fields: []field{{"name", json.RawMessage(quote(name))}}}

@@ -172,7 +172,7 @@ func TestAccount_Scales(t *testing.T) {
 func TestNew_RefusesSettings(t *testing.T) {
 	good := Config{Capital: 1, Tick: 1, Step: 1, PointValue: 1}
 	for name, spoil := range map[string]func(*Config){
-		"capital":    func(c *Config) { c.Capital = 0 },
+		"capital":    func(c *Config) { c.Capital = -1 },
 		"tick":       func(c *Config) { c.Tick = math.NaN() },
 		"step":       func(c *Config) { c.Step = -1 },
 		"commission": func(c *Config) { c.Commission = -1 },

@@ -83,7 +83,7 @@ func (c *Config) check() error {
 		value float64
 		least float64
 	}{
-		{"capital", c.Capital, 0}, {"tick", c.Tick, 0}, {"step", c.Step, 0}, {"point value", c.PointValue, 0},
+		{"tick", c.Tick, 0}, {"step", c.Step, 0}, {"point value", c.PointValue, 0},
 	} {
 		if !(f.value > f.least) || math.IsInf(f.value, 0) {
 			return fmt.Errorf("simulate: %s is %v; it must be a number above 0", f.name, f.value)
@@ -92,7 +92,7 @@ func (c *Config) check() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"commission", c.Commission}, {"slippage", c.SlipPercent}, {"margin_long", c.MarginLong}, {"margin_short", c.MarginShort}, {"size", c.Size}} {
+	}{{"capital", c.Capital}, {"commission", c.Commission}, {"slippage", c.SlipPercent}, {"margin_long", c.MarginLong}, {"margin_short", c.MarginShort}, {"size", c.Size}} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
 			return fmt.Errorf("simulate: %s is %v; it must be a number of at least 0", f.name, f.value)
 		}

@@ -18,6 +18,9 @@ var pointType = sync.OnceValue(func() *Type {
 	}}}
 })
 
+// PointType returns the type chart.point.
+func PointType() *Type { return pointType() }
+
 // basicKind returns the kind of a type that needs no declaration.
 func basicKind(name string) (Kind, bool) {
 	switch name {

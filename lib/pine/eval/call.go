@@ -69,6 +69,7 @@ type site struct {
 	// exprs are the arguments, those of a variadic parameter included.
 	exprs []check.Expr
 	c     *compiler
+	opens *ring // of a function that reads the open times of earlier bars
 }
 
 // plain is a built-in function without memory, from its arguments to its value.
@@ -130,6 +131,9 @@ func (c *compiler) plain(call *check.Call, f row) num {
 	}
 	for _, a := range call.Rest {
 		args = append(args, c.num(a))
+	}
+	if f.ready != nil {
+		f.ready(s)
 	}
 	values, m, steps, more, run := make([]float64, len(args)), c.m, f.cost.steps, f.cost.more, f.run
 	if more == nil {

@@ -98,6 +98,7 @@ func (c *compiler) noteTypes() {
 	for _, k := range []check.Kind{check.Int, check.Float, check.Bool, check.String, check.Color, check.Line, check.Label, check.Box, check.Table, check.Linefill, check.Polyline} {
 		t.note(&check.Type{Kind: k})
 	}
+	t.note(check.PointType()) // points are made where no variable has their type
 	for _, v := range c.prog.Vars {
 		t.note(v.Type)
 	}

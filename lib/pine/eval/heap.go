@@ -232,9 +232,9 @@ func (h *heap) list(kind int) *[]float64 {
 	return &h.lists[kind]
 }
 
-// endBar counts a kept bar and sweeps now and then.
+// endBar counts a kept bar and sweeps now and then, sooner where half of the memory is used.
 func (h *heap) endBar() {
-	if h.bars++; h.bars >= 256 || h.made > 20_000 {
+	if h.bars++; h.bars >= 256 || h.made > 20_000 || h.bars >= 16 && 16*h.size > h.m.env.Limits.Memory {
 		h.sweep()
 	}
 }

@@ -53,12 +53,12 @@ func (c *compiler) newHoister() *hoister {
 		calls: map[*check.Call][]column{}, places: map[*check.Call][]*float64{}, unread: map[*float64]column{}, vars: map[*check.Var]column{},
 	}
 	h.slots = calc.Slots{T: bars.T, Step: max(1, c.m.env.Interval.Seconds())}
-	if c.m.env.Interval == market.Month1 {
-		months := make([]int64, bars.Len())
-		for i, t := range bars.T {
-			months[i] = int64(c.m.slotOf(t))
+	if i := c.m.env.Interval; i.Valid() && !i.Even() {
+		numbers := make([]int64, bars.Len())
+		for k, t := range bars.T {
+			numbers[k] = i.Slot(t)
 		}
-		h.slots = calc.Slots{T: months, Step: 1}
+		h.slots = calc.Slots{T: numbers, Step: 1}
 	}
 	h.survey(c.prog.Body)
 	return h

@@ -96,6 +96,9 @@ func tableNew(s *site, a []float64) float64 {
 		}
 	}
 	columns, rows := n[1], n[2]
+	if columns != columns || rows != rows {
+		return math.NaN() // a table of na columns is none
+	}
 	if !(columns >= 1) || !(rows >= 1) || columns*rows > 10_000 {
 		s.fail("A table has from 1 to 10000 cells (got %v columns and %v rows).", columns, rows)
 	}

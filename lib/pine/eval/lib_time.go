@@ -77,8 +77,8 @@ func (s *site) keepZone(name string, zone *time.Location) {
 // timeRows are the functions of dates and timeframes.
 func timeRows() functions {
 	all := functions{
-		"time":                   priced(allTexts(), barTime(func(s market.Span) int64 { return s.Open })),
-		"time_close":             priced(allTexts(), barTime(func(s market.Span) int64 { return s.Close })),
+		"time":                   timeRow(func(s market.Span) int64 { return s.Open }),
+		"time_close":             timeRow(func(s market.Span) int64 { return s.Close }),
 		"timeframe.from_seconds": priced(flat(2), func(s *site, a []float64) float64 { return s.h.newText(fromSeconds(int64(whole(a[0])))) }),
 		"timeframe.in_seconds":   priced(texts(0), func(s *site, a []float64) float64 { return float64(s.m.interval(s.text(a, 0, "")).seconds()) }),
 		"timestamp":              priced(cost{steps: 1, more: dateSteps}, timestamp),
@@ -121,8 +121,8 @@ type frame struct {
 
 func (f frame) seconds() int64 {
 	if f.Valid() {
-		if f.Interval == market.Month1 {
-			return 2_628_003
+		if n := f.Months(); n > 0 {
+			return int64(n) * 2_628_003
 		}
 		return f.Seconds()
 	}
@@ -178,29 +178,6 @@ func (m *Machine) bucket(f frame, t int64) market.Span {
 	return market.Span{Open: open, Close: open + step}
 }
 
-// barTime returns the time of the bar, or of the longer bar around it, in milliseconds, na outside a session. The
-// forms of the function differ in which argument is a text.
-func barTime(bound func(s market.Span) int64) plain {
-	return func(s *site, a []float64) float64 {
-		s.refuseOffsets(a)
-		f := s.m.interval(s.text(a, 0, ""))
-		t := s.m.bar.T
-		span := market.Span{Open: t, Close: s.m.ends()}
-		if f.Interval != s.m.env.Interval {
-			span = s.m.bucket(f, t)
-		}
-		if session := s.text(a, s.param("session"), ""); session != "" && !s.wholeSession(session) {
-			s.pay(len(session) / readAStep)
-			hours, days, _ := strings.Cut(session, ":")
-			zone := s.zoneOf(a, s.param("timezone"))
-			if !s.inSession(hours, days, time.Unix(span.Open, 0).In(zone)) {
-				return math.NaN()
-			}
-		}
-		return float64(bound(span)) * 1000
-	}
-}
-
 // wholeSession reports whether a session leaves out no bar: that of the symbol, or a time zone in its place, which
 // names no hours.
 func (s *site) wholeSession(session string) bool {
@@ -219,15 +196,6 @@ func (s *site) wholeSession(session string) bool {
 		s.keepZone(session, zone)
 	}
 	return ok
-}
-
-// refuseOffsets refuses the times of other bars than this one.
-func (s *site) refuseOffsets(a []float64) {
-	for _, name := range []string{"bars_back", "timeframe_bars_back"} {
-		if i := s.param(name); s.given(i) && a[i] != 0 && !math.IsNaN(a[i]) {
-			s.fail("%s cannot look at other bars than this one: %s must be 0 here. Use time[1] for the bar before.", s.call.Builtin.Name, name)
-		}
-	}
 }
 
 // param returns the place of a parameter by its name, -1 if the function has none in this form.

@@ -123,6 +123,7 @@ type Machine struct {
 
 	bar        market.Bar
 	slot       calc.Slot
+	evenStep   int64 // seconds from one slot to the next; 0 where that varies
 	price      [prices]float64
 	slotted    bool // the slot is read
 	averaged   bool // hl2, hlc3, ohlc4 or hlcc4 is read
@@ -195,6 +196,9 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 
 func newMachine(p *check.Program, env Env, t *meter) *Machine {
 	m := &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
+	if i := env.Interval; i.Even() || !i.Valid() {
+		m.evenStep = max(1, i.Seconds())
+	}
 	m.heap.m = m
 	return m
 }
@@ -426,22 +430,26 @@ func (m *Machine) setPrices() {
 
 // slotOf numbers a bar on the time axis, as the indicators do.
 func (m *Machine) slotOf(t int64) calc.Slot {
-	if m.env.Interval == market.Month1 {
-		year, month, _ := time.Unix(t, 0).UTC().Date()
-		return calc.Slot(12*year + int(month))
+	if m.evenStep == 0 {
+		return calc.Slot(m.env.Interval.Slot(t))
 	}
-	return calc.SlotOf(t, max(1, m.env.Interval.Seconds()))
+	return calc.SlotOf(t, m.evenStep)
 }
 
 // ends returns when the bar closes.
 func (m *Machine) ends() int64 {
 	if m.closeTime == 0 {
-		m.closeTime = m.bar.T + m.env.Interval.Seconds()
-		if m.env.Interval.Valid() {
-			m.closeTime = m.env.Calendar.CloseOf(m.env.Interval, m.bar.T)
-		}
+		m.closeTime = m.closeOf(m.bar.T)
 	}
 	return m.closeTime
+}
+
+// closeOf returns when the bar that opens at t closes.
+func (m *Machine) closeOf(t int64) int64 {
+	if m.env.Interval.Valid() {
+		return m.env.Calendar.CloseOf(m.env.Interval, t)
+	}
+	return t + m.env.Interval.Seconds()
 }
 
 // Steps returns how many steps the last bar took.

@@ -12,7 +12,7 @@ import (
 // Frame names bars that a script requests besides those that it runs on.
 type Frame struct {
 	Symbol   string          // as the script writes it, such as BINANCE:ETHUSDT; empty for the chart's own
-	Interval market.Interval // the chart's, or a shorter one
+	Interval market.Interval // the chart's, a shorter one, or a longer one that the chart's does not divide
 }
 
 // Outside holds the bars of a frame in ascending order.
@@ -48,13 +48,16 @@ type outsideValue struct {
 	text string
 }
 
-// outside returns the feed of a request for another symbol or a shorter interval.
-func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f frame) *feed {
+// outside returns the feed of a request for another symbol, or for an interval that is shorter or that lies apart.
+func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f frame, apart bool) *feed {
 	what := call.Builtin.Name + " of another symbol"
 	if symbol == "" {
 		what = call.Builtin.Name + " of a shorter interval"
 	}
 	s := &feed{interval: c.m.env.Interval, lower: q.Lower || f.seconds() < c.m.env.Interval.Seconds(), array: q.Lower}
+	if apart {
+		what, s.interval = call.Builtin.Name+" of an interval that the chart's does not divide", f.Interval
+	}
 	if s.lower {
 		s.interval = f.Interval
 		if !f.Valid() {
@@ -159,7 +162,9 @@ func (r *request) stepLower() {
 	i := first
 	for ; i < s.Bars.Len() && s.closed(i, s.interval, end); i++ {
 		if i >= s.kept {
-			r.run(r.child.Keep(s.Bars.At(i)))
+			bar := r.smoothed.bar(s.Bars.At(i))
+			r.run(r.child.Keep(bar))
+			r.smoothed.keep(bar)
 			s.rows, s.kept = append(s.rows, r.row()), i+1
 		}
 		if s.Bars.T[i] >= start {
@@ -168,7 +173,7 @@ func (r *request) stepLower() {
 	}
 	*s.at = float64(i)
 	if m.tried && !m.confirmed && i < s.Bars.Len() && s.Bars.T[i] < end {
-		r.run(r.child.Try(s.Bars.At(i), m.newest, false))
+		r.run(r.child.Try(r.smoothed.bar(s.Bars.At(i)), m.newest, false))
 		found = append(found, r.row())
 	}
 	if !m.tried {

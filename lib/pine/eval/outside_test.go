@@ -62,6 +62,10 @@ func TestOutside(t *testing.T) {
 		"another symbol inside":    {`plot(request.security_lower_tf("BINANCE:ETHUSDT", "30", close).last())`, "1002 1006"},
 		"security of a shorter":    {`plot(request.security("", "15", close))`, "100.75 101.75"},
 		"the first of the shorter": {`plot(request.security("", "15", close, lookahead = barmerge.lookahead_on))`, "100 101"},
+		"an interval apart":        {`plot(request.security("", "150", close))`, "na na 100 102.5 102.5 102.5"},
+		"without looking at it":    {`plot(request.security("", "150", close, lookahead = barmerge.lookahead_on))`, "na na 100 102.5 102.5 102.5"},
+		"another symbol apart":     {`plot(request.security("BINANCE:ETHUSDT", "150", close))`, "na na 1000 1002 1002 1002"},
+		"Heikin-Ashi of a shorter": {`plot(request.security(ticker.heikinashi(syminfo.tickerid), "15", open))`, "100.3125 101.25390625"},
 		"strings inside":           {`plot(str.length(request.security_lower_tf("", "15", str.tostring(close)).join("")))`, "20 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,12 +90,9 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		`plot(request.security("X:Y", "60", close))`:                                 "request.security X:Y: no such symbol",
-		`plot(request.security("BINANCE:ETHUSDT", "90", close))`:                     "does not divide",
 		`plot(request.security(close > open ? "A" : "B", "60", close))`:              "request.security B: no such symbol",
-		`plot(request.security_lower_tf("", "45S", close).size())`:                   "no bars of",
-		`plot(request.security(ticker.heikinashi(syminfo.tickerid), "15", close))`:   "Heikin-Ashi",
+		`plot(request.security_lower_tf("", "61S", close).size())`:                   "no bars of",
 		`plot(request.security_lower_tf("", "15", array.from(close)).get(0).get(0))`: "collections",
-		`plot(request.security("BINANCE:ETHUSDT", "60", array.from(close)).first())`: "collections",
 	} {
 		p, found := check.Check("//@version=6\nindicator(\"t\")\n"+source+"\n", check.Options{})
 		if p == nil {

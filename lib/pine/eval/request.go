@@ -10,7 +10,7 @@ import (
 
 // request is a request.security of a longer interval, another symbol or a shorter interval.
 // It builds the longer bars from the chart's, or from bars of the other symbol as they
-// close, and runs the expression on them with a machine of its own. So it never sees a
+// close, or takes those of an interval that the chart's does not divide, and runs the expression on them with a machine of its own. So it never sees a
 // price that the chart has not had.
 type request struct {
 	m         *Machine
@@ -28,6 +28,7 @@ type request struct {
 
 	out     []*float64 // the expression's values in the child
 	texts   []bool     // values that are strings
+	held    []heldCopy // copies of values that are collections or objects; those of other values are empty
 	values  []*float64 // in the chart's machine
 	latest  []float64  // of the last longer bar that was kept
 	strings []string   // of the same
@@ -51,17 +52,16 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	symbol, smooth := c.requestSymbol(q, call)
 	own := c.m.env.Interval.Seconds()
 	lower := q.Lower || f.seconds() < own
+	apart := !lower && own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800 // the chart's bars do not make up its bars
 	switch {
 	case f.Interval == c.m.env.Interval && f.Valid() && !lower && !smooth && symbol == "":
 		return c.steady(q, call, c.into(q.Expr, dst))
-	case !lower && own > 0 && f.seconds()%own != 0 && f.seconds() < 604_800:
-		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that the chart's does not divide")
-	case lower && smooth:
-		c.unsupported(call.Where(), call.Builtin.Name+" of Heikin-Ashi bars of a shorter interval")
+	case apart && !f.Valid():
+		c.unsupported(call.Where(), call.Builtin.Name+" of an interval that candela has no bars of")
 	}
 	var outside *feed
-	if lower || symbol != "" {
-		outside = c.outside(q, call, symbol, f)
+	if lower || apart || symbol != "" {
+		outside = c.outside(q, call, symbol, f, apart)
 	}
 	r := c.newRequest(q, f, symbol, outside)
 	r.smoothed.on = smooth
@@ -94,12 +94,13 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 		types = types[0].Tuple
 	}
 	for _, t := range types {
-		if t.Reference() {
-			c.unsupported(q.Call.Where(), "a request of collections or objects")
+		if t.Reference() && outside != nil && outside.lower {
+			c.unsupported(q.Call.Where(), "a request of collections or objects of a shorter interval")
 		}
 		r.out = append(r.out, child.temp.add(math.NaN()))
 		r.values = append(r.values, parent.temp.add(math.NaN()))
-		r.texts = append(r.texts, isHandle(t))
+		r.texts = append(r.texts, isHandle(t) && !t.Reference())
+		r.held = append(r.held, c.holdCopy(child, r.out[len(r.out)-1], t))
 	}
 	r.latest, r.strings = make([]float64, len(types)), make([]string, len(types))
 	for i := range r.latest {
@@ -199,6 +200,9 @@ func (r *request) show(value func(i int) float64) {
 }
 
 func (r *request) latestValue(i int) float64 {
+	if h := &r.held[i]; h.handle != nil {
+		return r.latestCopy(h, r.latest[i])
+	}
 	if r.texts[i] && r.latest[i] == r.latest[i] {
 		return r.m.heap.newText(r.strings[i])
 	}
@@ -207,6 +211,9 @@ func (r *request) latestValue(i int) float64 {
 
 func (r *request) childValue(i int) float64 {
 	v := *r.out[i]
+	if r.held[i].handle != nil {
+		return r.m.heap.adopt(&r.child.heap, v)
+	}
 	if r.texts[i] && v == v {
 		return r.m.heap.newText(r.child.heap.text(v))
 	}

@@ -90,3 +90,16 @@ func agree(got, want float64) bool {
 	}
 	return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-3)
 }
+
+// A table that is made again on every bar leaves nothing behind, long before the usual sweep.
+func TestKeep_SweepsLargeTables(t *testing.T) {
+	t.Parallel()
+	env := hourly()
+	env.Limits = eval.ChartLimits()
+	m := compile(t, "//@version=6\nindicator(\"t\")\nt = table.new(position.top_left, 10, 200)\nplot(close)\n", env)
+	for _, b := range ramp(250) {
+		if err := m.Keep(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

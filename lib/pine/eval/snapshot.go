@@ -89,7 +89,7 @@ func (m *Machine) restore(src []float64) ([]float64, error) {
 }
 
 func (r *request) save(dst []float64) []float64 {
-	dst = append(dst, toFloat(r.kept), float64(r.keptAt), r.smoothed.open, r.smoothed.close)
+	dst = append(dst, toFloat(r.kept), float64(r.keptAt), toFloat(r.smoothed.began), r.smoothed.open, r.smoothed.close)
 	for i := range r.latest {
 		dst = append(dst, r.latest[i])
 		dst = saveText(dst, r.strings[i])
@@ -98,15 +98,15 @@ func (r *request) save(dst []float64) []float64 {
 }
 
 func (r *request) restore(src []float64) ([]float64, error) {
-	if len(src) < 4 {
+	if len(src) < 5 {
 		return nil, errSnapshot
 	}
 	r.kept, r.keptAt = src[0] != 0, int64(src[1])
 	if r.feed != nil {
 		r.feed.kept, r.feed.rows = int(*r.feed.at), nil
 	}
-	r.smoothed.began, r.smoothed.open, r.smoothed.close = r.kept, src[2], src[3]
-	src = src[4:]
+	r.smoothed.began, r.smoothed.open, r.smoothed.close = src[2] != 0, src[3], src[4]
+	src = src[5:]
 	for i := range r.latest {
 		if len(src) < 1 {
 			return nil, errSnapshot

@@ -71,7 +71,7 @@ func (c *compiler) mustLength(call *check.Call, i int) int {
 }
 
 // maxLength is the longest window.
-const maxLength = 5_000
+const maxLength = 10_000
 
 func (c *compiler) checkLength(call *check.Call, x float64) {
 	if !(x >= 1) || x > maxLength {

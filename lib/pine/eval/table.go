@@ -101,6 +101,8 @@ func (t *table) compare(names []check.Name) (wrong []string) {
 type row struct {
 	cost cost  // of a function from its arguments to its value
 	run  plain // its code
+	// ready prepares a written call before the first bar; nil for none.
+	ready func(s *site)
 
 	steps windowCost // of a function with code for each written call
 	build build      // its code, where it gives one value

@@ -18,21 +18,31 @@ func (m *Machine) zone() *time.Location {
 
 // timeframeOf spells an interval as timeframe.period does.
 func timeframeOf(i market.Interval, version int) string {
-	one := ""
-	if version >= 6 {
-		one = "1"
+	n, unit := timeframeParts(i)
+	if n == 1 && version < 6 && unit != "" && unit != "S" {
+		return unit
 	}
-	switch s := i.Seconds(); {
-	case i == market.Month1:
-		return one + "M"
-	case i == market.Week1:
-		return one + "W"
-	case i == market.Day1:
-		return one + "D"
-	case s > 86_400:
-		return strconv.FormatInt(s/86_400, 10) + "D"
+	return strconv.Itoa(n) + unit
+}
+
+// Timeframe spells an interval as Pine 6 does: 1h is 60, 1d is 1D.
+func Timeframe(i market.Interval) string { return timeframeOf(i, 6) }
+
+// timeframeParts returns a number of units and the letter of the unit as timeframes have them: S, none for minutes,
+// D, W or M.
+func timeframeParts(i market.Interval) (n int, unit string) {
+	s := int(i.Seconds())
+	switch {
+	case i.Months() > 0:
+		return i.Months(), "M"
+	case i.Weeks() > 0:
+		return i.Weeks(), "W"
+	case i >= market.Day1:
+		return s / 86_400, "D"
+	case s%60 == 0:
+		return s / 60, ""
 	default:
-		return strconv.FormatInt(s/60, 10)
+		return s, "S"
 	}
 }
 
@@ -48,14 +58,14 @@ func ofLength(is func(i market.Interval) bool) variable {
 // timeframeVariables are those of the chart's interval.
 func timeframeVariables() variables {
 	return variables{
-		"timeframe.isdaily":     ofLength(isDaily),
+		"timeframe.isdaily":     ofUnit("D"),
 		"timeframe.isdwm":       ofLength(func(i market.Interval) bool { return !isIntraday(i) }),
 		"timeframe.isintraday":  ofLength(isIntraday),
-		"timeframe.isminutes":   ofLength(isIntraday),
-		"timeframe.ismonthly":   ofLength(func(i market.Interval) bool { return i == market.Month1 }),
-		"timeframe.isseconds":   always(0),
+		"timeframe.isminutes":   ofUnit(""),
+		"timeframe.ismonthly":   ofUnit("M"),
+		"timeframe.isseconds":   ofUnit("S"),
 		"timeframe.isticks":     always(0),
-		"timeframe.isweekly":    ofLength(func(i market.Interval) bool { return i == market.Week1 }),
+		"timeframe.isweekly":    ofUnit("W"),
 		"timeframe.main_period": ofInterval(period),
 		"timeframe.multiplier":  ofInterval(multiplier),
 		"timeframe.period":      ofInterval(period),
@@ -64,20 +74,18 @@ func timeframeVariables() variables {
 
 func isIntraday(i market.Interval) bool { return i.Seconds() < 86_400 }
 
-func isDaily(i market.Interval) bool {
-	return !isIntraday(i) && i != market.Week1 && i != market.Month1
+func ofUnit(letter string) variable {
+	return ofLength(func(i market.Interval) bool {
+		_, unit := timeframeParts(i)
+		return unit == letter
+	})
 }
 
 func period(c *compiler, i market.Interval) float64 { return c.text(timeframeOf(i, c.version)) }
 
 func multiplier(_ *compiler, i market.Interval) float64 {
-	switch s := i.Seconds(); {
-	case isIntraday(i):
-		return float64(s / 60)
-	case isDaily(i):
-		return float64(s / 86_400)
-	}
-	return 1
+	n, _ := timeframeParts(i)
+	return float64(n)
 }
 
 // ofMachine is a variable that is computed where it is read, ofBar one that asks for the state of

@@ -24,19 +24,19 @@ type Provider struct {
 }
 
 // Over returns p with all intervals that can be built from its own, or p itself
-// when there is nothing to build. The clock says whether the newest bar has
+// when it builds them already. The clock says whether the newest bar has
 // ended.
 func Over(p provider.Provider, now func() time.Time) provider.Provider {
 	caps := p.Capabilities()
+	if len(caps.Builds) > 0 {
+		return p
+	}
 	a := &Provider{Provider: p, have: caps.Intervals, now: now, caps: caps}
-	a.caps.Intervals = nil
+	a.caps.Intervals, a.caps.Builds = nil, caps.Intervals
 	for _, i := range market.Intervals() {
 		if _, ok := a.source(i); ok {
 			a.caps.Intervals = append(a.caps.Intervals, i)
 		}
-	}
-	if len(a.caps.Intervals) == len(caps.Intervals) {
-		return p
 	}
 	return a
 }

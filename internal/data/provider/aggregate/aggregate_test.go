@@ -33,7 +33,7 @@ type narrow struct {
 func (n narrow) Capabilities() provider.Caps {
 	c := n.Provider.Capabilities()
 	c.Intervals = []market.Interval{market.Minute1, market.Minute5, market.Minute15, market.Hour1, market.Hour6, market.Day1}
-	c.PageSize = 30
+	c.Builds, c.PageSize = nil, 30
 	return c
 }
 
@@ -65,7 +65,7 @@ func built(n narrow) provider.Provider {
 }
 
 func TestProvider_KeepsTheContract(t *testing.T) {
-	for _, iv := range []market.Interval{market.Minute3, market.Minute5, market.Hour4, market.Week1, market.Month1} {
+	for _, iv := range []market.Interval{market.Minute3, market.Minute5, market.Hour4, 7 * market.Minute1, 2 * market.Day1, market.Week1, 2 * market.Week1, market.Month1, 3 * market.Month1} {
 		t.Run(iv.String(), func(t *testing.T) {
 			to := now - now%iv.Seconds()
 			providertest.Run(t, providertest.Target{
@@ -77,6 +77,11 @@ func TestProvider_KeepsTheContract(t *testing.T) {
 	}
 }
 
+// intervals are the named ones and others of every kind.
+func intervals() []market.Interval {
+	return append(market.Intervals(), 7*market.Minute1, 45*market.Minute1, 11*market.Hour1, 2*market.Day1, 2*market.Week1, 3*market.Month1, 5*market.Month1)
+}
+
 // TestBars_EqualThoseOfAVenueThatHasThem reads any range both ways: sample bars
 // of a longer interval equal the sum of shorter ones to the last digit.
 func TestBars_EqualThoseOfAVenueThatHasThem(t *testing.T) {
@@ -84,7 +89,7 @@ func TestBars_EqualThoseOfAVenueThatHasThem(t *testing.T) {
 	rich := sample.New(sample.Config{Seed: 3, Now: clock})
 	poor := built(narrow{})
 	rapid.Check(t, func(rt *rapid.T) {
-		q := provider.BarQuery{Interval: rapid.SampledFrom(market.Intervals()).Draw(rt, "interval"), Limit: rapid.IntRange(1, 8).Draw(rt, "limit")}
+		q := provider.BarQuery{Interval: rapid.SampledFrom(intervals()).Draw(rt, "interval"), Limit: rapid.IntRange(1, 8).Draw(rt, "limit")}
 		step := q.Interval.Seconds()
 		if rapid.Bool().Draw(rt, "from") {
 			q.From = now - rapid.Int64Range(-2*step, 40*step).Draw(rt, "back")

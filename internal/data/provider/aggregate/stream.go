@@ -109,7 +109,7 @@ func (r *relay) add(ctx context.Context, subs []provider.Sub) ([]provider.Sub, e
 	for _, sub := range subs {
 		from, ok := r.p.source(sub.Interval)
 		if !ok {
-			return nil, provider.UnsupportedInterval(r.p.Name(), sub.Interval, r.p.caps.Intervals)
+			return nil, provider.UnsupportedInterval(r.p.Name(), sub.Interval, r.p.caps)
 		}
 		under := provider.Sub{Symbol: sub.Symbol, Interval: from}
 		if !r.plain[under] && len(r.fans[under]) == 0 {

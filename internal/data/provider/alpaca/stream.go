@@ -83,8 +83,8 @@ type channels struct {
 func (c *conversation) check(subs []provider.Sub) error {
 	caps := c.p.Capabilities()
 	for _, sub := range subs {
-		if !slices.Contains(caps.Intervals, sub.Interval) {
-			return provider.UnsupportedInterval(name, sub.Interval, caps.Intervals)
+		if !caps.Has(sub.Interval) {
+			return provider.UnsupportedInterval(name, sub.Interval, caps)
 		}
 		if sub.Symbol.Name == "" || sub.Symbol.Venue != "" && sub.Symbol.Venue != name || strings.ContainsAny(sub.Symbol.Name, "/^=") {
 			return provider.UnknownSymbol(name, sub.Symbol, guesses(sub.Symbol.Name)...)

@@ -88,9 +88,12 @@ func periodOf(i market.Interval) market.Interval {
 		return market.Minute5
 	case i > market.Day1:
 		return market.Day1
-	case i == market.Hour8:
-		return market.Hour6
-	default:
-		return i
 	}
+	best := market.Minute5
+	for _, period := range []market.Interval{market.Minute15, market.Minute30, market.Hour1, market.Hour2, market.Hour4, market.Hour6, market.Hour12, market.Day1} {
+		if period <= i {
+			best = period
+		}
+	}
+	return best
 }

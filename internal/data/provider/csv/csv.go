@@ -74,7 +74,7 @@ func (p *Provider) Name() string { return name }
 
 // Capabilities names every interval; which ones a symbol has depends on its files.
 func (p *Provider) Capabilities() provider.Caps {
-	return provider.Caps{Intervals: market.Intervals(), PageSize: pageSize, Sessions: true, Files: true}
+	return provider.Caps{Intervals: market.Intervals(), Builds: []market.Interval{market.Second1}, PageSize: pageSize, Sessions: true, Files: true}
 }
 
 // Instrument returns the calendar; files say nothing about orders.

@@ -220,7 +220,7 @@ func TestProvider_FileNames(t *testing.T) {
 		write(t, dir, strings.NewReplacer("/", "%2F", "^", "%5E").Replace(sym.Name)+"_1d.csv", body)
 	}
 	write(t, dir, "MONTH_1mo.csv", header+"2678400,1,2,0.5,1.5,10\n")
-	for _, ignored := range []string{"lower_1h.csv", "NOINTERVAL.csv", "X_60.csv", "X_7m.csv", "X_1h.txt", "BTC%2fUSD_1h.csv", "%41_1h.csv", "_1h.csv", "V%3AX_1h.csv", "X%_1h.csv", "README.md"} {
+	for _, ignored := range []string{"lower_1h.csv", "NOINTERVAL.csv", "X_60.csv", "X_7x.csv", "X_120m.csv", "X_1h.txt", "BTC%2fUSD_1h.csv", "%41_1h.csv", "_1h.csv", "V%3AX_1h.csv", "X%_1h.csv", "README.md"} {
 		write(t, dir, ignored, body)
 	}
 	p := open(t, csv.Config{Dir: dir})

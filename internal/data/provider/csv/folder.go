@@ -22,12 +22,13 @@ type files map[market.Interval]string
 // built from: i itself, or else the longest that divides it, because it is the
 // cheapest to add up and as a rule reaches back furthest.
 func (f files) source(i market.Interval) (market.Interval, bool) {
-	for from := i; from.Valid(); from-- {
-		if _, ok := f[from]; ok && from.Divides(i) {
-			return from, true
+	best := market.Interval(0)
+	for from := range f {
+		if from > best && from.Divides(i) {
+			best = from
 		}
 	}
-	return 0, false
+	return best, best != 0
 }
 
 // String lists the intervals, ascending.

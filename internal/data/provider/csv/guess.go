@@ -22,12 +22,16 @@ func (p *Provider) calendar(ctx context.Context, of files) (market.Calendar, err
 	if !p.config.Calendar.RoundTheClock() {
 		return p.config.Calendar, nil
 	}
-	for i := market.Day1; i.Valid(); i-- {
-		if file, ok := of[i]; ok {
-			return p.guess(ctx, file, i)
+	best := market.Interval(0)
+	for i := range of {
+		if i > best && i <= market.Day1 {
+			best = i
 		}
 	}
-	return market.Calendar{}.AsGuess(), nil // weeks and months alone show nothing
+	if best == 0 {
+		return market.Calendar{}.AsGuess(), nil // weeks and months alone show nothing
+	}
+	return p.guess(ctx, of[best], best)
 }
 
 func (p *Provider) guess(ctx context.Context, file string, i market.Interval) (market.Calendar, error) {

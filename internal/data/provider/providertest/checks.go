@@ -35,7 +35,7 @@ func capabilities(_ context.Context, p provider.Provider, t Target) error {
 		return fmt.Errorf("intervals are not ascending: %v", caps.Intervals)
 	case slices.ContainsFunc(caps.Intervals, func(i market.Interval) bool { return !i.Valid() }):
 		return fmt.Errorf("intervals are not valid: %v", caps.Intervals)
-	case !slices.Contains(caps.Intervals, t.Interval):
+	case !caps.Has(t.Interval):
 		return fmt.Errorf("the target's interval %v is not among %v", t.Interval, caps.Intervals)
 	case caps.Live && !streams:
 		return errors.New("claims to be live and is no Streamer")
@@ -317,7 +317,7 @@ func unknownSymbol(ctx context.Context, p provider.Provider, t Target) error {
 func unsupportedInterval(ctx context.Context, p provider.Provider, t Target) error {
 	supported := p.Capabilities().Intervals
 	for _, i := range append(market.Intervals(), market.Month1+1) {
-		if slices.Contains(supported, i) {
+		if p.Capabilities().Has(i) {
 			continue
 		}
 		q := t.query()

@@ -86,8 +86,8 @@ func (p *Provider) reels(ctx context.Context, subs []provider.Sub) ([]*playback,
 	now := p.clock.Unix(p.now())
 	reels := make([]*playback, 0, len(subs))
 	for _, sub := range subs {
-		if !slices.Contains(p.Capabilities().Intervals, sub.Interval) {
-			return nil, provider.UnsupportedInterval(name, sub.Interval, p.Capabilities().Intervals)
+		if !p.Capabilities().Has(sub.Interval) {
+			return nil, provider.UnsupportedInterval(name, sub.Interval, p.Capabilities())
 		}
 		instrument, err := p.Instrument(ctx, sub.Symbol)
 		if err != nil {

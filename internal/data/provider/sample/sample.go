@@ -56,7 +56,7 @@ func (p *Provider) Name() string { return name }
 // Capabilities returns what sample bars offer.
 func (p *Provider) Capabilities() provider.Caps {
 	return provider.Caps{
-		Intervals: market.Intervals(), PageSize: pageSize,
+		Intervals: market.Intervals(), Builds: []market.Interval{market.Minute1}, PageSize: pageSize,
 		Live: p.config.Now != nil, TakerBuy: true, Synthetic: true,
 	}
 }
@@ -169,17 +169,27 @@ func (p *path) page(q provider.BarQuery, now int64) provider.BarPage {
 // ahead returns the open time n bars after a bar that opens at t, or before it
 // when n is negative.
 func ahead(i market.Interval, t int64, n int) int64 {
-	if i != market.Month1 {
+	if i.Even() {
 		return t + int64(n)*i.Seconds()
 	}
-	at := time.Unix(t, 0).UTC()
-	return time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Unix()
+	if months := i.Months(); months > 0 {
+		at := time.Unix(t, 0).UTC()
+		return time.Date(at.Year(), at.Month()+time.Month(n*months), 1, 0, 0, 0, 0, time.UTC).Unix()
+	}
+	var clock market.Calendar
+	for ; n > 0; n-- {
+		t = clock.Next(i, t).Open
+	}
+	for ; n < 0; n++ {
+		t = clock.Prev(i, t).Open
+	}
+	return t
 }
 
 // bars makes the closed bars that open from start up to end.
 func (p *path) bars(i market.Interval, start, end int64) market.Bars {
 	var clock market.Calendar
-	out := market.MakeBars(int(max(0, end-start)/i.Seconds())+2, true)
+	out := market.MakeBars(int(i.Most(max(0, end-start)))+1, true)
 	var sum node
 	var span market.Span
 	p.each(levelOf(i), start, end, func(t int64, n node) {

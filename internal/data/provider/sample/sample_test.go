@@ -111,7 +111,7 @@ func TestProvider_CoarserBarsAreTheFinerOnesAddedUp(t *testing.T) {
 func TestProvider_ABarDoesNotDependOnTheQuery(t *testing.T) {
 	t.Parallel()
 	p := sample.New(sample.Config{Seed: 3})
-	for _, iv := range market.Intervals() {
+	for _, iv := range append(market.Intervals(), 7*market.Minute1, 11*market.Hour1, 2*market.Day1, 2*market.Week1) {
 		page := read(t, p, provider.BarQuery{Interval: iv, Limit: 300})
 		for _, i := range []int{0, 1, 77, 150, 298} {
 			q := provider.BarQuery{Interval: iv, From: page.Bars.T[i], Limit: 1}

@@ -2,7 +2,6 @@ package sample
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"candela/internal/data/provider"
@@ -61,8 +60,8 @@ func (p *Provider) feeds(ctx context.Context, subs []provider.Sub) ([]feed, erro
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(caps.Intervals, sub.Interval) {
-			return nil, provider.UnsupportedInterval(name, sub.Interval, caps.Intervals)
+		if !caps.Has(sub.Interval) {
+			return nil, provider.UnsupportedInterval(name, sub.Interval, caps)
 		}
 		span, _ := market.Calendar{}.Bucket(sub.Interval, p.now())
 		feeds = append(feeds, feed{sub: sub, path: path, since: span.Open})

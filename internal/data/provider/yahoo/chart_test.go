@@ -378,13 +378,13 @@ func sameHours(a, b market.Calendar) bool {
 // FuzzParse holds that whatever comes is an error or sound bars on the calendar.
 func FuzzParse(f *testing.F) {
 	good := recorded(f)
-	f.Add(good, uint8(market.Hour1))
-	f.Add(good[:700], uint8(market.Hour1))
-	f.Add("<!DOCTYPE html>", uint8(market.Day1))
-	f.Add(`{"chart":{"result":null,"error":{"code":"Not Found","description":"No data found, symbol may be delisted"}}}`, uint8(market.Week1))
-	f.Add(strings.NewReplacer(`"1h"`, `"1d"`, "5760484", "null", "878.6199951171875", `"x"`).Replace(good), uint8(market.Day1))
-	f.Add(strings.NewReplacer(`"1h"`, `"1wk"`, "1714746600", "1714707000").Replace(good), uint8(market.Week1))
-	f.Fuzz(func(t *testing.T, body string, interval uint8) {
+	f.Add(good, uint32(market.Hour1))
+	f.Add(good[:700], uint32(market.Hour1))
+	f.Add("<!DOCTYPE html>", uint32(market.Day1))
+	f.Add(`{"chart":{"result":null,"error":{"code":"Not Found","description":"No data found, symbol may be delisted"}}}`, uint32(market.Week1))
+	f.Add(strings.NewReplacer(`"1h"`, `"1d"`, "5760484", "null", "878.6199951171875", `"x"`).Replace(good), uint32(market.Day1))
+	f.Add(strings.NewReplacer(`"1h"`, `"1wk"`, "1714746600", "1714707000").Replace(good), uint32(market.Week1))
+	f.Fuzz(func(t *testing.T, body string, interval uint32) {
 		i := market.Interval(interval)
 		form := forms()[i]
 		if form.name == "" {

@@ -192,10 +192,12 @@ func (d *drawing) outOfSample(from int, capital float64, lines ...[]float64) ta.
 func (d *drawing) drawdown() *ta.Result {
 	r := d.Run
 	falls := make([]float64, len(r.Equity))
-	peak := r.Config.Capital
+	peak := r.Config.Capital // 0 where a script begins without money: there is no part of nothing
 	for i, e := range r.Equity {
 		peak = max(peak, e)
-		falls[i] = 100 * (e - peak) / peak
+		if peak > 0 {
+			falls[i] = 100 * (e - peak) / peak
+		}
 	}
 	// The deepest of a column's bars is shown, so that the label is true.
 	values, deepest := make([]float64, d.bars.Len()), 0

@@ -1,4 +1,4 @@
-package people
+package records
 
 import (
 	"bytes"

@@ -1,5 +1,4 @@
-// Package rules has the commands about the policy of orders.
-package rules
+package main
 
 import (
 	"cmp"
@@ -22,11 +21,6 @@ import (
 	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
-
-// Policy checks the order policy, and puts a changed one in force.
-func Policy() cli.Runner {
-	return cli.OneOf("policy", cli.Sub("check", checkPolicy), cli.Sub("apply", applyPolicy))
-}
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
 func checkPolicy(ctx context.Context, in cli.Call) error {
