@@ -57,6 +57,9 @@ func Log(x float64) float64 {
 	if y, ok := logSpecial(x); ok {
 		return y
 	}
+	if y, ok := fastLog(x); ok {
+		return y
+	}
 	return logOf(x).hi
 }
 
