@@ -36,6 +36,19 @@ func ParseSymbol(s string) (Symbol, error) {
 	return Symbol{Venue: strings.ToLower(parts[1]), Name: strings.ToUpper(parts[2])}, nil
 }
 
+// perpetualSuffix ends the name of a perpetual future, as TradingView writes it.
+const perpetualSuffix = ".P"
+
+// Pair returns the name of the pair that a perpetual future follows, such as BTCUSDT for BTCUSDT.P, and
+// whether the symbol is written as one. Whether a venue has it, the venue knows: a share may be called so, too.
+func (s Symbol) Pair() (pair string, perpetual bool) {
+	pair, perpetual = strings.CutSuffix(s.Name, perpetualSuffix)
+	return pair, perpetual && pair != ""
+}
+
+// PerpetualOf returns the name of the perpetual future of a pair.
+func PerpetualOf(pair string) string { return pair + perpetualSuffix }
+
 // IsZero reports whether no symbol was named.
 func (s Symbol) IsZero() bool { return s == Symbol{} }
 

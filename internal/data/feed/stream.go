@@ -14,6 +14,7 @@ import (
 // streamGroup is a set of subscriptions that share one stream. During a replacement it has
 // two.
 type streamGroup struct {
+	part                string                // of the venue, see provider.Caps
 	subs                map[provider.Sub]bool // true: refused by the venue, so polled
 	refused             int                   // of subs
 	subsChanged         bool                  // subs differs from the subscriptions of the stream
@@ -53,15 +54,18 @@ type message struct {
 
 // assign adds a subscription to a group with room.
 func (l *loop) assign(t *subscription) {
-	most := l.f.caps.MaxSubs
+	most, part := l.f.caps.MaxSubs, ""
+	if l.f.caps.Part != nil {
+		part = l.f.caps.Part(t.sub.Symbol)
+	}
 	for _, ln := range l.groups {
-		if most == 0 || len(ln.subs) < most {
+		if ln.part == part && (most == 0 || len(ln.subs) < most) {
 			t.group = ln
 			break
 		}
 	}
 	if t.group == nil {
-		t.group = &streamGroup{subs: make(map[provider.Sub]bool), since: time.Now()}
+		t.group = &streamGroup{part: part, subs: make(map[provider.Sub]bool), since: time.Now()}
 		l.groups = append(l.groups, t.group)
 	}
 	t.group.subs[t.sub] = false

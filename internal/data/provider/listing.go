@@ -1,23 +1,29 @@
 package provider
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"candela/lib/market"
+)
 
 // Class says what an instrument is.
 type Class string
 
 // The classes.
 const (
-	Crypto   Class = "crypto"   // a coin against a currency or another coin
-	Stock    Class = "stock"    // a share of a company
-	Fund     Class = "fund"     // a fund that is traded like a share
-	Index    Class = "index"    // an index, a rate or a yield
-	Future   Class = "future"   // a commodity or index future
-	Currency Class = "currency" // one currency against another
-	File     Class = "file"     // whatever the user's file holds
+	Crypto    Class = "crypto"    // a coin against a currency or another coin
+	Perpetual Class = "perpetual" // a future of a coin that has no end
+	Stock     Class = "stock"     // a share of a company
+	Fund      Class = "fund"      // a fund that is traded like a share
+	Index     Class = "index"     // an index, a rate or a yield
+	Future    Class = "future"    // a commodity or index future
+	Currency  Class = "currency"  // one currency against another
+	File      Class = "file"      // whatever the user's file holds
 )
 
 // Classes lists every class.
-func Classes() []Class { return []Class{Crypto, Stock, Fund, Index, Future, Currency, File} }
+func Classes() []Class { return []Class{Crypto, Perpetual, Stock, Fund, Index, Future, Currency, File} }
 
 // Listing is an instrument that a venue is known to have.
 type Listing struct {
@@ -49,6 +55,15 @@ func PairsIn(quote, separator, bases string) []Listing {
 	all := make([]Listing, len(codes))
 	for i, code := range codes {
 		all[i] = Listing{Name: code + separator + quote, Class: Crypto, Asset: code, Quote: quote}
+	}
+	return all
+}
+
+// Perpetuals lists the perpetual futures of pairs.
+func Perpetuals(pairs []Listing) []Listing {
+	all := slices.Clone(pairs)
+	for i := range all {
+		all[i].Name, all[i].Class = market.PerpetualOf(all[i].Name), Perpetual
 	}
 	return all
 }

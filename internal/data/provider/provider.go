@@ -69,17 +69,18 @@ type Versioned interface {
 
 // Caps says what a provider can do.
 type Caps struct {
-	Intervals []market.Interval // ascending; what Bars accepts, of those that texts name
-	Builds    []market.Interval // ascending; Bars accepts every interval that one of these divides, too
-	PageSize  int               // the most bars in one page, at least 1
-	Live      bool              // the provider is a Streamer and can stream
-	Dynamic   bool              // a stream follows changes, so that one more symbol does not cost a connection
-	MaxSubs   int               // the most subscriptions of one stream; 0 means no bound
-	OneStream bool              // the venue allows one stream at a time, so a new one must wait for the end of the old
-	TakerBuy  bool              // bars carry taker-buy volume
-	Sessions  bool              // instruments may trade in sessions: see Instrument.Calendar
-	Synthetic bool              // the bars are made up and never stand in for real ones
-	Files     bool              // the bars are what somebody wrote into files: reading them again makes none newer
+	Intervals []market.Interval          // ascending; what Bars accepts, of those that texts name
+	Builds    []market.Interval          // ascending; Bars accepts every interval that one of these divides, too
+	PageSize  int                        // the most bars in one page, at least 1
+	Live      bool                       // the provider is a Streamer and can stream
+	Dynamic   bool                       // a stream follows changes, so that one more symbol does not cost a connection
+	MaxSubs   int                        // the most subscriptions of one stream; 0 means no bound
+	Part      func(market.Symbol) string // symbols of different parts need streams of their own; nil if all share one
+	OneStream bool                       // the venue allows one stream at a time, so a new one must wait for the end of the old
+	TakerBuy  bool                       // bars carry taker-buy volume
+	Sessions  bool                       // instruments may trade in sessions: see Instrument.Calendar
+	Synthetic bool                       // the bars are made up and never stand in for real ones
+	Files     bool                       // the bars are what somebody wrote into files: reading them again makes none newer
 }
 
 // Instrument is what a venue says about a symbol. The amounts are exact
@@ -90,6 +91,7 @@ type Instrument struct {
 	Symbol      market.Symbol // as the provider spells it, with its name as the venue
 	Class       Class         // empty when the venue does not say
 	Base, Quote string        // what is traded, and the currency of the price; empty when unknown
+	Settle      string        // of a perpetual: the currency of its margin and profit
 	Calendar    market.Calendar
 
 	Tick        decimal.Decimal // prices are multiples of it

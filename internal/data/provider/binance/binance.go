@@ -1,5 +1,5 @@
-// Package binance reads bars of Binance's spot market, its live klines, and the
-// series of its perpetual futures that indicators ask for. It needs no key. The
+// Package binance reads bars and live klines of Binance's spot market and of its perpetual
+// futures, and the series of the futures that indicators ask for. It needs no key. The
 // wire formats are those of the venue's public documentation.
 package binance
 
@@ -25,26 +25,21 @@ import (
 const (
 	name     = "binance"
 	pageSize = 1000
-
-	// The venue counts 6000 a minute for one address. A fifth is left to whatever
-	// else runs there and to what two clocks disagree about.
-	weightPerMinute = 4800
-	weightKlines    = 2
-	weightInfo      = 20
 )
 
 // The public addresses: hosts that serve market data alone, which answer in more
-// regions than api.binance.com.
+// regions than api.binance.com. The futures have hosts of their own.
 const (
-	defaultURL = "https://data-api.binance.vision"
-	streamURL  = "wss://data-stream.binance.vision"
-	futuresURL = "https://fapi.binance.com"
+	defaultURL       = "https://data-api.binance.vision"
+	streamURL        = "wss://data-stream.binance.vision"
+	futuresURL       = "https://fapi.binance.com"
+	futuresStreamURL = "wss://fstream.binance.com"
 )
 
 // Config says where the venue is. Empty addresses are the public ones; with URL
 // alone the others are on the same host.
 type Config struct {
-	URL, StreamURL, FuturesURL string
+	URL, StreamURL, FuturesURL, FuturesStreamURL string
 	// MaxAge is when a stream announces its end; 23 h 50 min when 0, as the
 	// venue cuts it at 24 hours.
 	MaxAge time.Duration
@@ -53,11 +48,12 @@ type Config struct {
 
 // Provider reads from Binance. It is safe for concurrent use.
 type Provider struct {
-	config  Config
-	hosts   *upstream.Hosts
-	spot    *upstream.Client
-	futures *upstream.Client
-	known   *provider.Instruments
+	config          Config
+	hosts           *upstream.Hosts
+	spot, perpetual board
+	statistics      *upstream.Client // of the futures
+	known           *provider.Instruments
+	rules           provider.Cache[map[string]provider.Instrument] // of all perpetuals, by their names on the wire
 }
 
 var (
@@ -68,25 +64,21 @@ var (
 // New returns a provider that shares what hosts share.
 func New(hosts *upstream.Hosts, c Config) *Provider {
 	c.StreamURL = upstream.ResolveURL(c.StreamURL, c.URL, streamURL)
+	c.FuturesStreamURL = upstream.ResolveURL(c.FuturesStreamURL, cmp.Or(c.FuturesURL, c.URL), futuresStreamURL)
 	c.FuturesURL = upstream.ResolveURL(c.FuturesURL, c.URL, futuresURL)
 	c.URL = upstream.ResolveURL("", c.URL, defaultURL)
 	c.MaxAge = cmp.Or(c.MaxAge, 24*time.Hour-10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	p := &Provider{
-		config: c, hosts: hosts,
-		spot: hosts.Client(upstream.Config{
-			Venue: name, Base: c.URL, ParseError: Refusal, UsedHeader: "X-Mbx-Used-Weight-1m",
-			Limit: upstream.Limit{Weight: weightPerMinute, Per: time.Minute},
-		}),
-		// The series have limits of their own, the tightest of 500 in five minutes.
-		futures: hosts.Client(upstream.Config{
-			Venue: name, Base: c.FuturesURL, ParseError: Refusal,
-			Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
-		}),
-	}
-	p.known = provider.NewInstruments(Spell, c.Now, p.loadInstrument)
+	p := &Provider{config: c, hosts: hosts, rules: provider.Cache[map[string]provider.Instrument]{Keep: time.Hour, Most: 1}}
+	p.spot, p.perpetual = spotBoard(hosts, c), perpetualBoard(hosts, c)
+	// The series have limits of their own, the tightest of 500 in five minutes.
+	p.statistics = hosts.Client(upstream.Config{
+		Venue: name, Base: c.FuturesURL, ParseError: Refusal,
+		Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
+	})
+	p.known = provider.NewInstruments(spell, c.Now, p.loadInstrument)
 	return p
 }
 
@@ -97,7 +89,7 @@ func (p *Provider) Name() string { return name }
 // where ours do, so they are built from days.
 func (p *Provider) Capabilities() provider.Caps {
 	native := slices.DeleteFunc(market.Intervals(), func(i market.Interval) bool { return i == market.Day3 })
-	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, Dynamic: true, MaxSubs: maxSubs, TakerBuy: true}
+	return provider.Caps{Intervals: native, PageSize: pageSize, Live: true, Dynamic: true, MaxSubs: maxSubs, TakerBuy: true, Part: part}
 }
 
 // Spell returns a symbol as the venue writes it. BTC/USDT, BTC-USDT and BTC_USDT are
@@ -113,9 +105,22 @@ func Spell(s market.Symbol) (string, error) {
 	return spelled, nil
 }
 
-// Canonical returns the symbol as Spell does.
+// spell returns a symbol as candela writes it: as Spell does, or a perpetual future as its pair and .P.
+func spell(s market.Symbol) (string, error) {
+	pair, perpetual := s.Pair()
+	spelled, err := Spell(market.Symbol{Venue: s.Venue, Name: pair})
+	switch {
+	case err != nil:
+		return "", provider.UnknownSymbol(name, s)
+	case perpetual:
+		return market.PerpetualOf(spelled), nil
+	}
+	return spelled, nil
+}
+
+// Canonical returns the symbol as candela writes it.
 func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
-	return provider.SymbolMapper(Spell).Canonical(name, s)
+	return provider.SymbolMapper(spell).Canonical(name, s)
 }
 
 // Instrument returns the rules of a symbol, at most an hour old.
@@ -124,26 +129,48 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 }
 
 func (p *Provider) loadInstrument(ctx context.Context, s market.Symbol, spelled string) (provider.Instrument, error) {
-	ask := upstream.Request{Path: "/api/v3/exchangeInfo", Query: url.Values{"symbol": {spelled}}, Weight: weightInfo, Subject: spelled}
-	inst, _, err := upstream.Get(ctx, p.spot, ask, func(body []byte) (provider.Instrument, error) { return parseInfo(body, spelled) })
+	if _, perpetual := s.Pair(); perpetual {
+		return p.loadPerpetual(ctx, s)
+	}
+	ask := upstream.Request{Path: p.spot.rules, Query: url.Values{"symbol": {spelled}}, Weight: p.spot.rulesWeight, Subject: spelled}
+	inst, _, err := upstream.Get(ctx, p.spot.client, ask, func(body []byte) (provider.Instrument, error) { return parseInfo(body, spelled) })
 	return inst, Explain(err, s, spelled)
+}
+
+// loadPerpetual finds a perpetual future in the list of all, which the venue gives as one.
+func (p *Provider) loadPerpetual(ctx context.Context, s market.Symbol) (provider.Instrument, error) {
+	ask := upstream.Request{Path: p.perpetual.rules, Weight: p.perpetual.rulesWeight, Subject: s.Name}
+	all, err := p.rules.Get(ctx, p.config.Now(), "", func(ctx context.Context) (map[string]provider.Instrument, error) {
+		all, _, err := upstream.Get(ctx, p.perpetual.client, ask, parsePerpetuals)
+		return all, err
+	})
+	if err != nil {
+		return provider.Instrument{}, Explain(err, s, s.Name)
+	}
+	pair, _ := s.Pair()
+	inst, ok := all[pair]
+	if !ok {
+		return inst, provider.UnknownSymbol(name, s)
+	}
+	return inst, nil
 }
 
 // Bars returns a page of klines.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, Spell)
+	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, spell)
 	if !ask {
 		return provider.BarPage{}, err
 	}
-	query := url.Values{"symbol": {spelled}, "interval": {q.Interval.String()}, "limit": {strconv.Itoa(q.Limit)}}
+	from, symbol := p.board(spelled)
+	query := url.Values{"symbol": {symbol}, "interval": {q.Interval.String()}, "limit": {strconv.Itoa(q.Limit)}}
 	if q.From != 0 {
 		query.Set("startTime", strconv.FormatInt(max(q.From, 0)*1000, 10))
 	}
 	if q.To != 0 {
 		query.Set("endTime", strconv.FormatInt(q.To*1000-1, 10))
 	}
-	request := upstream.Request{Path: "/api/v3/klines", Query: query, Weight: weightKlines, Subject: spelled}
-	bars, at, err := upstream.Get(ctx, p.spot, request, func(body []byte) (market.Bars, error) { return parseKlines(body, q.Interval) })
+	request := upstream.Request{Path: from.klines, Query: query, Weight: from.klinesWeight(q.Limit), Subject: spelled}
+	bars, at, err := upstream.Get(ctx, from.client, request, func(body []byte) (market.Bars, error) { return parseKlines(body, q.Interval) })
 	if err != nil {
 		return provider.BarPage{}, Explain(err, q.Symbol, spelled)
 	}

@@ -18,6 +18,7 @@ func Descriptor() provider.Descriptor {
 				setting.Address("binance-url", "Binance's REST API; the public market-data host when not given"),
 				setting.StreamAddress("binance-stream-url", "Binance's streams; follows --binance-url when not given"),
 				setting.Address("binance-futures-url", "Binance's futures API; follows --binance-url when not given"),
+				setting.StreamAddress("binance-futures-stream-url", "Binance's streams of futures; follows --binance-futures-url when not given"),
 			},
 		},
 		Kind: provider.Pairs, Example: "BTCUSDT", Listed: listed,
@@ -27,7 +28,10 @@ func Descriptor() provider.Descriptor {
 		},
 		Open: func(env provider.Env) (provider.Provider, error) {
 			v := env.Values
-			return New(env.Hosts, Config{URL: v.Text("binance-url"), StreamURL: v.Text("binance-stream-url"), FuturesURL: v.Text("binance-futures-url")}), nil
+			return New(env.Hosts, Config{
+				URL: v.Text("binance-url"), StreamURL: v.Text("binance-stream-url"),
+				FuturesURL: v.Text("binance-futures-url"), FuturesStreamURL: v.Text("binance-futures-stream-url"),
+			}), nil
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -51,29 +52,49 @@ func checkClose(j *strictjson.Reader, open, closeMS int64, i market.Interval) {
 }
 
 // parseInfo reads the rules of one symbol out of exchangeInfo.
-func parseInfo(data []byte, spelled string) (provider.Instrument, error) {
-	var inst provider.Instrument
+func parseInfo(data []byte, spelled string) (inst provider.Instrument, err error) {
+	err = parseSymbols(data, func(one provider.Instrument, _ string) {
+		if one.Symbol.Name == spelled {
+			inst = one
+		}
+	})
+	if err == nil && inst.Symbol.Name == "" {
+		err = errors.New("the symbol is not in it")
+	}
+	return inst, err
+}
+
+// parsePerpetuals reads the rules of all perpetual futures, by their names on the wire. Futures that end are
+// left out.
+func parsePerpetuals(data []byte) (map[string]provider.Instrument, error) {
+	all := make(map[string]provider.Instrument)
+	err := parseSymbols(data, func(one provider.Instrument, contract string) {
+		if !strings.HasSuffix(contract, "PERPETUAL") {
+			return
+		}
+		wire := one.Symbol.Name
+		one.Symbol.Name, one.Class = market.PerpetualOf(wire), provider.Perpetual
+		all[wire] = one
+	})
+	if err == nil && len(all) == 0 {
+		err = errors.New("no perpetual is in it")
+	}
+	return all, err
+}
+
+// parseSymbols reads the symbols of exchangeInfo, each with its type of contract.
+func parseSymbols(data []byte, yield func(one provider.Instrument, contract string)) error {
 	j := strictjson.NewReader(data)
 	j.Object(func(key []byte) {
 		if string(key) == "symbols" {
-			j.Array(func(int) {
-				if one := parseSymbol(j); one.Symbol.Name == spelled {
-					inst = one
-				}
-			})
+			j.Array(func(int) { yield(parseSymbol(j)) })
 		}
 	})
-	if err := j.End(); err != nil {
-		return inst, err
-	}
-	if inst.Symbol.Name == "" {
-		return inst, errors.New("the symbol is not in it")
-	}
-	return inst, nil
+	return j.End()
 }
 
-func parseSymbol(j *strictjson.Reader) provider.Instrument {
-	inst := provider.Instrument{Symbol: market.Symbol{Venue: name}, Class: provider.Crypto}
+func parseSymbol(j *strictjson.Reader) (inst provider.Instrument, contract string) {
+	inst = provider.Instrument{Symbol: market.Symbol{Venue: name}, Class: provider.Crypto}
 	j.Object(func(key []byte) {
 		switch string(key) {
 		case "symbol":
@@ -82,11 +103,15 @@ func parseSymbol(j *strictjson.Reader) provider.Instrument {
 			inst.Base = j.Text()
 		case "quoteAsset":
 			inst.Quote = j.Text()
+		case "marginAsset":
+			inst.Settle = j.Text()
+		case "contractType":
+			contract = j.Text()
 		case "filters":
 			j.Array(func(int) { parseFilter(j, &inst) })
 		}
 	})
-	return inst
+	return inst, contract
 }
 
 // parseFilter reads a filter. Which of its amounts count depends on its type, which may
@@ -97,7 +122,7 @@ func parseFilter(j *strictjson.Reader, inst *provider.Instrument) {
 		switch string(key) {
 		case "filterType":
 			kind = j.Text()
-		case "tickSize", "stepSize", "minQty", "maxQty", "minPrice", "maxPrice", "minNotional", "maxNotional":
+		case "tickSize", "stepSize", "minQty", "maxQty", "minPrice", "maxPrice", "minNotional", "maxNotional", "notional":
 			amounts[string(key)] = j.Amount()
 		}
 	})
@@ -109,7 +134,7 @@ func parseFilter(j *strictjson.Reader, inst *provider.Instrument) {
 	case "MARKET_LOT_SIZE":
 		inst.MaxMarket = amounts["maxQty"]
 	case "NOTIONAL", "MIN_NOTIONAL":
-		inst.MinNotional = decimal.Max(inst.MinNotional, amounts["minNotional"])
+		inst.MinNotional = decimal.Max(inst.MinNotional, amounts["minNotional"], amounts["notional"]) // the futures call it so
 		inst.MaxNotional = decimal.Max(inst.MaxNotional, amounts["maxNotional"])
 	}
 }

@@ -38,13 +38,14 @@ func (p *Provider) SeriesNames() []string {
 	return []string{string(market.FundingRate), string(market.OpenInterest), string(market.LongAccounts)}
 }
 
-// Series returns a series of the perpetual future that bears the symbol's name.
+// Series returns a series of the perpetual future of a pair, for the pair and for the future.
 func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provider.Point, error) {
 	from, ok := sources()[market.SeriesName(q.Name)]
 	if !ok {
 		return nil, fault.Field("series", q.Name, "a series of binance: funding_rate open_interest long_accounts")
 	}
-	spelled, err := Spell(q.Symbol)
+	pair, _ := q.Symbol.Pair()
+	spelled, err := Spell(market.Symbol{Venue: q.Symbol.Venue, Name: pair})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provid
 	for start <= q.To {
 		query.Set("startTime", strconv.FormatInt(max(start, 0)*1000, 10))
 		request := upstream.Request{Path: from.path, Query: query, Subject: spelled}
-		points, _, err := upstream.Get(ctx, p.futures, request, func(body []byte) ([]provider.Point, error) {
+		points, _, err := upstream.Get(ctx, p.statistics, request, func(body []byte) ([]provider.Point, error) {
 			return parsePoints(body, from.timeKey, from.valueKey)
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/data/provider"
 	"candela/internal/data/upstream"
+	"candela/lib/fault"
 	"candela/lib/market"
 )
 
@@ -25,23 +26,31 @@ const (
 // Stream sends the klines of the subscriptions. The venue takes the name of any symbol
 // and is silent about one that it does not have.
 func (p *Provider) Stream(ctx context.Context, subs []provider.Sub, changes <-chan provider.Change, emit provider.Emit) error {
+	if len(subs) == 0 {
+		return fault.Missing("subscriptions", "at least one symbol and interval")
+	}
+	first := subs[0].Symbol
+	from, _ := p.board(first.Name)
 	wire := provider.StreamRunner{
 		Venue: name, Caps: p.Capabilities(), Hosts: p.hosts, MaxAge: p.config.MaxAge, Now: p.config.Now,
-		Socket: upstream.SocketConfig{URL: strings.TrimSuffix(p.config.StreamURL, "/") + "/stream", Spacing: spacing, Quiet: quiet},
+		Socket: upstream.SocketConfig{URL: from.stream, Spacing: spacing, Quiet: quiet},
 	}
-	err := wire.Run(ctx, &dialect{}, subs, changes, emit)
-	if len(subs) == 0 {
-		return err
-	}
-	return Explain(err, subs[0].Symbol, subs[0].Symbol.Name)
+	return Explain(wire.Run(ctx, &dialect{part: part(first)}, subs, changes, emit), first, first.Name)
 }
 
 // dialect is the venue's combined stream. See provider.StreamProtocol.
-type dialect struct{ lastID int64 }
+type dialect struct {
+	part   string
+	lastID int64
+}
 
 // Key returns the name of a stream, such as btcusdt@kline_1m.
 func (d *dialect) Key(_ context.Context, sub provider.Sub) (string, error) {
-	spelled, err := Spell(sub.Symbol)
+	pair, _ := sub.Symbol.Pair()
+	spelled, err := Spell(market.Symbol{Venue: sub.Symbol.Venue, Name: pair})
+	if err == nil && part(sub.Symbol) != d.part {
+		err = fault.Field("subscriptions", sub.Symbol.String(), "symbols of the "+d.part+" alone in this stream")
+	}
 	return strings.ToLower(spelled) + "@kline_" + sub.Interval.String(), err
 }
 

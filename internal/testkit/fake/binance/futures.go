@@ -35,6 +35,61 @@ func (s *Server) grid(q provider.BarQuery, step, oldest int64) []int64 {
 	return times
 }
 
+// perpetualStream is where the streams of klines of futures are.
+const perpetualStream = "/market/stream"
+
+// perpetualKlines answers with the bars of a perpetual future, whose prices are not those of the pair.
+func (s *Server) perpetualKlines(w http.ResponseWriter, r *http.Request) {
+	query, ok := window(r.URL.Query(), 500, 1500)
+	weight := 10
+	switch {
+	case query.Limit < 100:
+		weight = 1
+	case query.Limit < 500:
+		weight = 2
+	case query.Limit <= 1000:
+		weight = 5
+	}
+	s.answerKlines(w, r, weight, query, ok, market.PerpetualOf)
+}
+
+// perpetuals lists the rules of all futures: the venue takes no symbol there. One of them ends.
+func (s *Server) perpetuals(w http.ResponseWriter, _ *http.Request) {
+	all := []any{}
+	for _, pair := range []string{"BTCUSDT", "ETHUSDT", "SOLUSDT", "BTCUSDC"} {
+		if s.config.Knows(pair) {
+			all = append(all, contract(pair, pair, "PERPETUAL", 4133404800000))
+		}
+	}
+	all = append(all, contract("BTCUSDT_270326", "BTCUSDT", "CURRENT_QUARTER", 1806134400000))
+	s.answer(w, 1, map[string]any{
+		"timezone": "UTC", "serverTime": s.config.Now().UnixMilli(), "futuresType": "U_MARGINED",
+		"rateLimits": []any{map[string]any{"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1, "limit": 2400}},
+		"symbols":    all,
+	})
+}
+
+// contract is a future in the list.
+func contract(name, pair, kind string, delivered int64) map[string]any {
+	base, quote := split(pair)
+	return map[string]any{
+		"symbol": name, "pair": pair, "contractType": kind, "deliveryDate": delivered, "onboardDate": 1569398400000, "status": "TRADING",
+		"maintMarginPercent": "2.5000", "requiredMarginPercent": "5.0000", "baseAsset": base, "quoteAsset": quote, "marginAsset": quote,
+		"pricePrecision": 2, "quantityPrecision": 3, "baseAssetPrecision": 8, "quotePrecision": 8, "underlyingType": "COIN",
+		"triggerProtect": "0.0500", "liquidationFee": "0.012500", "marketTakeBound": "0.05",
+		"filters": []any{
+			map[string]any{"filterType": "PRICE_FILTER", "minPrice": "556.80", "maxPrice": "4529764", "tickSize": "0.10"},
+			map[string]any{"filterType": "LOT_SIZE", "stepSize": "0.001", "maxQty": "1000", "minQty": "0.001"},
+			map[string]any{"filterType": "MARKET_LOT_SIZE", "stepSize": "0.001", "maxQty": "120", "minQty": "0.001"},
+			map[string]any{"filterType": "MAX_NUM_ORDERS", "limit": 200},
+			map[string]any{"filterType": "MIN_NOTIONAL", "notional": "100"},
+			map[string]any{"filterType": "PERCENT_PRICE", "multiplierDown": "0.9500", "multiplierUp": "1.0500", "multiplierDecimal": "4"},
+		},
+		"orderTypes":  []string{"LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET", "TRAILING_STOP_MARKET"},
+		"timeInForce": []string{"GTC", "IOC", "FOK", "GTX", "GTD"},
+	}
+}
+
 // futures checks what the three endpoints have in common.
 func (s *Server) futures(w http.ResponseWriter, r *http.Request, standard, most int) (name string, q provider.BarQuery, ok bool) {
 	name = r.URL.Query().Get("symbol")

@@ -54,10 +54,14 @@ func window(q url.Values, standard, most int) (out provider.BarQuery, ok bool) {
 }
 
 func (s *Server) klines(w http.ResponseWriter, r *http.Request) {
-	const weight = 2
+	query, ok := window(r.URL.Query(), 500, 1000)
+	s.answerKlines(w, r, 2, query, ok, func(symbol string) string { return symbol })
+}
+
+// answerKlines answers with the bars of a symbol, whose prices have a name of their own.
+func (s *Server) answerKlines(w http.ResponseWriter, r *http.Request, weight int, query provider.BarQuery, ok bool, prices func(symbol string) string) {
 	q := r.URL.Query()
 	i, known := interval(q.Get("interval"))
-	query, ok := window(q, 500, 1000)
 	switch {
 	case q.Get("symbol") == "":
 		s.wrong(w, weight, -1102, "Mandatory parameter 'symbol' was not sent, was empty/null, or malformed.")
@@ -70,7 +74,7 @@ func (s *Server) klines(w http.ResponseWriter, r *http.Request) {
 	default:
 		query.Interval = i
 		if s.admit(w, weight) {
-			writeJSON(w, http.StatusOK, s.page(q.Get("symbol"), query))
+			writeJSON(w, http.StatusOK, s.page(prices(q.Get("symbol")), query))
 		}
 	}
 }

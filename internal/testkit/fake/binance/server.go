@@ -144,6 +144,8 @@ func New(c Config) *Server {
 	})
 	s.mux.HandleFunc("GET /api/v3/klines", s.klines)
 	s.mux.HandleFunc("GET /api/v3/exchangeInfo", s.exchangeInfo)
+	s.mux.HandleFunc("GET /fapi/v1/klines", s.perpetualKlines)
+	s.mux.HandleFunc("GET /fapi/v1/exchangeInfo", s.perpetuals)
 	s.mux.HandleFunc("GET /fapi/v1/fundingRate", s.fundingRate)
 	s.mux.HandleFunc("GET /futures/data/openInterestHist", s.openInterest)
 	s.mux.HandleFunc("GET /futures/data/globalLongShortAccountRatio", s.longShort)
@@ -151,11 +153,11 @@ func New(c Config) *Server {
 	return s
 }
 
-// ServeHTTP answers requests, under /ws and /stream streams, under /ws-api/v3 the
+// ServeHTTP answers requests, under /ws, /stream and /market/stream streams, under /ws-api/v3 the
 // account's, and under /fake what no venue offers: see control.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
-	case path == "/stream" || path == "/ws" || strings.HasPrefix(path, "/ws/"):
+	case path == "/stream" || path == perpetualStream || path == "/ws" || strings.HasPrefix(path, "/ws/"):
 		s.stream(w, r)
 	case path == "/ws-api/v3":
 		s.userStream(w, r)

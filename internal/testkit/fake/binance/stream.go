@@ -19,6 +19,7 @@ const maxStreams = 1024
 type session struct {
 	server   *Server
 	combined bool // messages are wrapped with the name of their stream
+	futures  bool // its symbols are perpetual futures
 	names    []string
 	tracks   map[string]*fake.Track
 
@@ -26,9 +27,10 @@ type session struct {
 	count  int
 }
 
-// stream serves /ws, /ws/<name> and /stream?streams=<name>/<name>.
+// stream serves /ws, /ws/<name>, /stream?streams=<name>/<name> and the same for futures.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	c := &session{server: s, combined: r.URL.Path == "/stream", tracks: make(map[string]*fake.Track)}
+	futures := r.URL.Path == perpetualStream
+	c := &session{server: s, combined: futures || r.URL.Path == "/stream", futures: futures, tracks: make(map[string]*fake.Track)}
 	var names []string
 	if c.combined {
 		names = strings.FieldsFunc(r.URL.Query().Get("streams"), func(c rune) bool { return c == '/' })
@@ -55,6 +57,9 @@ func (c *session) add(name string) {
 	symbol, kind, _ := strings.Cut(name, "@")
 	i, ok := interval(strings.TrimPrefix(kind, "kline_"))
 	if upper := strings.ToUpper(symbol); ok && strings.ToLower(symbol) == symbol && c.server.config.Knows(upper) {
+		if c.futures {
+			upper = market.PerpetualOf(upper)
+		}
 		c.tracks[name] = c.server.prices.Follow(upper, i)
 	}
 }
@@ -128,9 +133,10 @@ func (c *session) wrap(name, data string) []byte {
 }
 
 func kline(t *fake.Track, b market.Bar, closed bool, now time.Time) string {
+	symbol, _ := (market.Symbol{Name: t.Symbol}).Pair()
 	return fmt.Sprintf(`{"e":"kline","E":%d,"s":%q,"k":{"t":%d,"T":%d,"s":%q,"i":%q,"f":100,"L":200,`+
 		`"o":%q,"c":%q,"h":%q,"l":%q,"v":%q,"n":%d,"x":%v,"q":%q,"V":%q,"Q":%q,"B":"0"}}`,
-		now.UnixMilli(), t.Symbol, b.T*1000, closeTime(b.T, t.Interval), t.Symbol, t.Interval.String(),
+		now.UnixMilli(), symbol, b.T*1000, closeTime(b.T, t.Interval), symbol, t.Interval.String(),
 		price(b.O), price(b.C), price(b.H), price(b.L), price(b.V), trades(b), closed,
 		price(b.V*b.C), price(b.TakerBuy), price(b.TakerBuy*b.C))
 }
