@@ -206,7 +206,7 @@ func TestSymbols_MistakesLeadToInstruments(t *testing.T) {
 	_, r := wired(t)
 	for asked, want := range map[string]string{
 		"bitcoin": "BTCUSDT", "BTC": "BTCUSDT", "btc": "BTCUSDT", "ETH": "ETHUSDT", "ethereum": "ETHUSDT", "Apple": "AAPL", "tesla": "TSLA", "BTCUSTD": "BTCUSDT",
-		"BTCUSDT.P": "BTCUSDT", "BINANCE:BTCUSDT.P": "BTCUSDT", "BTC-USDT-SWAP": "BTCUSDT", "BTC/USDT:USDT": "BTCUSDT", "BYBIT:BTCUSDT": "BTCUSDT",
+		"BTC-USDT-SWAP": "BTCUSDT.P", "BTC/USDT:USDT": "BTCUSDT.P", "BTC-PERP": "BTCUSDT.P", "BTCUSDT_260327": "BTCUSDT", "BYBIT:BTCUSDT": "BTCUSDT",
 		"EUR/USD": "EURUSD=X", "EURUSD": "EURUSD=X", "euro": "EURUSD=X", "S&P 500": "^GSPC", "SPX": "^GSPC", "nasdaq:AAPL": "AAPL", "NYSE:BRK.B": "BRK-B",
 		"XBTUSD": "BTC-USD", "BTCUSD": "BTC-USD", "COINBASE:BITCOIN": "coinbase:BTC-USD", "gold": "GC=F", "GOLD": "GC=F", "silver": "SI=F", "oil": "CL=F", "yen": "USDJPY=X",
 		"dax": "^GDAXI", "vix": "^VIX", "10y": "^TNX", "AAPL.US": "AAPL", "nvidia": "NVDA",
@@ -220,7 +220,7 @@ func TestSymbols_MistakesLeadToInstruments(t *testing.T) {
 			t.Errorf("%s: %s", asked, text)
 			continue
 		}
-		if slices.Contains([]string{"BTCUSDT", "ETHUSDT", "AAPL", "EURUSD=X", "^GSPC", "BTC-USD", "BRK-B", "NVDA", "TSLA"}, want) {
+		if slices.Contains([]string{"BTCUSDT", "BTCUSDT.P", "ETHUSDT", "AAPL", "EURUSD=X", "^GSPC", "BTC-USD", "BRK-B", "NVDA", "TSLA"}, want) {
 			waitFor(t, func() bool { // a client asks again what failed for now
 				text, failed = call(t, r, "get_indicators", map[string]any{"symbol": f.Suggestions[0], "indicators": []string{"rsi"}})
 				return !strings.Contains(text, `"code":"unavailable"`)

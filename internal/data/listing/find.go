@@ -127,10 +127,10 @@ func (e *entry) score(p pattern) int {
 	}
 	for _, pair := range p.pairs {
 		if slices.Contains(e.codes, pair[0]) && e.Class != provider.Currency || pair[0] == e.Asset {
-			if pair[1] == e.Quote {
+			if pair[1] == e.Quote && e.Class != provider.Perpetual {
 				return isSymbol
 			}
-			if dollar(pair[1]) && dollar(e.Quote) && e.Class == provider.Crypto {
+			if dollar(pair[1]) && dollar(e.Quote) && (e.Class == provider.Crypto || e.Class == provider.Perpetual) {
 				return isName
 			}
 		}

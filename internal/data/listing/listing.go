@@ -117,6 +117,9 @@ func (d *Directory) entries(s Source, list []provider.Listing) []entry {
 	count := make(map[string]int)
 	for i, l := range list {
 		same := string(l.Class) + " " + called(l.Class, l.Asset, l.Quote)
+		if l.Class == provider.Perpetual && count[same] == 0 {
+			count[same] = maxLoaded // a coin alone is the pair, at every venue
+		}
 		all[i] = entry{symbol: fold(l.Name), nth: count[same], Instrument: Instrument{
 			Symbol: market.Symbol{Venue: s.Venue, Name: l.Name}, Title: s.Title, Class: l.Class, Asset: l.Asset, Quote: l.Quote, Locked: s.Locked,
 		}}
@@ -138,8 +141,11 @@ func called(class provider.Class, asset, quote string) string {
 // name adds the words of an entry. A pair of two currencies that are not the dollar has
 // none: the pound is not EURGBP.
 func (d *Directory) name(e *entry) {
-	code := called(e.Class, e.Asset, e.Quote)
-	known := d.names[e.Class][code]
+	code, class := called(e.Class, e.Asset, e.Quote), e.Class
+	if class == provider.Perpetual {
+		class = provider.Crypto
+	}
+	known := d.names[class][code]
 	e.Name = known.name
 	if e.Class == provider.Currency {
 		e.Name = d.currency(e.Asset) + " / " + d.currency(e.Quote)
@@ -150,6 +156,9 @@ func (d *Directory) name(e *entry) {
 	}
 	if e.Name == "" {
 		e.Name = e.Asset
+	}
+	if e.Class == provider.Perpetual {
+		e.Name += " perpetual"
 	}
 	e.title = fold(e.Name)
 	e.codes = append(e.codes, fold(code), fold(known.name))

@@ -34,9 +34,12 @@ func (d *Directory) guess(all []entry, text string) (hits []entry, why string) {
 		places = [][]entry{own, all}
 	}
 	for _, from := range places {
-		if spot, ok := perpetual(rest); ok {
+		if spot, ends, ok := future(rest); ok {
+			if hits := exact(from, spot, provider.Perpetual); len(hits) > 0 && !ends {
+				return hits, "perpetuals are written as their pair and .P"
+			}
 			if hits := exact(from, spot, provider.Crypto); len(hits) > 0 {
-				return hits, "perpetuals and other futures are not offered, the spot market is"
+				return hits, "such futures are not offered, the spot market is"
 			}
 		}
 		if venue != "" && !d.has(venue) {
@@ -137,19 +140,19 @@ func alike(a, b string) bool {
 	return max(len(a)-len(b), len(b)-len(a)) <= max(1, len(a)/3) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a) || strings.HasSuffix(b, a)
 }
 
-// perpetual returns the pair or coin of a name such as BTCUSDT.P, BTC-USDT-SWAP, BTC-PERP,
-// XBTUSDTM, BTC/USDT:USDT or BTCUSDT_260327.
-func perpetual(name string) (spot string, ok bool) {
+// future returns the pair or coin of a name such as BTCUSDT.P, BTC-USDT-SWAP, BTC-PERP,
+// XBTUSDTM, BTC/USDT:USDT or BTCUSDT_260327, and whether the future ends.
+func future(name string) (spot string, ends, ok bool) {
 	if pair, settled, colon := strings.Cut(name, ":"); colon && slices.Contains(quoteCodes(), settled) {
-		return pair, true
+		return pair, false, true
 	}
-	for _, suffix := range []string{".P", ".PERP", "-PERP-INTX", "PERP", "SWAP"} {
+	for _, suffix := range []string{".P", ".PERP", "-PERP-INTX", "PERPETUAL", "PERP", "SWAP"} {
 		if base, cut := strings.CutSuffix(name, suffix); cut && base != "" {
-			return base, true
+			return strings.TrimSpace(base), false, true
 		}
 	}
 	if base, cut := strings.CutSuffix(name, "USDTM"); cut && base != "" {
-		return base + "USDT", true
+		return base + "USDT", false, true
 	}
 	base, date, dated := strings.Cut(name, "_")
 	if !dated {
@@ -157,7 +160,7 @@ func perpetual(name string) (spot string, ok bool) {
 			base, date, dated = name[:i], name[i+1:], true
 		}
 	}
-	return base, dated && len(date) == 6 && strings.Trim(date, "0123456789") == ""
+	return base, true, dated && len(date) == 6 && strings.Trim(date, "0123456789") == ""
 }
 
 // exchangeSuffix returns how symbols of an exchange end that other programs name before

@@ -79,10 +79,18 @@ func (r *router) leadsTo(ctx context.Context, s market.Symbol) bool {
 	return r.routes.venue(s.Name) == s.Venue && !listing.Ambiguous(s.Name)
 }
 
-// venue returns the default venue of a symbol.
+// venue returns the default venue of a symbol. A perpetual future goes to a venue that has such, and not to
+// one of shares.
 func (r Routes) venue(name string) string {
-	if isCryptoPair(name) {
-		return r.Crypto
+	if !isCryptoPair(name) {
+		return r.Other
 	}
-	return r.Other
+	if _, perpetual := (market.Symbol{Name: name}).Pair(); perpetual && !r.described(r.Crypto).Perpetuals {
+		for _, d := range r.Venues {
+			if d.Perpetuals {
+				return d.Name
+			}
+		}
+	}
+	return r.Crypto
 }

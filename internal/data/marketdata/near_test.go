@@ -83,7 +83,7 @@ func TestNear_SaysHowToAsk(t *testing.T) {
 			}
 		}
 	}
-	if found, total := s.Find(t.Context(), listing.Query{Text: "ETHUSDT", Limit: 9}); uses(found) != "ETHUSDT binance:ETHUSDT ETH-USD ETHUSDC ETHFDUSD" || total != 5 {
+	if found, total := s.Find(t.Context(), listing.Query{Text: "ETHUSDT", Limit: 9}); uses(found) != "ETHUSDT binance:ETHUSDT ETH-USD ETHUSDC ETHFDUSD ETHUSDT.P ETHUSDC.P" || total != 7 {
 		t.Errorf("found %s of %d", uses(found), total)
 	}
 }

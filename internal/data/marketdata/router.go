@@ -41,8 +41,9 @@ func (r Routes) described(name string) provider.Descriptor {
 // venue's separator.
 func (r Routes) spelled(venue, name string) string {
 	quote, pair := quoteOf(name)
-	if separator := r.described(venue).Separator; pair && separator != "" {
-		name = strings.TrimRight(strings.TrimSuffix(name, quote), "-/_") + separator + quote
+	of, perpetual := market.Symbol{Name: name}.Pair()
+	if separator := r.described(venue).Separator; pair && !perpetual && separator != "" {
+		name = strings.TrimRight(strings.TrimSuffix(of, quote), "-/_") + separator + quote
 	}
 	return market.Symbol{Venue: venue, Name: name}.String()
 }
@@ -58,7 +59,9 @@ func isCryptoPair(name string) bool {
 	return pair
 }
 
+// quoteOf returns the currency in which a pair or its perpetual future is priced.
 func quoteOf(name string) (quote string, pair bool) {
+	name, _ = market.Symbol{Name: name}.Pair()
 	for _, q := range cryptoQuotes() {
 		if len(name) > len(q) && strings.HasSuffix(name, q) {
 			return q, true
@@ -216,9 +219,10 @@ func (r *router) explainFailure(ctx context.Context, name string, q Request, err
 // where coins are, and the user's own files are looked at, which takes no time.
 func (r *router) alternatives(ctx context.Context, name, symbol string) []string {
 	own := r.routes.described(name).Kind
+	_, perpetual := market.Symbol{Name: symbol}.Pair()
 	return slices.DeleteFunc(r.realVenues(), func(other string) bool {
-		kind := r.routes.described(other).Kind
-		apart := own != kind && trades(own) && trades(kind)
+		d := r.routes.described(other)
+		apart := own != d.Kind && trades(own) && trades(d.Kind) || perpetual && trades(d.Kind) && !d.Perpetuals
 		return other == name || apart || slices.Contains(r.routes.Preferred, other) && !r.has(ctx, other, symbol)
 	})
 }

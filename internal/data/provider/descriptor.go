@@ -12,10 +12,11 @@ import (
 // and a line of the table in package app.
 type Descriptor struct {
 	setting.Part
-	Kind      Kind
-	Example   string     // symbol that the venue always has, "" for a source without a venue
-	Separator string     // between the currencies of a pair, such as the hyphen in BTC-USD
-	Time      ServerTime // the venue's clock, if it publishes one
+	Kind       Kind
+	Example    string     // symbol that the venue always has, "" for a source without a venue
+	Separator  string     // between the currencies of a pair, such as the hyphen in BTC-USD
+	Perpetuals bool       // there are perpetual futures of pairs, whose names end in .P
+	Time       ServerTime // the venue's clock, if it publishes one
 	// Listed returns well-known instruments, which the venue has; nil for none. It asks
 	// nobody.
 	Listed func() []Listing

@@ -92,7 +92,7 @@ func TestFindSymbols(t *testing.T) {
 		`{"query":"S&P 500","kind":"index"}`:           `{"symbols":[{"symbol":"^GSPC","venue":"yahoo","name":"S\u0026P 500"`,
 		`{"query":"qwertyuiop"}`:                       `{"symbols":[],"total":0}`,
 		`{"query":"bitcoin","venue":"nowhere"}`:        `one of binance, yahoo, coinbase`,
-		`{"query":"bitcoin","kind":"coin"}`:            `crypto, stock, fund`,
+		`{"query":"bitcoin","kind":"coin"}`:            `crypto, perpetual, stock, fund`,
 		`{}`:                                           `query is required`,
 		`{"query":"bitcoin","limit":51}`:               `from 1 to 50`,
 	} {

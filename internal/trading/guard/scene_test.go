@@ -185,6 +185,13 @@ func plainRefusals() map[string]refusal {
 				s.Symbols = map[market.Symbol]guard.Limits{{Name: "BTCUSDT"}: own}
 			},
 		},
+		"a perpetual": {
+			"perpetual", "a pair or a share", "binance:BTCUSDT.P", "No account here trades those; the pair BTCUSDT can be traded", "symbol", "BTCUSDT",
+			func(s *scene) {
+				s.Symbol = market.Symbol{Venue: "binance", Name: "BTCUSDT.P"}
+				s.Instrument.Class = provider.Perpetual
+			},
+		},
 		"a buy while the feed is lost": {
 			"reducing", "orders that only reduce a position", "buy 0.01 with 0.1 held", "Only orders that reduce a position are allowed now; 0.1 of binance:BTCUSDT is held. Reason: feed_lost by me: because; lifted by itself, when prices arrive again", "", "",
 			func(s *scene) { s.raise(guard.FeedLost) },

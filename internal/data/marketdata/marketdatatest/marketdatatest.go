@@ -46,7 +46,7 @@ func (Bars) Bars(ctx context.Context, want marketdata.Request) (marketdata.BarSe
 
 // names returns the symbols that the test venue has.
 func names() []string {
-	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC", "BTC-USD", "USDJPY=X", "^TNX", "SOLUSDT"}
+	return []string{"BTCUSDT", "AAPL", "ETHUSDT", "EURUSD=X", "TSLA", "GC=F", "^GSPC", "BTC-USD", "USDJPY=X", "^TNX", "SOLUSDT", "BTCUSDT.P"}
 }
 
 // Listed is the error of a symbol that the test venue does not have.

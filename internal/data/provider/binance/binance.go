@@ -78,7 +78,7 @@ func New(hosts *upstream.Hosts, c Config) *Provider {
 		Venue: name, Base: c.FuturesURL, ParseError: Refusal,
 		Limit: upstream.Limit{Weight: 400, Per: 5 * time.Minute},
 	})
-	p.known = provider.NewInstruments(spell, c.Now, p.loadInstrument)
+	p.known = provider.NewInstruments(canonical, c.Now, p.loadInstrument)
 	return p
 }
 
@@ -105,8 +105,8 @@ func Spell(s market.Symbol) (string, error) {
 	return spelled, nil
 }
 
-// spell returns a symbol as candela writes it: as Spell does, or a perpetual future as its pair and .P.
-func spell(s market.Symbol) (string, error) {
+// canonical returns a symbol as candela writes it: as Spell does, or a perpetual future as its pair and .P.
+func canonical(s market.Symbol) (string, error) {
 	pair, perpetual := s.Pair()
 	spelled, err := Spell(market.Symbol{Venue: s.Venue, Name: pair})
 	switch {
@@ -120,7 +120,7 @@ func spell(s market.Symbol) (string, error) {
 
 // Canonical returns the symbol as candela writes it.
 func (p *Provider) Canonical(_ context.Context, s market.Symbol) (market.Symbol, error) {
-	return provider.SymbolMapper(spell).Canonical(name, s)
+	return provider.SymbolMapper(canonical).Canonical(name, s)
 }
 
 // Instrument returns the rules of a symbol, at most an hour old.
@@ -157,7 +157,7 @@ func (p *Provider) loadPerpetual(ctx context.Context, s market.Symbol) (provider
 
 // Bars returns a page of klines.
 func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarPage, error) {
-	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, spell)
+	q, spelled, ask, err := p.Capabilities().Prepare(ctx, name, q, canonical)
 	if !ask {
 		return provider.BarPage{}, err
 	}

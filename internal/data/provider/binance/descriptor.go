@@ -21,7 +21,7 @@ func Descriptor() provider.Descriptor {
 				setting.StreamAddress("binance-futures-stream-url", "Binance's streams of futures; follows --binance-futures-url when not given"),
 			},
 		},
-		Kind: provider.Pairs, Example: "BTCUSDT", Listed: listed,
+		Kind: provider.Pairs, Perpetuals: true, Example: "BTCUSDT", Listed: listed,
 		Time: provider.ServerTime{
 			URL:  func(v setting.Values) string { return cmp.Or(v.Text("binance-url"), defaultURL) + "/api/v3/time" },
 			Read: readTime,
