@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"time"
@@ -63,6 +64,10 @@ type Market interface {
 	Quote(ctx context.Context, s market.Symbol) (order.Quote, error)
 	Instrument(ctx context.Context, s market.Symbol) (provider.Instrument, error)
 }
+
+// ErrFenced reports that a store takes no more writes of this process for an account, because another
+// process may own it.
+var ErrFenced = errors.New("account fenced: another process owns it, or a write has an unknown result")
 
 // Journal stores the events of one account in order.
 //

@@ -33,7 +33,7 @@ import (
 // ErrFenced reports that the store rejects writes from this desk, because another
 // process owns the account or the result of a write is unknown. The desk stops and
 // records nothing about it.
-var ErrFenced = errors.New("account fenced: another process owns it, or a write has an unknown result")
+var ErrFenced = broker.ErrFenced
 
 // errNoBars reports that prices before the start are not known.
 var errNoBars = errors.New("no bars")

@@ -41,13 +41,19 @@ func btc() market.Symbol { return papertest.BTCUSDT().Symbol }
 // something.
 func open(tb testing.TB, j *papertest.Journal) *venue {
 	tb.Helper()
+	return opened(tb, j, slog.New(slog.DiscardHandler))
+}
+
+// opened is open with a log.
+func opened(tb testing.TB, j *papertest.Journal, log *slog.Logger) *venue {
+	tb.Helper()
 	euro, toyota := market.Symbol{Venue: "yahoo", Name: "EURUSD=X"}, market.Symbol{Venue: "yahoo", Name: "7203.T"}
 	m := papertest.NewMarket(papertest.BTCUSDT(), provider.Instrument{Symbol: euro, Base: "EUR", Quote: "USD"}, provider.Instrument{Symbol: toyota, Quote: "JPY"})
 	m.Set(btc(), order.Quote{Last: dec("50000")})
 	m.Set(euro, order.Quote{Last: dec("1.1")})
 	m.Set(toyota, order.Quote{Last: dec("2700")})
 	b := paper.New(paper.Config{
-		Journal: j, Market: m, Rates: paper.Usual(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Journal: j, Market: m, Rates: paper.Usual(), Now: time.Now, Log: log,
 		Cash: map[string]decimal.Decimal{"USDT": dec("100000"), "USD": dec("100000")},
 	})
 	if err := b.Load(tb.Context()); err != nil {

@@ -3,12 +3,15 @@ package paper
 import (
 	"cmp"
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/order"
 	"candela/lib/market"
 )
@@ -67,7 +70,7 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
 			// The orders rest on, as if the market had passed them by.
-			b.cfg.Log.Error("paper orders were not filled", "symbol", e.Symbol.String(), "error", err)
+			b.notWritten(context.Background(), "paper orders were not filled", err, "symbol", e.Symbol.String())
 			return
 		}
 		b.begin(entries, at)
@@ -99,10 +102,20 @@ func (b *Broker) expire(ctx context.Context, at time.Time) {
 	p := b.plan()
 	p.expire(at)
 	if err := b.commit(ctx, p.entries...); err != nil {
-		b.cfg.Log.ErrorContext(ctx, "paper orders did not end with their session", "error", err)
+		b.notWritten(ctx, "paper orders did not end with their session", err)
 		return
 	}
 	b.sweep()
+}
+
+// notWritten reports that the journal took nothing. Where another process may own the account, that one
+// does what was not done here.
+func (b *Broker) notWritten(ctx context.Context, what string, err error, about ...any) {
+	level := slog.LevelError
+	if errors.Is(err, broker.ErrFenced) {
+		level = slog.LevelWarn
+	}
+	b.cfg.Log.Log(ctx, level, what, append(about, "error", err)...)
 }
 
 // follows reports whether the event is new and no coarser than what is known. An older bar
