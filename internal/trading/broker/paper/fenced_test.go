@@ -19,7 +19,7 @@ func TestObserve_AnotherOwnsTheAccount(t *testing.T) {
 	t.Parallel()
 	for failure, level := range map[error]string{
 		fmt.Errorf("nothing was executed: %w", broker.ErrFenced): "level=WARN",
-		errors.New("no room"):                                    "level=ERROR",
+		errors.New("no room"): "level=ERROR",
 	} {
 		var log bytes.Buffer
 		v := opened(t, &papertest.Journal{}, slog.New(slog.NewTextHandler(&log, nil)))
