@@ -9,8 +9,10 @@ import (
 	"text/tabwriter"
 
 	"candela/cmd/candela/cli"
+	"candela/cmd/candela/people"
 	"candela/cmd/candela/records"
 	"candela/cmd/candela/research"
+	"candela/cmd/candela/rules"
 
 	"candela/internal/app"
 	"candela/internal/config"
@@ -46,12 +48,12 @@ func allCommands() []command {
 		{"Trade", "refuse", "ID [flags]", "Refuse an order that needs your approval", refuseHelp, refuse},
 		{"Trade", "halt", "[REASON] [flags]", "Stop trading and cancel open orders", haltHelp, halt},
 		{"Trade", "resume", "[flags]", "Resume trading and accept the venue's positions", resumeHelp, resume},
-		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, cli.OneOf("policy", cli.Sub("check", checkPolicy), cli.Sub("apply", applyPolicy))},
+		{"Trade", "policy", "COMMAND", "Check the order policy, or put a changed one in force", policyHelp, rules.Policy()},
 		{"Operate", "doctor", "[flags]", "Check the installation and suggest fixes", doctorHelp, examine},
 		{"Operate", "audit", "COMMAND", "Show and verify the audit log", auditHelp, records.Audit()},
 		{"Operate", "receipt", "ORDER_ID|COMMAND", "Make a receipt of an order, verify one, show or rotate the key", receiptHelp, records.Receipt()},
-		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, records.Owners()},
-		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, cli.OneOf("plans", cli.Sub("check", checkPlans))},
+		{"Operate", "owners", "COMMAND", "List, suspend, export and erase the owners of a server for many", ownersHelp, people.Owners()},
+		{"Operate", "plans", "check", "Check the plans of owners and print their limits", plansHelp, people.Plans()},
 		{"Operate", "backup", "FOLDER", "Back up the state directory; works while the server runs", backupHelp, backUp},
 		{"Operate", "restore", "FOLDER", "Restore the state directory from a backup", restoreHelp, restore},
 		{"Operate", "migrate", "--to nats|local", "Copy state to NATS servers or back", migrateHelp, migrateState},

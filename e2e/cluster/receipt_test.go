@@ -37,7 +37,8 @@ func TestReceipts_OfReplicas(t *testing.T) {
 		for i, r := range s.replicas {
 			ids = append(ids, s.placed(clients[r], fmt.Sprintf("receipt-%d-%d", round, i)))
 		}
-		s.replicas[round%3].kill()
+		s.alert(clients[s.replicas[round%3]], fmt.Sprintf("audit-%d", round))
+		s.replicas[round%3].kill() // the event of the alert is moved by another if this one had to
 		ids = append(ids, s.placed(clients[s.replicas[(round+1)%3]], fmt.Sprintf("beside-%d", round)))
 		s.replicas[round%3].start(t)
 		s.healthy()
@@ -84,6 +85,40 @@ func TestReceipts_OfReplicas(t *testing.T) {
 		}
 	}
 	t.Logf("%d receipts of %d orders verify", 3*len(ids), len(ids))
+	for _, r := range s.replicas {
+		s.audited(r, len(ids))
+	}
+}
+
+// alert sets an alert that does not fire.
+func (s *site) alert(c *remote.Client, note string) {
+	s.Helper()
+	until(s.TB, time.Minute, "the alert is set", func() bool {
+		_, err := c.Call(s.Context(), "set_alert", `{"symbol":"C00USDT","condition":{"price_above":99999999},"note":"`+note+`"}`)
+		return err == nil
+	})
+}
+
+// audited waits until the audit log has each order, and the logins and alerts, once, and checks its chains.
+func (s *site) audited(r *replica, placed int) {
+	s.Helper()
+	until(s.TB, time.Minute, "the audit log is complete", func() bool {
+		out, err := s.run(r, append([]string{"audit", "list", "--json", "--last", "5000"}, s.servers.flags()...)...)
+		if err != nil {
+			return false
+		}
+		kinds := make(map[string]int)
+		for line := range strings.Lines(out) {
+			var e struct{ Kind string }
+			if json.Unmarshal([]byte(line), &e) == nil {
+				kinds[e.Kind]++
+			}
+		}
+		return kinds["order_created"] == placed && kinds["alert_set"] >= longtest.Pick(2, 8) && kinds["owner_logged_in"] > 0 && kinds["token_issued"] == 3 && kinds["client_approved"] == 3
+	})
+	if out, err := s.run(r, append([]string{"audit", "verify"}, s.servers.flags()...)...); err != nil || !strings.Contains(out, "unbroken") {
+		s.Errorf("%v\n%s", err, out)
+	}
 }
 
 // published returns the keys of receipts as a replica serves them.

@@ -53,8 +53,9 @@ func (t *trading) consolePorts() console.Ports {
 	ports.Firings = func() []console.Firing { return source.Firings(t.inbox, accountOwner) }
 	ports.Closed = func() []order.NoticeRecord { return source.Closed(t.inbox, accountOwner) }
 	ports.Receipts = t.receipts
+	ports.Audit = t.events
 	if t.history != nil {
-		ports.History, ports.Audit = source.NewHistory(t.history), source.Audit{Open: t.history}
+		ports.History = source.NewHistory(t.history)
 	}
 	return ports
 }

@@ -70,7 +70,7 @@ func TestReplicas_OwnersInterleavedEqualServersOfTheirOwn(t *testing.T) {
 func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 	t.Helper()
 	tokens := strings.Split(subject, ".")
-	place := map[string]int{"alert": 2, "owner": 2, "standing": 2, "poll": 1, "cursor": 1, "order": 1, "journal": 1, "desk": 1}
+	place := map[string]int{"alert": 2, "owner": 2, "standing": 2, "poll": 1, "cursor": 1, "order": 1, "journal": 1, "desk": 1, "audit": 1}
 	reasons := map[string]string{
 		"sub":                          "by the hash of a token, which belongs to one owner; its data name the owner, and readers compare",
 		string(records.AttachmentKind): "the same",
@@ -89,8 +89,8 @@ func wantOwnerIn(t *testing.T, subject string, owners []string) (kind string) {
 		t.Errorf("the subject %s is of an unknown kind: it must name its owner, or the test why it need not", subject)
 		return kind
 	}
-	if kind == "desk" && tokens[at] == conn.EncodeToken("") {
-		return kind // keys and policies, which prove the events of all owners
+	if (kind == "desk" || kind == "audit") && tokens[at] == conn.EncodeToken("") {
+		return kind // keys and policies, which prove the events of all owners, and what outlives an owner
 	}
 	owner, err := conn.DecodeToken(tokens[at])
 	if err != nil || !slices.Contains(owners, owner) && owner != accountOwner {

@@ -12,6 +12,7 @@ import (
 	"candela/internal/kit/lifecycle"
 	"candela/internal/kit/principal"
 	"candela/internal/serve/admin"
+	"candela/internal/serve/console"
 	"candela/internal/store"
 	"candela/internal/store/ledger"
 	"candela/internal/store/receipt"
@@ -64,10 +65,11 @@ type side struct {
 	// exclusive limits work to one replica at a time.
 	exclusive func(name string, run lifecycle.Work) lifecycle.Work
 	stats     func() (store.Stats, bool) // nil for replicas
-	// audit adds an event to the audit log; nil for replicas, which have none of logins.
+	// audit adds an event to the audit log.
 	audit func(ctx context.Context, caller principal.Caller, kind, about string, body []byte) error
 	// history returns the reader of the audit log, nil while it is not open; nil for replicas.
 	history  func() *ledger.Audit
+	events   console.Audit // the audit log for the console
 	receipts *receipt.Receipts
 
 	// owners returns the records of owners, nil while the store is not open; nil for one owner

@@ -240,7 +240,7 @@ func (c *sizeCall) protect(random *rand.Rand, number func(int, int, int) string,
 func said() map[string][]string {
 	return map[string][]string{
 		"symbol": {"symbol", "ticker", "pair", "instrument", "Symbol"}, "dry_run": {"dry_run", "dryRun", "test", "preview", "simulate"}, "reduce_only": {"reduce_only", "reduceOnly"},
-		"price": {"price", "limit_price", "limitPrice"}, "stop_price": {"stop_price", "stopPrice"}, "risk_pct": {"risk_pct", "riskPercent", "risk_percentage"},
+		"price": {"price", "limit_price", "limitPrice", "entry_price", "entry"}, "stop_price": {"stop_price", "stopPrice"}, "risk_pct": {"risk_pct", "riskPercent", "risk_percentage"},
 		"stop_loss": {"stop_loss", "sl", "stopLoss", "stop_loss_price"}, "take_profit": {"take_profit", "tp", "takeProfit", "take_profit_price"},
 		"stop_loss_pct": {"stop_loss_pct", "stopLossPct", "sl_pct", "stop_loss_percent"}, "take_profit_pct": {"take_profit_pct", "tp_pct", "take_profit_percentage"},
 		"quantity": {"quantity", "qty", "units", "shares"}, "notional": {"notional", "usd", "quoteOrderQty", "quote_quantity", "amount_usd", "cost", "spend"},
@@ -253,6 +253,8 @@ func oneOf(random *rand.Rand, all ...string) string { return all[random.IntN(len
 // kindWord is the type of the order as a client would say it.
 func (c sizeCall) kindWord(random *rand.Rand) string {
 	switch {
+	case c.bracketed() && c.stopPrice == "" && random.IntN(4) == 0:
+		return oneOf(random, "bracket", "BRACKET")
 	case c.price != "" && c.stopPrice != "":
 		return oneOf(random, "limit", "stop_limit", "STOP_LOSS_LIMIT")
 	case c.price != "":
@@ -261,6 +263,27 @@ func (c sizeCall) kindWord(random *rand.Rand) string {
 		return oneOf(random, "market", "stop", "STOP_MARKET")
 	}
 	return oneOf(random, "market", "MARKET")
+}
+
+// bracketed reports whether the call has both legs in one form.
+func (c sizeCall) bracketed() bool {
+	return (c.stop != "" || c.stopPct != "") && (c.target != "" || c.targetPct != "") && (c.stop == "") == (c.target == "")
+}
+
+// filled are arguments of a form in which none is 0 or a text without a letter.
+func (c sizeCall) filled(random *rand.Rand) (all []string) {
+	if c.side == "buy" && random.IntN(4) == 0 {
+		all = append(all, `"trail_percent":0`, `"stop_loss_limit":0`)
+		for name, value := range map[string]string{"stop_loss": c.stop + c.stopPct, "take_profit": c.target + c.targetPct, "stop_price": c.stopPrice, "price": c.price} {
+			if value == "" && random.IntN(2) == 0 {
+				all = append(all, `"`+name+`":0`)
+			}
+		}
+	}
+	if random.IntN(4) == 0 {
+		all = append(all, `"not_after":""`, `"idempotency_key":""`)
+	}
+	return all
 }
 
 // arguments writes the call as a client would.
@@ -284,7 +307,8 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 			all = append(all, fmt.Sprintf(`"%s":"%s %%"`, argument, value))
 		}
 	}
-	if c.side == "sell" {
+	closing := c.all && random.IntN(3) == 0 // all that is held, without a quantity
+	if c.side == "sell" && !closing && (!c.all || random.IntN(2) == 0) {
 		all = append(all, `"`+name("reduce_only")+`":true`)
 	}
 	inQuantity := c.notional != "" && random.IntN(3) == 0 // an amount that says what it is counted in
@@ -306,16 +330,22 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	if c.risk != "" {
 		all = append(all, `"risk_amount":`+c.risk)
 	}
-	leg("stop_loss", c.stop, "price", "stop_price")
-	leg("take_profit", c.target, "price", "limit_price")
+	if c.stop != "" && c.target != "" && random.IntN(4) == 0 {
+		all = append(all, fmt.Sprintf(`"%s":{"%s":%s,"%s":%s}`, oneOf(random, "bracket", "exits"), name("stop_loss"), c.stop, name("take_profit"), c.target))
+	} else {
+		leg("stop_loss", c.stop, "price", "stop_price")
+		leg("take_profit", c.target, "price", "limit_price")
+	}
 	percent("stop_loss_pct", oneOf(random, words["stop_loss"]...), c.stopPct)
 	percent("take_profit_pct", oneOf(random, words["take_profit"]...), c.targetPct)
-	if both := (c.stop != "" || c.stopPct != "") && (c.target != "" || c.targetPct != "") && (c.stop == "") == (c.target == ""); both && random.IntN(3) == 0 {
+	if c.bracketed() && random.IntN(3) == 0 {
 		all = append(all, `"order_class":"bracket"`)
 	}
 	switch {
+	case closing:
+		all = append(all, `"`+oneOf(random, "close_position", "closePosition", "close")+`":true`)
 	case c.all:
-		all = append(all, `"quantity":"all"`)
+		all = append(all, `"quantity":"`+oneOf(random, "all", "100%")+`"`)
 	case c.quantity != "" && random.IntN(4) == 0:
 		all = append(all, `"quantity":"`+c.quantity+oneOf(random, " BTC", "btc")+`"`)
 	case c.quantity != "":
@@ -327,8 +357,13 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	if random.IntN(4) == 0 {
 		all = append(all, `"`+oneOf(random, "reason", "comment", "note")+`":"why"`)
 	}
+	all = append(all, c.filled(random)...)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return "{" + strings.Join(all, ",") + "}"
+	object := "{" + strings.Join(all, ",") + "}"
+	if random.IntN(8) == 0 {
+		return `{"` + oneOf(random, "order", "params", "request") + `":` + object + `}`
+	}
+	return object
 }
 
 // TestOrderSizes_EqualTheOracle makes generated calls and holds that each would place the quantity, the stop and the target

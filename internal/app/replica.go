@@ -28,6 +28,7 @@ import (
 	"candela/internal/store/receipt"
 	"candela/internal/store/replica/alerts"
 	"candela/internal/store/replica/audit"
+	"candela/internal/store/replica/auditlog"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/deskproxy"
 	"candela/internal/store/replica/inbox"
@@ -60,6 +61,7 @@ type replicaNode struct {
 	// Under --trade only.
 	members *member.Group
 	store   *alerts.Store
+	log     *auditlog.Log
 	records *inbox.RecordStore
 	inbox   *replicated.Inbox
 	owners  *ownerstore.Store // nil for one owner
@@ -138,6 +140,9 @@ func (r *replicaNode) join(ctx context.Context, rt Runtime) error {
 	if r.store, err = alerts.Open(ctx, r.conn, time.Now); err != nil {
 		return err
 	}
+	if r.log, err = auditlog.Open(ctx, r.conn, time.Now); err != nil {
+		return err
+	}
 	if r.records, err = inbox.Open(ctx, r.conn, rt.Log); err != nil {
 		return err
 	}
@@ -165,6 +170,7 @@ func (r *replicaNode) readLate(ctx context.Context, rt Runtime, box replicated.C
 	if r.owners, err = ownerstore.Open(ctx, r.conn, time.Now, r.store); err != nil {
 		return err
 	}
+	r.owners.Audit = audit.Owned{Log: r.log}
 	r.tail, err = r.store.OpenChangeFeed(ctx, alerts.ChangeFeedConfig{Publish: r.inbox.Append, Log: rt.Log})
 	return err
 }
@@ -215,6 +221,9 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	}
 	t.newEngine(rt, r.alerts.Store(), func([]notify.Entry) {}, limits, r.alerts)
 	r.engine = t.engine
+	if rt.Config.Sinks.Checkpoints {
+		r.log.OnCheckpoint = t.postCheckpoint
+	}
 	t.policies.Record = r.recordPolicy
 	if err := t.prepareDesk(rt, nil); err != nil {
 		return side{}, err
@@ -228,7 +237,8 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 	return side{
 		owners: r.ownerRecords(), limits: limits, replicas: deskproxy.NewPolicies(r.members, &t.policies),
 		receipts: rt.receipts(r.proofs, func() (chain.Key, error) { return audit.Key(r.conn), nil }),
-		inbox:    r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
+		audit:    r.log.Record, events: audit.Log{Conn: r.conn},
+		inbox: r.inbox, alerts: r.alerts, orders: r.desk, running: r.running, cursors: r.store, exclusive: r.exclusive,
 		status: func(ctx context.Context) (desk.Status, []string, bool) {
 			now, err := r.desk.Status(ctx)
 			if err != nil {
@@ -248,7 +258,7 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 				return store.KeepPruned(ctx, hard, rt.Log, func(ctx context.Context) error { return store.Prune(ctx, r.store) })
 			})},
 		}...),
-		rest: append(r.listParts(t.engine), []lifecycle.Part{
+		rest: append(append(r.listParts(t.engine), r.auditParts(rt)...), []lifecycle.Part{
 			{Name: "shards", Run: func(ctx, _ context.Context, ready func()) error {
 				ready()
 				r.alerts.Run(ctx, t.engine)
@@ -259,6 +269,21 @@ func (r *replicaNode) side(rt Runtime, t *trading) (side, error) {
 			}},
 		}...),
 	}, nil
+}
+
+// auditParts returns the parts that keep the audit log, each on one replica at a time.
+func (r *replicaNode) auditParts(rt Runtime) []lifecycle.Part {
+	movers := []auditlog.Mover{{To: r.log, From: r.store, Logger: rt.Log}}
+	if r.owners != nil {
+		movers[0].Gone = r.owners.Gone
+		movers = append(movers, auditlog.Mover{To: r.log, From: r.owners, Logger: rt.Log})
+	}
+	parts := []lifecycle.Part{{Name: "audit log", Run: r.exclusive("audit", func(ctx, _ context.Context, _ func()) error { return r.log.KeepHeads(ctx, rt.Log) })}}
+	for i, m := range movers {
+		name := []string{"audit of alerts", "audit of owners"}[i]
+		parts = append(parts, lifecycle.Part{Name: name, Run: r.exclusive(name, func(ctx, _ context.Context, _ func()) error { return m.Run(ctx) })})
+	}
+	return parts
 }
 
 // running returns what trades in this process, nil while another replica does.

@@ -11,6 +11,7 @@ import (
 	"candela/lib/backtest/simulate"
 	"candela/lib/fault"
 	"candela/lib/pine/check"
+	"candela/lib/pine/convert"
 	"candela/lib/pine/syntax"
 	"candela/lib/ta"
 )
@@ -29,6 +30,9 @@ type Program struct {
 	signals []signal
 	facts   bool // it may read what a venue says about the symbol
 }
+
+// Change is what was changed in a line of a script of an older version.
+type Change = convert.Change
 
 // Check checks a source and returns its program and the findings: errors, without a
 // program, or warnings. library returns the source of what an import names, as

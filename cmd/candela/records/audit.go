@@ -1,4 +1,4 @@
-// Package records has the commands about what a server records: its owners, what they used, trades, and the audit log.
+// Package records has the commands about what a server records: trades, receipts and the audit log.
 package records
 
 import (
@@ -189,6 +189,8 @@ type eventLine struct {
 	Client  string          `json:"client,omitempty"`
 	Body    json.RawMessage `json:"body"`
 	Hash    ledger.Hash     `json:"hash"`
+	Log     string          `json:"log,omitempty"`     // with replicas: orders or others
+	Message uint64          `json:"message,omitempty"` // the same: of that stream
 }
 
 func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditFlags) error {
@@ -196,20 +198,32 @@ func listEvents(ctx context.Context, w io.Writer, log *ledger.Audit, flags audit
 	if err != nil {
 		return err
 	}
-	if flags.json {
-		lines := json.NewEncoder(w)
-		for _, e := range events {
-			if err := lines.Encode(eventLine{e.Seq, e.At, e.Owner, e.Kind, e.Subject, e.Actor, e.Client, body(e.Body), e.Hash}); err != nil {
+	lines := make([]eventLine, len(events))
+	for i := range events {
+		lines[i] = lineOf(&events[i])
+	}
+	return printEvents(w, lines, flags.json, "EVENT", func(e eventLine) string { return strconv.FormatUint(e.Seq, 10) })
+}
+
+func lineOf(e *ledger.Event) eventLine {
+	return eventLine{Seq: e.Seq, At: e.At, Owner: e.Owner, Kind: e.Kind, Subject: e.Subject, Token: e.Actor, Client: e.Client, Body: body(e.Body), Hash: e.Hash}
+}
+
+// printEvents prints events as JSON lines or as a table, whose first columns name an event.
+func printEvents(w io.Writer, lines []eventLine, asJSON bool, columns string, name func(eventLine) string) error {
+	if asJSON {
+		out := json.NewEncoder(w)
+		for _, e := range lines {
+			if err := out.Encode(e); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "EVENT\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
-	for _, e := range events {
-		token := cli.ShortToken(e.Actor)
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Seq, e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(token), e.Client, cli.Plain(string(e.Body)))
+	fmt.Fprintln(table, columns+"\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
+	for _, e := range lines {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", name(e), e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(cli.ShortToken(e.Token)), e.Client, cli.Plain(string(e.Body)))
 	}
 	return table.Flush()
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"text/tabwriter"
-	"time"
 
 	"candela/cmd/candela/cli"
 
@@ -20,18 +18,19 @@ import (
 	"candela/lib/fault"
 )
 
-// The commands of the audit log where replicas share their state: they read the order stream, whether replicas run or not.
+// The commands of the audit log where replicas share their state: they read its two streams, whether replicas run or not.
 
 // sharedVerdict is the JSON output of verify.
 type sharedVerdict struct {
 	OK     bool           `json:"ok"`
 	Events uint64         `json:"events"`
-	Owners int            `json:"owners"`
+	Chains int            `json:"chains"`
 	Loose  uint64         `json:"not_chained,omitempty"`
 	Signed uint64         `json:"checkpoints,omitempty"`
 	Key    string         `json:"key,omitempty"`
 	Breaks []ledger.Break `json:"breaks,omitempty"`
-	Owner  *ownerChain    `json:"owner,omitempty"`
+	Owner  *ownerChain    `json:"owner,omitempty"`  // of orders and trading states
+	Others *ownerChain    `json:"others,omitempty"` // of the same owner: alerts, logins and, of "", owners
 }
 
 func verifyShared(ctx context.Context, w io.Writer, cfg *config.Config, flags auditFlags) error {
@@ -51,9 +50,9 @@ func verifyShared(ctx context.Context, w io.Writer, cfg *config.Config, flags au
 	if err != nil {
 		return err
 	}
-	v := sharedVerdict{len(report.Breaks) == 0, report.Events, len(report.Chains), report.Loose, report.Checkpoints, report.Key, report.Breaks, nil}
+	v := sharedVerdict{len(report.Breaks) == 0, report.Events, len(report.Chains) + len(report.Others), report.Loose, report.Checkpoints, report.Key, report.Breaks, nil, nil}
 	if flags.owner != "" {
-		v.Owner = &ownerChain{string(flags.owner), report.Chains[flags.owner]}
+		v.Owner, v.Others = &ownerChain{string(flags.owner), report.Chains[flags.owner]}, &ownerChain{string(flags.owner), report.Others[flags.owner]}
 	}
 	if flags.json {
 		err = json.NewEncoder(w).Encode(v)
@@ -77,12 +76,12 @@ func (v sharedVerdict) print(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%d events read\n", v.Events)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d events of orders and trading states in %s, unbroken\n", v.Events, cli.Count(v.Owners, "chain"))
+	_, err := fmt.Fprintf(w, "%d events in %s, unbroken\n", v.Events, cli.Count(v.Chains, "chain"))
 	if v.Signed > 0 {
 		_, err = fmt.Fprintf(w, "%d signed checkpoints; the key is %s\n", v.Signed, v.Key)
 	}
 	if v.Owner != nil {
-		_, err = fmt.Fprintf(w, "Owner %s: chain %d:%s. Store it elsewhere and pass it to --expect later to detect a rewritten log.\n", cli.Plain(v.Owner.ID), v.Owner.Events, v.Owner.Hash)
+		_, err = fmt.Fprintf(w, "Owner %s: chain of orders %d:%s, of all else %d:%s. Store one elsewhere and pass it to --expect later to detect a rewritten log.\n", cli.Plain(v.Owner.ID), v.Owner.Events, v.Owner.Hash, v.Others.Events, v.Others.Hash)
 	}
 	return err
 }
@@ -97,19 +96,10 @@ func listShared(ctx context.Context, w io.Writer, cfg *config.Config, flags audi
 	if err != nil {
 		return err
 	}
-	if flags.json {
-		out := json.NewEncoder(w)
-		for _, e := range lines {
-			if err := out.Encode(eventLine{e.Seq, e.At, e.Owner, e.Kind, e.Subject, e.Actor, e.Client, body(e.Body), e.Hash}); err != nil {
-				return err
-			}
-		}
-		return nil
+	all := make([]eventLine, len(lines))
+	for i := range lines {
+		all[i] = lineOf(&lines[i].Event)
+		all[i].Log, all[i].Message = lines[i].Log, lines[i].Message
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MESSAGE\tEVENT OF OWNER\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
-	for _, e := range lines {
-		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", e.Message, e.Seq, e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(cli.ShortToken(e.Actor)), e.Client, cli.Plain(string(e.Body)))
-	}
-	return table.Flush()
+	return printEvents(w, all, flags.json, "LOG\tMESSAGE\tEVENT OF OWNER", func(e eventLine) string { return fmt.Sprintf("%s\t%d\t%d", e.Log, e.Message, e.Seq) })
 }

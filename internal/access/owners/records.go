@@ -49,7 +49,7 @@ type Erasure struct {
 	At       time.Time        `json:"at"`
 	Rows     map[string]int64 `json:"rows"`      // deleted, by table
 	Events   int64            `json:"events"`    // of the audit log whose content is gone
-	LastHash string           `json:"last_hash"` // of the last of them
+	LastHash string           `json:"last_hash"` // of the last of them; with replicas of the chain that they were
 }
 
 // Identity is a further person who is an owner.

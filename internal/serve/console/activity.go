@@ -119,7 +119,7 @@ func (c *Console) activityData(v *visit) (any, error) {
 	if c.cfg.Clients != nil {
 		d.Clients, _ = c.clients(v.ctx(), v) // a filter without names of clients works as well
 	}
-	before, _ := strconv.ParseUint(q.Get("before"), 10, 62)
+	before := fault.Clean(q.Get("before"), 64)
 	found, err := c.cfg.Audit.Page(v.ctx(), d.filter(before, v.format()))
 	if err != nil {
 		return nil, err
@@ -128,10 +128,10 @@ func (c *Console) activityData(v *visit) (any, error) {
 	for _, e := range found.Events {
 		d.Events = append(d.Events, newEventRow(e, known, v.format()))
 	}
-	if found.Next > 0 {
-		d.Older = q.with("before", strconv.FormatUint(found.Next, 10))
+	if found.Next != "" {
+		d.Older = q.with("before", found.Next)
 	}
-	if before > 0 {
+	if before != "" {
 		d.Newest = q.with("before", "")
 	}
 	return d, nil
@@ -139,7 +139,7 @@ func (c *Console) activityData(v *visit) (any, error) {
 
 // filter returns what the page asks the log for. Unless the steps are shown, those of an order
 // that say nothing by themselves are left out.
-func (d activityData) filter(before uint64, f format) ledger.Filter {
+func (d activityData) filter(before string, f format) ledger.Filter {
 	q := ledger.Filter{Before: before, Limit: eventsOfPage, Text: d.Text, Actor: d.Client}
 	switch d.Group {
 	case "orders":
@@ -361,7 +361,10 @@ func (c *Console) verify(v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	now := &verdict{Events: report.Events, Last: strconv.FormatUint(report.Last, 10), Hash: report.Hash.String(), At: v.now}
+	now := &verdict{Events: report.Events, At: v.now}
+	if report.Last > 0 { // with replicas there is no chain over all
+		now.Last, now.Hash = strconv.FormatUint(report.Last, 10), report.Hash.String()
+	}
 	if len(report.Breaks) > 0 {
 		now.Problem = report.Breaks[0].String()
 		c.cfg.Log.ErrorContext(v.ctx(), "[Console] audit log broken", "break", now.Problem)

@@ -17,7 +17,7 @@ type scroll struct{ *book }
 func (s scroll) Page(_ context.Context, f ledger.Filter) (ledger.Page, error) {
 	s.did("page " + strings.Join(f.Kinds, "+") + " " + f.Text)
 	at := func(minutes int) time.Time { return noon().Add(-time.Duration(minutes) * time.Minute) }
-	return ledger.Page{Next: 7, Events: []ledger.Event{
+	return ledger.Page{Next: "7", Events: []ledger.Event{
 		{Seq: 14, At: at(1), Kind: "order_denied", Subject: "den1", Actor: "c7725f13aaaa", Client: "<i>Cursor</i>", Body: []byte(`{"kind":"denied","order_id":"den1","refusal":{"rule":"max_order_notional"},"reason":"too much <script>"}`)},
 		{Seq: 13, At: at(2), Kind: "order_fill", Subject: "o9", Body: []byte(`{"kind":"fill","order_id":"o9","fill":{"trade_id":"1","symbol":"binance:BTCUSDT","side":"buy","quantity":"0.0210","price":"46600.00","fee":"0.98","fee_asset":"USDT"}}`)},
 		{Seq: 8, At: at(2), Kind: "order_fill", Subject: "o8", Body: []byte(`{"kind":"fill","order_id":"o8","fill":{"trade_id":"2","symbol":"binance:BTCUSDT","side":"sell","quantity":"0.0210","price":"46500.00","at":"2026-11-15T09:57:00.1234Z"}}`)},

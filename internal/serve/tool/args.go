@@ -118,15 +118,23 @@ func (fs args) readOne(given []string, name string, raw json.RawMessage) error {
 	return renameField(fs[i].read(raw), fs[i].name, name)
 }
 
-// missing reports a required argument that was not given.
+// missing reports the required arguments that were not given: the first as the field, the others in the message.
 func (fs args) missing(given []string) error {
+	var first *fault.Error
 	for i, f := range fs {
 		replaced := slices.ContainsFunc(f.unlessGiven, func(other string) bool { return given[fs.find(other)] != "" })
-		if f.required && given[i] == "" && !replaced {
-			return fault.Missing(f.name, f.allowed)
+		switch {
+		case !f.required || given[i] != "" || replaced:
+		case first == nil:
+			first = fault.Missing(f.name, f.allowed)
+		default:
+			first.Message += "; " + f.name + " is, too: " + f.allowed
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return first
 }
 
 // names are those of the arguments, with their other names.

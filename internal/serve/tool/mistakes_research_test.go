@@ -26,7 +26,7 @@ func TestResearch_Mistakes(t *testing.T) {
 		{"test_alert", `{"symbol":"BTCUSDT","interval":"15M","condition":{"price_above":70000}}`, "interval", `did you mean "15m"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":-5}}`, "condition.price_above", `a number above 0`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"value":{"indicator":"rsii","op":"<","value":30}}}`, "condition.value.indicator", `list_indicators`},
-		{"test_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"oversold"}}}`, "condition.indicator_signal.signal", `did you mean "rsi_oversold"`},
+		{"test_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"bull_div"}}}`, "condition.indicator_signal.signal", `did you mean "rsi_bull_div"`},
 		{"test_alert", `{"symbol":"BTCUSDT","bars":10000000,"condition":{"price_above":70000}}`, "bars", `from 100 to 15000`},
 		{"test_alert", `{"symbol":"NOSUCH","condition":{"price_above":70000}}`, "symbol", `no symbol "NOSUCH"`},
 		{"test_alert", `{"symbol":"BTCUSDT","condition":{"price_above":70000},"horizon":5}`, "horizon", `use symbol, condition`},

@@ -7,6 +7,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,10 +81,23 @@ type Trading struct {
 type Registry struct {
 	tools   []registeredTool
 	names   []string
+	absent  []absentTool
 	log     *slog.Logger
 	symbols Symbols
 	library ta.Library
 	confirm func(ctx context.Context, caller principal.Caller) error
+}
+
+// absentTool is a tool of a set that the owner has not turned on.
+type absentTool struct{ name, set string }
+
+func (a absentTool) String() string {
+	return a.name + " is a tool of the set " + a.set + ", which is off: the owner starts candela with --toolsets " + a.set + "."
+}
+
+// off returns the first tool of a set that is off which a text names, -1 for none.
+func (r *Registry) off(text string) int {
+	return slices.IndexFunc(r.absent, func(a absentTool) bool { return strings.Contains(text, a.name) })
 }
 
 // registeredTool is a tool that is ready to run.
@@ -114,6 +128,7 @@ func New(cfg Config) (*Registry, error) {
 		findSymbols(cfg.Symbols, trading.Tradable), trading.getAccount(), trading.getTrades(),
 	}, scriptTools(cfg.Scripts), []toolSpec{charts.runBacktest(), charts.testAlert(), charts.scanSymbols(), charts.getReport()}) {
 		if s.set != "" && !slices.Contains(cfg.Toolsets, s.set) {
+			r.absent = append(r.absent, absentTool{s.name, s.set})
 			continue
 		}
 		d, err := s.build()
@@ -202,10 +217,18 @@ func outOfScope(tool string, need, has principal.Scope) error {
 
 func (r *Registry) unknown(name string) error {
 	message := "unknown tool " + quote(truncate(name)) + "; use " + strings.Join(r.names, ", ")
-	if advice := wording.UnknownTool(name); advice != "" {
+	near, advice := fault.Nearest(name, r.names), wording.UnknownTool(name)
+	switch i := r.off(name); {
+	case i >= 0:
+		return mcp.UnknownTool(message + ". " + r.absent[i].String())
+	case advice == "" && len(near) > 0:
+		return mcp.UnknownTool(message + "; did you mean " + quote(near[0]) + "?")
+	}
+	if advice = cmp.Or(advice, wording.UnknownToolByPart(name)); advice != "" {
 		message += ". " + advice
-	} else if near := fault.Nearest(name, r.names); len(near) > 0 {
-		message += "; did you mean " + quote(near[0]) + "?"
+	}
+	if i := r.off(advice); i >= 0 {
+		message += " " + r.absent[i].String()
 	}
 	return mcp.UnknownTool(message)
 }

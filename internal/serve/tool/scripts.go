@@ -7,7 +7,6 @@ import (
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
 	"candela/lib/pine"
-	"candela/lib/pine/convert"
 	"candela/lib/ta"
 )
 
@@ -144,9 +143,9 @@ type checkedJSON struct {
 
 // conversion says what was changed in a script of an older version.
 type conversion struct {
-	From    int              `json:"converted_from,omitempty"`
-	Changes []convert.Change `json:"changes,omitempty"`
-	More    int              `json:"more_changes,omitempty"`
+	From    int           `json:"converted_from,omitempty"`
+	Changes []pine.Change `json:"changes,omitempty"`
+	More    int           `json:"more_changes,omitempty"`
 }
 
 func conversionOf(p *pine.Program) conversion {

@@ -71,7 +71,7 @@ func wrongCalls() []struct{ name, tool, arguments, field, value, allowed, neares
 		{"an idempotency key with a character nobody sees", "place_order", `{"symbol":"BTCUSDT","side":"buy","type":"market","quantity":1,"idempotency_key":"K1\u200b"}`, "idempotency_key", `K1\u200b`, "printable ASCII characters without a space", ""},
 		{"an alert on an indicator that does not exist", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrnd","signal":"cross_up"}}}`, "condition.indicator_signal.indicator", "wavetrnd", "list_indicators", "wavetrend"},
 		{"a signal that the indicator never gives", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"wavetrend","signal":"crossupp"}}}`, "condition.indicator_signal.signal", "crossupp", "cross_up_os", "cross_up"},
-		{"half of the name of a signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"oversold"}}}`, "condition.indicator_signal.signal", "oversold", "rsi_oversold, rsi_overbought", "rsi_oversold"},
+		{"half of the name of a signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"rsi","signal":"bull_div"}}}`, "condition.indicator_signal.signal", "bull_div", "rsi_oversold, rsi_overbought", "rsi_bull_div"},
 		{"an alert on no signal", "set_alert", `{"symbol":"BTCUSDT","condition":{"indicator_signal":{"indicator":"macd"}}}`, "condition.indicator_signal.signal", "", "one of ", ""},
 		{"an alert type that does not exist", "subscribe_notifications", `{"alert_types":["price_abov"]}`, "alert_types", "price_abov", "price_above, price_below, indicator_signal", "price_above"},
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func Opened(open func() *Audit) (*Audit, error) {
 
 // Filter selects events of the audit log. Zero fields select all.
 type Filter struct {
-	Before uint64    // events below this number
+	Before string    // where an earlier page ended, its Next; "" for the newest
 	Since  time.Time // events written then or later
 	Kinds  []string  // prefixes of the kinds
 	Skip   []string  // kinds that are left out
@@ -47,7 +48,7 @@ type Filter struct {
 // Page is a part of the audit log.
 type Page struct {
 	Events []Event // newest first
-	Next   uint64  // Before of the next page, 0 after the last
+	Next   string  // Before of the next page, "" after the last
 }
 
 // Page returns the newest events that match. It reads a bounded part of the log, so a page
@@ -58,8 +59,8 @@ func (a *Audit) Page(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, failure("read the head", err)
 	}
 	before := h.event + 1
-	if f.Before > 0 && f.Before < before {
-		before = f.Before
+	if asked, err := strconv.ParseUint(f.Before, 10, 62); err == nil && asked > 0 && asked < before {
+		before = asked
 	}
 	limit := min(max(f.Limit, 1), maxPage)
 	floor := before - min(before, maxRead)
@@ -71,9 +72,9 @@ func (a *Audit) Page(ctx context.Context, f Filter) (Page, error) {
 	case err != nil:
 		return Page{}, err
 	case len(p.Events) == limit && p.Events[limit-1].Seq > 1:
-		p.Next = p.Events[limit-1].Seq
+		p.Next = strconv.FormatUint(p.Events[limit-1].Seq, 10)
 	case len(p.Events) < limit && floor > 1 && !a.older(ctx, floor, f.Since):
-		p.Next = floor
+		p.Next = strconv.FormatUint(floor, 10)
 	}
 	return p, nil
 }
@@ -82,6 +83,22 @@ func (a *Audit) Page(ctx context.Context, f Filter) (Page, error) {
 func (a *Audit) older(ctx context.Context, seq uint64, since time.Time) bool {
 	at, err := a.at(ctx, seq)
 	return err == nil && at.Before(since)
+}
+
+// Matches reports whether an event, whatever its number, is one of those that the filter selects.
+func (f Filter) Matches(e *Event) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(e.Kind, prefix) }
+	switch {
+	case e.At.Before(f.Since), !strings.HasPrefix(e.Actor, f.Actor), slices.Contains(f.Skip, e.Kind), slices.Contains(f.Apart, e.Subject):
+		return false
+	case len(f.Kinds) > 0 && !slices.ContainsFunc(f.Kinds, begins):
+		return false
+	case f.Text == "":
+		return true
+	}
+	number, err := strconv.ParseUint(strings.ReplaceAll(f.Text, ",", ""), 10, 62)
+	text := strings.ToLower(e.Kind + " " + e.Subject + " " + e.Client + " " + string(e.Body))
+	return err == nil && number == e.Seq || strings.Contains(text, strings.ToLower(f.Text))
 }
 
 // where returns the conditions of the filter.

@@ -85,7 +85,7 @@ func TestAudit_Pages(t *testing.T) {
 	bubble(t, func(t *testing.T, l *ledger.Ledger) {
 		t.Helper()
 		a, log := answered{t, l}, l.Audit()
-		if p, err := log.Page(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(p.Events) != 0 || p.Next != 0 {
+		if p, err := log.Page(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(p.Events) != 0 || p.Next != "" {
 			t.Errorf("of an empty log: %+v, %v", p, err)
 		}
 		a.alert("a", time.Second) // 2 events
@@ -96,22 +96,23 @@ func TestAudit_Pages(t *testing.T) {
 		}
 		synctest.Wait()
 		for name, tc := range map[string]struct {
-			filter      ledger.Filter
-			count       int
-			first, next uint64
+			filter ledger.Filter
+			count  int
+			first  uint64
+			next   string
 		}{
-			"newest first":   {ledger.Filter{Limit: 5}, 5, 22, 18},
-			"the next page":  {ledger.Filter{Limit: 5, Before: 18}, 5, 17, 13},
-			"the last page":  {ledger.Filter{Limit: 5, Before: 3}, 2, 2, 0},
-			"all":            {ledger.Filter{Limit: 500}, 22, 22, 0},
-			"by kind":        {ledger.Filter{Limit: 500, Kinds: []string{"alert_"}}, 2, 2, 0},
-			"by two kinds":   {ledger.Filter{Limit: 500, Kinds: []string{"alert_set", "order_created"}}, 6, 19, 0},
-			"without a kind": {ledger.Filter{Limit: 500, Skip: []string{"order_created", "order_sent"}}, 12, 22, 0},
-			"by token":       {ledger.Filter{Limit: 500, Actor: "a"}, 1, 1, 0},
-			"since":          {ledger.Filter{Limit: 500, Since: noon}, 20, 22, 0},
-			"by text":        {ledger.Filter{Limit: 500, Text: "CLIENT a"}, 1, 1, 0},
-			"by number":      {ledger.Filter{Limit: 500, Text: "17"}, 1, 17, 0},
-			"by no text":     {ledger.Filter{Limit: 500, Text: "%' OR 1=1 --"}, 0, 0, 0},
+			"newest first":   {ledger.Filter{Limit: 5}, 5, 22, "18"},
+			"the next page":  {ledger.Filter{Limit: 5, Before: "18"}, 5, 17, "13"},
+			"the last page":  {ledger.Filter{Limit: 5, Before: "3"}, 2, 2, ""},
+			"all":            {ledger.Filter{Limit: 500}, 22, 22, ""},
+			"by kind":        {ledger.Filter{Limit: 500, Kinds: []string{"alert_"}}, 2, 2, ""},
+			"by two kinds":   {ledger.Filter{Limit: 500, Kinds: []string{"alert_set", "order_created"}}, 6, 19, ""},
+			"without a kind": {ledger.Filter{Limit: 500, Skip: []string{"order_created", "order_sent"}}, 12, 22, ""},
+			"by token":       {ledger.Filter{Limit: 500, Actor: "a"}, 1, 1, ""},
+			"since":          {ledger.Filter{Limit: 500, Since: noon}, 20, 22, ""},
+			"by text":        {ledger.Filter{Limit: 500, Text: "CLIENT a"}, 1, 1, ""},
+			"by number":      {ledger.Filter{Limit: 500, Text: "17"}, 1, 17, ""},
+			"by no text":     {ledger.Filter{Limit: 500, Text: "%' OR 1=1 --"}, 0, 0, ""},
 		} {
 			p, err := log.Page(t.Context(), tc.filter)
 			if name == "by number" { // amounts and times may have it, too
@@ -121,7 +122,7 @@ func TestAudit_Pages(t *testing.T) {
 				continue
 			}
 			if err != nil || len(p.Events) != tc.count || p.Next != tc.next || tc.count > 0 && p.Events[0].Seq != tc.first {
-				t.Errorf("%s: %d events, then %d, %v", name, len(p.Events), p.Next, err)
+				t.Errorf("%s: %d events, then %q, %v", name, len(p.Events), p.Next, err)
 			}
 		}
 	})

@@ -22,7 +22,7 @@ type room struct {
 // never upwards.
 func floors() [][]room {
 	return [][]room{
-		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/records cmd/candela/research", "cmd/candela/cli"}}},
+		{{"cmd/candela", "main and the commands", []string{"cmd/candela", "cmd/candela/people cmd/candela/records cmd/candela/research cmd/candela/rules", "cmd/candela/cli"}}},
 		{{"app", "builds the program from its configuration; starts and stops it", []string{"app"}}},
 		{
 			{"serve", "how clients reach it", []string{"serve/admin serve/console/consolelocal serve/console/source", "serve/console serve/httpd serve/stdio", "serve/chartapp serve/tool serve/window", "serve/resource serve/task", "serve/mcp serve/webchart", "serve/rpc"}},
@@ -32,7 +32,7 @@ func floors() [][]room {
 		{{"store", "what survives a restart", []string{
 			"store/replica/audit store/replica/deskproxy",
 			"store/ledger store/loginfile store/replica/alerts store/replica/inbox store/replica/logins store/replica/orders store/replica/owners store/scripts",
-			"store/receipt store/replica/member", "store/replica/table", "store/chain store/replica/conn store store/statedir",
+			"store/receipt store/replica/member", "store/replica/auditlog store/replica/table", "store/chain store/replica/conn store store/statedir",
 		}}},
 		{
 			{"alerting", "which alerts fire and who hears of them", []string{"alerting/approval alerting/engine alerting/sink/*", "alerting/evaluate alerting/sink", "alerting/notify/transfer", "alerting/notify/local alerting/notify/replicated", "alerting/notify/internal/core", "alerting/notify/records", "alerting/alert alerting/notify"}},

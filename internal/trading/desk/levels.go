@@ -13,12 +13,17 @@ import (
 // They are shown and not stored: a venue moves them often, and reports them after a restart.
 type levels map[string]decimal.Decimal
 
-// noteLevel keeps the stop price that the venue reports of an order that trails.
+// noteLevel keeps the stop price that the venue reports of an order that trails. A trail never goes back, so a
+// price that is further from the market is that of an older answer.
 func (l *loop) noteLevel(o order.Order, r order.Report) {
-	if o.TrailPercent.IsPositive() && r.StopPrice.IsPositive() && !l.levels[o.ID].Equal(r.StopPrice) {
-		l.levels[o.ID] = r.StopPrice
-		l.publish()
+	if !o.TrailPercent.IsPositive() || !r.StopPrice.IsPositive() {
+		return
 	}
+	if known, ok := l.levels[o.ID]; ok && r.StopPrice.Cmp(known) != -int(o.Side.Sign()) {
+		return
+	}
+	l.levels[o.ID] = r.StopPrice
+	l.publish()
 }
 
 // best returns the best price that the trail of a line has followed, zero if nothing is known: as it was

@@ -15,6 +15,7 @@ var withUnit = regexp.MustCompile(`^(\d+(?:\.\d+)?) ?([A-Za-z]{2,8})$`)
 
 // amounts reads a quantity that says what it is counted in, and all of what is held.
 func (c *call) amounts() error {
+	c.sellsAll()
 	raw := c.get("quantity")
 	text, isText := strictjson.Text(raw)
 	if raw == nil || !isText {

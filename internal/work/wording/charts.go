@@ -2,6 +2,7 @@ package wording
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 func chartWords() words {
 	return words{
 		"indicator": "indicators", "names": "indicators", "indicatornames": "indicators", "indicatorlist": "indicators", "studies": "indicators", "study": "indicators", "overlays": "indicators", "logscale": "log", "logarithmic": "log",
+		"indicatorname": "indicators", "technicals": "indicators", "panels": "indicators", "oscillators": "indicators", "subplots": "indicators", "panes": "indicators", "at": "end", "asof": "end", "ason": "end", "attime": "end",
 		"output": "format", "outputformat": "format", "comparewith": "compare", "colorscheme": "theme", "drawing": "drawings", "lines": "drawings",
 	}
 }
@@ -179,6 +181,7 @@ func drawing(item json.RawMessage) (json.RawMessage, []string, error) {
 		"fibonacci": "fib", "fibretracement": "fib", "fibonacciretracement": "fib", "label": "text", "annotation": "text",
 	}
 	keys := words{"kind": "type", "x1": "time", "y1": "price", "x2": "time2", "y2": "price2", "x": "time", "y": "price", "starttime": "time", "startprice": "price", "endtime": "time2", "endprice": "price2", "time1": "time", "price1": "price", "level": "price", "value": "price", "label": "text"}
+	o.points()
 	for _, name := range []string{"color", "colour", "style", "width", "linewidth", "line_width"} {
 		if o.has(name) {
 			o.drop(name, "drawings have colours of their own")
@@ -200,7 +203,7 @@ func backtestWords() words {
 	return words{
 		"initialcapital": "capital", "startingcapital": "capital", "initialbalance": "capital", "cash": "capital", "initialcash": "capital", "startcapital": "capital",
 		"positionsizepct": "size_pct", "sizepercent": "size_pct", "positionpct": "size_pct", "slippagebps": "slip_bps", "commissionbps": "fee_bps", "feesbps": "fee_bps",
-		"pine": "script", "pinescript": "script", "code": "script", "source": "script", "parameters": "sweep", "grid": "sweep", "longrules": "long", "shortrules": "short",
+		"pine": "script", "pinescript": "script", "code": "script", "source": "script", "strategycode": "script", "pinecode": "script", "strategyscript": "script", "pinestrategy": "script", "parameters": "sweep", "grid": "sweep", "longrules": "long", "shortrules": "short",
 	}
 }
 
@@ -216,7 +219,9 @@ func backtestRefused(word string) (advice, bool) {
 		return advice{"size_pct is per cent of the equity for each entry, quantity the same number of coins or shares for each; capital is what the test begins with.", []string{"size_pct", "quantity"}}, true
 	case "slippage", "slippagepct":
 		return advice{"slip_bps is in hundredths of a per cent: 0.05 % is 5.", []string{"slip_bps"}}, true
-	case "strategy", "rules", "entry", "exit", "enter", "signals", "buy", "sell", "entrycondition", "exitcondition", "conditions":
+	case "stoploss", "takeprofit", "sl", "tp", "stop", "target":
+		return advice{`Per cent of the entry price stand in the rules of a side, such as {"long":{"stop_pct":2,"target_pct":4}} beside its enter.`, []string{"stop_pct", "target_pct"}}, true
+	case "indicator", "signal", "strategy", "rules", "entry", "exit", "enter", "signals", "buy", "sell", "entrycondition", "exitcondition", "conditions":
 		return advice{`Send {"long":{"enter":..,"exit":..}}, short for sales: ` + ReadyBacktest, []string{ReadyBacktest}}, true
 	}
 	return advice{}, false
@@ -280,7 +285,7 @@ func (c *call) columns() error {
 	if raw == nil || raw[0] != '[' {
 		return nil
 	}
-	r := &reader{library: c.library}
+	r := &reader{library: c.library, interval: c.barLength()}
 	var list []json.RawMessage
 	for item := range strictjson.Items(raw) {
 		if list = append(list, r.column(item)); len(list) > maxList {
@@ -301,6 +306,12 @@ func (r *reader) column(item json.RawMessage) json.RawMessage {
 		if strings.EqualFold(text, "price") {
 			r.say("price is close")
 			return json.RawMessage(`"close"`)
+		}
+		if hours, ok := map[string]string{"change24h": "24h", "change24hpct": "24h", "percentchange24h": "24h", "pricechange24h": "24h", "change7d": "7d", "change7dpct": "7d", "percentchange7d": "7d", "change1h": "1h", "change1hpct": "1h"}[Joined(text)]; ok {
+			if bars, ok := barsIn(hours, r.interval); ok {
+				r.say(fmt.Sprintf("%s is roc over %d bars of %s", echo(text), bars, r.interval))
+				return json.RawMessage(fmt.Sprintf(`{"indicator":{"name":"roc","length":%d}}`, bars))
+			}
 		}
 		switch Joined(text) {
 		case "percentchange", "change", "changepct", "pctchange", "change24h", "change24hpct", "percentchange24h", "pricechange":

@@ -68,6 +68,8 @@ func meantBy(key string, value json.RawMessage) (string, bool) {
 		return `{"all":[...]} with the same conditions`, true
 	case "or", "any_of":
 		return `{"any":[...]} with the same conditions`, true
+	case "not", "none", "not_any":
+		return `the opposite in place of not, such as {"price_below":70000} for not above`, true
 	case "signal":
 		return `{"indicator_signal":` + SignalExample + `}`, true
 	case "indicator":

@@ -19,12 +19,19 @@ func (r *reader) onInterval(at string, o *call, where place) (json.RawMessage, b
 	}
 	rest := (&call{fields: slices.Delete(slices.Clone(o.fields), i, i+1)}).object()
 	read := r.condition(at, rest, where)
-	if isAnyOf(read) && !isAnyOf(rest) { // crosses in both directions
+	if isListOf("any", read) && !isListOf("any", rest) { // crosses in both directions
 		var list []json.RawMessage
 		for item := range strictjson.Items(readFirst(read)) {
 			list = append(list, beside(item, on.raw))
 		}
 		return json.RawMessage(`{"any":` + string(array(list)) + `}`), true
+	}
+	if isListOf("all", read) && !isListOf("all", rest) { // between
+		var list []json.RawMessage
+		for item := range strictjson.Items(readFirst(read)) {
+			list = append(list, beside(item, on.raw))
+		}
+		return json.RawMessage(`{"all":` + string(array(list)) + `}`), true
 	}
 	return beside(read, on.raw), true
 }

@@ -250,6 +250,13 @@ func turns(word string) (labels []string, ok bool) {
 // signalOf returns the one signal of an indicator of the catalogue that a word may name, "" for none or several.
 func (r *reader) signalOf(indicator, word string) string {
 	selection, _, ok := sentence{library: r.library}.resolve(strings.ToLower(indicator))
+	if zone := Joined(word); ok && (zone == "oversold" || zone == "overbought") { // enters it, as people mean it
+		for _, label := range []string{zone + "_enter", selection.Def.Name + "_" + zone + "_enter"} {
+			if slices.ContainsFunc(selection.Def.Signals, func(t ta.Trigger) bool { return t.Label == label }) {
+				return label
+			}
+		}
+	}
 	labels, isTurn := turns(word)
 	if !ok || !isTurn {
 		return ""

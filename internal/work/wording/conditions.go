@@ -126,6 +126,9 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 	case "priceabove", "pricebelow", "pricecrosses":
 		return r.price(raw, f, word)
 	case "newhigh", "newlow":
+		if out := r.newExtremeOver(f); out != nil {
+			return out
+		}
 		if bars, ok := plainNumber(strings.Trim(string(f.raw), `"`)); ok {
 			r.say(f.name + " " + bars + ` is {"bars":` + bars + "}")
 			return json.RawMessage(`{"` + f.name + `":{"bars":` + bars + `}}`)
@@ -139,6 +142,12 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 		})
 	default:
 		if right, ok := r.keyed(f, where); ok {
+			return right
+		}
+		if right := r.operators(f, where); right != nil {
+			return right
+		}
+		if right := r.crossing(f); right != nil {
 			return right
 		}
 	}
@@ -181,8 +190,8 @@ func (r *reader) members(at string, raw json.RawMessage, f field, word string) j
 	var list []json.RawMessage
 	for item := range strictjson.Items(f.raw) {
 		member := r.condition(at+"."+plain, item, where)
-		if where == inAny && isAnyOf(member) && !isAnyOf(item) {
-			list = append(list, slices.Collect(strictjson.Items(read(member).fields[0].raw))...) // crosses in an any
+		if spread := where == inAny && isListOf("any", member) && !isListOf("any", item) || where == inAll && isListOf("all", member) && !isListOf("all", item); spread {
+			list = append(list, slices.Collect(strictjson.Items(read(member).fields[0].raw))...) // crosses in an any, between in an all
 		} else {
 			list = append(list, member)
 		}
@@ -193,12 +202,13 @@ func (r *reader) members(at string, raw json.RawMessage, f field, word string) j
 	return json.RawMessage(`{"` + plain + `":` + string(array(list)) + `}`)
 }
 
-func isAnyOf(raw json.RawMessage) bool {
+// isListOf reports whether a condition is an all or an any.
+func isListOf(word string, raw json.RawMessage) bool {
 	if raw[0] != '{' {
 		return false
 	}
 	o := read(raw)
-	return len(o.fields) == 1 && o.fields[0].name == "any" && o.fields[0].raw[0] == '['
+	return len(o.fields) == 1 && o.fields[0].name == word && o.fields[0].raw[0] == '['
 }
 
 // several reads a condition without the name of its type.
@@ -221,6 +231,12 @@ func (r *reader) several(at string, raw json.RawMessage, o *call, where place) j
 		}
 	}
 	if right := r.event(o); right != nil {
+		return right
+	}
+	if right := r.changeWithin(at, raw, o); right != nil {
+		return right
+	}
+	if right := r.priceDirection(o); right != nil {
 		return right
 	}
 	if right, ok := r.typeKey(o, where); ok {
@@ -332,6 +348,10 @@ func (r *reader) value(raw, inner json.RawMessage, where place) json.RawMessage 
 	o.operator()
 	r.said = append(r.said, o.understood...)
 	r.loose(o, "op", "value", "line", "price")
+	if both := r.between(o, where); both != nil {
+		return both
+	}
+	r.ownLine(o)
 	if right := o.get("value"); right != nil {
 		o.put("value", r.right(right))
 	}
@@ -422,10 +442,7 @@ func (r *reader) parameters(o *call, name string, isText bool, keys []string) {
 		if inner[0] != '{' {
 			return
 		}
-		named, before := read(inner), len(r.said)
-		if r.flatten(named); len(r.said) > before {
-			o.put("indicator", named.object())
-		}
+		o.put("indicator", r.indicator(inner))
 		return
 	}
 	entry := &call{fields: []field{{"name", json.RawMessage(quote(name))}}}

@@ -20,6 +20,12 @@ type said struct {
 func harmless(tool string) map[string]said {
 	const yes, no = "true", "false"
 	switch tool {
+	case "place_order":
+		return map[string]said{"confirm": {yes, "the owner decides which orders wait for approval"}, "confirmed": {yes, "the owner decides which orders wait for approval"}, "hedged": {no, "there is none"}, "ismargin": {no, "there is none"}, "margin": {no, "there is none"}}
+	case "get_positions", "get_orders", "get_trades":
+		return map[string]said{"includepnl": {yes, "it is in the answer"}, "includeunrealizedpnl": {yes, "it is in the answer"}, "includeprices": {yes, "they are in the answer"}, "includefees": {yes, "they are in the answer"}, "details": {yes, "the answer is whole"}, "detailed": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}}
+	case "save_script":
+		return map[string]said{"description": {"", "a script is stored by its name; its text may have comments"}, "overwrite": {yes, "a script of the same name is replaced"}, "replace": {yes, "a script of the same name is replaced"}}
 	case "generate_chart":
 		return map[string]said{
 			"title": {"", "a chart is titled with its symbol"}, "caption": {"", "a chart is titled with its symbol"}, "includevolume": {yes, "it is drawn anyway"}, "showlegend": {yes, "it is drawn anyway"}, "showgrid": {yes, "it is drawn anyway"}, "legend": {yes, "it is drawn anyway"},
@@ -34,7 +40,7 @@ func harmless(tool string) map[string]said {
 	case "get_notifications":
 		return map[string]said{"block": {yes, "wait_seconds decides it"}, "blocking": {yes, "wait_seconds decides it"}, "unread": {yes, "each is delivered once"}, "unreadonly": {yes, "each is delivered once"}}
 	case "get_account":
-		return map[string]said{"includepositions": {yes, "holdings are in the answer"}, "includebalances": {yes, "cash is in the answer"}, "detailed": {yes, "the answer is whole"}}
+		return map[string]said{"includepositions": {yes, "holdings are in the answer"}, "includebalances": {yes, "cash is in the answer"}, "detailed": {yes, "the answer is whole"}, "details": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}}
 	case "run_backtest":
 		return map[string]said{"direction": {"long", "the rules of long say it"}, "side": {"long", "the rules of long say it"}, "shortselling": {no, "without short there are none"}, "allowshort": {no, "without short there are none"}}
 	}
@@ -85,6 +91,20 @@ func (c *call) expiresIn() error {
 		}
 		c.set(f.name, quote(number+unit), echo(f.name)+" "+number+" is "+number+unit)
 		return c.move(f.name, "expires_at")
+	}
+	return nil
+}
+
+// cooldownIn reads "cooldown_minutes":30.
+func (c *call) cooldownIn() error {
+	for _, f := range slices.Clone(c.fields) {
+		unit, ok := map[string]string{"cooldownminutes": "m", "cooldownmins": "m", "cooldownmin": "m", "cooldownhours": "h", "cooldownseconds": "s", "cooldownsecs": "s"}[Joined(f.name)]
+		number, isNumber := plainNumber(strings.Trim(string(f.raw), `"`))
+		if !ok || !isNumber || c.has("cooldown") {
+			continue
+		}
+		c.set(f.name, quote(number+unit), echo(f.name)+" "+number+" is "+number+unit)
+		return c.move(f.name, "cooldown")
 	}
 	return nil
 }
@@ -143,7 +163,14 @@ func (c *call) scanForms() error {
 		}
 	}
 	if raw := c.get("filters"); raw != nil && !c.has("conditions") {
-		return c.move("filters", "conditions")
+		if err := c.move("filters", "conditions"); err != nil {
+			return err
+		}
+	}
+	worded := slices.ContainsFunc(logicWords(), func(name string) bool { return c.has(name) })
+	if raw := c.get("conditions"); raw != nil && raw[0] == '[' && !worded && !c.has("condition") && len(slices.Collect(strictjson.Items(raw))) > 1 {
+		c.set("conditions", `{"all":`+string(raw)+`}`, "a row of a scan meets all of the conditions")
+		return c.move("conditions", "condition")
 	}
 	return nil
 }

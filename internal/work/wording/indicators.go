@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"candela/internal/kit/strictjson"
+	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -52,7 +53,7 @@ func (r *reader) spelled(name string) (string, bool) {
 	if _, err := r.library.Resolve(ta.Request{Name: name}); err == nil || len(name) > maxEcho || twoNumbers.MatchString(name) {
 		return "", false
 	}
-	plain := strings.Join(strings.Fields(strings.ToLower(name)), " ")
+	plain := strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(name), "_", " ")), " ")
 	plain = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(plain, "the "), " indicator"))
 	plain = sentence{library: r.library, interval: r.interval}.average(plain)
 	joined := strings.NewReplacer(" and ", " ", " & ", " ").Replace(plain)
@@ -89,6 +90,13 @@ func parameterWords() map[string][]string {
 
 // parameterNames gives parameters that the indicator does not know their names here.
 func (r *reader) parameterNames(o *call) {
+	if o.text("name") == "pine" {
+		for _, from := range []string{"script", "code", "pine", "text"} {
+			if o.has(from) && !o.has("source") && o.move(from, "source") == nil {
+				r.say(from + " is source")
+			}
+		}
+	}
 	def, err := r.library.Find(o.text("name"))
 	if err != nil {
 		return
@@ -196,6 +204,8 @@ func (c *call) priceAmong() error {
 		switch text, _ := strictjson.Text(item); strings.ToLower(text) {
 		case "price", "close", "last", "last price", "current price", "last_price":
 			said = echo(text) + " is close in last"
+		case "all", "high", "low", "open", "ohlc", "ohlcv":
+			return amongIndicators(text)
 		default:
 			rest = append(rest, item)
 		}
@@ -227,4 +237,14 @@ func splitOutside(text string) []string {
 		}
 	}
 	return append(parts, text[from:])
+}
+
+// amongIndicators says where what is no indicator is found.
+func amongIndicators(word string) error {
+	e := fault.Field("indicators", word, "a name or alias from list_indicators")
+	e.Message = "indicators: " + quote(echo(word)) + " is no indicator. generate_chart with format series has the prices of each bar; omit it here."
+	if strings.EqualFold(word, "all") {
+		e.Message = `indicators: name those you need, such as ["rsi","macd","bbands"]; list_indicators has the names.`
+	}
+	return e
 }

@@ -10,8 +10,8 @@ import (
 
 // orderDialect is that of place_order.
 func orderDialect() dialect {
-	return dialect{words: orderWords(), first: []func(*call) error{(*call).spotWords}, refused: ambiguous, then: []func(*call) error{
-		(*call).dollarWords, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
+	return dialect{words: orderWords(), first: []func(*call) error{(*call).spotWords, (*call).bracketObject, (*call).trailObject, (*call).entryPrice, (*call).closeFlag}, refused: ambiguous, then: []func(*call) error{
+		(*call).dollarWords, (*call).zeros, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).breakEven, (*call).groupKinds, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
 	}}
 }
 
@@ -91,13 +91,25 @@ func ambiguous(word string) (advice, bool) {
 		return advice{"coins or money? Use quantity for coins or shares, or notional for an amount of money in the currency of the price.", []string{"quantity", "notional"}}, true
 	case "percentofbalance", "percentofequity", "balancepct", "allocation", "positionpct":
 		return advice{"use notional for an amount of money, or risk_pct with a stop; get_account shows the cash.", []string{"notional", "risk_pct"}}, true
+	case "percent", "pct", "percentage", "quantitypct", "quantitypercent", "closepercent", "closepct", "percentofposition":
+		return advice{`quantity is a number of coins or shares: get_positions has what is held, and "all" with reduce_only closes it.`, []string{"quantity"}}, true
+	case "expiresin", "goodtill", "goodtilldate", "goodtildate", "gtd", "expiry", "expires", "expiration", "expiresat", "validuntil", "validfor":
+		return advice{"an order rests until it is filled, or cancel_order ends it; time_in_force day ends it with the day where the venue has that, and not_after only keeps candela from sending it later. Omit it.", []string{"time_in_force", "not_after"}}, true
+	case "takeprofits", "targets", "takeprofitlevels", "tps", "takeprofit1", "takeprofit2", "tp1", "tp2":
+		return advice{"an order has one take_profit: for two targets place two orders, each with its quantity.", []string{"take_profit"}}, true
+	case "slippage", "maxslippage", "slippagetolerance", "slippagepct":
+		return advice{"type limit with price is the worst price that is taken; omit it with type market.", []string{"price"}}, true
+	case "trailingamount", "trailamount", "traildistance", "trailingdistance", "trailingoffset", "trailoffset":
+		return advice{"trail_percent is the distance of a trail, in per cent.", []string{"trail_percent"}}, true
+	case "entry", "entryprice":
+		return advice{"price is that of a limit order; a market order has none.", []string{"price"}}, true
 	case "stop":
 		return advice{"stop_loss protects the position; stop_price delays the order until the price gets there.", []string{"stop_loss", "stop_price"}}, true
 	case "leverage":
 		return advice{"there is no leverage. notional is what is spent; omit leverage.", []string{"notional"}}, true
 	case "account", "mode", "environment", "paper", "live", "network":
 		return advice{"the owner chooses paper or live when candela starts; omit it. The answer has the mode.", nil}, true
-	case "risk":
+	case "risk", "maxloss", "maxrisk", "riskvalue", "riskperc":
 		return advice{"risk_pct is the loss at stop_loss in per cent of the equity, risk_amount the same in money; they decide the quantity.", []string{"risk_pct", "risk_amount"}}, true
 	}
 	return advice{}, false

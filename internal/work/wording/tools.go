@@ -26,6 +26,8 @@ func Read(asked Call) (json.RawMessage, []string, error) {
 	c := read(asked.Arguments)
 	c.tool, c.names, c.library, c.now = asked.Tool, asked.Names, asked.Library, asked.Now
 	own := wordsOf(asked.Tool)
+	c.unwrap()
+	c.blanks()
 	c.leaveOut(asked.Tool)
 	for _, step := range own.first {
 		if err := step(c); err != nil {
@@ -86,7 +88,7 @@ func sharedWords() words {
 		"start": "start|from", "from": "start|from", "since": "start|from", "startdate": "start|from", "starttime": "start|from", "fromdate": "start|from", "begin": "start|from",
 		"end": "end|to", "to": "end|to", "until": "end|to", "enddate": "end|to", "endtime": "end|to", "todate": "end|to", "till": "end|to",
 		"id": "order_id|alert_id|report_id", "count": "limit|bars", "limit": "limit|bars", "maxresults": "limit", "pagesize": "limit",
-		"numbars": "bars", "candles": "bars", "lookback": "bars", "lookbackbars": "bars", "nbars": "bars", "barcount": "bars",
+		"numbars": "bars", "candles": "bars", "lookback": "bars", "lookbackbars": "bars", "nbars": "bars", "barcount": "bars", "numcandles": "bars", "numberofbars": "bars", "numberofcandles": "bars", "candlecount": "bars", "candlescount": "bars", "barscount": "bars", "historybars": "bars", "nbrbars": "bars",
 		"timeout": "wait_seconds", "wait": "wait_seconds", "timeoutseconds": "wait_seconds", "timeoutsecs": "wait_seconds", "pagetoken": "cursor", "nextcursor": "cursor",
 	}
 }
@@ -97,7 +99,7 @@ func wordsOf(tool string) dialect {
 	case "place_order":
 		return orderDialect()
 	case "cancel_order":
-		return dialect{words: words{"clientorderid": "order_id", "order": "order_id"}, then: []func(*call) error{allOf("order_id")}}
+		return dialect{words: words{"clientorderid": "order_id", "order": "order_id"}, then: []func(*call) error{allOf("order_id"), single("order_id")}}
 	case "get_orders":
 		return dialect{words: words{"status": "filter", "state": "filter", "clientorderid": "order_id", "order": "order_id"}, then: []func(*call) error{(*call).openOrders}}
 	case "get_positions":
@@ -105,9 +107,9 @@ func wordsOf(tool string) dialect {
 	case "list_alerts":
 		return dialect{then: []func(*call) error{(*call).active}}
 	case "cancel_alert":
-		return dialect{words: words{"alert": "alert_id"}, refused: cancelRefused, then: []func(*call) error{allOf("alert_id")}}
+		return dialect{words: words{"alert": "alert_id"}, refused: cancelRefused, then: []func(*call) error{allOf("alert_id"), single("alert_id")}}
 	case "set_alert":
-		return dialect{words: alertWords(), refused: alertRefused, then: []func(*call) error{(*call).oneSymbol, (*call).expiresIn, (*call).expiry, (*call).once, (*call).logic, (*call).topCondition, conditionIn("condition")}}
+		return dialect{words: alertWords(), refused: alertRefused, then: []func(*call) error{(*call).oneSymbol, (*call).expiresIn, (*call).cooldownIn, (*call).expiry, (*call).once, (*call).logic, (*call).topCondition, conditionIn("condition")}}
 	case "test_alert":
 		return dialect{words: words{"trigger": "condition", "rule": "condition"}, then: []func(*call) error{(*call).oneSymbol, (*call).logic, (*call).topCondition, conditionIn("condition")}}
 	}
@@ -118,13 +120,13 @@ func wordsOf(tool string) dialect {
 func chartDialect(tool string) dialect {
 	switch tool {
 	case "generate_chart":
-		return dialect{words: chartWords(), first: []func(*call) error{(*call).drawnAnyway}, refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
+		return dialect{words: chartWords(), first: []func(*call) error{(*call).drawnAnyway, (*call).pineText, (*call).parts}, refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
 	case "get_indicators":
-		return dialect{words: chartWords(), refused: indicatorsRefused, second: []func(*call) error{listIn("indicators"), (*call).severalIntervals}, then: []func(*call) error{(*call).oneSymbol, (*call).ofOne, (*call).priceAmong, (*call).indicators}}
+		return dialect{words: chartWords(), first: []func(*call) error{(*call).pineText, (*call).parts, (*call).namedIndicator}, refused: indicatorsRefused, second: []func(*call) error{listIn("indicators"), (*call).severalIntervals}, then: []func(*call) error{(*call).oneSymbol, (*call).ofOne, (*call).priceAmong, (*call).indicators}}
 	case "list_indicators":
 		return dialect{words: words{"category": "group", "indicator": "name", "compact": "brief", "namesonly": "brief", "short": "brief", "search": "name", "query": "name", "q": "name", "filter": "name", "keyword": "name", "type": "group", "kind": "group", "detail": "brief"}, then: []func(*call) error{(*call).groups}}
 	case "run_backtest":
-		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).sides}}
+		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).ranges, (*call).sides}}
 	case "scan_symbols":
 		return dialect{words: scanWords(), first: []func(*call) error{(*call).scanForms}, refused: scanRefused, then: []func(*call) error{(*call).spaced, listIn("symbols"), listIn("columns"), (*call).rankAlone, (*call).columns, (*call).logic, conditionIn("condition")}}
 	case "find_symbols":
@@ -278,6 +280,8 @@ func (c *call) ownerChooses(word string) (advice, bool) {
 // indicatorsRefused returns what to say about a word of get_indicators that is not taken.
 func indicatorsRefused(word string) (advice, bool) {
 	switch word {
+	case "params", "parameters", "settings":
+		return advice{`parameters stand beside the name of an indicator, such as "indicators":[{"name":"rsi","length":21}].`, []string{"indicators"}}, true
 	case "limit", "count", "lastn", "outputsize":
 		return advice{"the answer has the newest values; generate_chart with format series has those of each bar. Omit it.", nil}, true
 	}

@@ -170,7 +170,7 @@ func (t *ChangeFeed) advance() {
 // applyMessage queues the change in a message. It returns the notification of an alert
 // that fired.
 func (t *ChangeFeed) applyMessage(ctx context.Context, m conn.Message) (entry notify.Entry, fires bool) {
-	if t.store.alerts.IsBarrier(m) {
+	if t.store.alerts.IsBarrier(m) || t.store.isNotes(m) {
 		return notify.Entry{}, false
 	}
 	if len(m.Data) == 0 {

@@ -47,12 +47,16 @@ func (s *Store) endAlerts(ctx context.Context, op string, endings []endRequest) 
 
 // batchLen returns how many of the requests fit into one batch.
 func batchLen(requests []endRequest) int {
-	size := 0
+	size, of := 0, make(map[principal.Owner]bool)
 	for i := range requests {
 		if size++; requests[i].stays() {
 			size++
 		}
-		if size > conn.MaxBatch {
+		if owner := requests[i].owner; !of[owner] { // whose notes are a message
+			of[owner] = true
+			size++
+		}
+		if size > conn.MaxBatch-notesOfBatch {
 			return i
 		}
 	}
@@ -73,6 +77,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 	var changes []conn.Change
 	var changed []*endRequest
 	var places []int // of the notification or the end among the changes
+	var notes []note
 	for i := range endings {
 		e := &endings[i]
 		if !e.pending {
@@ -84,7 +89,7 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 			if err != nil {
 				return err
 			}
-			changes = append(changes, both...)
+			changes, notes = append(changes, both...), append(notes, noteOf(e))
 			continue
 		}
 		e.record.State, e.record.End, e.record.Data = e.state, conn.NewChangeInfo(changeID, s.now(), e.by), e.data
@@ -97,9 +102,14 @@ func (s *Store) tryEndAlerts(ctx context.Context, changeID string, endings []end
 			ttl = firedTTL
 		}
 		changes = append(changes, conn.Change{Subject: e.subject, Data: data, CompareAndSet: true, Revision: e.after, TTL: ttl})
+		notes = append(notes, noteOf(e))
 	}
 	if len(changes) == 0 {
 		return nil
+	}
+	changes, err := s.noteChanges(notes, places, changes)
+	if err != nil {
+		return err
 	}
 	if by := changed[0].by; by.Key != "" {
 		if err := s.alerts.Confirm(ctx, by); err != nil {

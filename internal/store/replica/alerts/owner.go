@@ -12,6 +12,9 @@ import (
 	"candela/internal/store/replica/table"
 )
 
+// notesTable is the table of notes, which are events of the audit log on their way there.
+const notesTable = "notes"
+
 // ownerRow is a message about something that an owner has.
 type ownerRow struct {
 	subject, table string
@@ -27,7 +30,10 @@ func (s *Store) ownerRows(ctx context.Context, owner principal.Owner) ([]ownerRo
 		if r.notifies() {
 			row.table = "notifications"
 		}
-		return row, r.Alert.Owner == owner, err
+		if s.isNotes(m) {
+			row.table = notesTable
+		}
+		return row, r.Alert.Owner == owner || row.table == notesTable, err
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +62,9 @@ func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[stri
 	counts := make(map[string]int64)
 	var gone, states []conn.Change
 	for _, row := range rows {
-		counts[row.table]++
+		if row.table != notesTable {
+			counts[row.table]++
+		}
 		ch := conn.Change{Subject: row.subject, TTL: table.TombstoneTTL}
 		if row.table == "cursors" || row.table == "states" {
 			states = append(states, ch)
@@ -74,9 +82,11 @@ func (s *Store) EraseOwner(ctx context.Context, owner principal.Owner) (map[stri
 func (s *Store) ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error] {
 	return yieldAll(func() ([]owners.ExportedRow, error) {
 		rows, err := s.ownerRows(ctx, owner)
-		exported := make([]owners.ExportedRow, len(rows))
-		for i, row := range rows {
-			exported[i] = owners.ExportedRow{Table: row.table, JSON: row.data}
+		exported := make([]owners.ExportedRow, 0, len(rows))
+		for _, row := range rows {
+			if row.table != notesTable {
+				exported = append(exported, owners.ExportedRow{Table: row.table, JSON: row.data})
+			}
 		}
 		return exported, err
 	})

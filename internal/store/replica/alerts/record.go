@@ -40,6 +40,8 @@ type alertRecord struct {
 	Fire  conn.ChangeInfo `json:"fire,omitzero"` // the last firing after which the alert stayed
 	// Data is the notification of an alert that fired.
 	Data json.RawMessage `json:"data,omitempty"`
+	// Notes are events for the audit log. Their record has nothing else but its state.
+	Notes []note `json:"notes,omitempty"`
 }
 
 type alertData struct {

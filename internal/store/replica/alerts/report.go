@@ -67,10 +67,14 @@ func (s *Store) report(ctx context.Context, f *alert.Firing) (entry notify.Entry
 	if err != nil {
 		return entry, false, err
 	}
+	noted, err := s.noteChange(newNote(noteOfReport, f.Owner, f.ID, r.End, r.Data))
+	if err != nil {
+		return entry, false, err
+	}
 	subject := s.alerts.OwnerSubject(f.Owner, alertKind, conn.EncodeToken(f.Instrument.String()), id)
 	var seq uint64
 	err = s.alerts.RetryWrite(ctx, "report alert", func(ctx context.Context) (err error) {
-		seq, err = s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true, TTL: firedTTL})
+		seq, err = s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true, TTL: firedTTL}, noted)
 		if errors.Is(err, conn.ErrConflict) {
 			return nil // another replica, or an earlier attempt
 		}
@@ -97,7 +101,7 @@ func (s *Store) isThere(ctx context.Context, f *alert.Firing) (bool, error) {
 
 // setAside stores that no replica evaluates an alert until it is resumed.
 func (s *Store) setAside(ctx context.Context, f *alert.Firing) error {
-	return s.changeAlert(ctx, "set alert aside", s.alertSubject(&f.Alert), f.Owner, func(r *alertRecord) bool {
+	return s.changeAlert(ctx, "set alert aside", s.alertSubject(&f.Alert), f.Owner, nil, func(r *alertRecord) bool {
 		if !r.isActive() {
 			return false
 		}
@@ -113,7 +117,8 @@ func (s *Store) ResumeAlert(ctx context.Context, by principal.Caller, id string)
 		return alert.NotSetAside(id)
 	}
 	found := false
-	err := s.changeAlert(ctx, "resume alert", s.alerts.OwnerSubject(by.Subject, alertKind, "*", id), by.Subject, func(r *alertRecord) bool {
+	back := newNote(noteOfResumed, by.Subject, id, conn.NewChangeInfo("", s.now(), by), nil)
+	err := s.changeAlert(ctx, "resume alert", s.alerts.OwnerSubject(by.Subject, alertKind, "*", id), by.Subject, &back, func(r *alertRecord) bool {
 		if found = r.State == aside; !found {
 			return false
 		}
@@ -130,8 +135,8 @@ func (s *Store) ResumeAlert(ctx context.Context, by principal.Caller, id string)
 }
 
 // changeAlert writes an alert of an owner as change leaves it, unless that returns false or there is
-// no such alert. A retry finds what an earlier attempt wrote and changes nothing more.
-func (s *Store) changeAlert(ctx context.Context, op, subject string, owner principal.Owner, change func(*alertRecord) bool) error {
+// no such alert, with a note about it, nil for none. A retry finds what an earlier attempt wrote and changes nothing more.
+func (s *Store) changeAlert(ctx context.Context, op, subject string, owner principal.Owner, noted *note, change func(*alertRecord) bool) error {
 	return s.alerts.RetryWrite(ctx, op, func(ctx context.Context) error {
 		m, ok, err := s.alerts.Latest(ctx, subject)
 		if err != nil || !ok || len(m.Data) == 0 {
@@ -148,7 +153,15 @@ func (s *Store) changeAlert(ctx context.Context, op, subject string, owner princ
 		if err != nil {
 			return err
 		}
-		_, err = s.alerts.Write(ctx, conn.Change{Subject: m.Subject, Data: data, CompareAndSet: true, Revision: m.Seq})
+		changes := []conn.Change{{Subject: m.Subject, Data: data, CompareAndSet: true, Revision: m.Seq}}
+		if noted != nil {
+			c, err := s.noteChange(*noted)
+			if err != nil {
+				return err
+			}
+			changes = append(changes, c)
+		}
+		_, err = s.alerts.Write(ctx, changes...)
 		return err
 	})
 }

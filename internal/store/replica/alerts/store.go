@@ -85,12 +85,20 @@ func (s *Store) PutAlert(ctx context.Context, by principal.Caller, a alert.Alert
 	if err != nil {
 		return err
 	}
+	body, err := setBody(stored)
+	if err != nil {
+		return err
+	}
+	noted, err := s.noteChange(newNote(noteOfSet, a.Owner, a.ID, r.Set, body))
+	if err != nil {
+		return err
+	}
 	subject := s.alertSubject(&a)
 	return s.alerts.RetryWrite(ctx, "create alert", func(ctx context.Context) error {
 		if err := s.alerts.Confirm(ctx, by); err != nil {
 			return err
 		}
-		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true})
+		_, err := s.alerts.Write(ctx, conn.Change{Subject: subject, Data: data, CompareAndSet: true}, noted)
 		if !errors.Is(err, conn.ErrConflict) {
 			return err
 		}

@@ -65,7 +65,7 @@ func (t *ChangeFeed) read(ctx context.Context, u *unread) iter.Seq2[alertChange,
 // readChange returns the change in a message. Of an alert that has ended it reads no more than its
 // name: half of what a replica reads are notifications.
 func (t *ChangeFeed) readChange(ctx context.Context, brief *briefReader, m conn.Message) (alertChange, bool) {
-	if t.store.alerts.IsBarrier(m) {
+	if t.store.alerts.IsBarrier(m) || t.store.isNotes(m) {
 		return alertChange{}, false
 	}
 	if len(m.Data) == 0 { // an alert of a saved list may have ended, and its notification pruned

@@ -40,8 +40,8 @@ type Source struct {
 	limit   int
 	running chain.Chain // of the owner so far
 	begun   bool
-	open    bool          // the last of parts has no checkpoint yet
-	proofs  []orders.Part // keys and policies
+	open    bool         // the last of parts has no checkpoint yet
+	proofs  []chain.Part // keys and policies
 }
 
 // NewSource returns a source that reads over a connection.
@@ -161,7 +161,7 @@ func (s *Source) read(ctx context.Context, since time.Time) error {
 }
 
 // add adds the events of a message.
-func (s *Source) add(part orders.Part) error {
+func (s *Source) add(part chain.Part) error {
 	for _, e := range part.Loose {
 		if mine, err := s.mine(&e); err != nil {
 			return err
@@ -295,11 +295,11 @@ func (s *Source) Keys(ctx context.Context) ([]chain.SignedChange, error) {
 }
 
 // installation returns the events of no owner: keys and policies. They are read once.
-func (s *Source) installation(ctx context.Context) ([]orders.Part, error) {
+func (s *Source) installation(ctx context.Context) ([]chain.Part, error) {
 	if s.proofs != nil {
 		return s.proofs, nil
 	}
-	var all []orders.Part
+	var all []chain.Part
 	for part, err := range s.log.Parts(ctx, time.Time{}, "") {
 		if err != nil {
 			return nil, err

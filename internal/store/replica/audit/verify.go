@@ -4,61 +4,112 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"candela/internal/kit/principal"
 	"candela/internal/store/chain"
 	"candela/internal/store/ledger"
+	"candela/internal/store/replica/auditlog"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/orders"
 )
 
-// Report is what Verify found in the order stream.
+// Report is what Verify found in the two streams.
 type Report struct {
-	Events      uint64 // read, with those that are not chained
-	Loose       uint64 // events without a chain: an older version wrote them
-	Checkpoints uint64 // signed ones
-	Key         string // ID of the key that signs; "" for none
-	Chains      map[principal.Owner]chain.Chain
+	Events      uint64                          // read, with those that are not chained
+	Loose       uint64                          // events without a chain: an older version wrote them
+	Checkpoints uint64                          // signed ones
+	Key         string                          // ID of the key that signs; "" for none
+	Chains      map[principal.Owner]chain.Chain // of orders and trading states
+	Others      map[principal.Owner]chain.Chain // of alerts, logins and owners
 	Breaks      []ledger.Break
 
 	expected map[principal.Owner]chain.Chain
 	found    map[principal.Owner]bool
 	keys     map[string]chain.SignedChange
+	erased   map[principal.Owner]bool
+	doubts   map[principal.Owner]string // of owners whose events are not as they were noted
 }
 
 // maxBreaks bounds a report: one break shows that the log cannot be trusted.
 const maxBreaks = 20
 
-// Verify reads the whole order stream and checks the chain of each owner. expected are links that were noted earlier and must be
-// there. What it read and found wrong is in the report; an error means that it could not read.
+// Verify reads both streams and checks the chains of each owner. expected are links that were noted earlier and must be there, in one
+// of the two. What it read and found wrong is in the report; an error means that it could not read.
 //
-// It finds a message that was changed, removed, moved or put in between, unless it was the last of its owner. It cannot find that
-// the end was cut off, or an older copy put in its place: that contradicts only what was noted elsewhere.
+// It finds a message that was changed, removed, moved or put in between, unless it was the last of its owner; in the stream AUDIT also
+// that one, once the chains were noted. It cannot find that the end of a stream was cut off, or an older copy put in its place: that
+// contradicts only what was noted elsewhere.
 func Verify(ctx context.Context, c *conn.Conn, expected map[principal.Owner]chain.Chain) (Report, error) {
-	r := Report{Chains: make(map[principal.Owner]chain.Chain), expected: expected, found: make(map[principal.Owner]bool), keys: make(map[string]chain.SignedChange)}
-	log := orders.Log{Conn: c, Foreign: func(seq uint64, subject string) {
-		r.broken("message %d in %s was not sealed by a replica for its place: it was changed or moved, or a stranger wrote it", seq, subject)
-	}}
+	r := Report{
+		Chains: make(map[principal.Owner]chain.Chain), Others: make(map[principal.Owner]chain.Chain), expected: expected, found: make(map[principal.Owner]bool),
+		keys: make(map[string]chain.SignedChange), erased: make(map[principal.Owner]bool), doubts: make(map[principal.Owner]string),
+	}
+	if err := r.readOrders(ctx, c); err != nil {
+		return r, err
+	}
+	if err := r.readOthers(ctx, c); err != nil {
+		return r, err
+	}
+	for owner, link := range expected {
+		if !r.found[owner] {
+			r.broken("the chains of owner %s do not have the expected link %d: the log was rewritten or replaced by an older copy", owner, link.Events)
+		}
+	}
+	return r, nil
+}
+
+func (r *Report) foreign(seq uint64, subject string) {
+	r.broken("message %d in %s was not sealed by a replica for its place: it was changed or moved, or a stranger wrote it", seq, subject)
+}
+
+// readOrders checks the order stream.
+func (r *Report) readOrders(ctx context.Context, c *conn.Conn) error {
+	log := orders.Log{Conn: c, Foreign: r.foreign}
 	lost, err := log.Lost(ctx)
 	if err != nil {
-		return r, err
+		return err
 	}
 	if lost > 0 {
 		r.broken("the order stream lacks %d messages, and candela removes none", lost)
 	}
 	for part, err := range log.Parts(ctx, time.Time{}) {
 		if err != nil {
-			return r, err
+			return err
 		}
-		r.add(part)
+		r.add(part, r.Chains)
 	}
-	for owner, link := range expected {
-		if !r.found[owner] {
-			r.broken("the chain of owner %s does not have the expected link %d: the log was rewritten or replaced by an older copy", owner, link.Events)
+	return nil
+}
+
+// readOthers checks the stream AUDIT, whose checkpoints are signed with the keys in the order stream.
+func (r *Report) readOthers(ctx context.Context, c *conn.Conn) error {
+	log := auditlog.Reader{Conn: c, Foreign: r.foreign}
+	last, err := log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	for part, err := range log.Parts(ctx, 1, last) {
+		if err != nil {
+			return err
+		}
+		r.add(part, r.Others)
+	}
+	removed, err := log.Removed(ctx)
+	if err != nil {
+		return err
+	}
+	if removed > 0 && len(r.erased) == 0 {
+		r.broken("the stream AUDIT lacks %d messages, and candela removes those of erased owners alone", removed)
+	}
+	for _, owner := range slices.Sorted(maps.Keys(r.doubts)) {
+		if !r.erased[owner] {
+			r.broken("%s", r.doubts[owner])
 		}
 	}
-	return r, nil
+	return nil
 }
 
 func (r *Report) broken(format string, args ...any) {
@@ -68,13 +119,13 @@ func (r *Report) broken(format string, args ...any) {
 }
 
 // add checks the events of a message.
-func (r *Report) add(part orders.Part) {
+func (r *Report) add(part chain.Part, chains map[principal.Owner]chain.Chain) {
 	r.Events += uint64(len(part.All()))
 	if len(part.Loose) > 0 {
 		r.Loose += uint64(len(part.Loose))
 		return
 	}
-	now := r.Chains[part.Owner]
+	now := chains[part.Owner]
 	if part.Before != now {
 		r.broken("message %d does not follow the events of owner %q before it: %d events and the hash %v by the message, %d and %v by the stream", part.Seq, part.Owner, part.Before.Events, part.Before.Hash, now.Events, now.Hash)
 		now = part.Before
@@ -89,7 +140,7 @@ func (r *Report) add(part orders.Part) {
 			r.found[part.Owner] = true
 		}
 	}
-	r.Chains[part.Owner] = now
+	chains[part.Owner] = now
 }
 
 // prove checks an event about a key or a checkpoint, and returns what is wrong with it.
@@ -117,29 +168,24 @@ func (r *Report) prove(e *chain.Event, before chain.Chain) string {
 			return "changes the key of receipts with a signature that is not valid"
 		}
 		r.Key, r.keys[change.Change.Key] = change.Change.Key, change
+	case auditlog.HeadsKind:
+		return r.compare(e)
+	case "owner_erased":
+		r.erased[principal.Owner(e.Subject)] = true
 	}
 	return ""
 }
 
-// Line is an event as a list shows it. One without a chain has no number and no hash.
-type Line struct {
-	Message uint64
-	chain.Event
-}
-
-// Recent returns the newest events, the oldest of them first. It reads the whole stream.
-func Recent(ctx context.Context, c *conn.Conn, n int) ([]Line, error) {
-	var last []Line
-	for part, err := range (orders.Log{Conn: c}).Parts(ctx, time.Time{}) {
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range part.All() {
-			last = append(last, Line{part.Seq, e})
-		}
-		if len(last) > 2*n+chain.SealEvery {
-			last = append([]Line(nil), last[len(last)-n:]...)
+// compare compares the chains of owners with what an event notes.
+func (r *Report) compare(e *chain.Event) string {
+	var heads auditlog.Heads
+	if json.Unmarshal(e.Body, &heads) != nil {
+		return "notes no chains"
+	}
+	for owner, want := range heads {
+		if now := r.Others[owner]; now != want && r.doubts[owner] == "" {
+			r.doubts[owner] = fmt.Sprintf("owner %q had %d events in the stream AUDIT when they were noted, with the hash %v; it has %d, %v", owner, want.Events, want.Hash, now.Events, now.Hash)
 		}
 	}
-	return last[max(0, len(last)-n):], nil
+	return ""
 }

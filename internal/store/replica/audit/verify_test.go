@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,6 +48,15 @@ func written(t *testing.T, c *conn.Conn, client string) (messages []conn.Message
 	return nil, chain.Chain{}
 }
 
+// put writes a message after n others of a stream, which may have no leader yet.
+func put(t *testing.T, c *conn.Conn, stream string, n int, m conn.Message) {
+	t.Helper()
+	check(t, c.RetryWrite(t.Context(), "put a message", func(ctx context.Context) error {
+		_, err := c.Publish(ctx, c.StreamName(stream), conn.Change{Subject: m.Subject, Data: m.Data, CompareAndSet: true, WholeStream: true, Revision: uint64(n)})
+		return err
+	}))
+}
+
 // rewritten writes messages to the stream of another prefix, sealed, as somebody with the secret could.
 func rewritten(t *testing.T, from string, messages []conn.Message) (*conn.Conn, jetstream.Stream) {
 	t.Helper()
@@ -55,10 +65,7 @@ func rewritten(t *testing.T, from string, messages []conn.Message) (*conn.Conn, 
 	stream, err := replicatest.Admin(t, replicatest.Servers()).CreateStream(t.Context(), jetstream.StreamConfig{Name: c.StreamName("ORDERS"), Subjects: []string{to + ".>"}, AllowAtomicPublish: true})
 	check(t, err)
 	for i, m := range messages {
-		_, err := c.Publish(t.Context(), c.StreamName("ORDERS"), conn.Change{
-			Subject: to + strings.TrimPrefix(m.Subject, from), Data: m.Data, CompareAndSet: true, WholeStream: true, Revision: uint64(i),
-		})
-		check(t, err)
+		put(t, c, "ORDERS", i, conn.Message{Subject: to + strings.TrimPrefix(m.Subject, from), Data: m.Data})
 	}
 	return c, stream
 }

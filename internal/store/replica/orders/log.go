@@ -22,27 +22,9 @@ type Log struct {
 	Foreign func(seq uint64, subject string) // called for each message that no replica sealed for its place; nil for nothing
 }
 
-// Part is the events of one message.
-type Part struct {
-	Seq    uint64 // of the message
-	Owner  principal.Owner
-	Before chain.Chain // of the owner before the events
-	Events []chain.Event
-	// Loose are the events of a message without a chain, which a version that had none wrote. They have no numbers and hashes.
-	Loose []chain.Event
-}
-
-// All returns the events, chained or not.
-func (p Part) All() []chain.Event {
-	if len(p.Loose) > 0 {
-		return p.Loose
-	}
-	return p.Events
-}
-
 // Parts yields the messages with events of some owners, of all if none is named, that were stored from a time on when it was
 // called. It ends after an error.
-func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Owner) iter.Seq2[Part, error] {
+func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Owner) iter.Seq2[chain.Part, error] {
 	filters := make([]string, 0, 2*max(1, len(owners)))
 	for _, owner := range owners {
 		filters = append(filters, l.Subject(orderKind, conn.EncodeToken(string(owner))), l.Subject(deskKind, conn.EncodeToken(string(owner)), ">"))
@@ -50,13 +32,38 @@ func (l Log) Parts(ctx context.Context, since time.Time, owners ...principal.Own
 	if len(filters) == 0 {
 		filters = append(filters, l.Subject(orderKind, ">"), l.Subject(deskKind, ">"))
 	}
-	return func(yield func(Part, error) bool) {
+	return func(yield func(chain.Part, error) bool) {
 		end, err := l.last(ctx, since, filters)
 		if err == nil && end > 0 {
-			err = l.read(ctx, since, end, filters, yield)
+			cfg := jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverAllPolicy}
+			if !since.IsZero() {
+				cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
+			}
+			err = l.read(ctx, cfg, end, yield)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(Part{}, err)
+			yield(chain.Part{}, err)
+		}
+	}
+}
+
+// Last returns the number of the last message with events, 0 for none.
+func (l Log) Last(ctx context.Context) (uint64, error) {
+	return l.last(ctx, time.Time{}, []string{l.Subject(orderKind, ">"), l.Subject(deskKind, ">")})
+}
+
+// Range yields the messages with events that have numbers from one to another. There must be one with the number to or a later one; 0
+// yields nothing. It ends after an error.
+func (l Log) Range(ctx context.Context, from, to uint64) iter.Seq2[chain.Part, error] {
+	return func(yield func(chain.Part, error) bool) {
+		if from = max(from, 1); from > to {
+			return
+		}
+		err := l.read(ctx, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{l.Subject(orderKind, ">"), l.Subject(deskKind, ">")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		}, to, yield)
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(chain.Part{}, err)
 		}
 	}
 }
@@ -83,15 +90,15 @@ func (l Log) last(ctx context.Context, since time.Time, filters []string) (end u
 	return end, nil
 }
 
-func (l Log) read(ctx context.Context, since time.Time, end uint64, filters []string, yield func(Part, error) bool) error {
+// read yields the events of what a consumer receives, up to a message or the next one.
+func (l Log) read(ctx context.Context, cfg jetstream.OrderedConsumerConfig, end uint64, yield func(chain.Part, error) bool) error {
 	const op = "read orders"
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverAllPolicy}
-	if !since.IsZero() {
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
-	}
 	for m, err := range l.Consume(ctx, l.StreamName("ORDERS"), cfg) {
 		if err != nil {
 			return conn.Unavailable(op, err)
+		}
+		if m.Seq > end {
+			return nil
 		}
 		opened := l.Seals.Unseal(ctx, m, 0)
 		if opened.Forged != "" && l.Foreign != nil {
@@ -122,16 +129,16 @@ func (l Log) Lost(ctx context.Context) (lost uint64, err error) {
 }
 
 // part returns the events of a message, and false for one that has none.
-func (l Log) part(m conn.Message) (Part, bool, error) {
+func (l Log) part(m conn.Message) (chain.Part, bool, error) {
 	owner, name, ok, err := parseEvents(l.Conn, m.Subject)
 	if !ok || err != nil || m.Forged != "" {
-		return Part{}, false, err
+		return chain.Part{}, false, err
 	}
 	var p page[json.RawMessage]
 	if err := json.Unmarshal(m.Data, &p); err != nil {
-		return Part{}, false, err
+		return chain.Part{}, false, err
 	}
-	part := Part{Seq: m.Seq, Owner: owner}
+	part := chain.Part{Seq: m.Seq, Owner: owner}
 	if p.Chain == nil {
 		part.Loose, err = looseEvents(owner, name, &p)
 		return part, len(part.Loose) > 0, err
@@ -153,4 +160,51 @@ func looseEvents(owner principal.Owner, name string, p *page[json.RawMessage]) (
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+// JournalEntry is an entry of a journal.
+type JournalEntry struct {
+	Name string // of the journal
+	Text json.RawMessage
+}
+
+// Journals yields the entries of an owner's journals. It ends after an error.
+func (l Log) Journals(ctx context.Context, owner principal.Owner) iter.Seq2[JournalEntry, error] {
+	const op = "read journals"
+	filter := l.Subject(journalKind, conn.EncodeToken(string(owner)), ">")
+	return func(yield func(JournalEntry, error) bool) {
+		end, err := l.last(ctx, time.Time{}, []string{filter})
+		if err != nil || end == 0 {
+			if err != nil {
+				yield(JournalEntry{}, err)
+			}
+			return
+		}
+		for m, err := range l.Consume(ctx, l.StreamName("ORDERS"), jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverAllPolicy}) {
+			if err != nil {
+				yield(JournalEntry{}, conn.Unavailable(op, err))
+				return
+			}
+			seq, subject := m.Seq, m.Subject
+			if m = l.Seals.Unseal(ctx, m, 0); m.Forged == "" {
+				_, name, err := parseSubject(l.Conn, journalKind, subject)
+				var p page[json.RawMessage]
+				if err == nil {
+					err = json.Unmarshal(m.Data, &p)
+				}
+				if err != nil {
+					yield(JournalEntry{}, conn.Corrupted(op, err))
+					return
+				}
+				for _, item := range p.Items {
+					if !yield(JournalEntry{name, item}, nil) {
+						return
+					}
+				}
+			}
+			if seq >= end {
+				return
+			}
+		}
+	}
 }

@@ -46,7 +46,7 @@ func (l *noticeLog) AddNotices(ctx context.Context, notices []order.Notice) erro
 		if err != nil {
 			return conn.Unavailable("read an owner", err)
 		}
-		erased[n.Owner] = r.State == owners.Erased || r.State == owners.Suspended && r.Erasing
+		erased[n.Owner] = r.gone()
 	}
 	gone := slices.DeleteFunc(left, func(n order.Notice) bool { return !erased[n.Owner] })
 	if len(gone) == 0 {

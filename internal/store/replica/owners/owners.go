@@ -23,6 +23,7 @@ import (
 
 	"candela/internal/access/owners"
 	"candela/internal/kit/principal"
+	"candela/internal/store/chain"
 	"candela/internal/store/replica/conn"
 	"candela/internal/store/replica/table"
 	"candela/lib/fault"
@@ -43,12 +44,21 @@ type Part interface {
 	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
 }
 
+// Audit is the store with the audit events of owners and what follows from them.
+type Audit interface {
+	// EraseOwner removes the events of an owner, and returns how many there were and the hash of the last.
+	EraseOwner(ctx context.Context, owner principal.Owner) (chain.Chain, error)
+	ExportOwner(ctx context.Context, owner principal.Owner) iter.Seq2[owners.ExportedRow, error]
+}
+
 // Store keeps the records. It is safe for concurrent use by any number of replicas. A record is
 // one subject; a change demands the revision that it read.
 //
 // Most owners are active and on the default plan, and a replica need not know them all. The others
 // have a second subject each, which every replica follows.
 type Store struct {
+	Audit Audit // nil for none; set it before the first call
+
 	table *table.Table
 	parts []Part
 	now   func() time.Time
@@ -164,6 +174,11 @@ type record struct {
 	Change     string            `json:"change"` // a random ID, by which a write is found after a lost acknowledgement
 }
 
+// gone reports whether an erasure has begun.
+func (r *record) gone() bool {
+	return r.State == owners.Erased || r.State == owners.Suspended && r.Erasing
+}
+
 func (s *Store) subject(owner principal.Owner) string { return s.table.OwnerSubject(owner, ownerKind) }
 
 // identitySubject has a hash: issuers and subjects are of any length, and say who somebody is.
@@ -233,19 +248,25 @@ func (s *Store) SeeOwner(ctx context.Context, o owners.Owner) (owners.Owner, err
 	if err == nil && known.State == owners.Erased {
 		return known.Owner, nil
 	}
-	r, err := s.change(ctx, o.ID, func(r *record) ([]conn.Change, error) {
+	r, err := s.change(ctx, o.ID, func(r *record) (changes []conn.Change, err error) {
 		if r.ID == "" {
 			r.Owner = o
 			r.State, r.Since, r.First = owners.Active, at, at
+			began, err := s.note(noteOfBeginning, o.ID, nil)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, began)
 		}
 		if r.State != owners.Erased {
 			r.Email, r.Name, r.Last = o.Email, o.Name, at
 		}
 		if plan := cmp.Or(o.Plan, r.Plan); plan != r.Plan && r.State != owners.Erased {
 			r.Plan = plan
-			return []conn.Change{s.standingOf(o.ID, r)}, nil
+			noted, err := s.note(noteOfPlan, o.ID, map[string]string{"plan": plan})
+			return append(changes, s.standingOf(o.ID, r), noted), err
 		}
-		return nil, nil
+		return changes, nil
 	})
 	return r.Owner, err
 }
@@ -321,7 +342,12 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (id princip
 func (s *Store) SetOwnerState(ctx context.Context, id principal.Owner, state owners.State) (owners.Owner, error) {
 	o, err := s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.State, r.Since, r.Erasing = state, conn.StoredTime(s.now()), false
-		return []conn.Change{s.standingOf(id, r)}, nil
+		kind := noteOfSuspension
+		if state == owners.Active {
+			kind = noteOfResumption
+		}
+		noted, err := s.note(kind, id, nil)
+		return []conn.Change{s.standingOf(id, r), noted}, err
 	})
 	if err == nil && state != owners.Active {
 		s.table.OutliveConfirmations(ctx)
@@ -345,7 +371,8 @@ func (s *Store) standingOf(id principal.Owner, r *record) conn.Change {
 func (s *Store) SetOwnerPlan(ctx context.Context, id principal.Owner, plan string) (owners.Owner, error) {
 	return s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		r.Plan = plan
-		return []conn.Change{s.standingOf(id, r)}, nil
+		noted, err := s.note(noteOfPlan, id, map[string]string{"plan": plan})
+		return []conn.Change{s.standingOf(id, r), noted}, err
 	})
 }
 
@@ -361,7 +388,8 @@ func (s *Store) LinkOwner(ctx context.Context, id principal.Owner, issuer, subje
 			return nil, &fault.Error{Kind: fault.Conflict, Code: "identity_linked", Field: "subject", Value: subject, Message: "That identity is linked to an owner already."}
 		}
 		r.Identities = append(slices.Clone(r.Identities), who)
-		return []conn.Change{{Subject: s.identitySubject(who), Data: []byte(id), CompareAndSet: true, Revision: m.Seq}}, nil
+		noted, err := s.note(noteOfLink, id, nil)
+		return []conn.Change{{Subject: s.identitySubject(who), Data: []byte(id), CompareAndSet: true, Revision: m.Seq}, noted}, err
 	})
 }
 
@@ -392,6 +420,15 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 			}
 		}
 	}
+	if s.Audit != nil {
+		was, err := s.Audit.EraseOwner(ctx, id)
+		if err != nil {
+			return proof, err
+		}
+		if proof.Events = int64(was.Events); was.Events > 0 { //nolint:gosec // G115: there are fewer
+			proof.LastHash = was.Hash.String()
+		}
+	}
 	_, err = s.changeKnown(ctx, id, func(r *record) ([]conn.Change, error) {
 		var changes []conn.Change
 		for _, i := range r.Identities {
@@ -401,7 +438,8 @@ func (s *Store) EraseOwner(ctx context.Context, id principal.Owner) (owners.Eras
 			proof.Rows["identities"] = int64(len(r.Identities))
 		}
 		*r = record{Owner: owners.Owner{ID: id, State: owners.Erased, Since: proof.At, First: r.First, Last: r.Last}, Erasure: &proof}
-		return append(changes, s.standingOf(id, r)), nil
+		noted, err := s.note(noteOfErasure, id, proof)
+		return append(changes, s.standingOf(id, r), noted), err
 	})
 	return proof, err
 }
@@ -417,8 +455,15 @@ func (s *Store) ExportOwner(ctx context.Context, id principal.Owner) iter.Seq2[o
 			}
 			return
 		}
+		exports := make([]func(context.Context, principal.Owner) iter.Seq2[owners.ExportedRow, error], 0, len(s.parts)+1)
 		for _, p := range s.parts {
-			for row, err := range p.ExportOwner(ctx, id) {
+			exports = append(exports, p.ExportOwner)
+		}
+		if s.Audit != nil {
+			exports = append(exports, s.Audit.ExportOwner)
+		}
+		for _, rows := range exports {
+			for row, err := range rows(ctx, id) {
 				if !yield(row, err) || err != nil {
 					return
 				}

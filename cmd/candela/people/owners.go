@@ -1,4 +1,5 @@
-package records
+// Package people has the commands about the owners of a server for many: who they are, what they use, and their plans.
+package people
 
 import (
 	"bytes"
@@ -186,11 +187,17 @@ func exportOwner(ctx context.Context, in cli.Call, cfg *config.Config, f ownerFl
 			return err
 		}
 	}
-	chain, err := exportedChain(files["audit.jsonl"])
-	if err != nil {
-		return err
+	about := map[string]any{"owner": f.id, "exported": time.Now().UTC(), "sha256": sums}
+	for _, name := range []string{"audit", "audit_orders"} { // the second with replicas
+		rows, there := files[name+".jsonl"]
+		if about[name], err = exportedChain(rows); err != nil {
+			return err
+		}
+		if !there && name != "audit" {
+			delete(about, name)
+		}
 	}
-	manifest, err := json.MarshalIndent(map[string]any{"owner": f.id, "exported": time.Now().UTC(), "sha256": sums, "audit": chain}, "", "  ")
+	manifest, err := json.MarshalIndent(about, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -209,6 +216,9 @@ func exportedChain(rows []byte) (chain ledger.Chain, err error) {
 		}
 		if err := json.Unmarshal(line, &e); err != nil {
 			return chain, fmt.Errorf("exported audit event: %w", err)
+		}
+		if e.Hash == "" {
+			continue // an older version wrote it without a chain
 		}
 		hash, err := hex.DecodeString(e.Hash)
 		if err != nil || len(hash) != len(chain.Hash) {

@@ -1,4 +1,5 @@
-package main
+// Package rules has the commands about the policy of orders.
+package rules
 
 import (
 	"cmp"
@@ -21,6 +22,11 @@ import (
 	"candela/internal/trading/policy"
 	"candela/lib/fault"
 )
+
+// Policy checks the order policy, and puts a changed one in force.
+func Policy() cli.Runner {
+	return cli.OneOf("policy", cli.Sub("check", checkPolicy), cli.Sub("apply", applyPolicy))
+}
 
 // checkPolicy checks and explains the policy in a file, or the one a start would use.
 func checkPolicy(ctx context.Context, in cli.Call) error {

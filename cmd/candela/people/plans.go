@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 
 	"candela/internal/app"
 )
+
+// Plans checks the plans of owners.
+func Plans() cli.Runner { return cli.OneOf("plans", cli.Sub("check", checkPlans)) }
 
 // checkPlans prints the plans of the state directory, or what is wrong with them.
 func checkPlans(_ context.Context, in cli.Call) error {
