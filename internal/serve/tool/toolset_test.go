@@ -133,3 +133,18 @@ func TestGetAccount(t *testing.T) {
 		t.Errorf("get_balance alone: %s", text)
 	}
 }
+
+// A tool of a set that is off is named with its set, also where another name asks for it.
+func TestCall_UnknownToolNamesTheSetThatHasIt(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"save_script": "save_script is a tool of the set scripts, which is off: the owner starts candela with --toolsets scripts.",
+		"backtest":    "Use run_backtest. run_backtest is a tool of the set research",
+		"make_charts": "Use generate_chart.",
+	} {
+		_, err := tooltest.Registry(t, nil).Call(t.Context(), caller(), name, json.RawMessage(`{}`))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
