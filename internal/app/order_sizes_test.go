@@ -291,7 +291,7 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	words := said()
 	name := func(argument string) string { return oneOf(random, words[argument]...) }
 	side := map[string][]string{"buy": {"buy", "BUY", "long"}, "sell": {"sell", "SELL"}}[c.side]
-	all := []string{`"` + name("symbol") + `":"BTCUSDT"`, `"side":"` + oneOf(random, side...) + `"`, `"` + name("dry_run") + `":true`, `"type":"` + c.kindWord(random) + `"`}
+	all := []string{`"` + name("symbol") + `":"BTCUSDT"`, `"` + oneOf(random, "side", "action", "direction") + `":"` + oneOf(random, side...) + `"`, `"` + name("dry_run") + `":true`, `"type":"` + c.kindWord(random) + `"`}
 	add := func(argument, value string) {
 		if value != "" {
 			all = append(all, fmt.Sprintf(`"%s":%s%s%s`, name(argument), c.quoting, value, c.quoting))
@@ -302,7 +302,11 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 		case value == "" || form > 1:
 			add(argument, value)
 		case form == 1 && plain != "":
-			all = append(all, fmt.Sprintf(`"%s":"%s%%"`, plain, value))
+			sign := map[bool]string{true: "-", false: "+"}[argument == "stop_loss_pct"]
+			if argument == "risk_pct" || plain != "stop_loss" && plain != "take_profit" || random.IntN(2) == 0 {
+				sign = ""
+			}
+			all = append(all, fmt.Sprintf(`"%s":"%s%s%%"`, plain, sign, value))
 		default:
 			all = append(all, fmt.Sprintf(`"%s":"%s %%"`, argument, value))
 		}
@@ -313,13 +317,17 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 	}
 	inQuantity := c.notional != "" && random.IntN(3) == 0 // an amount that says what it is counted in
 	if inQuantity {
-		all = append(all, fmt.Sprintf(oneOf(random, `"quantity":"$%s"`, `"quantity":"%s USDT"`, `"qty":"%s usdt"`), c.notional))
+		all = append(all, fmt.Sprintf(oneOf(random, `"quantity":"$%s"`, `"quantity":%s,"quantity_unit":"USDT"`, `"quantity":%s,"quantity_type":"quote"`, `"quantity":"%s USDT"`, `"qty":"%s usdt"`), c.notional))
 	} else {
 		add("notional", c.notional)
 	}
 	leg := func(argument, value string, keys ...string) {
 		if value != "" && random.IntN(4) == 0 {
-			all = append(all, fmt.Sprintf(`"%s":{"%s":%s}`, argument, oneOf(random, keys...), value))
+			if form := oneOf(random, append(keys, "")...); form != "" {
+				all = append(all, fmt.Sprintf(`"%s":{"%s":%s}`, argument, form, value))
+			} else {
+				all = append(all, fmt.Sprintf(`"%s":{"type":"price","value":%s}`, argument, value))
+			}
 			return
 		}
 		add(argument, value)
@@ -355,7 +363,7 @@ func (c sizeCall) arguments(random *rand.Rand) string {
 		all = append(all, `"quantity":0`)
 	}
 	if random.IntN(4) == 0 {
-		all = append(all, `"`+oneOf(random, "reason", "comment", "note")+`":"why"`)
+		all = append(all, `"`+oneOf(random, "reason", "comment", "note", "strategy", "rationale")+`":"why"`)
 	}
 	all = append(all, c.filled(random)...)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -45,7 +45,7 @@ func (c *call) amounts() error {
 	switch word := strings.ToLower(text); {
 	case (word == "100%" || word == "max" || word == "full" || word == "everything" || word == "entire") && closes:
 		c.set("quantity", `"all"`, "quantity "+word+` is "all"`)
-	case word == "max" || strings.HasSuffix(word, "%"):
+	case word == "max" || word == "half" || word == "quarter" || strings.HasSuffix(word, "%"):
 		e := fault.Field("quantity", shown(raw), `a number, or "all" with "side":"sell" and "reduce_only":true`, `"all"`)
 		e.Message = "quantity: " + quote(echo(text)) + ` is no quantity. Use a number (get_positions has what is held), notional for an amount of money, or "quantity":"all" with "side":"sell" and "reduce_only":true.`
 		return e
@@ -88,7 +88,7 @@ func (c *call) legObjects() error {
 			words = []string{"price", "limit_price", "limitprice"}
 		}
 		percents := []string{"pct", "percent", "percentage"}
-		if len(o.fields) != 1 {
+		if o = typedLeg(o); len(o.fields) != 1 {
 			continue
 		}
 		at, value := strings.ToLower(o.fields[0].name), o.fields[0].raw
@@ -129,7 +129,7 @@ func (c *call) spotWords() error {
 		c.drop("leverage", "leverage 1 is what there is")
 	}
 	for _, name := range []string{"market", "market_type", "asset_type", "asset_class", "position_side"} {
-		if word := c.text(name); word == "spot" || word == "long" && name == "position_side" && c.text("side") == "buy" {
+		if word := c.text(name); word == "spot" || word == "long" && name == "position_side" && (c.text("side") == "buy" || c.text("side") == "long") {
 			c.drop(name, name+" "+word+" is what there is")
 		}
 	}
@@ -150,4 +150,45 @@ func (c *call) closingSide() error {
 	e := fault.Field("side", word, "buy, sell", ready)
 	e.Message = "side: to close a position send " + ready + "."
 	return e
+}
+
+// typedLeg returns {"type":"percent","value":2} of a leg as {"percent":2}, and other objects as they are.
+func typedLeg(o *call) *call {
+	word := Joined(o.text("type"))
+	if len(o.fields) != 2 || !o.has("type", "value") || word != "percent" && word != "pct" && word != "percentage" && word != "price" {
+		return o
+	}
+	return &call{fields: []field{{word, o.get("value")}}}
+}
+
+// signed returns a percentage of a purchase without the sign that says on which side of the entry it is: "-2%" of a stop and "+4%" of
+// a target.
+func (c *call) signed(name string, raw json.RawMessage) json.RawMessage {
+	text, isText := strictjson.Text(raw)
+	sign := map[string]string{"stop_loss": "-", "stop_loss_pct": "-", "take_profit": "+", "take_profit_pct": "+"}[name]
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(text), sign); isText && ok && sign != "" && (c.text("side") == "buy" || c.text("side") == "long") {
+		return json.RawMessage(quote(rest))
+	}
+	return raw
+}
+
+// unit reads what a quantity is counted in from an argument of its own.
+func (c *call) unit() error {
+	for _, name := range []string{"quantity_unit", "quantity_type", "quantityUnit", "quantityType", "qty_type", "unit", "size_type", "quantity_currency"} {
+		word := c.text(name)
+		if !c.has(name) || c.known(name) || word == "" {
+			continue
+		}
+		number, ok := plainNumber(strings.Trim(string(c.get("quantity")), `"`))
+		base, quoted := c.legs(strings.ToUpper(word))
+		switch {
+		case slices.Contains([]string{"base", "units", "coins", "shares", "base_asset", "coin"}, word) || base && !quoted:
+			c.drop(name, name+" "+echo(word)+" is what a quantity is")
+		case ok && (word == "quote" || word == "quote_asset" || quoted && !base || word == "usd" && c.dollars()) && !c.has("notional") && number != "0":
+			c.drop(name, "")
+			c.set("quantity", number, "quantity "+number+" in "+echo(word)+" is notional")
+			return c.move("quantity", "notional")
+		}
+	}
+	return nil
 }

@@ -137,7 +137,8 @@ func (c *call) closeFlag() error {
 // isSale reports whether the call is a sale at the market whose size is the only question.
 func (c *call) isSale() bool {
 	alone := !slices.ContainsFunc(slices.DeleteFunc(orderNumbers(), func(name string) bool { return name == "quantity" }), func(name string) bool { return c.has(name) })
-	return alone && c.text("side") == "sell" && (c.text("type") == "market" || c.text("order_type") == "market") && !c.has("replaces")
+	sells := slices.ContainsFunc([]string{"side", "action", "direction"}, func(name string) bool { return c.text(name) == "sell" })
+	return alone && sells && (c.text("type") == "market" || c.text("order_type") == "market") && !c.has("replaces")
 }
 
 // sellsAll adds reduce_only to a sale of all that is held: it can only close.

@@ -88,6 +88,7 @@ func (r *reader) indicator(item json.RawMessage) json.RawMessage {
 	}
 	before := len(r.said)
 	o := read(item)
+	r.listed(o)
 	if !o.has("name") {
 		for _, other := range []string{"indicator", "type", "study", "id", "key"} {
 			if o.text(other) != "" && o.move(other, "name") == nil {
@@ -266,7 +267,7 @@ func (c *call) sides() error {
 func scanWords() words {
 	return words{
 		"filter": "condition", "query": "condition", "where": "condition", "criteria": "condition", "screen": "condition", "sortby": "rank_by", "orderby": "rank_by", "sort": "rank_by", "rank": "rank_by",
-		"direction": "order", "sortorder": "order", "top": "limit", "max": "limit", "values": "columns", "fields": "columns", "show": "columns", "indicators": "columns", "within": "within_bars",
+		"direction": "order", "sortorder": "order", "top": "limit", "max": "limit", "values": "columns", "fields": "columns", "show": "columns", "indicators": "columns", "within": "within_bars", "lookbackbars": "within_bars", "lookback": "within_bars", "lastbars": "within_bars",
 	}
 }
 

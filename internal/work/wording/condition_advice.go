@@ -70,6 +70,8 @@ func meantBy(key string, value json.RawMessage) (string, bool) {
 		return `{"any":[...]} with the same conditions`, true
 	case "not", "none", "not_any":
 		return `the opposite in place of not, such as {"price_below":70000} for not above`, true
+	case "volume_spike", "volume_surge", "volume_breakout", "high_volume":
+		return `{"value":{"indicator":"relative_volume","op":">","value":2}}`, true
 	case "signal":
 		return `{"indicator_signal":` + SignalExample + `}`, true
 	case "indicator":

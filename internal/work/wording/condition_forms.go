@@ -79,6 +79,18 @@ func (r *reader) changeWithin(at string, raw json.RawMessage, o *call) json.RawM
 				return nil
 			}
 			change.fields = append(change.fields, field{"value", f.raw})
+		case "droppct", "fallpct", "droppercent", "pricedroppct", "pricedrop", "drop":
+			number, ok := plainNumber(strings.Trim(string(f.raw), `"%`))
+			if !ok {
+				return nil
+			}
+			change.fields = append(change.fields, field{"value", json.RawMessage("-" + number)})
+		case "risepct", "gainpct", "risepercent", "pricerisepct", "pricerise", "rise":
+			number, ok := plainNumber(strings.Trim(string(f.raw), `"%`))
+			if !ok {
+				return nil
+			}
+			change.fields = append(change.fields, field{"value", json.RawMessage(number)})
 		case "window", "period", "timeframe", "over", "bars", "within", "lookback", "duration":
 			change.fields = append(change.fields, field{"bars", f.raw})
 		case "op", "operator", "direction":
@@ -174,4 +186,30 @@ func (r *reader) newExtremeOver(f field) json.RawMessage {
 	}
 	r.say(f.name + " over " + echo(text) + " is " + strconv.Itoa(bars) + " bars of " + r.interval.String())
 	return json.RawMessage(`{"` + f.name + `":{"bars":` + strconv.Itoa(bars) + `}}`)
+}
+
+// priceBetween reads {"price_between":[50000,52000]} as the close within both.
+func (r *reader) priceBetween(raw json.RawMessage, f field) json.RawMessage {
+	var ends []json.RawMessage
+	switch f.raw[0] {
+	case '[':
+		ends = slices.Collect(strictjson.Items(f.raw))
+	case '{':
+		o := read(f.raw)
+		o.names = []string{"low", "high"}
+		if o.renames(words{"min": "low", "max": "high", "from": "low", "to": "high", "lower": "low", "upper": "high"}) != nil || len(o.fields) != 2 || !o.has("low", "high") {
+			return raw
+		}
+		ends = []json.RawMessage{o.get("low"), o.get("high")}
+	}
+	if len(ends) != 2 {
+		return raw
+	}
+	for _, end := range ends {
+		if _, ok := plainNumber(string(end)); !ok {
+			return raw
+		}
+	}
+	r.say(echo(f.name) + " is the close at or between both")
+	return json.RawMessage(`{"all":[{"value":{"price":"close","op":">=","value":` + string(ends[0]) + `}},{"value":{"price":"close","op":"<=","value":` + string(ends[1]) + `}}]}`)
 }

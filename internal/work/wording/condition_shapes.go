@@ -86,7 +86,7 @@ func (r *reader) event(o *call) json.RawMessage {
 	if word.name == "indicator" {
 		word = o.fields[1]
 	}
-	if text, ok := strictjson.Text(word.raw); ok && slices.Contains([]string{"event", "condition", "trigger", "action", "type", "cross", "state"}, word.name) && len(text) <= maxEcho {
+	if text, ok := strictjson.Text(word.raw); ok && slices.Contains([]string{"event", "condition", "trigger", "action", "type", "cross", "state", "zone", "status"}, word.name) && len(text) <= maxEcho {
 		if signal, ok := r.signalText(indicator + " " + text); ok {
 			r.say(word.name + " " + text + " is " + string(signal))
 			return signal

@@ -125,6 +125,8 @@ func (r *reader) one(at string, raw json.RawMessage, f field, where place) json.
 		return r.signal(raw, f)
 	case "priceabove", "pricebelow", "pricecrosses":
 		return r.price(raw, f, word)
+	case "pricebetween", "pricerange", "priceinrange", "pricewithin":
+		return r.priceBetween(raw, f)
 	case "newhigh", "newlow":
 		if out := r.newExtremeOver(f); out != nil {
 			return out
@@ -236,6 +238,13 @@ func (r *reader) several(at string, raw json.RawMessage, o *call, where place) j
 	if right := r.changeWithin(at, raw, o); right != nil {
 		return right
 	}
+	if word := o.text("type"); word != "" {
+		rest := read(raw)
+		rest.drop("type", "")
+		if right := r.crossing(field{word, rest.object()}); right != nil {
+			return right
+		}
+	}
 	if right := r.priceDirection(o); right != nil {
 		return right
 	}
@@ -276,6 +285,11 @@ func (r *reader) signal(raw json.RawMessage, f field) json.RawMessage {
 // price reads the threshold of a condition on the price: a number in quotes, or an indicator.
 func (r *reader) price(raw json.RawMessage, f field, word string) json.RawMessage {
 	text, ok := strictjson.Text(f.raw)
+	if over := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]; !ok && f.raw[0] == '{' && over != "" && read(f.raw).has("indicator") {
+		r.say("close " + over + " " + echo(string(f.raw)) + " at a bar's close")
+		inner := slices.Concat(json.RawMessage(`{"value":{"price":"close","op":"`+over+`","value":`), f.raw, json.RawMessage("}}"))
+		return r.value(inner, readFirst(inner), alone)
+	}
 	if !ok {
 		return raw
 	}
@@ -341,6 +355,9 @@ func (r *reader) value(raw, inner json.RawMessage, where place) json.RawMessage 
 		return raw
 	}
 	o, before := read(inner), len(r.said)
+	if shaped := r.shape(inner); o.has("left", "right") && shaped != nil {
+		o = shaped
+	}
 	o.names = []string{"indicator", "price", "line", "op", "value", "interval"}
 	if o.renames(words{"timeframe": "interval", "tf": "interval", "resolution": "interval", "operator": "op", "comparison": "op", "comparator": "op", "threshold": "value", "level": "value", "than": "value", "compareto": "value"}) != nil {
 		return raw

@@ -23,7 +23,9 @@ func harmless(tool string) map[string]said {
 	case "place_order":
 		return map[string]said{"confirm": {yes, "the owner decides which orders wait for approval"}, "confirmed": {yes, "the owner decides which orders wait for approval"}, "hedged": {no, "there is none"}, "ismargin": {no, "there is none"}, "margin": {no, "there is none"}}
 	case "get_positions", "get_orders", "get_trades":
-		return map[string]said{"includepnl": {yes, "it is in the answer"}, "includeunrealizedpnl": {yes, "it is in the answer"}, "includeprices": {yes, "they are in the answer"}, "includefees": {yes, "they are in the answer"}, "details": {yes, "the answer is whole"}, "detailed": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}}
+		return map[string]said{"includepnl": {yes, "it is in the answer"}, "includeunrealizedpnl": {yes, "it is in the answer"}, "includeprices": {yes, "they are in the answer"}, "includefees": {yes, "they are in the answer"}, "details": {yes, "the answer is whole"}, "detailed": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}, "status": {"all", "what is open is listed"}, "state": {"all", "what is open is listed"}}
+	case "check_script":
+		return map[string]said{"validate": {yes, "a script is checked"}, "strict": {"", "a script is checked whole"}, "language": {"pine", "it is Pine"}, "run": {no, "a script is checked without running it"}}
 	case "save_script":
 		return map[string]said{"description": {"", "a script is stored by its name; its text may have comments"}, "overwrite": {yes, "a script of the same name is replaced"}, "replace": {yes, "a script of the same name is replaced"}}
 	case "generate_chart":
@@ -40,7 +42,7 @@ func harmless(tool string) map[string]said {
 	case "get_notifications":
 		return map[string]said{"block": {yes, "wait_seconds decides it"}, "blocking": {yes, "wait_seconds decides it"}, "unread": {yes, "each is delivered once"}, "unreadonly": {yes, "each is delivered once"}}
 	case "get_account":
-		return map[string]said{"includepositions": {yes, "holdings are in the answer"}, "includebalances": {yes, "cash is in the answer"}, "detailed": {yes, "the answer is whole"}, "details": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}}
+		return map[string]said{"includepositions": {yes, "holdings are in the answer"}, "includebalances": {yes, "cash is in the answer"}, "detailed": {yes, "the answer is whole"}, "fields": {"", "the answer is whole"}, "details": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}}
 	case "run_backtest":
 		return map[string]said{"direction": {"long", "the rules of long say it"}, "side": {"long", "the rules of long say it"}, "shortselling": {no, "without short there are none"}, "allowshort": {no, "without short there are none"}}
 	}
@@ -135,9 +137,9 @@ func (c *call) spaced() error {
 
 // levels reads a list of prices as drawings.
 func (c *call) levels() error {
-	for _, name := range []string{"levels", "horizontal_lines", "hlines", "price_levels"} {
+	for _, name := range []string{"levels", "horizontal_lines", "hlines", "price_levels", "show_levels", "support", "resistance", "supports", "support_levels", "resistance_levels"} {
 		raw := c.get(name)
-		if raw == nil || raw[0] != '[' || c.has("drawings") {
+		if drawn := c.get("drawings"); raw == nil || raw[0] != '[' || drawn != nil && drawn[0] != '[' {
 			continue
 		}
 		var list []json.RawMessage
@@ -147,8 +149,12 @@ func (c *call) levels() error {
 			}
 			list = append(list, json.RawMessage(`{"type":"level","price":`+string(item)+`}`))
 		}
-		c.set(name, string(array(list)), name+" are drawings of type level")
-		return c.move(name, "drawings")
+		c.drop(name, name+" are drawings of type level")
+		if drawn := c.get("drawings"); drawn != nil {
+			c.put("drawings", array(append(slices.Collect(strictjson.Items(drawn)), list...)))
+		} else {
+			c.fields = append(c.fields, field{"drawings", array(list)})
+		}
 	}
 	return nil
 }
@@ -166,6 +172,9 @@ func (c *call) scanForms() error {
 		if err := c.move("filters", "conditions"); err != nil {
 			return err
 		}
+	}
+	if raw := c.get("conditions"); raw != nil && raw[0] == '{' && !c.has("condition") {
+		return c.rename("conditions", "condition")
 	}
 	worded := slices.ContainsFunc(logicWords(), func(name string) bool { return c.has(name) })
 	if raw := c.get("conditions"); raw != nil && raw[0] == '[' && !worded && !c.has("condition") && len(slices.Collect(strictjson.Items(raw))) > 1 {

@@ -27,6 +27,13 @@ func (r *reader) indicatorMap(item json.RawMessage) []json.RawMessage {
 			list = append(list, slices.Concat(json.RawMessage(`{"name":`+quote(name)), comma(value), value[1:]))
 		case 't':
 			list = append(list, json.RawMessage(quote(name)))
+		case '[':
+			for length := range strictjson.Items(value) {
+				if _, ok := plainNumber(string(length)); !ok || len(list) == maxList {
+					return nil
+				}
+				list = append(list, json.RawMessage(quote(name+"("+string(length)+")")))
+			}
 		default:
 			if _, ok := plainNumber(string(value)); !ok {
 				return nil

@@ -11,7 +11,7 @@ import (
 // orderDialect is that of place_order.
 func orderDialect() dialect {
 	return dialect{words: orderWords(), first: []func(*call) error{(*call).spotWords, (*call).bracketObject, (*call).trailObject, (*call).entryPrice, (*call).closeFlag}, refused: ambiguous, then: []func(*call) error{
-		(*call).dollarWords, (*call).zeros, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).breakEven, (*call).groupKinds, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
+		(*call).dollarWords, (*call).zeros, (*call).unit, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).breakEven, (*call).groupKinds, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
 	}}
 }
 
@@ -55,7 +55,7 @@ func orderWords() words {
 		"riskpercent": "risk_pct", "riskpercentage": "risk_pct",
 		"clientorderid": "idempotency_key", "newclientorderid": "idempotency_key",
 		"tif": "time_in_force", "expiretime": "not_after", "reason": "note", "comment": "note", "test": "dry_run", "preview": "dry_run", "simulate": "dry_run", "validateonly": "dry_run", "validate": "dry_run",
-		"ordertype": "type", "action": "side",
+		"ordertype": "type", "action": "side", "direction": "side", "strategy": "note", "rationale": "note", "thesis": "note", "justification": "note", "explanation": "note", "memo": "note", "tag": "note", "label": "note", "message": "note", "description": "note",
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *call) percents() error {
 		if raw == nil {
 			continue
 		}
-		number, ok := percentText(raw)
+		number, ok := percentText(c.signed(name, raw))
 		to := map[string]string{"stop_loss": "stop_loss_pct", "take_profit": "take_profit_pct", "risk": "risk_pct"}[name]
 		switch {
 		case !ok:

@@ -181,3 +181,36 @@ func steps(raw json.RawMessage) string {
 	}
 	return string(array(list))
 }
+
+// listed reads {"name":"sma","params":[50]} as the length of the indicator.
+func (r *reader) listed(o *call) {
+	for _, name := range []string{"params", "parameters", "args", "inputs", "settings"} {
+		raw := o.get(name)
+		if raw == nil || raw[0] != '[' || o.has("length") {
+			continue
+		}
+		if all := slices.Collect(strictjson.Items(raw)); len(all) == 1 {
+			if _, ok := plainNumber(string(all[0])); ok && o.move(name, "length") == nil {
+				o.put("length", all[0])
+				r.say(name + " " + echo(string(raw)) + " is length")
+			}
+		}
+	}
+}
+
+// reasons reads the names of exits that place_order has.
+func (c *call) reasons() error {
+	if to, ok := map[string]string{"stoploss": "stop", "sl": "stop", "takeprofit": "target", "tp": "target", "trailingstop": "stop"}[Joined(c.text("reason"))]; ok {
+		c.set("reason", quote(to), "reason "+c.text("reason")+" is "+to)
+	}
+	return nil
+}
+
+// storedScript reads the name of a script in the place of its text.
+func (c *call) storedScript() error {
+	text, ok := strictjson.Text(c.get("script"))
+	if !c.has("script") || !ok || c.has("script_name") || text == "" || len(text) > 48 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return nil
+	}
+	return c.rename("script", "script_name")
+}

@@ -88,7 +88,7 @@ func sharedWords() words {
 		"start": "start|from", "from": "start|from", "since": "start|from", "startdate": "start|from", "starttime": "start|from", "fromdate": "start|from", "begin": "start|from",
 		"end": "end|to", "to": "end|to", "until": "end|to", "enddate": "end|to", "endtime": "end|to", "todate": "end|to", "till": "end|to",
 		"id": "order_id|alert_id|report_id", "count": "limit|bars", "limit": "limit|bars", "maxresults": "limit", "pagesize": "limit",
-		"numbars": "bars", "candles": "bars", "lookback": "bars", "lookbackbars": "bars", "nbars": "bars", "barcount": "bars", "numcandles": "bars", "numberofbars": "bars", "numberofcandles": "bars", "candlecount": "bars", "candlescount": "bars", "barscount": "bars", "historybars": "bars", "nbrbars": "bars",
+		"numbars": "bars", "candles": "bars", "lookback": "bars", "lookbackbars": "bars", "nbars": "bars", "barcount": "bars", "numcandles": "bars", "last": "limit", "numberofbars": "bars", "numberofcandles": "bars", "candlecount": "bars", "candlescount": "bars", "barscount": "bars", "historybars": "bars", "nbrbars": "bars",
 		"timeout": "wait_seconds", "wait": "wait_seconds", "timeoutseconds": "wait_seconds", "timeoutsecs": "wait_seconds", "pagetoken": "cursor", "nextcursor": "cursor",
 	}
 }
@@ -126,13 +126,15 @@ func chartDialect(tool string) dialect {
 	case "list_indicators":
 		return dialect{words: words{"category": "group", "indicator": "name", "compact": "brief", "namesonly": "brief", "short": "brief", "search": "name", "query": "name", "q": "name", "filter": "name", "keyword": "name", "type": "group", "kind": "group", "detail": "brief"}, then: []func(*call) error{(*call).groups}}
 	case "run_backtest":
-		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).ranges, (*call).sides}}
+		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).storedScript, (*call).ranges, (*call).sides}}
 	case "scan_symbols":
 		return dialect{words: scanWords(), first: []func(*call) error{(*call).scanForms}, refused: scanRefused, then: []func(*call) error{(*call).spaced, listIn("symbols"), listIn("columns"), (*call).rankAlone, (*call).columns, (*call).logic, conditionIn("condition")}}
 	case "find_symbols":
 		return dialect{words: words{"q": "query", "search": "query", "name": "query", "symbol": "query", "text": "query", "keyword": "query", "ticker": "query", "quote": "query", "base": "query", "exchange": "venue", "type": "kind", "assetclass": "kind", "assettype": "kind"}}
 	case "save_script", "check_script", "delete_script":
 		return dialect{words: words{"code": "source", "script": "source|name", "pine": "source", "pinecode": "source", "pinescript": "source", "text": "source", "title": "name", "scriptname": "name", "content": "source", "body": "source"}, then: []func(*call) error{(*call).scriptName, (*call).sourceAlone}}
+	case "get_trades":
+		return dialect{then: []func(*call) error{(*call).reasons}}
 	case "get_report":
 		return dialect{words: words{"report": "report_id", "section": "part"}}
 	case "subscribe_notifications":
@@ -299,7 +301,7 @@ func cancelRefused(word string) (advice, bool) {
 // alertRefused returns what to say about a word of set_alert that is not taken.
 func alertRefused(word string) (advice, bool) {
 	switch word {
-	case "channel", "channels", "notify", "notification", "receiver", "delivery", "via":
+	case "channel", "channels", "notify", "notification", "receiver", "delivery", "via", "webhook", "webhookurl", "email", "telegram", "discord", "slack", "sms":
 		return advice{"a fired alert goes to every receiver that the owner has set up, and to get_notifications; omit it.", nil}, true
 	}
 	return advice{}, false
