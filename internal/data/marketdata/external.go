@@ -24,10 +24,11 @@ type pointsKey struct {
 
 // cachedPoints is an external series. It is immutable.
 type cachedPoints struct {
-	points []provider.Point
-	from   int64 // start of the requested range
-	readAt time.Time
-	failed error // why there are none
+	points  []provider.Point
+	from    int64 // start of the requested range
+	readAt  time.Time
+	failed  error  // why there are none
+	version string // of the files, see provider.Versioned
 }
 
 // seriesPatience bounds how long a request waits for its external series: a chart without
@@ -80,9 +81,13 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 	if wholeMarket(name) {
 		key.symbol, query.Symbol = "", market.Symbol{}
 	}
+	version := ""
+	if files, ok := source.(provider.Versioned); ok {
+		version = files.Version(set.Instrument)
+	}
 	for {
 		have, _ := s.points.Get(key)
-		if have != nil && (have.from <= query.From || have.failed != nil) && s.cfg.Now().Sub(have.readAt) < pointsFresh {
+		if have != nil && have.version == version && (have.from <= query.From || have.failed != nil) && s.cfg.Now().Sub(have.readAt) < pointsFresh {
 			return have.points, have.failed
 		}
 		got, joined, err := s.joins.do(ctx, key, func(ctx context.Context) (*cachedPoints, error) {
@@ -92,13 +97,13 @@ func (s *Service) pointsOf(ctx context.Context, source provider.SeriesSource, na
 			if err != nil {
 				return nil, err
 			}
-			h := &cachedPoints{points: points, from: query.From, readAt: s.cfg.Now()}
+			h := &cachedPoints{points: points, from: query.From, readAt: s.cfg.Now(), version: version}
 			s.points.Put(key, h, overhead+len(points))
 			return h, nil
 		})
 		if err != nil {
 			if !errors.Is(err, context.Canceled) { // by the client
-				s.points.Put(key, &cachedPoints{readAt: s.cfg.Now(), failed: err}, overhead)
+				s.points.Put(key, &cachedPoints{readAt: s.cfg.Now(), failed: err, version: version}, overhead)
 			}
 			return nil, err
 		}

@@ -106,8 +106,8 @@ func (f File) Times(ctx context.Context, from io.Reader, most int) []int64 {
 	return all
 }
 
-// begin reads up to the first row of values and finds the columns.
-func (r *reader) begin(from io.Reader) error {
+// open reads the first line and returns the names of the columns. Columns are those that it must name.
+func (r *reader) open(from io.Reader, columns string) (names []string, err error) {
 	buffered := bufio.NewReaderSize(from, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = buffered.Discard(3) // spreadsheets put a byte order mark in front
@@ -116,14 +116,23 @@ func (r *reader) begin(from io.Reader) error {
 	r.rows.ReuseRecord = true
 	row, err := r.rows.Read()
 	if errors.Is(err, io.EOF) {
-		return Bad("csv: %s is empty; the first line must name time,open,high,low,close,volume", r.Name)
+		return nil, Bad("csv: %s is empty; the first line must name %s", r.Name, columns)
 	}
 	if err != nil {
-		return r.broken(err)
+		return nil, r.broken(err)
 	}
-	names := make([]string, len(row))
+	names = make([]string, len(row))
 	for i, cell := range row {
 		names[i] = strings.ToLower(strings.TrimSpace(cell))
+	}
+	return names, nil
+}
+
+// begin reads up to the first row of values and finds the columns.
+func (r *reader) begin(from io.Reader) error {
+	names, err := r.open(from, "time,open,high,low,close,volume")
+	if err != nil {
+		return err
 	}
 	for column := range columnCount {
 		r.columns[column] = slices.Index(names, columnName(column))
@@ -138,11 +147,17 @@ func (r *reader) begin(from io.Reader) error {
 	return nil
 }
 
+// The faults of cells.
+const (
+	noTime   = "is no time; write unix seconds, a date such as 2024-01-31, or RFC 3339 such as 2024-01-31T14:30:00Z"
+	noNumber = "is not a finite decimal number; write one such as 1234.5"
+)
+
 // bar reads one row.
 func (r *reader) bar(row []string) (market.Bar, error) {
 	t, ok := parseTime(row[r.columns[columnTime]])
 	if !ok {
-		return market.Bar{}, r.wrong(row, columnTime, "is no time; write unix seconds, a date such as 2024-01-31, or RFC 3339 such as 2024-01-31T14:30:00Z")
+		return market.Bar{}, r.wrong(row, columnTime, noTime)
 	}
 	var v [columnCount]float64
 	v[columnTakerBuy] = math.NaN()
@@ -152,7 +167,7 @@ func (r *reader) bar(row []string) (market.Bar, error) {
 			continue
 		}
 		if v[column], ok = parseNumber(row[at]); !ok {
-			return market.Bar{}, r.wrong(row, column, "is not a finite decimal number; write one such as 1234.5")
+			return market.Bar{}, r.wrong(row, column, noNumber)
 		}
 	}
 	bar := market.Bar{

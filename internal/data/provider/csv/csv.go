@@ -14,6 +14,9 @@
 // A calendar that is not set is guessed: a symbol whose bars never lie on a weekend
 // is taken for one of an exchange, with New York's hours where all of them fit.
 //
+// The funding of a perpetual future is in a file of its own, such as BTCUSDT.P_funding.csv, with the columns
+// time and rate: what longs pay to shorts at that time, as a part of the position.
+//
 // An interval without a file is built from the longest one that divides it. The
 // first bar is then left out if the file begins inside it, and the last counts
 // as running if the file ends inside it.
@@ -84,7 +87,11 @@ func (p *Provider) Instrument(ctx context.Context, s market.Symbol) (provider.In
 		return provider.Instrument{}, err
 	}
 	c, err := p.calendar(ctx, files)
-	return provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}, Calendar: c}, err
+	inst := provider.Instrument{Symbol: market.Symbol{Venue: name, Name: spelled}, Calendar: c}
+	if _, perpetual := inst.Symbol.Pair(); perpetual {
+		inst.Class = provider.Perpetual
+	}
+	return inst, err
 }
 
 // Canonical returns the symbol as its files spell it.
@@ -105,8 +112,12 @@ func (p *Provider) Version(s market.Symbol) string {
 	}
 	spelled, _ := all.spelled(s.Name)
 	var b strings.Builder
+	read := []string{escape(spelled) + fundingSuffix}
 	for _, i := range slices.Sorted(maps.Keys(all[spelled])) {
-		info, err := p.root.Stat(all[spelled][i])
+		read = append(read, all[spelled][i])
+	}
+	for _, file := range read {
+		info, err := p.root.Stat(file)
 		if err != nil {
 			continue
 		}
@@ -114,7 +125,7 @@ func (p *Provider) Version(s market.Symbol) string {
 		if !settled(info) {
 			at = time.Now()
 		}
-		fmt.Fprintf(&b, "%s %d %d;", i, at.UnixNano(), info.Size())
+		fmt.Fprintf(&b, "%s %d %d;", file, at.UnixNano(), info.Size())
 	}
 	return b.String()
 }

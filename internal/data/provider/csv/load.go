@@ -3,6 +3,7 @@ package csv
 import (
 	"context"
 	"io/fs"
+	"os"
 	"time"
 
 	"candela/lib/market"
@@ -22,18 +23,11 @@ const maxBytes = 512 << 20
 
 // load returns the bars of interval to from a file with bars of interval from.
 func (p *Provider) load(ctx context.Context, file string, c market.Calendar, from, to market.Interval) (*series, error) {
-	f, err := p.root.Open(file)
+	f, info, err := p.open(file)
 	if err != nil {
-		return nil, barfile.Unreadable(file, err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, barfile.Unreadable(file, err)
-	}
-	if info.Size() > maxBytes {
-		return nil, barfile.Bad("csv: %s has %d bytes, the most is %d; split it or use a longer interval", file, info.Size(), int64(maxBytes))
-	}
 	key := cacheKey{file, to}
 	if s := p.cached(key, info); s != nil && s.calendar == c {
 		return s, nil
@@ -58,6 +52,27 @@ func (p *Provider) load(ctx context.Context, file string, c market.Calendar, fro
 	s.calendar = c
 	p.keep(key, info, s)
 	return s, nil
+}
+
+// open opens a file that is not too large.
+func (p *Provider) open(file string) (*os.File, fs.FileInfo, error) {
+	f, err := p.root.Open(file)
+	if err != nil {
+		return nil, nil, barfile.Unreadable(file, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = barfile.Unreadable(file, err)
+	case !info.Mode().IsRegular():
+		err = barfile.Bad("csv: %s is no file", file)
+	case info.Size() > maxBytes:
+		err = barfile.Bad("csv: %s has %d bytes, the most is %d; split it or use a longer interval", file, info.Size(), int64(maxBytes))
+	default:
+		return f, info, nil
+	}
+	_ = f.Close() // it was only asked for its size
+	return nil, nil, err
 }
 
 // build adds bars up, without a first bar that the source does not begin.

@@ -43,8 +43,9 @@ type Provider struct {
 }
 
 var (
-	_ provider.Streamer = (*Provider)(nil)
-	_ provider.Clocked  = (*Provider)(nil)
+	_ provider.Streamer     = (*Provider)(nil)
+	_ provider.Clocked      = (*Provider)(nil)
+	_ provider.SeriesSource = (*Provider)(nil)
 )
 
 // New starts a replay. The speed must be above 0 and at most 200,000.
@@ -138,6 +139,28 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 		return provider.BarPage{Synthetic: p.Capabilities().Synthetic}, nil
 	}
 	return p.source.Bars(ctx, q)
+}
+
+// SeriesNames are the source's.
+func (p *Provider) SeriesNames() []string {
+	if s, ok := p.source.(provider.SeriesSource); ok {
+		return s.SeriesNames()
+	}
+	return nil
+}
+
+// Series returns the points of the source that are known by the replay's clock.
+func (p *Provider) Series(ctx context.Context, q provider.SeriesQuery) ([]provider.Point, error) {
+	source, ok := p.source.(provider.SeriesSource)
+	if !ok {
+		return nil, fault.Field("series", q.Name, "no series: the source has none")
+	}
+	var err error
+	if q.Symbol, err = p.played(q.Symbol); err != nil {
+		return nil, err
+	}
+	q.To = min(q.To, p.clock.Unix(p.now()))
+	return source.Series(ctx, q)
 }
 
 // over returns the open of the first bar that has not closed at t.

@@ -173,3 +173,35 @@ func TestStream_ThePriceOfARunningBarStands(t *testing.T) {
 		}
 	})
 }
+
+// TestSeries_KnowsNothingOfWhatComes holds that a replay has the funding rates of the files that were known by its clock.
+func TestSeries_KnowsNothingOfWhatComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		for file, text := range map[string]string{
+			"BTCUSDT.P_1h.csv":      fmt.Sprintf("time,open,high,low,close,volume\n%d,1,1,1,1,1\n", first),
+			"BTCUSDT.P_funding.csv": fmt.Sprintf("time,rate\n%d,0.0001\n%d,0.0002\n", first, first+8*3600),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, err := csv.New(csv.Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := replay.New(replay.Config{Source: files, Start: time.Unix(first+7*3600, 0), Speed: 60, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close() //nolint:errcheck // it only read
+		for _, want := range []int{1, 2} {
+			points, err := p.Series(t.Context(), provider.SeriesQuery{Name: "funding_rate", Symbol: market.Symbol{Venue: "replay", Name: "BTCUSDT.P"}, From: first, To: first + 86400})
+			if err != nil || len(points) != want {
+				t.Errorf("%d points, %v, want %d", len(points), err, want)
+			}
+			time.Sleep(2 * time.Minute) // two hours of the replay
+		}
+	})
+}
