@@ -213,3 +213,28 @@ func (r *reader) priceBetween(raw json.RawMessage, f field) json.RawMessage {
 	r.say(echo(f.name) + " is the close at or between both")
 	return json.RawMessage(`{"all":[{"value":{"price":"close","op":">=","value":` + string(ends[0]) + `}},{"value":{"price":"close","op":"<=","value":` + string(ends[1]) + `}}]}`)
 }
+
+// price reads the threshold of a condition on the price: a number in quotes, or an indicator.
+func (r *reader) price(raw json.RawMessage, f field, word string) json.RawMessage {
+	text, ok := strictjson.Text(f.raw)
+	if over := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]; !ok && f.raw[0] == '{' && over != "" && read(f.raw).has("indicator") {
+		r.say("close " + over + " " + echo(string(f.raw)) + " at a bar's close")
+		inner := slices.Concat(json.RawMessage(`{"value":{"price":"close","op":"`+over+`","value":`), f.raw, json.RawMessage("}}"))
+		return r.value(inner, readFirst(inner), alone)
+	}
+	if !ok {
+		return raw
+	}
+	if number, ok := quotedNumber(text); ok {
+		r.say(f.name + " " + quote(text) + " is " + number)
+		return json.RawMessage(`{"` + f.name + `":` + number + `}`)
+	}
+	op := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]
+	side, label, ok := sentence{library: r.library}.side(text)
+	if op == "" || !ok || label == "" {
+		return raw
+	}
+	verb := map[string]string{">": "above", "<": "below"}[op]
+	r.say("close " + verb + " " + label + " at a bar's close")
+	return json.RawMessage(`{"value":{"price":"close","op":"` + op + `","value":{` + side + `}}}`)
+}

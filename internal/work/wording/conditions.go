@@ -282,31 +282,6 @@ func (r *reader) signal(raw json.RawMessage, f field) json.RawMessage {
 	return json.RawMessage(`{"indicator_signal":` + string(o.object()) + `}`)
 }
 
-// price reads the threshold of a condition on the price: a number in quotes, or an indicator.
-func (r *reader) price(raw json.RawMessage, f field, word string) json.RawMessage {
-	text, ok := strictjson.Text(f.raw)
-	if over := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]; !ok && f.raw[0] == '{' && over != "" && read(f.raw).has("indicator") {
-		r.say("close " + over + " " + echo(string(f.raw)) + " at a bar's close")
-		inner := slices.Concat(json.RawMessage(`{"value":{"price":"close","op":"`+over+`","value":`), f.raw, json.RawMessage("}}"))
-		return r.value(inner, readFirst(inner), alone)
-	}
-	if !ok {
-		return raw
-	}
-	if number, ok := quotedNumber(text); ok {
-		r.say(f.name + " " + quote(text) + " is " + number)
-		return json.RawMessage(`{"` + f.name + `":` + number + `}`)
-	}
-	op := map[string]string{"priceabove": ">", "pricebelow": "<"}[word]
-	side, label, ok := sentence{library: r.library}.side(text)
-	if op == "" || !ok || label == "" {
-		return raw
-	}
-	verb := map[string]string{">": "above", "<": "below"}[op]
-	r.say("close " + verb + " " + label + " at a bar's close")
-	return json.RawMessage(`{"value":{"price":"close","op":"` + op + `","value":{` + side + `}}}`)
-}
-
 // change reads a condition on the change of the price.
 func (r *reader) change(at string, raw json.RawMessage, f field) json.RawMessage {
 	if f.raw[0] != '{' {

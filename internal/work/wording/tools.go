@@ -301,7 +301,7 @@ func cancelRefused(word string) (advice, bool) {
 // alertRefused returns what to say about a word of set_alert that is not taken.
 func alertRefused(word string) (advice, bool) {
 	switch word {
-	case "channel", "channels", "notify", "notification", "receiver", "delivery", "via", "webhook", "webhookurl", "email", "telegram", "discord", "slack", "sms":
+	case "channel", "channels", "notify", "notification", "receiver", "delivery", "via", "webhookurl", "sms", "push":
 		return advice{"a fired alert goes to every receiver that the owner has set up, and to get_notifications; omit it.", nil}, true
 	}
 	return advice{}, false
