@@ -156,7 +156,7 @@ func (b *batch) record(i int, bar market.Bar) {
 		return
 	}
 	if len(b.program.signals) > 0 && (!b.in.Forming || !ended(b.in.Bars, i)) {
-		b.program.raise(b.machine, moment{i, &bar}, func(label, text string) {
+		b.program.raise(b.machine, moment{i, &bar, false}, func(label, text string) {
 			b.signals = append(b.signals, ta.Signal{X: i, Confirmed: i, Y: calc.Decimal(bar.C), Label: label, Text: text})
 		})
 	}

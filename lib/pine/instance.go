@@ -105,34 +105,54 @@ func (r *runner) Step(row *ta.Row) (err error) {
 	return nil
 }
 
-// Peek runs a forming bar and undoes it.
+// Peek runs a forming bar and undoes it, but for varip variables until the bar has closed. An alert that waits for
+// the close is not raised, and one of alert.freq_all may be raised again.
 func (r *runner) Peek(row *ta.Row) (err error) {
 	if r.failed != nil {
 		return r.failed
 	}
 	defer catch(&err)
-	if err := r.machine.Try(row.Bar, true, false); err != nil {
+	if err := r.machine.Within(row.Bar); err != nil {
 		return err
 	}
-	r.read(row)
+	r.readValues(row)
+	r.program.raise(r.machine, moment{row.Index, &row.Bar, true}, func(label, text string) {
+		if a := lastAlert(r.machine.Alerts(), true); a != nil && a.Freq == freqAll && r.program.isAlert(label) {
+			row.SignalAgain(label, row.Bar.C, text)
+			return
+		}
+		row.SignalText(label, row.Bar.C, text)
+	})
 	return nil
 }
 
-// read fills a row with the outputs of the last bar.
-func (r *runner) read(row *ta.Row) {
+// readValues fills a row with the outputs of the last bar.
+func (r *runner) readValues(row *ta.Row) {
 	out := r.machine.Outputs()
 	for i := range r.program.columns {
 		c := &r.program.columns[i]
 		row.Values[i] = out[c.plot].Values[c.part]
 	}
-	r.program.raise(r.machine, moment{row.Index, &row.Bar}, func(label, text string) { row.SignalText(label, row.Bar.C, text) })
+}
+
+// read fills a row with the outputs and the events of the last bar.
+func (r *runner) read(row *ta.Row) {
+	r.readValues(row)
+	r.program.raise(r.machine, moment{row.Index, &row.Bar, false}, func(label, text string) { row.SignalText(label, row.Bar.C, text) })
 }
 
 // moment is the bar of an event.
 type moment struct {
 	index int
 	bar   *market.Bar
+	forms bool
 }
+
+// How often alert() may be heard, as Pine spells it.
+const (
+	freqAll   = "freq_all"
+	freqClose = "freq_once_per_bar_close"
+)
 
 // raise calls emit for each event of the last bar, with the script's own words.
 func (p *Program) raise(m *eval.Machine, at moment, emit func(label, text string)) {
@@ -150,11 +170,29 @@ func (p *Program) raise(m *eval.Machine, at moment, emit func(label, text string
 				emit(s.trigger.Label, "")
 			}
 		default:
-			if alerts := m.Alerts(); len(alerts) > 0 {
-				emit(s.trigger.Label, fault.Clean(alerts[len(alerts)-1].Message, mostText))
+			if a := lastAlert(m.Alerts(), at.forms); a != nil {
+				emit(s.trigger.Label, fault.Clean(a.Message, mostText))
 			}
 		}
 	}
+}
+
+// isAlert reports whether a signal is that of alert().
+func (p *Program) isAlert(label string) bool {
+	return slices.ContainsFunc(p.signals, func(s signal) bool {
+		return s.trigger.Label == label && s.condition < 0 && s.plot < 0 && s.ordered == nil
+	})
+}
+
+// lastAlert returns the last call of alert() that is heard, nil for none. While a bar forms one that waits for the
+// close is not.
+func lastAlert(all []eval.Alert, forms bool) *eval.Alert {
+	for i := range slices.Backward(all) {
+		if !forms || all[i].Freq != freqClose {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 // mostText is the number of characters of a script's own words in a notification.

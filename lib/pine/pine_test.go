@@ -148,6 +148,42 @@ func TestCompute_FillsTheChannels(t *testing.T) {
 	}
 }
 
+// TestStream_PeeksWithinTheBar holds that varip numbers count the prices of a forming bar, that alert() is raised within
+// it as its frequency says, and that the bar closes as if nobody had looked.
+func TestStream_PeeksWithinTheBar(t *testing.T) {
+	t.Parallel()
+	s := compiled(t, `//@version=6
+indicator("t")
+varip n = 0
+if barstate.isnew
+    n := 0
+n += 1
+plot(n)
+if n == 2
+    alert("bar", alert.freq_once_per_bar)
+if n == 3
+    alert("all", alert.freq_all)
+if n == 4
+    alert("end", alert.freq_once_per_bar_close)
+`, "")
+	stream, b := s.Stream(ta.Env{Interval: market.Hour1}), bars(3)
+	for i := range b.Len() {
+		for n, want := range []ta.Signal{{}, {Text: "bar"}, {Text: "all", Again: true}, {}, {}} {
+			row := stream.Peek(b.At(i))
+			var got ta.Signal
+			for _, one := range row.Signals {
+				got = ta.Signal{Text: one.Text, Again: one.Again}
+			}
+			if row.Values[0] != float64(n+1) || got != want {
+				t.Errorf("bar %d, price %d: %v with %+v, want %+v", i, n+1, row.Values[0], got, want)
+			}
+		}
+		if row := stream.Step(b.At(i)); row.Values[0] != 1 || len(row.Signals) != 0 {
+			t.Errorf("bar %d closes with %v and %+v", i, row.Values[0], row.Signals)
+		}
+	}
+}
+
 func TestStream_EqualsBatch(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(cross, "barstate.islast", "bar_index > 250")

@@ -109,6 +109,7 @@ type Signal struct {
 	Y            float64
 	Label        string // one of the registry
 	Text         string // what a script says at this bar; "" for an indicator of the catalogue
+	Again        bool   // of a bar that forms: it counts each time and not once a bar
 }
 
 // HLine is a level across the whole panel.

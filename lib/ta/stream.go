@@ -33,6 +33,14 @@ func (r *Row) SignalText(label string, y float64, text string) {
 	}
 }
 
+// SignalAgain is SignalText for a signal that counts each time while a bar forms.
+func (r *Row) SignalAgain(label string, y float64, text string) {
+	n := len(r.Signals)
+	if r.SignalText(label, y, text); len(r.Signals) > n {
+		r.Signals[n].Again = true
+	}
+}
+
 // SignalAt raises a signal that belongs to an earlier bar x and is confirmed now. A
 // signal without a value is ignored.
 func (r *Row) SignalAt(x int, label string, y float64) {

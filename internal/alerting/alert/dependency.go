@@ -75,7 +75,8 @@ func (b *Index) Ticking(n Dependency) iter.Seq2[string, *ta.Selection] {
 // Ticks reports whether an alert on n is evaluated while a bar forms.
 func (b *Index) Ticks(n Dependency) bool {
 	w := b.dependencies[n]
-	return w != nil && w.active > 0 && slices.ContainsFunc(w.lines, func(l *line) bool { return l.tick })
+	return w != nil && w.active > 0 &&
+		(slices.ContainsFunc(w.lines, func(l *line) bool { return l.tick }) || slices.ContainsFunc(w.rules, func(r *rule) bool { return r.tick }))
 }
 
 // dependents holds the alerts of one dependency.

@@ -136,12 +136,15 @@ func (b *Index) extendedQueue(w *dependents, a *Alert) *queue {
 		return b.lineQueue(w, w.lineOf(n.left, a.OnTick), upward(c, 0))
 	}
 	key := c.key(b.selectionOf)
+	if a.OnTick {
+		key += " tick"
+	}
 	for _, r := range w.rules {
 		if r.key == key {
 			return r.queue
 		}
 	}
-	r := &rule{key: key, node: b.compile(w, c), longer: c.Longer()}
+	r := &rule{key: key, node: b.compile(w, c), longer: c.Longer(), tick: a.OnTick}
 	w.rules = append(w.rules, r)
 	q := b.queueAt(&r.queue, queue{dependents: w, rule: r, groups: r.node.groups(nil)})
 	q.retain()
@@ -170,11 +173,14 @@ func (b *Index) lineQueue(w *dependents, l *line, up bool) *queue {
 func (q *queue) retain() {
 	for _, g := range q.groups {
 		g.refs++
-		if q.line != nil && q.line.tick {
+		if q.ticks() {
 			g.ticks++
 		}
 	}
 }
+
+// ticks reports whether the alerts of the queue are evaluated while a bar forms.
+func (q *queue) ticks() bool { return q.line != nil && q.line.tick || q.rule != nil && q.rule.tick }
 
 // releaseExtended removes an unused queue of extended alerts from its dependents.
 func (w *dependents) releaseExtended(q *queue) {
@@ -193,7 +199,7 @@ func (w *dependents) releaseExtended(q *queue) {
 		}
 	}
 	for _, g := range q.groups {
-		if g.refs--; q.line != nil && q.line.tick {
+		if g.refs--; q.ticks() {
 			g.ticks--
 		}
 	}

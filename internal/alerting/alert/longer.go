@@ -29,13 +29,17 @@ func (b *LongerBar) frame() frame {
 // Closing is a closed bar at which conditions are evaluated.
 type Closing struct {
 	Bar, Prev market.Bar // Prev has T zero if there is none
+	Opened    time.Time  // of the bar, for alerts that fire once in it; zero: by its open
 	Closed    time.Time
 	Late      bool
 	Longer    []LongerBar // nil if they are not known yet
 }
 
 func (c *Closing) frame() *frame {
-	f := &frame{bar: c.Bar, prev: c.Prev, hasPrev: c.Prev.T != 0, stamp: milli(c.Closed)}
+	f := &frame{bar: c.Bar, prev: c.Prev, hasPrev: c.Prev.T != 0, stamp: milli(c.Closed), opened: c.Bar.T * 1000}
+	if !c.Opened.IsZero() {
+		f.opened = milli(c.Opened)
+	}
 	for i := range c.Longer {
 		f.longer = append(f.longer, c.Longer[i].frame())
 	}

@@ -37,6 +37,9 @@ func (a *Alert) Normalize(l ta.Library) error {
 	if err := a.checkTick(); err != nil {
 		return err
 	}
+	if a.OnTick && a.Condition.Type == IndicatorSignal && !n.script {
+		return fault.Field("on", "tick", "close for a signal of "+a.Condition.Indicator+"; tick is for a value compared with a number and for a signal of a script")
+	}
 	if a.OnTick && a.Condition.Left.Indicator != "" {
 		if s, err := selectSource(l, a.Condition.Left.Indicator, a.Condition.Left.Params); err == nil && s.selection.Stream(ta.Env{Interval: a.Interval}) == nil {
 			return fault.Field("on", "tick", "close for "+a.Condition.Left.Indicator+", which computes all bars for each value")
@@ -47,8 +50,8 @@ func (a *Alert) Normalize(l ta.Library) error {
 
 // checkTick rejects a condition that cannot be evaluated while a bar forms.
 func (a *Alert) checkTick() error {
-	if a.OnTick && !a.Condition.againstNumber() {
-		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number")
+	if a.OnTick && a.Condition.Type != IndicatorSignal && !a.Condition.againstNumber() {
+		return fault.Field("on", "tick", "close for this condition; tick is for a value compared with a number and for a signal of a script")
 	}
 	return nil
 }
@@ -85,6 +88,7 @@ type normalizer struct {
 	interval market.Interval
 	member   bool // of All or Any
 	scripts  []usedScript
+	script   bool // the newest signal is that of a script
 }
 
 // usedScript is a script and the argument that names it.
@@ -166,6 +170,7 @@ func (n *normalizer) signal(c *Condition, field string) error {
 	if err := n.use(found, interval, field+".indicator"); err != nil {
 		return err
 	}
+	n.script = UsesScript(found.selection)
 	return ta.CheckSignal(found.selection.Def, c.Signal)
 }
 

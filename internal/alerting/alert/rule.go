@@ -3,8 +3,10 @@ package alert
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // rule is a condition on closed bars that several alerts may share. It is evaluated once
@@ -13,6 +15,7 @@ type rule struct {
 	key    string // of the condition
 	node   node
 	longer []market.Interval // than the alert's, on whose bars members are
+	tick   bool              // it is evaluated while a bar forms, too
 	queue  *queue
 	active int // alerts
 }
@@ -110,6 +113,11 @@ func (n *node) text() string {
 		}
 	}
 	return ""
+}
+
+// isAgain reports whether the node is a signal that counts each time while a bar forms.
+func (n *node) isAgain() bool {
+	return n.kind == IndicatorSignal && slices.ContainsFunc(n.left.group.row.Signals, func(s ta.Signal) bool { return s.Label == n.label && s.Again })
 }
 
 // evaluate says whether the condition is true at the frame. A value that is missing makes

@@ -102,9 +102,25 @@ func (b *Index) FireScript(dst []Firing, n Dependency, key string, c *Closing) [
 	return dst
 }
 
-// FireScriptTick is FireTick for the alerts on a script.
-func (b *Index) FireScriptTick(dst []Firing, n Dependency, key string, bar market.Bar, at time.Time) []Firing {
-	return b.fireTick(dst, n, bar, at, func(l *line) bool { return l.of(key) })
+// FireScriptTick is FireTick for the alerts on a script, among them those on its signals. A signal fires once in a
+// bar, which opened at a time, unless the script wants it each time.
+func (b *Index) FireScriptTick(dst []Firing, n Dependency, key string, bar market.Bar, opened, at time.Time) []Firing {
+	dst = b.fireTick(dst, n, bar, at, func(l *line) bool { return l.of(key) })
+	w := b.dependencies[n]
+	if w == nil {
+		return dst
+	}
+	f := &frame{bar: bar, stamp: milli(at), opened: milli(opened)}
+	if first := opened.Add(time.Millisecond); at.Before(first) {
+		at = first // a firing at the open belongs to this bar and not to the one before
+	}
+	m := fullTrigger(0, at)
+	for _, r := range w.rules {
+		if r.tick && slices.ContainsFunc(r.queue.groups, func(g *indicatorGroup) bool { return g.key == key }) {
+			dst = b.fireRule(dst, r, f, &m)
+		}
+	}
+	return dst
 }
 
 // of reports whether the value is that of an indicator.

@@ -187,6 +187,9 @@ func (b *Index) fireRule(dst []Firing, r *rule, f *frame, m *trigger) []Firing {
 	}
 	for _, slot := range b.collect(&r.queue.heap, float64(f.stamp)) {
 		x := b.extras[slot]
+		if r.tick && !r.node.isAgain() && x.firedWithin(f) {
+			continue
+		}
 		if (said.rises || x.state.Fires == 0) && b.mayFire(slot, x, m) {
 			own := *m
 			own.firing.Text = r.node.text()
@@ -194,6 +197,11 @@ func (b *Index) fireRule(dst []Firing, r *rule, f *frame, m *trigger) []Firing {
 		}
 	}
 	return dst
+}
+
+// firedWithin reports whether an alert fired after a bar opened: the close of the bar before is no part of it.
+func (x *extra) firedWithin(f *frame) bool {
+	return !x.state.LastFired.IsZero() && milli(x.state.LastFired) > f.opened
 }
 
 // movePrice fires the extended alerts on the traded price, and then moves those whose

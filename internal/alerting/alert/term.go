@@ -21,6 +21,7 @@ type frame struct {
 	bar, prev market.Bar
 	hasPrev   bool
 	stamp     int64
+	opened    int64 // when the bar opened on the wall, in milliseconds; alerts on ticks of scripts need it
 
 	on     market.Interval // of longer bars
 	stale  bool            // the bar had closed when the bar before of the alert did

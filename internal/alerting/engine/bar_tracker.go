@@ -81,7 +81,7 @@ func (b *barTracker) close(l *loop, bar market.Bar, closed time.Time, late bool)
 	}
 	l.newFirings = l.index.FireClose(l.newFirings, b.dependency, bar, prev, closed, late)
 	if scripts, longer := b.scriptsOn(l), b.needsLonger(l); longer || len(scripts) > 0 {
-		a := &askedBar{Closing: alert.Closing{Bar: bar, Prev: prev, Closed: closed, Late: late}, live: !late, wantsLonger: longer, rows: b.beside(l)}
+		a := &askedBar{Closing: alert.Closing{Bar: bar, Prev: prev, Opened: b.listing.opened(bar), Closed: closed, Late: late}, live: !late, wantsLonger: longer, rows: b.beside(l)}
 		b.ask(l, a, b.bars.Slice(0, b.bars.Len()), scripts)
 		b.resumeAsked(l)
 	}

@@ -259,6 +259,9 @@ func (p *listing) wallTime(at time.Time) time.Time {
 	return p.clock.Wall(at.Unix())
 }
 
+// opened returns when a bar opened on the wall.
+func (p *listing) opened(bar market.Bar) time.Time { return p.wallTime(time.Unix(bar.T, 0)) }
+
 // noBarsAtInterval reports whether the venue has no bars at the interval. It may have
 // some at another: a file may hold one interval only.
 func noBarsAtInterval(err error) bool {

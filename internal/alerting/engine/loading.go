@@ -265,7 +265,7 @@ func (b *barTracker) fireFrames(l *loop, got *loadedBars, now time.Time) {
 		l.newFirings = l.index.FireClose(l.newFirings, b.dependency, f.bar, f.prev, f.closed, late)
 		if longer || len(got.scripts) > 0 {
 			rows := slices.DeleteFunc(slices.Clone(f.rows), func(row keyedRow) bool { return !slices.Contains(beside, row.key) })
-			b.askMissed(l, got, got.firstEvaluated+i, &askedBar{Closing: alert.Closing{Bar: f.bar, Prev: f.prev, Closed: f.closed, Late: late}, wantsLonger: longer, rows: rows})
+			b.askMissed(l, got, got.firstEvaluated+i, &askedBar{Closing: alert.Closing{Bar: f.bar, Prev: f.prev, Opened: b.listing.opened(f.bar), Closed: f.closed, Late: late}, wantsLonger: longer, rows: rows})
 		}
 	}
 	b.resumeAsked(l)

@@ -319,7 +319,7 @@ func (l *loop) answeredBar(b *barTracker, s *script, answer *scriptAnswer, now t
 func (l *loop) answeredTick(b *barTracker, s *script, answer *scriptAnswer) {
 	if answer.known {
 		l.index.SetRow(b.dependency, s.key, answer.row, answer.task.at)
-		l.newFirings = l.index.FireScriptTick(l.newFirings, b.dependency, s.key, answer.task.forming, answer.task.at)
+		l.newFirings = l.index.FireScriptTick(l.newFirings, b.dependency, s.key, answer.task.forming, b.listing.opened(answer.task.forming), answer.task.at)
 	}
 	if answer.failed != nil {
 		l.endBroken(b.dependency, s.key, s.name, answer.failed, answer.task.at)

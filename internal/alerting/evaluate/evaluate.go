@@ -136,7 +136,7 @@ func (s *Evaluator) start(past *market.Bars) bool {
 	return true
 }
 
-// Peek returns the values that a forming bar after the closed ones has, and false if the
+// Peek returns the values and signals that a forming bar after the closed ones has, and false if the
 // indicator has no stream.
 func (s *Evaluator) Peek(closed *market.Bars, forming market.Bar) (alert.Row, bool) {
 	last := closed.Len() - 1
@@ -149,7 +149,7 @@ func (s *Evaluator) Peek(closed *market.Bars, forming market.Bar) (alert.Row, bo
 		s.began, s.at = began, closed.T[last]
 	}
 	row := s.inner.Peek(forming)
-	return alert.Row{Values: row.Values, Prev: row.Prev}, true
+	return alert.Row{Values: row.Values, Prev: row.Prev, Signals: row.Signals}, true
 }
 
 // recompute evaluates an indicator that revises past values: it computes all bars again.

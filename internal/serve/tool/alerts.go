@@ -138,7 +138,7 @@ func (t *Trading) declareAlert() (*alertArgs, args) {
 		symbolArg(&r.Symbol, "Such as BTCUSDT.").require(),
 		conditionArg(t.library, &r.Condition, &r.timed).require(),
 		intervalArg(&r.Interval, "").describe("Bar length, as in generate_chart; default 4h. Not for price_ conditions."),
-		enumArg("on", &r.on, "tick: value conditions also while a bar forms.", "close", "tick"),
+		enumArg("on", &r.on, "tick: values and signals of scripts also while a bar forms.", "close", "tick"),
 		boolArg("repeat", &r.repeat, "Fire each time it turns true."),
 		durationArg("cooldown", &r.Repeat.Cooldown, "With repeat: least time between, such as 1h.").note(&r.cooldown),
 		optionalIntArg("max_fires", &r.maxFires, 1, alert.MaxFires, "With repeat. Default: "+strconv.Itoa(alert.MaxFires)+"."),

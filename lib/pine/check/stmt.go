@@ -72,7 +72,7 @@ func (c *checker) declared(s *syntax.Decl) []Stmt {
 	v := c.declare(s.Name, t, q, s.Mode)
 	if s.Mode == syntax.Varip {
 		c.prog.Redraws |= RedrawRealtime
-		c.warn(s.Span, codeRedraws, "varip acts as var: candela keeps no values from try to try of one bar, but numbers and booleans where calc_on_order_fills computes a bar again.", "Use var.")
+		c.warn(s.Span, codeRedraws, "varip acts as var: candela keeps no values from try to try of one bar, but numbers and booleans where calc_on_order_fills computes a bar again, and while a bar forms in an alert on ticks.", "Use var.")
 	}
 	if k, ok := x.(*Const); ok && !v.Assigned && !k.NA {
 		c.scope.names[s.Name.Name].value = x

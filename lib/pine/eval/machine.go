@@ -115,11 +115,15 @@ type Machine struct {
 	body stmt
 
 	keep  cells      // var variables and flags: undone by a try
-	lasts []*float64 // those of keep that [Machine.Again] does not undo
-	temp  cells      // values of this bar
-	slab  *calc.Slab // memory of kernels
-	rings []*ring
-	heap  heap
+	lasts []*float64 // those of keep that [Machine.Again] and [Machine.Within] do not undo
+	// The values of lasts after the newest try within a bar, with a 1 before them, and the open of that bar.
+	within    []float64
+	withinBar int64
+	seen      bool       // the bar was tried within before
+	temp      cells      // values of this bar
+	slab      *calc.Slab // memory of kernels
+	rings     []*ring
+	heap      heap
 
 	bar        market.Bar
 	slot       calc.Slot
@@ -267,6 +271,28 @@ func (m *Machine) Try(bar market.Bar, newest, closed bool) error {
 	m.newest, m.confirmed, m.tried, m.again = newest, closed, true, false
 	m.bar = bar
 	return m.run()
+}
+
+// Within is Try for a bar that forms and of which newer prices follow. A varip number keeps its value from one of
+// them to the next; the bar that closes begins without them, so that its values do not depend on who watched.
+func (m *Machine) Within(bar market.Bar) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	m.newest, m.confirmed, m.tried, m.again = true, false, true, false
+	if m.seen = len(m.within) > 0 && m.withinBar == bar.T; m.seen {
+		for i, p := range m.lasts {
+			*p = m.within[1+i]
+		}
+	}
+	m.bar = bar
+	err := m.run()
+	m.seen, m.withinBar = false, bar.T
+	m.within = append(m.within[:0], 1)
+	for _, p := range m.lasts {
+		m.within = append(m.within, *p)
+	}
+	return err
 }
 
 // Again runs a strategy on a bar in the middle of which orders were filled. It places orders;

@@ -143,7 +143,7 @@ func barVariables() variables {
 		"barstate.ishistory":              ofBar(func(m *Machine) bool { return !m.newest }),
 		"barstate.islast":                 ofBar(func(m *Machine) bool { return m.newest }),
 		"barstate.islastconfirmedhistory": ofBar(func(m *Machine) bool { return m.newest && m.confirmed }),
-		"barstate.isnew":                  ofBar(func(*Machine) bool { return true }),
+		"barstate.isnew":                  ofBar(func(m *Machine) bool { return !m.seen }),
 		"barstate.isrealtime":             ofBar(func(m *Machine) bool { return m.newest }),
 
 		"session.isfirstbar":         newDay,
