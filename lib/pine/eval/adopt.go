@@ -92,6 +92,20 @@ func (h *heap) refer(at int, by func(float64) float64) {
 	}
 }
 
+// cut removes the objects from the n-th on. Nothing may refer to them.
+func (h *heap) cut(n int) {
+	if len(h.objects) <= n {
+		return
+	}
+	size := 0
+	for i := range h.objects[:n] {
+		size += h.objects[i].words()
+	}
+	clear(h.objects[n:])
+	h.objects = h.objects[:n]
+	h.resize(size)
+}
+
 func replace(handles []float64, by func(float64) float64) {
 	for i, x := range handles {
 		handles[i] = by(x)

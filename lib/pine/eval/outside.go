@@ -40,9 +40,11 @@ type feed struct {
 	// keeps a bar once, even if a try has read it before.
 	kept int // bars that the child has kept
 	rows [][]outsideValue
+	// The objects of rows. The heaps of both machines change between the bars.
+	store heap
 }
 
-// outsideValue is a value of a child; a string is kept as its text.
+// outsideValue is a value of a child; a string is kept as its text, an object as its place in the store.
 type outsideValue struct {
 	num  float64
 	text string
@@ -82,6 +84,7 @@ func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f 
 		s.Outside = &Outside{Bars: new(market.MakeBars(0, false))}
 	}
 	s.at = c.m.keep.add(0)
+	s.store.m = c.m
 	return s
 }
 
@@ -172,14 +175,16 @@ func (r *request) stepLower() {
 		}
 	}
 	*s.at = float64(i)
+	stored := len(s.store.objects)
 	if m.tried && !m.confirmed && i < s.Bars.Len() && s.Bars.T[i] < end {
 		r.run(r.child.Try(r.smoothed.bar(s.Bars.At(i)), m.newest, false))
 		found = append(found, r.row())
 	}
 	if !m.tried {
-		s.rows = s.rows[:0:0]
+		s.rows, stored = s.rows[:0:0], 0
 	}
 	r.showLower(found)
+	s.store.cut(stored)
 }
 
 // row returns the values of the child on its last bar.
@@ -187,6 +192,9 @@ func (r *request) row() []outsideValue {
 	row := make([]outsideValue, len(r.out))
 	for k, p := range r.out {
 		row[k].num = *p
+		if r.held[k].handle != nil {
+			row[k].num = r.feed.store.adopt(&r.child.heap, *p)
+		}
 		if r.texts[k] && *p == *p {
 			row[k].text = r.child.heap.text(*p)
 		}
@@ -198,6 +206,9 @@ func (r *request) row() []outsideValue {
 // lookahead the first.
 func (r *request) showLower(found [][]outsideValue) {
 	value := func(k int, v outsideValue) float64 {
+		if r.held[k].handle != nil {
+			return r.m.heap.adopt(&r.feed.store, v.num)
+		}
 		if r.texts[k] && v.num == v.num {
 			return r.m.heap.newText(v.text)
 		}

@@ -65,6 +65,8 @@ func TestOutside(t *testing.T) {
 		"an interval apart":        {`plot(request.security("", "150", close))`, "na na 100 102.5 102.5 102.5"},
 		"without looking at it":    {`plot(request.security("", "150", close, lookahead = barmerge.lookahead_on))`, "na na 100 102.5 102.5 102.5"},
 		"another symbol apart":     {`plot(request.security("BINANCE:ETHUSDT", "150", close))`, "na na 1000 1002 1002 1002"},
+		"objects inside":           {"type bar\n    float h = high\n    string s = str.tostring(close)\nx = request.security_lower_tf(\"\", \"15\", bar.new())\nplot(x.first().h + str.tonumber(x.last().s) + x.size())", "205.75 207.75"},
+		"an object of a longer":    {"type bar\n    float h = high\nx = request.security(\"BINANCE:ETHUSDT\", \"240\", bar.new())\nplot(na(x) ? na : x.h)", "na na na 1007 1007"},
 		"Heikin-Ashi of a shorter": {`plot(request.security(ticker.heikinashi(syminfo.tickerid), "15", open))`, "100.3125 101.25390625"},
 		"strings inside":           {`plot(str.length(request.security_lower_tf("", "15", str.tostring(close)).join("")))`, "20 20"},
 	} {
@@ -89,10 +91,10 @@ func TestOutside(t *testing.T) {
 func TestOutside_IsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
-		`plot(request.security("X:Y", "60", close))`:                                 "request.security X:Y: no such symbol",
-		`plot(request.security(close > open ? "A" : "B", "60", close))`:              "request.security B: no such symbol",
-		`plot(request.security_lower_tf("", "61S", close).size())`:                   "no bars of",
-		`plot(request.security_lower_tf("", "15", array.from(close)).get(0).get(0))`: "collections",
+		`plot(request.security("X:Y", "60", close))`:                    "request.security X:Y: no such symbol",
+		`plot(request.security(close > open ? "A" : "B", "60", close))`: "request.security B: no such symbol",
+		`plot(request.security_lower_tf("", "61S", close).size())`:      "no bars of",
+		`plot(request.security("", "15", array.from(close)).get(0))`:    "collections",
 	} {
 		p, found := check.Check("//@version=6\nindicator(\"t\")\n"+source+"\n", check.Options{})
 		if p == nil {

@@ -94,8 +94,8 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 		types = types[0].Tuple
 	}
 	for _, t := range types {
-		if t.Reference() && outside != nil && outside.lower {
-			c.unsupported(q.Call.Where(), "a request of collections or objects of a shorter interval")
+		if t.Reference() && outside != nil && outside.lower && !outside.array {
+			c.unsupported(q.Call.Where(), "request.security of collections or objects of a shorter interval; request.security_lower_tf takes them")
 		}
 		r.out = append(r.out, child.temp.add(math.NaN()))
 		r.values = append(r.values, parent.temp.add(math.NaN()))

@@ -104,6 +104,7 @@ func (r *request) restore(src []float64) ([]float64, error) {
 	r.kept, r.keptAt = src[0] != 0, int64(src[1])
 	if r.feed != nil {
 		r.feed.kept, r.feed.rows = int(*r.feed.at), nil
+		r.feed.store.cut(0)
 	}
 	r.smoothed.began, r.smoothed.open, r.smoothed.close = src[2] != 0, src[3], src[4]
 	src = src[5:]
