@@ -53,8 +53,12 @@ func inherit(s *site, a []float64) float64 {
 	return s.newSymbol(symbol)
 }
 
-// refuseModifiers refuses sessions and adjustments that candela's bars do not have.
+// refuseModifiers refuses sessions and adjustments that candela's bars do not have. The chart's own symbol takes them
+// where they change nothing: one that trades round the clock has one session and no dividends.
 func (s *site) refuseModifiers(a []float64) {
+	if own := &s.m.env.Symbol; s.m.env.Calendar.RoundTheClock() && own.Type == "crypto" && s.ofOwn(a) {
+		return
+	}
 	for i, p := range s.call.Builtin.Params {
 		var kept string
 		switch p.Name {
@@ -71,6 +75,16 @@ func (s *site) refuseModifiers(a []float64) {
 			s.fail("%s cannot change %s to %q: the bars are those of the venue. Leave this argument out.", s.call.Builtin.Name, p.Name, given)
 		}
 	}
+}
+
+// ofOwn reports whether a call is about the chart's own symbol: ticker.new has a prefix and a ticker, ticker.modify
+// the whole name.
+func (s *site) ofOwn(a []float64) bool {
+	name := s.text(a, s.param("tickerid"), "")
+	if s.param("tickerid") < 0 {
+		name = s.text(a, s.param("prefix"), "") + ":" + s.text(a, s.param("ticker"), "")
+	}
+	return strings.TrimPrefix(name, heikinAshi) == s.m.env.Symbol.id()
 }
 
 // id is the symbol as syminfo.tickerid has it.
