@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, write(dir, os.Stdout))
 		os.Exit(1)
 	}
+	if dir := os.Getenv(ordersVar); dir != "" {
+		fmt.Fprintln(os.Stderr, writeOrders(dir, os.Stdout))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

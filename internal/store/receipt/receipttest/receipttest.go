@@ -32,13 +32,21 @@ func Order(random *rand.Rand, owner principal.Owner, id string, at time.Time) []
 	}
 	sent := order.Event{Kind: order.KindSent, OrderID: id, At: at}
 	accepted := order.Event{Kind: order.KindAccepted, OrderID: id, At: at, VenueID: "v-" + id}
-	switch random.IntN(4) {
+	asked := order.Event{Kind: order.KindApprovalAsked, OrderID: id, At: at, Approval: &order.Approval{Price: decimal.NewFromInt(100), Expires: at.Add(time.Hour)}}
+	approved := order.Event{Kind: order.KindApproved, OrderID: id, At: at, Approval: &order.Approval{Price: decimal.NewFromInt(100), Expires: at.Add(time.Hour)}}
+	switch random.IntN(7) {
 	case 0:
 		return [][]order.Event{{created, {Kind: order.KindDenied, OrderID: id, At: at, Denial: &order.Denial{Rule: "max_order_notional"}}}}
 	case 1:
 		return [][]order.Event{{created, sent}, {accepted}, {fill(1)}, {fill(2)}, {fill(3)}, {fill(4)}}
 	case 2:
 		return [][]order.Event{{created, sent}, {accepted}, {fill(1)}, {fill(2)}}
+	case 3: // in part, then ended
+		return [][]order.Event{{created, sent}, {accepted}, {fill(1)}, {{Kind: order.KindCanceled, OrderID: id, At: at}}}
+	case 4:
+		return [][]order.Event{{created, asked}, {approved, sent}, {accepted}, {fill(1)}, {fill(2)}}
+	case 5:
+		return [][]order.Event{{created, asked}, {{Kind: order.KindDenied, OrderID: id, At: at, Denial: &order.Denial{Rule: "approval"}}}}
 	default:
 		return [][]order.Event{{created, sent}, {accepted}}
 	}
