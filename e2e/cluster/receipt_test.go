@@ -88,6 +88,65 @@ func TestReceipts_OfReplicas(t *testing.T) {
 	for _, r := range s.replicas {
 		s.audited(r, len(ids))
 	}
+	s.conditions(clients)
+}
+
+// conditions puts conditions of the owner's own in force: one that is false denies entries at every replica, also after a takeover, one that is
+// true lets them pass, and one that can never be true is refused.
+func (s *site) conditions(clients map[*replica]*remote.Client) {
+	s.Helper()
+	policy := func(condition string) (string, error) {
+		s.policyOf(40, s.replicas...)
+		for _, r := range s.replicas {
+			path := filepath.Join(r.home, "policy.toml")
+			text, err := os.ReadFile(path)
+			if err = errors.Join(err, os.WriteFile(path, fmt.Appendf(text, "[[entry_condition]]\nside = \"buy\"\n%s\n", condition), 0o600)); err != nil {
+				s.Fatal(err)
+			}
+		}
+		return s.run(s.replicas[0], "policy", "apply")
+	}
+	applied := func(condition string) {
+		until(s.TB, time.Minute, "the policy is in force", func() bool {
+			_, err := policy(condition)
+			return err == nil
+		})
+	}
+	n := 0
+	answers := func(r *replica, what string, want func(text string, err error) bool) {
+		until(s.TB, time.Minute, what+" at "+r.name, func() bool {
+			n++
+			d := &deal{key: fmt.Sprintf("condition-%d", n), symbol: "C00USDT", side: "buy"}
+			d.quantity = quantityFor(20, s.tape.At(d.symbol, time.Now().Unix()).C)
+			text, err := clients[r].Call(s.Context(), "place_order", d.arguments())
+			return want(string(text), err)
+		})
+	}
+	denied := func(text string, err error) bool {
+		if err == nil {
+			s.Errorf("an order passed a false condition: %s", text)
+		}
+		return err == nil || strings.Contains(err.Error(), "entry_condition")
+	}
+	applied(`interval = "1m"` + "\n" + `condition = { value = { price = "close", op = ">", value = 99999999 } }`)
+	for _, r := range s.replicas {
+		answers(r, "an order is denied", denied)
+	}
+	for i, r := range s.replicas[:longtest.Pick(1, 2)] {
+		r.kill()
+		answers(s.replicas[(i+1)%3], "an order is denied while a replica is gone", denied)
+		r.start(s.TB)
+	}
+	s.healthy()
+	applied(`interval = "1m"` + "\n" + `condition = { value = { price = "close", op = ">", value = 0.00000001 } }`)
+	for _, r := range s.replicas {
+		answers(r, "an order passes", func(text string, err error) bool {
+			return err == nil && strings.Contains(text, `"entry_conditions"`) && strings.Contains(text, `"true":true`)
+		})
+	}
+	if out, err := policy(`interval = "1m"` + "\n" + `condition = { value = { indicator = "rsi", op = ">", value = 100 } }`); err == nil || !strings.Contains(out, "can never be true") {
+		s.Errorf("an impossible condition is put in force: %v\n%s", err, out)
+	}
 }
 
 // alert sets an alert that does not fire.

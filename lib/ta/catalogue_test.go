@@ -197,6 +197,13 @@ func checkResult(t *testing.T, name string, s *Selection, r *Result, n int) {
 	}
 	for i, l := range r.Lines {
 		column("line "+l.Label, l.Values)
+		if b := s.Def.Bounds; b != nil {
+			for _, x := range l.Values {
+				if x < b[0]-1e-9 || x > b[1]+1e-9 {
+					t.Errorf("%s: %s is %v, outside its bounds %v", name, l.Label, x, *b)
+				}
+			}
+		}
 		if want := s.Def.Lines; len(want) > 0 && !slices.Contains(want, l.Label) {
 			t.Errorf("%s: line %d is called %q, not listed in %v", name, i, l.Label, want)
 		}

@@ -36,6 +36,9 @@ func ReadClaim(about string, on market.Interval, raw json.RawMessage) (order.Cla
 	if err := want.Normalize(ta.Library{}); err != nil {
 		return order.Claim{}, err
 	}
+	if err := want.Possible(ta.Library{}, "condition"); err != nil {
+		return order.Claim{}, err
+	}
 	c := order.Claim{Interval: want.Interval, Text: want.Describe()}
 	c.Condition, err = want.Condition.MarshalJSON()
 	return c, err

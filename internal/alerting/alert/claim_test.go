@@ -57,6 +57,32 @@ func TestReadClaim_Refuses(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %q", raw, c.Condition, err, want)
 		}
 	}
+	for raw, want := range map[string]string{
+		`{"value":{"indicator":"rsi","op":">","value":100}}`:                                                                                          "rsi is from 0 to 100",
+		`{"value":{"indicator":{"name":"rsi","length":7},"op":"<=","value":-1}}`:                                                                      "from 0 to 100",
+		`{"value":{"indicator":"willr","op":"crosses_above","value":0}}`:                                                                              "from -100 to 0",
+		`{"value":{"indicator":"mfi","op":"enters","value":[101,120]}}`:                                                                               "mfi is from 0 to 100",
+		`{"value":{"indicator":"sma200","op":"<","value":{"indicator":"sma200"}}}`:                                                                    "something else than the left side",
+		`{"percent_change":{"bars":5,"op":"<","value":-100}}`:                                                                                         "less than 100 %",
+		`{"all":[{"value":{"indicator":"rsi","op":">","value":70}},{"value":{"indicator":"rsi","op":"<=","value":70}}]}`:                              "> 70 and <= 70",
+		`{"any":[{"value":{"indicator":"rsi","op":">","value":100}},{"percent_change":{"bars":5,"op":"<=","value":-100}}]}`:                           "less than 100 %",
+		`{"all":[{"value":{"price":"close","op":">","value":1}},{"any":[{"value":{"indicator":"rsi","op":"<","value":0}},{"new_high":{"bars":3}}]}]}`: "condition",
+	} {
+		if c, err := alert.ReadClaim("the symbol", market.Hour1, json.RawMessage(raw)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is %s, %v; want %q", raw, c.Condition, err, want)
+		}
+	}
+	for _, raw := range []string{
+		`{"value":{"indicator":"rsi","op":">=","value":100}}`, `{"value":{"indicator":"rsi","op":"crosses_below","value":100}}`, `{"value":{"indicator":"cci","op":">","value":400}}`,
+		`{"value":{"price":"close","op":"<","value":-1}}`,
+		`{"all":[{"value":{"indicator":"rsi","op":">","value":30}},{"value":{"indicator":"rsi","op":"<","value":70}}]}`,
+		`{"all":[{"value":{"indicator":"rsi","op":"<","value":30}},{"interval":"4h","value":{"indicator":"rsi","op":">","value":70}}]}`,
+		`{"any":[{"value":{"indicator":"rsi","op":"<","value":30}},{"value":{"indicator":"rsi","op":">","value":100}}]}`,
+	} {
+		if _, err := alert.ReadClaim("the symbol", market.Hour1, json.RawMessage(raw)); err != nil {
+			t.Errorf("%s may be true: %v", raw, err)
+		}
+	}
 	if _, err := alert.ReadClaim("the symbol", 0, json.RawMessage(`{"new_high":{"bars":3}}`)); err == nil || !strings.Contains(err.Error(), "interval") {
 		t.Errorf("without an interval: %v", err)
 	}

@@ -60,7 +60,7 @@ type card struct {
 	Full     market.Symbol
 	Moved    string
 	MovedUp  string // class
-	TooFar   string // why it cannot be allowed
+	Barred   string // why it cannot be allowed
 	Live     bool
 	Holding  string // position before and after
 	Exposure string // with the order, of its limit
@@ -146,8 +146,10 @@ func (c *Console) addReview(v *visit, k *card, o order.Order) {
 	k.Because = upperFirst(strings.Join(because, "; "))
 	k.Reasons = reasonsNow(o, review.Evidence, review.Conditions)
 	k.Passes = review.Denial == nil
-	if review.Denial != nil {
-		k.Denied = review.Denial.Rule + ": " + fault.Clean(review.Denial.Text, 200)
+	if d := review.Denial; d != nil && guard.JudgesReasons(d.Rule) {
+		k.Barred = cmp.Or(k.Barred, fault.Clean(strings.TrimSuffix(d.Text, " Nothing was sent."), 300))
+	} else if d != nil {
+		k.Denied = d.Rule + ": " + fault.Clean(d.Text, 200)
 	}
 }
 
@@ -218,7 +220,7 @@ func (c *Console) card(v *visit, o order.Order, held positions) card {
 		k.Line = newSpark(slices.Concat([]float64{asked}, c.closes(v.ctx(), o.Symbol, o.Approval.Asked), []float64{now}), sinceWidth, sinceHeight)
 		drift := c.cfg.Policy().Approval.DriftPct
 		if o.Type == order.Market && !drift.Off && moved.Abs().GreaterThan(drift.Value) {
-			k.TooFar = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."
+			k.Barred = "The price moved " + f.Percent(moved) + ", the limit is " + f.Money(drift.Value) + " %."
 		}
 	}
 	before := decimal.Zero
@@ -283,8 +285,9 @@ func allowForm(c *Console, v *visit) (form, error) {
 	}
 	f := v.format()
 	points := []point{{"shield", "", "Every rule is checked again at the price of now; then it is sent."}}
-	if k := c.card(v, o, positions{}); k.TooFar != "" {
-		points = []point{{"warn", "", k.TooFar + " It is denied if you allow it now."}}
+	k := c.card(v, o, positions{})
+	if c.addReview(v, &k, o); k.Barred != "" {
+		points = []point{{"warn", "", k.Barred + " It is denied if you allow it now."}}
 	}
 	if o.Mode == order.Live {
 		points = append(points, point{"warn", "Real money", "moves at " + o.Broker + "."})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"candela/internal/trading/guard"
 	"candela/internal/trading/order"
 	"candela/lib/market"
 )
@@ -42,6 +43,23 @@ func TestReasons_AreShown(t *testing.T) {
 			if !strings.Contains(page, text) {
 				t.Errorf("%s lacks %q", path, text)
 			}
+		}
+	}
+	allow := `href="/console/approvals/waits/allow"`
+	for text, denial := range map[string]*guard.Denial{
+		"the value is above a limit": {Rule: "max_order_notional", Text: "the value is above a limit"},
+		"RSI is false: 41.52.":       {Rule: "evidence", Text: "RSI is false: 41.52. Nothing was sent."},
+		"calm is false":              {Rule: "entry_condition", Text: "calm is false"},
+	} {
+		s.book.mu.Lock()
+		s.book.denial = denial
+		s.book.mu.Unlock()
+		page := b.get("/console/approvals/waits").body
+		if !strings.Contains(page, text) || strings.Contains(page, allow) != (denial.Rule == "max_order_notional") || strings.Contains(page, "Nothing was sent") {
+			t.Errorf("%s: %q, Allow can be pressed: %v", denial.Rule, text, strings.Contains(page, allow))
+		}
+		if form := b.get("/console/approvals/waits/allow").body; strings.Contains(form, "It is denied if you allow it now.") == strings.Contains(page, allow) {
+			t.Errorf("%s: the form says otherwise", denial.Rule)
 		}
 	}
 	if page := b.get("/console/orders/bare").body; !strings.Contains(page, "No evidence was given, and the policy asks for it.") {

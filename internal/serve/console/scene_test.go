@@ -61,6 +61,7 @@ type book struct {
 	now    []order.Evidence // of Review
 	// conditions are those of Review.
 	conditions []order.Evidence
+	denial     *guard.Denial // of Review
 }
 
 func (b *book) did(call string) {
@@ -166,7 +167,7 @@ func (b *book) Pending(ctx context.Context) ([]order.Order, error) {
 }
 
 func (b *book) Review(context.Context, string) (guard.Review, error) {
-	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}, Evidence: b.now, Conditions: b.conditions}, nil
+	return guard.Review{Because: []guard.Breach{{Rule: "approval_above", Value: dec("1886"), Limit: dec("1000")}}, Evidence: b.now, Conditions: b.conditions, Denial: b.denial}, nil
 }
 
 func (b *book) Approve(_ context.Context, id, _ string) (order.Order, error) {

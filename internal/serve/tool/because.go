@@ -117,6 +117,9 @@ func claimed(l ta.Library, at string, read alert.Condition, interval market.Inte
 		}
 		return want, err
 	}
+	if err := want.Possible(l, at); err != nil {
+		return want, err
+	}
 	text, err := want.Condition.MarshalJSON()
 	c.Interval, c.Condition = want.Interval, text
 	return want, err

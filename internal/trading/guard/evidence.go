@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,12 @@ func evidenceRules() []rule {
 			checkConditions,
 		},
 	}
+}
+
+// JudgesReasons reports whether a rule is about the reasons of an order, or about conditions of the owner's own. While it is broken,
+// the owner cannot allow the order.
+func JudgesReasons(name string) bool {
+	return slices.ContainsFunc(evidenceRules(), func(r rule) bool { return r.name == name })
 }
 
 func checkRequired(q *orderCheck) *Denial {

@@ -26,7 +26,7 @@ import (
 	"candela/lib/fault"
 )
 
-// writerVar tells the test binary, run once more, where to write orders until it is killed: the servers, the prefix and a seed.
+// writerVar is where the test binary, run once more, writes orders until it is killed: the servers, the prefix and a seed.
 const writerVar = "CANDELA_ORDER_WRITER"
 
 // Each prefix has orders of its own, because the receipt of an order reads those after it.
