@@ -17,6 +17,8 @@ type Scripts interface {
 	Source(name string) (string, error)
 	// Library returns the source of what an import names, as user/library/number.
 	Library(path string) (string, bool)
+	// Importers returns the stored scripts that import a library.
+	Importers(path string) []string
 }
 
 // scriptArgs holds the arguments of the script tools.
@@ -105,12 +107,16 @@ func deleteScript(s Scripts) toolSpec {
 	return toolSpec{
 		name: "delete_script", title: "Delete a Pine script", scope: principal.Trade, set: ScriptsSet,
 		description: "Delete a stored Pine script. Alerts on it keep the version they were set with.",
-		output:      object(typedProp("deleted", "string", "")), hints: hints{destructive: true},
+		output:      object(typedProp("deleted", "string", ""), listProp("needed_for?", "", &schema{Type: "string"})), hints: hints{destructive: true},
 		call: calling(arguments, func(_ context.Context, _ principal.Caller, a *scriptArgs) (mcp.Result, error) {
+			answer := struct {
+				Deleted   string   `json:"deleted"`
+				NeededFor []string `json:"needed_for,omitempty"`
+			}{a.name, s.Importers(a.name)}
 			if err := s.Delete(a.name); err != nil {
 				return mcp.Result{}, err
 			}
-			return jsonResult(map[string]string{"deleted": a.name}, nil)
+			return jsonResult(answer, nil)
 		}),
 	}
 }

@@ -158,7 +158,7 @@ func (s *Shelf) Stored() []*ta.Def {
 	var all []*ta.Def
 	entries, _ := s.List() // an unreadable directory has no scripts that could be used
 	for _, e := range entries {
-		if e.Library {
+		if _, err := ta.FindSpelled(e.Name); e.Library || err == nil { // the catalogue answers for its names
 			continue
 		}
 		if d, err := s.Script(e.Name); err == nil && d != nil {
@@ -257,6 +257,9 @@ func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 func (s *Shelf) check(name, source string) (*ta.Def, error) {
 	if d, err := ta.FindSpelled(name); err == nil {
 		return nil, fault.Field("name", name, "a name that no indicator of the catalogue has; this one means "+d.Name)
+	}
+	if name == "volume" || name == "price" || slices.Contains(ta.Sources(), name) {
+		return nil, fault.Field("name", name, "another name: this one means the price of a bar", "my_"+name)
 	}
 	if name == ta.InlineName {
 		return nil, fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
@@ -367,6 +370,28 @@ func (s *Shelf) Library(path string) (string, bool) {
 	}
 	source, err := s.read(name)
 	return source, err == nil
+}
+
+// Importers returns the stored scripts and libraries that import a library, which has the name user/library/number.
+func (s *Shelf) Importers(path string) []string {
+	entries, err := s.List()
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, e := range entries {
+		source, err := s.Source(e.Name)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(strings.Split(source, "\n"), func(line string) bool {
+			words := strings.Fields(line)
+			return len(words) > 1 && words[0] == "import" && words[1] == path
+		}) {
+			all = append(all, e.Name)
+		}
+	}
+	return all
 }
 
 func checkText(source string) error {

@@ -199,3 +199,36 @@ func TestShelf_ReadsNoLinks(t *testing.T) {
 		t.Errorf("listed %v, %v", all, err)
 	}
 }
+
+// A library names the scripts that import it, so that its removal can warn of them.
+func TestImporters_NameWhoNeedsALibrary(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	save(t, s, "me/lib/1", "one")
+	save(t, s, "uses", "x\nimport me/lib/1\n")
+	save(t, s, "other", "x")
+	if got := s.Importers("me/lib/1"); len(got) != 1 || got[0] != "uses" {
+		t.Errorf("needed for %v", got)
+	}
+	if got := s.Importers("uses"); len(got) != 0 {
+		t.Errorf("a script is needed for %v", got)
+	}
+}
+
+// A script has no name that already means something: a price, or an indicator. A file of such a name is not listed as one.
+func TestNames_ThatMeanSomethingElse(t *testing.T) {
+	t.Parallel()
+	s, home := open(t)
+	for _, name := range []string{"close", "hl2", "volume", "price", "rsi"} {
+		if _, err := s.Save(name, "x"); err == nil {
+			t.Errorf("%s is stored", name)
+		}
+	}
+	save(t, s, "mine", "x")
+	if err := os.WriteFile(filepath.Join(home, "scripts", "rsi.pine"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all := s.Stored(); len(all) != 1 || all[0].Name != "mine" {
+		t.Errorf("%d scripts are listed", len(all))
+	}
+}

@@ -66,8 +66,35 @@ func (c *call) indicators() error {
 			return nil // the tool refuses it
 		}
 	}
+	list = c.withoutItself(r, list)
 	c.replace("indicators", array(list), r.said)
 	return nil
+}
+
+// withoutItself leaves out an indicator such as beta that compares with another symbol, where it names none and its default is that of
+// the call: the others are computed. Alone it is refused.
+func (c *call) withoutItself(r *reader, list []json.RawMessage) []json.RawMessage {
+	symbol := strings.ToUpper(c.text("symbol"))
+	symbol = symbol[strings.LastIndexByte(symbol, ':')+1:]
+	var rest []json.RawMessage
+	for _, item := range list {
+		name, isText := strictjson.Text(item)
+		if !isText && item[0] == '{' {
+			name = read(item).text("name")
+		}
+		selection, err := r.library.Resolve(ta.Request{Name: name})
+		own := err == nil && slices.ContainsFunc(selection.Def.Params, func(p ta.Param) bool { return p.Kind == ta.SymbolParam && p.Default == symbol })
+		if !own || !isText && read(item).has("symbol") {
+			rest = append(rest, item)
+			continue
+		}
+		r.say(echo(name) + " is left out: it compares with " + symbol + `, which is the symbol of the call; name another, such as {"name":` + quote(selection.Def.Name) + `,"symbol":"ETHUSDT"}`)
+	}
+	if len(rest) == 0 {
+		r.said = slices.DeleteFunc(r.said, func(text string) bool { return strings.Contains(text, " is left out: ") })
+		return list
+	}
+	return rest
 }
 
 // maxList bounds the items of a list that are read.
