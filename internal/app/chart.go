@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"candela/internal/config"
-	"candela/internal/serve/tool"
+	"candela/internal/data/marketdata"
 	"candela/internal/work/charting"
 	"candela/internal/work/charting/payload"
 	"candela/lib/chart"
@@ -34,7 +34,7 @@ func (rt Runtime) drawOnce(ctx context.Context) error {
 	defer bars.close()
 	shown, err := charting.Compute(ctx, bars, charting.Request{Symbol: want.Symbol, Interval: want.Interval, Bars: want.Bars, Indicators: selections, Compare: want.Compare})
 	if err != nil {
-		return tool.Suggest(ctx, bars, err)
+		return marketdata.Suggest(ctx, bars, err)
 	}
 	spec := charting.Picture(chart.Spec{Width: want.Width, Height: want.Height, Scale: want.Scale, Theme: theme, Log: want.LogScale}, shown)
 	spec.Symbol = cmp.Or(want.Symbol.Name, spec.Symbol)

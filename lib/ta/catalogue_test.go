@@ -141,6 +141,9 @@ func TestCatalogue_ResultsAreValid(t *testing.T) {
 			in := input(walk(n, 3), market.Hour1)
 			r := s.Compute(in)
 			checkResult(t, name, s, r, n)
+			if s.Def.Kind != External {
+				checkRange(t, name, r)
+			}
 			first, stable := s.Warmup(in.Env)
 			if first < 0 || stable < first {
 				t.Errorf("%s: warm-up first %d, stable %d", name, first, stable)
@@ -184,6 +187,22 @@ func firstVaries(name string) bool {
 	}, name)
 }
 
+// checkRange holds that the lines of a percentage stay within its range. Conditions rely on it.
+func checkRange(t *testing.T, name string, r *Result) {
+	t.Helper()
+	b := r.YRange
+	if b == nil || *b != [2]float64{0, 100} && *b != [2]float64{-100, 0} {
+		return
+	}
+	for _, l := range r.Lines {
+		for _, x := range l.Values {
+			if x < b[0]-1e-9 || x > b[1]+1e-9 {
+				t.Fatalf("%s: %s is %v, outside its range %v", name, l.Label, x, *b)
+			}
+		}
+	}
+}
+
 // checkResult holds what every result promises.
 func checkResult(t *testing.T, name string, s *Selection, r *Result, n int) {
 	t.Helper()
@@ -197,13 +216,6 @@ func checkResult(t *testing.T, name string, s *Selection, r *Result, n int) {
 	}
 	for i, l := range r.Lines {
 		column("line "+l.Label, l.Values)
-		if b := s.Def.Bounds; b != nil {
-			for _, x := range l.Values {
-				if x < b[0]-1e-9 || x > b[1]+1e-9 {
-					t.Errorf("%s: %s is %v, outside its bounds %v", name, l.Label, x, *b)
-				}
-			}
-		}
 		if want := s.Def.Lines; len(want) > 0 && !slices.Contains(want, l.Label) {
 			t.Errorf("%s: line %d is called %q, not listed in %v", name, i, l.Label, want)
 		}

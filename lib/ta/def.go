@@ -56,8 +56,7 @@ type Def struct {
 	Formula string // how it is computed, for docs/indicators
 	Truth   string // whose numbers it agrees with
 	Params  []Param
-	Lines   []string    // labels of the lines, in index order
-	Bounds  *[2]float64 // that no value of a line can leave, nil for none
+	Lines   []string // labels of the lines, in index order
 	Signals []Trigger
 
 	// Switches names the parameters that enable some of the signals: booleans, off by

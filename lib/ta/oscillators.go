@@ -140,7 +140,7 @@ func williamsR() Def {
 		Formula: "100 x (close - highest high) / (highest high - lowest low). No value while the range is zero.",
 		Truth:   "TradingView Williams %R, TA-Lib WILLR",
 		Params:  []Param{Int("period", 14, 1, 5000, "bars in the range").As("length"), zoneSwitch()},
-		Lines:   []string{"%R"}, Bounds: &[2]float64{-100, 0}, Signals: zoneTriggers("%R", "-20", "-80"), Switches: []string{zoneSignals},
+		Lines:   []string{"%R"}, Signals: zoneTriggers("%R", "-20", "-80"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("W%%R(%d)", n), "%R", n-1, n, func(m *calc.Slab, _ Env) func(*Row) float64 {
@@ -164,7 +164,7 @@ func mfi() Def {
 		Formula: "100 x rising money flow / (rising + falling) over `period` changes, where flow is hlc3 x volume and its side is that of the change of hlc3; no change, or one below 1e-12 of the price, counts for neither. No value while nothing flows.",
 		Truth:   "TA-Lib MFI (TradingView counts the first bar as a rise)",
 		Params:  []Param{Int("period", 14, 1, 5000, "changes in the sums").As("length"), zoneSwitch()},
-		Lines:   []string{"MFI"}, Bounds: &[2]float64{0, 100}, Signals: zoneTriggers("MFI", "80", "20"), Switches: []string{zoneSignals},
+		Lines:   []string{"MFI"}, Signals: zoneTriggers("MFI", "80", "20"), Switches: []string{zoneSignals},
 		New: func(v Values) Instance {
 			n := v.Int("period")
 			return single(fmt.Sprintf("MFI(%d)", n), "MFI", n, n+1, func(m *calc.Slab, _ Env) func(*Row) float64 {

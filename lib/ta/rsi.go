@@ -20,7 +20,7 @@ func rsi() Def {
 			Bool("show_divergences", false, "find divergences between the RSI and the price"),
 			zoneSwitch(), source("close"),
 		},
-		Lines: []string{"RSI"}, Bounds: &[2]float64{0, 100},
+		Lines: []string{"RSI"},
 		Signals: slices.Concat([]Trigger{
 			{"rsi_oversold", "RSI comes back from below `oversold`: the bar before was below it, this one is not; y is the RSI"},
 			{"rsi_overbought", "RSI comes back from above `overbought`: the bar before was above it, this one is not; y is the RSI"},

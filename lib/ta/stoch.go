@@ -18,7 +18,7 @@ func stoch() Def {
 			Int("d_smooth", 3, 1, 1000, "bars of the smoothing of %D").As("d"),
 		},
 		Order: []string{"period", "k_smooth", "d_smooth"},
-		Lines: []string{"%K", "%D"}, Bounds: &[2]float64{0, 100}, Signals: stochTriggers("%K", "%D"),
+		Lines: []string{"%K", "%D"}, Signals: stochTriggers("%K", "%D"),
 		New: func(v Values) Instance {
 			n, k, d := v.Int("period"), v.Int("k_smooth"), v.Int("d_smooth")
 			return &series{

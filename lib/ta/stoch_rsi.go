@@ -19,7 +19,7 @@ func stochRSI() Def {
 			barsParam("smooth_k", 3, "bars of the smoothing of K").As("k"), barsParam("smooth_d", 3, "bars of the smoothing of D").As("d"),
 			source("close"),
 		},
-		Lines: []string{"K", "D"}, Bounds: &[2]float64{0, 100}, Signals: stochTriggers("K", "D"),
+		Lines: []string{"K", "D"}, Signals: stochTriggers("K", "D"),
 		New: func(v Values) Instance {
 			n, window, k, d := v.Int("rsi_length"), v.Int("stoch_length"), v.Int("smooth_k"), v.Int("smooth_d")
 			price := sourceOf(v.Text("source"))

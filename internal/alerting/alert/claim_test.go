@@ -58,10 +58,10 @@ func TestReadClaim_Refuses(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		`{"value":{"indicator":"rsi","op":">","value":100}}`:                                                                                          "rsi is from 0 to 100",
-		`{"value":{"indicator":{"name":"rsi","length":7},"op":"<=","value":-1}}`:                                                                      "from 0 to 100",
-		`{"value":{"indicator":"willr","op":"crosses_above","value":0}}`:                                                                              "from -100 to 0",
-		`{"value":{"indicator":"mfi","op":"enters","value":[101,120]}}`:                                                                               "mfi is from 0 to 100",
+		`{"value":{"indicator":"rsi","op":">","value":100}}`:                                                                                          "RSI(14) stays from 0 to 100",
+		`{"value":{"indicator":{"name":"rsi","length":7},"op":"<=","value":-1}}`:                                                                      "RSI(7) stays from 0 to 100",
+		`{"value":{"indicator":"willr","op":"crosses_above","value":0}}`:                                                                              "stays from -100 to 0",
+		`{"value":{"indicator":"mfi","op":"enters","value":[101,120]}}`:                                                                               "MFI(14) stays from 0 to 100",
 		`{"value":{"indicator":"sma200","op":"<","value":{"indicator":"sma200"}}}`:                                                                    "something else than the left side",
 		`{"percent_change":{"bars":5,"op":"<","value":-100}}`:                                                                                         "less than 100 %",
 		`{"all":[{"value":{"indicator":"rsi","op":">","value":70}},{"value":{"indicator":"rsi","op":"<=","value":70}}]}`:                              "> 70 and <= 70",

@@ -61,3 +61,6 @@ func (b *Index) Len() int { return len(b.byID) }
 func (b *Index) RemoveFired(id string) {
 	b.Committed(&Firing{Alert: Alert{ID: id, State: State{Fires: MaxFires}}})
 }
+
+// Bounds returns the numbers between which the lines of an indicator stay.
+func (o Operand) Bounds(l ta.Library) (of *ta.Selection, lo, hi float64) { return o.bounds(l) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"candela/lib/fault"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -51,40 +52,67 @@ func (c *Condition) never(l ta.Library) string {
 	return ""
 }
 
-// above and below report on which side of a number a value must be, the number excluded.
-func (o Op) above() bool { return o == Greater || o == CrossesAbove }
-func (o Op) below() bool { return o == Less || o == CrossesBelow }
-
-// outOfBounds says why a value is never on a side of a number, or in a range.
+// outOfBounds says why a comparison is never true of a value that has bounds, "" if it may be.
 func (c *Condition) outOfBounds(l ta.Library) string {
-	bounds, name := c.Left.bounds(l)
-	if bounds == nil {
+	s, low, high := c.Left.bounds(l)
+	if s == nil || c.reaches(low, high) {
 		return ""
 	}
-	low, high := c.Right.Number.InexactFloat64(), c.Right.Number.InexactFloat64()
-	if c.Op.Ranged() {
-		low, high = c.Low.InexactFloat64(), c.High.InexactFloat64()
-	}
-	most := fmt.Sprintf("%s is from %g to %g", name, bounds[0], bounds[1])
-	switch {
-	case c.Op.above() && low >= bounds[1], c.Op == GreaterEqual && low > bounds[1],
-		c.Op.below() && high <= bounds[0], c.Op == LessEqual && high < bounds[0],
-		c.Op.Ranged() && (low > bounds[1] || high < bounds[0]):
-		return most
-	}
-	return ""
+	return fmt.Sprintf("%s stays from %g to %g", s.Label(), low, high)
 }
 
-// bounds returns what a value cannot leave, and its name; nil if it may be any number: a price of futures may be below zero.
-func (o Operand) bounds(l ta.Library) (*[2]float64, string) {
+// CheckReach refuses the comparison at a field if it is never true of a value that has bounds.
+func (c *Condition) CheckReach(l ta.Library, field string) error {
+	if !c.againstNumber() && !c.Op.Ranged() {
+		return nil
+	}
+	why := c.outOfBounds(l)
+	if why == "" {
+		return nil
+	}
+	value := c.Right.Number.String()
+	if c.Op.Ranged() {
+		value = "[" + c.Low.String() + "," + c.High.String() + "]"
+	}
+	return fault.Field(field+".value", value, fmt.Sprintf("a number that it reaches: %s, so %s %s is never true", why, c.Op, value))
+}
+
+// reaches reports whether a comparison with numbers can be true of a value that stays from lo to hi.
+func (c *Condition) reaches(lo, hi float64) bool {
+	number, low, high := c.Right.Number.InexactFloat64(), c.Low.InexactFloat64(), c.High.InexactFloat64()
+	switch c.Op {
+	case Greater:
+		return number < hi
+	case GreaterEqual:
+		return number <= hi
+	case Less:
+		return number > lo
+	case LessEqual:
+		return number >= lo
+	case CrossesAbove: // from at or below
+		return lo <= number && number < hi
+	case CrossesBelow:
+		return lo < number && number <= hi
+	default: // enters and leaves: inside at one bar and outside at another
+		return low <= hi && high >= lo && (low > lo || high < hi)
+	}
+}
+
+// bounds returns the numbers between which the lines of an indicator stay, if they are those of a percentage; no selection
+// if a value may be any number: a price of futures may be below zero.
+func (o Operand) bounds(l ta.Library) (of *ta.Selection, lo, hi float64) {
 	if o.Indicator == "" {
-		return nil, ""
+		return nil, 0, 0
 	}
 	s, err := selectSource(l, o.Indicator, o.Params)
 	if err != nil {
-		return nil, ""
+		return nil, 0, 0
 	}
-	return s.selection.Def.Bounds, o.Indicator
+	r := s.selection.Compute(ta.Input{Bars: &market.Bars{}}).YRange
+	if r == nil || *r != [2]float64{0, 100} && *r != [2]float64{-100, 0} {
+		return nil, 0, 0
+	}
+	return s.selection, r[0], r[1]
 }
 
 // contradiction says why members that compare one value with two numbers exclude each other.

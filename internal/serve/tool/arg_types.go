@@ -30,16 +30,6 @@ func newArg[T any](name string, dst *T, allowed string, s *schema, parse func(ra
 	}}
 }
 
-// noting sets given when the argument is read.
-func (f arg) noting(given *bool) arg {
-	read := f.read
-	f.read = func(raw json.RawMessage) error {
-		*given = true
-		return read(raw)
-	}
-	return f
-}
-
 // inputsArg has the values of the inputs of a script.
 func inputsArg(dst *map[string]json.RawMessage) arg {
 	const allowed = `an object of inputs of the script such as {"fast":10}`

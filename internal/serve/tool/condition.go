@@ -167,7 +167,7 @@ func (r *conditionReader) readValue(at string, raw json.RawMessage, c *alert.Con
 	if err := r.readRight(at+".value", right, c); err != nil {
 		return err
 	}
-	return checkReach(at, &left, c)
+	return c.CheckReach(r.library, at)
 }
 
 // readRight reads the right side of a comparison.

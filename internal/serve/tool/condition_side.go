@@ -2,11 +2,9 @@ package tool
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"candela/internal/alerting/alert"
 	"candela/lib/fault"
-	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -70,53 +68,4 @@ func (s *side) operand() (alert.Operand, error) {
 		return alert.Operand{Price: s.price}, nil
 	}
 	return alert.Operand{Indicator: s.entry.name, Params: s.entry.params, Line: s.line}, nil
-}
-
-// checkReach refuses a comparison that is never true: of an indicator that stays from 0
-// to 100 with a number outside.
-func checkReach(at string, left *side, c *alert.Condition) error {
-	if left.entry.selection == nil || c.Right.Price != "" || c.Right.Indicator != "" {
-		return nil
-	}
-	lo, hi, ok := bounds(left.entry.selection)
-	if !ok || reaches(c, lo, hi) {
-		return nil
-	}
-	name, value := left.entry.selection.Label(), c.Right.Number.String()
-	if c.Op.Ranged() {
-		value = "[" + c.Low.String() + "," + c.High.String() + "]"
-	}
-	return fault.Field(at+".value", value, fmt.Sprintf("a number that it reaches: %s stays from %g to %g, so %s %s is never true",
-		name, lo, hi, c.Op, value))
-}
-
-// reaches reports whether a comparison can be true of a value that stays from lo to hi.
-func reaches(c *alert.Condition, lo, hi float64) bool {
-	number, low, high := c.Right.Number.InexactFloat64(), c.Low.InexactFloat64(), c.High.InexactFloat64()
-	switch c.Op {
-	case alert.Greater:
-		return number < hi
-	case alert.GreaterEqual:
-		return number <= hi
-	case alert.Less:
-		return number > lo
-	case alert.LessEqual:
-		return number >= lo
-	case alert.CrossesAbove: // from at or below
-		return lo <= number && number < hi
-	case alert.CrossesBelow:
-		return lo < number && number <= hi
-	default: // enters and leaves: inside at one bar and outside at another
-		return low <= hi && high >= lo && (low > lo || high < hi)
-	}
-}
-
-// bounds returns the numbers between which the lines of an indicator stay, if they are
-// those of a percentage.
-func bounds(s *ta.Selection) (lo, hi float64, ok bool) {
-	r := s.Compute(ta.Input{Bars: &market.Bars{}}).YRange
-	if r == nil || *r != [2]float64{0, 100} && *r != [2]float64{-100, 0} {
-		return 0, 0, false
-	}
-	return r[0], r[1], true
 }

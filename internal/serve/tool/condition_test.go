@@ -5,12 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"candela/internal/data/provider"
-	"candela/internal/data/provider/sample"
-	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
-	"candela/lib/market"
-	"candela/lib/ta"
 )
 
 // TestSetAlert_Conditions sets an alert of each kind. The answer has the condition in the
@@ -86,40 +81,4 @@ func TestSetAlert_RepeatAndInterval(t *testing.T) {
 	if text := string(unknown.Content[0].Text); !strings.Contains(text, `"now":{"true":null},"last_would_have_fired":null}`) {
 		t.Error(text)
 	}
-}
-
-// TestSetAlert_BoundsOfIndicatorsHold computes every indicator that set_alert takes for
-// bounded and holds that its lines stay there: otherwise a condition that can come true
-// would be refused.
-func TestSetAlert_BoundsOfIndicatorsHold(t *testing.T) {
-	t.Parallel()
-	page, err := sample.New(sample.Config{Seed: 3}).Bars(t.Context(), provider.BarQuery{Interval: market.Hour1, Limit: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bounded := 0
-	for _, def := range ta.All() {
-		s, err := ta.Resolve(ta.Request{Name: def.Name})
-		if err != nil || def.Kind == ta.External {
-			continue
-		}
-		r := s.Compute(ta.Input{Env: ta.Env{Interval: market.Hour1}, Bars: &page.Bars})
-		lo, hi, ok := tool.Bounds(s)
-		if !ok {
-			continue
-		}
-		bounded++
-		for _, line := range r.Lines {
-			for i, v := range line.Values {
-				if v < lo-1e-9 || v > hi+1e-9 {
-					t.Errorf("%s has %s %v at bar %d, outside of %v to %v", def.Name, line.Label, v, i, lo, hi)
-					break
-				}
-			}
-		}
-	}
-	if bounded < 5 {
-		t.Errorf("%d indicators are bounded", bounded)
-	}
-	t.Logf("%d indicators are bounded", bounded)
 }

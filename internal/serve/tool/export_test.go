@@ -6,11 +6,7 @@ import (
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
-	"candela/lib/ta"
 )
-
-// Bounds returns the numbers between which the lines of an indicator stay.
-func Bounds(s *ta.Selection) (lo, hi float64, ok bool) { return bounds(s) }
 
 // ScopeOf returns the scope that a tool needs.
 func (r *Registry) ScopeOf(name string) principal.Scope {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
@@ -176,7 +177,7 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return said(newToolError(ctx, Suggest(ctx, r.symbols, err)).result(), understood), nil
+	return said(newToolError(ctx, marketdata.Suggest(ctx, r.symbols, err)).result(), understood), nil
 }
 
 // said adds what was understood of a call to its answer: to an object, else as a text of its own.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
@@ -71,7 +72,7 @@ func newToolError(ctx context.Context, err error) toolError {
 // PublicError returns what may be said of an error to someone who calls no tool: a command, or a page. Errors about
 // symbols suggest those that were meant. An internal error stays as it is, for the log.
 func PublicError(ctx context.Context, symbols Symbols, err error) error {
-	if p := newToolError(ctx, Suggest(ctx, symbols, err)); p.Code != "internal" {
+	if p := newToolError(ctx, marketdata.Suggest(ctx, symbols, err)); p.Code != "internal" {
 		return &fault.Error{Kind: p.kind, Code: p.Code, Message: p.Message}
 	}
 	return err

@@ -110,12 +110,12 @@ func floatArg(name string, dst *float64, lo, hi float64, doc string) arg {
 // accountArgs describe a simulated account.
 func accountArgs(a *research.Account) args {
 	return args{
-		floatArg("capital", &a.Capital, 1, 1e12, "Money at the start. Default: 10000.").noting(&a.Chosen.Capital),
-		floatArg("size_pct", &a.Percent, 0.01, 1000, "Percent of the equity for a position. Default: 100.").noting(&a.Chosen.Percent),
-		floatArg("quantity", &a.Quantity, 1e-9, 1e12, "Units for a position, in place of size_pct.").noting(&a.Chosen.Quantity),
-		floatArg("fee_bps", &a.Fee, 0, 1000, "Fee a side in basis points. Default: 10.").noting(&a.Chosen.Fee),
+		floatArg("capital", &a.Capital, 1, 1e12, "Money at the start. Default: 10000.").note(&a.Chosen.Capital),
+		floatArg("size_pct", &a.Percent, 0.01, 1000, "Percent of the equity for a position. Default: 100.").note(&a.Chosen.Percent),
+		floatArg("quantity", &a.Quantity, 1e-9, 1e12, "Units for a position, in place of size_pct.").note(&a.Chosen.Quantity),
+		floatArg("fee_bps", &a.Fee, 0, 1000, "Fee a side in basis points. Default: 10.").note(&a.Chosen.Fee),
 		enumArg("fill_model", &a.Fills, "pine: TradingView's rules. paper: what the paper account would do; stops are market orders at the next open, limits must be passed and fill at most the bar's volume, no short.", research.FillsPine, research.FillsPaper),
-		floatArg("slip_bps", &a.Slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5.").noting(&a.Chosen.Slip),
+		floatArg("slip_bps", &a.Slip, 0, 1000, "Slippage of market and stop orders in basis points. Default: 5.").note(&a.Chosen.Slip),
 	}
 }
 

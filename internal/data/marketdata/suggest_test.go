@@ -1,4 +1,4 @@
-package tool_test
+package marketdata_test
 
 import (
 	"context"
@@ -7,16 +7,13 @@ import (
 	"testing"
 
 	"candela/internal/data/listing"
-	"candela/internal/serve/tool"
+	"candela/internal/data/marketdata"
 	"candela/lib/fault"
 	"candela/lib/market"
 )
 
 // known are symbols that suggest one instrument for everything.
-type known struct {
-	tool.Symbols
-	near listing.Instrument
-}
+type known struct{ near listing.Instrument }
 
 func (k known) Near(context.Context, string) ([]listing.Instrument, string) {
 	return []listing.Instrument{k.near}, ""
@@ -30,7 +27,7 @@ func TestSuggest_WhereTheVenueDoesNotAnswer(t *testing.T) {
 	for value, want := range map[string]bool{"APPLE": true, "AAPL": false, "yahoo:AAPL": false} {
 		down := fault.Unreachable(errors.New("dial"), 0, "yahoo gave no bars of %s: the venue does not answer; try again later, or name another venue: x", value)
 		down.Field, down.Value = "symbol", value
-		got := tool.Suggest(t.Context(), from, down)
+		got := marketdata.Suggest(t.Context(), from, down)
 		if strings.Contains(got.Error(), "does not answer; did you mean AAPL (Yahoo)?") != want {
 			t.Errorf("%s: %v", value, got)
 		}
