@@ -27,7 +27,7 @@ func run(args []string, out, failures io.Writer) int {
 	flags := flag.NewFlagSet("pinerate", flag.ContinueOnError)
 	flags.SetOutput(failures)
 	verbose := flags.Bool("v", false, "list every script that fails")
-	kind := flags.String("kind", "indicator", "list causes of this kind: indicator, strategy or library")
+	kind := flags.String("kind", "indicator", "list causes of this kind: indicator, strategy, library or all")
 	bars := flags.Int("run", 0, "also run each script over this many bars; one that fails counts as not compiled")
 	same := flags.Bool("same", false, "with -run: compare the bits of the scripts stepped, with tries, restored and hoisted instead")
 	hash := flags.Bool("hash", false, "with -run: print digests of what the scripts plot instead")
@@ -90,6 +90,12 @@ func (t *tally) line(name string) string {
 	return fmt.Sprintf("%-16s %4d of %4d  %5.1f %%   without libraries %4d  %5.1f %%", name, t.passed, t.all, share(t.passed), t.alone, share(t.alone))
 }
 
+// spent is how long a script took.
+type spent struct {
+	path string
+	time time.Duration
+}
+
 // survey is what to count and to list.
 type survey struct {
 	libraries finder
@@ -101,6 +107,7 @@ type survey struct {
 func (c *survey) report(out io.Writer, all []script) {
 	counts := map[string]*tally{}
 	causes := map[string][]string{}
+	var slow []spent
 	start := time.Now()
 	count := func(key string, passed, alone bool) {
 		if counts[key] == nil {
@@ -109,20 +116,29 @@ func (c *survey) report(out io.Writer, all []script) {
 		counts[key].add(passed, alone)
 	}
 	for _, s := range all {
+		begun := time.Now()
 		place, cause := c.firstError(s, c.libraries)
-		_, without := c.firstError(s, nil)
+		slow = append(slow, spent{s.path, time.Since(begun)})
+		without := cause
+		if strings.Contains(s.source, "import ") {
+			_, without = c.firstError(s, nil)
+		}
 		count(fmt.Sprintf("%s v%d", s.kind, s.version), cause == "", without == "")
 		if s.version < 5 {
 			continue
 		}
 		count(s.kind+" v5, v6", cause == "", without == "")
-		if cause != "" && s.kind == c.kind {
+		if cause != "" && (s.kind == c.kind || c.kind == "all") {
 			causes[cause] = append(causes[cause], s.path+place)
 		}
 	}
 	fmt.Fprintf(out, "%d scripts in %v\n", len(all), time.Since(start).Round(time.Millisecond))
 	for _, k := range sortedKeys(counts) {
 		fmt.Fprintln(out, counts[k].line(k))
+	}
+	slices.SortFunc(slow, func(a, b spent) int { return cmp.Compare(b.time, a.time) })
+	for _, s := range slow[:min(len(slow), 5)] {
+		fmt.Fprintf(out, "%8v  %s\n", s.time.Round(time.Millisecond), s.path)
 	}
 	list := sortedKeys(causes)
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(causes[b]), len(causes[a])) })

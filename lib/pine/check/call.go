@@ -88,7 +88,7 @@ func (c *checker) callMember(x *syntax.Call, m *syntax.Member, name string, root
 			c.arguments(x)
 			panic(bail{})
 		}
-		if sigs == nil || sym.v != nil && methodSpace(sym.v.Type) != root.Name+"." && (sym.v.Type.Kind == Object || methodSpace(sym.v.Type) != "") {
+		if sigs == nil || sym.v != nil && m.Name.Name != "new" && methodSpace(sym.v.Type) != root.Name+"." && (sym.v.Type.Kind == Object || methodSpace(sym.v.Type) != "") {
 			return c.method(x, m, c.expr(m.X))
 		}
 		return c.namespaceOrMethod(x, m, name, sigs)

@@ -348,11 +348,16 @@ func (c *checker) cond(x *syntax.Cond) Expr {
 		panic(bail{})
 	}
 	t, same := c.unify(a.Type(), b.Type())
+	if !same && lends(a.Type(), b.Type()) || lends(b.Type(), a.Type()) {
+		t, same = &Type{Kind: a.Type().Kind, Elem: typeOf(Float)}, true
+	}
 	if !same || t.Kind == Void {
 		c.failf(x.Span, codeType, "Give both sides one type.", "The sides of ?: are %s and %s.", a.Type(), b.Type())
 	}
-	if !c.fits(a.Type(), t) || !c.fits(b.Type(), t) {
-		c.mismatch(x.Span, typeOf(NA), t)
+	for _, side := range []*Type{a.Type(), b.Type()} {
+		if !c.fits(side, t) && !lends(side, t) {
+			c.mismatch(x.Span, typeOf(NA), t)
+		}
 	}
 	r := Typed{x.Span, t, joinQual(e, a, b)}
 	if k, ok := e.(*Const); ok && a.Qual() == ConstQ && b.Qual() == ConstQ {
@@ -390,9 +395,6 @@ func (c *checker) index(x *syntax.Index) Expr {
 	default: // has a history
 	}
 	if k.Type().Kind == Float {
-		if c.version >= 6 {
-			c.mismatch(x.Offset.Where(), k.Type(), typeOf(Int))
-		}
 		k = wholeOf(k)
 	}
 	if c.version >= 6 {
@@ -414,7 +416,7 @@ func (c *checker) index(x *syntax.Index) Expr {
 	return h
 }
 
-// wholeOf takes a float as an int, as version 5 does with an offset.
+// wholeOf takes a float as an int: an offset is rounded towards 0.
 func wholeOf(e Expr) Expr {
 	if k, ok := e.(*Const); ok {
 		out := *k

@@ -24,7 +24,7 @@ func (c *checker) importLibrary(m *module, s *syntax.Import) {
 }
 
 func (c *checker) readLibrary(key string, s *syntax.Import) *module {
-	source, found := ownLibrary(s.User, s.Lib)
+	source, found := ownLibrary(s.User, s.Lib, s.Version)
 	if !found && c.options.Library != nil {
 		source, found = c.options.Library(s.User, s.Lib, s.Version)
 	}

@@ -2,19 +2,28 @@ package check
 
 import "strings"
 
-// ownLibrary returns the source of a library that candela has itself. Any version is
-// answered: its functions have not changed their meaning.
-func ownLibrary(user, name string) (string, bool) {
-	if strings.EqualFold(user, "TradingView") && name == "ta" {
-		return taLibrary, true
+// ownLibrary returns the source of a library that candela has itself. Any version is answered: of its functions one has
+// changed its meaning, the channel of Donchian, which gave its middle alone before version 7.
+func ownLibrary(user, name string, version int) (string, bool) {
+	if !strings.EqualFold(user, "TradingView") || name != "ta" {
+		return "", false
 	}
-	return "", false
+	if version < 7 {
+		return strings.Replace(taLibrary, "    [up, down, (up + down) / 2]\n", "    (up + down) / 2\n", 1), true
+	}
+	return taLibrary, true
 }
 
 // taLibrary has functions of the published library TradingView/ta, written for candela
 // from their documented formulas.
 const taLibrary = `//@version=6
 library("ta")
+
+// An exponential mean whose factor may change from bar to bar; it begins with the first value.
+meanBy(series float source, series float factor) =>
+    float result = na
+    result := factor * source + (1.0 - factor) * nz(result[1], source)
+    result
 
 export ao(series float source = hl2, simple int shortLength = 5, simple int longLength = 34) =>
     ta.sma(source, shortLength) - ta.sma(source, longLength)
@@ -24,15 +33,30 @@ export aroon(simple int length = 14) =>
     down = 100 * (ta.lowestbars(low, length + 1) + length) / length
     [up, down]
 
+export allTimeHigh(series float src = high) =>
+    var float top = na
+    top := math.max(nz(top, src), nz(src, top))
+    top
+
+export allTimeLow(series float src = low) =>
+    var float bottom = na
+    bottom := math.min(nz(bottom, src), nz(src, bottom))
+    bottom
+
 export atr2(series float length) =>
-    float result = na
-    alpha = 1 / math.max(1, length)
-    result := na(result[1]) ? ta.tr(true) : alpha * ta.tr(true) + (1 - alpha) * result[1]
-    result
+    meanBy(ta.tr(true), 1.0 / math.max(1, length))
 
 export cagr(series int entryTime, series float entryPrice, series int exitTime, series float exitPrice) =>
-    years = (exitTime - entryTime) / 31556952000.0
-    years > 0 ? (math.pow(exitPrice / entryPrice, 1 / years) - 1) * 100 : na
+    days = (exitTime - entryTime) / 86400000.0
+    days >= 1 ? 100 * (math.pow(exitPrice / entryPrice, 365.0 / days) - 1) : na
+
+export chandelier(series int length, simple int atrLength, series float mult) =>
+    distance = ta.atr(atrLength) * mult
+    [ta.highest(high, length) - distance, ta.lowest(low, length) + distance]
+
+export chandelier2(series int length, series float atrLength, series float mult) =>
+    distance = atr2(atrLength) * mult
+    [ta.highest(high, length) - distance, ta.lowest(low, length) + distance]
 
 export changePercent(series float newValue, series float oldValue) =>
     (newValue - oldValue) / oldValue * 100
@@ -44,20 +68,14 @@ export dema(series float source, simple int length) =>
     first = ta.ema(source, length)
     2 * first - ta.ema(first, length)
 
-export ema2(series float src, series float length) =>
-    float result = na
-    alpha = 2 / (math.max(1, length) + 1)
-    result := na(result[1]) ? src : alpha * src + (1 - alpha) * result[1]
-    result
+export ema2(series float source, series float length) =>
+    meanBy(source, 2.0 / (math.max(1, length) + 1))
 
-export rma2(series float src, series float length) =>
-    float result = na
-    alpha = 1 / math.max(1, length)
-    result := na(result[1]) ? src : alpha * src + (1 - alpha) * result[1]
-    result
+export rma2(series float source, series float length) =>
+    meanBy(source, 1.0 / math.max(1, length))
 
-export dema2(series float src, series float length) =>
-    first = ema2(src, length)
+export dema2(series float source, series float length) =>
+    first = ema2(source, length)
     2 * first - ema2(first, length)
 
 export dm(simple int length) =>
@@ -67,7 +85,7 @@ export dm(simple int length) =>
     downs = ta.sma(down, length)
     ups / (ups + downs)
 
-export donchian(simple int length) =>
+export donchian(series int length) =>
     up = ta.highest(high, length)
     down = ta.lowest(low, length)
     [up, down, (up + down) / 2]
@@ -75,26 +93,35 @@ export donchian(simple int length) =>
 export eom(simple int length = 14, simple int div = 10000) =>
     ta.sma(div * ta.change(hl2) * (high - low) / volume, length)
 
-export frama(series float src, simple int length) =>
-    half = int(length / 2)
-    n1 = (ta.highest(high, half) - ta.lowest(low, half)) / half
-    n2 = (ta.highest(high, half)[half] - ta.lowest(low, half)[half]) / half
-    n3 = (ta.highest(high, length) - ta.lowest(low, length)) / length
-    dimension = n1 > 0 and n2 > 0 and n3 > 0 ? (math.log(n1 + n2) - math.log(n3)) / math.log(2) : na
-    alpha = math.min(math.max(math.exp(-4.6 * (dimension - 1)), 0.01), 1)
-    float result = na
-    result := na(result[1]) or na(alpha) ? src : alpha * src + (1 - alpha) * result[1]
-    result
+export er(series float source, series int length) =>
+    path = math.sum(math.abs(ta.change(source)), length)
+    way = math.abs(source - source[length])
+    path == 0.0 ? 0.0 : way / path
+
+spanOf(series int length) =>
+    ta.highest(high, length) - ta.lowest(low, length)
+
+export frama(series float source, series int length) =>
+    half = math.round(length / 2)
+    inner = spanOf(half)
+    newer = inner / half
+    older = inner[half] / half
+    whole = spanOf(length) / length
+    dimension = math.log((newer + older) / whole) / math.log(2)
+    meanBy(source, math.exp(-4.6 * (dimension - 1)))
 
 export ft(series float source, simple int length = 9) =>
     top = ta.highest(source, length)
     bottom = ta.lowest(source, length)
-    float value = 0.0
-    value := 0.66 * ((source - bottom) / (top - bottom) - 0.5) + 0.67 * nz(value[1])
-    value := math.min(math.max(nz(value), -0.999), 0.999)
-    float result = 0.0
-    result := 0.5 * math.log((1 + value) / (1 - value)) + 0.5 * nz(result[1])
+    float place = na
+    float result = na
+    place := 0.66 * ((source - bottom) / (top - bottom) - 0.5) + 0.67 * nz(place[1])
+    bounded = math.abs(place) > 0.99 ? 0.999 * math.sign(place) : place
+    result := 0.5 * math.log((1 + bounded) / (1 - bounded)) + 0.5 * nz(result[1])
     result
+
+export ht(series float source) =>
+    0.0962 * source + 0.5769 * nz(source[2]) - 0.5769 * nz(source[4]) - 0.0962 * nz(source[6])
 
 export ift(series float source) =>
     grown = math.exp(2 * source)
@@ -102,42 +129,119 @@ export ift(series float source) =>
 
 export highestSince(series bool cond, series float source = high) =>
     var float result = na
-    result := cond or na(result) ? source : math.max(result, source)
+    result := cond ? source : math.max(nz(source, result), nz(result, source))
     result
 
 export lowestSince(series bool cond, series float source = low) =>
     var float result = na
-    result := cond or na(result) ? source : math.min(result, source)
+    result := cond ? source : math.min(nz(source, result), nz(result, source))
     result
 
-export ichimoku(simple int conLength = 9, simple int baseLength = 26, simple int senkouLength = 52) =>
+export ichimoku(series int conLength = 9, series int baseLength = 26, series int senkouLength = 52) =>
     conversion = math.avg(ta.highest(high, conLength), ta.lowest(low, conLength))
     base = math.avg(ta.highest(high, baseLength), ta.lowest(low, baseLength))
     spanA = math.avg(conversion, base)
     spanB = math.avg(ta.highest(high, senkouLength), ta.lowest(low, senkouLength))
     [conversion, base, spanA, spanB, close]
 
+export kama(series float source, series int erLen, series float fastLen, series float slowLen) =>
+    slowest = 2.0 / (slowLen + 1)
+    meanBy(source, math.pow(slowest + er(source, erLen) * (2.0 / (fastLen + 1) - slowest), 2))
+
+export kvo(simple int fastLen = 34, simple int slowLen = 55, simple int trigLen = 13) =>
+    force = 100 * volume * math.sign(ta.change(hlc3))
+    line1 = ta.ema(force, fastLen) - ta.ema(force, slowLen)
+    [line1, ta.ema(line1, trigLen)]
+
+export macd2(series float source, series float fastLen, series float slowLen, series float sigLen) =>
+    line1 = ema2(source, fastLen) - ema2(source, slowLen)
+    signal = ema2(line1, sigLen)
+    [line1, signal, line1 - signal]
+
+export pmo(series float source, series float length1, series float length2, series float sigLen) =>
+    line1 = meanBy(10 * meanBy(ta.roc(source, 1), 2.0 / length1), 2.0 / length2)
+    [line1, ema2(line1, sigLen)]
+
+export ppo(series float source, simple int fastLen, simple int slowLen, simple int sigLen) =>
+    line1 = changePercent(ta.ema(source, fastLen), ta.ema(source, slowLen))
+    signal = ta.ema(line1, sigLen)
+    [line1, signal, line1 - signal]
+
+export ppo2(series float source, series float fastLen, series float slowLen, series float sigLen) =>
+    line1 = changePercent(ema2(source, fastLen), ema2(source, slowLen))
+    signal = ema2(line1, sigLen)
+    [line1, signal, line1 - signal]
+
 export rangePercent(series float source, simple int length) =>
     (source - ta.lowest(source, length)) / (ta.highest(source, length) - ta.lowest(source, length)) * 100
 
-export relativeVolume(simple int length = 5) =>
-    volume / ta.sma(volume, length)
+// The values of one period, with the time of each from its beginning.
+type period
+    int begin
+    array<int> offsets
+    array<float> values
 
-export rms(series float source, simple int length) =>
+// The value of a period at a time from its beginning, or its last one before that.
+method at(period p, int offset) =>
+    i = p.offsets.binary_search_leftmost(offset)
+    p.values.get(math.min(i, p.values.size() - 1))
+
+// The sum since a period began, and the mean that earlier periods had at the same time.
+byPeriod(series float source, simple int length, simple string timeframe, simple bool summed) =>
+    var float total = 0.0
+    var begin = time(timeframe)
+    var earlier = array.new<period>()
+    var current = period.new(begin, array.new<int>(), array.new<float>())
+    if timeframe.change(timeframe)
+        begin := time(timeframe)
+        total := 0.0
+        earlier.push(current)
+        if earlier.size() > length
+            earlier.shift()
+        current := period.new(begin, array.new<int>(), array.new<float>())
+    total += source
+    current.offsets.push(time - begin)
+    current.values.push(summed ? total : source)
+    past = 0.0
+    for p in earlier
+        past += p.at(time - begin)
+    [total, past / earlier.size()]
+
+// A sum of a period whose bar has not closed, as if the bar went on as it began.
+projected(series float total, simple string timeframe) =>
+    var int begin = na
+    if timeframe.change(timeframe)
+        begin := time
+    barstate.isconfirmed ? total : total / (math.min(timenow, time_close) - begin) * (time_close - begin)
+
+export relativeVolume(simple int length, simple string anchorTimeframe = "1D", simple bool isCumulative = true, simple bool adjustRealtime = true) =>
+    [total, past] = byPeriod(volume, length, anchorTimeframe, isCumulative)
+    whole = projected(total, anchorTimeframe)
+    current = isCumulative ? (adjustRealtime ? whole : total) : volume
+    [current, past, current / past]
+
+export rms(series float source, series int length) =>
     math.sqrt(math.sum(math.pow(source, 2), length) / length)
 
 export rwi(simple int length) =>
     spread = ta.atr(length) * math.sqrt(length)
-    [(high - low[length]) / spread, (high[length] - low) / spread]
+    [(high - nz(low[length])) / spread, (nz(high[length]) - low) / spread]
 
 export smma(series float source, simple int length) =>
     ta.rma(source, length)
+
+export specialK(series float source, series int sigLen1, series int sigLen2) =>
+    short = ta.sma(ta.roc(source, 10), 10) + 2 * ta.sma(ta.roc(source, 15), 10) + 3 * ta.sma(ta.roc(source, 20), 10) + 4 * ta.sma(ta.roc(source, 30), 15)
+    middle = ta.sma(ta.roc(source, 40), 50) + 2 * ta.sma(ta.roc(source, 65), 65) + 3 * ta.sma(ta.roc(source, 75), 75) + 4 * ta.sma(ta.roc(source, 100), 100)
+    long = ta.sma(ta.roc(source, 195), 130) + 2 * ta.sma(ta.roc(source, 265), 130) + 3 * ta.sma(ta.roc(source, 390), 130) + 4 * ta.sma(ta.roc(source, 530), 195)
+    line1 = short + middle + long
+    [line1, ta.sma(ta.sma(line1, sigLen1), sigLen2)]
 
 export stochFull(simple int periodK, simple int smoothK, simple int periodD) =>
     k = ta.sma(ta.stoch(close, high, low, periodK), smoothK)
     [k, ta.sma(k, periodD)]
 
-export stochRsi(series float source, simple int lengthRsi, simple int periodK, simple int smoothK, simple int periodD) =>
+export stochRsi(simple int lengthRsi, simple int periodK, simple int smoothK, simple int periodD, series float source = close) =>
     r = ta.rsi(source, lengthRsi)
     k = ta.sma(ta.stoch(r, r, r, periodK), smoothK)
     [k, ta.sma(k, periodD)]
@@ -149,25 +253,24 @@ export stc(series float source, simple int fast, simple int slow, simple int cyc
     kd = nz(fixnan(ta.stoch(d, d, d, cycle)))
     math.max(math.min(ta.ema(kd, d2), 100), 0)
 
-trendOf(series float offset, simple bool wicks) =>
+// The line that follows the price at a distance; it turns to the other side when the price crosses it.
+trendOf(series float distance, simple bool wicks) =>
     above = wicks ? high : close
     below = wicks ? low : close
-    float upper = na
-    float lower = na
-    int direction = na
-    float result = na
-    upper := hl2 + offset
-    lower := hl2 - offset
-    upper := upper < nz(upper[1], upper) or above[1] > nz(upper[1], upper) ? upper : upper[1]
-    lower := lower > nz(lower[1], lower) or below[1] < nz(lower[1], lower) ? lower : lower[1]
-    if na(offset[1])
-        direction := 1
-    else if result[1] == upper[1]
-        direction := above > upper ? -1 : 1
-    else
-        direction := below < lower ? 1 : -1
-    result := direction == -1 ? lower : upper
-    [result, direction]
+    float line1 = na
+    int direction = 1
+    float top = hl2 + distance
+    float bottom = hl2 - distance
+    lastTop = nz(top[1])
+    lastBottom = nz(bottom[1])
+    if not (top < lastTop or above[1] > lastTop)
+        top := lastTop
+    if not (bottom > lastBottom or below[1] < lastBottom)
+        bottom := lastBottom
+    if not na(distance[1])
+        direction := line1[1] == lastTop ? (above > top ? -1 : 1) : (below < bottom ? 1 : -1)
+    line1 := direction == -1 ? bottom : top
+    [line1, direction]
 
 export supertrend(series float factor, simple int atrLength, simple bool wicks = false) =>
     trendOf(ta.atr(atrLength) * factor, wicks)
@@ -175,18 +278,19 @@ export supertrend(series float factor, simple int atrLength, simple bool wicks =
 export supertrend2(series float factor, series float atrLength, simple bool wicks = false) =>
     trendOf(atr2(atrLength) * factor, wicks)
 
+doubled(series float source, simple int length, simple float vf) =>
+    first = ta.ema(source, length)
+    first * (1 + vf) - ta.ema(first, length) * vf
+
 export t3(series float source, simple int length, simple float vf = 0.7) =>
-    e1 = ta.ema(source, length)
-    e2 = ta.ema(e1, length)
-    e3 = ta.ema(e2, length)
-    e4 = ta.ema(e3, length)
-    e5 = ta.ema(e4, length)
-    e6 = ta.ema(e5, length)
-    c1 = -vf * vf * vf
-    c2 = 3 * vf * vf + 3 * vf * vf * vf
-    c3 = -6 * vf * vf - 3 * vf - 3 * vf * vf * vf
-    c4 = 1 + 3 * vf + vf * vf * vf + 3 * vf * vf
-    c1 * e6 + c2 * e5 + c3 * e4 + c4 * e3
+    doubled(doubled(doubled(source, length, vf), length, vf), length, vf)
+
+doubled2(series float source, series float length, simple float vf) =>
+    first = ema2(source, length)
+    first * (1 + vf) - ema2(first, length) * vf
+
+export t3Alt(series float source, series float length, simple float vf = 0.7) =>
+    doubled2(doubled2(doubled2(source, length, vf), length, vf), length, vf)
 
 export tema(series float source, simple int length) =>
     e1 = ta.ema(source, length)
@@ -194,36 +298,44 @@ export tema(series float source, simple int length) =>
     e3 = ta.ema(e2, length)
     3 * (e1 - e2) + e3
 
-export tema2(series float src, series float length) =>
-    e1 = ema2(src, length)
+export tema2(series float source, series float length) =>
+    e1 = ema2(source, length)
     e2 = ema2(e1, length)
     e3 = ema2(e2, length)
     3 * (e1 - e2) + e3
 
-export trima(series float source, simple int length) =>
+export trima(series float source, series int length) =>
     ta.sma(ta.sma(source, math.ceil(length / 2)), math.floor(length / 2) + 1)
 
+export trima2(series float src, series int length) =>
+    trima(src, length)
+
 export trix(series float source, simple int length, simple int signalLength, simple bool exponential = true) =>
-    line1 = 10000 * ta.change(ta.ema(ta.ema(ta.ema(math.log(source), length), length), length))
-    signal = exponential ? ta.ema(line1, signalLength) : ta.sma(line1, signalLength)
+    line1 = ta.roc(ta.ema(ta.ema(ta.ema(source, length), length), length), 1)
+    even = ta.ema(line1, signalLength)
+    plain = ta.sma(line1, signalLength)
+    signal = exponential ? even : plain
     [line1, signal, line1 - signal]
 
-export uo(simple int fast = 7, simple int mid = 14, simple int slow = 28) =>
-    bottom = math.min(low, nz(close[1], low))
-    top = math.max(high, nz(close[1], high))
+export ulcerIndex(series float source, series int length) =>
+    rms(changePercent(source, ta.highest(source, length)), length)
+
+export uo(simple int fastLen = 7, simple int midLen = 14, simple int slowLen = 28) =>
+    bottom = math.min(low, close[1])
+    top = math.max(high, close[1])
     pressure = close - bottom
     spread = top - bottom
-    a = math.sum(pressure, fast) / math.sum(spread, fast)
-    b = math.sum(pressure, mid) / math.sum(spread, mid)
-    c = math.sum(pressure, slow) / math.sum(spread, slow)
+    a = math.sum(pressure, fastLen) / math.sum(spread, fastLen)
+    b = math.sum(pressure, midLen) / math.sum(spread, midLen)
+    c = math.sum(pressure, slowLen) / math.sum(spread, slowLen)
     100 * (4 * a + 2 * b + c) / 7
 
 export vhf(series float source, simple int length) =>
     math.abs(ta.highest(source, length) - ta.lowest(source, length)) / math.sum(math.abs(ta.change(source)), length)
 
 export vi(simple int length = 14) =>
-    total = math.sum(ta.tr(true), length)
-    [math.sum(math.abs(high - low[1]), length) / total, math.sum(math.abs(low - high[1]), length) / total]
+    total = math.sum(ta.atr(1), length)
+    [math.sum(math.abs(high - nz(low[1])), length) / total, math.sum(math.abs(low - nz(high[1])), length) / total]
 
 stopOf(series float source, series float wanted) =>
     var bool up = true
@@ -242,31 +354,39 @@ stopOf(series float source, series float wanted) =>
         stop := up ? top - distance : bottom + distance
     [stop, up]
 
-export vStop(series float source, simple int atrLength, simple float atrFactor) =>
+export vStop(series float source, simple int atrLength, series float atrFactor = 1) =>
     stopOf(source, ta.atr(atrLength) * atrFactor)
 
-export vStop2(series float source, series float atrLength, series float atrFactor) =>
+export vStop2(series float source, series float atrLength, series float atrFactor = 1) =>
     stopOf(source, atr2(atrLength) * atrFactor)
 
+zoneOf(series float source, simple int length) =>
+    100 * nz(ta.ema(math.sign(ta.change(close)) * source, length) / ta.ema(source, length))
+
 export vzo(simple int length = 14) =>
-    100 * ta.ema(math.sign(ta.change(close)) * volume, length) / ta.ema(volume, length)
+    zoneOf(volume, length)
+
+export pzo(simple int length = 14) =>
+    zoneOf(close, length)
 
 export szo(series float source, simple int length = 14) =>
     100 * tema(math.sign(ta.change(source)), length) / length
 
-export pzo(simple int length = 14) =>
-    100 * ta.ema(math.sign(ta.change(close)) * close, length) / ta.ema(close, length)
-
-export kvo(simple int fast = 34, simple int slow = 55, simple int signalLength = 13) =>
-    force = ta.change(hlc3) >= 0 ? volume : -volume
-    line1 = ta.ema(force, fast) - ta.ema(force, slow)
-    [line1, ta.ema(line1, signalLength)]
+export wpo(simple int length) =>
+    wave = 2 * math.pi / math.asin(close[1] / high)
+    ta.ema(math.sign(ta.change(close)) * wave, length)
 
 export williamsFractal(simple int period = 2) =>
     [not na(ta.pivothigh(high, period, period)), not na(ta.pivotlow(low, period, period))]
 
+// The volume of a bar, negative if it was sold: by its open, else by the close before, else as that one.
+sided() =>
+    var bool bought = close >= open
+    bought := close != open ? close > open : close != close[1] ? close > close[1] : bought
+    bought ? volume : -volume
+
 export requestUpAndDownVolume(simple string lowerTimeframe) =>
-    parts = request.security_lower_tf(syminfo.tickerid, lowerTimeframe, close > open ? volume : close < open ? -volume : close >= close[1] ? volume : -volume)
+    parts = request.security_lower_tf(syminfo.tickerid, lowerTimeframe, sided())
     up = 0.0
     down = 0.0
     for v in parts
@@ -274,11 +394,11 @@ export requestUpAndDownVolume(simple string lowerTimeframe) =>
         down += v < 0 ? v : 0
     [up, down, up + down]
 
-export requestVolumeDelta(simple string lowerTimeframe, string cumulationPeriod = "") =>
-    parts = request.security_lower_tf(syminfo.tickerid, lowerTimeframe, close > open ? volume : close < open ? -volume : close >= close[1] ? volume : -volume)
+export requestVolumeDelta(simple string lowerTimeframe, string cumulativePeriod = "") =>
+    parts = request.security_lower_tf(syminfo.tickerid, lowerTimeframe, sided())
     var float begin = 0.0
     var float total = 0.0
-    fresh = cumulationPeriod == "" or timeframe.change(cumulationPeriod)
+    fresh = str.trim(cumulativePeriod) == "" or timeframe.change(cumulativePeriod)
     begin := fresh ? 0.0 : total
     total := begin
     top = begin

@@ -62,6 +62,7 @@ func (c *checker) declared(s *syntax.Decl) []Stmt {
 	if t == nil {
 		t = x.Type()
 	}
+	x = c.emptied(x, t)
 	c.declarable(s, x, t)
 	x = c.cast(x, t)
 	q := x.Qual()
@@ -84,6 +85,24 @@ func (c *checker) declared(s *syntax.Decl) []Stmt {
 		c.plotVars[v] = c.plotOf(x)
 	}
 	return []Stmt{&Declare{s.Span, v, x}}
+}
+
+// emptied gives array.from(na, ...) the type that a declaration writes.
+func (c *checker) emptied(x Expr, t *Type) Expr {
+	call, ok := x.(*Call)
+	if !ok || t.Kind != Array || call.Builtin == nil || call.Builtin.Name != "array.from" || !c.fits(typeOf(NA), t.Elem) {
+		return x
+	}
+	for _, e := range call.Rest {
+		if k, ok := e.(*Const); !ok || !k.NA {
+			return x
+		}
+	}
+	for i, e := range call.Rest {
+		call.Rest[i] = &Const{Typed: Typed{e.Where(), t.Elem, ConstQ}, NA: true}
+	}
+	call.T = t
+	return call
 }
 
 func (c *checker) declarable(s *syntax.Decl, x Expr, t *Type) {

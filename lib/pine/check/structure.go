@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"candela/lib/pine/syntax"
 )
 
@@ -79,10 +81,28 @@ func (c *checker) valueOf(list []Stmt) Expr {
 		v = s.Var
 	case *Assign:
 		v = s.Var
+	case *DeclareTuple:
+		if t := tupleOf(s); t != nil {
+			return t
+		}
+		return nil
 	default:
 		return nil
 	}
 	return &VarRef{Typed{v.at, v.Type, v.Qual}, v}
+}
+
+// tupleOf reads the variables that a tuple declares, nil if one of them has no name.
+func tupleOf(s *DeclareTuple) *Tuple {
+	t := &Tuple{Typed: Typed{s.Span, &Type{Kind: TupleKind}, ConstQ}}
+	for _, v := range s.Vars {
+		if v == nil {
+			return nil
+		}
+		t.Elems, t.T.Tuple = append(t.Elems, &VarRef{Typed{v.at, v.Type, v.Qual}, v}), append(t.T.Tuple, v.Type)
+		t.Q = max(t.Q, v.Qual)
+	}
+	return t
 }
 
 // drop makes the value of a block a statement.
@@ -90,20 +110,31 @@ func (c *checker) drop(b *Block) {
 	if b == nil || b.Value == nil {
 		return
 	}
-	if r, ok := b.Value.(*VarRef); !ok || len(b.Stmts) == 0 || !sets(b.Stmts[len(b.Stmts)-1], r.Var) {
+	if len(b.Stmts) == 0 || !gives(b.Stmts[len(b.Stmts)-1], b.Value) {
 		b.Stmts = append(b.Stmts, &Do{b.Value.Where(), b.Value})
 	}
 	b.Value = nil
 }
 
-func sets(s Stmt, v *Var) bool {
+// gives reports whether a value is no more than what a statement has declared or assigned.
+func gives(s Stmt, value Expr) bool {
 	switch s := s.(type) {
 	case *Declare:
-		return s.Var == v
+		return reads(value, s.Var)
 	case *Assign:
-		return s.Var == v
+		return reads(value, s.Var)
+	case *DeclareTuple:
+		t, ok := value.(*Tuple)
+		return ok && len(t.Elems) == len(s.Vars) && !slices.ContainsFunc(s.Vars, func(v *Var) bool {
+			return !slices.ContainsFunc(t.Elems, func(e Expr) bool { return reads(e, v) })
+		})
 	}
 	return false
+}
+
+func reads(e Expr, v *Var) bool {
+	r, ok := e.(*VarRef)
+	return ok && r.Var == v
 }
 
 // merge gives the blocks one type, or takes their values away if the use allows it.

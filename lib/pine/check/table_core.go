@@ -33,10 +33,10 @@ timestamp(const string dateString) const int | form=text
 timestamp(int year, int month, int day, int hour = 0, int minute = 0, int second = 0) int
 timestamp(string timezone, int year, int month, int day, int hour = 0, int minute = 0, int second = 0) int | form=zone
 time(string timeframe, string? session, string? timezone, int? bars_back, int? timeframe_bars_back) series int
-time(string timeframe, int bars_back, int? timeframe_bars_back) series int | v6 form=back
-time(string timeframe, string session, int bars_back, int? timeframe_bars_back) series int | v6 form=session_back
+time(string timeframe, int bars_back, int? timeframe_bars_back) series int | form=back
+time(string timeframe, string session, int bars_back, int? timeframe_bars_back) series int | form=session_back
 time_close(string timeframe, string? session, string? timezone, int? bars_back, int? timeframe_bars_back) series int
-time_close(string timeframe, int bars_back, int? timeframe_bars_back) series int | v6 form=back
+time_close(string timeframe, int bars_back, int? timeframe_bars_back) series int | form=back
 year(int time, string? timezone) int
 month(int time, string? timezone) int
 weekofyear(int time, string? timezone) int
@@ -136,7 +136,7 @@ request.currency_rate(string from, any... rest) series float | refused candela h
 ticker.new(simple string prefix, simple string ticker, simple string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
 ticker.modify(string tickerid, string? session, simple string? adjustment, simple string? settlement_as_close, simple string? backadjustment) simple string
 ticker.standard(simple string? symbol) simple string
-ticker.inherit(simple string from_tickerid, simple string symbol) simple string
+ticker.inherit(string from_tickerid, string symbol) string
 ticker.heikinashi(simple string symbol) simple string
 ticker.renko(any... rest) simple string | refused candela has no Renko bars
 ticker.linebreak(any... rest) simple string | refused candela has no line break bars
@@ -156,6 +156,7 @@ plotcandle(float open, float high, float low, float close, const string title = 
 plotbar(float open, float high, float low, float close, const string title = "", color? color, input bool editable = true, input int? show_last, display display = display.all, const string? format, const int? precision, const bool force_overlay = false) void | global
 hline(input float price, const string title = "", input color? color, input hline_style linestyle = hline.style_dashed, input int linewidth = 1, input bool editable = true, display display = display.all) hline | global
 fill(hline hline1, hline hline2, color? color, const string title = "", input bool editable = true, input bool fillgaps = false, display display = display.all, v5 int? transp) void | global form=hline
+fill(hline hline1, hline hline2, float top_value, float bottom_value, color top_color, color bottom_color, const string title = "", display display = display.all, input bool fillgaps = false, input bool editable = true) void | global form=gradient
 fill(plot plot1, plot plot2, color? color, const string title = "", input bool editable = true, input int? show_last, input bool fillgaps = false, display display = display.all, v5 int? transp) void | global
 fill(plot plot1, plot plot2, float top_value, float bottom_value, color top_color, color bottom_color, const string title = "", display display = display.all, input bool fillgaps = false, input bool editable = true) void | global form=gradient
 bgcolor(color color, int offset = 0, input bool editable = true, input int? show_last, const string title = "", display display = display.all, const bool force_overlay = false, v5 int? transp) void | global

@@ -40,8 +40,8 @@ series bool barstate.isnew | realtime
 series bool barstate.isrealtime | realtime
 series int chart.left_visible_bar_time
 series int chart.right_visible_bar_time | last
-simple color chart.bg_color
-simple color chart.fg_color
+input color chart.bg_color
+input color chart.fg_color
 simple bool chart.is_heikinashi
 simple bool chart.is_kagi
 simple bool chart.is_linebreak

@@ -126,18 +126,16 @@ func derivations(n *naive) map[string][]float64 {
 			a, b := over(rise, i, 10, mean), over(fall, i, 10, mean)
 			return a / (a + b)
 		}),
-		"tv.frama(close, 16)":  frama(n, 16),
-		"tv.ao()":              n.each(func(i int) float64 { return over(middle, i, 5, mean) - over(middle, i, 34, mean) }),
-		"tv.coppock(close)":    weighted(both, 10),
-		"tv.dema(close, 9)":    n.each(func(i int) float64 { return 2*e1[i] - e2[i] }),
-		"tv.tema(close, 9)":    n.each(func(i int) float64 { return 3*(e1[i]-e2[i]) + e3[i] }),
-		"tv.vzo(14)":           n.each(func(i int) float64 { return 100 * flow[i] / volume[i] }),
-		"tv.rms(close, 7)":     n.each(func(i int) float64 { return over(n.c, i, 7, func(w []float64) float64 { return rms(w) }) }),
-		"tv.trima(close, 9)":   n.each(func(i int) float64 { return over(inner, i, 5, mean) }),
-		"tv.relativeVolume(5)": n.each(func(i int) float64 { return n.v[i] / over(n.v, i, 5, mean) }),
-		"tv.rma2(close, 5)":    n.each(func(i int) float64 { return fromFirst(n.c[:i+1], 1.0/5) }),
-		"tv.ema2(close, 5)":    n.each(func(i int) float64 { return fromFirst(n.c[:i+1], 2.0/6) }),
-		"tv.ift(close / 100)":  n.each(func(i int) float64 { return math.Tanh(n.c[i] / 100) }),
+		"tv.ao()":             n.each(func(i int) float64 { return over(middle, i, 5, mean) - over(middle, i, 34, mean) }),
+		"tv.coppock(close)":   weighted(both, 10),
+		"tv.dema(close, 9)":   n.each(func(i int) float64 { return 2*e1[i] - e2[i] }),
+		"tv.tema(close, 9)":   n.each(func(i int) float64 { return 3*(e1[i]-e2[i]) + e3[i] }),
+		"tv.vzo(14)":          n.each(func(i int) float64 { return orZero(100 * flow[i] / volume[i]) }),
+		"tv.rms(close, 7)":    n.each(func(i int) float64 { return over(n.c, i, 7, func(w []float64) float64 { return rms(w) }) }),
+		"tv.trima(close, 9)":  n.each(func(i int) float64 { return over(inner, i, 5, mean) }),
+		"tv.rma2(close, 5)":   n.each(func(i int) float64 { return fromFirst(n.c[:i+1], 1.0/5) }),
+		"tv.ema2(close, 5)":   n.each(func(i int) float64 { return fromFirst(n.c[:i+1], 2.0/6) }),
+		"tv.ift(close / 100)": n.each(func(i int) float64 { return math.Tanh(n.c[i] / 100) }),
 		"tv.rangePercent(close, 8)": n.each(func(i int) float64 {
 			return 100 * (n.c[i] - low(n.c, i, 8)) / (top(n.c, i, 8) - low(n.c, i, 8))
 		}),
@@ -166,26 +164,11 @@ func fromFirst(x []float64, k float64) float64 {
 	return value
 }
 
-// frama is the average of Ehlers: the factor follows the dimension of the last n bars.
-func frama(n *naive, length int) []float64 {
-	half := length / 2
-	span := func(from, to int) float64 { // bars from (older) to to (newer), both inclusive
-		return slices.Max(n.h[from:to+1]) - slices.Min(n.l[from:to+1])
+func orZero(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
 	}
-	out, value := make([]float64, len(n.c)), math.NaN()
-	for i, x := range n.c {
-		value2 := x
-		if i >= length-1 {
-			n1, n2 := span(i-half+1, i)/float64(half), span(i-length+1, i-half)/float64(half)
-			n3 := span(i-length+1, i) / float64(length)
-			d := math.Log2((n1 + n2) / n3)
-			k := min(max(math.Exp(-4.6*(d-1)), 0.01), 1)
-			value2 = k*x + (1-k)*value
-		}
-		value = value2
-		out[i] = value
-	}
-	return out
+	return x
 }
 
 // TestLibrary_AgreesWithASecondDerivation compares the library that candela has in the

@@ -138,14 +138,15 @@ type Machine struct {
 	confirmed  bool
 	closeTime  int64
 	meter      *meter
-	watching   bool  // this machine has started the watch of the meter
-	inner      bool  // the machine of a request, whose bars are part of another's
-	left       int64 // steps until the next look at the clock
-	reserve    int64 // steps of this bar after that
-	budget     int64 // steps of this bar at its begin
-	base       int64 // steps of each bar, for what is not counted while it runs
-	spent      int64 // steps of kept bars
-	total      int64 // steps of all bars
+	watching   bool            // this machine has started the watch of the meter
+	inner      bool            // the machine of a request, whose bars are part of another's
+	main       market.Interval // the chart's, also in the machine of a request
+	left       int64           // steps until the next look at the clock
+	reserve    int64           // steps of this bar after that
+	budget     int64           // steps of this bar at its begin
+	base       int64           // steps of each bar, for what is not counted while it runs
+	spent      int64           // steps of kept bars
+	total      int64           // steps of all bars
 	place      syntax.Pos
 	failed     error
 	savedKeep  []float64
@@ -199,7 +200,7 @@ func New(p *check.Program, env Env) (m *Machine, err error) {
 }
 
 func newMachine(p *check.Program, env Env, t *meter) *Machine {
-	m := &Machine{prog: p, env: env, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
+	m := &Machine{prog: p, env: env, main: env.Interval, slab: calc.NewSlab(), index: -1, meter: t, total: cmp.Or(env.Limits.TotalSteps, math.MaxInt64)}
 	if i := env.Interval; i.Even() || !i.Valid() {
 		m.evenStep = max(1, i.Seconds())
 	}

@@ -66,7 +66,7 @@ func timeframeVariables() variables {
 		"timeframe.isseconds":   ofUnit("S"),
 		"timeframe.isticks":     always(0),
 		"timeframe.isweekly":    ofUnit("W"),
-		"timeframe.main_period": ofInterval(period),
+		"timeframe.main_period": {fixed: func(c *compiler) float64 { return period(c, c.m.main) }},
 		"timeframe.multiplier":  ofInterval(multiplier),
 		"timeframe.period":      ofInterval(period),
 	}

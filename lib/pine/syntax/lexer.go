@@ -155,7 +155,7 @@ func (l *lexer) continues(width int, rest string) bool {
 	if width%4 != 0 {
 		return !last.is("=>") && !l.opensCases(rest)
 	}
-	return joined
+	return joined && !l.opensCases(rest)
 }
 
 // dangles reports whether a statement cannot end with a token.
@@ -200,12 +200,20 @@ func (l *lexer) advance(n int) {
 }
 
 func (l *lexer) newline() {
-	if strings.HasPrefix(l.src[l.at:], "\r\n") {
-		l.at++
-	}
-	l.at++
+	l.at += lineEnd(l.src[l.at:])
 	l.line++
 	l.column = 1
+}
+
+// lineEnd returns the length of the end of a line. Files that were converted twice end their lines
+// with two carriage returns.
+func lineEnd(s string) int {
+	for _, end := range []string{"\r\r\n", "\r\n"} {
+		if strings.HasPrefix(s, end) {
+			return len(end)
+		}
+	}
+	return 1
 }
 
 // restOfLine reads tokens up to and with the end of the line.
@@ -331,7 +339,7 @@ func (l *lexer) quoted(quote byte) {
 // wrapped moves over the end of a line inside a string, if the next line is indented as a
 // continued one is; the string has a space there.
 func (l *lexer) wrapped(b *strings.Builder) bool {
-	rest := strings.TrimPrefix(strings.TrimPrefix(l.src[l.at:], "\r"), "\n")
+	rest := l.src[l.at+lineEnd(l.src[l.at:]):]
 	n := spanOf(rest, func(c byte) bool { return c == ' ' })
 	if n%4 == 0 || n <= l.stmtDepth || n == len(rest) || rest[n] == '\n' || rest[n] == '\r' {
 		return false

@@ -204,7 +204,7 @@ func (p *parser) block(inline bool) *Block {
 			p.unexpected("a new line and an indented block")
 		}
 		b.Stmts = append(b.Stmts, p.statement())
-		for p.accept(",") {
+		for p.accept(",") && p.tok().kind != tokNewline {
 			b.Stmts = append(b.Stmts, p.statement())
 		}
 		b.Span = p.since(from)
