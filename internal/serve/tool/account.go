@@ -79,7 +79,7 @@ func (t *Trading) getAccount() toolSpec {
 	return toolSpec{
 		name: "get_account", title: "Show the account", trading: true, scope: principal.Read, set: AccountSet,
 		description: "Show cash, holdings and equity, what was earned, the loss of the day, what is left of each limit, and the policy that orders must satisfy. " +
-			"Sums are in the account's currency. About 4 KB.",
+			"Sums are in the account's currency. About 6 KB.",
 		output: accountOrReceipt(), hints: hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(declareReceipt, func(ctx context.Context, caller principal.Caller, asked *receiptArg) (mcp.Result, error) {
 			if asked.orderID != "" {

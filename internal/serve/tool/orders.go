@@ -213,7 +213,7 @@ func (t *Trading) getPositions() toolSpec {
 	const name = "get_positions"
 	return toolSpec{
 		name: name, title: "List positions", trading: true, scope: principal.Read,
-		description: "List open positions. Current price and unrealized profit are null until a price is known. 0.3 KB each.",
+		description: "List open positions. Current price and unrealized profit are null until a price is known. 0.5 KB each.",
 		output:      object(listProp("positions", "", positionSchema()), moreSchema(), enumProp("mode", "", "paper", "live")),
 		hints:       hints{readOnly: true, idempotent: true, openWorld: true},
 		call: calling(pages(name), func(ctx context.Context, caller principal.Caller, p *symbolPaging) (mcp.Result, error) {
