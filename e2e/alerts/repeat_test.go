@@ -30,6 +30,10 @@ func repeats(made time.Time) []alert.Alert {
 	value := func(op alert.Op, limit int64) alert.Condition {
 		return alert.Condition{Type: alert.Value, Left: rsi, Op: op, Right: alert.Operand{Number: decimal.NewFromInt(limit)}}
 	}
+	on := func(i market.Interval, c alert.Condition) alert.Condition {
+		c.Interval = i
+		return c
+	}
 	var all []alert.Alert
 	add := func(symbol string, i market.Interval, cooldown time.Duration, c alert.Condition) {
 		all = append(all, alert.Alert{
@@ -45,9 +49,53 @@ func repeats(made time.Time) []alert.Alert {
 		add(symbol, market.Minute1, 0, alert.Condition{Type: alert.All, Members: []alert.Condition{rising, value(alert.Less, 60)}})
 		add(symbol, market.Minute1, 3*time.Minute, value(alert.CrossesAbove, 50))
 		add(symbol, market.Minute1, 0, value(alert.Greater, 50))
+		add(symbol, market.Minute1, 0, alert.Condition{Type: alert.All, Members: []alert.Condition{value(alert.Less, 60), on(market.Minute5, value(alert.Greater, 40))}})
+		add(symbol, market.Minute1, 0, alert.Condition{Type: alert.Any, Members: []alert.Condition{on(market.Minute3, high), on(market.Minute15, value(alert.CrossesAbove, 50)), low}})
 		price := decimal.NewFromFloat(tp.At(symbol, made.Unix()).C)
 		for _, kind := range []alert.Type{alert.PriceAbove, alert.PriceBelow, alert.PriceCrosses} {
 			add(symbol, 0, time.Second, alert.Condition{Type: kind, Threshold: price})
+		}
+	}
+	return all
+}
+
+// compounds returns alerts on bars of several intervals that the tape knows, by their identifiers.
+func compounds(made time.Time) (all []alert.Alert, known map[string]*tape.Compound) {
+	known = map[string]*tape.Compound{}
+	for n, longer := range [][]market.Interval{{market.Minute3}, {market.Minute5}, {market.Minute15}, {market.Minute3, market.Minute15}, {market.Minute5, market.Minute15}} {
+		for ways := range 1 << (1 + len(longer)) {
+			c := &tape.Compound{Symbol: symbols()[n%3], Parts: []tape.Part{{Interval: market.Minute1, Up: ways&1 > 0}}}
+			for k, i := range longer {
+				c.Parts = append(c.Parts, tape.Part{Interval: i, Up: ways>>(k+1)&1 > 0})
+			}
+			a := alert.Alert{
+				ID: id.New(made), Owner: oauth.SoleOwner, Created: made, Interval: market.Minute1, Condition: alert.Condition{Type: alert.All},
+				Symbol: market.Symbol{Name: c.Symbol}, Instrument: market.Symbol{Venue: "binance", Name: c.Symbol}, Repeat: alert.Repeat{MaxFires: alert.MaxFires},
+			}
+			for _, p := range c.Parts {
+				m := alert.Condition{Type: alert.Value, Left: alert.Operand{Price: "close"}, Op: alert.Less, Right: alert.Operand{Price: "open"}}
+				if p.Up {
+					m.Op = alert.Greater
+				}
+				if p.Interval != market.Minute1 {
+					m.Interval = p.Interval
+				}
+				a.Condition.Members = append(a.Condition.Members, m)
+			}
+			all, known[a.ID] = append(all, a), c
+		}
+	}
+	return all, known
+}
+
+// due returns the firings of a compound from when it was made up to a time, as the bars of the venue have them and as onBars
+// writes them.
+func due(c *tape.Compound, made, until time.Time) (all []string) {
+	tp := tape.New(seed)
+	for at := made.Unix() - made.Unix()%60 + 60; at <= until.Unix(); at += 60 {
+		if holds, rises := tp.Holds(c, at); holds && (rises || at-60 <= made.Unix()) {
+			bar, _ := tp.ClosedBy(c.Symbol, market.Minute1, at)
+			all = append(all, onBar(len(all)+1, time.Unix(at, 0), bar.C))
 		}
 	}
 	return all
@@ -111,10 +159,15 @@ func (a again) onBars(id string, until time.Time) []string {
 	var all []string
 	for _, f := range a.firings[id] {
 		if !f.Triggered.After(until) {
-			all = append(all, fmt.Sprintf("#%d at %s: %v", f.Fire, f.Triggered.UTC().Format(time.DateTime), f.Value))
+			all = append(all, onBar(f.Fire, f.Triggered, f.Value))
 		}
 	}
 	return all
+}
+
+// onBar writes a firing, as a text to compare.
+func onBar(fire int, closed time.Time, value float64) string {
+	return fmt.Sprintf("#%d at %s: %v", fire, closed.UTC().Format(time.DateTime), value)
 }
 
 // catchUp runs the program until it reports nothing for a while, and returns what polling
@@ -134,18 +187,22 @@ func catchUp(t *testing.T, home, venue string) *notes {
 }
 
 // TestCrash_RepeatsFireEachNumberOnce kills the program while it finds and commits firings
-// of compound and repeating alerts. In the end the firings on bars are those of a program
-// that was left alone, every firing has the number after the one before, and all were
-// delivered.
+// of compound and repeating alerts, on one interval and on several. In the end the firings on bars
+// are those of a program that was left alone, and those that a hand-written rule finds on the venue's
+// bars; every firing has the number after the one before, and all were delivered.
 func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 	t.Parallel()
 	venue, home, quiet := newVenue(t), build.Home(t), build.Home(t)
 	made := time.Now().Add(-back * time.Minute).UTC().Truncate(time.Millisecond)
-	all := repeats(made)
+	several, known := compounds(made)
+	all := append(repeats(made), several...)
 	leave(t, home, all)
 	leave(t, quiet, all)
-	for range *kills {
+	for n := range *kills {
 		p := start(t, "--mcp", "--trade", "--home", home, "--binance-url", venue)
+		if n%10 == 9 { // when a minute closes, a few times in a long run
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		}
 		time.Sleep(rand.N(1500 * time.Millisecond))
 		p.kill(t)
 		verify(t, home)
@@ -154,7 +211,7 @@ func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 	delivered := catchUp(t, home, venue)
 	catchUp(t, quiet, venue)
 	got, want := readAgain(t, home), readAgain(t, quiet)
-	onBars, onPrices := 0, 0
+	onBars, onPrices, onSeveral := 0, 0, 0
 	for i := range all {
 		a := &all[i]
 		for k, f := range got.firings[a.ID] {
@@ -170,6 +227,12 @@ func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 		if onBars += len(crashed); !slices.Equal(crashed, calm) {
 			t.Errorf("%s: fired %q, and %q without crashes", a.Describe(), crashed, calm)
 		}
+		if c := known[a.ID]; c != nil {
+			onSeveral += len(crashed)
+			if want := due(c, made, until); !slices.Equal(crashed, want) {
+				t.Errorf("%s: fired %q, and the bars have %q", a.Describe(), crashed, want)
+			}
+		}
 	}
 	polled := delivered.names(t)
 	for _, firings := range got.firings {
@@ -179,8 +242,9 @@ func TestCrash_RepeatsFireEachNumberOnce(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d firings on bars as without crashes, %d on prices, each once and delivered", onBars, onPrices)
-	if onBars < 50 || onPrices < 5 {
+	t.Logf("%d firings on bars as without crashes, %d of them of compounds on several intervals as the bars have them, %d on prices, each once and delivered",
+		onBars, onSeveral, onPrices)
+	if onBars < 50 || onPrices < 5 || onSeveral < 50 {
 		t.Error("too little happened to say anything")
 	}
 }

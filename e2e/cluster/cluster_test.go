@@ -70,8 +70,8 @@ func TestFaults_NothingIsLostOrDoneTwice(t *testing.T) {
 	if r.doubled+r.pushedTwice > 0 {
 		t.Errorf("DOUBLED: %d alerts, %d notifications", r.doubled, r.pushedTwice)
 	}
-	if r.due < *many/2 || r.signals < signals*4/5 {
-		t.Errorf("only %d of %d alerts were due, and %d of %d on signals: too few to say anything", r.due, *many, r.signals, signals)
+	if r.due < *many/2 || r.signals+r.compounds < signals*4/5 {
+		t.Errorf("only %d of %d alerts were due, and %d of %d on bars: too few to say anything", r.due, *many, r.signals+r.compounds, signals)
 	}
 	if a.acked < longtest.Pick(5*len(faults), 1000) || a.denied+a.late > a.acked/2 {
 		t.Errorf("only %d orders were acknowledged, %d denied and %d too late: too few to say anything", a.acked, a.denied, a.late)

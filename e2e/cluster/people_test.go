@@ -20,10 +20,11 @@ import (
 // set is an alert that somebody asked for.
 type set struct {
 	tape.Want
-	signal *tape.Signal // what it waits for instead of a price; nil for none
-	note   string
-	never  bool // it is far from every price
-	owner  int  // whose it is, where owners are many
+	signal   *tape.Signal   // what it waits for instead of a price; nil for none
+	compound *tape.Compound // or this
+	note     string
+	never    bool // it is far from every price
+	owner    int  // whose it is, where owners are many
 
 	// The fields below are from the answer, zero when none came.
 	id          string

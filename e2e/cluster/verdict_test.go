@@ -118,7 +118,7 @@ func (f *fate) idOf() string {
 	return f.stream.Subject[strings.LastIndexByte(f.stream.Subject, '.')+1:]
 }
 
-// awaitDue waits until so many alerts have fallen due, so many of them on signals. In a
+// awaitDue waits until so many alerts have fallen due, so many of them on bars. In a
 // long run what was set last, perhaps after the last fault alone, has the time to fall
 // due. It gives up in the end: whether there were enough is for others to say.
 func (p *people) awaitDue(want, signals int) {
@@ -133,7 +133,7 @@ func (p *people) awaitDue(want, signals int) {
 				continue
 			}
 			due++
-			if f.signal != nil {
+			if f.onBars() {
 				shown++
 			}
 		}
@@ -168,7 +168,7 @@ func (p *people) settle() (end time.Time) {
 // result is the outcome of a run.
 type result struct {
 	acked, unknown, due, fired, cancelled int
-	signals                               int // due and fired on signals, among them
+	signals, compounds                    int // due and fired on signals and on several intervals, among them
 	errors, lost, doubled, causeless      int
 	pushedTwice, polledTwice              int
 	fires, first, last                    []time.Duration // stalls, ascending
@@ -242,6 +242,9 @@ func (p *people) judgeOne(r *result, f *fate) {
 	if !f.due.IsZero() && fires > 0 && f.signal != nil {
 		r.signals++
 	}
+	if !f.due.IsZero() && fires > 0 && f.compound != nil {
+		r.compounds++
+	}
 	if f.stream == nil || !f.due.IsZero() && fires == 0 || fires > 0 && f.last.IsZero() {
 		r.lost++
 		r.complain(p, "LOST: %s made %v, due %v, fired %d times", f.arguments(), f.made, f.due, fires)
@@ -275,9 +278,9 @@ func (r *result) complain(p *people, format string, args ...any) {
 }
 
 func (r *result) String() string {
-	return fmt.Sprintf("%d alerts acknowledged (%d more without an answer are there too), %d due, %d fired (%d on signals), %d cancelled; %d lost, %d doubled; pushed twice %d times, polled twice %d times; "+
+	return fmt.Sprintf("%d alerts acknowledged (%d more without an answer are there too), %d due, %d fired (%d on signals, %d on several intervals), %d cancelled; %d lost, %d doubled; pushed twice %d times, polled twice %d times; "+
 		"from due to fired: p50 %.2f s, p99 %.2f s, longest %.2f s; to the first client: p50 %.2f s, p99 %.2f s, longest %.2f s; to every listener: p50 %.2f s, p99 %.2f s, longest %.2f s",
-		r.acked, r.unknown, r.due, r.fired, r.signals, r.cancelled, r.lost, r.doubled, r.pushedTwice, r.polledTwice,
+		r.acked, r.unknown, r.due, r.fired, r.signals, r.compounds, r.cancelled, r.lost, r.doubled, r.pushedTwice, r.polledTwice,
 		at(r.fires, 0.5), at(r.fires, 0.99), at(r.fires, 1), at(r.first, 0.5), at(r.first, 0.99), at(r.first, 1), at(r.last, 0.5), at(r.last, 0.99), at(r.last, 1))
 }
 

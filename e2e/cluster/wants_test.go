@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"candela/e2e/tape"
+	"candela/lib/market"
 	"candela/lib/ta"
 )
 
@@ -16,6 +18,14 @@ func (a *set) arguments() string {
 	if s := a.signal; s != nil {
 		return fmt.Sprintf(`{"symbol":%q,"interval":"1m","condition":{"indicator_signal":{"indicator":%q,"signal":%q}},"note":%q}`,
 			s.Symbol, s.Indicator, s.Label, a.note)
+	}
+	if c := a.compound; c != nil {
+		var members []string
+		for _, part := range c.Parts {
+			op := map[bool]string{true: ">", false: "<"}[part.Up]
+			members = append(members, fmt.Sprintf(`{"value":{"price":"close","op":%q,"value":{"price":"open"}},"interval":%q}`, op, part.Interval))
+		}
+		return fmt.Sprintf(`{"symbol":%q,"condition":{"all":[%s]},"note":%q}`, c.Symbol, strings.Join(members, ","), a.note)
 	}
 	side := "below"
 	if a.Above {
@@ -27,20 +37,31 @@ func (a *set) arguments() string {
 // dueAt returns when an alert made at a time must have fired, by all that the venue
 // shows up to the end; the zero time when it need not have.
 func (a *set) dueAt(t *tape.Tape, made, end time.Time) time.Time {
-	if a.signal == nil {
+	if !a.onBars() {
 		return t.Due(&a.Want, made, end)
 	}
-	closed, _, _ := t.First(*a.signal, made, end)
+	closed, _, _ := a.shown(t, made, end)
 	return closed
 }
 
+// onBars reports whether it waits for a minute to close.
+func (a *set) onBars() bool { return a.signal != nil || a.compound != nil }
+
+// shown returns the first minute after an alert on bars was made that fires it, and the value.
+func (a *set) shown(t *tape.Tape, made, end time.Time) (closed time.Time, value float64, found bool) {
+	if a.compound != nil {
+		return t.FirstOf(a.compound, made, end)
+	}
+	return t.First(*a.signal, made, end)
+}
+
 // caused reports whether what the venue shows gave an alert the reason to fire that
-// it reports: a signal to the last bit of its value.
+// it reports: one on bars to the last bit of its value.
 func (a *set) caused(t *tape.Tape, s *streamedAlert) bool {
-	if a.signal == nil {
+	if !a.onBars() {
 		return t.Caused(&a.Want, s.Made, s.fired[0])
 	}
-	closed, value, found := t.First(*a.signal, s.Made, s.fired[0])
+	closed, value, found := a.shown(t, s.Made, s.fired[0])
 	return found && s.triggered.Equal(closed) && math.Float64bits(s.value) == math.Float64bits(value)
 }
 
@@ -62,16 +83,16 @@ func horizon() int64 {
 }
 
 // plan chooses what an alert waits for, and reports whether it found something. The
-// first of somebody is on a signal, so that any minute that closes shows some.
+// first of somebody is on a signal or a compound, so that any minute that closes shows some.
 func (p *people) plan(a *set, rng *rand.Rand, now int64, first bool) bool {
 	switch n := rng.IntN(20); {
-	case first:
+	case first && n%3 > 0, n > 0 && n <= 2:
 		return p.planSignal(a, rng, now)
+	case first, n > 2 && n <= 4:
+		return p.planCompound(a, rng, now)
 	case n == 0:
 		a.never, a.Want = true, tape.Want{Symbol: p.symbol(rng.IntN(p.symbols)), Above: true, Threshold: 1e9}
 		return true
-	case n <= 3:
-		return p.planSignal(a, rng, now)
 	default:
 		return p.planPrice(a, rng, now)
 	}
@@ -114,14 +135,35 @@ func (p *people) planPrice(a *set, rng *rand.Rand, now int64) bool {
 // of every indicator for every minute.
 const charted = 8
 
-// planSignal chooses a signal that the tape shows when one of the next minutes closes,
-// mostly the very next.
-func (p *people) planSignal(a *set, rng *rand.Rand, now int64) bool {
+// nextClose returns when one of the next minutes closes, mostly the very next.
+func nextClose(rng *rand.Rand, now int64) int64 {
 	closed := now + soon()
 	closed += 60 - closed%60
 	if rng.IntN(4) == 0 {
 		closed += 60
 	}
+	return closed
+}
+
+// planCompound chooses two or three intervals whose bars are so when one of the next minutes closes.
+func (p *people) planCompound(a *set, rng *rand.Rand, now int64) bool {
+	closed := nextClose(rng, now)
+	longer := [][]market.Interval{{market.Minute3}, {market.Minute5}, {market.Minute15}, {market.Minute3, market.Minute15}, {market.Minute5, market.Minute15}}
+	c := &tape.Compound{Symbol: p.symbol(rng.IntN(p.symbols))}
+	for _, i := range append([]market.Interval{market.Minute1}, longer[rng.IntN(len(longer))]...) {
+		bar, _ := p.tape.ClosedBy(c.Symbol, i, closed)
+		if bar.C == bar.O {
+			return false
+		}
+		c.Parts = append(c.Parts, tape.Part{Interval: i, Up: bar.C > bar.O})
+	}
+	a.Symbol, a.compound = c.Symbol, c
+	return true
+}
+
+// planSignal chooses a signal that the tape shows when one of the next minutes closes.
+func (p *people) planSignal(a *set, rng *rand.Rand, now int64) bool {
+	closed := nextClose(rng, now)
 	a.Symbol = p.symbol(rng.IntN(charted))
 	var found []tape.Signal
 	for _, def := range ta.All() {

@@ -23,10 +23,11 @@ type Want struct {
 
 // Tape is what the venue shows. It is safe for concurrent use.
 type Tape struct {
-	mu     sync.Mutex
-	now    time.Time
-	prices *fake.Prices
-	seen   map[look]market.Bar
+	mu       sync.Mutex
+	now      time.Time
+	prices   *fake.Prices
+	seen     map[look]market.Bar
+	closings map[closing]market.Bar
 
 	charting sync.Mutex // before mu
 	windows  map[string]window
@@ -40,7 +41,7 @@ type look struct {
 
 // New returns the tape of a venue with a seed.
 func New(seed uint64) *Tape {
-	t := &Tape{seen: map[look]market.Bar{}, windows: map[string]window{}, charts: map[chart]map[string]float64{}}
+	t := &Tape{seen: map[look]market.Bar{}, closings: map[closing]market.Bar{}, windows: map[string]window{}, charts: map[chart]map[string]float64{}}
 	t.prices = fake.NewPrices(seed, 0, func() time.Time { return t.now })
 	return t
 }
