@@ -1,9 +1,12 @@
 // The example flow of alerts by the TypeScript SDK: subscribe, an alert fires, its
 // notification arrives on the stream; away, 1,500 fire, and back: the newest 1,000
 // arrive in order. Over HTTP, let in by the owner, and a push over stdio. The official
-// verifier of Standard Webhooks judges the webhook of each.
-// usage: flow.mjs BASE_URL CANDELA VENUE_URL HOME HOOK_PORT
+// verifier of Standard Webhooks judges the webhook of each, and so does that of Python, if
+// there is one.
+// usage: flow.mjs BASE_URL CANDELA VENUE_URL HOME HOOK_PORT [PYTHON]
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -13,18 +16,22 @@ import { answer } from "../check.mjs";
 import { connect, Provider } from "../oauth/client.mjs";
 import { Owner } from "../oauth/owner.mjs";
 
-const [base, candela, venue, home, hookPort] = process.argv.slice(2);
+const [base, candela, venue, home, hookPort, python] = process.argv.slice(2);
 const owner = new Owner();
 const provider = new Provider();
 
 // hooks are the alerts that came as webhooks and were verified, by their identifier.
 const hooks = new Map();
 const verifier = new Webhook(process.env.E2E_HOOK_SECRET);
+const other = python && spawn(python, ["verify.py"], { stdio: ["pipe", "inherit", "inherit"] });
 const receiver = createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  const { type, data } = verifier.verify(Buffer.concat(chunks).toString(), request.headers);
+  const body = Buffer.concat(chunks).toString(), { headers } = request;
+  const { type, data } = verifier.verify(body, headers);
   assert.equal(type, "alert.triggered");
+  assert.throws(() => verifier.verify(`${body} `, headers));
+  other?.stdin.write(`${JSON.stringify({ headers, body })}\n`);
   hooks.set(request.headers["webhook-id"], data.alert_id);
   response.end();
 }).listen(Number(hookPort), "127.0.0.1");
@@ -55,8 +62,15 @@ const call = async (client, name, args = {}) => {
   return answer(result);
 };
 
+// odd are texts that a signature may get wrong.
+const odd = [
+  "plain", "é ü ß", "日本語のメモ", "مرحبا بالعالم", "👩‍👩‍👧‍👦 🇩🇪 💥", "e\u0301 a\u0308\u0323", "a\u2028b\u2029c", "zero\u200bwidth\u200d\ufeff", "nul\u0000 bell\u0007",
+  "\"quoted\" \\ / \\u0041", "two\nlines\r\n\tand a tab", "<b>&amp;</b>", "{\"type\":\"notice\"}", "100 % of $0.00", "𝒳".repeat(100), "long ".repeat(90), "語".repeat(500),
+];
+
 // above sets an alert whose price is reached, so that it fires at once.
-const above = (threshold) => ({ symbol: "BTCUSDT", condition: { price_above: threshold }, note: `above ${threshold}` });
+let many = 0;
+const above = (threshold) => ({ symbol: "BTCUSDT", condition: { price_above: threshold }, note: odd[many++ % odd.length] });
 
 const first = new Stream();
 let client = await connect(base, provider, (url) => owner.decide(url), first.listen);
@@ -117,6 +131,10 @@ assert.ok(hooks.size >= 1000, `${hooks.size} webhooks came`);
 assert.equal(new Set(hooks.values()).size, hooks.size);
 receiver.close();
 console.log(`alerts: ${hooks.size} webhooks were verified`);
+if (other) {
+  other.stdin.end();
+  assert.equal((await once(other, "close"))[0], 0);
+}
 
 const piped = new Stream();
 client = new Client({ name: "e2e", version: "1" });

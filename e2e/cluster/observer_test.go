@@ -155,13 +155,14 @@ func (o *observer) take(tb testing.TB, m jetstream.Msg) {
 			Note      string          `json:"note"`
 			Kind      string          `json:"kind"`
 		} `json:"alert"`
-		Data struct {
+		Notes json.RawMessage `json:"notes"`
+		Data  struct {
 			Value     float64   `json:"value"`
 			Triggered time.Time `json:"triggered_at"`
 		} `json:"data"`
 	}
-	if len(data) == 0 || json.Unmarshal(data, &body) != nil || body.Alert.ID == "" || strings.HasPrefix(body.Alert.Kind, "orders/") {
-		return // a mark, a subject that was cleared, or an event of an order
+	if len(data) == 0 || json.Unmarshal(data, &body) != nil || body.Alert.ID == "" || body.Notes != nil || strings.HasPrefix(body.Alert.Kind, "orders/") {
+		return // a mark, a subject that was cleared, notes for the audit log, or an event of an order
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -94,10 +94,14 @@ func (f *Firing) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendCondition appends the condition, with a sentence for the types that clients have
-// not known from the beginning.
+// appendCondition appends the condition, with scripts by their names alone, and with a sentence for
+// the types that clients have not known from the beginning.
 func (f *Firing) appendCondition(dst []byte) []byte {
-	dst = f.appendOpenCondition(dst)
+	if named := f.Condition; named.unversion() {
+		dst = named.appendOpen(dst)
+	} else {
+		dst = f.appendOpenCondition(dst)
+	}
 	if f.Extended() || f.Idle != nil {
 		dst = strictjson.AppendString(append(dst, `,"describe":`...), f.Describe())
 	}

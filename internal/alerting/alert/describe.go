@@ -175,6 +175,22 @@ func unversioned(name string) string {
 	return name
 }
 
+// unversion takes the versions of scripts from their names, and reports whether there were any.
+func (c *Condition) unversion() (had bool) {
+	for _, name := range []*string{&c.Indicator, &c.Left.Indicator, &c.Right.Indicator} {
+		if plain := unversioned(*name); plain != *name {
+			*name, had = plain, true
+		}
+	}
+	if len(c.Scripts()) > 0 {
+		c.Members, had = slices.Clone(c.Members), true
+	}
+	for i := range c.Members {
+		c.Members[i].unversion()
+	}
+	return had
+}
+
 // before names the highs or lows of the bars before.
 func before(n int) string {
 	if n == 1 {

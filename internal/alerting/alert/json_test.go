@@ -3,6 +3,7 @@ package alert_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -23,6 +24,11 @@ func TestFiring_AppendJSON(t *testing.T) {
 	above.ID = first
 	late := alert.Firing{Alert: signal("wavetrend", "cross_up_os"), Value: -53.25, At: start, Late: true}
 	late.ID, late.Symbol, late.Note = first, btc, "say \"hi\"\n<b>"
+	script := alert.Firing{Alert: signal("mine@0123456789ab", "up"), Value: 1, At: start}
+	script.ID, script.Symbol = first, btc
+	several := script
+	onLine := alert.Condition{Type: alert.Value, Left: alert.Operand{Indicator: "mine@0123456789ab", Line: "P"}, Op: alert.Greater, Right: alert.Operand{Indicator: "mine@ba9876543210", Line: "P"}}
+	several.Condition = alert.Condition{Type: alert.All, Members: []alert.Condition{script.Condition, onLine}}
 	cases := map[string]struct {
 		firing alert.Firing
 		want   string
@@ -32,12 +38,22 @@ func TestFiring_AppendJSON(t *testing.T) {
 		"a late signal with a note": {late, `{"alert_id":"` + first + `","symbol":"binance:BTCUSDT","interval":"4h",` +
 			`"condition":{"type":"indicator_signal","indicator":"wavetrend","signal":"cross_up_os"},` +
 			`"value":-53.25,"triggered_at":"2023-11-14T22:13:20.000Z","note":"say \"hi\"\n<b>","late":true}`},
+		"a script, without its version": {script, `{"alert_id":"` + first + `","symbol":"binance:BTCUSDT","interval":"4h",` +
+			`"condition":{"type":"indicator_signal","indicator":"mine","signal":"up"},"value":1,"triggered_at":"2023-11-14T22:13:20.000Z"}`},
+		"scripts among others": {several, `{"alert_id":"` + first + `","symbol":"binance:BTCUSDT","interval":"4h",` +
+			`"condition":{"type":"all","conditions":[{"type":"indicator_signal","indicator":"mine","signal":"up"},` +
+			`{"type":"value","indicator":"mine","line":"P","op":">","value":{"indicator":"mine","line":"P"}}],` +
+			`"describe":"binance:BTCUSDT on 4h: mine signals up and P of mine closes above P of mine"},"value":1,"triggered_at":"2023-11-14T22:13:20.000Z"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			before := fmt.Sprint(tc.firing.Condition)
 			if got := string(tc.firing.AppendJSON([]byte("x"))); got != "x"+tc.want {
 				t.Errorf("\n got %s\nwant x%s", got, tc.want)
+			}
+			if fmt.Sprint(tc.firing.Condition) != before {
+				t.Error("the condition is another one afterwards")
 			}
 		})
 	}

@@ -25,7 +25,7 @@ const maxPriceReads = 3
 // reached already has fired by then. A symbol that its venue does not know is an error.
 func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Alert) (alert.Alert, error) {
 	if !want.Expires.IsZero() && !want.Expires.After(e.cfg.Now()) {
-		return alert.Alert{}, fault.Field("expires_at", want.Expires.UTC().Format(time.RFC3339), "a time in the future")
+		return alert.Alert{}, e.pastExpiry(ctx, &want)
 	}
 	if want.Extended() {
 		want.Condition.Members = slices.Clone(want.Condition.Members)
@@ -75,25 +75,56 @@ func (e *Engine) Set(ctx context.Context, caller principal.Caller, want alert.Al
 	}
 }
 
+// pastExpiry is the error of an alert that would have expired. At a venue with a time of its own the
+// moment may be yet to come there.
+func (e *Engine) pastExpiry(ctx context.Context, want *alert.Alert) error {
+	allowed := "a time in the future"
+	if instrument, err := e.canonical(ctx, want.Symbol); err == nil {
+		if p, err := e.resolveListing(ctx, instrument); err == nil && p.clock != (provider.Clock{}) {
+			now := e.cfg.Now()
+			allowed += fmt.Sprintf(" by the wall clock, by which alerts of a replay expire: it is %s now, and %s in the replay",
+				now.UTC().Format(time.RFC3339), time.Unix(p.clock.Unix(now), 0).UTC().Format(time.RFC3339))
+		}
+	}
+	return fault.Field("expires_at", want.Expires.UTC().Format(time.RFC3339), allowed)
+}
+
+// finite is a venue whose bars come to an end.
+type finite interface {
+	// Ended reports whether no bar of a symbol follows those that it has shown.
+	Ended(ctx context.Context, s market.Symbol, i market.Interval) (bool, error)
+}
+
 // maxFileLag is how many bars a file may lag before it counts as ended.
 const maxFileLag = 3
 
-// checkMoving rejects a symbol of a file that has ended: its alert would never fire. A
-// file that is still written has current bars.
+// checkMoving rejects a symbol of a file that has ended, or whose replay has: its alert would never
+// fire. A file that is still written has current bars.
 func (e *Engine) checkMoving(ctx context.Context, p *listing) error {
-	if !p.caps.Files {
+	played, isFinite := p.venue.(finite)
+	if !p.caps.Files && !isFinite {
 		return nil
 	}
 	q, err := e.readPrice(ctx, p)
 	if err != nil {
 		return err
 	}
-	ended := p.closeTime(q.sub.Interval, q.bar.T)
-	if e.cfg.Now().Sub(ended) <= maxFileLag*q.sub.Interval.Duration() {
+	refused := func(what, next string) error {
+		closed := time.Unix(p.calendar.CloseOf(q.sub.Interval, q.bar.T), 0).UTC()
+		return fault.Field("symbol", p.symbol.String(), fmt.Sprintf("a symbol whose price moves: the %s ends at %s, so the alert would never fire; %s",
+			what, closed.Format(time.RFC3339), next))
+	}
+	if isFinite {
+		over, err := played.Ended(ctx, p.symbol, q.sub.Interval)
+		if err != nil || !over {
+			return err
+		}
+		return refused("replay", "it begins again when candela starts again")
+	}
+	if e.cfg.Now().Sub(p.closeTime(q.sub.Interval, q.bar.T)) <= maxFileLag*q.sub.Interval.Duration() {
 		return nil
 	}
-	return fault.Field("symbol", p.symbol.String(), fmt.Sprintf("a symbol whose price moves: the file ends at %s, so the alert would never fire; "+
-		"--replay-from plays a file, and a live venue has prices", ended.UTC().Format(time.RFC3339)))
+	return refused("file", "--replay-from plays a file, and a live venue has prices")
 }
 
 // errNoPrice means that no price is known, or that it is too old.

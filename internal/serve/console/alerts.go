@@ -199,7 +199,7 @@ func newFiredRow(one Firing, f format) firedRow {
 	row := firedRow{ID: one.ID, Symbol: fault.Clean(one.Symbol, 40), Note: fault.Clean(one.Note, 200), At: one.At, Late: one.Late, Value: "–"}
 	row.Condition = upperFirst(fault.Clean(cmp.Or(one.Condition.Describe, firedCondition(one, f)), 120))
 	if one.Value != nil {
-		row.Value = f.digits(strconv.FormatFloat(*one.Value, 'f', -1, 64))
+		row.Value = f.value(*one.Value)
 	}
 	if one.Error != "" {
 		row.Note = fault.Clean("Ended: its script failed. "+one.Error, 300)

@@ -133,6 +133,22 @@ func TestConsole_SetsAndCancelsAlerts(t *testing.T) {
 	}
 }
 
+// A value that was computed is shown with the digits that an owner reads.
+func TestConsole_CutsDigitsOfComputedValues(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	b := s.browser().login()
+	for value, want := range map[float64]string{45766.537777777776: "45,766.54", 28.731904761904: "28.7319", 0.0000123456789123: "0.00001234568", 70000: "70,000", 0.00001234: "0.00001234"} {
+		s.book.mu.Lock()
+		s.book.value = value
+		s.book.mu.Unlock()
+		if page := b.get("/console/alerts/al1").body; !strings.Contains(page, "<dt>Value</dt><dd>"+want+"</dd>") {
+			_, after, _ := strings.Cut(page, "<dt>Value</dt>")
+			t.Errorf("%v is shown as %.40s, want %s", value, after, want)
+		}
+	}
+}
+
 // The notice of an act is on the next page that is opened, not on one that refreshes its parts.
 func TestNotice_IsForTheNextPage(t *testing.T) {
 	t.Parallel()

@@ -57,14 +57,18 @@ func (f format) Px(d decimal.Decimal) string {
 
 // Average writes a price that may be a quotient: with all its digits up to eight after the point, else with seven that count, and
 // at least two after the point.
-func (f format) Average(d decimal.Decimal) string {
+func (f format) Average(d decimal.Decimal) string { return f.Px(legible(d)) }
+
+// value writes what was computed, such as the line of an indicator, with the digits of an average.
+func (f format) value(v float64) string { return f.Num(legible(decimal.NewFromFloat(v))) }
+
+// legible cuts a number to eight digits after the point if that loses nothing, else to seven that count.
+func legible(d decimal.Decimal) decimal.Decimal {
 	if d.Equal(d.Round(8)) {
-		d = d.Round(8)
-	} else {
-		whole := int32(d.NumDigits()) + d.Exponent() //nolint:gosec // G115: at most 48 digits
-		d = d.Round(max(2, 7-whole))
+		return d.Round(8)
 	}
-	return f.Px(d)
+	whole := int32(d.NumDigits()) + d.Exponent() //nolint:gosec // G115: at most 48 digits
+	return d.Round(max(2, 7-whole))
 }
 
 // level writes the price of an alert: a whole number as it is, others as prices are.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/trading/order"
 )
 
@@ -39,12 +41,21 @@ func newFinding(e order.Evidence) *finding {
 func withValues(e order.Evidence) string {
 	text := e.Verdict()
 	if e.Value != "" {
-		text += ", " + e.Value
+		text += ", " + short(e.Value)
 	}
 	if e.Value != "" && e.Against != "" {
-		text += " against " + e.Against
+		text += " against " + short(e.Against)
 	}
 	return text
+}
+
+// short writes a number of an order with the digits that an owner reads, and other text as it is. get_orders and the receipt have all.
+func short(text string) string {
+	d, err := decimal.NewFromString(text)
+	if err != nil {
+		return text
+	}
+	return legible(d).String()
 }
 
 // reasons returns the reasons of an order.

@@ -27,13 +27,13 @@ func TestReasons_AreShown(t *testing.T) {
 	bare.NoEvidence = true
 	s.book.mu.Lock()
 	s.book.orders = append(s.book.orders, o, bare)
-	s.book.now = []order.Evidence{{Claim: o.Evidence[0].Claim, Known: true, Value: "41.52"}, o.Evidence[1]}
+	s.book.now = []order.Evidence{{Claim: o.Evidence[0].Claim, Known: true, Value: "41.520000000000003", Against: "30"}, o.Evidence[1]}
 	s.book.conditions = []order.Evidence{{Claim: order.Claim{Interval: market.Hour4, Text: "new one"}, Known: true, Value: "3"}, o.Conditions[0]}
 	s.book.mu.Unlock()
 	b := s.browser().login()
 	for path, want := range map[string][]string{
 		"/console/approvals/waits": {
-			"<span>asked: true, 28.731904</span>", "<span>now: false, 41.52</span>", "<span>true at 7 of 100 bars</span>", "asked: not known: too few bars",
+			"<span>asked: true, 28.731904</span>", "<span>now: false, 41.52 against 30</span>", "<span>true at 7 of 100 bars</span>", "asked: not known: too few bars",
 			"Your condition:</span> calm", "<span>asked: true, 5</span>", "<span>now: true, 5</span>", "Your condition:</span> new one", "<span>now: false, 3</span>",
 		},
 		"/console/orders/waits": {"<span>true, 28.731904</span>", "true at 7 of 100 bars", "Your condition:</span> calm"},

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -53,8 +54,9 @@ type book struct {
 	held   []order.PricedPosition
 	state  guard.State
 	alerts []alert.Alert
-	idle   string // why nothing evaluates the alerts
-	fired  uint64 // number of the firing
+	idle   string  // why nothing evaluates the alerts
+	fired  uint64  // number of the firing
+	value  float64 // at which it fired, 0 for 46998.1
 	calls  []string
 	looks  atomic.Int64     // readings of the positions
 	newest int              // how many Orders lists of those that have ended; 0 for all
@@ -215,7 +217,7 @@ func (b *book) firings() []console.Firing {
 	defer b.mu.Unlock()
 	one := console.Firing{Seq: max(7, b.fired)}
 	one.ID, one.Symbol, one.Condition.Type, one.Condition.Threshold, one.At, one.Note = "al1", "BTCUSDT", "price_below", "47000", noon().Add(-time.Hour), "range low"
-	one.Value = new(46998.1)
+	one.Value = new(cmp.Or(b.value, 46998.1))
 	return []console.Firing{one}
 }
 

@@ -158,7 +158,7 @@ func (s *Shelf) Stored() []*ta.Def {
 	var all []*ta.Def
 	entries, _ := s.List() // an unreadable directory has no scripts that could be used
 	for _, e := range entries {
-		if _, err := ta.FindSpelled(e.Name); e.Library || err == nil { // the catalogue answers for its names
+		if e.Library || taken(e.Name) != nil {
 			continue
 		}
 		if d, err := s.Script(e.Name); err == nil && d != nil {
@@ -253,16 +253,25 @@ func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 	return def, nil
 }
 
-// check compiles a script under a name that may be stored.
-func (s *Shelf) check(name, source string) (*ta.Def, error) {
+// taken returns the error of a name that means something else than a script, nil for any other. A file that
+// has such a name is not used.
+func taken(name string) error {
 	if d, err := ta.FindSpelled(name); err == nil {
-		return nil, fault.Field("name", name, "a name that no indicator of the catalogue has; this one means "+d.Name)
+		return fault.Field("name", name, "a name that no indicator of the catalogue has; this one means "+d.Name)
 	}
 	if name == "volume" || name == "price" || slices.Contains(ta.Sources(), name) {
-		return nil, fault.Field("name", name, "another name: this one means the price of a bar", "my_"+name)
+		return fault.Field("name", name, "another name: this one means the price of a bar", "my_"+name)
 	}
 	if name == ta.InlineName {
-		return nil, fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
+		return fault.Field("name", name, "another name: pine is for scripts that are sent with a request")
+	}
+	return nil
+}
+
+// check compiles a script under a name that may be stored.
+func (s *Shelf) check(name, source string) (*ta.Def, error) {
+	if err := taken(name); err != nil {
+		return nil, err
 	}
 	c, err := s.build(name, source, s.Library)
 	if err != nil {

@@ -225,8 +225,10 @@ func TestNames_ThatMeanSomethingElse(t *testing.T) {
 		}
 	}
 	save(t, s, "mine", "x")
-	if err := os.WriteFile(filepath.Join(home, "scripts", "rsi.pine"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"rsi.pine", "close.pine", "pine.pine"} {
+		if err := os.WriteFile(filepath.Join(home, "scripts", name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if all := s.Stored(); len(all) != 1 || all[0].Name != "mine" {
 		t.Errorf("%d scripts are listed", len(all))

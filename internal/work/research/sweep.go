@@ -265,12 +265,13 @@ func (r *study) chosen(point []float64) map[string]Figure {
 	return out
 }
 
-// sweepTables lists the trials and the folds.
+// sweepTables lists the trials and the folds, with ratios as in the answer.
 func (r *study) sweepTables(p *past) []report.Table {
 	s := r.swept
 	if s == nil {
 		return nil
 	}
+	year := math.Sqrt(r.perYear(p))
 	var names []string
 	for _, axis := range r.Grid {
 		names = append(names, axis.Name)
@@ -282,9 +283,9 @@ func (r *study) sweepTables(p *past) []report.Table {
 		return row
 	}
 	return []report.Table{
-		{Name: "trials", Len: len(s.trials), Columns: slices.Concat(names, []string{"net_pct", "open_pct", "sharpe_of_a_bar", "drawdown", "trades"}), Row: func(i int) []any {
+		{Name: "trials", Len: len(s.trials), Columns: slices.Concat(names, []string{"net_pct", "open_pct", "sharpe_bar", "drawdown", "trades"}), Row: func(i int) []any {
 			t := &s.trials[i]
-			return append(values(t.Point), t.Net, t.Open, t.Sharpe, t.Drawdown, t.Trades)
+			return append(values(t.Point), t.Net, t.Open, t.Sharpe*year, t.Drawdown, t.Trades)
 		}},
 		{Name: "folds", Len: len(s.folds), Columns: slices.Concat([]string{"train_from", "test_from", "test_to"}, names, []string{"train_net_pct", "test_net_pct", "test_open_pct", "test_trades"}), Row: func(i int) []any {
 			f := &s.folds[i]

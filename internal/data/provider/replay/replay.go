@@ -141,6 +141,17 @@ func (p *Provider) Bars(ctx context.Context, q provider.BarQuery) (provider.BarP
 	return p.source.Bars(ctx, q)
 }
 
+// Ended reports whether the source has no bars of a symbol after those that have closed by the replay's clock.
+func (p *Provider) Ended(ctx context.Context, s market.Symbol, i market.Interval) (bool, error) {
+	instrument, err := p.Instrument(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	s, _ = p.played(s)
+	page, err := p.source.Bars(ctx, provider.BarQuery{Symbol: s, Interval: i, From: over(instrument.Calendar, i, p.clock.Unix(p.now())), Limit: 1})
+	return err == nil && (page.Bars.Len() == 0 || page.Running), err
+}
+
 // SeriesNames are the source's.
 func (p *Provider) SeriesNames() []string {
 	if s, ok := p.source.(provider.SeriesSource); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,30 @@ func TestSeries_KnowsNothingOfWhatComes(t *testing.T) {
 				t.Errorf("%d points, %v, want %d", len(points), err, want)
 			}
 			time.Sleep(2 * time.Minute) // two hours of the replay
+		}
+	})
+}
+
+// TestEnded says whether bars follow those that have closed by the replay's clock.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := play(t, 30, 3600, first+27*3600)
+		defer func() { _ = p.Close() }()
+		var got []bool
+		for range 4 {
+			ended, err := p.Ended(t.Context(), market.Symbol{Venue: "replay", Name: "BTCUSDT"}, market.Hour1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, ended)
+			time.Sleep(time.Second) // an hour there
+		}
+		if want := []bool{false, false, false, true}; !slices.Equal(got, want) {
+			t.Errorf("ended %v, want %v", got, want)
+		}
+		if _, err := p.Ended(t.Context(), market.Symbol{Name: "NONE"}, market.Hour1); fault.Of(err) == nil {
+			t.Errorf("an unknown symbol: %v", err)
 		}
 	})
 }
