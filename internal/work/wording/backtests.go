@@ -68,6 +68,37 @@ func (c *call) rules() error {
 		}
 		c.fields = append(c.fields, field{name, o.object()})
 	}
+	return c.boundsOfOne()
+}
+
+// boundsOfOne puts the bounds beside the rules into those of the only side that is given.
+func (c *call) boundsOfOne() error {
+	name := "long"
+	if c.has("short") {
+		name = "short"
+	}
+	raw := c.get(name)
+	if raw == nil || raw[0] != '{' || c.has("long", "short") {
+		return nil
+	}
+	o := read(raw)
+	had := len(o.fields)
+	if c.bounds(o); len(o.fields) > had {
+		c.put(name, o.object())
+	}
+	return nil
+}
+
+// sizeText reads "position_size":"10%".
+func (c *call) sizeText() error {
+	for _, f := range slices.Clone(c.fields) {
+		number, percent := percentText(f.raw)
+		if !percent || c.known(f.name) || c.has("size_pct") || !slices.Contains([]string{"positionsize", "size", "ordersize", "tradesize"}, Joined(f.name)) {
+			continue
+		}
+		c.set(f.name, number, echo(f.name)+" "+shown(f.raw)+" is size_pct "+number)
+		return c.move(f.name, "size_pct")
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 func chartWords() words {
 	return words{
 		"indicator": "indicators", "names": "indicators", "indicatornames": "indicators", "indicatorlist": "indicators", "studies": "indicators", "study": "indicators", "overlays": "indicators", "logscale": "log", "logarithmic": "log",
-		"indicatorname": "indicators", "technicals": "indicators", "panels": "indicators", "oscillators": "indicators", "subplots": "indicators", "panes": "indicators", "at": "end", "asof": "end", "ason": "end", "attime": "end",
+		"indicatorname": "indicators", "technicals": "indicators", "panels": "indicators", "oscillators": "indicators", "subplots": "indicators", "panes": "indicators", "at": "end", "asof": "end", "ason": "end", "attime": "end", "timestamp": "end", "datetime": "end",
 		"output": "format", "outputformat": "format", "comparewith": "compare", "colorscheme": "theme", "drawing": "drawings", "lines": "drawings",
 	}
 }

@@ -32,10 +32,20 @@ func NoCondition(at string, raw json.RawMessage) error {
 			sign, op = "-", "<="
 		}
 		right := `{"percent_change":{"bars":24,"op":"` + op + `","value":` + sign + match[2] + `}}`
+		if match[3] != "" { // from the price of now
+			side := map[string]string{">=": "above", "<=": "below"}[op]
+			e.Message = at + ": " + quote(echo(text)) + ": use price_" + side + " with the price that is " + match[2] + " % " + side + " the last one (get_indicators has it in last), or " + right + " for the change over 24 bars of interval."
+			e.Suggestions = []string{"price_" + side, right}
+			return e
+		}
 		e.Message, e.Suggestions = at+": "+quote(echo(text))+" over how many bars? Use "+right+" for 24 bars of interval.", []string{right}
 		return e
 	}
-	if right, ok := fromWords(echo(text)); ok {
+	right, ok := fromWords(echo(text))
+	if !ok && strings.HasPrefix(strings.ToLower(text), "volume ") {
+		right, ok = meantBy(strings.ReplaceAll(strings.ToLower(text), " ", "_"), nil)
+	}
+	if ok {
 		e.Message += ", such as " + right
 		e.Suggestions = []string{right}
 		return e
@@ -98,6 +108,9 @@ func meantBy(key string, value json.RawMessage) (string, bool) {
 			inner, isText := strictjson.Text(number)
 			if !isText {
 				inner = string(number)
+			}
+			if op, ok := opOf(word); ok && !strings.Contains(op, "_") {
+				word = op
 			}
 			text = strings.ReplaceAll(word, "_", " ") + " " + inner
 		}

@@ -22,7 +22,13 @@ func harmless(tool string) map[string]said {
 	switch tool {
 	case "place_order":
 		return map[string]said{"confirm": {yes, "the owner decides which orders wait for approval"}, "confirmed": {yes, "the owner decides which orders wait for approval"}, "hedged": {no, "there is none"}, "ismargin": {no, "there is none"}, "margin": {no, "there is none"}}
-	case "get_positions", "get_orders", "get_trades":
+	case "get_positions":
+		both := harmless("get_orders")
+		for _, name := range []string{"includeclosed", "showclosed", "includezero", "includeempty", "includehistory"} {
+			both[name] = said{no, "open positions are listed"}
+		}
+		return both
+	case "get_orders", "get_trades":
 		return map[string]said{"includepnl": {yes, "it is in the answer"}, "includeunrealizedpnl": {yes, "it is in the answer"}, "includeprices": {yes, "they are in the answer"}, "includefees": {yes, "they are in the answer"}, "details": {yes, "the answer is whole"}, "detailed": {yes, "the answer is whole"}, "verbose": {yes, "the answer is whole"}, "full": {yes, "the answer is whole"}, "status": {"all", "what is open is listed"}, "state": {"all", "what is open is listed"}}
 	case "check_script":
 		return map[string]said{"validate": {yes, "a script is checked"}, "strict": {"", "a script is checked whole"}, "language": {"pine", "it is Pine"}, "run": {no, "a script is checked without running it"}}
@@ -184,9 +190,9 @@ func (c *call) scanForms() error {
 	return nil
 }
 
-// rankAlone reads a rank without a condition or columns as the only column.
+// rankAlone reads a rank without columns as the only column.
 func (c *call) rankAlone() error {
-	if raw := c.get("rank_by"); raw != nil && raw[0] == '"' && !c.has("condition") && !c.has("columns") {
+	if raw := c.get("rank_by"); raw != nil && raw[0] == '"' && !c.has("columns") {
 		c.fields = append(c.fields, field{"columns", slices.Concat(json.RawMessage("["), raw, json.RawMessage("]"))})
 		c.understood = append(c.understood, "rank_by "+shown(raw)+" is a column, too")
 	}

@@ -227,6 +227,26 @@ func (c *call) priceAmong() error {
 	return nil
 }
 
+// pricesDrawn drops prices from the indicators of a chart, which has them.
+func (c *call) pricesDrawn() error {
+	raw := c.get("indicators")
+	if raw == nil || raw[0] != '[' {
+		return nil
+	}
+	var rest []json.RawMessage
+	var said []string
+	for item := range strictjson.Items(raw) {
+		text, _ := strictjson.Text(item)
+		if slices.Contains([]string{"price", "close", "open", "high", "low", "ohlc", "ohlcv", "candles"}, strings.ToLower(text)) {
+			said = append(said, echo(text)+" is in the bars")
+			continue
+		}
+		rest = append(rest, item)
+	}
+	c.replace("indicators", array(rest), said)
+	return nil
+}
+
 // splitOutside splits a text at commas outside brackets.
 func splitOutside(text string) []string {
 	var parts []string
@@ -249,7 +269,7 @@ func splitOutside(text string) []string {
 // amongIndicators says where what is no indicator is found.
 func amongIndicators(word string) error {
 	e := fault.Field("indicators", word, "a name or alias from list_indicators")
-	e.Message = "indicators: " + quote(echo(word)) + " is no indicator. generate_chart with format series has the prices of each bar; omit it here."
+	e.Message = "indicators: " + quote(echo(word)) + " is no indicator: last has the close, and generate_chart {\"format\":\"series\"} the prices of each bar. Omit open, high and low here."
 	if strings.EqualFold(word, "all") {
 		e.Message = `indicators: name those you need, such as ["rsi","macd","bbands"]; list_indicators has the names.`
 	}

@@ -10,7 +10,7 @@ import (
 
 // orderDialect is that of place_order.
 func orderDialect() dialect {
-	return dialect{words: orderWords(), first: []func(*call) error{(*call).spotWords, (*call).bracketObject, (*call).trailObject, (*call).entryPrice, (*call).closeFlag}, refused: ambiguous, then: []func(*call) error{
+	return dialect{words: orderWords(), first: []func(*call) error{(*call).goodTillDate, (*call).spotWords, (*call).bracketObject, (*call).trailObject, (*call).entryPrice, (*call).closeFlag}, refused: ambiguous, then: []func(*call) error{
 		(*call).dollarWords, (*call).zeros, (*call).unit, (*call).legObjects, (*call).amounts, (*call).percents, (*call).numbers, (*call).orderPrices, (*call).class, (*call).breakEven, (*call).groupKinds, (*call).kind, (*call).side, (*call).closingSide, (*call).claims,
 	}}
 }
@@ -84,6 +84,29 @@ type advice struct {
 	use  []string
 }
 
+// restsOn says when an order ends.
+const restsOn = "an order rests until it is filled, or cancel_order ends it; time_in_force day ends it with the day where the venue has that, and not_after only keeps candela from sending it later."
+
+// goodTillDate says what to send in place of an order that ends at a time.
+func (c *call) goodTillDate() error {
+	for _, f := range c.fields {
+		word := c.text(f.name)
+		if name := Joined(f.name); name != "timeinforce" && name != "tif" || Joined(word) != "gtd" && Joined(word) != "goodtilldate" {
+			continue
+		}
+		e := fault.Field("time_in_force", word, "gtc, day, ioc, fok", "gtc")
+		e.Message = "time_in_force: " + restsOn + " Use gtc in place of " + word
+		for _, other := range c.fields {
+			if advice, found := ambiguous(Joined(other.name)); found && strings.HasPrefix(advice.text, restsOn) {
+				e.Message += ", and omit " + echo(other.name)
+			}
+		}
+		e.Message += "."
+		return e
+	}
+	return nil
+}
+
 // ambiguous returns what to say about a word of place_order that is not taken.
 func ambiguous(word string) (advice, bool) {
 	switch word {
@@ -93,8 +116,8 @@ func ambiguous(word string) (advice, bool) {
 		return advice{"use notional for an amount of money, or risk_pct with a stop; get_account shows the cash.", []string{"notional", "risk_pct"}}, true
 	case "percent", "pct", "percentage", "quantitypct", "quantitypercent", "closepercent", "closepct", "percentofposition":
 		return advice{`quantity is a number of coins or shares: get_positions has what is held, and "all" with reduce_only closes it.`, []string{"quantity"}}, true
-	case "expiresin", "goodtill", "goodtilldate", "goodtildate", "gtd", "expiry", "expires", "expiration", "expiresat", "validuntil", "validfor":
-		return advice{"an order rests until it is filled, or cancel_order ends it; time_in_force day ends it with the day where the venue has that, and not_after only keeps candela from sending it later. Omit it.", []string{"time_in_force", "not_after"}}, true
+	case "expiresin", "goodtill", "goodtilldate", "goodtildate", "gtd", "expiry", "expires", "expiration", "expiresat", "validuntil", "validfor", "expireat", "expireson", "expirydate", "expirytime", "expirationdate", "expirationtime", "expireafter", "expiresafter", "cancelafter", "cancelat", "cancelon", "autocancel", "gooduntil", "goodfor":
+		return advice{restsOn + " Omit it.", []string{"time_in_force", "not_after"}}, true
 	case "takeprofits", "targets", "takeprofitlevels", "tps", "takeprofit1", "takeprofit2", "tp1", "tp2":
 		return advice{"an order has one take_profit: for two targets place two orders, each with its quantity.", []string{"take_profit"}}, true
 	case "slippage", "maxslippage", "slippagetolerance", "slippagepct":

@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"candela/internal/kit/strictjson"
 	"candela/lib/market"
+	"candela/lib/ta"
 )
 
 // reaching matches words such as "price reaches 70000".
@@ -21,7 +23,7 @@ var reaching = regexp.MustCompile(`(?i)^\s*(price|close)\s+(?:reaches|hits|touch
 var changing = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|rose|gains|increases|jumps|pumps|climbs|down|drops|dropped|falls|fell|declines|loses|dumps|decreases)(?: by)?(?: more than| over| at least)? (\d+(?:\.\d+)?) ?(?:%|percent|pct) (?:in|over|within|during) (?:the )?(?:last |past )?(.+)$`)
 
 // changingBy matches the same without a time.
-var changingBy = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|gains|increases|jumps|down|drops|falls|declines|loses|decreases)(?: by)?(?: more than| over| at least)? (\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent|pct)$`)
+var changingBy = regexp.MustCompile(`(?i)^(?:the )?(?:price )?(?:is )?(up|rises|gains|increases|jumps|down|drops|falls|declines|loses|decreases)(?: by)?(?: more than| over| at least)? (\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent|pct)( from (?:here|now|this level|(?:the )?(?:current|last|present) price|current))?$`)
 
 // Words that say no more than the rest of a condition.
 var (
@@ -38,6 +40,7 @@ func plainWords(words string) string {
 // Conditions with words of their own.
 var (
 	newExtreme = regexp.MustCompile(`(?i)^(?:a )?new (\d{1,4})[- ](bar|candle|day|week)s? (high|low)$`)
+	busyVolume = regexp.MustCompile(`(?i)^(?:the )?volume (?:is )?(>=?|<=?|above|over|exceeds|below|under|greater than|more than|less than|at least) ?(?:(\d{1,3}(?:\.\d{1,4})?) ?(?:x|times|\*|×) ?)?(?:the |its )?(?:(\d{1,3})[- ](?:bar|period|candle) )?(?:average|avg|mean)(?: volume)?$`)
 	turnsSign  = regexp.MustCompile(`(?i)^(.+?) (?:turns|goes|becomes|flips) (positive|negative)$`)
 )
 
@@ -49,6 +52,17 @@ func (s sentence) phrase(words string) (string, bool) {
 			return "", false
 		}
 		return `{"new_` + strings.ToLower(match[3]) + `":{"bars":` + match[1] + `}}`, true
+	}
+	if match := busyVolume.FindStringSubmatch(words); match != nil {
+		times, name := cmp.Or(match[2], "1"), "relative_volume"
+		if match[3] != "" {
+			name += "(" + match[3] + ")"
+		}
+		op, ok := opOf(match[1])
+		if _, known := s.library.Resolve(ta.Request{Name: name}); !ok || known != nil {
+			return "", false
+		}
+		return s.compare(name, op, times, inAll)
 	}
 	if match := turnsSign.FindStringSubmatch(words); match != nil {
 		op := map[bool]string{true: "crosses_above", false: "crosses_below"}[strings.EqualFold(match[2], "positive")]

@@ -107,7 +107,7 @@ func opSpellings() [][]string {
 	return [][]string{
 		{"<", "lt", "less", "lessthan", "below", "under", "lower", "lowerthan", "smaller"},
 		{"<=", "=<", "≤", "lte", "le", "atmost"},
-		{">", "gt", "greater", "greaterthan", "above", "over", "higher", "higherthan", "more", "morethan"},
+		{">", "gt", "greater", "greaterthan", "above", "over", "higher", "higherthan", "more", "morethan", "exceeds"},
 		{">=", "=>", "≥", "gte", "ge", "atleast"},
 		{"crossesabove", "crossabove", "crossingabove", "crossover", "crossesover", "crossup", "crossesup", "crossingup"},
 		{"crossesbelow", "crossbelow", "crossingbelow", "crossunder", "crossesunder", "crossdown", "crossesdown", "crossingdown"},
@@ -250,7 +250,8 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 	if base, line, ok := s.dotted(name); ok {
 		return `"indicator":` + quote(base) + `,"line":` + quote(line), base + " " + line, true
 	}
-	if at := strings.LastIndexByte(name, ' '); at > 0 {
+	_, _, named := s.resolve(name)
+	if at := strings.LastIndexByte(name, ' '); at > 0 && !named {
 		if line, ok := s.lineOf(name[:at], name[at+1:]); ok {
 			return line, name, true
 		}

@@ -120,13 +120,13 @@ func wordsOf(tool string) dialect {
 func chartDialect(tool string) dialect {
 	switch tool {
 	case "generate_chart":
-		return dialect{words: chartWords(), first: []func(*call) error{(*call).drawnAnyway, (*call).pineText, (*call).parts}, refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).indicators, (*call).drawings}}
+		return dialect{words: chartWords(), first: []func(*call) error{(*call).drawnAnyway, (*call).pineText, (*call).parts}, refused: scriptRefused, then: []func(*call) error{(*call).oneSymbol, (*call).look, (*call).levels, (*call).drawnAnyway, listIn("indicators"), listIn("compare"), (*call).ofOne, (*call).pricesDrawn, (*call).indicators, (*call).drawings}}
 	case "get_indicators":
 		return dialect{words: chartWords(), first: []func(*call) error{(*call).pineText, (*call).parts, (*call).namedIndicator}, refused: indicatorsRefused, second: []func(*call) error{listIn("indicators"), (*call).severalIntervals}, then: []func(*call) error{(*call).oneSymbol, (*call).ofOne, (*call).priceAmong, (*call).indicators}}
 	case "list_indicators":
 		return dialect{words: words{"category": "group", "indicator": "name", "compact": "brief", "namesonly": "brief", "short": "brief", "search": "name", "query": "name", "q": "name", "filter": "name", "keyword": "name", "type": "group", "kind": "group", "detail": "brief"}, then: []func(*call) error{(*call).groups}}
 	case "run_backtest":
-		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).storedScript, (*call).ranges, (*call).sides}}
+		return dialect{words: backtestWords(), first: []func(*call) error{(*call).spoken, (*call).rules, (*call).percentFees, (*call).sizeText}, refused: backtestRefused, then: []func(*call) error{(*call).oneSymbol, (*call).storedScript, (*call).ranges, (*call).sides}}
 	case "scan_symbols":
 		return dialect{words: scanWords(), first: []func(*call) error{(*call).scanForms}, refused: scanRefused, then: []func(*call) error{(*call).spaced, listIn("symbols"), listIn("columns"), (*call).rankAlone, (*call).columns, (*call).logic, conditionIn("condition")}}
 	case "find_symbols":
@@ -183,8 +183,14 @@ func (c *call) openOrders() error {
 	return nil
 }
 
-// groups reads other names of groups of indicators.
+// groups reads other names of groups of indicators, and a group in the place of a name.
 func (c *call) groups() error {
+	if word := Joined(c.text("name")); c.has("name") && !c.has("group") && slices.Contains(ta.Groups(), ta.Group(word)) {
+		if _, err := c.library.Resolve(ta.Request{Name: word}); err != nil {
+			c.set("name", quote(word), word+" is a group")
+			return c.move("name", "group")
+		}
+	}
 	if group, ok := map[string]string{
 		"oscillator": "momentum", "oscillators": "momentum", "movingaverages": "trend", "movingaverage": "trend", "overlays": "trend", "overlay": "trend", "supportresistance": "levels", "supportandresistance": "levels", "bands": "volatility",
 	}[Joined(c.text("group"))]; ok && c.has("group") {
@@ -285,7 +291,7 @@ func indicatorsRefused(word string) (advice, bool) {
 	case "params", "parameters", "settings":
 		return advice{`parameters stand beside the name of an indicator, such as "indicators":[{"name":"rsi","length":21}].`, []string{"indicators"}}, true
 	case "limit", "count", "lastn", "outputsize":
-		return advice{"the answer has the newest values; generate_chart with format series has those of each bar. Omit it.", nil}, true
+		return advice{"the answer has the newest values; generate_chart with format series and bars has those of each bar. Omit it.", nil}, true
 	}
 	return advice{}, false
 }
