@@ -32,6 +32,25 @@ func (c *compiler) blank(t *check.Type, dst []*float64) stmt {
 	}
 }
 
+// blankRequest gives what a request has in what it depends on itself: an empty array for one.
+func (c *compiler) blankRequest(t *check.Type, dst []*float64) stmt {
+	list := []stmt{c.blank(t, dst)}
+	for i, p := range dst {
+		member := t
+		if t.Kind == check.TupleKind {
+			member = t.Tuple[i]
+		}
+		if member.Kind == check.Array {
+			m := c.m
+			list = append(list, func() signal {
+				*p = m.heap.newArray(member.Elem, nil)
+				return next
+			})
+		}
+	}
+	return sequence(list)
+}
+
 // valued compiles a block that gives the structure's value, or none.
 func (c *compiler) valued(b *check.Block, t *check.Type, dst []*float64) stmt {
 	run := c.block(b, dst)

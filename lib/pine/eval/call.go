@@ -69,7 +69,8 @@ type site struct {
 	// exprs are the arguments, those of a variadic parameter included.
 	exprs []check.Expr
 	c     *compiler
-	opens *ring // of a function that reads the open times of earlier bars
+	plan  *drawingPlan // of a call that makes a drawing or a cell
+	opens *ring        // of a function that reads the open times of earlier bars
 }
 
 // plain is a built-in function without memory, from its arguments to its value.

@@ -102,7 +102,7 @@ func (c *compiler) firstText(q *check.Request, arg check.Expr) (text string, ok 
 	env := c.m.env
 	env.Outside, env.Bars = nil, nil
 	scratch := newMachine(c.prog, env, c.m.meter)
-	scratch.inner, scratch.main = true, c.m.main
+	scratch.inner, scratch.main, scratch.symbol = true, c.m.main, c.m.symbol
 	defer func() {
 		if _, failed := recover().(*Error); failed {
 			ok = false

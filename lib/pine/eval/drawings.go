@@ -134,7 +134,7 @@ func (m *Machine) tableCells(o *object, head int) []Cell {
 				if v == v {
 					c.Bottom = int(v)
 				}
-			case cellHandle(k):
+			case drawnForms()[0].handles[k]:
 				c.Texts[f] = m.heap.text(v)
 			default:
 				c.Numbers[f] = v

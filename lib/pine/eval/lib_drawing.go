@@ -3,59 +3,92 @@ package eval
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"candela/lib/pine/check"
 )
 
-// drawingFields names the properties of a drawing in the order in which they are kept.
-func drawingFields(kind check.Kind) []string {
-	switch kind {
-	case check.Line:
-		return []string{"x1", "y1", "x2", "y2", "xloc", "extend", "color", "style", "width", "force_overlay"}
-	case check.Label:
-		return []string{
-			"x", "y", "text", "xloc", "yloc", "color", "style", "textcolor", "size", "textalign", "tooltip", "text_font_family",
-			"force_overlay", "text_formatting",
-		}
-	case check.Box:
-		return []string{
-			"left", "top", "right", "bottom", "border_color", "border_width", "border_style", "extend", "xloc", "bgcolor", "text",
-			"text_size", "text_color", "text_halign", "text_valign", "text_wrap", "text_font_family", "force_overlay", "text_formatting",
-		}
-	case check.Linefill:
-		return []string{"line1", "line2", "color"}
-	case check.Polyline:
-		return []string{"points", "curved", "closed", "xloc", "line_color", "fill_color", "line_style", "line_width", "force_overlay"}
-	case check.Table:
-		return []string{
-			"position", "columns", "rows", "bgcolor", "frame_color", "frame_width", "border_color", "border_width", "force_overlay",
-		}
-	default:
-		return nil
-	}
+// drawnForm is what a kind of drawing keeps: the names of its properties, in order, and which of them refer to the heap.
+type drawnForm struct {
+	fields  []string
+	handles []bool
 }
 
-// drawingHandle reports whether property i of a drawing refers to the heap.
-func drawingHandle(kind check.Kind, i int) bool {
-	fields := drawingFields(kind)
-	if i >= len(fields) { // the cells of a table
-		return cellHandle((i - len(fields)) % len(cellFields()))
+// drawnForms has the forms of all kinds, by kind; that of a table's cells is the first.
+//
+//nolint:gochecknoglobals // a table, never written
+var drawnForms = sync.OnceValue(func() *[check.TupleKind]drawnForm {
+	forms := &[check.TupleKind]drawnForm{
+		0: {fields: []string{
+			"text", "width", "height", "text_color", "text_halign", "text_valign", "text_size", "bgcolor", "tooltip", "text_font_family",
+			"text_formatting", "right", "bottom",
+		}},
+		check.Line: {fields: []string{"x1", "y1", "x2", "y2", "xloc", "extend", "color", "style", "width", "force_overlay"}},
+		check.Label: {fields: []string{
+			"x", "y", "text", "xloc", "yloc", "color", "style", "textcolor", "size", "textalign", "tooltip", "text_font_family",
+			"force_overlay", "text_formatting",
+		}},
+		check.Box: {fields: []string{
+			"left", "top", "right", "bottom", "border_color", "border_width", "border_style", "extend", "xloc", "bgcolor", "text",
+			"text_size", "text_color", "text_halign", "text_valign", "text_wrap", "text_font_family", "force_overlay", "text_formatting",
+		}},
+		check.Linefill: {fields: []string{"line1", "line2", "color"}},
+		check.Polyline: {fields: []string{"points", "curved", "closed", "xloc", "line_color", "fill_color", "line_style", "line_width", "force_overlay"}},
+		check.Table: {fields: []string{
+			"position", "columns", "rows", "bgcolor", "frame_color", "frame_width", "border_color", "border_width", "force_overlay",
+		}},
 	}
-	switch fields[i] {
+	for i := range forms {
+		for _, field := range forms[i].fields {
+			forms[i].handles = append(forms[i].handles, refersToHeap(field))
+		}
+	}
+	return forms
+})
+
+func refersToHeap(field string) bool {
+	switch field {
 	case "xloc", "yloc", "extend", "style", "text", "textalign", "tooltip", "text_font_family", "border_style",
 		"text_halign", "text_valign", "text_wrap", "line_style", "points", "line1", "line2", "position":
 		return true
-	case "size", "text_size":
-		return false
 	}
 	return false
 }
 
+// drawingFields names the properties of a drawing in the order in which they are kept.
+func drawingFields(kind check.Kind) []string { return drawnForms()[kind].fields }
+
+// cellFields are the properties of a cell of a table.
+func cellFields() []string { return drawnForms()[0].fields }
+
+// drawingHandle reports whether property i of a drawing refers to the heap.
+func drawingHandle(kind check.Kind, i int) bool {
+	forms := drawnForms()
+	handles := forms[kind].handles
+	if i >= len(handles) { // the cells of a table
+		return forms[0].handles[(i-len(handles))%len(forms[0].handles)]
+	}
+	return handles[i]
+}
+
 // listOf returns which list of drawings a kind is in.
 func listOf(kind check.Kind) int {
-	return map[check.Kind]int{
-		check.Line: lines, check.Label: labels, check.Box: boxes, check.Table: tables, check.Linefill: linefills, check.Polyline: polylines,
-	}[kind]
+	switch kind {
+	case check.Line:
+		return lines
+	case check.Label:
+		return labels
+	case check.Box:
+		return boxes
+	case check.Table:
+		return tables
+	case check.Linefill:
+		return linefills
+	case check.Polyline:
+		return polylines
+	default: // is not drawn
+	}
+	return 0
 }
 
 // lineRows are the functions on lines, polylines and the fills between lines.
@@ -166,7 +199,9 @@ const drawSteps = 16
 type family check.Kind
 
 func (f family) new() row {
-	return priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.draw(check.Kind(f), a) })
+	r := priced(flat(drawSteps), func(s *site, a []float64) float64 { return s.draw(check.Kind(f), a) })
+	r.ready = func(s *site) { s.plan = s.planOf(check.Kind(f)) }
+	return r
 }
 
 func (f family) delete() row {
@@ -281,23 +316,43 @@ func (s *site) coordinates(point float64, xloc string) (x, y float64) {
 	return x, y
 }
 
-// draw makes a drawing from the arguments, which are named as its properties.
-func (s *site) draw(kind check.Kind, a []float64) float64 {
+// drawingPlan is what a call that makes a drawing knows before the first bar.
+type drawingPlan struct {
+	base    []float64 // the properties that a drawing begins with
+	to      []int     // the property of each parameter, -1 for none
+	corners [][3]int  // a parameter that is a point, with its two properties
+	xloc    int
+}
+
+func (s *site) planOf(kind check.Kind) *drawingPlan {
 	fields := drawingFields(kind)
-	n := make([]float64, len(fields))
-	s.defaults(kind, n)
-	for i, p := range s.call.Builtin.Params {
-		if k := slices.Index(fields, p.Name); k >= 0 && s.given(i) {
-			n[k] = s.sized(p.Name, i, a)
+	p := &drawingPlan{base: make([]float64, len(fields)), xloc: slices.Index(fields, "xloc")}
+	s.defaults(kind, p.base)
+	for i, param := range s.call.Builtin.Params {
+		to := -1
+		if s.given(i) {
+			to = slices.Index(fields, param.Name)
+		}
+		p.to = append(p.to, to)
+		if x, y, ok := cornerFields(param.Name); ok && s.given(i) {
+			p.corners = append(p.corners, [3]int{i, family(kind).place(x), family(kind).place(y)})
 		}
 	}
-	xloc := ""
-	if k := slices.Index(fields, "xloc"); k >= 0 {
-		xloc = s.h.text(n[k])
+	return p
+}
+
+// draw makes a drawing from the arguments, which are named as its properties.
+func (s *site) draw(kind check.Kind, a []float64) float64 {
+	p := s.plan
+	n := slices.Clone(p.base)
+	for i, k := range p.to {
+		if k >= 0 {
+			n[k] = s.sized(s.call.Builtin.Params[i].Name, i, a)
+		}
 	}
-	for i, p := range s.call.Builtin.Params {
-		if x, y, ok := cornerFields(p.Name); ok && s.given(i) && a[i] == a[i] {
-			n[family(kind).place(x)], n[family(kind).place(y)] = s.coordinates(a[i], xloc)
+	for _, c := range p.corners {
+		if point := a[c[0]]; point == point {
+			n[c[1]], n[c[2]] = s.coordinates(point, s.h.text(n[p.xloc]))
 		}
 	}
 	return s.list(kind, object{kind: kind, n: n, from: math.NaN()})

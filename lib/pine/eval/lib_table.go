@@ -7,27 +7,11 @@ import (
 	"candela/lib/pine/check"
 )
 
-// cellFields are the properties of a cell of a table.
-func cellFields() []string {
-	return []string{
-		"text", "width", "height", "text_color", "text_halign", "text_valign", "text_size", "bgcolor", "tooltip", "text_font_family",
-		"text_formatting", "right", "bottom",
-	}
-}
-
-func cellHandle(i int) bool {
-	switch cellFields()[i] {
-	case "text", "text_halign", "text_valign", "tooltip", "text_font_family":
-		return true
-	}
-	return false
-}
-
 // tableRows are the functions on tables.
 func tableRows() functions {
 	table := family(check.Table)
 	return functions{
-		"table.cell":                      priced(flat(4), tableCell),
+		"table.cell":                      tableCellRow(),
 		"table.cell_set_bgcolor":          priced(flat(1), setCell("bgcolor")),
 		"table.cell_set_height":           priced(flat(1), setCell("height")),
 		"table.cell_set_text":             priced(flat(1), setCell("text")),
@@ -52,15 +36,37 @@ func tableRows() functions {
 	}
 }
 
+func tableCellRow() row {
+	r := priced(flat(4), tableCell)
+	r.ready = func(s *site) { s.plan = s.planOfCell() }
+	return r
+}
+
+func (s *site) planOfCell() *drawingPlan {
+	p := &drawingPlan{base: make([]float64, len(cellFields()))}
+	for i := range p.base {
+		p.base[i] = math.NaN()
+	}
+	s.blankCell(p.base)
+	for i, param := range s.call.Builtin.Params {
+		to := -1
+		if s.given(i) {
+			to = slices.Index(cellFields(), param.Name)
+		}
+		p.to = append(p.to, to)
+	}
+	return p
+}
+
 func tableCell(s *site, a []float64) float64 {
 	cell := s.cell(a)
 	if cell == nil {
 		return math.NaN()
 	}
-	s.blankCell(cell)
-	for i, p := range s.call.Builtin.Params {
-		if k := slices.Index(cellFields(), p.Name); k >= 0 && s.given(i) {
-			cell[k] = s.sized(p.Name, i, a)
+	copy(cell[:len(cell)-2], s.plan.base) // which cells are merged stays
+	for i, k := range s.plan.to {
+		if k >= 0 {
+			cell[k] = s.sized(s.call.Builtin.Params[i].Name, i, a)
 		}
 	}
 	return math.NaN()

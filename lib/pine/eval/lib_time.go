@@ -40,7 +40,21 @@ func zoneNamed(name string) (*time.Location, bool) {
 		return nil, false
 	}
 	zone, err := time.LoadLocation(name)
+	if err != nil {
+		zone, err = time.LoadLocation(capitals(name))
+	}
 	return zone, err == nil
+}
+
+// capitals writes each word of a zone's name with a capital, as in America/New_York.
+func capitals(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' && (i == 0 || b[i-1] == '/' || b[i-1] == '_') {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
 }
 
 // zoneSteps is what it takes to find a time zone, maxZones how many a machine keeps.

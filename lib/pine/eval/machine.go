@@ -141,6 +141,7 @@ type Machine struct {
 	watching   bool            // this machine has started the watch of the meter
 	inner      bool            // the machine of a request, whose bars are part of another's
 	main       market.Interval // the chart's, also in the machine of a request
+	symbol     string          // of the bars, empty for the chart's
 	left       int64           // steps until the next look at the clock
 	reserve    int64           // steps of this bar after that
 	budget     int64           // steps of this bar at its begin

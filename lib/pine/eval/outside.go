@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f 
 	if symbol == "" {
 		what = call.Builtin.Name + " of a shorter interval"
 	}
-	s := &feed{interval: c.m.env.Interval, lower: q.Lower || f.seconds() < c.m.env.Interval.Seconds(), array: q.Lower}
+	s := &feed{interval: c.m.finest(), lower: q.Lower || f.seconds() < c.m.env.Interval.Seconds(), array: q.Lower}
 	if apart {
 		what, s.interval = call.Builtin.Name+" of an interval that the chart's does not divide", f.Interval
 	}
@@ -73,7 +74,7 @@ func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f 
 	if c.m.env.Outside == nil {
 		c.m.fail(call.Where().From, CodeMissing, "%s cannot be had here: there are only the bars of the chart's own symbol and interval.", what)
 	}
-	got, err := c.m.env.Outside(Frame{Symbol: symbol, Interval: s.interval})
+	got, err := c.m.env.Outside(Frame{Symbol: cmp.Or(symbol, c.m.symbol), Interval: s.interval})
 	switch {
 	case err != nil && isTrue(call.Arg("ignore_invalid_symbol")):
 		got = nil
@@ -86,6 +87,14 @@ func (c *compiler) outside(q *check.Request, call *check.Call, symbol string, f 
 	s.at = c.m.keep.add(0)
 	s.store.m = c.m
 	return s
+}
+
+// finest is the interval of other symbols' bars: the chart's, also within a request of a longer one.
+func (m *Machine) finest() market.Interval {
+	if n := m.main.Seconds(); n > 0 && m.env.Interval.Seconds()%n == 0 {
+		return m.main
+	}
+	return m.env.Interval
 }
 
 func isTrue(e check.Expr) bool {
@@ -226,11 +235,7 @@ func (r *request) showLower(found [][]outsideValue) {
 		return
 	}
 	if len(found) == 0 {
-		if r.gaps {
-			r.show(func(int) float64 { return math.NaN() })
-		} else {
-			r.show(r.latestValue)
-		}
+		r.show(r.lastOfShorter)
 		return
 	}
 	row := found[len(found)-1]
@@ -238,11 +243,27 @@ func (r *request) showLower(found [][]outsideValue) {
 		row = found[0]
 	}
 	r.show(func(k int) float64 { return value(k, row[k]) })
+	for k := range r.held {
+		if h := r.held[k].handle; h != nil {
+			*h = *r.values[k]
+		}
+	}
 	if !r.m.tried {
 		for k := range row {
 			r.latest[k], r.strings[k] = row[k].num, row[k].text
 		}
 	}
+}
+
+// lastOfShorter is a value on a bar that has no bars of the shorter interval.
+func (r *request) lastOfShorter(i int) float64 {
+	switch {
+	case r.gaps:
+		return math.NaN()
+	case r.held[i].handle != nil:
+		return *r.held[i].handle
+	}
+	return r.latestValue(i)
 }
 
 // Frames returns the bars that a script requests besides those that it runs on, as far as

@@ -67,6 +67,10 @@ func TestOutside(t *testing.T) {
 		"another symbol apart":     {`plot(request.security("BINANCE:ETHUSDT", "150", close))`, "na na 1000 1002 1002 1002"},
 		"objects inside":           {"type bar\n    float h = high\n    string s = str.tostring(close)\nx = request.security_lower_tf(\"\", \"15\", bar.new())\nplot(x.first().h + str.tonumber(x.last().s) + x.size())", "205.75 207.75"},
 		"an object of a longer":    {"type bar\n    float h = high\nx = request.security(\"BINANCE:ETHUSDT\", \"240\", bar.new())\nplot(na(x) ? na : x.h)", "na na na 1007 1007"},
+		"an array of a shorter":    {`plot(request.security("", "15", array.from(close)).get(0))`, "100.75 101.75"},
+		"a request in a request":   {`plot(request.security("", "240", request.security("BINANCE:ETHUSDT", "240", close)) - request.security("BINANCE:ETHUSDT", "240", close))`, "na na na 0 0"},
+		"inside a longer one":      {`plot(request.security("", "240", request.security_lower_tf("", "30", close).size()))`, "na na na 8 8"},
+		"what depends on itself":   {"x = 0.0\nv = request.security_lower_tf(\"\", \"15\", close + x)\nx := v.size()\nplot(v.sum())", "401.5 405.5"},
 		"Heikin-Ashi of a shorter": {`plot(request.security(ticker.heikinashi(syminfo.tickerid), "15", open))`, "100.3125 101.25390625"},
 		"strings inside":           {`plot(str.length(request.security_lower_tf("", "15", str.tostring(close)).join("")))`, "20 20"},
 	} {
@@ -94,7 +98,6 @@ func TestOutside_IsRefusedByName(t *testing.T) {
 		`plot(request.security("X:Y", "60", close))`:                    "request.security X:Y: no such symbol",
 		`plot(request.security(close > open ? "A" : "B", "60", close))`: "request.security B: no such symbol",
 		`plot(request.security_lower_tf("", "61S", close).size())`:      "no bars of",
-		`plot(request.security("", "15", array.from(close)).get(0))`:    "collections",
 	} {
 		p, found := check.Check("//@version=6\nindicator(\"t\")\n"+source+"\n", check.Options{})
 		if p == nil {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 
 	"candela/lib/market"
@@ -43,7 +44,7 @@ func (c *compiler) security(call *check.Call, dst []*float64) stmt {
 	}
 	q := c.prog.Requests[call.Output]
 	if q == c.request { // what the expression depends on contains the request itself
-		return c.blank(call.Type(), dst)
+		return c.blankRequest(call.Type(), dst)
 	}
 	if c.depth >= maxDepth {
 		c.unsupported(call.Where(), "requests within requests within requests")
@@ -78,7 +79,7 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 	parent := c.m
 	env := parent.env
 	env.Bars = nil
-	env.Interval, env.Outside = f.Interval, nil
+	env.Interval = f.Interval
 	if outside != nil {
 		env.Calendar = outside.Calendar
 	}
@@ -87,16 +88,13 @@ func (c *compiler) newRequest(q *check.Request, f frame, symbol string, outside 
 	}
 	env.Limits.TotalSteps = 0
 	child := newMachine(c.prog, env, parent.meter)
-	child.inner, child.main = true, parent.main
+	child.inner, child.main, child.symbol = true, parent.main, cmp.Or(symbol, parent.symbol)
 	r := &request{m: parent, child: child, frame: f, gaps: q.Gaps, lookahead: q.Lookahead, at: q.Call.Where().From, feed: outside}
 	types := []*check.Type{q.Expr.Type()}
 	if types[0].Kind == check.TupleKind {
 		types = types[0].Tuple
 	}
 	for _, t := range types {
-		if t.Reference() && outside != nil && outside.lower && !outside.array {
-			c.unsupported(q.Call.Where(), "request.security of collections or objects of a shorter interval; request.security_lower_tf takes them")
-		}
 		r.out = append(r.out, child.temp.add(math.NaN()))
 		r.values = append(r.values, parent.temp.add(math.NaN()))
 		r.texts = append(r.texts, isHandle(t) && !t.Reference())

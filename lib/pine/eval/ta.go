@@ -220,6 +220,16 @@ func windowed(naBlank bool, of func([]float64) float64, kernel func(*compiler, n
 	}
 }
 
+// summing returns a maker of sums over a length, and what reads the length on a bar if it changes.
+func (c *compiler) summing(call *check.Call, i int) (read func(), sum func(num) num) {
+	if n, ok := c.length(call, i); ok {
+		return func() {}, func(x num) num { return c.sumOf(x, n) }
+	}
+	length, now := c.num(call.Args[i]), c.m.temp.add(math.NaN())
+	read = func() { *now = length() }
+	return read, func(x num) num { return c.dynamic(call, x, func() float64 { return *now }, false, totalOf) }
+}
+
 // dynamic computes a window whose length changes, over the last values that are not
 // missing. On a missing value it repeats the last result, or gives na if blank.
 func (c *compiler) dynamic(call *check.Call, x, length num, blank bool, of func([]float64) float64) num {

@@ -130,7 +130,10 @@ func (c *compiler) changing(sign float64) func(x, n float64) (value, ago float64
 	return func(x, n float64) (value, ago float64) {
 		*p, r.ran = x, true
 		size := int(n)
-		if !(n >= 1) || size > maxLength {
+		if !(n >= 1) {
+			return math.NaN(), math.NaN()
+		}
+		if size > maxLength {
 			m.fail(m.place, CodeRuntime, "A length must be from 1 to %d (got %v).", maxLength, n)
 		}
 		m.spend(m.place, size)

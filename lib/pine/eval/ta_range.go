@@ -98,12 +98,14 @@ func (c *compiler) difference(x num) num {
 }
 
 func cmo(c *compiler, call *check.Call) num {
-	n, d := c.mustLength(call, 1), c.m.temp.add(math.NaN())
+	d := c.m.temp.add(math.NaN())
 	moved := c.difference(c.num(call.Args[0]))
-	up := c.sumOf(func() float64 { return max(*d, 0) }, n)
-	down := c.sumOf(func() float64 { return max(-*d, 0) }, n)
+	length, sum := c.summing(call, 1)
+	up := sum(func() float64 { return max(*d, 0) })
+	down := sum(func() float64 { return max(-*d, 0) })
 	return func() float64 {
 		*d = moved()
+		length()
 		if *d != *d {
 			return *d
 		}
@@ -120,21 +122,22 @@ func cmo(c *compiler, call *check.Call) num {
 }
 
 func mfi(c *compiler, call *check.Call) num {
-	n := c.mustLength(call, 1)
+	length, sum := c.summing(call, 1)
 	v, d := c.m.temp.add(math.NaN()), c.m.temp.add(math.NaN())
 	x, volume := c.num(call.Args[0]), &c.m.price[priceVolume]
 	moved := c.difference(func() float64 { return *v })
 	flow := func(sign float64) num {
-		return c.sumOf(func() float64 {
+		return sum(func() float64 {
 			if float64(*d*sign) <= tolerance { // na counts on both sides
 				return 0
 			}
 			return float64(*volume * *v)
-		}, n)
+		})
 	}
 	up, down := flow(1), flow(-1)
 	return func() float64 {
 		*v = x()
+		length()
 		if *v != *v {
 			return *v
 		}

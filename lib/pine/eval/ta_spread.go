@@ -199,8 +199,11 @@ func linreg(c *compiler, call *check.Call) num {
 }
 
 func correlation(c *compiler, call *check.Call) num {
-	n := c.mustLength(call, 2)
 	x, y := c.num(call.Args[0]), c.num(call.Args[1])
+	n, ok := c.length(call, 2)
+	if !ok {
+		return c.correlationOver(call, x, y, c.num(call.Args[2]))
+	}
 	left, right, last := c.m.slab.Recent(n), c.m.slab.Recent(n), c.m.keep.add(math.NaN())
 	return func() float64 {
 		a := x()
@@ -214,6 +217,33 @@ func correlation(c *compiler, call *check.Call) num {
 		}
 		*last = correlate(v, w)
 		return *last
+	}
+}
+
+// correlationOver is that of windows whose length changes.
+func (c *compiler) correlationOver(call *check.Call, x, y, length num) num {
+	a, b, n := c.m.temp.add(math.NaN()), c.m.temp.add(math.NaN()), c.m.temp.add(math.NaN())
+	var first []float64
+	both := func(of *float64) num {
+		return func() float64 {
+			if *a != *a || *b != *b {
+				return math.NaN()
+			}
+			return *of
+		}
+	}
+	now := func() float64 { return *n }
+	left := c.dynamic(call, both(a), now, false, func(w []float64) float64 {
+		first = append(first[:0], w...)
+		return 0
+	})
+	right := c.dynamic(call, both(b), now, false, func(w []float64) float64 { return correlate(first, w) })
+	return func() float64 {
+		*a = x()
+		*b = y()
+		*n = length()
+		left()
+		return right()
 	}
 }
 
