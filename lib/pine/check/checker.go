@@ -46,9 +46,13 @@ type frame struct {
 	depth int // of blocks
 }
 
+// singleEnds makes one end of a line of those that a conversion for Windows has doubled.
+func singleEnds(source string) string { return strings.ReplaceAll(source, "\r\r\n", "\r\n") }
+
 // Check checks a script. The program is nil if there are errors; the diagnostics have
 // errors first, then warnings.
 func Check(source string, options Options) (*Program, []Diagnostic) {
+	source = singleEnds(source)
 	file, errs := syntax.Parse(source)
 	lines := 1 + strings.Count(source, "\n") + strings.Count(source, "\r") - strings.Count(source, "\r\n")
 	var converted *convert.Result

@@ -35,6 +35,7 @@ func (c *checker) readLibrary(key string, s *syntax.Import) *module {
 	if len(c.modules) >= 32 {
 		c.fail(s.Span, codeImport, "The script imports more than 32 libraries.", "Import fewer.")
 	}
+	source = singleEnds(source)
 	file, errs := syntax.Parse(source)
 	if file.Version < oldest && file.Version > 0 {
 		file, errs = syntax.Parse(convert.Convert(source, file).Source)

@@ -57,8 +57,11 @@ const largestPlain = 1e21
 
 // plainNumber writes a number without a pattern: at most ten digits after the point.
 func plainNumber(x float64) string {
-	if math.Abs(x) < largestPlain || math.IsInf(x, 0) {
-		return patterned(x, plainPattern)
+	switch {
+	case math.IsInf(x, 0):
+		return infinite(x)
+	case math.Abs(x) < largestPlain:
+		return numberForm{least: 1, most: 10}.spell(x)
 	}
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e+")
 	return digits + "E" + exponent
@@ -97,12 +100,21 @@ func patterned(x float64, pattern string) string {
 	f, ok := numberFormOf(pattern)
 	switch {
 	case math.IsInf(x, 0):
-		return strings.Replace(strconv.FormatFloat(x, 'f', -1, 64), "Inf", "∞", 1)
+		return infinite(x)
 	case !ok:
 		return pattern
 	case f.percent:
 		x *= 100
 	}
+	return f.spell(x)
+}
+
+func infinite(x float64) string {
+	return strings.Replace(strconv.FormatFloat(x, 'f', -1, 64), "Inf", "∞", 1)
+}
+
+// spell writes a finite number in its form.
+func (f numberForm) spell(x float64) string {
 	digits, rest, _ := strings.Cut(decimal(math.Abs(x), f.most), ".")
 	rest = strings.TrimRight(rest, "0")
 	if lacks := f.fixed - len(rest); lacks > 0 {

@@ -337,22 +337,59 @@ func (w *writer) date(t time.Time, pattern string) {
 	}
 }
 
+// dateLetters writes the part of a time that a letter of a pattern names, written n times.
 func dateLetters(t time.Time, letter byte, n int) string {
-	layout := map[byte][]string{
-		'y': {"2006", "06", "2006", "2006"}, 'M': {"1", "01", "Jan", "January"}, 'd': {"2", "02"}, 'E': {"Mon", "Mon", "Mon", "Monday"},
-		'h': {"3", "03"}, 'a': {"PM"}, 'm': {"4", "04"}, 's': {"5", "05"}, 'Z': {"-0700"}, 'z': {"MST"}, 'X': {"Z07", "Z0700", "Z07:00"},
-	}[letter]
-	switch {
-	case letter == 'H' && n == 1:
-		return strconv.Itoa(t.Hour())
-	case letter == 'H':
+	switch letter {
+	case 'H':
+		if n == 1 {
+			return strconv.Itoa(t.Hour())
+		}
 		return t.Format("15")
-	case letter == 'S':
+	case 'S':
 		return fmt.Sprintf("%03d", t.Nanosecond()/1e6)[:min(n, 3)]
-	case letter == 'w':
+	case 'w':
 		return strconv.Itoa(weekOfYear(t))
-	case layout == nil:
+	}
+	layouts := dateLayouts(letter)
+	if layouts == "" {
 		return strings.Repeat(string(letter), n)
 	}
-	return t.Format(layout[min(n, len(layout))-1])
+	for n--; n > 0; n-- {
+		_, rest, more := strings.Cut(layouts, " ")
+		if !more {
+			break
+		}
+		layouts = rest
+	}
+	layout, _, _ := strings.Cut(layouts, " ")
+	return t.Format(layout)
+}
+
+// dateLayouts has the layouts of a letter that is written once, twice and so on; empty for one without.
+func dateLayouts(letter byte) string {
+	switch letter {
+	case 'y':
+		return "2006 06 2006"
+	case 'M':
+		return "1 01 Jan January"
+	case 'd':
+		return "2 02"
+	case 'E':
+		return "Mon Mon Mon Monday"
+	case 'h':
+		return "3 03"
+	case 'a':
+		return "PM"
+	case 'm':
+		return "4 04"
+	case 's':
+		return "5 05"
+	case 'Z':
+		return "-0700"
+	case 'z':
+		return "MST"
+	case 'X':
+		return "Z07 Z0700 Z07:00"
+	}
+	return ""
 }

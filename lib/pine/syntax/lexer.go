@@ -200,20 +200,12 @@ func (l *lexer) advance(n int) {
 }
 
 func (l *lexer) newline() {
-	l.at += lineEnd(l.src[l.at:])
+	if strings.HasPrefix(l.src[l.at:], "\r\n") {
+		l.at++
+	}
+	l.at++
 	l.line++
 	l.column = 1
-}
-
-// lineEnd returns the length of the end of a line. Files that were converted twice end their lines
-// with two carriage returns.
-func lineEnd(s string) int {
-	for _, end := range []string{"\r\r\n", "\r\n"} {
-		if strings.HasPrefix(s, end) {
-			return len(end)
-		}
-	}
-	return 1
 }
 
 // restOfLine reads tokens up to and with the end of the line.
@@ -339,7 +331,7 @@ func (l *lexer) quoted(quote byte) {
 // wrapped moves over the end of a line inside a string, if the next line is indented as a
 // continued one is; the string has a space there.
 func (l *lexer) wrapped(b *strings.Builder) bool {
-	rest := l.src[l.at+lineEnd(l.src[l.at:]):]
+	rest := strings.TrimPrefix(strings.TrimPrefix(l.src[l.at:], "\r"), "\n")
 	n := spanOf(rest, func(c byte) bool { return c == ' ' })
 	if n%4 == 0 || n <= l.stmtDepth || n == len(rest) || rest[n] == '\n' || rest[n] == '\r' {
 		return false
