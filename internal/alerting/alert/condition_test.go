@@ -83,9 +83,9 @@ func TestDescribe_SaysWhenASignalFires(t *testing.T) {
 	}
 	for got, want := range map[string]string{
 		on("rsi", "", "rsi_oversold"):                          "RSI(14) of BTCUSDT on 1h signals rsi_oversold (RSI comes back from below oversold: the bar before was below it, this one is not)",
-		on("mine@95da", "", "over"):                            "mine of BTCUSDT on 1h signals over",
-		on("mine@95da", `{"length":21}`, "over"):               "mine(length 21) of BTCUSDT on 1h signals over",
-		on("mine@95da", `{"length":9,"source":"hl2"}`, "over"): `mine(length 9, source "hl2") of BTCUSDT on 1h signals over`,
+		on("mine@95da", "", "over"):                            "the script mine of BTCUSDT on 1h signals over",
+		on("mine@95da", `{"length":21}`, "over"):               "the script mine(length 21) of BTCUSDT on 1h signals over",
+		on("mine@95da", `{"length":9,"source":"hl2"}`, "over"): `the script mine(length 9, source "hl2") of BTCUSDT on 1h signals over`,
 	} {
 		if got != want {
 			t.Errorf("described as %q, want %q", got, want)

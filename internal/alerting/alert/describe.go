@@ -2,6 +2,7 @@ package alert
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -116,7 +117,7 @@ func (o *Operand) text() string {
 	case o.Indicator != "":
 		found, err := selectSource(ta.Library{}, o.Indicator, o.Params)
 		if err != nil {
-			return o.Line + " of " + script(o.Indicator, o.Params)
+			return fmt.Sprintf("%q of ", fault.Clean(o.Line, maxLine)) + script(o.Indicator, o.Params) // in the words of whoever wrote it
 		}
 		if len(found.selection.Def.Lines) == 1 {
 			return found.selection.Label()
@@ -154,7 +155,9 @@ func when(name, params, signal string) string {
 
 // script names a script and the inputs that are not its own.
 func script(name, params string) string {
-	name = unversioned(name)
+	if strings.Contains(name, "@") {
+		name = "the script " + unversioned(name)
+	}
 	var inputs map[string]json.RawMessage
 	if params == "" || json.Unmarshal([]byte(params), &inputs) != nil || len(inputs) == 0 {
 		return name
@@ -166,8 +169,11 @@ func script(name, params string) string {
 	return fault.Truncate(name+"("+strings.Join(all, ", ")+")", maxLabel)
 }
 
-// maxLabel bounds the name of a script with its inputs.
-const maxLabel = 200
+// maxLabel bounds the name of a script with its inputs, and maxLine that of one of its lines.
+const (
+	maxLabel = 200
+	maxLine  = 40
+)
 
 // unversioned is the name of a script without its version.
 func unversioned(name string) string {

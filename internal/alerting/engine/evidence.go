@@ -79,6 +79,9 @@ func (e *Engine) judgeClaim(ctx context.Context, owner principal.Owner, s market
 	if err != nil {
 		return unread(c, err)
 	}
+	if p.caps.Synthetic && p.symbol.Venue != s.Venue {
+		return unjudged(c, "The prices of "+p.symbol.Venue+" are made up: they are no reason for an order at another venue.")
+	}
 	if want.Instrument = p.symbol; want.Interval == 0 {
 		return e.judgePrice(ctx, p, c, &want.Condition)
 	}
@@ -108,7 +111,7 @@ func (e *Engine) judgePrice(ctx context.Context, p *listing, c order.Claim, want
 	if want.Type == alert.PriceBelow {
 		holds = q.Last.LessThanOrEqual(want.Threshold)
 	}
-	return order.Evidence{Claim: c, Known: true, True: holds, Value: q.Last.String(), Against: want.Threshold.String(), Bar: q.At.UTC()}
+	return order.Evidence{Claim: c, Known: true, True: holds, Value: q.Last.String(), Against: want.Threshold.String(), Bar: q.At.UTC(), MarketClosed: q.MarketClosed}
 }
 
 // judgeBars judges a condition on the newest closed bars.
@@ -260,11 +263,15 @@ func (j *barJudge) missing(lacks *ta.Selection) string {
 	if lacks == nil {
 		return "A price of " + on + " is missing."
 	}
+	name := lacks.Label()
+	if d := lacks.Def; d.Version != "" { // whose label is in the words of whoever wrote it
+		name = "the script " + d.Name
+	}
 	first, _ := lacks.Warmup(j.listing.env(j.want.Interval))
 	if has := j.bars.closed.Len(); has <= first {
-		return fmt.Sprintf("%s of %s needs %d closed bars and the venue has %d. Use a shorter average or interval.", lacks.Label(), on, first+1, has)
+		return fmt.Sprintf("%s of %s needs %d closed bars and the venue has %d. Use a shorter average or interval.", name, on, first+1, has)
 	}
-	return lacks.Label() + " of " + on + " has no value at this bar."
+	return name + " of " + on + " has no value at this bar."
 }
 
 // shortest writes a value as the shortest decimal that reads back as the same, "" for none.

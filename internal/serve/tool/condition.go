@@ -145,7 +145,11 @@ func (r *conditionReader) readSignal(at string, raw json.RawMessage, c *alert.Co
 	if own := def.Labels(); c.Signal == "" && len(own) > 0 {
 		return fault.Missing(at+".signal", "one of "+strings.Join(own, ", "))
 	}
-	return ta.CheckSignal(def, c.Signal)
+	err = ta.CheckSignal(def, c.Signal)
+	if e := fault.Of(err); e != nil {
+		err = renameField(err, e.Field, at+strings.TrimPrefix(e.Field, "condition.indicator_signal"))
+	}
+	return err
 }
 
 // readValue reads a comparison of two sides.

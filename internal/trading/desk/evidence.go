@@ -37,6 +37,7 @@ func (d *Desk) judge(ctx context.Context, s market.Symbol, claims, conditions []
 	all := d.judgeClaims(ctx, s, slices.Concat(claims, conditions), closes)
 	return func() (_, _ []order.Evidence) {
 		found := all()
+		guard.Fresh(d.view.Load().policy, d.cfg.Now(), found)
 		return found[:len(claims):len(claims)], found[len(claims):]
 	}
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,6 +163,18 @@ func checkUnknown(q *orderCheck) *Denial {
 
 // becauseField names a claim.
 func becauseField(i int) string { return "because[" + strconv.Itoa(i) + "]" }
+
+// Fresh makes a claim about the price unknown if that price is older than the policy allows, as the price of an order itself may not be.
+func Fresh(p Policy, now time.Time, all []order.Evidence) {
+	for i := range all {
+		e := &all[i]
+		if !e.Known || e.Interval != 0 || e.MarketClosed || now.Sub(e.Bar) <= p.MaxQuoteAge {
+			continue
+		}
+		e.Known, e.True, e.Later = false, false, !order.Quote{At: e.Bar}.Stalled(now)
+		e.Missing = fmt.Sprintf("The last price, %s, is of %s, older than max_quote_age (%v).", e.Value, e.Bar.UTC().Format(time.RFC3339), p.MaxQuoteAge)
+	}
+}
 
 // Unjudged returns the fault of an order that opens a position and has a claim, or needs a condition of the owner's,
 // that cannot be judged at the moment, nil for any other. Nothing is recorded of it.

@@ -47,6 +47,8 @@ type Evidence struct {
 	Missing string    `json:"missing,omitempty"`
 	Parts   []Part    `json:"parts,omitempty"`
 
+	MarketClosed bool `json:"market_closed,omitempty"` // of a claim about the price: there is no newer one until the market opens
+
 	Anchored time.Time `json:"anchored,omitzero"` // open of the bar at which its earliest running sum begins
 }
 
