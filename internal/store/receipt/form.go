@@ -81,6 +81,26 @@ func (e Event) sum() chain.Hash {
 	return stored.Sum()
 }
 
+// createdKind is the kind of the event that creates an order.
+const createdKind = "order_created"
+
+// origin is what the event of an order's creation says of it.
+type origin struct {
+	Mode   string `json:"mode"`
+	Policy string `json:"policy"`
+	Note   string `json:"note"`
+}
+
+func (e Event) origin() (origin, error) {
+	var body struct {
+		Origin origin `json:"origin"`
+	}
+	if err := json.Unmarshal([]byte(e.Body), &body); err != nil {
+		return origin{}, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return body.Origin, nil
+}
+
 // Text returns the document in canonical form.
 func (d Document) Text() ([]byte, error) { return strictjson.CanonicalOf(d) }
 

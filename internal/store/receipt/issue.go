@@ -2,8 +2,6 @@ package receipt
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"candela/internal/kit/principal"
@@ -90,24 +88,18 @@ func (i Issuer) describe(ctx context.Context, r *Receipt, events []chain.Event) 
 	for n := range events {
 		e := &events[n]
 		r.Events = append(r.Events, toEvent(e))
-		if e.Kind != "order_created" {
+		if e.Kind != createdKind {
 			continue
 		}
-		var body struct {
-			Origin struct {
-				Mode   string `json:"mode"`
-				Policy string `json:"policy"`
-				Note   string `json:"note"`
-			} `json:"origin"`
+		made, err := r.Events[n].origin()
+		if err != nil {
+			return false, err
 		}
-		if err := json.Unmarshal(e.Body, &body); err != nil {
-			return false, fmt.Errorf("event %d: %w", e.Seq, err)
-		}
-		note = note || body.Origin.Note != ""
+		note = note || made.Note != ""
 		if e.Subject == r.OrderID {
-			r.Mode = body.Origin.Mode
+			r.Mode = made.Mode
 		}
-		if hash := body.Origin.Policy; hash != "" && (r.Policy == nil || e.Subject == r.OrderID) {
+		if hash := made.Policy; hash != "" && (r.Policy == nil || e.Subject == r.OrderID) {
 			r.Policy = &Policy{Hash: hash}
 			if r.Policy.Seq, err = i.Source.PolicySeq(ctx, hash, e.Seq); err != nil {
 				return false, err
