@@ -15,7 +15,7 @@ import (
 )
 
 // stretched returns a receipt of two stretches or more, and the keys.
-func stretched(t *testing.T) ([]byte, receipt.Document, receipt.Keys, chain.Key) {
+func stretched(t *testing.T) ([]byte, receipt.Keys, chain.Key) {
 	t.Helper()
 	dir := t.TempDir()
 	ids := drawnOrders(t, dir, rand.New(rand.NewPCG(11, 11)), 120)
@@ -27,12 +27,12 @@ func stretched(t *testing.T) ([]byte, receipt.Document, receipt.Keys, chain.Key)
 			d, err := receipt.Parse(text)
 			check(t, err)
 			if len(d.Receipt.Chain) > 1 {
-				return text, d, keysOf(t, dir), key
+				return text, keysOf(t, dir), key
 			}
 		}
 	}
 	t.Fatal("no receipt with two stretches")
-	return nil, receipt.Document{}, nil, chain.Key{}
+	return nil, nil, chain.Key{}
 }
 
 // judged compares what this program and the one in docs/receipts.md say of receipts.
@@ -58,7 +58,7 @@ func judged(t *testing.T, keys receipt.Keys, texts map[string]string, valid func
 // TestReceipt_InOtherForms writes a receipt in other forms. One that says the same to every reader is valid; all else is refused.
 func TestReceipt_InOtherForms(t *testing.T) {
 	t.Parallel()
-	text, _, keys, _ := stretched(t)
+	text, keys, _ := stretched(t)
 	plain := string(text)
 	in := func(old, becomes string) string {
 		t.Helper()
@@ -124,7 +124,7 @@ func upperHash(text string) string {
 // refused, by this program also what the events contradict.
 func TestReceipt_ByTheHolderOfTheKey(t *testing.T) {
 	t.Parallel()
-	text, _, keys, key := stretched(t)
+	text, keys, key := stretched(t)
 	checks := map[string]struct {
 		python bool // it is valid for the program of the page, which checks less
 		change func(r *receipt.Receipt)

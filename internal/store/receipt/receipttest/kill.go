@@ -32,8 +32,7 @@ func Write(ctx context.Context, to Log, random *rand.Rand, out io.Writer) error 
 		owner := []principal.Owner{"ann", "bob"}[random.IntN(2)]
 		by := principal.Caller{Subject: owner, Key: "6acb604a74", Client: "Claud\u00e9 <1>"}
 		together := 1 + random.IntN(maxTogether)
-		var ids []string
-		var steps [][][]order.Event
+		ids, steps := make([]string, 0, together), make([][][]order.Event, 0, together)
 		for range together {
 			ids = append(ids, id.New(time.Now()))
 			steps = append(steps, Order(random, owner, ids[len(ids)-1], time.Now()))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -205,7 +206,7 @@ func TestOthers_WhatIsAlteredIsFound(t *testing.T) {
 	take(t, c, time.Now, new(checkpoints))
 	for i := range 5 {
 		for _, owner := range []principal.Owner{"ann", "bob"} {
-			check(t, l.Record(t.Context(), principal.Caller{Subject: owner, Client: "Claude"}, "token_revoked", fmt.Sprint(i), []byte("{}")))
+			check(t, l.Record(t.Context(), principal.Caller{Subject: owner, Client: "Claude"}, "token_revoked", strconv.Itoa(i), []byte("{}")))
 		}
 	}
 	check(t, l.NoteHeads(t.Context()))
