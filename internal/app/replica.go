@@ -278,7 +278,8 @@ func (r *replicaNode) auditParts(rt Runtime) []lifecycle.Part {
 		movers[0].Gone = r.owners.Gone
 		movers = append(movers, auditlog.Mover{To: r.log, From: r.owners, Logger: rt.Log})
 	}
-	parts := []lifecycle.Part{{Name: "audit log", Run: r.exclusive("audit", func(ctx, _ context.Context, _ func()) error { return r.log.KeepHeads(ctx, rt.Log) })}}
+	parts := make([]lifecycle.Part, 0, 1+len(movers))
+	parts = append(parts, lifecycle.Part{Name: "audit log", Run: r.exclusive("audit", func(ctx, _ context.Context, _ func()) error { return r.log.KeepHeads(ctx, rt.Log) })})
 	for i, m := range movers {
 		name := []string{"audit of alerts", "audit of owners"}[i]
 		parts = append(parts, lifecycle.Part{Name: name, Run: r.exclusive(name, func(ctx, _ context.Context, _ func()) error { return m.Run(ctx) })})
