@@ -215,7 +215,7 @@ func (s *site) erased(p *person) {
 		if now.Events < ofOrders.Events || counts["orders of "+p.id] < before["orders of "+p.id] {
 			s.Errorf("%s: the order stream has %+v of an erased owner, and had %+v", r.name, now, ofOrders)
 		}
-		// What it had is still there, link by link.
+		// Each link that it had is still there.
 		s.must(r, "audit", "verify", "--owner", p.id, "--expect", fmt.Sprintf("%d:%s", ofOrders.Events, ofOrders.Hash))
 	}
 	s.Logf("erased: %d events of AUDIT; the order stream keeps %d", proof.Events, ofOrders.Events)

@@ -117,7 +117,7 @@ func (o *Operand) text() string {
 	case o.Indicator != "":
 		found, err := selectSource(ta.Library{}, o.Indicator, o.Params)
 		if err != nil {
-			return fmt.Sprintf("%q of ", fault.Clean(o.Line, maxLine)) + script(o.Indicator, o.Params) // in the words of whoever wrote it
+			return fmt.Sprintf("%q of ", fault.Clean(o.Line, maxLine)) + script(o.Indicator, o.Params) // in the words of its author
 		}
 		if len(found.selection.Def.Lines) == 1 {
 			return found.selection.Label()

@@ -264,7 +264,7 @@ func (j *barJudge) missing(lacks *ta.Selection) string {
 		return "A price of " + on + " is missing."
 	}
 	name := lacks.Label()
-	if d := lacks.Def; d.Version != "" { // whose label is in the words of whoever wrote it
+	if d := lacks.Def; d.Version != "" { // whose label is in the words of its author
 		name = "the script " + d.Name
 	}
 	first, _ := lacks.Warmup(j.listing.env(j.want.Interval))
