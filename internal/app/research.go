@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"candela/internal/config"
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
-	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
 	"candela/internal/work/research"
 	"candela/lib/ta"
@@ -44,7 +44,7 @@ func RunResearch(ctx context.Context, cfg *config.Config, deps Deps, read func(t
 		answer, err = ask(ctx, research.New(with), principal.Caller{Subject: "owner", Key: "local", Scope: principal.Charts})
 	}
 	if err != nil {
-		return nil, tool.PublicError(ctx, bars, err)
+		return nil, marketdata.Explain(ctx, bars, err)
 	}
 	return &Research{answer, rt.Draw}, nil
 }

@@ -2,6 +2,7 @@ package marketdata
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -54,6 +55,18 @@ func Suggest(ctx context.Context, from Namer, err error) error {
 		better.Suggestions = append(better.Suggestions, one.Use)
 	}
 	return &better
+}
+
+// Explain returns what may be said of an error to someone who calls no tool: a command, or a page. Errors about
+// symbols suggest those that were meant. An internal error stays as it is, for the log.
+func Explain(ctx context.Context, from Namer, err error) error {
+	switch f := fault.Of(Suggest(ctx, from, err)); {
+	case f != nil && f.Kind != fault.Internal:
+		return &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Public()}
+	case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+		return &fault.Error{Code: "cancelled", Message: "the call was cancelled"}
+	}
+	return err
 }
 
 // isNamed reports whether a text is the symbol of an instrument.

@@ -235,9 +235,9 @@ func (c *Console) serveChart(v *visit) {
 	}
 	picture := strings.HasSuffix(v.r.URL.Path, ".png")
 	var body []byte
-	q, format, err := chartQuery(c.cfg.Charts, v.r.URL.Query(), picture)
+	q, err := chartQuery(c.cfg.Charts, v.r.URL.Query(), picture)
 	if err == nil {
-		body, err = c.cfg.Charts.Chart(v.ctx(), v.caller(), q, format)
+		body, err = c.cfg.Charts.Chart(v.ctx(), v.caller(), q)
 	}
 	kind := "application/json"
 	if picture && err == nil {
@@ -259,17 +259,16 @@ func (c *Console) serveChart(v *visit) {
 	_, _ = v.w.Write(body) // the browser may have left
 }
 
-// chartQuery reads the chart that an address asks for, and its format.
-func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Drawn, format string, err error) {
-	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1}
-	format = cmp.Or(values.Get("format"), "series")
+// chartQuery reads the chart that an address asks for.
+func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Drawn, err error) {
+	q = charting.Drawn{Request: charting.Request{Bars: chartBars}, Width: chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1, Format: cmp.Or(values.Get("format"), charting.Series)}
 	if s := values.Get("symbol"); s != "" {
 		if q.Symbol, err = market.ParseSymbol(s); err != nil {
-			return q, format, err
+			return q, err
 		}
 	}
 	if q.Interval, err = market.ParseInterval(cmp.Or(values.Get("interval"), "1h")); err != nil {
-		return q, format, err
+		return q, err
 	}
 	var names []string
 	for name := range strings.SplitSeq(values.Get("indicators"), ",") {
@@ -278,24 +277,24 @@ func chartQuery(charts Charts, values url.Values, picture bool) (q charting.Draw
 		}
 	}
 	if q.Indicators, err = charts.Indicators(names); err != nil {
-		return q, format, err
+		return q, err
 	}
 	if n, wrong := strconv.Atoi(values.Get("bars")); wrong == nil {
 		q.Bars = n
 	}
 	if picture {
-		format, q.Bars = "png", 160
+		q.Format, q.Bars = charting.PNG, 160
 		themes, theme := []string{"dark", "light"}, cmp.Or(values.Get("theme"), "dark")
 		switch slices.IndexFunc(themes, func(t string) bool { return strings.EqualFold(t, theme) }) {
 		case 0:
 		case 1:
 			q.Theme = chart.Light
 		default:
-			return q, format, fault.Field("theme", strconv.Quote(fault.Truncate(theme, 80)), strings.Join(themes, ", "), fault.Nearest(theme, themes)...)
+			return q, fault.Field("theme", strconv.Quote(fault.Truncate(theme, 80)), strings.Join(themes, ", "), fault.Nearest(theme, themes)...)
 		}
 	}
 	if q.Bars < 1 || q.Bars > chart.MaxBars {
-		return q, format, fault.Field("bars", strconv.Itoa(q.Bars), fmt.Sprintf("a whole number from 1 to %d", chart.MaxBars), strconv.Itoa(min(max(q.Bars, 1), chart.MaxBars)))
+		return q, fault.Field("bars", strconv.Itoa(q.Bars), fmt.Sprintf("a whole number from 1 to %d", chart.MaxBars), strconv.Itoa(min(max(q.Bars, 1), chart.MaxBars)))
 	}
-	return q, format, nil
+	return q, nil
 }

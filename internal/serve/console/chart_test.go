@@ -27,7 +27,7 @@ func (charts) Indicators(names []string) ([]charting.NamedIndicator, error) {
 	return all, nil
 }
 
-func (charts) Chart(_ context.Context, caller principal.Caller, q charting.Drawn, format string) ([]byte, error) {
+func (charts) Chart(_ context.Context, caller principal.Caller, q charting.Drawn) ([]byte, error) {
 	names := []string{}
 	for _, one := range q.Indicators {
 		names = append(names, one.Name)
@@ -37,10 +37,10 @@ func (charts) Chart(_ context.Context, caller principal.Caller, q charting.Drawn
 		return nil, fault.New(fault.Unauthorized, "nobody", "nobody asks")
 	case q.Symbol.Name == "NONE":
 		return nil, fault.New(fault.NotFound, "unknown_symbol", `No symbol "NONE".`)
-	case format == "png":
+	case q.Format == "png":
 		return []byte("\x89PNG"), nil
 	}
-	return json.Marshal(map[string]any{"symbol": q.Symbol.String(), "interval": q.Interval.String(), "bars": q.Bars, "format": format, "indicators": names})
+	return json.Marshal(map[string]any{"symbol": q.Symbol.String(), "interval": q.Interval.String(), "bars": q.Bars, "format": q.Format, "indicators": names})
 }
 
 func (charts) Bars(context.Context, principal.Caller, charting.Request) (*market.Bars, error) {

@@ -64,8 +64,8 @@ type Known struct {
 type Charts interface {
 	// Indicators resolves the names of indicators.
 	Indicators(names []string) ([]charting.NamedIndicator, error)
-	// Chart returns what generate_chart returns in a format: JSON, or a PNG.
-	Chart(ctx context.Context, caller principal.Caller, q charting.Drawn, format string) ([]byte, error)
+	// Chart returns what generate_chart returns: a PNG, or JSON.
+	Chart(ctx context.Context, caller principal.Caller, q charting.Drawn) ([]byte, error)
 	// Bars returns the bars of a chart of a symbol.
 	Bars(ctx context.Context, caller principal.Caller, q charting.Request) (*market.Bars, error)
 }

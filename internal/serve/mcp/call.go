@@ -67,16 +67,25 @@ func (j *Job) appendToolCall(ctx context.Context, dst []byte, m rpc.Message, lin
 	return append(dst, '}'), nil
 }
 
-// call runs a tool, as a task if it may take long and the client takes tasks.
+// call runs a tool, as a task if it may take long and the client takes tasks. A panic becomes an error: one
+// defective tool must not end a server that may have open orders.
 func (j *Job) call(ctx context.Context, called toolCall) (*Task, Result, error) {
 	s, m := j.server, j.server.modern
+	run := func(ctx context.Context, arguments json.RawMessage) (result Result, err error) {
+		defer recoverTo(&err)
+		result, err = s.tools.Call(ctx, j.from.Caller, called.name, arguments)
+		if s.called != nil {
+			s.called(j.from.Caller, called.name, result, err)
+		}
+		return result, err
+	}
 	if j.modern == nil || m.tasks == nil || !slices.Contains(m.long, called.name) || !j.modern.takesTasks() {
-		result, err := s.call(ctx, j.from, called.name, called.arguments)
+		result, err := run(ctx, called.arguments)
 		return nil, result, err
 	}
 	arguments := bytes.Clone(called.arguments) // the request may end first
 	return m.tasks.Run(ctx, j.from.Caller, func(ctx context.Context) (Result, error) {
-		result, err := s.call(ctx, j.from, called.name, arguments)
+		result, err := run(ctx, arguments)
 		if err != nil {
 			return result, j.failure(ctx, called.name, err)
 		}
@@ -91,17 +100,6 @@ func (j *Job) failure(ctx context.Context, tool string, err error) *rpc.Error {
 	}
 	j.server.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", tool), slog.String("request_id", j.from.RequestID), slog.Any("error", err))
 	return internalError(j.from.RequestID)
-}
-
-// call runs the tool and converts a panic into an error: one defective tool must not end
-// a server that may have open orders.
-func (s *Server) call(ctx context.Context, from Origin, name string, arguments json.RawMessage) (result Result, err error) {
-	defer recoverTo(&err)
-	result, err = s.tools.Call(ctx, from.Caller, name, arguments)
-	if s.called != nil {
-		s.called(from.Caller, name, result, err)
-	}
-	return result, err
 }
 
 // recoverTo is deferred. It converts a panic into err.

@@ -9,6 +9,7 @@ import (
 
 	"candela/internal/serve/tool"
 	"candela/internal/serve/tool/tooltest"
+	"candela/internal/work/charting"
 )
 
 // TestAnswer_IsBounded holds that scripts that draw long texts do not make a long answer.
@@ -43,7 +44,7 @@ func TestAnswer_LimitIsPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row := fmt.Sprintf("\n| One answer of a tool | %d MiB |", tool.MaxAnswer>>20); !strings.Contains(string(page), row) {
+	if row := fmt.Sprintf("\n| One answer of a tool | %d MiB |", charting.MaxAnswer>>20); !strings.Contains(string(page), row) {
 		t.Errorf("docs/limits.md lacks the row %q", row[1:])
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"candela/internal/kit/principal"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -85,7 +86,7 @@ func catalogNameArg(l ta.Library, dst **ta.Def) arg {
 			return nil, fault.Field("name", quoteValue(raw), allowed)
 		}
 		d, err := l.FindSpelled(truncate(value))
-		return d, withField(err, "name")
+		return d, charting.NoIndicator(err, "name")
 	})
 }
 

@@ -3,8 +3,6 @@ package tool
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"candela/internal/kit/principal"
 	"candela/internal/serve/mcp"
@@ -12,7 +10,6 @@ import (
 	"candela/internal/work/charting/payload"
 	"candela/internal/work/research"
 	"candela/lib/chart"
-	"candela/lib/fault"
 	"candela/lib/market"
 	"candela/lib/ta"
 )
@@ -52,38 +49,24 @@ func (c *charts) getIndicators() toolSpec {
 	}
 }
 
-// The formats of generate_chart.
-const (
-	formatPNG     = "png"
-	formatSummary = "summary"
-	formatBoth    = "both"
-	formatSeries  = "series"
-)
-
-const (
-	defaultBars = 200
-
-	// seriesLimit keeps a result, which with structured content holds the series twice,
-	// below the 1,048,576 bytes at which clients truncate.
-	seriesLimit = 480_000
-)
+const defaultBars = 200
 
 func defaultIndicators() []string { return []string{"ema_stack", "cipher_b", "macd"} }
 
 // chartArguments holds the arguments of generate_chart.
 type chartArguments struct {
 	charting.Drawn
-	format, theme string
-	barsGiven     bool
+	theme     string
+	barsGiven bool
 }
 
 func (c *charts) declareChart() (*chartArguments, args) {
 	a := &chartArguments{
 		Drawn: charting.Drawn{
 			Request: charting.Request{Interval: market.Hour4, Bars: defaultBars},
-			Width:   chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1,
+			Width:   chart.DefaultWidth, Height: chart.DefaultHeight, Scale: 1, Format: charting.PNG,
 		},
-		format: formatPNG, theme: "dark",
+		theme: "dark",
 	}
 	return a, args{
 		symbolArg(&a.Symbol, "Such as BTCUSDT, AAPL, EURUSD=X or binance:BTCUSDT.").alias("ticker"),
@@ -96,7 +79,7 @@ func (c *charts) declareChart() (*chartArguments, args) {
 		drawingsArg(&a.Drawings, "level has price; text has time, price, text; the others have two points. fib retraces the move from price to price2. Times as in start."),
 		intArg("width", &a.Width, chart.MinSide, chart.MaxSide, "Pixels. Vision models scale down above 1568."),
 		intArg("height", &a.Height, chart.MinSide, chart.MaxSide, ""),
-		enumArg("format", &a.format, "", chartFormats()...),
+		enumArg("format", &a.Format, "", charting.Formats()...),
 		enumArg("theme", &a.theme, "", "dark", "light"),
 		intArg("scale", &a.Scale, 1, chart.MaxScale, "For sharp screens."),
 		boolArg("log", &a.Log, "Logarithmic price axis."),
@@ -124,57 +107,20 @@ func (c *charts) generateChart() toolSpec {
 			if a.theme == "light" {
 				a.Theme = chart.Light
 			}
-			return generate(ctx, c.Charting, caller, a.Drawn, a.format)
+			made, err := c.Make(ctx, caller, a.Drawn)
+			switch {
+			case err != nil:
+				return mcp.Result{}, err
+			case made.Picture == nil:
+				return rawResult(made.JSON), nil
+			}
+			// No structured content with a picture: some clients show it instead of the
+			// picture.
+			result := mcp.Result{Content: []mcp.Content{{Image: made.Picture, MIME: "image/png", Meta: made.About}}}
+			if made.JSON != nil {
+				result.Content = append(result.Content, mcp.Content{Text: made.JSON})
+			}
+			return result, nil
 		}),
 	}
 }
-
-// generate makes a chart in a format.
-func generate(ctx context.Context, c *charting.Charting, caller principal.Caller, q charting.Drawn, format string) (mcp.Result, error) {
-	shown, spec, err := c.Show(ctx, caller, q)
-	if err != nil {
-		return mcp.Result{}, err
-	}
-	switch format {
-	case formatSeries:
-		if err := checkDrawn("generate_chart", shown); err != nil {
-			return mcp.Result{}, err
-		}
-		return rawResult(payload.AppendSeries(nil, shown, seriesLimit)), nil
-	case formatSummary:
-		return rawResult(payload.AppendSummary(nil, shown)), nil
-	}
-	png, err := c.Draw(ctx, caller, spec)
-	if err != nil {
-		return mcp.Result{}, err
-	}
-	// No structured content with a picture: some clients show it instead of the
-	// picture.
-	result := mcp.Result{Content: []mcp.Content{{Image: png, MIME: "image/png", Meta: payload.AppendAbout(nil, shown)}}}
-	if format == formatBoth {
-		result.Content = append(result.Content, mcp.Content{Text: payload.AppendSummary(nil, shown)})
-	}
-	return result, nil
-}
-
-// MakeChart makes a chart for a page that shows what agents see: the JSON of a format of generate_chart, or its picture.
-func MakeChart(ctx context.Context, c *charting.Charting, caller principal.Caller, q charting.Drawn, format string) ([]byte, error) {
-	formats := chartFormats()
-	i := slices.IndexFunc(formats, func(f string) bool { return strings.EqualFold(f, format) })
-	if i < 0 {
-		return nil, fault.Field("format", quote(truncate(format)), strings.Join(formats, ", "), fault.Nearest(format, formats)...)
-	}
-	result, err := generate(ctx, c, caller, q, formats[i])
-	if err == nil {
-		result, err = bounded("generate_chart", result)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if image := result.Content[0].Image; image != nil {
-		return image, nil
-	}
-	return result.Content[0].Text, nil
-}
-
-func chartFormats() []string { return []string{formatPNG, formatSummary, formatBoth, formatSeries} }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"candela/internal/alerting/alert"
+	"candela/internal/work/charting"
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
@@ -33,7 +34,7 @@ func (r *conditionReader) entryArg(name string, dst *entry) arg {
 		}
 		selection, err := r.library.Resolve(request)
 		if err != nil {
-			return entry{}, withField(err, name)
+			return entry{}, charting.NoIndicator(err, name)
 		}
 		return entry{request.Name, params, selection}, nil
 	})

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"candela/internal/kit/strictjson"
@@ -10,9 +9,6 @@ import (
 	"candela/lib/fault"
 	"candela/lib/ta"
 )
-
-// maxIndicators is the number of indicators in one request.
-const maxIndicators = 24
 
 // indicatorsArg is a list of names, or of objects with a name and parameters.
 func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, doc string, fallback []string) arg {
@@ -28,8 +24,8 @@ func indicatorsArg(l ta.Library, name string, dst *[]charting.NamedIndicator, do
 		}
 		all := []charting.NamedIndicator{}
 		for item := range strictjson.Items(raw) {
-			if len(all) == maxIndicators {
-				return nil, tooMany(name)
+			if len(all) == charting.MaxIndicators {
+				return nil, charting.TooManyIndicators(name)
 			}
 			each, err := readIndicator(l, name, item)
 			if err != nil {
@@ -48,7 +44,7 @@ func readIndicator(l ta.Library, field string, item json.RawMessage) (charting.N
 	}
 	selection, err := l.Resolve(request)
 	if err != nil {
-		return charting.NamedIndicator{}, withField(err, field)
+		return charting.NamedIndicator{}, charting.NoIndicator(err, field)
 	}
 	return charting.NamedIndicator{Name: request.Name, Selection: selection}, nil
 }
@@ -83,18 +79,6 @@ func readRequest(field, at string, item json.RawMessage) (ta.Request, error) {
 	return request, nil
 }
 
-// withField adds the field and a hint to the error of an unknown indicator. Errors about
-// parameters have both.
-func withField(err error, field string) error {
-	e := fault.Of(err)
-	if e == nil || e.Code != ta.UnknownCode {
-		return err
-	}
-	hinted := *e
-	hinted.Field, hinted.Message, hinted.Allowed = field, e.Message+"; list_indicators has the names", "a name or alias from list_indicators"
-	return &hinted
-}
-
 // resolveAll resolves valid names.
 func resolveAll(names []string) []charting.NamedIndicator {
 	all := make([]charting.NamedIndicator, 0, len(names))
@@ -106,27 +90,4 @@ func resolveAll(names []string) []charting.NamedIndicator {
 		all = append(all, charting.NamedIndicator{Name: name, Selection: selection})
 	}
 	return all
-}
-
-// Indicators resolves names as generate_chart does, for a page.
-func Indicators(l ta.Library, names []string) ([]charting.NamedIndicator, error) {
-	const field = "indicators"
-	if len(names) > maxIndicators {
-		return nil, tooMany(field)
-	}
-	all := make([]charting.NamedIndicator, 0, len(names))
-	for _, name := range names {
-		name = truncate(strings.TrimSpace(name))
-		selection, err := l.Resolve(ta.Request{Name: name})
-		if err != nil {
-			return nil, withField(err, field)
-		}
-		all = append(all, charting.NamedIndicator{Name: name, Selection: selection})
-	}
-	return all, nil
-}
-
-func tooMany(field string) error {
-	most := strconv.Itoa(maxIndicators)
-	return fault.Field(field, "more than "+most+" items", "at most "+most+" indicators")
 }

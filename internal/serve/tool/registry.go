@@ -167,17 +167,36 @@ func (r *Registry) Call(ctx context.Context, caller principal.Caller, name strin
 	if need := r.tools[i].scope; caller.Scope < need {
 		return newToolError(ctx, outOfScope(name, need, caller.Scope)).result(), nil
 	}
-	result, understood, err := r.run(ctx, caller, r.tools[i], arguments)
+	one := &r.tools[i]
+	if r.confirm != nil && !one.tool.Annotations.ReadOnly {
+		if err := r.confirm(ctx, caller); err != nil {
+			return r.failed(ctx, name, err).result(), nil
+		}
+	}
+	var understood []string
+	var result mcp.Result
+	var err error
+	if one.names != nil {
+		arguments, understood, err = wording.Read(wording.Call{Tool: name, Arguments: arguments, Names: one.names, Library: r.library, Now: time.Now()})
+	}
+	if err == nil {
+		result, err = one.run(ctx, caller, arguments)
+	}
 	if err == nil {
 		result, err = bounded(name, result)
 	}
-	if err == nil {
-		return said(result, understood), nil
+	if err != nil {
+		result = r.failed(ctx, name, err).result()
 	}
+	return said(result, understood), nil
+}
+
+// failed is the error of a tool. What nobody expected is logged.
+func (r *Registry) failed(ctx context.Context, name string, err error) toolError {
 	if !canceledByCaller(ctx, err) && (fault.Of(err) == nil || fault.KindOf(err) == fault.Internal) {
 		r.log.LogAttrs(ctx, slog.LevelError, "[MCP] tool failed", slog.String("tool", name), slog.Any("error", err))
 	}
-	return said(newToolError(ctx, marketdata.Suggest(ctx, r.symbols, err)).result(), understood), nil
+	return newToolError(ctx, marketdata.Suggest(ctx, r.symbols, err))
 }
 
 // said adds what was understood of a call to its answer: to an object, else as a text of its own.
@@ -192,22 +211,6 @@ func said(r mcp.Result, understood []string) mcp.Result {
 	}
 	r.Structured = wording.Say(r.Structured, understood)
 	return r
-}
-
-// run reads a call in the words of its tool and runs it, one that changes something only while the caller's login is confirmed.
-func (r *Registry) run(ctx context.Context, caller principal.Caller, one registeredTool, arguments json.RawMessage) (result mcp.Result, understood []string, err error) {
-	if r.confirm != nil && !one.tool.Annotations.ReadOnly {
-		if err := r.confirm(ctx, caller); err != nil {
-			return mcp.Result{}, nil, err
-		}
-	}
-	if one.names != nil {
-		arguments, understood, err = wording.Read(wording.Call{Tool: one.tool.Name, Arguments: arguments, Names: one.names, Library: r.library, Now: time.Now()})
-	}
-	if err == nil {
-		result, err = one.run(ctx, caller, arguments)
-	}
-	return result, understood, err
 }
 
 // outOfScope is the error of a call that the caller's token does not allow.

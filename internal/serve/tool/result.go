@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"candela/internal/data/marketdata"
 	"candela/internal/kit/strictjson"
 	"candela/internal/serve/mcp"
 	"candela/lib/fault"
@@ -67,15 +66,6 @@ func newToolError(ctx context.Context, err error) toolError {
 		p = toolError{Code: "cancelled", Message: "the call was cancelled", Retryable: true}
 	}
 	return p
-}
-
-// PublicError returns what may be said of an error to someone who calls no tool: a command, or a page. Errors about
-// symbols suggest those that were meant. An internal error stays as it is, for the log.
-func PublicError(ctx context.Context, symbols Symbols, err error) error {
-	if p := newToolError(ctx, marketdata.Suggest(ctx, symbols, err)); p.Code != "internal" {
-		return &fault.Error{Kind: p.kind, Code: p.Code, Message: p.Message}
-	}
-	return err
 }
 
 // canceledByCaller reports whether a call failed because the caller went away.

@@ -4,8 +4,8 @@
 // apart from the JSON of package payload, which several faces send.
 //
 // The program makes one [Charting] with the sources of bars, alerts and positions. A face turns what its
-// client wrote into a [Request] or a [Drawn], calls [Charting.Chart] for values or [Charting.Show] for a
-// chart with the caller's own marks, and [Charting.Draw] for its picture. What needs no turn, such as a
+// client wrote into a [Request] or a [Drawn], calls [Charting.Chart] for values or [Charting.Make] for a
+// chart with the caller's own marks, as a picture or as JSON. What needs no turn, such as a
 // command that draws one chart and ends, calls [Compute] and [Picture].
 package charting
 
@@ -94,33 +94,4 @@ func (c *Charting) Chart(ctx context.Context, caller principal.Caller, q Request
 		return err
 	})
 	return shown, err
-}
-
-// Drawn is a request for a chart as a picture.
-type Drawn struct {
-	Request
-	Width, Height, Scale int
-	Theme                chart.Theme
-	Log                  bool // a logarithmic price axis
-	Drawings             []Drawing
-}
-
-// Show computes a chart with the caller's alerts, position and orders and the drawings of the request. The
-// specification is that of its picture.
-func (c *Charting) Show(ctx context.Context, caller principal.Caller, q Drawn) (*payload.Chart, *chart.Spec, error) {
-	shown, err := c.Chart(ctx, caller, q.Request)
-	if err != nil {
-		return nil, nil, err
-	}
-	drawings, err := place(q.Drawings, shown)
-	if err != nil {
-		return nil, nil, err
-	}
-	own := c.loadOverlay(ctx, caller, q.Symbol, shown)
-	spec := Picture(chart.Spec{Width: q.Width, Height: q.Height, Scale: q.Scale, Theme: q.Theme, Log: q.Log, Levels: own.levels, Trades: own.trades}, shown)
-	spec.Drawings = drawings
-	for i, visible := range spec.Shown() {
-		shown.Drawings[i].Shown = visible
-	}
-	return shown, spec, nil
 }

@@ -64,3 +64,42 @@ func withNames(err error) error {
 	listed.Message = e.Message + "; known names: " + listed.Allowed
 	return &listed
 }
+
+// MaxIndicators is the number of indicators in one request.
+const MaxIndicators = 24
+
+// NoIndicator adds the field and a hint to the error of an unknown indicator. Errors about
+// parameters have both.
+func NoIndicator(err error, field string) error {
+	e := fault.Of(err)
+	if e == nil || e.Code != ta.UnknownCode {
+		return err
+	}
+	hinted := *e
+	hinted.Field, hinted.Message, hinted.Allowed = field, e.Message+"; list_indicators has the names", "a name or alias from list_indicators"
+	return &hinted
+}
+
+// Named resolves the names of indicators, up to MaxIndicators, with errors for somebody who has list_indicators.
+func Named(l ta.Library, names []string) ([]NamedIndicator, error) {
+	const field = "indicators"
+	if len(names) > MaxIndicators {
+		return nil, TooManyIndicators(field)
+	}
+	all := make([]NamedIndicator, 0, len(names))
+	for _, name := range names {
+		name = fault.Truncate(strings.TrimSpace(name), 80)
+		selection, err := l.Resolve(ta.Request{Name: name})
+		if err != nil {
+			return nil, NoIndicator(err, field)
+		}
+		all = append(all, NamedIndicator{Name: name, Selection: selection})
+	}
+	return all, nil
+}
+
+// TooManyIndicators is the error of a request with more than MaxIndicators.
+func TooManyIndicators(field string) error {
+	most := strconv.Itoa(MaxIndicators)
+	return fault.Field(field, "more than "+most+" items", "at most "+most+" indicators")
+}

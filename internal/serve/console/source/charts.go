@@ -3,8 +3,8 @@ package source
 import (
 	"context"
 
+	"candela/internal/data/marketdata"
 	"candela/internal/kit/principal"
-	"candela/internal/serve/tool"
 	"candela/internal/work/charting"
 	"candela/lib/market"
 	"candela/lib/ta"
@@ -14,21 +14,28 @@ import (
 type Charts struct {
 	Charting *charting.Charting
 	Library  ta.Library
-	Symbols  tool.Symbols // to suggest one in place of an unknown one
+	Symbols  marketdata.Namer // to suggest one in place of an unknown one
 }
 
 // Indicators resolves the names of indicators.
 func (c Charts) Indicators(names []string) ([]charting.NamedIndicator, error) {
-	return tool.Indicators(c.Library, names)
+	return charting.Named(c.Library, names)
 }
 
-// Chart returns the JSON or the picture of a chart.
-func (c Charts) Chart(ctx context.Context, caller principal.Caller, q charting.Drawn, format string) ([]byte, error) {
-	made, err := tool.MakeChart(ctx, c.Charting, caller, q, format)
-	if err != nil {
-		return nil, tool.PublicError(ctx, c.Symbols, err)
+// Chart returns the picture of a chart, or its JSON.
+func (c Charts) Chart(ctx context.Context, caller principal.Caller, q charting.Drawn) ([]byte, error) {
+	made, err := c.Charting.Make(ctx, caller, q)
+	answer := made.Picture
+	if answer == nil {
+		answer = made.JSON
 	}
-	return made, nil
+	if err == nil && len(answer) > charting.MaxAnswer {
+		err = charting.TooLarge("generate_chart", len(answer))
+	}
+	if err != nil {
+		return nil, marketdata.Explain(ctx, c.Symbols, err)
+	}
+	return answer, nil
 }
 
 // Bars returns the bars of a chart.

@@ -1,0 +1,101 @@
+package charting
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"candela/internal/kit/principal"
+	"candela/internal/work/charting/payload"
+	"candela/lib/chart"
+	"candela/lib/fault"
+)
+
+// The formats of a chart.
+const (
+	PNG     = "png"
+	Summary = "summary"
+	Both    = "both"
+	Series  = "series"
+)
+
+// Formats lists the formats of a chart.
+func Formats() []string { return []string{PNG, Summary, Both, Series} }
+
+// Drawn is a request for a chart as a picture or as JSON.
+type Drawn struct {
+	Request
+	Width, Height, Scale int
+	Theme                chart.Theme
+	Log                  bool // a logarithmic price axis
+	Drawings             []Drawing
+	Format               string // one of Formats, in any case
+}
+
+// Made is a chart in the format that was asked for.
+type Made struct {
+	Picture []byte // PNG; nil for a format without a picture
+	About   []byte // what the picture shows, as JSON
+	JSON    []byte // nil for the picture alone
+}
+
+// seriesLimit keeps an answer, which with structured content holds the series twice,
+// below the 1,048,576 bytes at which clients truncate.
+const seriesLimit = 480_000
+
+// Make computes a chart with the caller's alerts, position and orders and the drawings of the request, and makes
+// what its format asks for.
+func (c *Charting) Make(ctx context.Context, caller principal.Caller, q Drawn) (made Made, err error) {
+	i := slices.IndexFunc(Formats(), func(f string) bool { return strings.EqualFold(f, q.Format) })
+	if i < 0 {
+		return made, fault.Field("format", fault.Truncate(q.Format, 80), strings.Join(Formats(), ", "), fault.Nearest(q.Format, Formats())...)
+	}
+	shown, err := c.Chart(ctx, caller, q.Request)
+	if err != nil {
+		return made, err
+	}
+	drawings, err := place(q.Drawings, shown)
+	if err != nil {
+		return made, err
+	}
+	own := c.loadOverlay(ctx, caller, q.Symbol, shown)
+	spec := Picture(chart.Spec{Width: q.Width, Height: q.Height, Scale: q.Scale, Theme: q.Theme, Log: q.Log, Levels: own.levels, Trades: own.trades}, shown)
+	spec.Drawings = drawings
+	for i, visible := range spec.Shown() {
+		shown.Drawings[i].Shown = visible
+	}
+	switch format := Formats()[i]; format {
+	case Series:
+		if size := shown.DrawnBytes(); size > MaxAnswer {
+			return made, TooLarge("generate_chart", size)
+		}
+		made.JSON = payload.AppendSeries(nil, shown, seriesLimit)
+		return made, nil
+	case Summary, Both:
+		made.JSON = payload.AppendSummary(nil, shown)
+		if format == Summary {
+			return made, nil
+		}
+	}
+	made.About = payload.AppendAbout(nil, shown)
+	made.Picture, err = c.Draw(ctx, caller, spec)
+	return made, err
+}
+
+// MaxAnswer bounds one answer, of any tool and of a page: its texts, pictures and structured content. The largest
+// picture has about 4 MB.
+const MaxAnswer = 8 << 20
+
+// TooLarge is the error in place of the answer of a tool, which would have so many bytes.
+func TooLarge(tool string, size int) error {
+	advice := "ask for a smaller part"
+	switch tool {
+	case "generate_chart":
+		advice = "ask for format summary, for fewer bars or indicators, for a smaller picture, or for a script that draws fewer and shorter texts"
+	case "get_indicators":
+		advice = "ask for fewer indicators at a time"
+	case "run_backtest", "test_alert", "scan_symbols", "get_report":
+		advice = "ask for fewer bars, symbols or variants, or for one part of the report with get_report"
+	}
+	return fault.New(fault.Invalid, "answer_too_large", "the answer of %s would have %d MiB, and an answer has at most %d MiB; %s", tool, (size+1<<20-1)>>20, MaxAnswer>>20, advice)
+}
