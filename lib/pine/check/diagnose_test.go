@@ -25,6 +25,7 @@ func findings() map[string]finding {
 		"declared twice":                 {"6", "x = 1\nx = 2\nplot(x)", 4, 1, "pine_name", "already declared", "x = 1\nx := 2\nplot(x)"},
 		"unknown field":                  {"6", "type T\n    float x = 1\nt = T.new()\nplot(t.y)", 6, 8, "pine_name", `no field "y"`, "type T\n    float x = 1\nt = T.new()\nplot(t.x)"},
 		"unknown type":                   {"6", "flot x = 1\nplot(x)", 3, 1, "pine_name", `"flot"`, "float x = 1\nplot(x)"},
+		"sort field of numbers":          {"6", "a = array.from(1)\na.sort(sort_field = \"x\")", 4, 1, "pine_argument", "collections of objects", "a = array.from(1)\na.sort()"},
 		"unknown method":                 {"6", "a = array.from(1, 2)\nplot(a.total())", 4, 8, "pine_name", `no method "total"`, "a = array.from(1, 2)\nplot(a.sum())"},
 		"unknown member of an enum":      {"6", "enum E\n    a\n    b\nplot(E.c == E.a ? 1 : 0)", 6, 6, "pine_name", `no member "c"`, "enum E\n    a\n    b\nplot(E.b == E.a ? 1 : 0)"},
 		"string where a number is":       {"6", `plot(ta.sma("a", 3))`, 3, 13, "pine_type", `"source" of ta.sma is string`, "plot(ta.sma(close, 3))"},

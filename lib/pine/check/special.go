@@ -27,6 +27,8 @@ func (c *checker) special(x *syntax.Call, call *Call) Expr {
 		c.requested(x, call)
 	case "max_bars_back":
 		c.maxBarsBack(call)
+	case "array.sort", "array.sort_indices", "matrix.sort", "array.binary_search", "array.binary_search_leftmost", "array.binary_search_rightmost":
+		c.sortField(call)
 	default:
 		if name == "input" || strings.HasPrefix(name, "input.") {
 			return c.input(x, call)

@@ -12,6 +12,9 @@ func (c *checker) stmt(s syntax.Stmt) []Stmt {
 	case *syntax.Assign:
 		return []Stmt{c.assign(s)}
 	case *syntax.ExprStmt:
+		if x := onceOf(s); x != nil {
+			return c.once(s, x)
+		}
 		x := c.structure(s.X, unused)
 		if x == nil {
 			return nil

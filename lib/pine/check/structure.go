@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 
 	"candela/lib/pine/syntax"
@@ -36,6 +37,28 @@ func (c *checker) structure(x syntax.Expr, u use) Expr {
 	return e
 }
 
+func onceOf(s *syntax.ExprStmt) *syntax.If {
+	if x, ok := s.X.(*syntax.If); ok && x.Once {
+		return x
+	}
+	return nil
+}
+
+// once checks a once: an if whose block says in a variable of its own that it has run. A try undoes that.
+func (c *checker) once(s *syntax.ExprStmt, x *syntax.If) []Stmt {
+	at := x.Span
+	ran := &syntax.Ident{Span: at, Name: fmt.Sprintf("once %d:%d", at.From.Line, at.From.Column)}
+	never := &syntax.Binary{Span: at, Op: "<", X: &syntax.Ident{Span: at, Name: "bar_index"}, Y: &syntax.Number{Span: at, Text: "0", Int: true}}
+	out := c.decl(&syntax.Decl{Span: at, Mode: syntax.Var, Name: ran, Value: never})
+	mark := &syntax.Assign{Span: at, Target: ran, Op: ":=", Value: &syntax.Bool{Span: at, Value: true}}
+	run := &syntax.If{
+		Span: at,
+		Cond: &syntax.Binary{Span: at, Op: "and", X: x.Cond, Y: &syntax.Unary{Span: at, Op: "not", X: ran}},
+		Then: &syntax.Block{Span: x.Then.Span, Stmts: append([]syntax.Stmt{mark}, x.Then.Stmts...)},
+	}
+	return append(out, &Do{s.Span, c.structure(run, unused)})
+}
+
 // block checks the statements of a block in a scope of its own. A failed statement does not
 // hide the errors of those after it.
 func (c *checker) block(b *syntax.Block, u use) *Block {
@@ -50,7 +73,7 @@ func (c *checker) statements(list []syntax.Stmt, u use) *Block {
 	for i, s := range list {
 		last := i == len(list)-1 && u != unused
 		ok := guard(func() {
-			if e, is := s.(*syntax.ExprStmt); is && last {
+			if e, is := s.(*syntax.ExprStmt); is && last && onceOf(e) == nil {
 				out.Value = c.structure(e.X, u)
 				return
 			}

@@ -17,8 +17,11 @@ array.from(T... arg0) series array<T>
 array.abs(array<N> id) series array<N>
 array.avg(array<N> id) series N
 array.binary_search(array<N> id, N val) series int
+array.binary_search(array<T> id, any val, const any? sort_field) series int | form=field
 array.binary_search_leftmost(array<N> id, N val) series int
+array.binary_search_leftmost(array<T> id, any val, const any? sort_field) series int | form=field
 array.binary_search_rightmost(array<N> id, N val) series int
+array.binary_search_rightmost(array<T> id, any val, const any? sort_field) series int | form=field
 array.clear(array<T> id) void
 array.concat(array<T> id1, array<T> id2) series array<T>
 array.copy(array<T> id) series array<T>
@@ -50,8 +53,8 @@ array.shift(array<T> id) series T
 array.size(array<T> id) series int
 array.slice(array<T> id, int index_from, int index_to) series array<T>
 array.some(array<bool> id) series bool
-array.sort(array<T> id, sort_order order = order.ascending) void
-array.sort_indices(array<T> id, sort_order order = order.ascending) series array<int>
+array.sort(array<T> id, sort_order order = order.ascending, const any? sort_field) void
+array.sort_indices(array<T> id, sort_order order = order.ascending, const any? sort_field) series array<int>
 array.standardize(array<N> id) series array<float>
 array.stdev(array<N> id, bool biased = true) series float
 array.sum(array<N> id) series N
@@ -102,7 +105,7 @@ matrix.reverse(matrix<T> id) void
 matrix.row(matrix<T> id, int row) series array<T>
 matrix.rows(matrix<T> id) series int
 matrix.set(matrix<T> id, int row, int column, T value) void
-matrix.sort(matrix<T> id, int column = 0, sort_order order = order.ascending) void
+matrix.sort(matrix<T> id, int column = 0, sort_order order = order.ascending, const any? sort_field) void
 matrix.submatrix(matrix<T> id, int from_row = 0, int? to_row, int from_column = 0, int? to_column) series matrix<T>
 matrix.sum(matrix<N> id1, matrix<M> id2) series matrix<W>
 matrix.sum(matrix<N> id1, M id2) series matrix<W> | form=number

@@ -279,7 +279,7 @@ func arrayReverse(s *site, a []float64) float64 {
 
 func arraySort(s *site, a []float64) float64 {
 	v := s.writable(a[0])
-	s.sort(v, s.h.objects[int(a[0])].elem, s.text(a, 1, "ascending") == "descending")
+	s.sort(v, s.order(s.h.objects[int(a[0])].elem, a[2]), s.text(a, 1, "ascending") == "descending")
 	return math.NaN()
 }
 
@@ -289,8 +289,13 @@ func arrayJoin(s *site, a []float64) float64 {
 	return w.text()
 }
 
-// order compares two elements; na is the greatest.
-func (s *site) order(elem *check.Type) func(a, b float64) int {
+// order compares two elements; na is the greatest. Objects are compared by a field.
+func (s *site) order(elem *check.Type, field float64) func(a, b float64) int {
+	if elem != nil && elem.Kind == check.Object {
+		i := whole(field)
+		compare := s.order(elem.Object.Fields[i].Type, 0)
+		return func(a, b float64) int { return compare(s.fieldOf(a, i), s.fieldOf(b, i)) }
+	}
 	if elem != nil && elem.Kind == check.String {
 		return func(a, b float64) int {
 			x, y := s.h.text(a), s.h.text(b)
@@ -309,8 +314,15 @@ func (s *site) order(elem *check.Type) func(a, b float64) int {
 	}
 }
 
-func (s *site) sort(v []float64, elem *check.Type, descending bool) {
-	compare := s.order(elem)
+// fieldOf is a field of an object, na of na.
+func (s *site) fieldOf(object float64, i int) float64 {
+	if object != object {
+		return object
+	}
+	return s.h.objects[int(object)].n[i]
+}
+
+func (s *site) sort(v []float64, compare func(a, b float64) int, descending bool) {
 	if descending {
 		slices.SortStableFunc(v, func(a, b float64) int { return compare(b, a) })
 		return
@@ -324,7 +336,7 @@ func sortIndices(s *site, a []float64) float64 {
 	for i := range out {
 		out[i] = float64(i)
 	}
-	compare := s.order(s.h.objects[int(a[0])].elem)
+	compare := s.order(s.h.objects[int(a[0])].elem, a[2])
 	sign := 1
 	if s.text(a, 1, "ascending") == "descending" {
 		sign = -1
@@ -353,9 +365,28 @@ func (s *site) find(a []float64, last bool) float64 {
 func searched(pick func(v []float64, first int, found bool) int) plain {
 	return func(s *site, a []float64) float64 {
 		v := s.array(a[0])
+		if elem := s.h.objects[int(a[0])].elem; elem != nil && elem.Kind == check.Object {
+			return float64(s.searchField(v, elem.Object.Fields[whole(a[2])].Type, a, pick))
+		}
 		first, found := slices.BinarySearch(v, a[1])
 		return float64(pick(v, first, found))
 	}
+}
+
+// searchField looks for the value of a field among objects that are in order of it.
+func (s *site) searchField(v []float64, field *check.Type, a []float64, pick func(v []float64, first int, found bool) int) int {
+	compare := s.order(field, 0)
+	values := make([]float64, len(v))
+	for i, x := range v {
+		values[i] = s.fieldOf(x, whole(a[2]))
+	}
+	first, found := slices.BinarySearchFunc(values, a[1], compare)
+	if field.Kind == check.String { // equal texts have handles of their own
+		for i := first; i < len(values) && compare(values[i], a[1]) == 0; i++ {
+			values[i] = a[1]
+		}
+	}
+	return pick(values, first, found)
 }
 
 func exactly(_ []float64, first int, found bool) int {

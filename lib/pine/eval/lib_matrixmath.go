@@ -278,7 +278,7 @@ func matrixSort(s *site, a []float64) float64 {
 	for r := range rows {
 		rows[r] = slices.Clone(o.n[r*o.cols : (r+1)*o.cols])
 	}
-	compare, sign := s.order(o.elem), 1
+	compare, sign := s.order(o.elem, a[3]), 1
 	if s.text(a, 2, "ascending") == "descending" {
 		sign = -1
 	}

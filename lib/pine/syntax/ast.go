@@ -264,6 +264,7 @@ type If struct {
 	Cond Expr
 	Then *Block
 	Else *Block // nil if there is none
+	Once bool   // a once, whose block runs on one closed bar at most
 }
 
 // Case is one arm of a switch. Match is nil in the default arm.

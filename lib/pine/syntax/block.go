@@ -7,18 +7,16 @@ import (
 	"candela/lib/fault"
 )
 
-const blockQuote = `"""`
-
-// block reads a string between """ and """. It has the lines as they are written, with their
+// block reads a string between """ and """, or between three apostrophes. It has the lines as they are written, with their
 // indentation; escapes mean what they mean in other strings.
 func (l *lexer) block() {
-	from := l.pos()
+	from, quote := l.pos(), l.src[l.at:l.at+3]
 	var b strings.Builder
-	l.advance(len(blockQuote))
+	l.advance(len(quote))
 	for l.at < len(l.src) {
 		switch c := l.src[l.at]; {
-		case strings.HasPrefix(l.src[l.at:], blockQuote):
-			l.advance(len(blockQuote))
+		case strings.HasPrefix(l.src[l.at:], quote):
+			l.advance(len(quote))
 			l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})
 			return
 		case c == '\n' || c == '\r':
@@ -30,7 +28,7 @@ func (l *lexer) block() {
 			l.character(&b)
 		}
 	}
-	l.fail(Span{from, l.pos()}, codeSyntax, `The text that begins with """ is never closed.`, `Add the closing """.`)
+	l.fail(Span{from, l.pos()}, codeSyntax, "The text that begins with "+quote+" is never closed.", "Add the closing "+quote+".")
 	l.emit(tokString, fault.Visible(b.String()), Span{from, l.pos()})
 }
 

@@ -251,7 +251,7 @@ func (l *lexer) token(c byte) {
 		l.number()
 	case isNameByte(c):
 		l.take(tokName, l.span(isNameByte))
-	case strings.HasPrefix(l.src[l.at:], `"""`):
+	case strings.HasPrefix(l.src[l.at:], `"""`) || strings.HasPrefix(l.src[l.at:], "'''"):
 		l.block()
 	case c == '"' || c == '\'':
 		l.quoted(c)

@@ -262,6 +262,10 @@ func (p *parser) keyword(t token) Stmt {
 		if s := p.typeLike(false, from); s != nil {
 			return s
 		}
+	case "once":
+		if p.blockFollows() {
+			return p.once()
+		}
 	case "else":
 		p.fail(t.span, codeLayout, `"else" belongs to no "if".`, `Indent it as its "if".`)
 	}

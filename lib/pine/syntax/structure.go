@@ -31,6 +31,33 @@ func (p *parser) ifExpr() Expr {
 	return first
 }
 
+// blockFollows reports whether a word at the beginning of a line opens a block: what follows it is an expression or nothing.
+func (p *parser) blockFollows() bool {
+	next := p.peek(1)
+	if next.kind == tokOp && !next.is("(") && !next.is("-") && !next.is("+") {
+		return false
+	}
+	i := p.at + 1
+	for p.tokens[i].kind > tokDedent {
+		if p.tokens[i].is("=>") {
+			return false
+		}
+		i++
+	}
+	return p.tokens[i].kind == tokNewline && i+1 < len(p.tokens) && p.tokens[i+1].kind == tokIndent
+}
+
+func (p *parser) once() Stmt {
+	t := p.next()
+	x := &If{Once: true, Cond: &Bool{t.span, true}}
+	if p.tok().kind != tokNewline {
+		x.Cond = p.expr()
+	}
+	x.Then = p.block(false)
+	x.Span = p.since(t.span.From)
+	return &ExprStmt{x.Span, x}
+}
+
 func (p *parser) switchExpr() Expr {
 	from := p.next().span.From
 	s := &Switch{}
