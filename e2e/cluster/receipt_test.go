@@ -88,65 +88,148 @@ func TestReceipts_OfReplicas(t *testing.T) {
 	for _, r := range s.replicas {
 		s.audited(r, len(ids))
 	}
-	s.conditions(clients)
+	g := &gate{site: s, clients: clients}
+	g.conditions()
+	g.reasons()
 }
+
+// apply writes a policy with more lines at all replicas and puts it in force.
+func (s *site) apply(more string) (string, error) {
+	s.Helper()
+	s.policyOf(40, s.replicas...)
+	for _, r := range s.replicas {
+		path := filepath.Join(r.home, "policy.toml")
+		text, err := os.ReadFile(path)
+		if err = errors.Join(err, os.WriteFile(path, append(text, more...), 0o600)); err != nil {
+			s.Fatal(err)
+		}
+	}
+	return s.run(s.replicas[0], "policy", "apply")
+}
+
+// applied waits until such a policy is in force.
+func (s *site) applied(more string) {
+	s.Helper()
+	until(s.TB, time.Minute, "the policy is in force", func() bool {
+		_, err := s.apply(more)
+		return err == nil
+	})
+}
+
+// gate places orders at replicas until they are answered as a test wants.
+type gate struct {
+	*site
+	clients map[*replica]*remote.Client
+	n       int
+}
+
+// answers places orders at a replica, with reasons unless these are empty, until want accepts an answer.
+func (g *gate) answers(r *replica, because, what string, want func(text string, err error) bool) {
+	g.Helper()
+	until(g.TB, time.Minute, what+" at "+r.name, func() bool {
+		g.n++
+		d := &deal{key: fmt.Sprintf("condition-%d", g.n), symbol: "C00USDT", side: "buy"}
+		d.quantity = quantityFor(20, g.tape.At(d.symbol, time.Now().Unix()).C)
+		arguments := d.arguments()
+		if because != "" {
+			arguments = strings.TrimSuffix(arguments, "}") + `,"because":[` + because + "]}"
+		}
+		text, err := g.clients[r].Call(g.Context(), "place_order", arguments)
+		return want(string(text), err)
+	})
+}
+
+// denied returns what waits for a denial by a rule. No order may pass.
+func (g *gate) denied(rule string) func(text string, err error) bool {
+	return func(text string, err error) bool {
+		if err == nil {
+			g.Errorf("an order passed that the rule %s denies: %s", rule, text)
+		}
+		return err == nil || strings.Contains(err.Error(), rule)
+	}
+}
+
+// passes returns what waits for an order with reasons that are true, in a member of the answer.
+func passes(member string) func(text string, err error) bool {
+	return func(text string, err error) bool {
+		return err == nil && strings.Contains(text, `"`+member+`"`) && strings.Contains(text, `"true":true`)
+	}
+}
+
+// during kills the replica that trades, and does something at the others while it is gone.
+func (g *gate) during(check func(r *replica)) {
+	g.Helper()
+	for range longtest.Pick(1, 3) {
+		var gone *replica
+		until(g.TB, time.Minute, "a replica trades", func() bool {
+			for _, r := range g.replicas {
+				if page, err := r.read(g.Context(), "/metrics"); err == nil && strings.Contains(page, "\ncandela_broker_reconciled 1\n") {
+					gone = r
+				}
+			}
+			return gone != nil
+		})
+		gone.kill()
+		for _, r := range g.replicas {
+			if r != gone {
+				check(r)
+			}
+		}
+		gone.start(g.TB)
+		g.healthy()
+	}
+}
+
+const (
+	isFalse = `{"interval":"1m","value":{"price":"close","op":">","value":99999999}}`
+	isTrue  = `{"interval":"1m","value":{"price":"close","op":">","value":0.00000001}}`
+)
 
 // conditions puts conditions of the owner's own in force: one that is false denies entries at every replica, also after a takeover, one that is
 // true lets them pass, and one that can never be true is refused.
-func (s *site) conditions(clients map[*replica]*remote.Client) {
-	s.Helper()
-	policy := func(condition string) (string, error) {
-		s.policyOf(40, s.replicas...)
-		for _, r := range s.replicas {
-			path := filepath.Join(r.home, "policy.toml")
-			text, err := os.ReadFile(path)
-			if err = errors.Join(err, os.WriteFile(path, fmt.Appendf(text, "[[entry_condition]]\nside = \"buy\"\n%s\n", condition), 0o600)); err != nil {
-				s.Fatal(err)
-			}
+func (g *gate) conditions() {
+	g.Helper()
+	condition := func(text string) string {
+		return "[[entry_condition]]\nside = \"buy\"\ninterval = \"1m\"\ncondition = " + text + "\n"
+	}
+	g.applied(condition(`{ value = { price = "close", op = ">", value = 99999999 } }`))
+	for _, r := range g.replicas {
+		g.answers(r, "", "an order is denied", g.denied("entry_condition"))
+	}
+	g.during(func(r *replica) {
+		g.answers(r, "", "an order is denied while a replica is gone", g.denied("entry_condition"))
+	})
+	g.applied(condition(`{ value = { price = "close", op = ">", value = 0.00000001 } }`))
+	for _, r := range g.replicas {
+		g.answers(r, "", "an order passes", passes("entry_conditions"))
+	}
+	if out, err := g.apply(condition(`{ value = { indicator = "rsi", op = ">", value = 100 } }`)); err == nil || !strings.Contains(out, "can never be true") {
+		g.Errorf("an impossible condition is put in force: %v\n%s", err, out)
+	}
+}
+
+// reasons has the owner require reasons: without any, or with a false one, no replica sends an entry, also after a takeover; with true ones each does, and the
+// receipt of such an order has them.
+func (g *gate) reasons() {
+	g.Helper()
+	g.applied("require_evidence = \"entries\"\n")
+	check := func(r *replica) {
+		g.answers(r, "", "an order without a reason is denied", g.denied("require_evidence"))
+		g.answers(r, isTrue+","+isFalse, "an order with a false reason is denied", g.denied("evidence"))
+		var id struct {
+			ID string `json:"order_id"`
 		}
-		return s.run(s.replicas[0], "policy", "apply")
-	}
-	applied := func(condition string) {
-		until(s.TB, time.Minute, "the policy is in force", func() bool {
-			_, err := policy(condition)
-			return err == nil
+		g.answers(r, isTrue, "an order with a true reason passes", func(text string, err error) bool {
+			return passes("evidence")(text, err) && json.Unmarshal([]byte(text), &id) == nil
 		})
-	}
-	n := 0
-	answers := func(r *replica, what string, want func(text string, err error) bool) {
-		until(s.TB, time.Minute, what+" at "+r.name, func() bool {
-			n++
-			d := &deal{key: fmt.Sprintf("condition-%d", n), symbol: "C00USDT", side: "buy"}
-			d.quantity = quantityFor(20, s.tape.At(d.symbol, time.Now().Unix()).C)
-			text, err := clients[r].Call(s.Context(), "place_order", d.arguments())
-			return want(string(text), err)
-		})
-	}
-	denied := func(text string, err error) bool {
-		if err == nil {
-			s.Errorf("an order passed a false condition: %s", text)
+		if out := g.must(r, "receipt", id.ID); !strings.Contains(out, `\"evidence\":[{\"interval\":\"1m\"`) || !strings.Contains(out, `\"true\":true`) {
+			g.Errorf("%s: the receipt has no evidence: %s", r.name, out)
 		}
-		return err == nil || strings.Contains(err.Error(), "entry_condition")
 	}
-	applied(`interval = "1m"` + "\n" + `condition = { value = { price = "close", op = ">", value = 99999999 } }`)
-	for _, r := range s.replicas {
-		answers(r, "an order is denied", denied)
+	for _, r := range g.replicas {
+		check(r)
 	}
-	for i, r := range s.replicas[:longtest.Pick(1, 2)] {
-		r.kill()
-		answers(s.replicas[(i+1)%3], "an order is denied while a replica is gone", denied)
-		r.start(s.TB)
-	}
-	s.healthy()
-	applied(`interval = "1m"` + "\n" + `condition = { value = { price = "close", op = ">", value = 0.00000001 } }`)
-	for _, r := range s.replicas {
-		answers(r, "an order passes", func(text string, err error) bool {
-			return err == nil && strings.Contains(text, `"entry_conditions"`) && strings.Contains(text, `"true":true`)
-		})
-	}
-	if out, err := policy(`interval = "1m"` + "\n" + `condition = { value = { indicator = "rsi", op = ">", value = 100 } }`); err == nil || !strings.Contains(out, "can never be true") {
-		s.Errorf("an impossible condition is put in force: %v\n%s", err, out)
-	}
+	g.during(check)
 }
 
 // alert sets an alert that does not fire.

@@ -341,7 +341,11 @@ func (r *replicaNode) recordPolicy(ctx context.Context, p guard.Policy) error {
 }
 
 // proofs returns the log of which a receipt is made.
-func (r *replicaNode) proofs() (receipt.Source, error) { return audit.NewSource(r.conn), nil }
+func (r *replicaNode) proofs() (receipt.Source, error) {
+	log := audit.NewSource(r.conn)
+	log.Most = audit.MaxRead
+	return log, nil
+}
 
 // publishNotices publishes what happens to orders until stop is called.
 func (r *replicaNode) publishNotices(ctx context.Context, from *orders.Store) (stop func(), err error) {

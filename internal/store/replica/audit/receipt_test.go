@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -171,6 +172,12 @@ func TestReceipt_OfManyEvents(t *testing.T) {
 		if err := receipttest.Verify(text, keysOf(t, c)); err != nil {
 			t.Errorf("order %s: %v", name, err)
 		}
+	}
+	few := audit.NewSource(c)
+	few.Most = 2
+	if _, err := (receipt.Issuer{Source: few, Key: func() (chain.Key, error) { return audit.Key(c), nil }, Now: time.Now}).Issue(t.Context(), "ann", rests); fault.Of(err) == nil ||
+		!strings.Contains(fault.Of(err).Message, "more than 2 messages of its owner") {
+		t.Errorf("an order with more messages after it than may be read: %v", err)
 	}
 	owner, err := audit.NewSource(c).OrderOwner(t.Context(), rests)
 	if err != nil || owner != "ann" {

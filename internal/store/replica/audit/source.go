@@ -2,6 +2,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -23,11 +24,17 @@ const (
 	clockMargin = 5 * time.Minute
 
 	maxGroup = 500 // orders of a group, with those that protected its position later
+
+	// MaxRead is how many messages a replica reads for the receipt that a client asks for: some seconds.
+	MaxRead = 100_000
 )
 
 // Source has the events of one order and its group as a receipt needs them. It is read once, and used by one goroutine.
 type Source struct {
-	log orders.Log
+	Most uint64 // messages that it reads at most; 0 for as many as there are
+
+	log  orders.Log
+	seen uint64 // messages that were read
 
 	owner   principal.Owner
 	heads   []string // orders of which the group has the name
@@ -62,7 +69,7 @@ func (s *Source) OrderStory(ctx context.Context, owner principal.Owner, name str
 		since = sinceMade(placed.Head(), since)
 	}
 	for {
-		if err := s.read(ctx, since); err != nil {
+		if err := s.read(ctx, since, name); err != nil {
 			return nil, err
 		}
 		if made := s.first(placed.Head()); made || placed.External || since.IsZero() {
@@ -118,7 +125,7 @@ func (s *Source) find(ctx context.Context, name string, owners ...principal.Owne
 
 func (s *Source) created(ctx context.Context, since time.Time, name string, owners ...principal.Owner) (*order.Origin, error) {
 	for part, err := range s.log.Parts(ctx, since, owners...) {
-		if err != nil {
+		if err = cmp.Or(err, s.count(name)); err != nil {
 			return nil, err
 		}
 		for _, e := range part.All() {
@@ -143,11 +150,19 @@ func (s *Source) OrderOwner(ctx context.Context, name string) (principal.Owner, 
 	return found.Owner, err
 }
 
-// read reads the owner's events from a time on.
-func (s *Source) read(ctx context.Context, since time.Time) error {
+// count counts a message that is read for an order.
+func (s *Source) count(name string) error {
+	if s.seen++; s.Most == 0 || s.seen <= s.Most {
+		return nil
+	}
+	return fault.New(fault.Unsupported, "no_receipt", "Order %s is followed by more than %d messages of its owner, too many to read in a call. On the server's machine, candela receipt %s reads them all.", name, s.Most, name)
+}
+
+// read reads the owner's events from a time on, for an order.
+func (s *Source) read(ctx context.Context, since time.Time, name string) error {
 	s.events, s.parts, s.placed, s.loose, s.begun, s.open, s.late = nil, nil, 0, 0, false, false, false
 	for part, err := range s.log.Parts(ctx, since, s.owner) {
-		if err != nil {
+		if err = cmp.Or(err, s.count(name)); err != nil {
 			return err
 		}
 		if err := s.add(part); err != nil {
