@@ -153,6 +153,9 @@ func printFound(w io.Writer, asJSON bool, d receipt.Document, found receipt.Foun
 	}
 	fmt.Fprintf(w, "Valid: order %s (%s), %s from %d on, in the log before %s\n", cli.Plain(r.OrderID), cli.Plain(r.Mode), cli.Count(found.Events, "event"), found.First, cli.Plain(found.Last))
 	fmt.Fprintf(w, "Signed by installation %s with key %s\n", cli.Plain(r.Installation), found.Key.ID())
+	if found.Key.Until != "" {
+		fmt.Fprintf(w, "That key was replaced at %s. If it became known to others, they can sign with an earlier date: compare the checkpoint with one kept elsewhere.\n", cli.Plain(found.Key.Until))
+	}
 	if !found.Vouched {
 		fmt.Fprintln(w, "key not vouched for: no earlier key of the installation signed this one. Ask the owner why.")
 	}
@@ -267,7 +270,7 @@ func rotateKey(ctx context.Context, in cli.Call) error {
 		return err
 	}
 	if cfg.Shared() {
-		return fault.New(fault.Unsupported, "no_rotation", "With replicas (--nats-url) the key of receipts follows from the cluster secret and cannot be replaced alone. docs/operations.md says how to change the secret.")
+		return fault.New(fault.Unsupported, "no_rotation", "With replicas (--nats-url) the key of receipts follows from the cluster secret and cannot be replaced alone. docs/scaling.md says how to change the secret.")
 	}
 	if _, err := keysIn(ctx, cfg); err != nil { // a store that is not there is not made
 		return err

@@ -32,7 +32,7 @@ const writerVar = "CANDELA_ORDER_WRITER"
 // Each prefix has orders of its own, because the receipt of an order reads those after it.
 var (
 	killedOrders   = flag.Int("killed-orders", longtest.Pick(30, 10_000), "how many orders killed writers place")
-	ordersOfPrefix = flag.Int("killed-orders-together", 1000, "and how many of them under one prefix")
+	ordersOfPrefix = flag.Int("killed-orders-together", 250, "and how many of them under one prefix")
 )
 
 // writeOrders writes orders for as long as it lives, whenever no other writer has taken over.
