@@ -54,8 +54,21 @@ var named = [...]struct {
 	interval Interval
 	name     string
 }{
-	{Minute1, "1m"}, {Minute3, "3m"}, {Minute5, "5m"}, {Minute15, "15m"}, {Minute30, "30m"}, {Hour1, "1h"}, {Hour2, "2h"},
-	{Hour4, "4h"}, {Hour6, "6h"}, {Hour8, "8h"}, {Hour12, "12h"}, {Day1, "1d"}, {Day3, "3d"}, {Week1, "1w"}, {Month1, "1M"},
+	{Minute1, "1m"},
+	{Minute3, "3m"},
+	{Minute5, "5m"},
+	{Minute15, "15m"},
+	{Minute30, "30m"},
+	{Hour1, "1h"},
+	{Hour2, "2h"},
+	{Hour4, "4h"},
+	{Hour6, "6h"},
+	{Hour8, "8h"},
+	{Hour12, "12h"},
+	{Day1, "1d"},
+	{Day3, "3d"},
+	{Week1, "1w"},
+	{Month1, "1M"},
 }
 
 // Intervals returns the intervals that texts name, ascending. Any other is built from shorter bars.
@@ -173,11 +186,8 @@ func ParseInterval(s string) (Interval, error) {
 // intervalOf returns the interval of n units, which may not be valid. A bare number counts minutes, as on
 // TradingView.
 func intervalOf(n int, unit string) Interval {
-	var each, most int
-	switch {
-	case unit == "M":
-		each, most = month, maxMonths
-	default:
+	each, most := month, maxMonths
+	if unit != "M" { // m is a minute
 		each, most = unitOf(asciiLower(unit))
 	}
 	if n > most {

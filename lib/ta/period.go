@@ -72,9 +72,3 @@ func evenSeconds(i market.Interval) int64 {
 	}
 	return max(1, i.Seconds())
 }
-
-// monthOf numbers months, because they have no fixed length.
-func monthOf(t int64) int64 {
-	year, month, _ := time.Unix(t, 0).UTC().Date()
-	return int64(12*year + int(month))
-}

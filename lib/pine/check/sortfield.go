@@ -19,10 +19,10 @@ func (c *checker) sortField(call *Call) {
 	}
 	i, fields := 0, elem.Object.Fields
 	if k, ok := arg.(*Const); ok {
-		switch {
-		case k.T.Kind == String:
+		switch k.T.Kind { //nolint:exhaustive // no other type names a field
+		case String:
 			i = elem.Object.field(k.Str)
-		case k.T.Kind == Int:
+		case Int:
 			i = int(k.Num)
 		default:
 			i = -1

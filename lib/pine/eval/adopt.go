@@ -73,7 +73,7 @@ func (h *heap) adopt(from *heap, handle float64) float64 {
 // refer replaces the handles that an object holds. It may add objects, which moves them.
 func (h *heap) refer(at int, by func(float64) float64) {
 	o := h.objects[at]
-	switch o.kind {
+	switch o.kind { //nolint:exhaustive // the others hold no handles
 	case check.Array, check.Matrix, check.Map:
 		from := by(o.from)
 		h.objects[at].from = from

@@ -12,20 +12,21 @@ import (
 
 // calledLibrary is a script that plots each value of a call of the library TradingView/ta.
 func calledLibrary(library, call string, values int) string {
-	names, plots := make([]string, values), ""
+	names := make([]string, values)
+	var plots strings.Builder
 	for i := range names {
 		names[i] = "v" + strconv.Itoa(i)
 		shown := names[i]
 		if strings.HasPrefix(call, "williamsFractal") || strings.HasPrefix(call, "vStop") && i == 1 {
 			shown += " ? 1 : 0"
 		}
-		plots += "plot(" + shown + ")\n"
+		plots.WriteString("plot(" + shown + ")\n")
 	}
 	to := "[" + strings.Join(names, ", ") + "]"
 	if values == 1 {
 		to = names[0]
 	}
-	return "//@version=6\nindicator(\"t\")\nimport " + library + " as L\n" + to + " = L." + call + "\n" + plots
+	return "//@version=6\nindicator(\"t\")\nimport " + library + " as L\n" + to + " = L." + call + "\n" + plots.String()
 }
 
 // publishedRow returns the values of a script on some bars, as the record has them.

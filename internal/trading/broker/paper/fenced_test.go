@@ -26,7 +26,7 @@ func TestObserve_AnotherOwnsTheAccount(t *testing.T) {
 		v.submit(t, spec(order.Buy, order.Limit, "1", "49000")) // below the price
 		v.journal.Fail(failure)
 		v.bars(0, bar{50000, 50000, 48000, 48500, 9}, bar{48500, 48500, 48000, 48500, 9})
-		if text := log.String(); !strings.Contains(text, level) || !strings.Contains(text, "paper orders were not filled") {
+		if text := log.String(); !strings.Contains(text, level) || !strings.Contains(text, "did not store what happened") {
 			t.Errorf("%v is logged as %q", failure, text)
 		}
 	}

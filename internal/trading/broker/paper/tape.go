@@ -70,7 +70,7 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
 			// The orders rest on, as if the market had passed them by.
-			b.notWritten(context.Background(), "paper orders were not filled", err, "symbol", e.Symbol.String())
+			b.notWritten(context.Background(), "fills", err, "symbol", e.Symbol.String())
 			return
 		}
 		b.begin(entries, at)
@@ -102,7 +102,7 @@ func (b *Broker) expire(ctx context.Context, at time.Time) {
 	p := b.plan()
 	p.expire(at)
 	if err := b.commit(ctx, p.entries...); err != nil {
-		b.notWritten(ctx, "paper orders did not end with their session", err)
+		b.notWritten(ctx, "the end of a session", err)
 		return
 	}
 	b.sweep()
@@ -115,7 +115,7 @@ func (b *Broker) notWritten(ctx context.Context, what string, err error, about .
 	if errors.Is(err, broker.ErrFenced) {
 		level = slog.LevelWarn
 	}
-	b.cfg.Log.Log(ctx, level, what, append(about, "error", err)...)
+	b.cfg.Log.Log(ctx, level, "the paper account did not store what happened", append(about, "what", what, "error", err)...)
 }
 
 // follows reports whether the event is new and no coarser than what is known. An older bar
