@@ -407,7 +407,8 @@ func (r *reader) loose(o *call, keys ...string) {
 	if o.get("indicator") == nil || len(text) > maxEcho {
 		return
 	}
-	if name := strings.ToLower(strings.TrimSpace(text)); isText && !o.has("price") && (name == "price" || slices.Contains(alert.Prices(), name)) && slices.Contains(keys, "price") {
+	average := o.has("line") && Joined(o.text("line")) != "volume" // volume is also an indicator, which has one
+	if name := strings.ToLower(strings.TrimSpace(text)); isText && !o.has("price") && (name == "price" || slices.Contains(alert.Prices(), name) && (name != "volume" || !average)) && slices.Contains(keys, "price") {
 		if name == "price" {
 			name = "close"
 		}
