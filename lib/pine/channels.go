@@ -1,6 +1,7 @@
 package pine
 
 import (
+	"slices"
 	"strings"
 
 	"candela/lib/pine/check"
@@ -9,7 +10,7 @@ import (
 
 // result turns what was collected into the channels of a result.
 func (b *batch) result() *ta.Result {
-	r := &ta.Result{Label: b.Label(), Signals: b.signals, Drawn: &ta.Drawn{Alerts: b.alerts, Notes: b.program.notes()}}
+	r := &ta.Result{Label: b.Label(), Signals: b.signals, Drawn: &ta.Drawn{Alerts: b.alerts, Notes: b.program.chartNotes()}}
 	over := r
 	if !b.program.Overlay {
 		over = &ta.Result{Label: r.Label, Overlay: true, Drawn: &ta.Drawn{}}
@@ -50,14 +51,11 @@ func empty(r *ta.Result) bool {
 	return len(r.Lines)+len(r.Hist)+len(r.HLines)+len(r.Fills)+len(r.Drawn.Marks)+len(r.Drawn.Tints)+len(r.Drawn.Shapes)+len(r.Drawn.Tables) == 0
 }
 
-// notes says where the values differ from TradingView's.
-func (p *Program) notes() []string {
-	var all []string
+// chartNotes are the notes of a chart.
+func (p *Program) chartNotes() []string {
+	all := p.Notes()
 	if p.IsStrategy() {
-		all = append(all, "A strategy: its plots are drawn, and it does not trade.")
-	}
-	for _, w := range p.Warnings {
-		all = append(all, w.Message)
+		all = slices.Insert(all, 0, "A strategy: its plots are drawn, and it does not trade.")
 	}
 	return all
 }

@@ -124,7 +124,7 @@ func (p *Program) Def(name string) *ta.Def {
 	for i := range p.columns {
 		d.Lines = append(d.Lines, p.columns[i].label)
 	}
-	d.Orders = p.Kind == check.Strategy
+	d.Orders, d.Notes = p.Kind == check.Strategy, p.Notes()
 	for _, s := range p.signals {
 		d.Signals = append(d.Signals, s.trigger)
 	}

@@ -88,6 +88,9 @@ type Def struct {
 	Orders bool
 	Script bool // a Pine script: its levels may be in any order
 
+	// Notes say of a script what was converted in it, and where its values may differ from those of other programs.
+	Notes []string
+
 	family *Def           // of a member
 	fixed  map[string]any // what a member decides
 }

@@ -17,7 +17,7 @@ type Drawn struct {
 	// Problem is the error that ended the script, nil if it ran to the last bar.
 	Problem *Problem
 
-	// Notes says where the values may differ from those of other programs.
+	// Notes are those of the definition, and what holds for a chart alone.
 	Notes []string
 
 	// Alerts has the texts of the newest events that carry one.

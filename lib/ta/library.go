@@ -2,6 +2,7 @@ package ta
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"candela/lib/fault"
@@ -39,6 +40,23 @@ func (l Library) Stored() []*Def {
 		return nil
 	}
 	return l.Scripts.Stored()
+}
+
+// Notes are those of scripts, each once.
+func (l Library) Notes(names []string) []string {
+	var all []string
+	for _, name := range names {
+		d, err := l.Find(name)
+		if err != nil {
+			continue
+		}
+		for _, note := range d.Notes {
+			if !slices.Contains(all, note) {
+				all = append(all, note)
+			}
+		}
+	}
+	return all
 }
 
 // lookup returns the definition that a name means and the parameters written in it. It

@@ -186,11 +186,13 @@ func (t *Trading) setAlert() toolSpec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			present := t.Alerts.Preview(ctx, set)
+			preview := t.Alerts.Preview(ctx, set)
+			present := toPresentJSON(&preview)
+			present.ScriptNotes = t.library.Notes(set.Condition.Scripts())
 			return jsonResult(struct {
 				alertJSON
 				presentJSON
-			}{toAlertJSON(set), toPresentJSON(&present)}, nil)
+			}{toAlertJSON(set), present}, nil)
 		}),
 	}
 }

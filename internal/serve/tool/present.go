@@ -19,6 +19,8 @@ type presentJSON struct {
 	} `json:"now"`
 	LastFired *string `json:"last_would_have_fired"`
 	Since     string  `json:"evaluated_from,omitempty"`
+
+	ScriptNotes []string `json:"script_notes,omitempty"`
 }
 
 func toPresentJSON(p *alert.Present) presentJSON {
@@ -40,11 +42,16 @@ func toPresentJSON(p *alert.Present) presentJSON {
 	return r
 }
 
+// scriptNotesProp describes what the answers about scripts say of them.
+func scriptNotesProp() prop {
+	return listProp("script_notes", "What was converted in a script.", &schema{Type: "string"})
+}
+
 // setSchema describes the result of set_alert.
 func setSchema() *schema {
 	s := alertSchema()
 	s.Properties = append(s.Properties, typedProp("now", "object", "Is it true now (null: unknown)."),
-		prop{"last_would_have_fired", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}}}, typedProp("evaluated_from", "string", ""))
+		prop{"last_would_have_fired", &schema{AnyOf: []*schema{{Type: "string"}, {Type: "null"}}}}, typedProp("evaluated_from", "string", ""), scriptNotesProp())
 	s.Required = append(s.Required, "now", "last_would_have_fired")
 	return s
 }

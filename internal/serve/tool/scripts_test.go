@@ -57,3 +57,28 @@ func TestScripts_Tools(t *testing.T) {
 		}
 	}
 }
+
+// TestScripts_AnswersSayWhatWasConverted holds that a reader of values of an older script learns what was changed in it.
+func TestScripts_AnswersSayWhatWasConverted(t *testing.T) {
+	t.Parallel()
+	registry := tooltest.Extended(t, (&tooltest.Trading{}).Parts(), tool.ScriptsSet, tool.ResearchSet)
+	const older = "//@version=4\\nstudy('Old')\\nplot(sma(close, 5), 'Mean')\\nalertcondition(crossover(close, sma(close, 5)), 'over')\\n"
+	const strategy = "//@version=4\\nstrategy('Old')\\nif crossover(close, sma(close, 5))\\n    strategy.entry('L', strategy.long)\\n"
+	if text := string(call(t, registry, "save_script", `{"name":"old","source":"`+older+`"}`).Content[0].Text); !strings.Contains(text, `"converted_from":4`) {
+		t.Fatal(text)
+	}
+	const condition = `"condition":{"type":"indicator_signal","indicator":"old","signal":"over"}`
+	for _, c := range []struct{ name, arguments, want string }{
+		{"get_indicators", `{"symbol":"BTCUSDT","indicators":[{"name":"pine","source":"` + older + `"}]}`, "line 3, sma is ta.sma"},
+		{"generate_chart", `{"symbol":"BTCUSDT","bars":60,"format":"series","indicators":["old"]}`, "line 3, sma is ta.sma"},
+		{"run_backtest", `{"symbol":"BTCUSDT","interval":"1h","bars":500,"script":"` + strategy + `"}`, "line 3, crossover is ta.crossover"},
+		{"run_backtest", `{"symbol":"BTCUSDT","interval":"1h","bars":500,"long":{"enter":{"indicator_signal":{"indicator":"old","signal":"over"}},"max_bars":5}}`, "line 3, sma is ta.sma"},
+		{"set_alert", `{"symbol":"BTCUSDT",` + condition + `}`, "line 3, sma is ta.sma"},
+		{"test_alert", `{"symbol":"BTCUSDT",` + condition + `}`, "line 3, sma is ta.sma"},
+	} {
+		text := string(call(t, registry, c.name, c.arguments).Content[0].Text)
+		if want := "The script is of version 4 and was converted to version 5: "; !strings.Contains(text, want) || !strings.Contains(text, c.want) || strings.Count(text, want) != 1 {
+			t.Errorf("%s %s: %s", c.name, c.arguments, text)
+		}
+	}
+}

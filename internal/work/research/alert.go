@@ -65,6 +65,7 @@ func (r *Research) TestAlert(ctx context.Context, caller principal.Caller, q Ale
 		return nil, scriptFailure(err)
 	}
 	found := alertAnswer(&q, interval, &p, &answer, want.Describe())
+	found.Notes = r.Library.Notes(want.Condition.Scripts())
 	kept, err := r.keep(caller, fmt.Sprintf("Test of an alert: %s. %d firings in %d bars; %s", found.Describe, found.Firings, found.Data.Bars, found.Reading), &found.ReportID, &found, firingTable(&answer), forwardTable(&answer))
 	return &Answer{Report: kept, Alert: &found}, err
 }
@@ -150,6 +151,7 @@ type AlertAnswer struct {
 	Data     Data           `json:"data"`
 	Seed     int            `json:"seed"`
 	Caution  string         `json:"caution,omitempty"`
+	Notes    []string       `json:"script_notes,omitempty"`
 	ReportID string         `json:"report_id"`
 }
 

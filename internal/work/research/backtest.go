@@ -79,6 +79,7 @@ type study struct {
 	magnified  string            // what became of the shorter bars, for the answer
 	selections *alert.Selections // indicators of the rules of all combinations
 	memory     *budget.Run       // of its scripts; nil without
+	notes      []string          // about its scripts
 }
 
 func (r *study) backtest(ctx context.Context) (*Answer, error) {
@@ -107,6 +108,7 @@ func (r *study) backtest(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.notes = r.Library.Notes(program.Scripts())
 	r.memory = r.Charting.Turns.Run(ctx, r.caller, len(program.Scripts()) > 0)
 	program.Run = r.memory
 	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, program.Depth())

@@ -70,6 +70,7 @@ type BacktestAnswer struct {
 	Data        Data         `json:"data"`
 	Assumptions string       `json:"assumptions"`
 	Caution     string       `json:"caution,omitempty"`
+	Notes       []string     `json:"script_notes,omitempty"`
 }
 
 // lastTrades is the number of trades that are listed.
@@ -81,7 +82,7 @@ func (r *study) answer(run *backtestRun, p *past) BacktestAnswer {
 	out := BacktestAnswer{
 		RunID: id, ReportID: id, Symbol: p.Symbol.String(), Interval: r.Interval.String(), FillModel: r.Fills, Result: r.result(run.Run, p), NoTrades: noTrades(run.Run),
 		Honesty: honestyText(run.Run, &run.honesty), LastTrades: []Trade{}, Data: p.data(r.Interval),
-		Assumptions: assumptions(&run.Config, r.Fills == FillsPaper), Sweep: r.sweepText(p, r.perYear(p)),
+		Assumptions: assumptions(&run.Config, r.Fills == FillsPaper), Sweep: r.sweepText(p, r.perYear(p)), Notes: r.notes,
 	}
 	out.Honesty.Trials, out.Data.Magnified = r.tried, r.magnified
 	for _, t := range run.Trades[max(0, len(run.Trades)-lastTrades):] {

@@ -21,6 +21,7 @@ func (r *study) backtestScript(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.notes = program.Notes()
 	depth := program.Depth(inputs)
 	p, err := r.read(ctx, r.Charting.Bars, r.Symbol, r.Interval, depth)
 	if err != nil {

@@ -130,7 +130,7 @@ func (c *checker) convertedFrom(file *syntax.File) {
 		if r.From > 1 {
 			at = firstPlace(file)
 		}
-		c.warn(at, codeConverted, fmt.Sprintf("The script is of version %d; it was converted to version 5 with %d changes.", r.From, len(r.Changes)+r.More), "")
+		c.warn(at, CodeConverted, fmt.Sprintf("The script is of version %d; it was converted to version 5 with %d changes.", r.From, len(r.Changes)+r.More), "")
 	}
 }
 

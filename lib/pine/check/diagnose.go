@@ -30,7 +30,7 @@ const (
 	codeNA          = "pine_na"
 	codeLoop        = "pine_loop"
 	codeConditional = "pine_conditional"
-	codeConverted   = "pine_converted"
+	CodeConverted   = "pine_converted" // of the warning that a script was converted
 )
 
 // bail leaves the statement that is being checked.
