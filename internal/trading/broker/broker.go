@@ -124,6 +124,18 @@ type Swapped struct {
 	Placed [][]order.Report
 }
 
+// Funded is a Broker whose venue pays and takes funding for positions in perpetual futures.
+type Funded interface {
+	// Funding lists what was paid after a time, oldest first, each payment once.
+	Funding(ctx context.Context, after time.Time) ([]order.Funding, error)
+}
+
+// Rate is what longs pay to shorts at a funding time, as a part of the position at the mark price.
+type Rate struct {
+	At         time.Time
+	Rate, Mark decimal.Decimal
+}
+
 // Fees is a Broker whose venue says what it takes of a trade.
 type Fees interface {
 	// FeePercent returns the most that a trade of the account in a symbol costs, in percent.

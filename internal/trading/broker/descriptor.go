@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/data/provider"
 	"candela/internal/data/upstream"
 	"candela/internal/kit/principal"
@@ -57,6 +59,10 @@ type Env struct {
 	Market  Market
 	Journal Journal
 	Clock   func(venue string) provider.Clock
+	// Leverage returns how large a position in a perpetual future may be beside its margin, as the policy says
+	// now; zero for none. Rates returns the funding of one after a time and until another.
+	Leverage func(market.Symbol) decimal.Decimal
+	Rates    func(ctx context.Context, s market.Symbol, from, to time.Time) ([]Rate, error)
 }
 
 // Market returns rules and prices of symbols.

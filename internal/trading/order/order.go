@@ -176,6 +176,8 @@ type Fill struct {
 
 	AmbiguousBar bool `json:"ambiguous_bar,omitempty"` // a bar reached both legs of a pair; which came first is unknown
 	Late         bool `json:"late,omitempty"`          // on paper: the bar that filled it came after newer prices, or long after it closed
+
+	Cause string `json:"cause,omitempty"` // why the venue closed a position by itself, such as [ByLiquidation]; "" for a trade that an order asked for
 }
 
 // Group says which orders the venue handles together. It is zero for an order on its own.
@@ -207,6 +209,32 @@ type Holding struct {
 	Symbol    market.Symbol // zero for an asset
 	Quantity  decimal.Decimal
 	Available decimal.Decimal
+	Margin    *Margin // of a position in a perpetual future; nil for all else
+}
+
+// Margin is what stands behind a position in a perpetual future. It is lost with the position and nothing
+// else is.
+type Margin struct {
+	Entry       decimal.Decimal // average price
+	Margin      decimal.Decimal // less what funding took
+	Leverage    decimal.Decimal
+	Mark        decimal.Decimal // zero if unknown
+	Liquidation decimal.Decimal // mark price that ends the position; zero if none does
+	Funding     decimal.Decimal // paid for what is held; negative when received
+}
+
+// Worth returns what closing the position at a price would bring, before the fee.
+func (m Margin) Worth(quantity, price decimal.Decimal) decimal.Decimal {
+	return m.Margin.Add(quantity.Mul(price.Sub(m.Entry)))
+}
+
+// Funding is a payment between the holders of a perpetual future.
+type Funding struct {
+	Symbol market.Symbol   `json:"symbol"`
+	At     time.Time       `json:"at"` // the venue's funding time
+	Rate   decimal.Decimal `json:"rate"`
+	Mark   decimal.Decimal `json:"mark"`
+	Amount decimal.Decimal `json:"amount"` // paid; negative when received
 }
 
 // Origin is the part of an order that never changes.

@@ -18,6 +18,8 @@ const (
 	ByExit       = "exit"
 	ByAdjustment = "adjustment" // the venue reported another position than its trades make
 	ByOthers     = "outside"    // an order that was not placed here
+
+	ByLiquidation = "liquidation" // the venue closed it because its margin was used up
 )
 
 // Reasons lists why a position becomes smaller.

@@ -20,8 +20,10 @@ type book struct {
 	flows   map[string]decimal.Decimal // by currency: what the trades brought, less what they cost
 	held    map[market.Symbol]decimal.Decimal
 	assets  map[market.Symbol]string // what is held in a symbol
-	tickets map[string]*ticket       // by our id
-	open    []*ticket                // in the order in which they came
+	perps   map[market.Symbol]perp
+	paid    []order.Funding    // the newest, oldest first
+	tickets map[string]*ticket // by our id
+	open    []*ticket          // in the order in which they came
 	trades  []order.Fill
 	last    int64 // id given out
 }
@@ -42,6 +44,8 @@ type ticket struct {
 	Triggered  time.Time       `json:"triggered,omitzero"` // when the stop price was reached
 	Rests      bool            `json:"rests,omitempty"`    // a limit order that was triggered where its price was not to be had
 	Reason     string          `json:"reason,omitempty"`   // why it ended
+	Perp       bool            `json:"perp,omitempty"`     // of a perpetual future
+	Leverage   decimal.Decimal `json:"leverage,omitzero"`
 
 	seen bool // the tape has moved since; lives as long as the process
 }
@@ -50,13 +54,14 @@ func newBook(cash map[string]decimal.Decimal, rates Rates) book {
 	return book{
 		deposits: maps.Clone(cash), rates: rates, flows: make(map[string]decimal.Decimal), held: make(map[market.Symbol]decimal.Decimal),
 		assets: make(map[market.Symbol]string), tickets: make(map[string]*ticket),
+		perps: make(map[market.Symbol]perp),
 	}
 }
 
 // id returns the nth id that will be given out next, counted from 1.
 func (b *book) id(nth int64) string { return strconv.FormatInt(b.last+nth, 10) }
 
-// apply does what an entry says and returns the order it is about.
+// apply does what an entry says and returns the order it is about, nil if it is about none.
 func (b *book) apply(e entry) *ticket {
 	switch {
 	case e.Taken != nil:
@@ -71,6 +76,9 @@ func (b *book) apply(e entry) *ticket {
 		return b.amend(*e.Amended, e.At)
 	case e.Expire != "":
 		return b.end(e.Expire, order.Expired, e)
+	case e.Funded != nil:
+		b.fund(*e.Funded)
+		return nil
 	default:
 		return b.end(e.Cancel, order.Canceled, e)
 	}
@@ -106,6 +114,7 @@ func (b *book) take(e entry) *ticket {
 	t := &ticket{
 		Spec: e.Taken.Spec, VenueID: e.Taken.VenueID, Currency: e.Taken.Currency, Step: e.Taken.Step,
 		Status: order.Accepted, At: e.At, Since: e.At, Tick: e.Taken.Tick, Ends: e.Taken.Ends,
+		Perp: e.Taken.Perp, Leverage: e.Taken.Leverage,
 	}
 	t.Owner = ""
 	if t.Group.Leg {
@@ -126,14 +135,18 @@ func (b *book) fill(f order.Fill) *ticket {
 		t.Status = order.Filled
 		b.close(t)
 	}
+	b.trades = append(b.trades, f)
+	b.last = max(b.last, number(f.TradeID))
 	signed := f.Quantity.Mul(decimal.NewFromInt(f.Side.Sign()))
+	if t.Perp {
+		b.turn(t, signed, f)
+		return t
+	}
 	b.flows[t.Currency] = b.flows[t.Currency].Sub(signed.Mul(f.Price)).Sub(f.Fee)
 	b.held[f.Symbol] = b.held[f.Symbol].Add(signed)
 	if b.held[f.Symbol].IsZero() {
 		delete(b.held, f.Symbol)
 	}
-	b.trades = append(b.trades, f)
-	b.last = max(b.last, number(f.TradeID))
 	return t
 }
 
@@ -161,7 +174,7 @@ func (b *book) cash(currency string) decimal.Decimal {
 // freeCash is the cash that no resting order is about to spend.
 func (b *book) freeCash(currency string) decimal.Decimal {
 	return b.cash(currency).Sub(b.reserved(func(t *ticket) decimal.Decimal {
-		if t.Currency != currency || t.Side != order.Buy || t.Status == order.Held {
+		if t.Currency != currency || t.Side != order.Buy && !t.Perp || t.Status == order.Held {
 			return decimal.Zero
 		}
 		return b.need(t)
@@ -172,6 +185,8 @@ func (b *book) freeCash(currency string) decimal.Decimal {
 // price and the slippage, or at its limit.
 func (b *book) need(t *ticket) decimal.Decimal {
 	switch {
+	case t.Perp:
+		return b.needsMargin(t)
 	case !t.StopPrice.IsPositive():
 		return b.cost(t.left(), t.Price, b.rates.Maker)
 	case t.Type == order.Limit:

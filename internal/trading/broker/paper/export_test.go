@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"candela/internal/trading/broker"
+	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
+	"candela/lib/market"
 )
 
 // Drop cuts the streams, as a venue's network would.
@@ -64,4 +66,11 @@ func (b *Broker) Tap() func() []order.Report {
 		reports, _ := b.drain(q)
 		return reports
 	}
+}
+
+// Margin returns the position in a perpetual future.
+func (b *Broker) Margin(s market.Symbol) margin.Position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.book.perps[s].Position
 }

@@ -16,7 +16,7 @@ import (
 const maxGroup = 3
 
 // Capabilities returns which orders are taken in a symbol: all but entries that sell, because
-// the account has no shorts. Day orders need a session.
+// the account has no shorts but in perpetual futures. Day orders need a session.
 func (b *Broker) Capabilities(ctx context.Context, s market.Symbol) (order.Capabilities, error) {
 	inst, err := b.cfg.Market.Instrument(ctx, s)
 	if err != nil {
@@ -25,6 +25,7 @@ func (b *Broker) Capabilities(ctx context.Context, s market.Symbol) (order.Capab
 	return order.Capabilities{
 		Stops: true, StopLimits: true, Times: times(inst.Calendar), PostOnly: true, TrailMin: minTrail(), TrailMax: maxTrail(), TrailFrom: true,
 		Pairs: true, OneLeg: true, TwoLegs: true, MarketEntry: true, TrailLeg: true, LegsInPart: true, KeepsLegs: true,
+		SellEntry: inst.Class == provider.Perpetual,
 	}, nil
 }
 
@@ -71,9 +72,6 @@ func grouped(orders []order.Spec) error {
 	entry := first.Role == order.Entry
 	if !entry && (len(orders) != 2 || first.Role != order.TakeProfit) || first.Group.Leg {
 		return fault.Field("orders", first.Role.String(), "an entry with one or two legs, or a target and its stop")
-	}
-	if entry && first.Side == order.Sell {
-		return fault.Field("side", first.Side.String(), "a purchase: the paper account cannot sell short")
 	}
 	side := first.Side
 	if entry {

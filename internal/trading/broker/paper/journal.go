@@ -17,14 +17,15 @@ import (
 
 // entry is one thing that happened: exactly one of its parts is set, beside At and Reason.
 type entry struct {
-	At        time.Time   `json:"at"`
-	Taken     *taken      `json:"taken,omitempty"`
-	Fill      *order.Fill `json:"fill,omitempty"`
-	Cancel    string      `json:"cancel,omitempty"` // our id of the order, as in Expire
-	Expire    string      `json:"expire,omitempty"`
-	Triggered *triggered  `json:"triggered,omitempty"`
-	Amended   *amended    `json:"amended,omitempty"`
-	Reason    string      `json:"reason,omitempty"` // of Cancel and Expire; "" for a cancel that was asked for
+	At        time.Time      `json:"at"`
+	Taken     *taken         `json:"taken,omitempty"`
+	Fill      *order.Fill    `json:"fill,omitempty"`
+	Cancel    string         `json:"cancel,omitempty"` // our id of the order, as in Expire
+	Expire    string         `json:"expire,omitempty"`
+	Triggered *triggered     `json:"triggered,omitempty"`
+	Amended   *amended       `json:"amended,omitempty"`
+	Funded    *order.Funding `json:"funded,omitempty"`
+	Reason    string         `json:"reason,omitempty"` // of Cancel and Expire; "" for a cancel that was asked for
 }
 
 // triggered is an order whose stop price was reached.
@@ -51,6 +52,8 @@ type taken struct {
 	Step     decimal.Decimal `json:"step"`          // quantities are multiples of it; zero for any
 	Tick     decimal.Decimal `json:"tick,omitzero"` // prices are multiples of it; zero for any
 	Ends     time.Time       `json:"ends,omitzero"` // with the session; zero if it does not
+	Perp     bool            `json:"perp,omitempty"`
+	Leverage decimal.Decimal `json:"leverage,omitzero"` // of the position that it opens or adds to, if Perp
 }
 
 func write(ctx context.Context, j broker.Journal, entries []entry) error {
@@ -107,12 +110,12 @@ func (b *book) check(e entry) error {
 		if e.Taken.ID == "" || b.tickets[e.Taken.ID] != nil {
 			return errUnknown
 		}
-		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step, e.Taken.StopPrice, e.Taken.TrailPercent, e.Taken.Best, e.Taken.Tick)
+		return bounded(e.Taken.Quantity, e.Taken.Price, e.Taken.Step, e.Taken.StopPrice, e.Taken.TrailPercent, e.Taken.Best, e.Taken.Tick, e.Taken.Leverage)
 	case e.Fill != nil:
 		if b.tickets[e.Fill.OrderID] == nil {
 			return errUnknown
 		}
-		return bounded(e.Fill.Quantity, e.Fill.Price, e.Fill.Fee)
+		return errors.Join(bounded(e.Fill.Quantity, e.Fill.Price, e.Fill.Fee), b.checkTurn(*e.Fill))
 	case e.Cancel != "":
 		if b.tickets[e.Cancel] == nil {
 			return errUnknown
@@ -128,6 +131,8 @@ func (b *book) checkChange(e entry) error {
 	switch {
 	case e.Expire != "":
 		return b.openWith(e.Expire)
+	case e.Funded != nil:
+		return bounded(e.Funded.Amount)
 	case e.Triggered != nil:
 		return b.openWith(e.Triggered.ID)
 	case e.Amended == nil:

@@ -18,6 +18,7 @@ type matching struct {
 	room   map[string]decimal.Decimal // by id: what an order may fill of what it had before the event
 	torn   map[order.Group]bool       // the way reaches stop and target, in an order that is a guess
 	late   bool                       // the event came after newer prices, or long after its bar closed
+	stake  stake                      // the position that the price may liquidate
 }
 
 // match returns what a way of the price does: to the orders that saw all of it, and to those
@@ -25,11 +26,11 @@ type matching struct {
 //
 // At each turn the orders that the price has gone through fill: the best price first, then
 // the oldest. Then the stops that it reached are triggered.
-func (b *Broker) match(ready, arrived []*ticket, w way, volume pool, late bool) []entry {
-	if !slices.ContainsFunc(ready, w.touches) && !slices.ContainsFunc(arrived, w.ends) {
+func (b *Broker) match(ready, arrived []*ticket, w way, volume pool, late bool, s stake) []entry {
+	if !slices.ContainsFunc(ready, w.touches) && !slices.ContainsFunc(arrived, w.ends) && !b.book.endangered(s, w) {
 		return nil
 	}
-	m := matching{plan: b.plan(), way: w, volume: volume, room: make(map[string]decimal.Decimal, len(ready)), torn: make(map[order.Group]bool), late: late}
+	m := matching{plan: b.plan(), way: w, volume: volume, room: make(map[string]decimal.Decimal, len(ready)), torn: make(map[order.Group]bool), late: late, stake: s}
 	for _, k := range ready {
 		m.orders = append(m.orders, m.tickets[k.ID])
 		m.room[k.ID] = k.left()
@@ -47,6 +48,9 @@ func (b *Broker) match(ready, arrived []*ticket, w way, volume pool, late bool) 
 	last := w.turns[len(w.turns)-1]
 	for _, k := range arrived {
 		m.arrive(m.tickets[k.ID], decimal.NewFromFloat(last))
+	}
+	if s.arrived {
+		m.judge(s.symbol, decimal.NewFromFloat(last))
 	}
 	return m.entries
 }
@@ -102,6 +106,9 @@ func (m *matching) turn(i int) {
 			m.trigger(k, m.rests(k, at))
 			m.take(k, at)
 		}
+	}
+	if m.stake.ready {
+		m.judge(m.stake.symbol, price)
 	}
 	for _, k := range stops {
 		if best, ok := m.way.seen(k.Side, i); ok {
@@ -173,6 +180,9 @@ func (m *matching) take(k *ticket, at decimal.Decimal) {
 
 // affordable returns how much of an order the account can pay for.
 func (m *matching) affordable(k *ticket, price decimal.Decimal) decimal.Decimal {
+	if k.Perp {
+		return m.marginFor(k, price)
+	}
 	if k.Side == order.Sell {
 		return k.left()
 	}

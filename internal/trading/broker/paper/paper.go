@@ -17,7 +17,8 @@
 //
 // The account is a cash account: what is bought is paid for, what is sold is there. Each
 // currency has its own cash and each symbol its own holding; what is held in one symbol
-// pays for nothing in another.
+// pays for nothing in another. Perpetual futures alone can be sold short, with a margin for each
+// position that is all it can lose: see margin.go.
 //
 // Nothing here is random: the same orders and the same prices at the same times give the
 // same fills, ids included. What happened is in a journal before anybody is notified, and
@@ -55,12 +56,15 @@ type Rates struct {
 	Taker    decimal.Decimal // the fee of an order that fills on arrival
 	Maker    decimal.Decimal // the fee of one that rested
 	Slippage decimal.Decimal // what a taker loses where bid and ask are not known
+
+	PerpTaker decimal.Decimal // in perpetual futures
+	PerpMaker decimal.Decimal
 }
 
 // Usual returns the fees of the largest spot venue for small accounts, which are
-// the same for both sides, and a slippage of five basis points.
+// the same for both sides, those of its perpetual futures, and a slippage of five basis points.
 func Usual() Rates {
-	return Rates{Taker: decimal.New(1, -3), Maker: decimal.New(1, -3), Slippage: decimal.New(5, -4)}
+	return Rates{Taker: decimal.New(1, -3), Maker: decimal.New(1, -3), Slippage: decimal.New(5, -4), PerpTaker: decimal.New(5, -4), PerpMaker: decimal.New(2, -4)}
 }
 
 // Config is what a Broker needs.
@@ -73,6 +77,10 @@ type Config struct {
 	Clock func(venue string) provider.Clock
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	// Leverage and Funding serve perpetual futures: see broker.Env. Without them there are none.
+	Leverage func(market.Symbol) decimal.Decimal
+	Funding  func(ctx context.Context, s market.Symbol, from, to time.Time) ([]broker.Rate, error)
 }
 
 // Broker is the paper broker. It is safe for concurrent use and starts no goroutine.
@@ -85,6 +93,8 @@ type Broker struct {
 	snapshotEvery int                     // as the constant, but in tests
 	tapes         map[market.Symbol]*tape // of the symbols with resting orders
 	streams       map[*queue]struct{}
+	seen          map[market.Symbol]bool // positions in perpetual futures that have seen a price since they were opened
+	marks         map[market.Symbol]mark
 }
 
 var _ broker.Broker = (*Broker)(nil)
@@ -94,6 +104,7 @@ func New(cfg Config) *Broker {
 	return &Broker{
 		cfg: cfg, book: newBook(cfg.Cash, cfg.Rates),
 		tapes: make(map[market.Symbol]*tape), streams: make(map[*queue]struct{}), snapshotEvery: snapshotEvery,
+		seen: make(map[market.Symbol]bool), marks: make(map[market.Symbol]mark),
 	}
 }
 
@@ -110,6 +121,7 @@ func (b *Broker) Load(ctx context.Context) error {
 		t.Since = opened
 		b.tapes[t.Symbol] = &tape{}
 	}
+	b.reopen(opened)
 	return nil
 }
 
@@ -136,6 +148,9 @@ func (b *Broker) commit(ctx context.Context, entries ...entry) error {
 	}
 	for _, e := range entries {
 		t := b.book.apply(e)
+		if t == nil {
+			continue // about a position
+		}
 		r := t.report()
 		if e.Fill != nil {
 			r.Fills = []order.Fill{*e.Fill}
@@ -206,13 +221,13 @@ func (b *Broker) Holdings(ctx context.Context) ([]order.Holding, error) {
 	maps.Copy(cash, b.book.flows)
 	var all []order.Holding
 	for _, c := range slices.Sorted(maps.Keys(cash)) {
-		all = append(all, order.Holding{Asset: c, Quantity: b.book.cash(c), Available: b.book.freeCash(c)})
+		all = append(all, order.Holding{Asset: c, Quantity: b.book.cash(c), Available: decimal.Max(b.book.freeCash(c), decimal.Zero)})
 	}
 	symbols := slices.SortedFunc(maps.Keys(b.book.held), func(x, y market.Symbol) int { return strings.Compare(x.String(), y.String()) })
 	for _, s := range symbols {
 		all = append(all, order.Holding{Asset: b.book.assets[s], Symbol: s, Quantity: b.book.held[s], Available: b.book.freeHeld(s)})
 	}
-	return all, ctx.Err()
+	return append(all, b.margins()...), ctx.Err()
 }
 
 // queueRoom is how many reports may wait for a stream's reader. One that is

@@ -37,7 +37,7 @@ func (b *Broker) plan() *plan {
 	from := &b.book
 	p := &plan{now: b.cfg.Now(), clock: b.cfg.Clock, book: book{
 		deposits: from.deposits, rates: from.rates, last: from.last, flows: maps.Clone(from.flows), held: maps.Clone(from.held),
-		assets: maps.Clone(from.assets), tickets: make(map[string]*ticket, len(from.open)), open: make([]*ticket, len(from.open)),
+		assets: maps.Clone(from.assets), perps: maps.Clone(from.perps), tickets: make(map[string]*ticket, len(from.open)), open: make([]*ticket, len(from.open)),
 	}}
 	for i, t := range from.open {
 		c := *t
@@ -56,12 +56,11 @@ func (p *plan) do(e entry) *ticket {
 
 // fill lets an order trade, with what follows for the others of its group.
 func (p *plan) fill(t *ticket, f order.Fill) {
-	f.TradeID, f.OrderID, f.VenueID, f.Symbol, f.Side = p.id(1), t.ID, t.VenueID, t.Symbol, t.Side
-	rate := p.rates.Taker
-	if f.Maker {
-		rate = p.rates.Maker
+	if t.Perp && !p.within(t, &f) {
+		return
 	}
-	f.Fee, f.FeeAsset, f.At = f.Quantity.Mul(f.Price).Mul(rate), t.Currency, p.now
+	f.TradeID, f.OrderID, f.VenueID, f.Symbol, f.Side = p.id(1), t.ID, t.VenueID, t.Symbol, t.Side
+	f.Fee, f.FeeAsset, f.At = f.Quantity.Mul(f.Price).Mul(p.feeOf(t, f.Maker)), t.Currency, p.now
 	p.do(entry{Fill: &f})
 	switch {
 	case t.Role == order.Entry:
@@ -69,6 +68,22 @@ func (p *plan) fill(t *ticket, f order.Fill) {
 	case t.Group.Name != "":
 		p.shrink(t, f.Quantity)
 	}
+	if t.Perp {
+		p.closed(t)
+	}
+}
+
+// feeOf returns what a trade of an order costs, as a part of its worth.
+func (b *book) feeOf(t *ticket, maker bool) decimal.Decimal {
+	switch {
+	case t.Perp && maker:
+		return b.rates.PerpMaker
+	case t.Perp:
+		return b.rates.PerpTaker
+	case maker:
+		return b.rates.Maker
+	}
+	return b.rates.Taker
 }
 
 // others returns the open orders of a group, but t.

@@ -332,7 +332,7 @@ func TestSubmit_RefusesProtection(t *testing.T) {
 		"legs of another quantity":             {groupWith(bracket("49000", "48000", "52000"), 1, func(o *order.Spec) { o.Quantity = dec("2") }), "orders"},
 		"legs of another symbol":               {groupWith(bracket("49000", "48000", "52000"), 2, func(o *order.Spec) { o.Symbol.Name = "ETHUSDT" }), "orders"},
 		"two legs with one id":                 {groupWith(bracket("49000", "48000", "52000"), 2, func(o *order.Spec) { o.ID = "stop" }), "orders"},
-		"an entry that sells short":            {groupWith(bracket("49000", "48000", "52000"), 0, func(o *order.Spec) { o.Side = order.Sell }), "side"},
+		"an entry that sells short":            {group(order.Request{Symbol: btc(), Side: order.Sell, Type: order.Limit, Quantity: dec("1"), Price: dec("51000"), Protect: order.Protection{StopLoss: dec("52000"), TakeProfit: dec("49000")}}), "side"},
 		"a pair whose target is reached":       {pair("1", "49000", "49900"), "take_profit"},
 		"a pair whose stop is reached":         {pair("1", "50100", "51000"), "stop_loss"},
 		"a pair of more than is held":          {pair("1.2", "49000", "51000"), "quantity"},

@@ -23,7 +23,8 @@ const (
 	snapshotEvery = 10_000
 	snapshotAgain = 1000 // entries after one that failed
 
-	snapshotVersion = 2 // 1 has no stops and groups
+	snapshotVersion = 3 // 1 has no stops and groups, 2 no perpetual futures
+	spotVersion     = 2 // of an account without them, which older versions read
 )
 
 // snapshotForm is a book as it is written. Trades are those of its tickets.
@@ -33,6 +34,13 @@ type snapshotForm struct {
 	Held    []heldForm                 `json:"held,omitempty"` // and what was
 	Tickets []*ticket                  `json:"tickets,omitempty"`
 	Last    int64                      `json:"last"`
+	Perps   []perpForm                 `json:"perps,omitempty"` // and those that were
+	Paid    []order.Funding            `json:"paid,omitempty"`
+}
+
+type perpForm struct {
+	Symbol market.Symbol `json:"symbol"`
+	perp
 }
 
 type heldForm struct {
@@ -46,7 +54,11 @@ func byNumber(a, b *ticket) int { return cmp.Compare(number(a.VenueID), number(b
 
 // snapshot writes the book so that readSnapshot makes the same one of it.
 func (b *book) snapshot() ([]byte, error) {
-	s := snapshotForm{Version: snapshotVersion, Flows: b.flows, Last: b.last}
+	s := snapshotForm{Version: spotVersion, Flows: b.flows, Last: b.last, Paid: b.paid}
+	for symbol, position := range b.perps {
+		s.Version, s.Perps = snapshotVersion, append(s.Perps, perpForm{symbol, position})
+	}
+	slices.SortFunc(s.Perps, func(x, y perpForm) int { return cmp.Compare(x.Symbol.String(), y.Symbol.String()) })
 	for symbol, asset := range b.assets {
 		s.Held = append(s.Held, heldForm{symbol, asset, b.held[symbol]})
 	}
@@ -67,7 +79,10 @@ func (b *book) readSnapshot(data []byte) error {
 		return errSnapshot
 	}
 	maps.Copy(b.flows, s.Flows)
-	b.last = s.Last
+	b.last, b.paid = s.Last, s.Paid
+	for _, p := range s.Perps {
+		b.perps[p.Symbol] = p.perp
+	}
 	for _, h := range s.Held {
 		b.assets[h.Symbol] = h.Asset
 		if !h.Quantity.IsZero() {

@@ -57,6 +57,8 @@ type batch struct {
 	orders []order.Spec
 	inst   provider.Instrument
 	quote  order.Quote
+
+	leverage decimal.Decimal // of perpetual futures
 }
 
 // prepare holds orders against their form and the rules of their symbol.
@@ -72,8 +74,15 @@ func (b *Broker) prepare(ctx context.Context, form func([]order.Spec) error, ord
 	} else if err != nil {
 		return g, notSent(err)
 	}
+	if err := b.leveraged(&g); err != nil {
+		return g, refused(err)
+	}
 	for _, o := range orders {
-		if err := sound(o, g.inst, b.closes(o)); err != nil {
+		rules := g.inst
+		if o.ReduceOnly && rules.Class == provider.Perpetual {
+			rules.MinNotional = decimal.Zero
+		}
+		if err := sound(o, rules, b.closes(o)); err != nil {
 			return g, refused(err)
 		}
 	}
@@ -107,11 +116,14 @@ func (b *book) vacant(orders []order.Spec) error {
 
 // closes returns what is held that an order may close.
 func (b *Broker) closes(o order.Spec) decimal.Decimal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, ok := b.book.perps[o.Symbol]; ok {
+		return p.closes(o.Side)
+	}
 	if o.Side != order.Sell {
 		return decimal.Zero
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	return b.book.held[o.Symbol]
 }
 
@@ -129,7 +141,7 @@ func sound(o order.Spec, inst provider.Instrument, held decimal.Decimal) error {
 		return fault.Field("quantity", o.Quantity.String(), least(inst))
 	case inst.MaxQuantity.IsPositive() && o.Quantity.GreaterThan(inst.MaxQuantity):
 		return fault.Field("quantity", o.Quantity.String(), "at most "+inst.MaxQuantity.String())
-	case o.ReduceOnly && o.Side == order.Buy:
+	case o.ReduceOnly && o.Side == order.Buy && inst.Class != provider.Perpetual:
 		return fault.Field("reduce_only", "true", "sales: the paper account has no short position to buy back")
 	}
 	if err := soundTime(o, inst); err != nil {
@@ -189,7 +201,16 @@ func (p *plan) place(g batch) error {
 	if err := placed(g.orders, g.quote.Last, price, rests); err != nil {
 		return err
 	}
+	if err := p.oneSide(&g); err != nil {
+		return err
+	}
 	tickets := p.accept(g)
+	if p.closesNothing(tickets[0]) {
+		for _, t := range tickets {
+			p.end(t, order.Expired, reasonNothing)
+		}
+		return nil
+	}
 	late := slices.IndexFunc(tickets, func(t *ticket) bool { return t.TrailPercent.IsPositive() && t.waits() && t.reached(g.quote.Last) })
 	if err := p.afford(tickets[0], rests && late < 0, price); err != nil {
 		return err
@@ -213,7 +234,8 @@ func (p *plan) accept(g batch) []*ticket {
 	for i, o := range g.orders {
 		o.Owner = ""
 		t := taken{
-			Spec: o, VenueID: p.id(1), Asset: cmp.Or(inst.Base, inst.Symbol.Name), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
+			Spec: o, VenueID: p.id(1), Asset: p.asset(inst), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
+			Perp: inst.Class == provider.Perpetual, Leverage: g.leverage,
 		}
 		if !o.Group.Leg && o.TrailPercent.IsPositive() {
 			t.Best, t.StopPrice = (&ticket{Spec: o, Tick: inst.Tick}).start(g.quote.Last)
@@ -239,6 +261,9 @@ func (b *book) takerPrice(side order.Side, inst provider.Instrument, q order.Quo
 // afford refuses what the account does not have: once t is taken, nothing may be missing.
 // An order that fills at once needs the price; one that rests needs what it reserves.
 func (p *plan) afford(t *ticket, rests bool, price decimal.Decimal) error {
+	if t.Perp {
+		return p.affordMargin(t, rests, price)
+	}
 	if t.Side == order.Sell {
 		if free := p.freeHeld(t.Symbol); free.IsNegative() {
 			return fault.Field("quantity", t.Quantity.String(), fmt.Sprintf("at most the %s of %s that the paper account can sell", free.Add(t.Quantity), t.Symbol))
@@ -260,16 +285,35 @@ func (p *plan) afford(t *ticket, rests bool, price decimal.Decimal) error {
 // currency is what a symbol is paid in. Files do not say: then it is the one of
 // the account's that the symbol ends in, or dollars.
 func (b *book) currency(inst provider.Instrument) string {
-	if inst.Quote != "" {
-		return inst.Quote
+	if name := cmp.Or(inst.Settle, inst.Quote); name != "" {
+		return name
 	}
 	best := "USD"
 	for _, c := range slices.Sorted(maps.Keys(b.deposits)) {
-		if name, ok := strings.CutSuffix(inst.Symbol.Name, c); ok && name != "" {
+		if name, ok := strings.CutSuffix(priced(inst), c); ok && name != "" {
 			best = c
 		}
 	}
 	return best
+}
+
+// priced returns the name of a symbol that may end in its currency.
+func priced(inst provider.Instrument) string {
+	if inst.Class == provider.Perpetual {
+		pair, _ := inst.Symbol.Pair()
+		return pair
+	}
+	return inst.Symbol.Name
+}
+
+// asset is what is traded in a symbol. Files do not say: then it is the symbol, or of a perpetual future what
+// stands before its currency.
+func (b *book) asset(inst provider.Instrument) string {
+	name := inst.Symbol.Name
+	if inst.Class == provider.Perpetual {
+		name = strings.TrimRight(strings.TrimSuffix(priced(inst), b.currency(inst)), "-/")
+	}
+	return cmp.Or(inst.Base, name, inst.Symbol.Name)
 }
 
 // Cancel ends an open order, or returns how it ended. With an entry end the legs that protect

@@ -37,6 +37,10 @@ type known struct {
 // the prices that come alone. A closed bar that comes after a newer one counts for what
 // rested then. clock is the venue's: a replay has its own.
 func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
+	if e.Kind == provider.Marked {
+		b.mark(e)
+		return
+	}
 	if e.Kind != provider.Forming && e.Kind != provider.Closed || e.Bar.Check() != nil || e.Bar.L <= 0 {
 		return
 	}
@@ -66,7 +70,7 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 	w, volume := before.since(e.Bar)
 	t.add(known{e.Bar, at, e.Kind == provider.Closed})
 	late = late || e.Kind == provider.Closed && b.cfg.Now().Sub(clock.Wall(e.Bar.T+e.Interval.Seconds())) > lateAfter
-	entries := b.match(ready, arrived, w, volume, late)
+	entries := b.match(ready, arrived, w, volume, late, b.stake(e.Symbol, began, late))
 	if len(entries) != 0 {
 		if err := b.commit(context.Background(), entries...); err != nil {
 			// The orders rest on, as if the market had passed them by.
@@ -77,6 +81,9 @@ func (b *Broker) Observe(e provider.Event, clock provider.Clock) {
 		b.sweep()
 	}
 	b.expire(context.Background(), at)
+	if b.book.perps[e.Symbol].Quantity.IsZero() {
+		delete(b.seen, e.Symbol)
+	}
 }
 
 // lateAfter is how long after its end a closed bar may come: what it fills later is late.
@@ -299,7 +306,12 @@ func (b *Broker) overtaken(e provider.Event, at, since time.Time) (ready, arrive
 // sweep forgets the tapes of symbols in which nothing rests.
 func (b *Broker) sweep() {
 	for s := range b.tapes {
-		if !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.Symbol == s }) {
+		held := !b.book.perps[s].Quantity.IsZero()
+		if !held {
+			delete(b.seen, s)
+			delete(b.marks, s)
+		}
+		if !held && !slices.ContainsFunc(b.book.open, func(t *ticket) bool { return t.Symbol == s }) {
 			delete(b.tapes, s)
 		}
 	}
