@@ -1,6 +1,7 @@
 package ta
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -75,6 +76,7 @@ type register struct {
 	entries []Def
 	members []Def
 	names   map[string]*Def // by name or alias
+	sorted  []string        // those names
 	loose   map[string]*Def // by name, alias or title without spaces and marks; nil if several have it
 	plain   map[string]*Def // members whose name is also an alias of an entry, which has it without parameters
 }
@@ -96,6 +98,7 @@ var catalogue = sync.OnceValue(func() *register {
 	}
 	c.addTitles(c.entries)
 	c.addTitles(c.members)
+	c.sorted = slices.Sorted(maps.Keys(c.names))
 	return c
 })
 

@@ -98,8 +98,7 @@ func (l Library) FindSpelled(name string) (*Def, error) {
 // unknownName is the error about a name that is not in the catalogue.
 func (l Library) unknownName(name string) error {
 	key := strings.ToLower(strings.TrimSpace(name))
-	c := catalogue()
-	known := append(slices.Sorted(maps.Keys(c.names)), l.names()...)
+	known := slices.Concat(catalogue().sorted, l.names())
 	near := fault.Nearest(key, known)
 	if len(near) == 0 {
 		// Without the values that a name may hold.

@@ -70,7 +70,10 @@ func (r *reader) typeWords(o *call, say func(string)) {
 			say("type " + word + " is op " + op)
 		}
 	default:
-		if _, _, ok := (sentence{library: r.library}).resolve(o.text("type")); ok && onPrice && o.has("op", "value") && o.move("type", "indicator") == nil {
+		if word == "" || !onPrice || !o.has("op", "value") {
+			return
+		}
+		if _, _, ok := (sentence{library: r.library}).resolve(o.text("type")); ok && o.move("type", "indicator") == nil {
 			say("type is indicator")
 		}
 	}

@@ -276,7 +276,7 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 // resolve finds an indicator by a name with or without blanks.
 func (s sentence) resolve(name string) (*ta.Selection, string, bool) {
 	for i, spelling := range []string{name, strings.ReplaceAll(name, " ", "_"), strings.ReplaceAll(name, " ", "")} {
-		if i > 0 && twoNumbers.MatchString(name) {
+		if i > 0 && (spelling == name || twoNumbers.MatchString(name)) {
 			break
 		}
 		if selection, err := s.library.Resolve(ta.Request{Name: spelling}); err == nil {
