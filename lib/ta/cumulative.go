@@ -110,7 +110,7 @@ func logReturn(from, to float64) float64 {
 
 func adx() Def {
 	return Def{
-		Name: "adx", Kind: Panel, Group: GroupTrend,
+		Name: "adx", Aliases: []string{"dmi"}, Kind: Panel, Group: GroupTrend,
 		Doc:     "Average directional index: trend strength, +DI, -DI; above 25 is a trend, and the DI lines show its direction.",
 		Formula: "Wilder averages of +DM, -DM and true range over `period` changes; DI = 100 x DM / TR; ADX = Wilder average of 100 x |+DI - -DI| / (+DI + -DI).",
 		Truth:   "TradingView ta.dmi, Skender (TA-Lib seeds its averages with one bar less and agrees within 1e-6 from bar 200 on)",

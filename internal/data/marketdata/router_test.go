@@ -54,6 +54,36 @@ func TestBars_ARefusedRegionNamesThePairElsewhere(t *testing.T) {
 	}
 }
 
+// first is a folder of files that is asked before another.
+type first struct{ *csv.Provider }
+
+func (first) Name() string { return "first" }
+
+// TestBars_TheSourceOfASymbolIsAlone asks a source that has the symbol for bars of a time that it does not have, as a replay before the
+// first bar of a file: the next source, which knows what comes later, does not answer in its place.
+func TestBars_TheSourceOfASymbolIsAlone(t *testing.T) {
+	t.Parallel()
+	dir, later := t.TempDir(), t.TempDir()
+	for folder, body := range map[string]string{dir: "2024-03-01,1,2,0.5,1.5,10\n", later: "2024-01-01,1,2,0.5,1.5,10\n"} {
+		if err := os.WriteFile(filepath.Join(folder, "AAPL_1d.csv"), []byte("time,open,high,low,close,volume\n"+body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(folder string) *csv.Provider {
+		files, err := csv.New(csv.Config{Dir: folder, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = files.Close() })
+		return files
+	}
+	s := service(t, func(c *marketdata.Config) { c.Routes.Preferred = []string{"first", "csv"} }, first{open(dir)}, open(later))
+	asked := marketdata.Request{Symbol: market.Symbol{Name: "AAPL"}, Interval: market.Day1, Bars: 5, End: time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC).Unix()}
+	if set, err := s.Bars(t.Context(), asked); fault.Of(err) == nil || fault.Of(err).Code != "no_bars" {
+		t.Errorf("%s answers: %v", set.Provider, err)
+	}
+}
+
 // TestBars_ABadFileIsReportedAsItIs reads a file with a broken row: the answer has
 // file, line, column and what to write, and says neither to wait nor to go elsewhere.
 func TestBars_ABadFileIsReportedAsItIs(t *testing.T) {

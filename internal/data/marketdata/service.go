@@ -223,6 +223,9 @@ func (s *Service) bounded(ctx context.Context, key seriesKey, background bool) (
 	}
 }
 
+// noBars is the code of a source that has a symbol, but no bars of it for a time.
+const noBars = "no_bars"
+
 // Bars returns the newest bars of a symbol. Its errors are for clients: they name the
 // provider, the symbol and what to try.
 func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
@@ -242,7 +245,8 @@ func (s *Service) Bars(ctx context.Context, r Request) (BarSet, error) {
 	var set BarSet
 	for _, p := range sources {
 		set, err = s.fetch(ctx, p, r)
-		if fault.KindOf(err) != fault.NotFound {
+		// One that has the symbol and no bars for that time is the source, as for Route.
+		if f := fault.Of(err); f == nil || f.Kind != fault.NotFound || f.Code == noBars {
 			break
 		}
 	}
@@ -334,7 +338,7 @@ func (s *Service) answer(ctx context.Context, p provider.Provider, h *cachedSeri
 	bars = bars.Tail(r.total())
 	if bars.Len() == 0 {
 		return BarSet{}, &fault.Error{
-			Kind: fault.NotFound, Code: "no_bars", Field: "symbol", Value: r.Symbol.String(),
+			Kind: fault.NotFound, Code: noBars, Field: "symbol", Value: r.Symbol.String(),
 			Message: fmt.Sprintf("%s has no %s bars of %s%s", p.Name(), r.Interval, r.Symbol, r.elsewhere()),
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -221,7 +220,9 @@ func (t *Trading) getPositions() toolSpec {
 			if err != nil {
 				return mcp.Result{}, err
 			}
-			positions = slices.DeleteFunc(positions, func(m order.PricedPosition) bool { return !order.Named(p.symbol, m.Symbol) })
+			if positions, err = ordering.Held(positions, p.symbol); err != nil {
+				return mcp.Result{}, err
+			}
 			all := ordered[order.PricedPosition]{items: positions, key: func(m order.PricedPosition) string { return m.Symbol.String() }}
 			return pageResult(name, "positions", &p.paging, all, t.modeField(), func(m order.PricedPosition) any { return toPositionJSON(m) })
 		}),

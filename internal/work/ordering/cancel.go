@@ -52,9 +52,10 @@ func CancelAll(ctx context.Context, account Orders, caller principal.Caller, s m
 	if err != nil {
 		return c, err
 	}
-	open = slices.DeleteFunc(open, func(o order.Order) bool {
-		return !order.Named(s, o.Symbol) || protective(o) || !o.CancelRequested.IsZero()
-	})
+	if open, err = openIn(open, s); err != nil {
+		return c, err
+	}
+	open = slices.DeleteFunc(open, func(o order.Order) bool { return protective(o) || !o.CancelRequested.IsZero() })
 	running, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
 	confirmed := true

@@ -68,7 +68,9 @@ func Find(ctx context.Context, account Orders, caller principal.Caller, q Query)
 	if err != nil {
 		return List{}, err
 	}
-	open = slices.DeleteFunc(open, func(o order.Order) bool { return !order.Named(q.Symbol, o.Symbol) })
+	if open, err = openIn(open, q.Symbol); err != nil {
+		return List{}, err
+	}
 	l := List{Replaced: order.Replacements(open)}
 	if q.State == Open {
 		l.Orders = open

@@ -187,3 +187,40 @@ func TestCancelAll_IsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestSymbol_ThatOnlyBegins asks for BTC where BTCUSDT is held: an empty list would say that nothing is.
+func TestSymbol_ThatOnlyBegins(t *testing.T) {
+	t.Parallel()
+	held := order.PricedPosition{}
+	held.Symbol = market.Symbol{Venue: "binance", Name: "BTCUSDT"}
+	for _, row := range []struct {
+		asked market.Symbol
+		held  int
+		err   string
+	}{
+		{market.Symbol{}, 1, ""},
+		{market.Symbol{Name: "BTCUSDT"}, 1, ""},
+		{market.Symbol{Name: "BTC/USDT"}, 1, ""},
+		{market.Symbol{Name: "ETHUSDT"}, 0, ""},
+		{market.Symbol{Venue: "alpaca", Name: "BTC"}, 0, ""},
+		{market.Symbol{Name: "BTC"}, 0, "symbol: nothing is in BTC; there is binance:BTCUSDT. Use that, or leave symbol out for all."},
+	} {
+		got, err := ordering.Held([]order.PricedPosition{held}, row.asked)
+		text := ""
+		if f := fault.Of(err); f != nil {
+			text = f.Public()
+		}
+		if len(got) != row.held || text != row.err {
+			t.Errorf("%v: %d held, %q", row.asked, len(got), text)
+		}
+	}
+	open := order.Order{Status: order.Accepted}
+	open.ID, open.Symbol = "a", held.Symbol
+	resting := &account{orders: []order.Order{open}}
+	if _, err := ordering.Find(t.Context(), resting, principal.Caller{}, ordering.Query{State: ordering.Open, Symbol: market.Symbol{Name: "BTC"}}); err == nil {
+		t.Error("the list of open orders in BTC is empty")
+	}
+	if _, err := ordering.CancelAll(t.Context(), resting, principal.Caller{}, market.Symbol{Name: "BTC"}); err == nil {
+		t.Error("nothing in BTC is left to cancel")
+	}
+}

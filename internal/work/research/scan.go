@@ -67,12 +67,20 @@ func (r *Scan) Check() error {
 	return r.Question.Check()
 }
 
-// rank returns the column by which rows are ranked, -1 without columns.
+// rank returns the column by which rows are ranked, -1 without columns. The name of an indicator is its column where it has one.
 func (r *Scan) rank() int {
 	if r.RankBy == "" && len(r.Columns) > 0 {
 		return 0
 	}
-	return slices.IndexFunc(r.Columns, func(column scan.Column) bool { return column.Name == r.RankBy })
+	if i := slices.IndexFunc(r.Columns, func(column scan.Column) bool { return column.Name == r.RankBy }); i >= 0 {
+		return i
+	}
+	of := func(column scan.Column) bool { return strings.HasPrefix(column.Name, r.RankBy+" ") }
+	i := slices.IndexFunc(r.Columns, of)
+	if i >= 0 && slices.ContainsFunc(r.Columns[i+1:], of) {
+		return -1
+	}
+	return i
 }
 
 // scanned is what a scan has found so far.

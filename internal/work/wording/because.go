@@ -24,8 +24,13 @@ func (c *call) claims() error {
 		r.say("because is a list with one claim")
 	}
 	for i, item := range items {
-		if item[0] == '{' && i < order.MaxClaims { // more are refused
-			items[i] = r.claim("because["+strconv.Itoa(i)+"]", item)
+		at := "because[" + strconv.Itoa(i) + "]"
+		switch {
+		case i >= order.MaxClaims: // refused
+		case item[0] == '{':
+			items[i] = r.claim(at, item)
+		case item[0] == '"':
+			items[i] = r.claimInWords(at, item)
 		}
 	}
 	if r.err != nil {
@@ -58,6 +63,23 @@ func (r *reader) claim(at string, raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return (&call{fields: append(beside, read(condition).fields...)}).object()
+}
+
+// claimInWords reads a claim such as "rsi < 30 on 1h", on bars of 4 hours where it names none.
+func (r *reader) claimInWords(at string, raw json.RawMessage) json.RawMessage {
+	text, _ := strictjson.Text(raw)
+	rest, interval, ok := barsOfText(text)
+	if !ok || len(text) > maxEcho {
+		return r.condition(at, raw, alone)
+	}
+	on := &reader{library: r.library, interval: interval}
+	read := on.condition(at, json.RawMessage(quote(rest)), alone)
+	if read[0] != '{' {
+		return raw
+	}
+	read = beside(json.RawMessage(closing(string(read))), json.RawMessage(quote(interval.String())))
+	r.say(quote(text) + " is " + string(read))
+	return read
 }
 
 // named returns a field under the name it has here.

@@ -29,6 +29,10 @@ func (c *call) drawnAnyway() error {
 			c.drop(f.name, echo(f.name)+": they are drawn anyway")
 		case slices.Contains([]string{"charttype", "type", "style"}, word) && slices.Contains([]string{"candle", "candles", "candlestick", "candlesticks"}, c.text(f.name)):
 			c.drop(f.name, echo(f.name)+" "+c.text(f.name)+" is how prices are drawn")
+		case word == "style" && (c.text(f.name) == "dark" || c.text(f.name) == "light"):
+			if err := c.rename(f.name, "theme"); err != nil {
+				return err
+			}
 		}
 	}
 	format := map[string]string{

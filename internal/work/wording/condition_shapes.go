@@ -9,6 +9,7 @@ import (
 	"candela/internal/kit/strictjson"
 	"candela/lib/fault"
 	"candela/lib/ta"
+	"candela/lib/ta/candle"
 )
 
 // shape reads a condition of several keys in forms of other programs as a comparison or a signal, nil for none.
@@ -313,7 +314,33 @@ func (r *reader) signalText(text string) (json.RawMessage, bool) {
 			return json.RawMessage(`{"indicator_signal":{"indicator":` + quote(spelling) + `,"signal":` + quote(label) + `}}`), true
 		}
 	}
-	return nil, false
+	return patternText(words)
+}
+
+// patternText reads a candle pattern, such as "bullish engulfing" and "hammer candle". One with two directions needs a word for one.
+func patternText(words []string) (json.RawMessage, bool) {
+	name, suffix := "", ""
+	for _, word := range words {
+		switch word {
+		case "a", "an", "candle", "candlestick", "pattern", "appears", "forms":
+		case "bullish", "bearish":
+			suffix += "_" + word[:4]
+		default:
+			name += word
+		}
+	}
+	p, ok := candle.Find(name)
+	if !ok || name == "" {
+		return nil, false
+	}
+	meanings := map[string]string{"": p.Plain(), "_bull": p.Bull(), "_bear": p.Bear()}
+	if suffix == "" && p.Plain() == "" && (p.Bull() == "") != (p.Bear() == "") {
+		suffix = map[bool]string{true: "_bear", false: "_bull"}[p.Bull() == ""]
+	}
+	if meanings[suffix] == "" {
+		return nil, false
+	}
+	return json.RawMessage(`{"indicator_signal":{"indicator":` + quote(p.Name()) + `,"signal":` + quote(p.Name()+suffix) + `}}`), true
 }
 
 // mainLine names the line of an indicator with several that has the indicator's own name, where a comparison names none.

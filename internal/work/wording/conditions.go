@@ -84,7 +84,11 @@ func (r *reader) text(at string, raw json.RawMessage, text string, where place) 
 		r.say(at + " in quotes is an object")
 		return r.condition(at, json.RawMessage(text), where)
 	}
-	right, ok := sentence{library: r.library, interval: r.interval}.read(text, where)
+	s := sentence{library: r.library, interval: r.interval}
+	right, ok := s.read(text, where)
+	if !ok && where != alone {
+		right, ok = s.onOwnBars(text, where)
+	}
 	if !ok {
 		signal, known := r.signalText(text)
 		if right = string(signal); !known {

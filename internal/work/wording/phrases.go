@@ -47,11 +47,8 @@ var (
 // phrase reads conditions with words of their own.
 func (s sentence) phrase(words string) (string, bool) {
 	if match := newExtreme.FindStringSubmatch(words); match != nil {
-		unit := strings.ToLower(match[2])
-		if unit == "day" && s.interval != market.Day1 || unit == "week" && s.interval != market.Week1 {
-			return "", false
-		}
-		return `{"new_` + strings.ToLower(match[3]) + `":{"bars":` + match[1] + `}}`, true
+		bars, ok := barsIn(match[1]+" "+strings.ToLower(match[2])+"s", s.interval)
+		return `{"new_` + strings.ToLower(match[3]) + `":{"bars":` + strconv.Itoa(bars) + `}}`, ok
 	}
 	if match := busyVolume.FindStringSubmatch(words); match != nil {
 		times, name := cmp.Or(match[2], "1"), "relative_volume"
@@ -216,18 +213,8 @@ func (c *call) onBars(name string, raw json.RawMessage) json.RawMessage {
 	if !c.known("interval") {
 		return raw
 	}
-	length, rest := "", ""
-	if match := onBarsAfter.FindStringSubmatch(text); match != nil && !strings.Contains(text, "%") {
-		rest, length = match[1], match[2]
-	} else if match := onBarsBefore.FindStringSubmatch(text); match != nil {
-		length, rest = match[1], match[2]
-	} else if at := onBarsInside.FindStringSubmatchIndex(text); at != nil {
-		length, rest = text[at[2]:at[3]], text[:at[0]]+" "+text[at[1]:]
-	} else if inDays.MatchString(text) {
-		length, rest = "1d", text
-	}
-	interval, err := market.ParseInterval(length)
-	if length == "" || err != nil {
+	rest, interval, ok := barsOfText(text)
+	if !ok {
 		return raw
 	}
 	given, err := market.ParseInterval(c.text("interval"))
@@ -248,6 +235,43 @@ func (c *call) onBars(name string, raw json.RawMessage) json.RawMessage {
 		c.fields = append(c.fields, field{"interval", json.RawMessage(quote(interval.String()))})
 	}
 	return json.RawMessage(read)
+}
+
+// barsOfText takes the length of bars out of words such as "rsi < 30 on 4h".
+func barsOfText(text string) (rest string, interval market.Interval, ok bool) {
+	length := ""
+	if match := onBarsAfter.FindStringSubmatch(text); match != nil && !strings.Contains(text, "%") {
+		rest, length = match[1], match[2]
+	} else if match := onBarsBefore.FindStringSubmatch(text); match != nil {
+		length, rest = match[1], match[2]
+	} else if at := onBarsInside.FindStringSubmatchIndex(text); at != nil {
+		length, rest = text[at[2]:at[3]], text[:at[0]]+" "+text[at[1]:]
+	} else if inDays.MatchString(text) {
+		length, rest = "1d", text
+	}
+	interval, err := market.ParseInterval(length)
+	return rest, interval, length != "" && err == nil
+}
+
+// onOwnBars reads one condition in words that names the length of its bars, as a condition with that interval beside it.
+func (s sentence) onOwnBars(words string, where place) (string, bool) {
+	rest, interval, ok := barsOfText(words)
+	if !ok {
+		return "", false
+	}
+	s.interval = interval
+	read, ok := s.read(rest, where)
+	if !ok {
+		signal, known := (&reader{library: s.library}).signalText(rest)
+		if read = string(signal); !known {
+			return "", false
+		}
+	}
+	raw := json.RawMessage(closing(read))
+	if isListOf("all", raw) || isListOf("any", raw) {
+		return "", false // each of them would need it
+	}
+	return string(beside(raw, json.RawMessage(quote(interval.String())))), true
 }
 
 // ownName reads the symbol of the call, or its coin, at the begin of a condition as its price.

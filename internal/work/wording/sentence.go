@@ -195,6 +195,9 @@ func (s sentence) joined(parts []string, kind string) (string, bool) {
 	all := make([]string, len(parts))
 	for i, part := range parts {
 		one, ok := s.read(part, inAll)
+		if !ok {
+			one, ok = s.onOwnBars(part, inAll)
+		}
 		if !ok || len(parts) > alert.MaxMembers {
 			return "", false
 		}
@@ -246,6 +249,9 @@ func (s sentence) side(words string) (keys, label string, ok bool) {
 		return `"price":"` + name + `"`, "", true
 	case name == "" || len(name) > 40:
 		return "", "", false
+	}
+	if line := map[string]string{"+di": "+DI", "di+": "+DI", "plus di": "+DI", "-di": "-DI", "di-": "-DI", "minus di": "-DI"}[name]; line != "" {
+		return `"indicator":"adx","line":` + quote(line), line, true
 	}
 	if base, line, ok := s.dotted(name); ok {
 		return `"indicator":` + quote(base) + `,"line":` + quote(line), base + " " + line, true

@@ -110,6 +110,8 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	const alerts, charts, backtest = "symbol condition interval on repeat cooldown max_fires note expires_at", "symbol ticker interval timeframe indicators panels bars start end compare drawings format theme log", "symbol interval long short script from to capital fee_bps slip_bps bars"
 	for _, row := range [][4]string{
+		{"place_order", "symbol because", `{"because":["rsi < 70 and rsi > 10 on 1h","price > 40000"]}`, `{"because":[{"all":[{"value":{"indicator":"rsi","op":"<","value":70}},{"value":{"indicator":"rsi","op":">","value":10}}],"interval":"1h"},{"price_above":40000}]} "rsi < 70 and rsi > 10 on 1h" is {"all":[{"value":{"indicator":"rsi","op":"<","value":70}},{"value":{"indicator":"rsi","op":">","value":10}}],"interval":"1h"}; "price > 40000" is {"price_above":40000}`},
+		{"place_order", "symbol because", `{"because":["price is low"]}`, `{"because":["price is low"]}`},
 		{"cancel_order", "order_id symbol", `{"id":"o1"}`, `{"order_id":"o1"} id is order_id`},
 		{"cancel_order", "order_id symbol", `{"all":true}`, `{"order_id":"all"} all is order_id "all"`},
 		{"cancel_order", "order_id symbol", `{"all":false}`, `{"all":false}`},
