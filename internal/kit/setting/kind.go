@@ -82,12 +82,13 @@ func Int(least, most int) Kind {
 
 // Moment is an instant, or none.
 func Moment() Kind {
-	return Kind{Allowed: "a time in RFC 3339, such as 2025-01-31T09:30:00Z", Read: func(text string) (string, bool) {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return "", text == ""
+	return Kind{Allowed: "a date, or a time in RFC 3339, such as 2025-01-31T09:30:00Z", Read: func(text string) (string, bool) {
+		for _, layout := range []string{time.RFC3339, time.DateOnly} {
+			if at, err := time.Parse(layout, text); err == nil {
+				return at.UTC().Format(time.RFC3339), true
+			}
 		}
-		return at.UTC().Format(time.RFC3339), true
+		return "", text == ""
 	}}
 }
 
