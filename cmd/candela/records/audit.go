@@ -104,6 +104,16 @@ type ownerChain struct {
 	ledger.Chain
 }
 
+// print says where a chain ends, and what that is good for.
+func (c *ownerChain) print(w io.Writer, of, use string) (err error) {
+	if c.Events == 0 {
+		_, err = fmt.Fprintf(w, "Owner %s: no events%s in this log. candela audit list names owners as the log does.\n", cli.Plain(c.ID), of)
+	} else {
+		_, err = fmt.Fprintf(w, "Owner %s: chain%s %d:%s. %s\n", cli.Plain(c.ID), of, c.Events, c.Hash, use)
+	}
+	return err
+}
+
 // chainOf reads the chain of the owner that the flags name, nil for none, and adds a break if it
 // lacks what is expected.
 func chainOf(ctx context.Context, log *ledger.Audit, flags auditFlags, report *ledger.Report) (*ownerChain, error) {
@@ -143,7 +153,7 @@ func verifyLog(ctx context.Context, w io.Writer, log *ledger.Audit, flags auditF
 		err = printReport(w, report)
 	}
 	if err == nil && ok && one != nil && !flags.json {
-		_, err = fmt.Fprintf(w, "Owner %s: %d events, chain %d:%s. The manifest of candela owners export has the same.\n", one.ID, one.Events, one.Events, one.Hash)
+		err = one.print(w, "", "The manifest of candela owners export has the same.")
 	}
 	if err == nil && !ok {
 		err = &fault.Error{Kind: fault.Conflict, Code: "audit_broken", Message: "the audit log was changed"}
@@ -223,9 +233,18 @@ func printEvents(w io.Writer, lines []eventLine, asJSON bool, columns string, na
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, columns+"\tTIME\tOWNER\tKIND\tABOUT\tTOKEN\tCLIENT (AS IT CALLS ITSELF)\tWHAT")
 	for _, e := range lines {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", name(e), e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(cli.ShortToken(e.Token)), e.Client, cli.Plain(string(e.Body)))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%q\t%s\n", name(e), e.At.Format(time.DateTime), cli.Plain(string(e.Owner)), cli.Plain(e.Kind), cli.Plain(e.Subject), cli.Plain(cli.ShortToken(e.Token)), e.Client, cli.Plain(shortBody(e.Body)))
 	}
 	return table.Flush()
+}
+
+// shortBody returns the beginning of an event's body. The JSON lines have all of it.
+func shortBody(text []byte) string {
+	const most = 200
+	if len(text) <= most {
+		return string(text)
+	}
+	return strings.ToValidUTF8(string(text[:most]), "") + "…"
 }
 
 // body returns an event's body as JSON, even one that is no longer valid JSON.

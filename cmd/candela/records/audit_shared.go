@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -81,7 +82,8 @@ func (v sharedVerdict) print(w io.Writer) error {
 		_, err = fmt.Fprintf(w, "%d signed checkpoints; the key is %s\n", v.Signed, v.Key)
 	}
 	if v.Owner != nil {
-		_, err = fmt.Fprintf(w, "Owner %s: chain of orders %d:%s, of all else %d:%s. Store one elsewhere and pass it to --expect later to detect a rewritten log.\n", cli.Plain(v.Owner.ID), v.Owner.Events, v.Owner.Hash, v.Others.Events, v.Others.Hash)
+		const use = "Store it elsewhere and pass it to --expect later to detect a rewritten log."
+		err = cmp.Or(v.Owner.print(w, " of orders", use), v.Others.print(w, " of all else", use))
 	}
 	return err
 }

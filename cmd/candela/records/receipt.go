@@ -140,7 +140,7 @@ func verifyReceipt(ctx context.Context, in cli.Call) error {
 		found, err = receipt.Verify(d, keys)
 	}
 	if err != nil {
-		return fault.New(fault.Conflict, "receipt_refused", "%s is refused: %v", name, err).Because(err)
+		return fault.New(fault.Conflict, "receipt_refused", "%s is refused", name).Because(err)
 	}
 	return printFound(in.Stdout, asJSON, d, found)
 }
@@ -185,7 +185,11 @@ func keysFrom(ctx context.Context, in cli.Call, args []string, file, url string)
 	if err != nil {
 		return nil, err
 	}
-	return keysIn(ctx, cfg)
+	keys, err := keysIn(ctx, cfg)
+	if f := fault.Of(err); f != nil && f.Code == "no_store" {
+		return nil, fault.New(fault.NotFound, "no_keys", "State directory %s has no keys: name them with --key FILE or --url BASE, or the replicas with --nats-url.", cfg.Home)
+	}
+	return keys, err
 }
 
 func keysIn(ctx context.Context, cfg *config.Config) (receipt.Keys, error) {
