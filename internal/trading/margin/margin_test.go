@@ -88,7 +88,9 @@ func searched(brackets margin.Tiers, p margin.Position, tick *big.Rat) (*big.Rat
 		if !isLost(far) {
 			return nil, false
 		}
-		for near = 2; isLost(near); near *= 2 {
+		near = 2
+		for isLost(near) {
+			near *= 2
 		}
 		for near-far > 1 {
 			if middle := far + (near-far)/2; isLost(middle) {
@@ -99,7 +101,9 @@ func searched(brackets margin.Tiers, p margin.Position, tick *big.Rat) (*big.Rat
 		}
 		return at(near), true // the venue acts before the margin is less than is demanded
 	}
-	for far = 2; !isLost(far); far *= 2 {
+	far = 2
+	for !isLost(far) {
+		far *= 2
 	}
 	for far-near > 1 {
 		if middle := near + (far-near)/2; isLost(middle) {

@@ -58,8 +58,8 @@ func newBook(cash map[string]decimal.Decimal, rates Rates) book {
 	}
 }
 
-// id returns the nth id that will be given out next, counted from 1.
-func (b *book) id(nth int64) string { return strconv.FormatInt(b.last+nth, 10) }
+// id returns the id that will be given out next.
+func (b *book) id() string { return strconv.FormatInt(b.last+1, 10) }
 
 // apply does what an entry says and returns the order it is about, nil if it is about none.
 func (b *book) apply(e entry) *ticket {

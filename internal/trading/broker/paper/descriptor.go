@@ -27,7 +27,8 @@ func Descriptor() broker.Descriptor {
 		},
 		Open: func(env broker.Env) (broker.Broker, error) {
 			cash, _ := parseCash(env.Values.Text("paper-cash")) // the setting has read it
-			return New(Config{Journal: env.Journal, Market: env.Market, Rates: Usual(), Cash: cash, Clock: env.Clock, Now: env.Now, Log: env.Log,
+			return New(Config{
+				Journal: env.Journal, Market: env.Market, Rates: Usual(), Cash: cash, Clock: env.Clock, Now: env.Now, Log: env.Log,
 				Leverage: env.Leverage, Funding: env.Rates,
 			}), nil
 		},

@@ -282,7 +282,7 @@ func (p *plan) liquidate(s market.Symbol) {
 	if held.Quantity.IsNegative() {
 		side = order.Buy
 	}
-	id := p.id(1)
+	id := p.id()
 	t := p.do(entry{Taken: &taken{
 		Spec: order.Spec{
 			ID: order.ByLiquidation + "-" + id, Symbol: s, Side: side, Type: order.Market, Quantity: held.Quantity.Abs(), ReduceOnly: true,
@@ -290,7 +290,7 @@ func (p *plan) liquidate(s market.Symbol) {
 		VenueID: id, Asset: held.Asset, Currency: held.Currency, Tick: held.Tick, Perp: true,
 	}})
 	p.do(entry{Fill: &order.Fill{
-		TradeID: p.id(1), OrderID: t.ID, VenueID: id, Symbol: s, Side: side, Quantity: t.Quantity, Price: price,
+		TradeID: p.id(), OrderID: t.ID, VenueID: id, Symbol: s, Side: side, Quantity: t.Quantity, Price: price,
 		Fee: held.Equity(price), FeeAsset: held.Currency, At: p.now, Cause: order.ByLiquidation,
 	}})
 	p.endReducing(s, reasonLiquidated)

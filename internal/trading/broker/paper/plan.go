@@ -59,7 +59,7 @@ func (p *plan) fill(t *ticket, f order.Fill) {
 	if t.Perp && !p.within(t, &f) {
 		return
 	}
-	f.TradeID, f.OrderID, f.VenueID, f.Symbol, f.Side = p.id(1), t.ID, t.VenueID, t.Symbol, t.Side
+	f.TradeID, f.OrderID, f.VenueID, f.Symbol, f.Side = p.id(), t.ID, t.VenueID, t.Symbol, t.Side
 	f.Fee, f.FeeAsset, f.At = f.Quantity.Mul(f.Price).Mul(p.feeOf(t, f.Maker)), t.Currency, p.now
 	p.do(entry{Fill: &f})
 	switch {

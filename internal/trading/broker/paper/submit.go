@@ -234,7 +234,7 @@ func (p *plan) accept(g batch) []*ticket {
 	for i, o := range g.orders {
 		o.Owner = ""
 		t := taken{
-			Spec: o, VenueID: p.id(1), Asset: p.asset(inst), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
+			Spec: o, VenueID: p.id(), Asset: p.asset(inst), Currency: p.currency(inst), Step: inst.Step, Tick: inst.Tick,
 			Perp: inst.Class == provider.Perpetual, Leverage: g.leverage,
 		}
 		if !o.Group.Leg && o.TrailPercent.IsPositive() {
