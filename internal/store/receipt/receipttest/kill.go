@@ -22,7 +22,7 @@ type Log interface {
 	SaveState(ctx context.Context, by principal.Caller, name string, value []byte, notices ...order.Notice) error
 }
 
-// maxTogether is how many orders are written at a time, interleaved, now and then with so much text that a write is several messages.
+// maxTogether is how many orders are written at a time, interleaved.
 const maxTogether = 12
 
 // Write writes random orders until it fails, in groups that are written together, and halts in between. It says on out which it is about to

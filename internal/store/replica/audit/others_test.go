@@ -333,3 +333,22 @@ func TestOthers_OfOwners(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// TestOthers_OnceWithoutAnAcknowledgement loses the acknowledgement of each write, also of the first of the stream.
+func TestOthers_OnceWithoutAnAcknowledgement(t *testing.T) {
+	t.Parallel()
+	line := replicatest.NewProxy(t, replicatest.Servers())
+	c := replicatest.ConnectAt(t, line.URL, replicatest.NewPrefix())
+	l := openLog(t, c)
+	var want []string
+	for i := range 3 {
+		kind := fmt.Sprintf("login_%d", i)
+		want = append(want, kind)
+		line.CutAtNextReply()
+		check(t, l.Record(t.Context(), principal.Caller{Subject: "ann"}, kind, "s", []byte("{}")))
+	}
+	if got := kinds(t, c, "ann", "s"); !slices.Equal(got, want) {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	sound(t, c)
+}

@@ -79,7 +79,7 @@ func (l *Log) append(ctx context.Context, from string, mark uint64, events []cha
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := rand.Text()
-	tried := uint64(0) // after which an attempt without an acknowledgement may stand
+	tried, after := false, uint64(0) // an attempt without an acknowledgement may stand after a message
 	return l.RetryWrite(ctx, "write the audit log", func(ctx context.Context) error {
 		if err := l.know(ctx); err != nil {
 			return err
@@ -87,12 +87,12 @@ func (l *Log) append(ctx context.Context, from string, mark uint64, events []cha
 		if from != "" && l.marks[from] >= mark {
 			return nil
 		}
-		if tried > 0 && from == "" && l.seen > tried {
-			if stands, err := l.stands(ctx, tried, id); stands || err != nil {
+		if tried && from == "" && l.seen > after {
+			if stands, err := l.stands(ctx, after, id); stands || err != nil {
 				return err
 			}
 		}
-		tried = max(l.seen, 1)
+		tried, after = true, l.seen
 		return l.attempt(ctx, id, from, mark, events)
 	})
 }
@@ -150,7 +150,7 @@ func (l *Log) know(ctx context.Context) error {
 
 // stands reports whether a message with an ID was stored after another.
 func (l *Log) stands(ctx context.Context, after uint64, id string) (bool, error) {
-	for m, err := range l.between(ctx, after, l.seen, l.Subject(Kind, ">")) {
+	for m, err := range l.between(ctx, after+1, l.seen, l.Subject(Kind, ">")) {
 		var one message
 		if err == nil && m.Forged == "" {
 			err = json.Unmarshal(m.Data, &one)
