@@ -68,16 +68,18 @@ func newProgram(c *check.Program) *Program {
 	return p
 }
 
-// Compile returns the definition of an indicator. It is what the store of scripts calls.
+// Compile returns the definition of an indicator, or of a library if the name is user/library/number. It is what the
+// store of scripts calls.
 func Compile(name, source string, library func(path string) (string, bool)) (*ta.Def, error) {
 	p, found := Check(source, library)
 	if p == nil {
 		return nil, refusal(found)
 	}
-	switch p.Kind {
-	case check.Library:
+	switch library := strings.Count(name, "/") == 2; {
+	case p.Kind == check.Library && !library:
 		return nil, fault.New(fault.Invalid, "pine_kind", "The script is a library. Store it as user/library/number and import it in an indicator.").About("source", "library", "an indicator")
-	case check.Strategy, check.Indicator:
+	case p.Kind != check.Library && library:
+		return nil, fault.New(fault.Invalid, "pine_kind", "The script declares no library(), so nothing can import it. Store it under a name of lower-case letters, digits and _.").About("source", "indicator or strategy", "a library")
 	}
 	return p.Def(name), nil
 }

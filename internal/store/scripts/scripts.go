@@ -221,8 +221,7 @@ func (s *Shelf) Source(name string) (string, error) {
 	return source, err
 }
 
-// Save checks a script and stores it. A library has the name user/library/number and is
-// checked when a script imports it; its definition is nil.
+// Save checks a script and stores it. A library has the name user/library/number; its definition is nil.
 func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
@@ -236,7 +235,7 @@ func (s *Shelf) Save(name, source string) (*ta.Def, error) {
 		if def, err = s.check(file, source); err != nil {
 			return nil, err
 		}
-	} else if err := checkText(source); err != nil {
+	} else if err := s.checkLibrary(file, source); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -278,6 +277,15 @@ func (s *Shelf) check(name, source string) (*ta.Def, error) {
 		return nil, err
 	}
 	return c.def, nil
+}
+
+// checkLibrary compiles a library with those that it imports itself.
+func (s *Shelf) checkLibrary(file, source string) error {
+	if err := checkText(source); err != nil {
+		return err
+	}
+	_, err := s.compile(strings.ReplaceAll(file, ".", "/"), source, s.Library)
+	return err
 }
 
 // room refuses a new file beyond the bound.
