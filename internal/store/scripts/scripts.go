@@ -76,7 +76,7 @@ const (
 var (
 	scriptName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 	pinnedName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}@[0-9a-f]{12}\.json$`)
-	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,47}\.[1-9][0-9]{0,5}$`)
+	libraryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,47}\.[A-Za-z][A-Za-z0-9_]{0,99}\.[1-9][0-9]{0,5}$`)
 )
 
 // Compile makes the definition of a script. library returns the source of what an import

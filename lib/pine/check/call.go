@@ -52,17 +52,20 @@ func (c *checker) unknownFunction(x *syntax.Call, name string) {
 	if fix := c.olderName(name); fix != "" {
 		c.failf(x.Fun.Where(), codeName, fix, "\"%s\" is a function of an older version.", name)
 	}
+	if c.mod.types[name] != nil {
+		c.failf(x.Fun.Where(), codeName, "Did you mean \""+name+".new\"?", "\"%s\" is a type, not a function.", name)
+	}
 	var known []string
 	space, _, _ := strings.Cut(name, ".")
 	for n := range builtins().functions {
-		if !strings.Contains(name, ".") || strings.HasPrefix(n, space+".") {
+		if c.mayMean(name) && (!strings.Contains(name, ".") || strings.HasPrefix(n, space+".")) {
 			known = append(known, n)
 		}
 	}
 	for n := range c.mod.funcs {
 		known = append(known, n)
 	}
-	c.fail(x.Fun.Where(), codeName, "Unknown function \""+name+"\".", didYouMean(name, known, "Declare it before it is used."))
+	c.fail(x.Fun.Where(), codeName, "Unknown function \""+name+"\".", c.didYouMean(name, known, undeclared))
 }
 
 // arguments checks the arguments of a call. All are looked at, so that every error shows.
@@ -254,7 +257,7 @@ func (c *checker) noMethod(name *syntax.Ident, t *Type) {
 			known = append(known, n)
 		}
 	}
-	c.fail(name.Span, codeName, "A value of type "+t.String()+" has no method \""+name.Name+"\".", didYouMean(name.Name, known, "Declare it with \"method\"."))
+	c.fail(name.Span, codeName, "A value of type "+t.String()+" has no method \""+name.Name+"\".", c.didYouMean(name.Name, known, "Declare it with \"method\"."))
 }
 
 // callBuiltin chooses the overload and checks a call of a built-in.

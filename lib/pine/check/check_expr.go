@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"math"
 
 	"candela/lib/pine/syntax"
@@ -114,12 +116,22 @@ func (c *checker) unknown(at syntax.Span, name string) {
 	if builtins().functions[name] != nil || len(c.mod.funcs[name]) > 0 {
 		c.failf(at, codeName, "Call it: "+name+"(...).", "\"%s\" is a function, not a value.", name)
 	}
-	c.fail(at, codeName, "Unknown name \""+name+"\".", c.nearest(name))
+	fix := c.nearest(name)
+	if of, field, found := strings.Cut(name, "."); found && (of == "this" || of == "self") && c.fn.fn != nil && len(c.fn.fn.Params) > 0 {
+		fix = "Did you mean \"" + c.fn.fn.Params[0].name + "." + field + "\"?" // a method names its object itself
+	}
+	c.fail(at, codeName, "Unknown name \""+name+"\".", fix)
 }
+
+// undeclared is the fix of a name that is not known and near to no other.
+const undeclared = "Declare it before it is used."
 
 // nearest suggests a name for one that is not known.
 func (c *checker) nearest(name string) string {
 	var known []string
+	if !c.mayMean(name) {
+		return undeclared
+	}
 	for s := c.scope; s != nil; s = s.parent {
 		for n := range s.names {
 			known = append(known, n)
@@ -138,7 +150,7 @@ func (c *checker) nearest(name string) string {
 	for n := range c.mod.funcs {
 		known = append(known, n)
 	}
-	return didYouMean(name, known, "Declare it before it is used.")
+	return c.didYouMean(name, known, undeclared)
 }
 
 // member checks x.name that is not called.
@@ -205,7 +217,7 @@ func (c *checker) enumMember(at syntax.Span, m *module, name string) Expr {
 				return &Const{Typed: Typed{at, &Type{Kind: Enum, Enum: e}, ConstQ}, Num: float64(k), Str: e.Titles[k]}
 			}
 		}
-		c.fail(at, codeName, "The enum "+e.Name+" has no member \""+name[i+1:]+"\".", didYouMean(name[i+1:], append([]string(nil), e.Members...), "Declare it in the enum."))
+		c.fail(at, codeName, "The enum "+e.Name+" has no member \""+name[i+1:]+"\".", c.didYouMean(name[i+1:], append([]string(nil), e.Members...), "Declare it in the enum."))
 	}
 	return nil
 }

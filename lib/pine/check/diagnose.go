@@ -97,9 +97,16 @@ func (c *checker) sorted() (errors, warnings []Diagnostic) {
 	return errors, warnings
 }
 
+// mayMean reports whether a name that is not known is worth a comparison with every name there is: anything is near a name
+// of two letters, and only the first findings are shown.
+func (c *checker) mayMean(name string) bool { return len(name) > 2 && len(c.found) < 10*syntax.MaxErrors }
+
 // didYouMean suggests the nearest known name, or returns other.
-func didYouMean(name string, known []string, other string) string {
-	best, least := "", 1+len(name)/3
+func (c *checker) didYouMean(name string, known []string, other string) string {
+	if !c.mayMean(name) {
+		return other
+	}
+	best, least := "", 1+len(name)/4
 	slices.Sort(known)
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k), least); d < least || d == least && best == "" {

@@ -95,7 +95,7 @@ func (c *checker) callLibrary(x *syntax.Call, m *syntax.Member, lib *module, res
 		}
 	}
 	c.arguments(x)
-	c.fail(m.Name.Span, codeName, "The library "+lib.name+" has no function \""+rest+"\".", didYouMean(rest, known, "Use one that it exports."))
+	c.fail(m.Name.Span, codeName, "The library "+lib.name+" has no function \""+rest+"\".", c.didYouMean(rest, known, "Use one that it exports."))
 	return nil
 }
 

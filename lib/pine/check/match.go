@@ -117,7 +117,7 @@ func (c *checker) noParameter(sig *Builtin, a argument, score int) *refusal {
 	}
 	return &refusal{
 		a.name.Span, codeArgument, fmt.Sprintf("%s has no parameter \"%s\".", sig.Name, a.name.Name),
-		didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score, nil,
+		c.didYouMean(a.name.Name, known, "Its parameters: "+strings.Join(known, ", ")+"."), score, nil,
 	}
 }
 

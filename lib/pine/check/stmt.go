@@ -286,7 +286,7 @@ func (c *checker) fieldOf(t *Type, name *syntax.Ident) int {
 		for k, f := range t.Object.Fields {
 			known[k] = f.Name
 		}
-		c.fail(name.Span, codeName, "The type "+t.Object.Name+" has no field \""+name.Name+"\".", didYouMean(name.Name, known, "Declare the field in the type."))
+		c.fail(name.Span, codeName, "The type "+t.Object.Name+" has no field \""+name.Name+"\".", c.didYouMean(name.Name, known, "Declare the field in the type."))
 	}
 	return i
 }

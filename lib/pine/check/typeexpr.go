@@ -136,7 +136,7 @@ func (c *checker) namedType(name string) *Type {
 
 func (c *checker) nearestType(name string) string {
 	known := slices.AppendSeq([]string{"int", "float", "bool", "string", "color", "line", "label", "box", "table", "array", "matrix", "map", "linefill", "polyline", "chart.point"}, maps.Keys(c.mod.types))
-	return didYouMean(name, known, "Declare it with \"type\", or use a built-in type.")
+	return c.didYouMean(name, known, "Declare it with \"type\", or use a built-in type.")
 }
 
 // unify returns the type that both values can have.
