@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"candela/internal/access/oauth"
 	"candela/internal/data/marketdata"
 	"candela/internal/data/provider"
@@ -97,6 +99,8 @@ func (t *trading) newVenue(rt Runtime, journal store.Journals, owner principal.O
 	v, err := d.Open(broker.Env{
 		Values: cfg.Values, Network: cfg.Trading.Network, Live: cfg.Trading.Live, Hosts: t.bars.hosts, Now: time.Now, Log: rt.Log,
 		Market: t.engine, Journal: paper.StoredJournal{Store: journal, Owner: owner}, Clock: func(venue string) provider.Clock { return t.clocks[venue] },
+		Leverage: func(s market.Symbol) decimal.Decimal { return t.policies.Now().For(s).MaxLeverage.Value },
+		Rates:    t.bars.Funding,
 	})
 	simulated, _ := v.(*paper.Broker)
 	return place{Broker: v, paper: simulated, assets: d.Assets}, err
@@ -105,7 +109,11 @@ func (t *trading) newVenue(rt Runtime, journal store.Journals, owner principal.O
 // tradable reports whether the policy allows orders in an instrument and the broker takes
 // them.
 func (t *trading) tradable(s market.Symbol) bool {
-	return t.policies.Now().Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
+	policy := t.policies.Now()
+	if _, perpetual := s.Pair(); perpetual && (t.venue.paper == nil || policy.For(s).MaxLeverage.Value.IsZero()) {
+		return false
+	}
+	return policy.Allows(s) && (t.venue.paper != nil || t.venue.Name() == s.Venue)
 }
 
 // observe passes prices to the paper account, which fills orders by them, and to the desk,

@@ -38,9 +38,6 @@ type Instrument struct {
 	Locked bool   // not available without keys
 }
 
-// CanBeHeld reports whether an account can hold the instrument: none here holds perpetual futures.
-func (i *Instrument) CanBeHeld() bool { return i.Class != provider.Perpetual }
-
 // Directory finds instruments. It is immutable and safe for concurrent use.
 type Directory struct {
 	sources []Source

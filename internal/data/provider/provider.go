@@ -255,6 +255,13 @@ type SeriesQuery struct {
 	From, To int64           // both inclusive
 }
 
+// Funding is what longs pay to shorts at a funding time of a perpetual future, as a part of the position at
+// the mark price.
+type Funding struct {
+	At         time.Time
+	Rate, Mark float64
+}
+
 // Point is a value from the time it was known. Points ascend in T.
 type Point struct {
 	T int64 // unix seconds

@@ -273,6 +273,28 @@ type positionJSON struct {
 	UnprotectedFor    string `json:"unprotected_for,omitempty"`
 
 	Plan []lineJSON `json:"plan,omitempty"`
+
+	MarkPrice           *json.Number `json:"mark_price,omitempty"`
+	Margin              string       `json:"margin,omitempty"`
+	Leverage            string       `json:"leverage,omitempty"`
+	LiquidationPrice    *json.Number `json:"liquidation_price,omitempty"`
+	LiquidationDistance *json.Number `json:"liquidation_distance_pct,omitempty"`
+	Funding             string       `json:"funding,omitempty"`
+}
+
+// margin says what stands behind a position in a perpetual future.
+func (r *positionJSON) margin(p order.PricedPosition) {
+	m := p.Margin
+	if m == nil {
+		return
+	}
+	r.Margin, r.Leverage, r.Funding = m.Margin.String(), m.Leverage.String(), m.Funding.String()
+	if m.Mark.IsPositive() {
+		r.MarkPrice = new(number(m.Mark))
+	}
+	if price, distance, ok := p.Liquidation(); ok {
+		r.LiquidationPrice, r.LiquidationDistance = new(number(price)), new(number(distance))
+	}
 }
 
 func toPositionJSON(p order.PricedPosition) positionJSON {
@@ -285,6 +307,7 @@ func toPositionJSON(p order.PricedPosition) positionJSON {
 	r.Fees, r.FeesByAsset = now.Fees.Texts()
 	r.unprotected(p.Gaps)
 	r.Plan = toPlanJSON(p.Plan)
+	r.margin(p)
 	if last := p.Quote.Last; last.IsPositive() {
 		current, unrealised := number(last), number(p.Unrealised(last))
 		r.CurrentPrice, r.UnrealizedPnL, r.PriceAt = &current, &unrealised, formatTime(p.Quote.At)

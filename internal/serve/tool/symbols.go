@@ -85,7 +85,7 @@ func (q *symbolQuery) answer(ctx context.Context, from Symbols, tradable func(ma
 	for _, one := range found {
 		answer.Symbols = append(answer.Symbols, symbolJSON{
 			Symbol: one.Use, Venue: one.Symbol.Venue, Name: one.Name, Kind: string(one.Class), Quote: one.Quote,
-			Chart: !one.Locked, Trade: !one.Locked && one.CanBeHeld() && tradable != nil && tradable(one.Symbol),
+			Chart: !one.Locked, Trade: !one.Locked && tradable != nil && tradable(one.Symbol),
 		})
 	}
 	return answer

@@ -38,6 +38,9 @@ var (
 // counts only after a grace period, since reads may lag behind reports.
 var ErrCursorLost = errors.New("the venue does not have the trade")
 
+// ErrNoFee is the answer of FeePercent in a symbol for which the policy's fee is the account's.
+var ErrNoFee = errors.New("no fee of its own")
+
 // Outcome returns the one of the four that err wraps, and nil for nil. An error that
 // wraps none or several of them is ErrUnknown.
 func Outcome(err error) error {
@@ -128,12 +131,6 @@ type Swapped struct {
 type Funded interface {
 	// Funding lists what was paid after a time, oldest first, each payment once.
 	Funding(ctx context.Context, after time.Time) ([]order.Funding, error)
-}
-
-// Rate is what longs pay to shorts at a funding time, as a part of the position at the mark price.
-type Rate struct {
-	At         time.Time
-	Rate, Mark decimal.Decimal
 }
 
 // Fees is a Broker whose venue says what it takes of a trade.

@@ -62,7 +62,7 @@ type Env struct {
 	// Leverage returns how large a position in a perpetual future may be beside its margin, as the policy says
 	// now; zero for none. Rates returns the funding of one after a time and until another.
 	Leverage func(market.Symbol) decimal.Decimal
-	Rates    func(ctx context.Context, s market.Symbol, from, to time.Time) ([]Rate, error)
+	Rates    func(ctx context.Context, s market.Symbol, from, to time.Time) ([]provider.Funding, error)
 }
 
 // Market returns rules and prices of symbols.

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 
 	"github.com/shopspring/decimal"
 
@@ -49,7 +50,7 @@ func (d *Desk) readMarket(ctx context.Context, o order.Spec) (symbolMarket, erro
 	}
 	policy := d.view.Load().policy
 	limits := policy.For(symbol)
-	if !limits.MaxTradeRiskPct.Off {
+	if !limits.MaxTradeRiskPct.Off || m.instrument.Class == provider.Perpetual {
 		d.readHoldings(ctx, &m)
 	}
 	if !plain || !limits.MaxTradeRiskPct.Off || !limits.MaxTradeRisk.Off || !policy.MaxOpenRisk.Off {
@@ -68,6 +69,9 @@ func (d *Desk) readFee(ctx context.Context, s market.Symbol, m *symbolMarket) {
 	ctx, cancel := context.WithTimeout(ctx, quoteTimeout)
 	defer cancel()
 	fee, err := fees.FeePercent(ctx, s)
+	if errors.Is(err, broker.ErrNoFee) {
+		return
+	}
 	if err != nil {
 		d.cfg.Log.WarnContext(ctx, "fee failed", "symbol", s.String(), "error", err)
 		return
@@ -110,6 +114,7 @@ func (l *loop) facts(s market.Symbol, m symbolMarket) guard.Facts {
 // are unknown.
 func (l *loop) withAccount(f guard.Facts, prices guard.Prices, m symbolMarket) guard.Facts {
 	f.Capabilities, f.TakerFeePct = m.capabilities, m.fee
+	f.Margin = guard.MarginOf(m.holdings, m.instrument.Symbol)
 	if m.holdings != nil {
 		account := guard.Account{Mode: l.cfg.Broker.Mode()}
 		l.priceHoldings(prices, m.holdings, l.cfg.Market.LastQuote)

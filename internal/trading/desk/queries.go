@@ -194,7 +194,23 @@ func (d *Desk) Positions(ctx context.Context, caller principal.Caller) ([]order.
 		marked.Quote = quote
 		all = append(all, marked)
 	}
+	d.addMargins(ctx, all)
 	return all, nil
+}
+
+// addMargins adds what stands behind positions in perpetual futures, where the venue says it now.
+func (d *Desk) addMargins(ctx context.Context, all []order.PricedPosition) {
+	if !slices.ContainsFunc(all, func(p order.PricedPosition) bool { _, named := p.Symbol.Pair(); return named }) {
+		return
+	}
+	holdings, err := d.balances(ctx)
+	if err != nil {
+		d.cfg.Log.WarnContext(ctx, "balances failed", "error", err)
+		return
+	}
+	for i := range all {
+		all[i].Margin = guard.MarginOf(holdings, all[i].Symbol)
+	}
 }
 
 // InSymbol lists the caller's orders in one symbol that are open or have fills, newest

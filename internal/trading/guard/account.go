@@ -93,6 +93,9 @@ func (a *Account) Value(p Policy, x Prices, holdings []order.Holding) {
 		}
 		if rate.IsPositive() {
 			worth := h.Quantity.Mul(rate)
+			if h.Margin != nil {
+				worth = h.Margin.Worth(h.Quantity, x.Quotes[h.Symbol].Last).Mul(x.quoteRate(p, h.Symbol, a.Mode))
+			}
 			b.Worth = decimal.NewNullDecimal(worth)
 			a.Equity = a.Equity.Add(worth)
 		} else {

@@ -3,6 +3,7 @@ package guard
 import (
 	"github.com/shopspring/decimal"
 
+	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
 )
 
@@ -96,9 +97,13 @@ func (q *orderCheck) bounds() []bound {
 
 // cash returns the bound of what a purchase may cost with its fee, if that is known.
 func (q *orderCheck) cash() []bound {
-	if q.Side != order.Buy || !q.Cash.Valid {
+	if q.Side != order.Buy && !q.perpetual() || !q.Cash.Valid {
 		return nil
 	}
 	perUnit := q.notional(decimal.NewFromInt(1))
+	if q.perpetual() {
+		needs := margin.Initial(perUnit, q.leverage()).Add(percent(perUnit, q.takerFeePct()))
+		return []bound{{"cash", q.Cash.Decimal.Mul(q.Rate), needs, true}}
+	}
 	return []bound{{"cash", q.Cash.Decimal.Mul(q.Rate), perUnit.Add(percent(perUnit, q.takerFeePct())), false}}
 }

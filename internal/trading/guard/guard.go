@@ -61,6 +61,7 @@ type Facts struct {
 	Equity       decimal.NullDecimal // of the account; null if unknown
 	Cash         decimal.NullDecimal // free, in the symbol's quote currency; null if unknown
 	OpenRisk     decimal.Decimal     // what positions and open orders may lose at their stops
+	Margin       *order.Margin       // behind the position in a perpetual future; nil if it is unknown or there is none
 	TakerFeePct  decimal.NullDecimal // as the broker reports it; null for that of the policy
 	Exits        []order.Order       // orders placed here that protect the position in the symbol, newest first
 

@@ -24,7 +24,7 @@ type policyKey struct {
 
 // policyKeys lists the keys in the order of the documentation.
 func policyKeys() []policyKey {
-	return slices.Concat(orderKeys(), protectiveKeys(), approvalKeys(), evidenceKeys())
+	return slices.Concat(orderKeys(), perpetualKeys(), protectiveKeys(), approvalKeys(), evidenceKeys())
 }
 
 // orderKeys are the keys of the limits of every order.

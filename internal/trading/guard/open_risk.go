@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
+	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
 )
 
@@ -34,6 +35,9 @@ func (r openRisk) position(held, cost decimal.Decimal, open []order.Order) decim
 	if held.IsZero() {
 		return decimal.Zero
 	}
+	if r.inst.Class == provider.Perpetual {
+		return r.margined(held, cost, open)
+	}
 	left, long := held.Abs(), held.IsPositive()
 	fee, rates := r.limits.TakerFeePct, r.limits.TakerFeePct.Add(r.limits.StopSlippagePct)
 	var exits decimal.Decimal // proceeds of the sales, or cost of the purchases
@@ -54,6 +58,23 @@ func (r openRisk) position(held, cost decimal.Decimal, open []order.Order) decim
 	naked := cost.Mul(left).DivRound(held.Abs(), 18)
 	covered := cost.Sub(naked)
 	return decimal.Max(exits.Sub(covered).Add(percent(covered, fee)), decimal.Zero).Add(naked)
+}
+
+// margined is position in a perpetual future, which loses its margin at most.
+func (r openRisk) margined(held, cost decimal.Decimal, open []order.Order) decimal.Decimal {
+	left, s := held.Abs(), decimal.NewFromInt(int64(held.Sign()))
+	leverage := decimal.Max(r.limits.MaxLeverage.Value, decimal.NewFromInt(1))
+	set := margin.Initial(cost, leverage)
+	entry := cost.DivRound(left, 18)
+	var lost decimal.Decimal
+	for _, c := range r.stops(held, open) {
+		part := decimal.Min(c.quantity, left)
+		left = left.Sub(part)
+		paid := percent(entry, r.limits.TakerFeePct).Add(percent(c.level, r.limits.TakerFeePct.Add(r.limits.StopSlippagePct)))
+		lost = lost.Add(part.Mul(entry.Sub(c.level).Mul(s).Add(paid)))
+	}
+	naked := set.Mul(left).DivRound(held.Abs(), 18)
+	return decimal.Min(decimal.Max(lost, decimal.Zero).Add(naked), set)
 }
 
 // stops returns the working stops of a position that become market orders, the worst price

@@ -40,6 +40,7 @@ type Limits struct {
 	MaxSymbolExposure   Limit
 	MaxSymbolOpenOrders Limit
 	AllowShort          bool
+	Perpetual
 	Protective
 	Reasoning
 }
@@ -76,6 +77,7 @@ func Default() Policy {
 			RestingBandPct:      limit(5),
 			MaxSymbolExposure:   limit(25_000),
 			MaxSymbolOpenOrders: limit(10),
+			Perpetual:           defaultPerpetual(),
 			Protective:          defaultProtective(),
 			Reasoning:           defaultReasoning(),
 		},

@@ -44,6 +44,8 @@ max_orders_per_minute = "5"
 max_daily_notional = 1e6
 max_daily_loss = 0.1
 allow_short = true
+max_leverage = 3
+min_liquidation_distance_pct = 12.5
 max_quote_age = "5s"
 duplicate_window = "0s"
 max_clock_skew = "250ms"
@@ -88,6 +90,7 @@ func TestParse_Full(t *testing.T) {
 	all := guard.Limits{
 		MaxOrderQuantity: limit("1000"), MaxOrderNotional: limit("2500.000000000000000000000001"), PriceBandPct: limit("2.5"), RestingBandPct: none,
 		MaxSymbolExposure: limit("10000"), MaxSymbolOpenOrders: limit("3"), AllowShort: true,
+		Perpetual: guard.Perpetual{MaxLeverage: limit("3"), MinLiquidationDistancePct: limit("12.5")},
 		Protective: guard.Protective{
 			RequireStop: guard.StopLive, MaxTradeRisk: limit("100"), MaxTradeRiskPct: limit("1.5"), MinStopDistancePct: limit("0.2"), MaxStopDistancePct: limit("15"),
 			MaxTargetDistancePct: limit("200"), TakerFeePct: dec("0.075"), AllowWiderStop: true,

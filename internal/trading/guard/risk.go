@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
 )
 
@@ -19,7 +20,7 @@ func riskRules() []rule {
 		},
 		{
 			"max_trade_risk", false, func(p Policy) string { return p.MaxTradeRisk.String() },
-			"An order that risks more than this: its quantity times the distance from the worst entry to the stop, with the fees of both trades and stop_slippage_pct of the stop. Without a stop, or with stop_loss_limit, it risks its whole worth.",
+			"An order that risks more than this: its quantity times the distance from the worst entry to the stop, with the fees of both trades and stop_slippage_pct of the stop. Without a stop, or with stop_loss_limit, it risks its whole worth, in a perpetual future its margin.",
 			func(q *orderCheck) *Denial { return q.tooMuchRisk("an order", q.limits.MaxTradeRisk, decimal.Zero) },
 		},
 		{
@@ -76,10 +77,13 @@ func (q *orderCheck) unitRisk() decimal.Decimal { return q.unitRiskAt(q.worstEnt
 //
 //	|entry - stop| + fee of both trades + slippage of the stop
 //
-// and the price itself without a stop.
+// and the price itself without a stop, of a perpetual future its margin.
 func (q *orderCheck) unitRiskAt(entry decimal.Decimal) decimal.Decimal {
 	stop, bounded := q.stopLevel(entry)
-	if !bounded {
+	switch {
+	case !bounded && q.perpetual():
+		return margin.Initial(entry, q.leverage())
+	case !bounded:
 		return entry
 	}
 	distance := entry.Sub(stop).Mul(decimal.NewFromInt(q.Side.Sign()))
@@ -135,6 +139,9 @@ func (q *orderCheck) tooMuchRisk(of string, limit Limit, used decimal.Decimal) *
 	}
 	entry := q.worstEntry()
 	what := "no stop, so its whole worth"
+	if q.perpetual() {
+		what = "no stop, so its whole margin"
+	}
 	stop, bounded := q.stopLevel(entry)
 	if bounded {
 		what = "the stop at " + stop.String() + ", fees and slippage"

@@ -83,6 +83,7 @@ func refusals() map[string]refusal {
 	all := plainRefusals()
 	maps.Copy(all, protectiveRefusals())
 	maps.Copy(all, evidenceRefusals())
+	maps.Copy(all, perpetualRefusals())
 	return all
 }
 
@@ -183,13 +184,6 @@ func plainRefusals() map[string]refusal {
 				own := s.Limits
 				own.MaxOrderQuantity = limit("0.009")
 				s.Symbols = map[market.Symbol]guard.Limits{{Name: "BTCUSDT"}: own}
-			},
-		},
-		"a perpetual": {
-			"perpetual", "a pair or a share", "binance:BTCUSDT.P", "No account here trades those; the pair BTCUSDT can be traded", "symbol", "BTCUSDT",
-			func(s *scene) {
-				s.Symbol = market.Symbol{Venue: "binance", Name: "BTCUSDT.P"}
-				s.Instrument.Class = provider.Perpetual
 			},
 		},
 		"a buy while the feed is lost": {

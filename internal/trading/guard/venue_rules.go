@@ -9,7 +9,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"candela/internal/data/provider"
 	"candela/internal/trading/order"
 )
 
@@ -22,16 +21,16 @@ func venueRules() []rule {
 			"While the trading state is REDUCING, every order that does not only reduce a position.",
 			checkReducing,
 		},
-		{
-			"perpetual", false, func(Policy) string { return "pairs and shares" },
-			"Every order in a perpetual future, such as BTCUSDT.P: there are charts, alerts and back-tests of it, and no account that could hold it.",
-			checkPerpetual,
-		},
-	}, exitRules(), []rule{
+	}, perpetualRules(), exitRules(), []rule{
 		{
 			"allow_short", false, func(p Policy) string { return strconv.FormatBool(p.AllowShort) },
 			"A sell of more than is held and not yet being sold, unless short positions are allowed.",
 			checkShort,
+		},
+		{
+			"one_side", false, func(Policy) string { return "one side" },
+			"In perpetual futures, an order that would close the position and open one on the other side, or that closes a part of it and has a stop or target of its own.",
+			checkOneSide,
 		},
 		{
 			"currencies", false, func(p Policy) string { return strings.Join(p.Currencies, ", ") },
@@ -62,16 +61,6 @@ func checkReducing(q *orderCheck) *Denial {
 	value := fmt.Sprintf("%v %v with %v held", q.Side, q.Quantity, q.Held)
 	return deny("", value, "orders that only reduce a position",
 		"Only orders that reduce a position are allowed now; %s. Reason: %s", q.holding(), q.state.Explain())
-}
-
-func checkPerpetual(q *orderCheck) *Denial {
-	pair, _ := q.Symbol.Pair()
-	if q.Instrument.Class != provider.Perpetual {
-		return nil
-	}
-	d := deny("symbol", q.Symbol.String(), "a pair or a share", "%v is a perpetual future. No account here trades those; the pair %s can be traded.", q.Symbol, pair)
-	d.Nearest = []string{pair}
-	return d
 }
 
 // holding describes the position and the open orders against it.

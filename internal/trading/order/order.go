@@ -422,6 +422,24 @@ type PricedPosition struct {
 	Plan      []Line          `json:"Plan,omitempty"`     // what should protect it, oldest first
 	Gaps      []Gap           `json:"Gaps,omitempty"`     // parts that should have a stop and have none
 	Mode      Mode            `json:"Mode"`
+	Margin    *Margin         `json:"Margin,omitempty"` // behind a position in a perpetual future; nil if it is unknown or there is none
+}
+
+// Liquidation returns the price at which the position is liquidated and how far that is from the mark price,
+// else the last one, in percent: false if there is none or it is unknown.
+func (m PricedPosition) Liquidation() (price, distance decimal.Decimal, ok bool) {
+	if m.Margin == nil || !m.Margin.Liquidation.IsPositive() {
+		return decimal.Decimal{}, decimal.Decimal{}, false
+	}
+	from := m.Margin.Mark
+	if !from.IsPositive() {
+		from = m.Quote.Last
+	}
+	if !from.IsPositive() {
+		return m.Margin.Liquidation, decimal.Decimal{}, false
+	}
+	off := from.Sub(m.Margin.Liquidation).Mul(decimal.NewFromInt(int64(m.Quantity.Sign())))
+	return m.Margin.Liquidation, off.Shift(2).DivRound(from, 2), true
 }
 
 // Gap is a part of a position that should have a stop and has none.

@@ -23,7 +23,9 @@ const (
 )
 
 // Reasons lists why a position becomes smaller.
-func Reasons() []string { return []string{ByStop, ByTarget, ByExit, ByAdjustment, ByOthers} }
+func Reasons() []string {
+	return []string{ByStop, ByTarget, ByExit, ByAdjustment, ByOthers, ByLiquidation}
+}
 
 // ParseReason reads one of Reasons in any case.
 func ParseReason(s string) (string, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"candela/internal/data/provider"
 	"candela/internal/trading/broker"
 	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
@@ -78,7 +79,7 @@ func (b *book) after(s market.Symbol, at time.Time) []order.Fill {
 }
 
 // pay applies rates to what was held at their times.
-func (b *Broker) pay(ctx context.Context, s market.Symbol, rates []broker.Rate) error {
+func (b *Broker) pay(ctx context.Context, s market.Symbol, rates []provider.Funding) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range rates {
@@ -95,7 +96,8 @@ func (b *Broker) pay(ctx context.Context, s market.Symbol, rates []broker.Rate) 
 			b.book.perps[s] = p
 			continue
 		}
-		f := order.Funding{Symbol: s, At: r.At, Rate: r.Rate, Mark: r.Mark, Amount: margin.FundingAt(held, r.Mark, r.Rate)}
+		f := order.Funding{Symbol: s, At: r.At, Rate: decimal.NewFromFloat(r.Rate), Mark: decimal.NewFromFloat(r.Mark)}
+		f.Amount = margin.FundingAt(held, f.Mark, f.Rate)
 		if err := b.commit(ctx, entry{At: b.cfg.Now(), Funded: &f}); err != nil {
 			return notSent(err)
 		}

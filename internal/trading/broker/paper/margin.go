@@ -2,6 +2,7 @@ package paper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"candela/internal/data/provider"
+	"candela/internal/trading/broker"
 	"candela/internal/trading/margin"
 	"candela/internal/trading/order"
 	"candela/lib/fault"
@@ -73,6 +75,20 @@ func (b *book) checkTurn(f order.Fill) error {
 		return nil
 	}
 	return errAmount
+}
+
+var _ broker.Fees = (*Broker)(nil)
+
+// FeePercent returns the fee in a perpetual future. For all else the policy says what is assumed.
+func (b *Broker) FeePercent(ctx context.Context, s market.Symbol) (decimal.Decimal, error) {
+	if _, named := s.Pair(); !named {
+		return decimal.Zero, broker.ErrNoFee
+	}
+	inst, err := b.cfg.Market.Instrument(ctx, s)
+	if err != nil || inst.Class != provider.Perpetual {
+		return decimal.Zero, errors.Join(broker.ErrNoFee, err)
+	}
+	return b.cfg.Rates.PerpTaker.Shift(2), nil
 }
 
 // needsMargin is what an open order in a perpetual future may take out of the cash: margin and fee of what

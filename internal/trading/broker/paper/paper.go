@@ -80,7 +80,7 @@ type Config struct {
 
 	// Leverage and Funding serve perpetual futures: see broker.Env. Without them there are none.
 	Leverage func(market.Symbol) decimal.Decimal
-	Funding  func(ctx context.Context, s market.Symbol, from, to time.Time) ([]broker.Rate, error)
+	Funding  func(ctx context.Context, s market.Symbol, from, to time.Time) ([]provider.Funding, error)
 }
 
 // Broker is the paper broker. It is safe for concurrent use and starts no goroutine.

@@ -16,7 +16,6 @@ import (
 
 	"candela/internal/data/provider"
 	"candela/internal/testkit/longtest"
-	"candela/internal/trading/broker"
 	"candela/internal/trading/broker/paper"
 	"candela/internal/trading/broker/paper/papertest"
 	"candela/internal/trading/margin"
@@ -38,7 +37,7 @@ type perps struct {
 	market   *papertest.Market
 	journal  *papertest.Journal
 	leverage string
-	rates    []broker.Rate
+	rates    []provider.Funding
 	now      time.Time
 	bar      market.Bar
 	n        int
@@ -54,8 +53,8 @@ func newPerps(tb testing.TB, leverage string, rates paper.Rates) *perps {
 		Journal: v.journal, Market: v.market, Rates: rates, Now: func() time.Time { return v.now }, Log: slog.New(slog.DiscardHandler),
 		Cash:     map[string]decimal.Decimal{"USDT": dec("100000")},
 		Leverage: func(market.Symbol) decimal.Decimal { return dec(v.leverage) },
-		Funding: func(_ context.Context, _ market.Symbol, from, to time.Time) ([]broker.Rate, error) {
-			var found []broker.Rate
+		Funding: func(_ context.Context, _ market.Symbol, from, to time.Time) ([]provider.Funding, error) {
+			var found []provider.Funding
 			for _, r := range v.rates {
 				if r.At.After(from) && !r.At.After(to) {
 					found = append(found, r)
@@ -319,10 +318,10 @@ func TestPerpetual_Funding(t *testing.T) {
 	start, cash := v.now, v.cash()
 	v.now = v.now.Add(20 * time.Hour) // candela was down
 	v.restart()
-	rate := func(after time.Duration, rate, mark string) broker.Rate {
-		return broker.Rate{At: start.Add(after), Rate: dec(rate), Mark: dec(mark)}
+	rate := func(after time.Duration, rate, mark float64) provider.Funding {
+		return provider.Funding{At: start.Add(after), Rate: rate, Mark: mark}
 	}
-	v.rates = []broker.Rate{rate(-time.Hour, "0.01", "50000"), rate(time.Hour, "0.0001", "50000"), rate(9*time.Hour, "-0.0002", "51000")}
+	v.rates = []provider.Funding{rate(-time.Hour, 0.01, 50000), rate(time.Hour, 0.0001, 50000), rate(9*time.Hour, -0.0002, 51000)}
 	paid, err := v.Funding(t.Context(), time.Time{})
 	if err != nil || len(paid) != 2 {
 		t.Fatalf("%+v %v", paid, err)
@@ -341,7 +340,7 @@ func TestPerpetual_Funding(t *testing.T) {
 	v.now = due.Add(time.Minute)
 	v.quote()
 	v.sent(order.Buy, "0.1", func(r *order.Request) { r.ReduceOnly = true })
-	v.rates = append(v.rates, broker.Rate{At: due, Rate: dec("0.0001"), Mark: dec("50000")})
+	v.rates = append(v.rates, provider.Funding{At: due, Rate: 0.0001, Mark: 50000})
 	if paid, err = v.Funding(t.Context(), paid[1].At); err != nil || len(paid) != 1 || !paid[0].Amount.Equal(dec("-0.5")) {
 		t.Fatalf("%+v %v", paid, err)
 	}
@@ -404,7 +403,7 @@ func (v *perps) random(rng *rand.Rand) {
 		v.step(o, max(o, c, at()), min(o, c, at()), c)
 		return
 	case 4:
-		v.rates = append(v.rates, broker.Rate{At: v.now, Rate: decimal.New(rng.Int64N(61)-30, -5), Mark: decimal.NewFromFloat(v.bar.C)})
+		v.rates = append(v.rates, provider.Funding{At: v.now, Rate: float64(rng.IntN(61)-30) / 100_000, Mark: v.bar.C})
 		v.now = v.now.Add(time.Second)
 		v.quote()
 		if _, err := v.Funding(v.tb.Context(), time.Time{}); err != nil {
